@@ -1,0 +1,70 @@
+package api
+
+import "time"
+
+// NodeStatus holds the facts an agent reports of its machine. Key /actual/nodes/<id>; that agent alone writes it.
+type NodeStatus struct {
+	ID       string            `json:"id"`
+	Hostname string            `json:"hostname"`
+	Labels   map[string]string `json:"labels,omitempty"`
+	// Runtime is docker, process or hollow; RuntimeVersion is the engine's own.
+	Runtime        string `json:"runtime"`
+	RuntimeVersion string `json:"runtimeVersion,omitempty"`
+	// Ready says whether the runtime answers; Reason and Message why not.
+	Ready       bool    `json:"ready"`
+	Reason      string  `json:"reason,omitempty"`
+	Message     string  `json:"message,omitempty"`
+	CPUs        float64 `json:"cpus,omitempty"`
+	MemoryBytes int64   `json:"memoryBytes,omitempty"`
+	// Quarantined lists containers that carry this cluster's labels but whose task the store doesn't know.
+	Quarantined []string    `json:"quarantined,omitempty"`
+	Conditions  []Condition `json:"conditions,omitempty"`
+	StartedAt   time.Time   `json:"startedAt,omitzero"`
+}
+
+// ImageRequest asks agents to resolve, and if absent pull, the image of a workload. Key /images/<kind>/<scope>/<name>;
+// the workload's controller writes it.
+type ImageRequest struct {
+	Owner Ref    `json:"owner"`
+	Image string `json:"image"`
+	// Nonce changes to ask for another try, or another look, at the same reference.
+	Nonce string `json:"nonce,omitempty"`
+}
+
+// ImageState says how far a node is with an image.
+type ImageState string
+
+// The states of an image on a node.
+const (
+	ImagePulling ImageState = "pulling"
+	ImagePresent ImageState = "present"
+	ImageFailed  ImageState = "failed"
+)
+
+// ImageStatus is a node's answer to an ImageRequest. Key /actual/images/<node>/<kind>/<scope>/<name>; the node's agent
+// alone writes it. It follows the tag: when the local tag moves to another image, the answer moves too.
+type ImageStatus struct {
+	Owner   Ref        `json:"owner"`
+	Node    string     `json:"node"`
+	Image   string     `json:"image"`
+	Nonce   string     `json:"nonce,omitempty"`
+	State   ImageState `json:"state"`
+	ImageID string     `json:"imageID,omitempty"`
+	Digest  string     `json:"digest,omitempty"`
+	// Reason and Message say why a pull failed, in words a person can act on.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Progress is 0 to 100 while pulling, -1 where the size is unknown.
+	Progress int `json:"progress,omitempty"`
+	// Attempts counts failed pulls in a row; RetryAt is when the agent tries again.
+	Attempts  int       `json:"attempts,omitempty"`
+	RetryAt   time.Time `json:"retryAt,omitzero"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// Frozen marks a slot an operator stopped on purpose. Key /frozen/<kind>/<scope>/<name>/<slot>; the API writes it.
+type Frozen struct {
+	Slot string    `json:"slot"`
+	By   string    `json:"by,omitempty"`
+	At   time.Time `json:"at"`
+}

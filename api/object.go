@@ -1,0 +1,104 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind names a sort of object. It is the block type of a manifest and a segment of every key and path.
+type Kind string
+
+// The kinds a manifest may declare.
+const (
+	KindDeployment  Kind = "deployment"
+	KindApp         Kind = "app"
+	KindStatefulSet Kind = "statefulset"
+	KindJob         Kind = "job"
+	KindCronJob     Kind = "cronjob"
+	KindIngress     Kind = "ingress"
+	KindAsset       Kind = "asset"
+	KindRegistry    Kind = "registry"
+	KindLab         Kind = "lab"
+	KindNode        Kind = "node"
+)
+
+// Kinds lists every core kind, in the order listings show them.
+var Kinds = []Kind{
+	KindDeployment, KindApp, KindStatefulSet, KindJob, KindCronJob, KindIngress, KindAsset, KindRegistry, KindLab, KindNode,
+}
+
+// ParseKind reads a kind as people type it: any case, with or without a plural s.
+func ParseKind(text string) (Kind, error) {
+	lower := strings.ToLower(strings.TrimSpace(text))
+	for _, kind := range Kinds {
+		if lower == string(kind) || lower == string(kind)+"s" {
+			return kind, nil
+		}
+	}
+	return "", fmt.Errorf("unknown kind %q", text)
+}
+
+// Ref names one object.
+type Ref struct {
+	Kind  Kind   `json:"kind"`
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+}
+
+// String is the form people type and messages show: kind/scope/name.
+func (r Ref) String() string { return string(r.Kind) + "/" + r.Scope + "/" + r.Name }
+
+// AppID is <scope>-<name>: the prefix of container names, claimed in the store so that no two objects share it.
+func (r Ref) AppID() string { return r.Scope + "-" + r.Name }
+
+// Object is a stored manifest with its metadata and, when the API answers, its status.
+type Object struct {
+	Kind     Kind            `json:"kind"`
+	Scope    string          `json:"scope"`
+	Name     string          `json:"name"`
+	Metadata Metadata        `json:"metadata"`
+	Spec     json.RawMessage `json:"spec"`
+	// Status is joined in by the API from its own key; it is never stored beside the spec.
+	Status json.RawMessage `json:"status,omitempty"`
+}
+
+// Ref names the object.
+func (o Object) Ref() Ref { return Ref{Kind: o.Kind, Scope: o.Scope, Name: o.Name} }
+
+// Metadata is what Tend knows of an object beyond its spec. The API writes it.
+type Metadata struct {
+	UID string `json:"uid,omitempty"`
+	// Generation starts at 1 and grows when the spec changes, and only then.
+	Generation int64 `json:"generation,omitempty"`
+	// Revision is the store revision of the last write, filled in when read.
+	Revision    int64             `json:"revision,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// Stamps are facts the API lays beside the spec instead of writing into it: see the Stamp constants.
+	Stamps     map[string]string `json:"stamps,omitempty"`
+	CreatedAt  time.Time         `json:"createdAt,omitzero"`
+	UpdatedAt  time.Time         `json:"updatedAt,omitzero"`
+	DeletedAt  *time.Time        `json:"deletedAt,omitempty"`
+	Finalizers []string          `json:"finalizers,omitempty"`
+	Owners     []Ref             `json:"owners,omitempty"`
+	// Fields records which manager set which field (structured-merge-diff's own form).
+	Fields json.RawMessage `json:"fields,omitempty"`
+}
+
+// Deleting says whether deletion was asked for and finalizers are still at work.
+func (m Metadata) Deleting() bool { return m.DeletedAt != nil }
+
+// Keys of Metadata.Stamps.
+const (
+	// StampRestart is a nonce that grows with every `tend restart`: slots whose task carries another one are outdated.
+	StampRestart = "restart"
+	// StampRollback names the release whose image and env a rollback pinned; the next change of the spec clears it.
+	StampRollback = "rollback"
+	// StampApplySet names the set (a hash of the sources' identity) whose --prune may remove the object.
+	StampApplySet = "applyset"
+)
+
+// FinalizerTasks keeps a workload until its tasks are gone.
+const FinalizerTasks = "tend/tasks"

@@ -1,0 +1,51 @@
+package api
+
+import "fmt"
+
+// Problem is the body of every HTTP error (RFC 9457). Detail says what and where, Next the step that helps.
+type Problem struct {
+	Type   string `json:"type,omitempty"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail,omitempty"`
+	Next   string `json:"next,omitempty"`
+	// Errors lists every fault where there are several.
+	Errors []FieldError `json:"errors,omitempty"`
+}
+
+// Error makes a Problem an error whose text is fit for a terminal.
+func (p *Problem) Error() string {
+	text := p.Title
+	if p.Detail != "" {
+		text = p.Detail
+	}
+	for _, e := range p.Errors {
+		text += "\n  " + e.Error()
+	}
+	if p.Next != "" {
+		text += "\n  " + p.Next
+	}
+	return text
+}
+
+// FieldError is a fault at one place of one object.
+type FieldError struct {
+	// Object is kind/scope/name, empty where the fault is not in one.
+	Object string `json:"object,omitempty"`
+	// Field is a path in the manifest's own words: strategy.order, ports[1].
+	Field  string `json:"field,omitempty"`
+	Detail string `json:"detail"`
+}
+
+// Error formats the fault as "object: field: detail".
+func (e FieldError) Error() string {
+	switch {
+	case e.Object != "" && e.Field != "":
+		return fmt.Sprintf("%s: %s: %s", e.Object, e.Field, e.Detail)
+	case e.Field != "":
+		return fmt.Sprintf("%s: %s", e.Field, e.Detail)
+	case e.Object != "":
+		return fmt.Sprintf("%s: %s", e.Object, e.Detail)
+	}
+	return e.Detail
+}

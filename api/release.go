@@ -1,0 +1,99 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Release is the immutable snapshot of what was rolled out.
+type Release struct {
+	// ID is v<Number>; Number grows by one with each release of the object and is never used again.
+	ID     string `json:"id"`
+	Number int    `json:"number"`
+	Kind   Kind   `json:"kind"`
+	Scope  string `json:"scope"`
+	Name   string `json:"name"`
+	// Spec is the object's spec without replicas.
+	Spec json.RawMessage `json:"spec"`
+	// SpecHash was computed by version HashVersion of the hash; see internal/core/spechash.
+	SpecHash    string `json:"specHash"`
+	HashVersion int    `json:"hashVersion"`
+	// EnvHash is a keyed hash of the merged environment.
+	EnvHash string `json:"envHash,omitempty"`
+	// Env is the merged environment, encrypted under the cluster's key.
+	Env []byte `json:"env,omitempty"`
+	// Image is the reference as declared, ImageID what it resolved to, ImageDigest its registry digest if it has one.
+	Image       string `json:"image"`
+	ImageID     string `json:"imageID"`
+	ImageDigest string `json:"imageDigest,omitempty"`
+	// AssetDigests are the digests of the assets the spec mounts.
+	AssetDigests map[string]string `json:"assetDigests,omitempty"`
+	// RolledBackFrom is the release whose snapshot this one repeats, if it came from a rollback.
+	RolledBackFrom string    `json:"rolledBackFrom,omitempty"`
+	Generation     int64     `json:"generation"`
+	Reason         string    `json:"reason"`
+	CreatedAt      time.Time `json:"createdAt"`
+}
+
+// Owner names the workload the release belongs to.
+func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
+
+// RolloutPhase says how far a rollout is.
+type RolloutPhase string
+
+// The phases of a rollout.
+const (
+	RolloutProgressing RolloutPhase = "progressing"
+	RolloutComplete    RolloutPhase = "complete"
+	RolloutPaused      RolloutPhase = "paused" // a slot failed; outdated slots are left alone until it is good
+	RolloutRollingBack RolloutPhase = "rollingback"
+	RolloutRolledBack  RolloutPhase = "rolledback"
+)
+
+// RolloutStatus is the state of the newest rollout: all the planner needs to go on after a crash.
+type RolloutStatus struct {
+	Phase RolloutPhase `json:"phase"`
+	// TargetRelease is what slots are being turned to: the newest, or the last good one after an automatic rollback.
+	TargetRelease string `json:"targetRelease"`
+	// LastGoodRelease is the last one that every slot ran and was good.
+	LastGoodRelease string    `json:"lastGoodRelease,omitempty"`
+	StartedAt       time.Time `json:"startedAt,omitzero"`
+	EndedAt         time.Time `json:"endedAt,omitzero"`
+	Reason          string    `json:"reason,omitempty"`
+	Message         string    `json:"message,omitempty"`
+	// Failed marks what an automatic rollback turned away from. It is not tried again until one of its parts changes.
+	Failed *FailedRollout `json:"failed,omitempty"`
+}
+
+// FailedRollout identifies an attempt that was rolled back.
+type FailedRollout struct {
+	Release    string    `json:"release"`
+	Hash       string    `json:"hash"`
+	EnvHash    string    `json:"envHash,omitempty"`
+	ImageID    string    `json:"imageID,omitempty"`
+	Generation int64     `json:"generation"`
+	Restart    string    `json:"restart,omitempty"`
+	Reason     string    `json:"reason"`
+	Message    string    `json:"message,omitempty"`
+	At         time.Time `json:"at"`
+}
+
+// WorkloadStatus is the status of a deployment or a statefulset. Its controller alone writes it.
+type WorkloadStatus struct {
+	// ObservedGeneration is the generation this status speaks of.
+	ObservedGeneration int64 `json:"observedGeneration"`
+	// Replicas are wanted, Running and Ready of any release, Updated of the target release and good.
+	Replicas int `json:"replicas"`
+	Running  int `json:"running"`
+	Ready    int `json:"ready"`
+	Updated  int `json:"updated"`
+	Frozen   int `json:"frozen,omitempty"`
+	// Release is the target release; Image and ImageID what it runs.
+	Release string `json:"release,omitempty"`
+	Image   string `json:"image,omitempty"`
+	ImageID string `json:"imageID,omitempty"`
+	// LastReleaseNumber is the highest number ever used, so that numbers are never used again.
+	LastReleaseNumber int            `json:"lastReleaseNumber,omitempty"`
+	Rollout           *RolloutStatus `json:"rollout,omitempty"`
+	Conditions        []Condition    `json:"conditions,omitempty"`
+}

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"strings"
+	"time"
+)
+
+// Strategy says how outdated slots are replaced. Every field is optional.
+type Strategy struct {
+	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed and no volume is held.
+	Order string `json:"order,omitempty" hcl:"order,optional"`
+	// MaxParallel is how many slots are replaced at once. Default 1.
+	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`
+	// Pause is waited between two slots, not after the last. Default 2s.
+	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
+	// WaitReady makes the next slot wait until this one is ready. Default: on where a readiness or startup probe exists.
+	WaitReady *bool `json:"wait_ready,omitempty" hcl:"wait_ready,optional"`
+	// Monitor is how long a slot without probes must run without an exit to count as good. Default 5s. It runs beside
+	// the next slot and delays none.
+	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
+	// Deadline is how long one slot may take to become good before it counts as failed. Default 5m.
+	Deadline Duration `json:"deadline,omitempty" hcl:"deadline,optional"`
+	// OnFailure is "pause", "rollback" or "continue". Default pause.
+	OnFailure string `json:"on_failure,omitempty" hcl:"on_failure,optional"`
+}
+
+// The values of Strategy.Order and Strategy.OnFailure.
+const (
+	OrderStopFirst    = "stop-first"
+	OrderStartFirst   = "start-first"
+	OnFailurePause    = "pause"
+	OnFailureRollback = "rollback"
+	OnFailureContinue = "continue"
+)
+
+// ResolvedStrategy is a Strategy with every default filled in.
+type ResolvedStrategy struct {
+	Order       string
+	MaxParallel int
+	Pause       time.Duration
+	WaitReady   bool
+	Monitor     time.Duration
+	Deadline    time.Duration
+	OnFailure   string
+}
+
+// ResolvedStrategy fills in the defaults of the deployment's strategy.
+func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
+	declared := Strategy{}
+	if s.Strategy != nil {
+		declared = *s.Strategy
+	}
+	out := ResolvedStrategy{
+		Order:       declared.Order,
+		MaxParallel: max(declared.MaxParallel, 1),
+		Pause:       declared.Pause.Or(2 * time.Second),
+		Monitor:     declared.Monitor.Or(5 * time.Second),
+		Deadline:    declared.Deadline.Or(5 * time.Minute),
+		OnFailure:   declared.OnFailure,
+	}
+	if out.OnFailure == "" {
+		out.OnFailure = OnFailurePause
+	}
+	if out.Order == "" {
+		out.Order = OrderStartFirst
+		if s.HoldsExclusively() {
+			out.Order = OrderStopFirst
+		}
+	}
+	if declared.WaitReady != nil {
+		out.WaitReady = *declared.WaitReady
+	} else if s.Probes != nil {
+		out.WaitReady = s.Probes.Readiness != nil || s.Probes.Startup != nil
+	}
+	return out
+}
+
+// HoldsExclusively says whether two containers of the spec can't run side by side on one node: a fixed host port, a
+// volume, the host's network, or docker_options that publish or mount.
+func (s DeploymentSpec) HoldsExclusively() bool {
+	if len(s.Volumes) > 0 || len(s.Devices) > 0 || s.NetworkMode == "host" {
+		return true
+	}
+	for _, port := range s.Ports {
+		if FixedHostPort(port) {
+			return true
+		}
+	}
+	for _, option := range s.DockerOptions {
+		for _, flag := range []string{"-p", "--publish", "-v", "--volume", "--mount", "--network", "--net", "--device", "--ip", "--name"} {
+			if option == flag || strings.HasPrefix(option, flag+"=") || (len(flag) == 2 && strings.HasPrefix(option, flag) && !strings.HasPrefix(option, "--")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// FixedHostPort says whether a port entry names a port of the host: "3000:80" does, "80" and "127.0.0.1::80" don't.
+func FixedHostPort(port string) bool {
+	port, _, _ = strings.Cut(port, "/")
+	last := strings.LastIndex(port, ":")
+	if last < 0 {
+		return false
+	}
+	host := port[:last]
+	if at := strings.LastIndex(host, ":"); at >= 0 && !strings.HasSuffix(host, "]") {
+		host = host[at+1:]
+	}
+	return host != "" && host != "0"
+}

@@ -1,0 +1,133 @@
+package api
+
+import "time"
+
+// TaskState is what a task's agent observed. States only move forward, in the order of the constants.
+type TaskState string
+
+// The states of a task.
+const (
+	TaskPending   TaskState = "pending"   // created, no node yet
+	TaskAssigned  TaskState = "assigned"  // a node was chosen
+	TaskAccepted  TaskState = "accepted"  // its agent has seen it
+	TaskPreparing TaskState = "preparing" // image, volumes, container
+	TaskStarting  TaskState = "starting"  // the container was told to start
+	TaskRunning   TaskState = "running"   // the container runs, or is being brought back in place
+	TaskComplete  TaskState = "complete"  // it ended with exit code 0
+	TaskFailed    TaskState = "failed"    // it ended otherwise, or kept ending
+	TaskRejected  TaskState = "rejected"  // it could not be started at all
+	TaskShutdown  TaskState = "shutdown"  // it was stopped because that was desired
+)
+
+var taskOrder = map[TaskState]int{
+	"": 0, TaskPending: 0, TaskAssigned: 1, TaskAccepted: 2, TaskPreparing: 3, TaskStarting: 4, TaskRunning: 5,
+	TaskComplete: 6, TaskFailed: 6, TaskRejected: 6, TaskShutdown: 6,
+}
+
+// Terminal says whether the state is an end.
+func (s TaskState) Terminal() bool { return taskOrder[s] == 6 }
+
+// CanBecome says whether a task may move from s to next: forward, and never out of a terminal state.
+func (s TaskState) CanBecome(next TaskState) bool {
+	return s == next || (!s.Terminal() && taskOrder[next] > taskOrder[s])
+}
+
+// DesiredState is what the control plane wants of a task. It only rises, in the order of the constants.
+type DesiredState string
+
+// The desired states of a task.
+const (
+	DesiredRunning  DesiredState = "running"
+	DesiredShutdown DesiredState = "shutdown" // stop the container, keep it for inspection
+	DesiredRemoved  DesiredState = "removed"  // remove the container and its observed half
+)
+
+var desiredOrder = map[DesiredState]int{"": 0, DesiredRunning: 0, DesiredShutdown: 1, DesiredRemoved: 2}
+
+// CanBecome says whether a desired state may rise from d to next.
+func (d DesiredState) CanBecome(next DesiredState) bool { return desiredOrder[next] >= desiredOrder[d] }
+
+// RestartClass says what happens to a task's container when it ends.
+type RestartClass string
+
+// The restart classes.
+const (
+	ClassKeep RestartClass = "keep" // deployment, statefulset: brought back
+	ClassOnce RestartClass = "once" // job, cron run, release command, lab: its end is its result
+)
+
+// Task is the desired half of one filling of one slot on one node. The control plane writes it; Node is filled in once
+// by the scheduler; Desired only rises.
+type Task struct {
+	ID    string `json:"id"`
+	Kind  Kind   `json:"kind"`
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+	// Slot is the place filled: 8 hex digits, fresh for every task of a deployment.
+	Slot string `json:"slot"`
+	// Replaces is the slot this one was created to replace, or empty.
+	Replaces string `json:"replaces,omitempty"`
+	// After is the id of a task whose container must have stopped before this one's starts (stop-first). Its container
+	// may be created before.
+	After string `json:"after,omitempty"`
+	// Release names the snapshot the container is made from.
+	Release string `json:"release"`
+	// Restart is the restart nonce the task was created under.
+	Restart string       `json:"restart,omitempty"`
+	Class   RestartClass `json:"class"`
+	Node    string       `json:"node,omitempty"`
+	Desired DesiredState `json:"desired"`
+	// Reason says why Desired is no longer running.
+	Reason    string    `json:"reason,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
+	// EndedAt is when Desired rose above running.
+	EndedAt time.Time `json:"endedAt,omitzero"`
+}
+
+// Owner names the workload the task belongs to.
+func (t Task) Owner() Ref { return Ref{Kind: t.Kind, Scope: t.Scope, Name: t.Name} }
+
+// ContainerName is <scope>-<name>.<slot>: what users call the pod.
+func (t Task) ContainerName() string { return t.Owner().AppID() + "." + t.Slot }
+
+// TaskStatus is the observed half of a task. The agent of its node alone writes it.
+type TaskStatus struct {
+	ID    string    `json:"id"`
+	Node  string    `json:"node"`
+	State TaskState `json:"state"`
+	// Ready says whether the container runs and its probes pass (without probes: whether it runs).
+	Ready bool `json:"ready"`
+	// Reason is a CamelCase word for why the task is not ready or has ended; Message is for a person.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Container is the engine's id of the current incarnation.
+	Container string `json:"container,omitempty"`
+	ImageID   string `json:"imageID,omitempty"`
+	// Incarnations counts containers started for the task, by the engine's restart policy or in place: 1 is the first.
+	Incarnations int `json:"incarnations,omitempty"`
+	// Exits are the times the container ended by itself, newest last, at most the last 5.
+	Exits []time.Time `json:"exits,omitempty"`
+	// EngineRestarts is the engine's own restart count as last seen, by which exits are found that no event told of.
+	EngineRestarts int `json:"engineRestarts,omitempty"`
+	// CrashLoop is set while 3 incarnations ended within a minute.
+	CrashLoop bool          `json:"crashLoop,omitempty"`
+	ExitCode  *int          `json:"exitCode,omitempty"`
+	OOMKilled bool          `json:"oomKilled,omitempty"`
+	Address   string        `json:"address,omitempty"`
+	Ports     []PortBinding `json:"ports,omitempty"`
+	// LastLog holds the last lines of a container that failed, at most 20 lines and 4 KiB.
+	LastLog    []string  `json:"lastLog,omitempty"`
+	CreatedAt  time.Time `json:"createdAt,omitzero"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`  // the current incarnation
+	RunningAt  time.Time `json:"runningAt,omitzero"`  // the first time the task ran
+	ReadyAt    time.Time `json:"readyAt,omitzero"`    // the last time it became ready
+	FinishedAt time.Time `json:"finishedAt,omitzero"` // the task's end
+}
+
+// PortBinding is one published port.
+type PortBinding struct {
+	Container int    `json:"container"`
+	Protocol  string `json:"protocol"`
+	HostIP    string `json:"hostIP"`
+	HostPort  int    `json:"hostPort"`
+}

@@ -1,0 +1,210 @@
+package runtime
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Runtime runs containers on one node, for one cluster: it lists and touches only containers whose LabelCluster is its
+// own. Every method may be called concurrently.
+type Runtime interface {
+	// Info describes the engine. An error means it does not answer (ErrUnavailable).
+	Info(ctx context.Context) (Info, error)
+	// List returns every container of the cluster, running or not.
+	List(ctx context.Context) ([]Container, error)
+	// Inspect returns one container by id or name. ErrNotFound where there is none.
+	Inspect(ctx context.Context, id string) (Container, error)
+	// Create makes a container without starting it. A container of that name made for the same task is returned as it
+	// is; one of another task or owner is ErrNameTaken.
+	Create(ctx context.Context, spec ContainerSpec) (Container, error)
+	// Start starts a created or stopped container; a running one is left alone.
+	Start(ctx context.Context, id string) error
+	// Stop sends the stop signal, waits for the grace period and kills. It returns when the container has stopped; one
+	// that is stopped or gone is no fault. It blocks: callers run it beside their workers.
+	Stop(ctx context.Context, id string, grace time.Duration) error
+	// Remove removes a container, running or not; one that is gone is no fault. Volumes stay.
+	Remove(ctx context.Context, id string) error
+	// Events streams what happens to the cluster's containers, and to image tags, until ctx ends or the engine goes
+	// away; then the channel closes. Whoever reads it lists again.
+	Events(ctx context.Context) (<-chan Event, error)
+
+	// Resolve returns the local image a reference names. ErrNotFound where it is not on this node.
+	Resolve(ctx context.Context, reference string) (Image, error)
+	// Pull fetches an image and returns it. Progress is called with 0..100, or -1 where sizes are unknown.
+	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
+
+	// Logs streams a container's output.
+	Logs(ctx context.Context, id string, opts LogOptions) (LogReader, error)
+	// Exec runs a command in a running container.
+	Exec(ctx context.Context, id string, opts ExecOptions) (Exec, error)
+	// Stats samples a running container once.
+	Stats(ctx context.Context, id string) (Stats, error)
+	// Close frees the client. Containers keep running.
+	Close() error
+}
+
+// Info describes an engine and its machine.
+type Info struct {
+	Name        string // docker, process, hollow
+	Version     string
+	CPUs        float64
+	MemoryBytes int64
+	// Warnings are limits of this machine a user should know of (a missing cgroup, a low limit of open files).
+	Warnings []string
+}
+
+// State is what a container is doing.
+type State string
+
+// The states of a container.
+const (
+	StateCreated    State = "created"
+	StateRunning    State = "running"
+	StatePaused     State = "paused"
+	StateRestarting State = "restarting" // its restart policy waits before the next start
+	StateExited     State = "exited"
+	StateRemoving   State = "removing"
+	StateDead       State = "dead"
+)
+
+// Container is what a runtime sees of one container.
+type Container struct {
+	ID     string
+	Name   string
+	Labels map[string]string
+	State  State
+	// Restart is the engine's policy: no, always, unless-stopped, on-failure[:N].
+	Restart string
+	// RestartCount is how often that policy restarted it.
+	RestartCount int
+	ExitCode     int
+	OOMKilled    bool
+	// Error is the engine's own word on why the last start failed.
+	Error      string
+	ImageID    string
+	Address    string // on the platform network, else on any
+	Ports      []api.PortBinding
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	PID        int
+}
+
+// Task is the id of the task the container was made for.
+func (c Container) Task() string { return c.Labels[api.LabelTask] }
+
+// ContainerSpec is everything a container is made from: the release's spec, resolved.
+type ContainerSpec struct {
+	// Name is <scope>-<name>.<slot>.
+	Name string
+	// Labels carry LabelTask and the others; the runtime adds LabelCluster and LabelNode.
+	Labels map[string]string
+	// ImageID is used where it is set; Image is the reference as declared.
+	Image   string
+	ImageID string
+	// Env is the complete environment beside the image's own.
+	Env map[string]string
+	// Aliases are the DNS names on the platform network.
+	Aliases []string
+	// Spec is the release's spec: every field that reaches the container is read from here.
+	Spec api.DeploymentSpec
+	// Restart overrides Spec.Restart ("no" for restart class once and for frozen slots).
+	Restart string
+}
+
+// EventKind says what happened.
+type EventKind string
+
+// The events a runtime reports.
+const (
+	EventCreate  EventKind = "create"
+	EventStart   EventKind = "start"
+	EventDie     EventKind = "die"  // the container's process ended
+	EventKill    EventKind = "kill" // a signal was sent to it through the engine
+	EventStop    EventKind = "stop" // it was stopped through the engine
+	EventOOM     EventKind = "oom"
+	EventDestroy EventKind = "destroy" // it was removed
+	EventPause   EventKind = "pause"
+	EventUnpause EventKind = "unpause"
+	EventImage   EventKind = "image" // a tag moved, or an image came or went
+)
+
+// Event is something that happened; it says when to look, and whether a person or the engine did it.
+type Event struct {
+	Kind      EventKind
+	Container string
+	Name      string
+	// Task is the container's LabelTask.
+	Task     string
+	Signal   string
+	ExitCode int
+	// Image is the reference of an EventImage.
+	Image string
+	At    time.Time
+}
+
+// Image is a local image.
+type Image struct {
+	ID        string
+	Reference string
+	// Digest is the registry's digest (sha256:…), empty for an image that never saw a registry.
+	Digest string
+}
+
+// LogOptions choose lines.
+type LogOptions struct {
+	Follow bool
+	// Since drops what is older; zero keeps all.
+	Since time.Time
+	// Tail keeps the last n lines; negative keeps all.
+	Tail int
+}
+
+// LogLine is one line of output.
+type LogLine struct {
+	Stream string // stdout or stderr
+	At     time.Time
+	Text   string
+}
+
+// LogReader yields lines in order; io.EOF at the end.
+type LogReader interface {
+	Next() (LogLine, error)
+	Close() error
+}
+
+// ExecOptions describe a command to run in a container.
+type ExecOptions struct {
+	Command    []string
+	Env        []string
+	User       string
+	WorkingDir string
+	TTY        bool
+	Stdin      bool
+	// Width and Height of the terminal, 0 where there is none.
+	Width, Height int
+}
+
+// Exec is a running command. With a TTY everything comes on Stdout.
+type Exec interface {
+	Stdin() io.WriteCloser
+	Stdout() io.Reader
+	Stderr() io.Reader
+	Resize(ctx context.Context, width, height int) error
+	// Wait returns the exit code after the output ended.
+	Wait(ctx context.Context) (int, error)
+	Close() error
+}
+
+// Stats is one sample of a container's use.
+type Stats struct {
+	CPUPercent                          float64 // 100 is one core
+	MemoryBytes                         int64
+	MemoryLimit                         int64
+	PIDs                                int
+	NetRx, NetTx, BlockRead, BlockWrite int64
+	At                                  time.Time
+}

@@ -1,0 +1,106 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// Store is what a backend implements: an ordered map from keys to bytes in which every commit gets the next revision.
+// Everything else (views, typed records, elections) is built on it once.
+type Store interface {
+	// Get reads one key at the newest revision. ErrNotFound where there is none.
+	Get(ctx context.Context, key string) (Entry, error)
+	// List reads the keys under a prefix in order, at one revision. A page holds at most Limit entries; page on with
+	// After and the first page's Revision. ErrCompacted where that revision is gone.
+	List(ctx context.Context, prefix string, opts ListOptions) (Page, error)
+	// Commit applies all operations or none, and returns the revision they share. A precondition that doesn't hold is a
+	// *ConflictError (errors.Is ErrConflict) naming the key; nothing was written then. A commit whose outcome is unknown
+	// (a cut connection) is any other error: the caller looks again.
+	Commit(ctx context.Context, txn Txn) (int64, error)
+	// Watch streams every commit under the prefix from a revision on (1 more than a List's Revision), in order, without
+	// gap or repeat, one Batch a commit. The channel closes when ctx ends or the watch fails; Err says why.
+	Watch(ctx context.Context, prefix string, from int64) Watcher
+	// Grant makes a lease that ends after ttl (rounded up to a second) unless it is kept alive; its keys end with it.
+	Grant(ctx context.Context, ttl time.Duration) (LeaseID, error)
+	// KeepAlive renews a lease once. ErrLeaseNotFound where it has ended.
+	KeepAlive(ctx context.Context, id LeaseID) error
+	// Revoke ends a lease and deletes its keys.
+	Revoke(ctx context.Context, id LeaseID) error
+	// Compact forgets the history before a revision.
+	Compact(ctx context.Context, revision int64) error
+	// Close frees what the store holds. Watches end.
+	Close() error
+}
+
+// LeaseID names a lease; 0 is none.
+type LeaseID int64
+
+// Entry is a key with its value and the revisions of its creation and last change.
+type Entry struct {
+	Key      string
+	Value    []byte
+	Created  int64
+	Modified int64
+	Lease    LeaseID
+}
+
+// ListOptions page a List. The zero value reads everything at the newest revision.
+type ListOptions struct {
+	// Limit is the most entries of a page; 0 is no limit.
+	Limit int
+	// After is the last key of the page before.
+	After string
+	// Revision to read at; 0 is the newest.
+	Revision int64
+}
+
+// Page is one answer of List.
+type Page struct {
+	Entries []Entry
+	// Revision the page was read at: watch from Revision+1 to miss nothing.
+	Revision int64
+	// More says whether entries follow.
+	More bool
+}
+
+// Txn is a set of operations with the preconditions under which they may be applied.
+type Txn struct {
+	// Site names the place in the code that commits ("apply", "deployment.tasks"): failpoints and metrics know it by that.
+	Site string
+	If   []Condition
+	Do   []Op
+}
+
+// Condition holds when the key's Modified revision is Modified; 0 means the key must not exist.
+type Condition struct {
+	Key      string
+	Modified int64
+}
+
+// Op puts a value, or with Delete removes the key (removing what is not there is no fault).
+type Op struct {
+	Key    string
+	Value  []byte
+	Lease  LeaseID
+	Delete bool
+}
+
+// Watcher is a running watch.
+type Watcher interface {
+	// Batches delivers commits; it is closed at the end.
+	Batches() <-chan Batch
+	// Err says why the channel closed: ErrCompacted, ErrWatchLost, or the context's error. Valid after the close.
+	Err() error
+}
+
+// Batch is what one commit changed under the watched prefix. A batch without events only moves the revision on.
+type Batch struct {
+	Revision int64
+	Events   []Event
+}
+
+// Event is one changed key. Deleted entries carry the key and the revision alone.
+type Event struct {
+	Entry
+	Deleted bool
+}
