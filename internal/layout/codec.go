@@ -1,0 +1,50 @@
+package layout
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// codecs say what type lies under a prefix. Longer prefixes come first where one contains another.
+var codecs = []struct {
+	prefix string
+	decode func([]byte) (any, error)
+}{
+	{DesiredPrefix, decodeAs[api.Object]},
+	{TasksPrefix, decodeAs[api.Task]},
+	{ReleasesPrefix, decodeAs[api.Release]},
+	{ImagesPrefix, decodeAs[api.ImageRequest]},
+	{FrozenPrefix, decodeAs[api.Frozen]},
+	{NamesPrefix, decodeAs[api.Ref]},
+	{ActualTasksPrefix, decodeAs[api.TaskStatus]},
+	{ActualNodesPrefix, decodeAs[api.NodeStatus]},
+	{ActualImagesPrefix, decodeAs[api.ImageStatus]},
+	{StatusPrefix + string(api.KindDeployment) + "/", decodeAs[api.WorkloadStatus]},
+	{SlotsPrefix, func(b []byte) (any, error) { return string(b), nil }},
+}
+
+// Decode turns a stored value into its record: a pointer to the type named in codecs, a string for slots, and the bytes
+// themselves for what has no type (status of other kinds, config, leases).
+func Decode(key string, value []byte) (any, error) {
+	for _, c := range codecs {
+		if strings.HasPrefix(key, c.prefix) {
+			record, err := c.decode(value)
+			if err != nil {
+				return nil, fmt.Errorf("decode %s: %w", key, err)
+			}
+			return record, nil
+		}
+	}
+	return value, nil
+}
+
+func decodeAs[T any](value []byte) (any, error) {
+	record := new(T)
+	if err := json.Unmarshal(value, record); err != nil {
+		return nil, err
+	}
+	return record, nil
+}

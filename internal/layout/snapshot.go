@@ -1,0 +1,192 @@
+package layout
+
+import (
+	"iter"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/view"
+)
+
+// The indexes of the view.
+const (
+	IndexTasksByOwner  = "tasks.owner"  // Ref.String() → tasks
+	IndexTasksByNode   = "tasks.node"   // node id → tasks
+	IndexImagesByOwner = "images.owner" // Ref.String() → image states of every node
+)
+
+// Indexes are what Snapshot needs of its view.
+var Indexes = []view.Index{
+	{Name: IndexTasksByOwner, Keys: func(_ string, value any) []string {
+		if task, ok := value.(*api.Task); ok {
+			return []string{task.Owner().String()}
+		}
+		return nil
+	}},
+	{Name: IndexTasksByNode, Keys: func(_ string, value any) []string {
+		if task, ok := value.(*api.Task); ok && task.Node != "" {
+			return []string{task.Node}
+		}
+		return nil
+	}},
+	{Name: IndexImagesByOwner, Keys: func(_ string, value any) []string {
+		if image, ok := value.(*api.ImageStatus); ok {
+			return []string{image.Owner.String()}
+		}
+		return nil
+	}},
+}
+
+// Reader is an immutable picture of the store, as a view hands out.
+type Reader interface {
+	Revision() int64
+	Get(key string) (view.Record, bool)
+	Prefix(prefix string) iter.Seq[view.Record]
+	Index(name, value string) iter.Seq[view.Record]
+}
+
+// Snapshot reads typed records. What it hands out is shared and must not be modified.
+type Snapshot struct{ Reader }
+
+// Read is a record with the revision it was last modified at; the zero value means there is none.
+type Read[T any] struct {
+	Value    *T
+	Created  int64
+	Modified int64
+}
+
+// Exists says whether there was a record.
+func (r Read[T]) Exists() bool { return r.Value != nil }
+
+// Object reads a manifest, with its metadata's revision filled in.
+func (s Snapshot) Object(ref api.Ref) Read[api.Object] {
+	return withRevision(get[api.Object](s, ObjectKey(ref)))
+}
+
+// Objects are the manifests of a kind, ordered by scope and name.
+func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
+	return func(yield func(Read[api.Object]) bool) {
+		for record := range s.Prefix(DesiredPrefix + string(kind) + "/") {
+			if !yield(withRevision(asRead[api.Object](record))) {
+				return
+			}
+		}
+	}
+}
+
+// WorkloadStatus reads the status of a deployment.
+func (s Snapshot) WorkloadStatus(ref api.Ref) Read[api.WorkloadStatus] {
+	return get[api.WorkloadStatus](s, StatusKey(ref))
+}
+
+// Task reads the desired half of a task.
+func (s Snapshot) Task(id string) Read[api.Task] { return get[api.Task](s, TaskKey(id)) }
+
+// TaskStatus reads the observed half of a task.
+func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
+	return get[api.TaskStatus](s, TaskStatusKey(id))
+}
+
+// TasksOf are the tasks of a workload, oldest first.
+func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {
+	tasks := collect[api.Task](s.Index(IndexTasksByOwner, ref.String()))
+	slices.SortStableFunc(tasks, func(a, b Read[api.Task]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
+	return tasks
+}
+
+// TasksOn are the tasks assigned to a node.
+func (s Snapshot) TasksOn(node string) []Read[api.Task] {
+	return collect[api.Task](s.Index(IndexTasksByNode, node))
+}
+
+// Tasks are all tasks.
+func (s Snapshot) Tasks() []Read[api.Task] { return collect[api.Task](s.Prefix(TasksPrefix)) }
+
+// Releases are the releases of a workload, oldest first.
+func (s Snapshot) Releases(ref api.Ref) []Read[api.Release] {
+	releases := collect[api.Release](s.Prefix(ReleasePrefix(ref)))
+	slices.SortFunc(releases, func(a, b Read[api.Release]) int { return a.Value.Number - b.Value.Number })
+	return releases
+}
+
+// Release reads one release.
+func (s Snapshot) Release(ref api.Ref, id string) Read[api.Release] {
+	return get[api.Release](s, ReleaseKey(ref, id))
+}
+
+// ImageRequest reads what image a workload asked for.
+func (s Snapshot) ImageRequest(ref api.Ref) Read[api.ImageRequest] {
+	return get[api.ImageRequest](s, ImageKey(ref))
+}
+
+// ImageRequests are all image requests.
+func (s Snapshot) ImageRequests() []Read[api.ImageRequest] {
+	return collect[api.ImageRequest](s.Prefix(ImagesPrefix))
+}
+
+// ImageStatuses are the answers of all nodes to a workload's image request.
+func (s Snapshot) ImageStatuses(ref api.Ref) []Read[api.ImageStatus] {
+	return collect[api.ImageStatus](s.Index(IndexImagesByOwner, ref.String()))
+}
+
+// ImageStatus is one node's answer.
+func (s Snapshot) ImageStatus(node string, ref api.Ref) Read[api.ImageStatus] {
+	return get[api.ImageStatus](s, ImageStatusKey(node, ref))
+}
+
+// Frozen are the slots of a workload an operator stopped on purpose.
+func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
+	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
+}
+
+// Node reads a node's facts.
+func (s Snapshot) Node(id string) Read[api.NodeStatus] { return get[api.NodeStatus](s, NodeKey(id)) }
+
+// Nodes are all nodes that ever reported.
+func (s Snapshot) Nodes() []Read[api.NodeStatus] {
+	return collect[api.NodeStatus](s.Prefix(ActualNodesPrefix))
+}
+
+// Alive says whether a node's heartbeat stands.
+func (s Snapshot) Alive(node string) bool {
+	_, ok := s.Get(AliveKey(node))
+	return ok
+}
+
+// NameOwner says which object claimed <scope>-<name>.
+func (s Snapshot) NameOwner(ref api.Ref) Read[api.Ref] { return get[api.Ref](s, NameKey(ref)) }
+
+func get[T any](s Snapshot, key string) Read[T] {
+	record, ok := s.Get(key)
+	if !ok {
+		return Read[T]{}
+	}
+	return asRead[T](record)
+}
+
+func collect[T any](records iter.Seq[view.Record]) []Read[T] {
+	var out []Read[T]
+	for record := range records {
+		if read := asRead[T](record); read.Exists() {
+			out = append(out, read)
+		}
+	}
+	return out
+}
+
+func asRead[T any](record view.Record) Read[T] {
+	value, ok := record.Value.(*T)
+	if !ok {
+		return Read[T]{}
+	}
+	return Read[T]{Value: value, Created: record.Created, Modified: record.Modified}
+}
+
+func withRevision(read Read[api.Object]) Read[api.Object] {
+	if read.Exists() {
+		object := *read.Value
+		object.Metadata.Revision = read.Modified
+		read.Value = &object
+	}
+	return read
+}

@@ -1,0 +1,101 @@
+package layout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store"
+)
+
+// Committer is the part of a store that writes.
+type Committer interface {
+	Commit(ctx context.Context, txn store.Txn) (int64, error)
+}
+
+// Txn collects typed writes that are committed together or not at all. The zero value is not usable: see NewTxn.
+type Txn struct {
+	txn store.Txn
+	err error
+}
+
+// NewTxn begins a transaction; site names the place in the code for failpoints and metrics.
+func NewTxn(site string) *Txn { return &Txn{txn: store.Txn{Site: site}} }
+
+// If demands that a key was last modified at a revision; 0 demands that it does not exist.
+func (t *Txn) If(key string, modified int64) *Txn {
+	t.txn.If = append(t.txn.If, store.Condition{Key: key, Modified: modified})
+	return t
+}
+
+// Put writes a record as JSON; a string is written as it is.
+func (t *Txn) Put(key string, record any) *Txn {
+	value, err := encode(record)
+	if err != nil && t.err == nil {
+		t.err = fmt.Errorf("encode %s: %w", key, err)
+	}
+	t.txn.Do = append(t.txn.Do, store.Op{Key: key, Value: value})
+	return t
+}
+
+// PutLeased writes a record that ends with a lease.
+func (t *Txn) PutLeased(key string, record any, lease store.LeaseID) *Txn {
+	t.Put(key, record)
+	t.txn.Do[len(t.txn.Do)-1].Lease = lease
+	return t
+}
+
+// Delete removes a key.
+func (t *Txn) Delete(key string) *Txn {
+	t.txn.Do = append(t.txn.Do, store.Op{Key: key, Delete: true})
+	return t
+}
+
+// CreateTask writes a new task and claims its slot: neither may exist, so that a slot never has two live tasks.
+func (t *Txn) CreateTask(task api.Task) *Txn {
+	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
+	return t.If(SlotKey(task.Owner(), task.Slot), 0).Put(SlotKey(task.Owner(), task.Slot), task.ID)
+}
+
+// RaiseTask writes a task whose desired state rose, on the condition that nobody wrote it since it was read.
+func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason string) *Txn {
+	task := *read.Value
+	if !task.Desired.CanBecome(desired) {
+		t.err = fmt.Errorf("task %s: desired state can't fall from %s to %s", task.ID, task.Desired, desired)
+		return t
+	}
+	task.Desired, task.Reason = desired, reason
+	return t.If(TaskKey(task.ID), read.Modified).Put(TaskKey(task.ID), task)
+}
+
+// Empty says whether nothing would be written.
+func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
+
+// Len is how many operations are collected.
+func (t *Txn) Len() int { return len(t.txn.Do) }
+
+// Commit writes everything, or nothing. An empty transaction writes nothing and returns 0.
+func (t *Txn) Commit(ctx context.Context, to Committer) (int64, error) {
+	if t.err != nil {
+		return 0, t.err
+	}
+	if t.Empty() {
+		return 0, nil
+	}
+	revision, err := to.Commit(ctx, t.txn)
+	if err != nil {
+		return 0, fmt.Errorf("commit %s: %w", t.txn.Site, err)
+	}
+	return revision, nil
+}
+
+func encode(record any) ([]byte, error) {
+	switch r := record.(type) {
+	case string:
+		return []byte(r), nil
+	case []byte:
+		return r, nil
+	}
+	return json.Marshal(record)
+}
