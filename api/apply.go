@@ -1,0 +1,71 @@
+package api
+
+// Limits of one apply. What exceeds them is refused before anything is stored.
+const (
+	// MaxApplyBytes bounds the body of an apply.
+	MaxApplyBytes = 16 << 20
+	// MaxApplyObjects bounds the objects of one apply: they are committed together, and a commit has a size.
+	MaxApplyObjects = 2000
+)
+
+// StampPull is a key of Metadata.Stamps: a nonce that changes with every forced apply, by which the image is looked for
+// (and pulled) anew although its reference did not change.
+const StampPull = "pull"
+
+// ApplyRequest asks that objects be stored as they are. On the wire the objects are the body (JSON or YAML, a list or
+// a single one) and the rest are query parameters.
+type ApplyRequest struct {
+	Objects []Object
+	// DryRun answers what would happen and stores nothing. Query dry_run.
+	DryRun bool
+	// Prune deletes what Set applied before and this apply no longer holds. Query prune; needs Set.
+	Prune bool
+	// Force makes every object look for its image anew. Query force.
+	Force bool
+	// Set names the sources an apply speaks for (a hash of their identity); objects are stamped with it. Query set.
+	Set string
+}
+
+// ApplyAction says what an apply did, or would do, to an object.
+type ApplyAction string
+
+// What an apply does to an object.
+const (
+	ActionCreated    ApplyAction = "created"
+	ActionConfigured ApplyAction = "configured"
+	ActionUnchanged  ApplyAction = "unchanged"
+)
+
+// ObjectResult is the outcome for one object of an apply.
+type ObjectResult struct {
+	Ref
+	Action ApplyAction `json:"action"`
+	// Generation is the one the object has now; wait for status.observedGeneration to reach it.
+	Generation int64 `json:"generation"`
+	// Revision is the store's revision of the object's last write; 0 in the dry run of a created one.
+	Revision int64 `json:"revision"`
+	// Changes are the spec's fields that differ from what was stored, ordered by path.
+	Changes []FieldChange `json:"changes,omitempty"`
+}
+
+// ApplyResult is the answer of an apply. Objects are in the order they were given.
+type ApplyResult struct {
+	Objects []ObjectResult `json:"objects"`
+	// Pruned are the objects whose deletion was asked for because the set no longer holds them.
+	Pruned []Ref `json:"pruned,omitempty"`
+	// Plan lists what the controllers will do about it. It is complete in a dry run, empty otherwise.
+	Plan   []PlannedAction `json:"plan,omitempty"`
+	DryRun bool            `json:"dryRun,omitempty"`
+	// Revision is the commit's; 0 where nothing was written.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// Changed says whether the apply wrote, or would write, anything.
+func (r ApplyResult) Changed() bool {
+	for _, object := range r.Objects {
+		if object.Action != ActionUnchanged {
+			return true
+		}
+	}
+	return len(r.Pruned) > 0
+}

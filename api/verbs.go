@@ -1,0 +1,139 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ListResult is a listing and the revision it was read at: watch from there to miss nothing.
+type ListResult[T any] struct {
+	Items    []T   `json:"items"`
+	Revision int64 `json:"revision"`
+}
+
+// WatchEventType says what a watch saw.
+type WatchEventType string
+
+// The events of a watch.
+const (
+	// WatchPut: the object, or its status, was written; Object is its newest form.
+	WatchPut WatchEventType = "put"
+	// WatchDelete: the object is gone; Object has only its kind, scope and name.
+	WatchDelete WatchEventType = "delete"
+	// WatchBookmark: nothing happened up to Revision. It keeps the stream alive and moves the point to resume from.
+	WatchBookmark WatchEventType = "bookmark"
+	// WatchError: the stream ends; Problem says why. Status 410 means: list again.
+	WatchError WatchEventType = "error"
+)
+
+// WatchEvent is one line of a watch. Resume with since=Revision.
+type WatchEvent struct {
+	Type     WatchEventType `json:"type"`
+	Revision int64          `json:"revision"`
+	Object   *Object        `json:"object,omitempty"`
+	Problem  *Problem       `json:"problem,omitempty"`
+}
+
+// VerbResult is the answer of a verb that writes an object: scale, restart, rollback.
+type VerbResult struct {
+	Object Ref `json:"object"`
+	// Changed is false where the object was already as asked.
+	Changed bool `json:"changed"`
+	// Generation to wait for in status.observedGeneration.
+	Generation int64 `json:"generation"`
+	Revision   int64 `json:"revision"`
+	// Replicas is the count before a scale, for the message.
+	PreviousReplicas *int `json:"previousReplicas,omitempty"`
+	Replicas         *int `json:"replicas,omitempty"`
+	// Release is the one a rollback returns to.
+	Release string `json:"release,omitempty"`
+	// Restart is the new nonce of a restart: pods whose task carries it are new.
+	Restart string `json:"restart,omitempty"`
+	// Unfrozen are the pods whose frozen mark was cleared.
+	Unfrozen []string `json:"unfrozen,omitempty"`
+}
+
+// DeleteResult is the answer of a delete. The object is gone when a read answers 404.
+type DeleteResult struct {
+	Object Ref `json:"object"`
+	// Already is set where deletion had been asked for before.
+	Already   bool      `json:"already,omitempty"`
+	DeletedAt time.Time `json:"deletedAt"`
+	Revision  int64     `json:"revision"`
+}
+
+// StopResult is the answer of stop and start.
+type StopResult struct {
+	Object Ref `json:"object"`
+	// Pods that were stopped, frozen or thawed.
+	Pods []string `json:"pods"`
+	// Frozen says whether they stay stopped until they are started.
+	Frozen   bool  `json:"frozen,omitempty"`
+	Changed  bool  `json:"changed"`
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// ReleaseInfo is a release as listings show it: without its spec and environment.
+type ReleaseInfo struct {
+	ID       string `json:"id"`
+	Number   int    `json:"number"`
+	Kind     Kind   `json:"kind"`
+	Scope    string `json:"scope"`
+	Name     string `json:"name"`
+	SpecHash string `json:"specHash"`
+	EnvHash  string `json:"envHash,omitempty"`
+	Image    string `json:"image"`
+	ImageID  string `json:"imageID,omitempty"`
+	// RolledBackFrom is the release whose snapshot this one repeats.
+	RolledBackFrom string    `json:"rolledBackFrom,omitempty"`
+	Generation     int64     `json:"generation"`
+	Reason         string    `json:"reason"`
+	CreatedAt      time.Time `json:"createdAt"`
+	// Current marks the one slots are being turned to; Good the last one every slot ran and was good.
+	Current bool `json:"current,omitempty"`
+	Good    bool `json:"good,omitempty"`
+	// Pods counts the live pods that run it.
+	Pods int `json:"pods"`
+}
+
+// DecodeSpec reads an object's spec into a typed one.
+func DecodeSpec[T any](o Object) (T, error) {
+	var spec T
+	err := json.Unmarshal(o.Spec, &spec)
+	return spec, err
+}
+
+// DecodeStatus reads an object's status into a typed one; an object without status gives the zero value.
+func DecodeStatus[T any](o Object) (T, error) {
+	var status T
+	if len(o.Status) == 0 {
+		return status, nil
+	}
+	err := json.Unmarshal(o.Status, &status)
+	return status, err
+}
+
+// NodeInfo is a node as listings show it.
+type NodeInfo struct {
+	NodeStatus
+	// Alive says whether its heartbeat stands.
+	Alive bool `json:"alive"`
+	// Pods counts the live pods on it.
+	Pods int `json:"pods"`
+}
+
+// Version is the answer of /version.
+type Version struct {
+	Version   string `json:"version"`
+	Commit    string `json:"commit,omitempty"`
+	GoVersion string `json:"goVersion"`
+	// API is the version of the paths: v1.
+	API string `json:"api"`
+}
+
+// Readiness is the body of /readyz: with 200 when Ready, with 503 when not.
+type Readiness struct {
+	Ready bool `json:"ready"`
+	// Missing says in words what is waited for.
+	Missing []string `json:"missing,omitempty"`
+}
