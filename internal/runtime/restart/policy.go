@@ -1,0 +1,106 @@
+package restart
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The names of the policies.
+const (
+	No            = "no"
+	Always        = "always"
+	UnlessStopped = "unless-stopped"
+	OnFailure     = "on-failure"
+)
+
+// Policy is a parsed restart policy. The zero value is "no".
+type Policy struct {
+	Name string
+	// MaxRetries bounds the restarts of on-failure; 0 is no bound.
+	MaxRetries int
+}
+
+// Parse reads no, always, unless-stopped, on-failure or on-failure:N; empty is "no".
+func Parse(text string) (Policy, error) {
+	name, count, counted := strings.Cut(text, ":")
+	switch {
+	case text == "":
+		return Policy{Name: No}, nil
+	case counted && name != OnFailure:
+		return Policy{}, fmt.Errorf("restart policy %q: only on-failure takes a count", text)
+	case name != No && name != Always && name != UnlessStopped && name != OnFailure:
+		return Policy{}, fmt.Errorf("restart policy %q is not no, always, unless-stopped or on-failure[:N]", text)
+	case !counted:
+		return Policy{Name: name}, nil
+	}
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return Policy{}, fmt.Errorf("restart policy %q: the count is not a number", text)
+	}
+	return Policy{Name: name, MaxRetries: n}, nil
+}
+
+func (p Policy) String() string {
+	switch {
+	case p.Name == "":
+		return No
+	case p.MaxRetries > 0:
+		return p.Name + ":" + strconv.Itoa(p.MaxRetries)
+	}
+	return p.Name
+}
+
+// End is how a container's process ended.
+type End struct {
+	ExitCode int
+	// Restarts is how often the policy restarted it since somebody last started it.
+	Restarts int
+	// Stopped: it was stopped or killed through the engine. No policy restarts that at once.
+	Stopped bool
+}
+
+// Restarts says whether the policy starts the container again right after an end.
+func (p Policy) Restarts(end End) bool {
+	return !end.Stopped && p.wants(end)
+}
+
+// RestartsAtBoot says whether an engine that comes up starts the container again: "always" then forgets that somebody
+// had stopped it.
+func (p Policy) RestartsAtBoot(end End) bool {
+	return p.wants(end)
+}
+
+func (p Policy) wants(end End) bool {
+	switch p.Name {
+	case Always:
+		return true
+	case UnlessStopped:
+		return !end.Stopped
+	case OnFailure:
+		return end.ExitCode != 0 && (p.MaxRetries == 0 || end.Restarts < p.MaxRetries)
+	}
+	return false
+}
+
+// The waits before a restart: doubled from the first to the longest, and forgotten after a run of resetAfter.
+const (
+	firstWait   = 100 * time.Millisecond
+	longestWait = time.Minute
+	resetAfter  = 10 * time.Second
+)
+
+// Backoff counts the waits of one container. The zero value is a container that never ended.
+type Backoff struct{ last time.Duration }
+
+// Next is the wait after a run that lasted for ran.
+func (b *Backoff) Next(ran time.Duration) time.Duration {
+	switch {
+	case b.last == 0 || ran >= resetAfter:
+		b.last = firstWait
+	default:
+		b.last = min(2*b.last, longestWait)
+	}
+	return b.last
+}
