@@ -1,0 +1,185 @@
+// Command server is the only program in test images: it serves HTTP, or does the one thing its first argument names, so
+// that every way a container can behave is possible FROM scratch.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		os.Exit(command(os.Args[1], os.Args[2:]))
+	}
+	os.Exit(serve(os.Args[1:]))
+}
+
+var commands = map[string]func(args []string) int{
+	"exit":        exit,
+	"env":         env,
+	"wait":        func([]string) int { return waitForTerm() },
+	"ignore-term": func([]string) int { return ignoreTerm() },
+	"sleep":       sleep,
+	"print":       printLines,
+	"eat":         eat,
+	"write":       write,
+	"cat":         cat,
+	"copy":        func([]string) int { _, err := io.Copy(os.Stdout, os.Stdin); return code(err) },
+	"id":          id,
+	"limits":      limits,
+	"size":        size,
+}
+
+func command(name string, args []string) int {
+	run, ok := commands[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "unknown command %q\n", name)
+		return 2
+	}
+	return run(args)
+}
+
+// exit ends with code args[0] after the duration args[1].
+func exit(args []string) int {
+	time.Sleep(duration(args, 1))
+	return number(args, 0)
+}
+
+// env prints the environment, sorted.
+func env([]string) int {
+	lines := os.Environ()
+	sort.Strings(lines)
+	fmt.Println(strings.Join(lines, "\n"))
+	return 0
+}
+
+// waitForTerm ends with 0 on SIGTERM, SIGINT, SIGQUIT or SIGUSR1, naming it.
+func waitForTerm() int {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1)
+	fmt.Println("waiting")
+	fmt.Println("got", <-signals)
+	return 0
+}
+
+// ignoreTerm never ends by itself; only SIGKILL helps.
+func ignoreTerm() int {
+	signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
+	fmt.Println("ignoring")
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func sleep(args []string) int {
+	time.Sleep(duration(args, 0))
+	return 0
+}
+
+// printLines prints args[0] numbered lines, each args[1] bytes long where given, odd ones on stdout, even ones on stderr.
+func printLines(args []string) int {
+	for i := 1; i <= number(args, 0); i++ {
+		out := os.Stdout
+		if i%2 == 0 {
+			out = os.Stderr
+		}
+		line := fmt.Sprintf("line %d", i)
+		if width := number(args, 1); width > len(line) {
+			line += strings.Repeat("x", width-len(line))
+		}
+		fmt.Fprintln(out, line)
+	}
+	return 0
+}
+
+// eat allocates and touches args[0] MiB, then waits.
+func eat(args []string) int {
+	for range number(args, 0) {
+		block := make([]byte, 1<<20)
+		for i := 0; i < len(block); i += 4096 {
+			block[i] = 1
+		}
+		eaten = append(eaten, block)
+	}
+	fmt.Println("full")
+	return waitForTerm()
+}
+
+var eaten [][]byte
+
+func write(args []string) int {
+	return code(os.WriteFile(args[0], []byte(strings.Join(args[1:], " ")), 0o644))
+}
+
+func cat(args []string) int {
+	data, err := os.ReadFile(args[0])
+	os.Stdout.Write(data)
+	return code(err)
+}
+
+func id([]string) int {
+	dir, _ := os.Getwd()
+	host, _ := os.Hostname()
+	fmt.Printf("uid=%d gid=%d dir=%s host=%s\n", os.Getuid(), os.Getgid(), dir, host)
+	return 0
+}
+
+// limits prints the soft and hard limit of open files and of processes.
+func limits([]string) int {
+	const nproc = 6
+	for name, resource := range map[string]int{"nofile": syscall.RLIMIT_NOFILE, "nproc": nproc} {
+		var limit syscall.Rlimit
+		if err := syscall.Getrlimit(resource, &limit); err != nil {
+			return code(err)
+		}
+		fmt.Printf("%s=%d:%d\n", name, limit.Cur, limit.Max)
+	}
+	return 0
+}
+
+// size prints the size of the file system at args[0] in bytes.
+func size(args []string) int {
+	var stat syscall.Statfs_t
+	err := syscall.Statfs(args[0], &stat)
+	fmt.Println(int64(stat.Blocks) * stat.Bsize)
+	return code(err)
+}
+
+func number(args []string, i int) int {
+	if i >= len(args) {
+		return 0
+	}
+	n, err := strconv.Atoi(args[i])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	return n
+}
+
+func duration(args []string, i int) time.Duration {
+	if i >= len(args) {
+		return 0
+	}
+	d, err := time.ParseDuration(args[i])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+	return d
+}
+
+func code(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// serve answers HTTP until it is told to stop. Every flag can be given as an environment variable too, because a
+// manifest's env is easier to change than its command.
+func serve(args []string) int {
+	flags := flag.NewFlagSet("server", flag.ExitOnError)
+	port := flags.String("port", envOr("PORT", "8080"), "port to listen on ($PORT)")
+	version := flags.String("version", envOr("VERSION", "v0"), "version to answer with ($VERSION)")
+	exitAfter := flags.Duration("exit-after", envDuration("EXIT_AFTER"), "end by itself after this long ($EXIT_AFTER)")
+	exitCode := flags.Int("exit-code", 0, "exit code of -exit-after ($EXIT_CODE)")
+	ignore := flags.Bool("ignore-term", os.Getenv("IGNORE_TERM") != "", "ignore SIGTERM ($IGNORE_TERM)")
+	lines := flags.Int("lines", 0, "lines to print at start ($LINES)")
+	readyAfter := flags.Duration("ready-after", envDuration("READY_AFTER"), "/healthz fails until then ($READY_AFTER)")
+	*exitCode, *lines = envNumber("EXIT_CODE"), envNumber("LINES")
+	_ = flags.Parse(args)
+
+	printLines([]string{fmt.Sprint(*lines)})
+	ended := make(chan int, 3)
+	go func() {
+		fmt.Printf("version %s listens on port %s\n", *version, *port)
+		ended <- code(http.ListenAndServe(":"+*port, handler(*version, time.Now().Add(*readyAfter))))
+	}()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		for s := range signals {
+			fmt.Println("got", s)
+			if !*ignore {
+				ended <- 0
+			}
+		}
+	}()
+	if *exitAfter > 0 {
+		time.AfterFunc(*exitAfter, func() { ended <- *exitCode })
+	}
+	return <-ended
+}
+
+func handler(version string, ready time.Time) http.Handler {
+	host, _ := os.Hostname()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "hello %s from %s\n", version, host)
+	})
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		if time.Now().Before(ready) {
+			http.Error(w, "not ready", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	mux.HandleFunc("/exit", func(_ http.ResponseWriter, r *http.Request) {
+		os.Exit(number([]string{r.FormValue("code")}, 0))
+	})
+	return mux
+}
+
+func envOr(name, fallback string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return fallback
+}
+
+func envNumber(name string) int { return number([]string{envOr(name, "0")}, 0) }
+
+func envDuration(name string) time.Duration { return duration([]string{envOr(name, "0s")}, 0) }
