@@ -1,0 +1,142 @@
+package runtimetest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Harness binds the contract to one runtime. New, Image and Program are needed.
+type Harness struct {
+	// New makes a runtime of one cluster. All it makes in one test see the same machine. The suite closes it and removes
+	// the containers it made.
+	New func(t *testing.T, cluster string) runtime.Runtime
+	// Image is a reference present on the node; its containers run Program.
+	Image string
+	// Program is the test server's argv: a container's command is Program and its arguments ("exit", "3").
+	Program []string
+	// AbsentImage is a reference that is not on the node and can't be pulled. Default: a name that exists nowhere.
+	AbsentImage string
+	// Kill ends a running container's process from outside of the runtime, as a person would. Nil leaves those cases out.
+	Kill func(t *testing.T, container runtime.Container)
+	// OwnNames says that clusters can't see each other's containers at all, so the same name twice is no conflict.
+	OwnNames bool
+	// Simulated says that there is no real process: no output, no exec, no figures.
+	Simulated bool
+	// NoExec and NoStats leave out what the runtime answers ErrUnsupported to.
+	NoExec, NoStats bool
+	// Patience is how long a case waits for a state to come. Default 20s.
+	Patience time.Duration
+}
+
+// Run runs the contract. Cases are independent of each other and run in parallel.
+func Run(t *testing.T, h Harness) {
+	if h.Patience == 0 {
+		h.Patience = 20 * time.Second
+	}
+	if h.AbsentImage == "" {
+		h.AbsentImage = "127.0.0.1:1/tendtest/absent:none"
+	}
+	for name, test := range cases(h) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(newFixture(t, h))
+		})
+	}
+}
+
+func cases(h Harness) map[string]func(*fixture) {
+	all := map[string]func(*fixture){
+		"info":                testInfo,
+		"create":              testCreate,
+		"create/again":        testCreateAgain,
+		"create/name taken":   testNameTaken,
+		"create/no image":     testCreateWithoutImage,
+		"start":               testStart,
+		"exit":                testExit,
+		"stop":                testStop,
+		"stop/obeyed":         testStopObeyed,
+		"stop/start again":    testStartAgain,
+		"remove":              testRemove,
+		"absent":              testAbsent,
+		"stranger":            testStranger,
+		"list":                testList,
+		"events":              testEvents,
+		"events/stop":         testStopEvents,
+		"events/other":        testEventsOfOthers,
+		"events/end":          testEventsEnd,
+		"resolve":             testResolve,
+		"pull/absent":         testPullAbsent,
+		"restart policy":      testRestartPolicy,
+		"restart policy/none": testNoRestart,
+		"many":                testMany,
+	}
+	if h.Kill != nil {
+		all["kill"] = testKill
+	}
+	if !h.Simulated {
+		all["env"] = testEnv
+		all["logs"] = testLogs
+		all["logs/follow"] = testLogsFollow
+		all["logs/since"] = testLogsSince
+		all["logs/long line"] = testLongLine
+	}
+	if !h.Simulated && !h.NoExec {
+		all["exec"] = testExec
+		all["exec/stdin"] = testExecStdin
+		all["exec/stopped"] = testExecStopped
+	}
+	if !h.Simulated && !h.NoStats {
+		all["stats"] = testStats
+	}
+	return all
+}
+
+// fixture is one case's cluster.
+type fixture struct {
+	*testing.T
+	Harness
+	cluster string
+	runtime runtime.Runtime
+}
+
+func newFixture(t *testing.T, h Harness) *fixture {
+	cluster := "tendtest-" + random()
+	return &fixture{T: t, Harness: h, cluster: cluster, runtime: open(t, h, cluster)}
+}
+
+// open makes a runtime that leaves nothing behind.
+func open(t *testing.T, h Harness, cluster string) runtime.Runtime {
+	rt := h.New(t, cluster)
+	t.Cleanup(func() { cleanUp(t, rt) })
+	return rt
+}
+
+func (f *fixture) other() runtime.Runtime { return open(f.T, f.Harness, "tendtest-"+random()) }
+
+// spec is a container of a fresh name that runs the test server with the arguments; none makes it wait.
+func (f *fixture) spec(args ...string) runtime.ContainerSpec {
+	if len(args) == 0 {
+		args = []string{"wait"}
+	}
+	name, slot := "tendtest-"+random(), random()
+	return runtime.ContainerSpec{
+		Name: name + "." + slot,
+		Labels: map[string]string{
+			api.LabelTask: "task-" + slot, api.LabelSlot: slot, api.LabelScope: "tendtest", api.LabelName: name,
+		},
+		Image:   f.Image,
+		Spec:    api.DeploymentSpec{Image: f.Image, Command: append(append([]string{}, f.Program...), args...), NetworkMode: "none"},
+		Restart: "no",
+	}
+}
+
+func random() string {
+	var raw [4]byte
+	_, _ = rand.Read(raw[:]) // never fails
+	return hex.EncodeToString(raw[:])
+}
