@@ -1,0 +1,112 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Volume is one entry of `volumes`, taken apart.
+type Volume struct {
+	// Source is an absolute path of the host, or the name of a volume.
+	Source string
+	Target string
+	// Mode holds the options behind the second colon, such as ro or z,nocopy.
+	Mode string
+}
+
+// Named says whether the source is a volume's name and not a path.
+func (v Volume) Named() bool { return !path.IsAbs(v.Source) }
+
+var (
+	volumeName  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+	volumeModes = []string{
+		"ro", "rw", "z", "Z", "nocopy", "consistent", "cached", "delegated",
+		"shared", "rshared", "slave", "rslave", "private", "rprivate",
+	}
+)
+
+// ParseVolume reads source:target[:mode].
+func ParseVolume(entry string) (Volume, error) {
+	parts := strings.Split(entry, ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return Volume{}, fmt.Errorf("%q is not source:target or source:target:mode", entry)
+	}
+	v := Volume{Source: parts[0], Target: parts[1]}
+	if err := checkVolumeSource(v.Source); err != nil {
+		return Volume{}, err
+	}
+	if err := checkTarget(v.Target); err != nil {
+		return Volume{}, err
+	}
+	if len(parts) == 3 {
+		v.Mode = parts[2]
+		for mode := range strings.SplitSeq(v.Mode, ",") {
+			if !slices.Contains(volumeModes, mode) {
+				return Volume{}, fmt.Errorf("mode %q is not one of %s", mode, strings.Join(volumeModes, ", "))
+			}
+		}
+	}
+	return v, nil
+}
+
+func checkVolumeSource(source string) error {
+	switch {
+	case source == "":
+		return errors.New("the source is empty")
+	case path.IsAbs(source):
+		return checkNoParent("source", source)
+	case strings.HasPrefix(source, ".") || strings.HasPrefix(source, "~") || strings.Contains(source, "/"):
+		return fmt.Errorf("source %q is a relative path; a host path is absolute, a volume's name has no slash", source)
+	case len(source) < 2 || len(source) > 255 || !volumeName.MatchString(source):
+		return fmt.Errorf("source %q is neither an absolute path nor a volume's name (at least two of a-z A-Z 0-9 _ . -)", source)
+	}
+	return nil
+}
+
+// checkTarget is for every path inside the container that something is mounted on.
+func checkTarget(target string) error {
+	if !path.IsAbs(target) {
+		return fmt.Errorf("target %q is not an absolute path", target)
+	}
+	if path.Clean(target) == "/" {
+		return errors.New("target is / itself; mount below it")
+	}
+	return checkNoParent("target", target)
+}
+
+func checkNoParent(what, text string) error {
+	if strings.ContainsRune(text, 0) {
+		return fmt.Errorf("%s contains a NUL", what)
+	}
+	if slices.Contains(strings.Split(text, "/"), "..") {
+		return fmt.Errorf("%s %q climbs with ..; write the path it leads to", what, text)
+	}
+	return nil
+}
+
+// ParseTmpfs reads target[:options], the options as mount takes them (size=64m,mode=1777).
+func ParseTmpfs(entry string) (target, options string, err error) {
+	target, options, _ = strings.Cut(entry, ":")
+	if err := checkTarget(target); err != nil {
+		return "", "", err
+	}
+	for option := range strings.SplitSeq(options, ",") {
+		key, value, hasValue := strings.Cut(option, "=")
+		switch {
+		case option == "" && options == "", !hasValue && tmpfsOption.MatchString(key):
+		case hasValue && value != "" && slices.Contains(tmpfsSettings, key):
+		default:
+			return "", "", fmt.Errorf("%q is not an option of tmpfs", option)
+		}
+	}
+	return target, options, nil
+}
+
+var (
+	tmpfsOption   = regexp.MustCompile(`^(ro|rw|(no)?(suid|dev|exec|atime|diratime|relatime|strictatime)|(a)?sync|dirsync|r?(private|shared|slave|unbindable)|defaults|(no)?mand|norelatime|nostrictatime|remount|r?bind)$`)
+	tmpfsSettings = []string{"size", "mode", "uid", "gid", "nr_inodes", "nr_blocks", "mpol"}
+)

@@ -1,0 +1,39 @@
+package dockerflags
+
+import (
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// addPublish binds to every address where none is named: docker_options mean what docker means. The field ports binds
+// to loopback.
+func addPublish(o *Options, v string) error {
+	p, err := api.ParsePort(v, "")
+	if err != nil {
+		return fmt.Errorf("has a wrong value %q: %w", v, err)
+	}
+	o.Publish = append(o.Publish, p)
+	return nil
+}
+
+// maxExposed bounds what one range expands to.
+const maxExposed = 65535
+
+func addExpose(o *Options, v string) error {
+	if strings.Contains(v, ":") {
+		return fmt.Errorf("takes a port of the container such as 80 or 80-89/udp, not %q; use ports to publish it", v)
+	}
+	p, err := api.ParsePort(v, "")
+	if err != nil {
+		return fmt.Errorf("has a wrong value %q: %w", v, err)
+	}
+	if len(o.Expose)+p.Container.Len() > maxExposed {
+		return fmt.Errorf("names more than %d ports", maxExposed)
+	}
+	for port := p.Container.First; port <= p.Container.Last; port++ {
+		o.Expose = append(o.Expose, fmt.Sprintf("%d/%s", port, p.Protocol))
+	}
+	return nil
+}
