@@ -17,6 +17,10 @@ var (
 	ErrWatchLost = errors.New("watch lost")
 	// ErrLeaseNotFound: the lease ended or never was.
 	ErrLeaseNotFound = errors.New("lease not found")
+	// ErrFutureRevision: the asked revision has not happened yet.
+	ErrFutureRevision = errors.New("revision is in the future")
+	// ErrInvalid: the transaction contradicts itself (a key written twice, an empty key); nothing was written.
+	ErrInvalid = errors.New("invalid transaction")
 	// ErrTooLarge: the transaction exceeds what the backend takes; nothing was written.
 	ErrTooLarge = errors.New("transaction too large")
 	// ErrNoSpace: the store's disk or quota is full; reads go on, writes are refused.

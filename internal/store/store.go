@@ -11,14 +11,17 @@ type Store interface {
 	// Get reads one key at the newest revision. ErrNotFound where there is none.
 	Get(ctx context.Context, key string) (Entry, error)
 	// List reads the keys under a prefix in order, at one revision. A page holds at most Limit entries; page on with
-	// After and the first page's Revision. ErrCompacted where that revision is gone.
+	// After and the first page's Revision. ErrCompacted where that revision is gone, ErrFutureRevision where it is yet to
+	// come. Values handed out, here and everywhere, may be shared: don't modify them.
 	List(ctx context.Context, prefix string, opts ListOptions) (Page, error)
 	// Commit applies all operations or none, and returns the revision they share. A precondition that doesn't hold is a
-	// *ConflictError (errors.Is ErrConflict) naming the key; nothing was written then. A commit whose outcome is unknown
-	// (a cut connection) is any other error: the caller looks again.
+	// *ConflictError (errors.Is ErrConflict) naming the key; nothing was written then, nor with ErrInvalid, ErrTooLarge
+	// (see Txn.Validate), ErrNoSpace and ErrLeaseNotFound. A commit whose outcome is unknown (a cut connection) is any other
+	// error: the caller looks again. A commit that changes nothing makes no revision and returns the newest.
 	Commit(ctx context.Context, txn Txn) (int64, error)
 	// Watch streams every commit under the prefix from a revision on (1 more than a List's Revision), in order, without
-	// gap or repeat, one Batch a commit. The channel closes when ctx ends or the watch fails; Err says why.
+	// gap or repeat, one Batch a commit; 0 is from now. The channel closes when ctx ends, the store is closed or the watch
+	// fails; Err says why. A watch that keeps up is not disturbed by Compact.
 	Watch(ctx context.Context, prefix string, from int64) Watcher
 	// Grant makes a lease that ends after ttl (rounded up to a second) unless it is kept alive; its keys end with it.
 	Grant(ctx context.Context, ttl time.Duration) (LeaseID, error)
@@ -26,7 +29,8 @@ type Store interface {
 	KeepAlive(ctx context.Context, id LeaseID) error
 	// Revoke ends a lease and deletes its keys.
 	Revoke(ctx context.Context, id LeaseID) error
-	// Compact forgets the history before a revision.
+	// Compact forgets the history before a revision: the revision itself can still be listed and watched from. Compacting
+	// again what is forgotten already is no fault.
 	Compact(ctx context.Context, revision int64) error
 	// Close frees what the store holds. Watches end.
 	Close() error
@@ -68,7 +72,8 @@ type Txn struct {
 	// Site names the place in the code that commits ("apply", "deployment.tasks"): failpoints and metrics know it by that.
 	Site string
 	If   []Condition
-	Do   []Op
+	// Do writes each key at most once.
+	Do []Op
 }
 
 // Condition holds when the key's Modified revision is Modified; 0 means the key must not exist.
@@ -89,11 +94,11 @@ type Op struct {
 type Watcher interface {
 	// Batches delivers commits; it is closed at the end.
 	Batches() <-chan Batch
-	// Err says why the channel closed: ErrCompacted, ErrWatchLost, or the context's error. Valid after the close.
+	// Err says why the channel closed: ErrCompacted, ErrWatchLost, ErrClosed, or the context's error. Valid after the close.
 	Err() error
 }
 
-// Batch is what one commit changed under the watched prefix. A batch without events only moves the revision on.
+// Batch is what one commit changed under the watched prefix, in the order it was written. A batch without events only moves the revision on.
 type Batch struct {
 	Revision int64
 	Events   []Event

@@ -1,0 +1,157 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/google/btree"
+
+	"tend.dev/tend/internal/store"
+)
+
+// Store implements store.Store. Make one with New.
+//
+// Every revision keeps its own tree. Trees share what they have in common, so a commit costs what it changes.
+type Store struct {
+	mu sync.Mutex
+	// commits holds one commit a revision without holes, oldest first, never empty. The first is the last compacted one.
+	commits []commit
+	// grown is closed, and replaced, when commits grows or shrinks.
+	grown  chan struct{}
+	leases map[store.LeaseID]*lease
+	// lastLease is the newest lease id handed out.
+	lastLease store.LeaseID
+	// done is closed by Close.
+	done chan struct{}
+}
+
+// commit is one revision: what it changed and all that was there then.
+type commit struct {
+	revision int64
+	events   []store.Event
+	tree     *btree.BTreeG[store.Entry]
+}
+
+var _ store.Store = (*Store)(nil)
+
+// New makes an empty store at revision 1.
+func New() *Store {
+	empty := btree.NewG(16, func(a, b store.Entry) bool { return a.Key < b.Key })
+	return &Store{
+		commits: []commit{{revision: 1, tree: empty}},
+		grown:   make(chan struct{}),
+		leases:  map[store.LeaseID]*lease{},
+		done:    make(chan struct{}),
+	}
+}
+
+// Get reads one key.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Entry{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	entry, ok := s.newestLocked().tree.Get(store.Entry{Key: key})
+	if !ok {
+		return store.Entry{}, fmt.Errorf("get %s: %w", key, store.ErrNotFound)
+	}
+	return entry, nil
+}
+
+// List reads a page of keys.
+func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error) {
+	if err := s.usable(ctx); err != nil {
+		return store.Page{}, err
+	}
+	at, err := s.commitAt(opts.Revision)
+	if err != nil {
+		return store.Page{}, fmt.Errorf("list %q: %w", prefix, err)
+	}
+	page := store.Page{Revision: at.revision}
+	at.tree.AscendGreaterOrEqual(store.Entry{Key: max(prefix, opts.After)}, func(e store.Entry) bool {
+		if !strings.HasPrefix(e.Key, prefix) {
+			return false
+		}
+		if opts.After != "" && e.Key == opts.After {
+			return true
+		}
+		if opts.Limit > 0 && len(page.Entries) == opts.Limit {
+			page.More = true
+			return false
+		}
+		page.Entries = append(page.Entries, e)
+		return true
+	})
+	return page, nil
+}
+
+// Compact forgets the revisions before one.
+func (s *Store) Compact(ctx context.Context, revision int64) error {
+	if err := s.usable(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	oldest := s.commits[0].revision
+	if revision <= oldest {
+		return nil
+	}
+	if newest := s.newestLocked().revision; revision > newest {
+		return fmt.Errorf("compact %d: %w (the newest is %d)", revision, store.ErrFutureRevision, newest)
+	}
+	s.commits = append([]commit(nil), s.commits[revision-oldest:]...)
+	s.growLocked()
+	return nil
+}
+
+// Close ends watches and leases.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-s.done:
+		return nil
+	default:
+	}
+	close(s.done)
+	for _, l := range s.leases {
+		l.timer.Stop()
+	}
+	return nil
+}
+
+// usable says why a call can't be served.
+func (s *Store) usable(ctx context.Context) error {
+	select {
+	case <-s.done:
+		return store.ErrClosed
+	default:
+		return ctx.Err()
+	}
+}
+
+func (s *Store) newestLocked() commit { return s.commits[len(s.commits)-1] }
+
+func (s *Store) growLocked() {
+	close(s.grown)
+	s.grown = make(chan struct{})
+}
+
+// commitAt finds a revision; 0 is the newest.
+func (s *Store) commitAt(revision int64) (commit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	oldest, newest := s.commits[0].revision, s.newestLocked().revision
+	switch {
+	case revision == 0:
+		revision = newest
+	case revision < oldest:
+		return commit{}, fmt.Errorf("revision %d: %w (the oldest is %d)", revision, store.ErrCompacted, oldest)
+	case revision > newest:
+		return commit{}, fmt.Errorf("revision %d: %w (the newest is %d)", revision, store.ErrFutureRevision, newest)
+	}
+	return s.commits[revision-oldest], nil
+}

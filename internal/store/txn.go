@@ -1,0 +1,54 @@
+package store
+
+import "fmt"
+
+// What a backend takes in one commit. The backends refuse more in the same words, so that what passes on one passes on
+// the other.
+const (
+	// MaxOps bounds the operations and, separately, the preconditions of a commit.
+	MaxOps = 10_000
+	// MaxBytes bounds Txn.Size.
+	MaxBytes = 16 << 20
+)
+
+// Size is what counts against MaxBytes: the keys and values written, and twice the keys compared (a conflict reads them).
+func (t Txn) Size() int {
+	size := 0
+	for _, op := range t.Do {
+		size += len(op.Key) + len(op.Value)
+	}
+	for _, c := range t.If {
+		size += 2 * len(c.Key)
+	}
+	return size
+}
+
+// Validate answers what no backend accepts: ErrInvalid, ErrTooLarge. Backends call it before they write anything.
+func (t Txn) Validate() error {
+	if n := max(len(t.Do), len(t.If)); n > MaxOps {
+		return fmt.Errorf("commit %s: %w: %d operations or preconditions, at most %d", t.Site, ErrTooLarge, n, MaxOps)
+	}
+	if n := t.Size(); n > MaxBytes {
+		return fmt.Errorf("commit %s: %w: %d bytes, at most %d", t.Site, ErrTooLarge, n, MaxBytes)
+	}
+	return t.validateKeys()
+}
+
+func (t Txn) validateKeys() error {
+	written := make(map[string]struct{}, len(t.Do))
+	for _, op := range t.Do {
+		if op.Key == "" {
+			return fmt.Errorf("commit %s: %w: an empty key", t.Site, ErrInvalid)
+		}
+		if _, twice := written[op.Key]; twice {
+			return fmt.Errorf("commit %s: %w: %s is written twice", t.Site, ErrInvalid, op.Key)
+		}
+		written[op.Key] = struct{}{}
+	}
+	for _, c := range t.If {
+		if c.Key == "" {
+			return fmt.Errorf("commit %s: %w: an empty key in a precondition", t.Site, ErrInvalid)
+		}
+	}
+	return nil
+}
