@@ -83,3 +83,11 @@ func ParseRef(path string) (ref api.Ref, rest string, ok bool) {
 	}
 	return api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}, rest, true
 }
+
+// ConfigScopePrefix holds a scope's bucket: one encrypted value a key.
+func ConfigScopePrefix(scope string) string { return ConfigPrefix + "scopes/" + scope + "/" }
+
+// ConfigAppPrefix holds the bucket of one app of a scope.
+func ConfigAppPrefix(scope, name string) string {
+	return ConfigPrefix + "apps/" + scope + "/" + name + "/"
+}

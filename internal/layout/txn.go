@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/store"
@@ -59,13 +60,16 @@ func (t *Txn) CreateTask(task api.Task) *Txn {
 }
 
 // RaiseTask writes a task whose desired state rose, on the condition that nobody wrote it since it was read.
-func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason string) *Txn {
+func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason string, now time.Time) *Txn {
 	task := *read.Value
 	if !task.Desired.CanBecome(desired) {
 		t.err = fmt.Errorf("task %s: desired state can't fall from %s to %s", task.ID, task.Desired, desired)
 		return t
 	}
-	task.Desired, task.Reason = desired, reason
+	if task.EndedAt.IsZero() {
+		task.EndedAt, task.Reason = now, reason
+	}
+	task.Desired = desired
 	return t.If(TaskKey(task.ID), read.Modified).Put(TaskKey(task.ID), task)
 }
 

@@ -1,0 +1,103 @@
+package deployment
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+)
+
+// assessment is the answer of one look: everything that act commits.
+type assessment struct {
+	target target
+	// known is false while no release can be told and none is in force: there is nothing to plan for yet.
+	known   bool
+	desired rollout.Desired
+	slots   []rollout.Slot
+	plan    rollout.Plan
+}
+
+// assess decides what a deployment needs. It reads nothing but its input.
+func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
+	a := assessment{slots: o.slots()}
+	if o.object.Value.Metadata.Deleting() {
+		a.desired, a.known = rollout.Desired{Deleting: true}, true
+		a.plan = rollout.Decide(a.desired, a.slots, now)
+		return a, nil
+	}
+	id, err := c.identify(o)
+	if err != nil {
+		return a, err
+	}
+	if a.target, err = c.choose(o, id); err != nil {
+		return a, err
+	}
+	if a.target.release == nil {
+		return a, nil
+	}
+	a.known = true
+	a.desired = o.desired(a.target)
+	a.plan = rollout.Decide(a.desired, a.slots, now)
+	return a, nil
+}
+
+// keepDead is how many failed tasks stay for inspection.
+const keepDead = 3
+
+func (o observed) desired(t target) rollout.Desired {
+	d := rollout.Desired{
+		Replicas: o.spec.ReplicaCount(),
+		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
+		Strategy: o.strategy(),
+		Frozen:   map[string]bool{},
+		KeepDead: keepDead,
+	}
+	if good := o.release(o.rollout().LastGoodRelease); good != nil {
+		d.LastGood = good.ID
+	}
+	for _, frozen := range o.frozen {
+		d.Frozen[frozen.Value.Slot] = true
+	}
+	return d
+}
+
+// strategy resolves the spec's strategy. Plain processes share the host's ports, so there the old one stops first.
+func (o observed) strategy() api.ResolvedStrategy {
+	resolved := o.spec.ResolvedStrategy()
+	if o.spec.Strategy != nil && o.spec.Strategy.Order != "" {
+		return resolved
+	}
+	for _, node := range o.nodes {
+		if node.Value.Runtime == "process" {
+			resolved.Order = api.OrderStopFirst
+		}
+	}
+	return resolved
+}
+
+// slots turns tasks into what the planner speaks of.
+func (o observed) slots() []rollout.Slot {
+	out := make([]rollout.Slot, 0, len(o.tasks))
+	for _, t := range o.tasks {
+		task := t.desired.Value
+		slot := rollout.Slot{
+			ID: task.Slot, Task: task.ID, Replaces: task.Replaces,
+			Version: rollout.Version{Release: task.Release, Restart: task.Restart},
+			Desired: task.Desired, Placed: task.Node != "", State: api.TaskPending,
+			CreatedAt: task.CreatedAt, EndedAt: task.EndedAt,
+		}
+		if message, refused := o.refusals[task.ID]; refused {
+			slot.Unplaceable, slot.Reason, slot.Message = true, "NoNode", message
+		}
+		if s := t.status; s != nil {
+			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop
+			slot.Reason, slot.Message = s.Reason, s.Message
+			slot.StartedAt, slot.RunningAt, slot.ReadyAt = s.StartedAt, s.RunningAt, s.ReadyAt
+			if s.State.Terminal() && !s.FinishedAt.IsZero() {
+				slot.EndedAt = s.FinishedAt
+			}
+		}
+		out = append(out, slot)
+	}
+	return out
+}
