@@ -1,0 +1,131 @@
+package hollow
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// stream is one reader of events. What happens is queued, so that a slow reader never stalls the engine.
+type stream struct {
+	cluster string
+	mu      sync.Mutex
+	queue   []runtime.Event
+	ended   bool
+	wake    chan struct{}
+}
+
+func newStream(cluster string) *stream {
+	return &stream{cluster: cluster, wake: make(chan struct{}, 1)}
+}
+
+func (s *stream) push(event runtime.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, event)
+	s.signal()
+}
+
+// end lets the reader have what is queued, then closes.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.signal()
+}
+
+func (s *stream) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *stream) take() (events []runtime.Event, ended bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	events, s.queue = s.queue, nil
+	return events, s.ended
+}
+
+// run hands events over until the context or the stream ends.
+func (s *stream) run(ctx context.Context, out chan<- runtime.Event) {
+	defer close(out)
+	for {
+		events, ended := s.take()
+		for _, event := range events {
+			select {
+			case out <- event:
+			case <-ctx.Done():
+				return
+			}
+		}
+		if ended {
+			return
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Events implements runtime.Runtime.
+func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	e := r.engine
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := r.checkLocked(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	forget := context.AfterFunc(r.closed, cancel)
+	s := newStream(r.cluster)
+	e.streams[s] = struct{}{}
+	out := make(chan runtime.Event)
+	go func() {
+		defer cancel()
+		defer forget()
+		s.run(ctx, out)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.streams, s)
+	}()
+	return out, nil
+}
+
+func (e *Engine) endStreamsLocked() {
+	for s := range e.streams {
+		s.end()
+	}
+	clear(e.streams)
+}
+
+// emitLocked records what happened to a container and tells its cluster's readers.
+func (e *Engine) emitLocked(c *container, event runtime.Event) {
+	event.At = time.Now()
+	event.Container, event.Name, event.Task = c.id, c.name, c.task()
+	e.log.records = append(e.log.records, Record{
+		At: event.At, Event: event.Kind, Container: c.name, Labels: c.labels,
+		ExitCode: event.ExitCode, Signal: event.Signal,
+	})
+	for s := range e.streams {
+		if s.cluster == c.cluster() {
+			s.push(event)
+		}
+	}
+}
+
+// emitImageLocked tells everybody that a reference changed.
+func (e *Engine) emitImageLocked(reference string) {
+	event := runtime.Event{Kind: runtime.EventImage, Image: reference, At: time.Now()}
+	for s := range e.streams {
+		s.push(event)
+	}
+}

@@ -1,0 +1,77 @@
+package hollow
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Record is one thing that happened on the engine, also while nobody listened.
+type Record struct {
+	At        time.Time
+	Event     runtime.EventKind
+	Container string // the container's name
+	Labels    map[string]string
+	ExitCode  int
+	Signal    string
+}
+
+// history is what tests prove safety sentences with.
+type history struct {
+	records []Record
+	calls   map[string]int
+	alive   map[string]int
+	most    map[string]int
+}
+
+func newHistory() history {
+	return history{calls: map[string]int{}, alive: map[string]int{}, most: map[string]int{}}
+}
+
+// History is everything that happened to containers, in order.
+func (e *Engine) History() []Record {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.log.records)
+}
+
+// Calls counts the mutating calls that clients made, by verb: create, start, stop, remove, pull.
+func (e *Engine) Calls() map[string]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.log.calls)
+}
+
+// Mutations is the sum of Calls.
+func (e *Engine) Mutations() int {
+	sum := 0
+	for _, n := range e.Calls() {
+		sum += n
+	}
+	return sum
+}
+
+// MaxAlive is how many containers ever ran at one time, by slot: "kind/scope/name/slot" from their labels.
+func (e *Engine) MaxAlive() map[string]int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.log.most)
+}
+
+func slotKey(labels map[string]string) string {
+	return labels[api.LabelKind] + "/" + labels[api.LabelScope] + "/" + labels[api.LabelName] + "/" + labels[api.LabelSlot]
+}
+
+// bornLocked and diedLocked count a container's process.
+func (e *Engine) bornLocked(c *container) {
+	key := slotKey(c.labels)
+	e.log.alive[key]++
+	e.log.most[key] = max(e.log.most[key], e.log.alive[key])
+}
+
+func (e *Engine) diedLocked(c *container) {
+	e.log.alive[slotKey(c.labels)]--
+}

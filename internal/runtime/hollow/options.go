@@ -1,0 +1,72 @@
+package hollow
+
+import (
+	"io"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Options shape an engine. The zero value is an engine that does everything at once, and whose containers run until they
+// are stopped.
+type Options struct {
+	// Cluster and Node are those of the client New returns. NewEngine ignores them.
+	Cluster, Node string
+	// CreateDelay, StartDelay and StopDelay are how long a create, a start, and a container asked to stop take. PullDelay
+	// is how long a pull takes. Nil is no time at all.
+	CreateDelay, StartDelay, StopDelay, PullDelay func() time.Duration
+	// Behaviour says what the containers of a spec do. It is asked at create and again at every start, with the engine
+	// locked: it must not call the engine. Nil is a container that runs until it is stopped.
+	Behaviour func(spec runtime.ContainerSpec) Behaviour
+	// Before is called before every mutating call of a client (create, start, stop, remove, pull) with the engine
+	// unlocked; its error is the call's, and nothing has happened then.
+	Before func(verb, subject string) error
+	// AnyImage lets every reference name a local image.
+	AnyImage bool
+	// CPUs and MemoryBytes are the machine's. Default 4 and 8 GiB.
+	CPUs        float64
+	MemoryBytes int64
+}
+
+// Delay is a fixed one.
+func Delay(d time.Duration) func() time.Duration {
+	return func() time.Duration { return d }
+}
+
+// Behaviour is what one incarnation of a container does.
+type Behaviour struct {
+	// Exits: its process ends by itself ExitAfter after it started, with ExitCode.
+	Exits     bool
+	ExitAfter time.Duration
+	ExitCode  int
+	// OOM: that end is the kernel's, for lack of memory (with ExitCode 137).
+	OOM bool
+	// IgnoresStop: only SIGKILL ends it.
+	IgnoresStop bool
+	// StopCode is its exit code when it was asked to stop.
+	StopCode int
+	// CreateError and StartError are the answers of the engine instead.
+	CreateError, StartError error
+	// Output is what it prints when it starts, on stdout.
+	Output []string
+	// Unhealthy: every exec in it answers 1, unless Exec is set.
+	Unhealthy bool
+	// Exec runs a command in it. Nil answers 0 and prints nothing.
+	Exec func(call ExecCall) int
+	// Stats are its samples. At is filled in.
+	Stats runtime.Stats
+}
+
+// ExecCall is a command run in a container.
+type ExecCall struct {
+	Options        runtime.ExecOptions
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+func wait(delay func() time.Duration) time.Duration {
+	if delay == nil {
+		return 0
+	}
+	return delay()
+}
