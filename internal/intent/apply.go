@@ -1,0 +1,61 @@
+package intent
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// ApplyOptions say how an apply is meant.
+type ApplyOptions struct {
+	// DryRun decides and answers, and stores nothing.
+	DryRun bool
+	// Prune deletes what Set applied before and is not among the objects now.
+	Prune bool
+	// Force makes every object look for its image anew.
+	Force bool
+	// Set names the sources the apply speaks for; empty leaves the objects' set as it is.
+	Set string
+	// Actor is who asked, for the log. Fields are not owned by actors but by the role, which is `apply`.
+	Actor string
+}
+
+// Apply stores the objects, all or none. Objects that are as stored are not written.
+func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOptions) (api.ApplyResult, error) {
+	if err := checkRequest(objects, opts); err != nil {
+		return api.ApplyResult{}, err
+	}
+	if err := checkObjects(objects, s.opts.Validate); err != nil {
+		return api.ApplyResult{}, err
+	}
+	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*applyDecision, error) {
+		decided, err := prepareApply(snap, objects, opts, s.opts.Now(), s.opts.NewUID)
+		if err != nil || !opts.DryRun {
+			return decided, err
+		}
+		decided.txn = layout.NewTxn("apply.dryrun")
+		return decided, s.preview(snap, decided)
+	})
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	result := decided.result
+	result.DryRun, result.Revision = opts.DryRun, revision
+	for i := range result.Objects {
+		if result.Objects[i].Action != api.ActionUnchanged && !opts.DryRun {
+			result.Objects[i].Revision = revision
+		}
+	}
+	s.note("apply", opts.Actor, revision, decided.written()...)
+	return result, nil
+}
+
+func (s *Service) preview(snap layout.Snapshot, decided *applyDecision) error {
+	if s.opts.Preview == nil {
+		return nil
+	}
+	plan, err := s.opts.Preview(snap, decided.next, decided.result.Pruned)
+	decided.result.Plan = plan
+	return err
+}

@@ -1,0 +1,147 @@
+package intent
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// applyDecision is what an apply comes to on one picture of the store.
+type applyDecision struct {
+	txn    *layout.Txn
+	result api.ApplyResult
+	// next are the objects that are written, as they will be stored.
+	next []api.Object
+}
+
+func (d *applyDecision) transaction() *layout.Txn { return d.txn }
+
+func (d *applyDecision) written() []api.Ref {
+	refs := make([]api.Ref, 0, len(d.next)+len(d.result.Pruned))
+	for _, object := range d.next {
+		refs = append(refs, object.Ref())
+	}
+	return append(refs, d.result.Pruned...)
+}
+
+// prepareApply decides an apply of objects that passed checkObjects.
+func prepareApply(snap layout.Snapshot, objects []api.Object, opts ApplyOptions, now time.Time, newUID func() string,
+) (*applyDecision, error) {
+	decided := &applyDecision{txn: layout.NewTxn("apply")}
+	found := &faults{}
+	claimed := claims{}
+	for _, object := range objects {
+		stored := snap.Object(object.Ref())
+		if stored.Exists() && stored.Value.Metadata.Deleting() {
+			found.add(Terminating, object.Ref(), "", nextTerminating, "is being deleted")
+			continue
+		}
+		claimed.check(snap, object.Ref(), found)
+		if err := decided.place(stored, object, opts, now, newUID); err != nil {
+			return nil, err
+		}
+	}
+	var pruned []layout.Read[api.Object]
+	if opts.Prune {
+		pruned = prunable(snap, objects, opts.Set)
+	}
+	checkPorts(snap, decided.next, pruned, found)
+	if err := found.err(plural(len(found.errors), "conflict") + " with what is stored; nothing was stored"); err != nil {
+		return nil, err
+	}
+	for _, object := range pruned {
+		decided.result.Pruned = append(decided.result.Pruned, object.Value.Ref())
+		removeObject(decided.txn, object, now)
+	}
+	return decided, nil
+}
+
+// place adds one object to the decision: what becomes of it, and the write if it is not as stored already.
+func (d *applyDecision) place(stored layout.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time,
+	newUID func() string,
+) error {
+	next, changes, err := merge(stored, object, opts, now, newUID)
+	if err != nil {
+		return err
+	}
+	result := api.ObjectResult{Ref: object.Ref(), Action: api.ActionCreated, Changes: changes,
+		Generation: next.Metadata.Generation, Revision: stored.Modified}
+	switch {
+	case stored.Exists() && sameObject(*stored.Value, next):
+		result.Action = api.ActionUnchanged
+	case stored.Exists():
+		result.Action = api.ActionConfigured
+	}
+	d.result.Objects = append(d.result.Objects, result)
+	if result.Action == api.ActionUnchanged {
+		return nil
+	}
+	next.Metadata.UpdatedAt = now
+	d.next = append(d.next, next)
+	d.txn.If(layout.ObjectKey(next.Ref()), stored.Modified).Put(layout.ObjectKey(next.Ref()), next)
+	if !stored.Exists() && ownsName(next.Kind) {
+		d.txn.If(layout.NameKey(next.Ref()), 0).Put(layout.NameKey(next.Ref()), next.Ref())
+	}
+	return nil
+}
+
+// merge is the object as it will be stored: the declared spec, labels and annotations over what Tend knows of it.
+func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOptions, now time.Time, newUID func() string,
+) (api.Object, []api.FieldChange, error) {
+	next := api.Object{Kind: declared.Kind, Scope: declared.Scope, Name: declared.Name, Spec: normalSpec(declared.Spec)}
+	old := api.Object{Spec: []byte("{}")}
+	if stored.Exists() {
+		old = *stored.Value
+		next.Metadata = old.Metadata
+	} else {
+		next.Metadata = api.Metadata{UID: newUID(), CreatedAt: now, Finalizers: finalizersOf(declared.Kind)}
+	}
+	next.Metadata.Revision = 0
+	next.Metadata.Labels = declared.Metadata.Labels
+	next.Metadata.Annotations = declared.Metadata.Annotations
+	next.Metadata.Stamps = stampsAfter(old, next, opts, now)
+
+	changes, err := Changes(old.Spec, next.Spec)
+	if err != nil {
+		return api.Object{}, nil, err
+	}
+	if len(changes) == 0 && stored.Exists() {
+		next.Spec = old.Spec
+	} else {
+		next.Metadata.Generation++
+	}
+	return next, changes, nil
+}
+
+func stampsAfter(old, next api.Object, opts ApplyOptions, now time.Time) map[string]string {
+	stamps := maps.Clone(old.Metadata.Stamps)
+	if stamps == nil {
+		stamps = map[string]string{}
+	}
+	if opts.Set != "" {
+		stamps[api.StampApplySet] = opts.Set
+	}
+	if opts.Force {
+		stamps[api.StampPull] = strconv.FormatInt(now.UnixMilli(), 36)
+	}
+	if opts.Force || !sameRelease(old.Spec, next.Spec) {
+		// What a rollback pinned holds until the spec says something else; a count of replicas doesn't.
+		delete(stamps, api.StampRollback)
+	}
+	if len(stamps) == 0 {
+		return nil
+	}
+	return stamps
+}
+
+// sameObject says whether writing next would change anything that was stored.
+func sameObject(stored, next api.Object) bool {
+	a, b := stored.Metadata, next.Metadata
+	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) &&
+		maps.Equal(a.Annotations, b.Annotations) && maps.Equal(a.Stamps, b.Stamps) &&
+		slices.Equal(a.Finalizers, b.Finalizers)
+}

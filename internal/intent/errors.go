@@ -1,0 +1,83 @@
+package intent
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// Reason says in one word why a verb was refused.
+type Reason string
+
+// The reasons for which a verb is refused. Nothing was stored then.
+const (
+	// Invalid: the request or a manifest in it is wrong whatever the store holds.
+	Invalid Reason = "Invalid"
+	// NotFound: the object, release or pod doesn't exist.
+	NotFound Reason = "NotFound"
+	// Ambiguous: several objects answer to the name.
+	Ambiguous Reason = "Ambiguous"
+	// NameTaken: another object owns <scope>-<name>.
+	NameTaken Reason = "NameTaken"
+	// PortTaken: two containers would publish the same port of the host.
+	PortTaken Reason = "PortTaken"
+	// Terminating: the object is being deleted.
+	Terminating Reason = "Terminating"
+	// TooLarge: the change exceeds what is stored at once.
+	TooLarge Reason = "TooLarge"
+	// Busy: others kept changing what the verb decided from.
+	Busy Reason = "Busy"
+)
+
+// Error is a refusal: what, where and the next step.
+type Error struct {
+	Reason Reason
+	Detail string
+	Next   string
+	// Errors lists every fault where there are several.
+	Errors []api.FieldError
+}
+
+func (e *Error) Error() string {
+	text := e.Detail
+	for _, fault := range e.Errors {
+		text += "; " + fault.Error()
+	}
+	return text
+}
+
+// faults collects refusals, so that a user sees all of them at once. The first one gives the reason.
+type faults struct {
+	reason Reason
+	detail string
+	next   string
+	errors []api.FieldError
+}
+
+func (f *faults) add(reason Reason, ref api.Ref, field, next, format string, args ...any) {
+	if f.reason == "" {
+		f.reason, f.next = reason, next
+	}
+	f.errors = append(f.errors, api.FieldError{Object: ref.String(), Field: field, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (f *faults) err(detail string) error {
+	if len(f.errors) == 0 {
+		return nil
+	}
+	return &Error{Reason: f.reason, Detail: detail, Next: f.next, Errors: f.errors}
+}
+
+func notFound(next, format string, args ...any) error {
+	return &Error{Reason: NotFound, Detail: fmt.Sprintf(format, args...), Next: next}
+}
+
+func invalid(next, format string, args ...any) error {
+	return &Error{Reason: Invalid, Detail: fmt.Sprintf(format, args...), Next: next}
+}
+
+func terminating(ref api.Ref) error {
+	return &Error{Reason: Terminating, Detail: ref.String() + " is being deleted", Next: nextTerminating}
+}
+
+const nextTerminating = "wait until it is gone, then try again"

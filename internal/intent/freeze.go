@@ -1,0 +1,118 @@
+package intent
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+type freezeDecision struct {
+	txn    *layout.Txn
+	result api.StopResult
+}
+
+func (d *freezeDecision) transaction() *layout.Txn { return d.txn }
+
+// Freeze marks slots as stopped on purpose: nothing starts them again until Thaw or Restart. Without slots, all that
+// are wanted running are marked.
+func (s *Service) Freeze(ctx context.Context, target Target, slots []string, actor string) (api.StopResult, error) {
+	return s.mark(ctx, "freeze", actor, func(snap layout.Snapshot) (*freezeDecision, error) {
+		return prepareFreeze(snap, target, slots, actor, s.opts.Now())
+	})
+}
+
+// Thaw takes the marks away: the slots run again. Without slots, all marks of the object go.
+func (s *Service) Thaw(ctx context.Context, target Target, slots []string, actor string) (api.StopResult, error) {
+	return s.mark(ctx, "thaw", actor, func(snap layout.Snapshot) (*freezeDecision, error) {
+		return prepareThaw(snap, target, slots)
+	})
+}
+
+func (s *Service) mark(ctx context.Context, verb, actor string, prepare func(layout.Snapshot) (*freezeDecision, error),
+) (api.StopResult, error) {
+	decided, revision, err := decide(ctx, s, prepare)
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	decided.result.Revision, decided.result.Changed = revision, revision != 0
+	s.note(verb, actor, revision, decided.result.Object)
+	return decided.result, nil
+}
+
+func prepareFreeze(snap layout.Snapshot, target Target, slots []string, actor string, now time.Time,
+) (*freezeDecision, error) {
+	object, err := target.findDeployment(snap, "frozen")
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Value.Ref()
+	decided := &freezeDecision{txn: layout.NewTxn("freeze"), result: api.StopResult{Object: ref, Frozen: true}}
+	marked := marks(snap, ref)
+	live := liveSlots(snap, ref)
+	if len(slots) == 0 {
+		slots = live.order
+	}
+	for _, slot := range slots {
+		decided.result.Pods = append(decided.result.Pods, podName(ref, slot))
+		if marked[slot].Exists() {
+			continue
+		}
+		task, ok := live.tasks[slot]
+		if !ok {
+			return nil, notFound("`tend get pods` lists what runs", "%s is not wanted running", podName(ref, slot))
+		}
+		key := layout.FrozenKey(ref, slot)
+		decided.txn.If(key, 0).Put(key, api.Frozen{Slot: slot, By: actor, At: now})
+		// A slot that is replaced meanwhile must not leave its mark behind.
+		decided.txn.If(layout.TaskKey(task.Value.ID), task.Modified)
+	}
+	return decided, nil
+}
+
+func prepareThaw(snap layout.Snapshot, target Target, slots []string) (*freezeDecision, error) {
+	object, err := target.findDeployment(snap, "started")
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Value.Ref()
+	decided := &freezeDecision{txn: layout.NewTxn("thaw"), result: api.StopResult{Object: ref}}
+	wanted := make(map[string]bool, len(slots))
+	for _, slot := range slots {
+		wanted[slot] = true
+	}
+	for _, mark := range snap.Frozen(ref) {
+		if slot := mark.Value.Slot; len(slots) == 0 || wanted[slot] {
+			key := layout.FrozenKey(ref, slot)
+			decided.txn.If(key, mark.Modified).Delete(key)
+			decided.result.Pods = append(decided.result.Pods, podName(ref, slot))
+		}
+	}
+	return decided, nil
+}
+
+func marks(snap layout.Snapshot, ref api.Ref) map[string]layout.Read[api.Frozen] {
+	out := map[string]layout.Read[api.Frozen]{}
+	for _, mark := range snap.Frozen(ref) {
+		out[mark.Value.Slot] = mark
+	}
+	return out
+}
+
+type slotTasks struct {
+	order []string
+	tasks map[string]layout.Read[api.Task]
+}
+
+// liveSlots are the slots whose task is wanted running, oldest first.
+func liveSlots(snap layout.Snapshot, ref api.Ref) slotTasks {
+	out := slotTasks{tasks: map[string]layout.Read[api.Task]{}}
+	for _, task := range snap.TasksOf(ref) {
+		if task.Value.Desired == api.DesiredRunning {
+			out.order = append(out.order, task.Value.Slot)
+			out.tasks[task.Value.Slot] = task
+		}
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package intent
+
+import (
+	"context"
+	"fmt"
+
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// View is a picture of the store that follows it.
+type View interface {
+	// Snapshot is the newest picture.
+	Snapshot() layout.Snapshot
+	// Wait returns once the picture has reached a revision.
+	Wait(ctx context.Context, revision int64) error
+}
+
+// Lister is the part of a store that tells its newest revision.
+type Lister interface {
+	List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error)
+}
+
+// FromView reads from a view that is first made to catch up with the store: one small read at the store decides how
+// new the picture must be, everything else comes from memory.
+type FromView struct {
+	Store Lister
+	View  View
+}
+
+// Fresh returns a picture at least as new as every commit made before the call, on whichever server.
+func (f FromView) Fresh(ctx context.Context) (layout.Snapshot, error) {
+	page, err := f.Store.List(ctx, layout.SchemaKey, store.ListOptions{Limit: 1})
+	if err != nil {
+		return layout.Snapshot{}, fmt.Errorf("ask the store for its revision: %w", err)
+	}
+	if err := f.View.Wait(ctx, page.Revision); err != nil {
+		return layout.Snapshot{}, fmt.Errorf("wait for revision %d: %w", page.Revision, err)
+	}
+	return f.View.Snapshot(), nil
+}

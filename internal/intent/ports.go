@@ -1,0 +1,132 @@
+package intent
+
+import (
+	"net/netip"
+	"strconv"
+
+	"github.com/docker/go-connections/nat"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// hostPort is a port of the host a spec fixes.
+type hostPort struct {
+	ip    netip.Addr
+	port  uint16
+	proto string
+	field string
+}
+
+func (p hostPort) String() string {
+	return netip.AddrPortFrom(p.ip, p.port).String() + "/" + p.proto
+}
+
+// clashes says whether two containers can't publish both: the wildcard address takes every other.
+func (p hostPort) clashes(other hostPort) bool {
+	return p.port == other.port && p.proto == other.proto &&
+		(p.ip == other.ip || p.ip.IsUnspecified() || other.ip.IsUnspecified())
+}
+
+// fixedPorts are the ports a spec fixes on the host. Entries without a host port, or with a range to choose one from,
+// fix none; malformed ones are validation's business.
+func fixedPorts(object api.Object) []hostPort {
+	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
+	if err != nil || spec.NetworkMode != "" {
+		return nil
+	}
+	var out []hostPort
+	for i, entry := range spec.Ports {
+		mappings, err := nat.ParsePortSpec(entry)
+		if err != nil {
+			continue
+		}
+		for _, mapping := range mappings {
+			port, err := strconv.ParseUint(mapping.Binding.HostPort, 10, 16)
+			if err != nil || port == 0 {
+				continue
+			}
+			ip, err := netip.ParseAddr(mapping.Binding.HostIP)
+			if err != nil {
+				ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+			}
+			out = append(out, hostPort{ip: ip, port: uint16(port), proto: mapping.Port.Proto(),
+				field: "ports[" + strconv.Itoa(i) + "]"})
+		}
+	}
+	return out
+}
+
+// checkPorts refuses written objects that fix a port of the host another container publishes: of another object, or of
+// the same one when it has several replicas. Objects that are going don't count: their ports come free.
+func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[api.Object], found *faults) {
+	asked := map[api.Ref][]hostPort{}
+	skip := map[api.Ref]bool{}
+	for _, object := range written {
+		skip[object.Ref()] = true
+		if object.Kind != api.KindDeployment {
+			continue
+		}
+		if ports := fixedPorts(object); len(ports) > 0 {
+			asked[object.Ref()] = ports
+		}
+	}
+	if len(asked) == 0 {
+		return
+	}
+	for _, object := range going {
+		skip[object.Value.Ref()] = true
+	}
+	taken := publishers{}
+	for object := range snap.Objects(api.KindDeployment) {
+		if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
+			taken.add(object.Value.Ref(), fixedPorts(*object.Value))
+		}
+	}
+	for _, object := range written {
+		ref := object.Ref()
+		refusePorts(object, asked[ref], taken, found)
+		taken.add(ref, asked[ref])
+	}
+}
+
+func refusePorts(object api.Object, ports []hostPort, taken publishers, found *faults) {
+	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
+	if err != nil || len(ports) == 0 || spec.ReplicaCount() == 0 {
+		return
+	}
+	for _, port := range ports {
+		if owner, ok := taken.owner(port); ok {
+			found.add(PortTaken, object.Ref(), port.field, "choose another port of the host, or none to get a free one",
+				"the host's port %s is published by %s already", port, owner)
+		}
+		if spec.ReplicaCount() > 1 {
+			found.add(PortTaken, object.Ref(), port.field,
+				"leave the host's port out (\"80\" instead of \"3000:80\") or set replicas to 1",
+				"%d replicas can't all publish the host's port %s", spec.ReplicaCount(), port)
+		}
+	}
+}
+
+type publisher struct {
+	hostPort
+	owner api.Ref
+}
+
+// publishers are who publishes what, by port number.
+type publishers map[uint16][]publisher
+
+func (p publishers) add(owner api.Ref, ports []hostPort) {
+	for _, port := range ports {
+		p[port.port] = append(p[port.port], publisher{port, owner})
+	}
+}
+
+func (p publishers) owner(port hostPort) (api.Ref, bool) {
+	for _, other := range p[port.port] {
+		if other.clashes(port) {
+			return other.owner, true
+		}
+	}
+	return api.Ref{}, false
+}

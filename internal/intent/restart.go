@@ -1,0 +1,44 @@
+package intent
+
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// Restart makes every slot outdated by a new nonce, and thaws the frozen ones: whoever restarts wants it to run.
+func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
+	return s.verb(ctx, "restart", actor, func(snap layout.Snapshot) (*verbDecision, error) {
+		object, err := target.findDeployment(snap, "restarted")
+		if err != nil {
+			return nil, err
+		}
+		next := *object.Value
+		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+		if next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		nonce := nextNonce(next.Metadata.Stamps[api.StampRestart])
+		next.Metadata.Stamps[api.StampRestart] = nonce
+		decided := unchanged("restart", object)
+		decided.write(object, next, s.opts.Now())
+		decided.result.Restart = nonce
+		for _, mark := range snap.Frozen(next.Ref()) {
+			key := layout.FrozenKey(next.Ref(), mark.Value.Slot)
+			decided.txn.If(key, mark.Modified).Delete(key)
+			decided.result.Unfrozen = append(decided.result.Unfrozen, podName(next.Ref(), mark.Value.Slot))
+		}
+		return decided, nil
+	})
+}
+
+// nextNonce counts: a nonce that grows is never one that was used before.
+func nextNonce(last string) string {
+	n, _ := strconv.ParseInt(last, 10, 64)
+	return strconv.FormatInt(n+1, 10)
+}
+
+func podName(ref api.Ref, slot string) string { return ref.AppID() + "." + slot }

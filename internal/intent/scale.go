@@ -1,0 +1,59 @@
+package intent
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// MaxReplicas bounds what scale accepts: a slip of the hand should not become ten million containers.
+const MaxReplicas = 10_000
+
+// verbDecision is what a verb on one object comes to.
+type verbDecision struct {
+	txn    *layout.Txn
+	result api.VerbResult
+}
+
+func (d *verbDecision) transaction() *layout.Txn { return d.txn }
+
+// Scale sets spec.replicas, in the role `apply`.
+func (s *Service) Scale(ctx context.Context, target Target, replicas int, actor string) (api.VerbResult, error) {
+	if replicas < 0 || replicas > MaxReplicas {
+		return api.VerbResult{}, invalid("give a count between 0 and "+strconv.Itoa(MaxReplicas),
+			"%d replicas can't be", replicas)
+	}
+	return s.verb(ctx, "scale", actor, func(snap layout.Snapshot) (*verbDecision, error) {
+		return s.prepareScale(snap, target, replicas)
+	})
+}
+
+func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int) (*verbDecision, error) {
+	object, err := target.findDeployment(snap, "scaled")
+	if err != nil {
+		return nil, err
+	}
+	spec, err := api.DecodeSpec[api.DeploymentSpec](*object.Value)
+	if err != nil {
+		return nil, err
+	}
+	before := spec.ReplicaCount()
+	decided := unchanged("scale", object)
+	decided.result.PreviousReplicas, decided.result.Replicas = &before, &replicas
+	if before == replicas {
+		return decided, nil
+	}
+	next := *object.Value
+	if next.Spec, err = withField(next.Spec, "replicas", json.RawMessage(strconv.Itoa(replicas))); err != nil {
+		return nil, err
+	}
+	next.Metadata.Generation++
+	if err := s.checkWrite(snap, next); err != nil {
+		return nil, err
+	}
+	decided.write(object, next, s.opts.Now())
+	return decided, nil
+}

@@ -1,0 +1,125 @@
+package intent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// Reader gives pictures of the store that are at least as new as every commit made before they were asked for.
+type Reader interface {
+	Fresh(ctx context.Context) (layout.Snapshot, error)
+}
+
+// Options are what a Service works with. Store and Reader are needed.
+type Options struct {
+	Store  layout.Committer
+	Reader Reader
+	// Validate finds what is wrong with a manifest whatever the store holds. Default: nothing is.
+	Validate func(api.Object) []api.FieldError
+	// Preview lists what the controllers will do once objects are as in next and those in deleted are gone. Default:
+	// an empty plan.
+	Preview func(snap layout.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error)
+	// Seal encrypts a config value. Default: buckets are refused.
+	Seal func(plain []byte) ([]byte, error)
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+	// NewUID names an object. Default: 128 random bits.
+	NewUID func() string
+	// Logger gets a line for each verb that wrote. Default slog.Default.
+	Logger *slog.Logger
+}
+
+// Service performs the verbs. Safe for concurrent use.
+type Service struct {
+	opts Options
+	// turn lets one verb decide and commit at a time, so that rules between objects (host ports) hold although no
+	// single key's revision stands for them.
+	turn chan struct{}
+}
+
+// New makes a Service.
+func New(opts Options) *Service {
+	if opts.Validate == nil {
+		opts.Validate = func(api.Object) []api.FieldError { return nil }
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.NewUID == nil {
+		opts.NewUID = randomUID
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	return &Service{opts: opts, turn: make(chan struct{}, 1)}
+}
+
+// maxTries bounds how often a verb decides anew because what it decided from had changed.
+const maxTries = 8
+
+// decision is what a verb wants written, on which conditions.
+type decision interface {
+	transaction() *layout.Txn
+}
+
+// decide lets prepare decide from a fresh picture and commits the outcome, again when a precondition did not hold. The
+// revision is 0 where nothing was to be written.
+func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Snapshot) (D, error)) (D, int64, error) {
+	var none D
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return none, 0, ctx.Err()
+	}
+	for range maxTries {
+		snap, err := s.opts.Reader.Fresh(ctx)
+		if err != nil {
+			return none, 0, err
+		}
+		decided, err := prepare(snap)
+		if err != nil {
+			return none, 0, err
+		}
+		revision, err := decided.transaction().Commit(ctx, s.opts.Store)
+		switch {
+		case err == nil:
+			return decided, revision, nil
+		case errors.Is(err, store.ErrTooLarge):
+			return none, 0, &Error{Reason: TooLarge, Detail: "nothing was stored: " + err.Error(),
+				Next: "apply in smaller parts"}
+		case !errors.Is(err, store.ErrConflict):
+			return none, 0, err
+		}
+	}
+	return none, 0, &Error{Reason: Busy, Detail: "others kept changing the same objects; nothing was stored",
+		Next: "try again"}
+}
+
+// note writes the audit line of a verb that changed something.
+func (s *Service) note(verb, actor string, revision int64, objects ...api.Ref) {
+	if revision == 0 {
+		return
+	}
+	names := make([]string, 0, min(len(objects), 20))
+	for _, ref := range objects[:min(len(objects), 20)] {
+		names = append(names, ref.String())
+	}
+	s.opts.Logger.Info("intent stored", "verb", verb, "actor", actor, "revision", revision,
+		"count", len(objects), "objects", names)
+}
+
+func randomUID() string {
+	random := make([]byte, 16)
+	// crypto/rand.Read never fails on the systems Go supports; it ends the process instead.
+	_, _ = rand.Read(random)
+	return hex.EncodeToString(random)
+}

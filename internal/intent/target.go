@@ -1,0 +1,98 @@
+package intent
+
+import (
+	"strconv"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// Target names an object as people do: kind and scope may be left out where the rest is unambiguous.
+type Target struct {
+	Kind  api.Kind
+	Scope string
+	Name  string
+}
+
+// TargetOf is the target that names exactly one object.
+func TargetOf(ref api.Ref) Target { return Target(ref) }
+
+func (t Target) String() string {
+	var parts []string
+	for _, part := range []string{string(t.Kind), t.Scope, t.Name} {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// Resolve finds the one object a target names. NotFound or Ambiguous otherwise.
+func (t Target) Resolve(snap layout.Snapshot) (api.Ref, error) {
+	read, err := t.find(snap)
+	if err != nil {
+		return api.Ref{}, err
+	}
+	return read.Value.Ref(), nil
+}
+
+func (t Target) find(snap layout.Snapshot) (layout.Read[api.Object], error) {
+	if t.Name == "" {
+		return layout.Read[api.Object]{}, invalid("say which object: kind, scope and name", "no name given")
+	}
+	if t.Kind != "" && t.Scope != "" {
+		if read := snap.Object(api.Ref(t)); read.Exists() {
+			return read, nil
+		}
+		return layout.Read[api.Object]{}, t.missing()
+	}
+	matches := t.matches(snap)
+	switch len(matches) {
+	case 0:
+		return layout.Read[api.Object]{}, t.missing()
+	case 1:
+		return matches[0], nil
+	}
+	names := make([]string, len(matches))
+	for i, match := range matches {
+		names[i] = match.Value.Ref().String()
+	}
+	return layout.Read[api.Object]{}, &Error{Reason: Ambiguous, Next: "name one of them by kind and scope",
+		Detail: "several objects are called " + t.String() + ": " + strings.Join(names, ", ")}
+}
+
+func (t Target) matches(snap layout.Snapshot) []layout.Read[api.Object] {
+	var out []layout.Read[api.Object]
+	for _, kind := range api.Kinds {
+		if t.Kind != "" && t.Kind != kind {
+			continue
+		}
+		for read := range snap.Objects(kind) {
+			if read.Value.Name == t.Name && (t.Scope == "" || t.Scope == read.Value.Scope) {
+				out = append(out, read)
+			}
+		}
+	}
+	return out
+}
+
+// findLive finds an object that is not being deleted.
+func (t Target) findLive(snap layout.Snapshot) (layout.Read[api.Object], error) {
+	read, err := t.find(snap)
+	if err == nil && read.Value.Metadata.Deleting() {
+		return read, terminating(read.Value.Ref())
+	}
+	return read, err
+}
+
+func (t Target) missing() error {
+	return notFound("`tend get` lists what there is", "there is no object %s", t)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
