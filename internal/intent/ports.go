@@ -4,8 +4,6 @@ import (
 	"net/netip"
 	"strconv"
 
-	"github.com/docker/go-connections/nat"
-
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/layout"
 )
@@ -37,20 +35,16 @@ func fixedPorts(object api.Object) []hostPort {
 	}
 	var out []hostPort
 	for i, entry := range spec.Ports {
-		mappings, err := nat.ParsePortSpec(entry)
-		if err != nil {
+		parsed, err := api.NormalizePort(entry)
+		if err != nil || parsed.Host.Len() != parsed.Container.Len() {
 			continue
 		}
-		for _, mapping := range mappings {
-			port, err := strconv.ParseUint(mapping.Binding.HostPort, 10, 16)
-			if err != nil || port == 0 {
-				continue
-			}
-			ip, err := netip.ParseAddr(mapping.Binding.HostIP)
-			if err != nil {
-				ip = netip.AddrFrom4([4]byte{127, 0, 0, 1})
-			}
-			out = append(out, hostPort{ip: ip, port: uint16(port), proto: mapping.Port.Proto(),
+		ip, err := netip.ParseAddr(parsed.HostIP)
+		if err != nil {
+			ip = netip.IPv4Unspecified()
+		}
+		for port := parsed.Host.First; port <= parsed.Host.Last; port++ {
+			out = append(out, hostPort{ip: ip, port: uint16(port), proto: parsed.Protocol,
 				field: "ports[" + strconv.Itoa(i) + "]"})
 		}
 	}
