@@ -1,0 +1,109 @@
+package healing
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// When a container that keeps ending is called looping, and when its task is given up.
+const (
+	loopExits    = 3
+	loopWindow   = time.Minute
+	giveUpExits  = 5
+	giveUpWindow = 5 * time.Minute
+)
+
+// count finds ends and starts no report has told of yet. The engine's own restart count is the truth for ends by
+// itself; starting by hand sets it back, so a smaller one counts from 0.
+func (p *planner) count() {
+	c, next := p.Container, &p.out.Status
+	known := p.Status.EngineRestarts
+	if c.ID != p.Status.Container || c.RestartCount < known {
+		known = 0
+	}
+	ends := c.RestartCount - known
+	next.EngineRestarts = c.RestartCount
+	if ends > 0 {
+		p.addExits(ends)
+	}
+	if c.StartedAt.IsZero() || (c.ID == p.Status.Container && c.StartedAt.Equal(p.Status.StartedAt)) {
+		return
+	}
+	if next.Incarnations == 0 {
+		next.Incarnations = c.RestartCount // the first one, and the engine's
+		if c.State != Restarting {
+			next.Incarnations++
+		}
+		return
+	}
+	next.Incarnations += max(1, ends)
+}
+
+// addExits records ends. Of those nobody watched only the last has a known time; a loop that goes on will show.
+func (p *planner) addExits(ends int) {
+	at := p.Container.FinishedAt
+	if at.IsZero() || at.After(p.now) {
+		at = p.now
+	}
+	if !p.Watched {
+		ends = 1
+	}
+	exits := append([]time.Time(nil), p.Status.Exits...)
+	for range min(ends, giveUpExits) {
+		exits = append(exits, at)
+	}
+	p.out.Status.Exits = exits[max(0, len(exits)-giveUpExits):]
+	if p.LastExit != nil && p.Container.State == Running {
+		p.exited(*p.LastExit)
+	}
+}
+
+// countCrashes judges the recorded ends: it sets CrashLoop and says whether to give up.
+func (p *planner) countCrashes() bool {
+	next := &p.out.Status
+	exits := next.Exits
+	next.CrashLoop = false
+	if len(exits) >= loopExits {
+		if left := loopWindow - p.now.Sub(exits[len(exits)-loopExits]); left > 0 {
+			next.CrashLoop = true
+			p.out.After = left
+		}
+	}
+	giveUp := len(exits) >= giveUpExits && exits[len(exits)-1].Sub(exits[len(exits)-giveUpExits]) <= giveUpWindow
+	next.CrashLoop = next.CrashLoop || giveUp
+	return giveUp
+}
+
+func (p *planner) crashMessage() string {
+	exits := p.out.Status.Exits
+	span := exits[len(exits)-1].Sub(exits[0]).Round(time.Second)
+	return fmt.Sprintf("ended %d times by itself within %s; last, %s", len(exits), max(span, time.Second), p.exitMessage())
+}
+
+// endedByItself says who ended a container the engine left down. The engine brings back what its policy covers, so what
+// it left down although covered was ended by hand; for the rest the events say, and in doubt it was an exit.
+func (p *planner) endedByItself() bool {
+	switch p.Status.Reason {
+	case ReasonFrozen, ReasonEngineUnavailable: // we stopped it on purpose, or the engine was away with it
+		return false
+	}
+	if p.Cause == CauseHand || p.Cause == CauseEngine {
+		return false
+	}
+	return !policyCovers(p.Container.Restart, p.Container.ExitCode, p.Container.RestartCount)
+}
+
+// policyCovers says whether the engine restarts a container that ended by itself.
+func policyCovers(policy string, exitCode, restarts int) bool {
+	name, limit, _ := strings.Cut(policy, ":")
+	switch name {
+	case "always", "unless-stopped":
+		return true
+	case "on-failure":
+		most, _ := strconv.Atoi(limit)
+		return exitCode != 0 && (most == 0 || restarts < most)
+	}
+	return false
+}

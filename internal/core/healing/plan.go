@@ -1,0 +1,178 @@
+package healing
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// removingLook is when a container that is being removed is looked at again, should its event be missed.
+const removingLook = time.Second
+
+// planner holds one decision while it is made.
+type planner struct {
+	Input
+	now time.Time
+	out Decision
+}
+
+// Plan is the next step of a task. It asks for one thing at a time: carry it out, look again, plan again.
+func Plan(in Input, now time.Time) Decision {
+	p := &planner{Input: in, now: now}
+	p.out.Status = in.Status
+	p.out.Status.ID, p.out.Status.Node = in.Task.ID, in.Task.Node
+	switch {
+	case in.Task.Desired == api.DesiredRemoved:
+		p.remove()
+	case in.Status.State.Terminal():
+		p.rest()
+	case in.Task.Desired == api.DesiredShutdown:
+		p.shutDown()
+	default:
+		p.run()
+	}
+	return p.out
+}
+
+// remove stops and removes the container; then the observed half goes.
+func (p *planner) remove() {
+	if p.Container == nil {
+		p.out.Forget = true
+		return
+	}
+	p.down(ReasonStopping, "")
+	switch {
+	case p.Fault != nil:
+		p.down(p.Fault.Reason, p.Fault.Message)
+	case p.Container.live():
+		p.stop()
+	case p.Container.State == Removing:
+		p.out.After = removingLook
+	default:
+		p.out.Action.Verb = Remove
+	}
+}
+
+// rest keeps what ended at its end, also when somebody starts the container again.
+func (p *planner) rest() {
+	if p.Fault == nil && p.Container.live() {
+		p.stop()
+	}
+}
+
+// shutDown stops the container and keeps it for inspection.
+func (p *planner) shutDown() {
+	p.observe()
+	switch {
+	case p.Container.live() && p.Fault != nil:
+		p.down(p.Fault.Reason, p.Fault.Message)
+	case p.Container.live():
+		p.stop()
+		p.down(ReasonStopping, "")
+	default:
+		p.end(api.TaskShutdown, ReasonShutdown, p.Task.Reason)
+	}
+}
+
+// run brings the container up, or the task to its end.
+func (p *planner) run() {
+	p.observe()
+	crashing := p.Task.Class != api.ClassOnce && p.countCrashes()
+	switch {
+	case p.Fault != nil:
+		p.failedAction()
+	case crashing:
+		p.giveUp()
+	case p.Frozen:
+		p.freeze()
+	default:
+		p.bring()
+	}
+	p.wantLog()
+}
+
+// bring takes the container one step nearer to running.
+func (p *planner) bring() {
+	if p.Container == nil {
+		p.absent()
+		return
+	}
+	switch p.Container.State {
+	case Created:
+		p.start(ReasonStarting, "")
+	case Running:
+		p.up()
+	case Paused:
+		p.advance(api.TaskRunning)
+		p.down(ReasonPaused, "the container was paused by hand; `docker unpause` lets it go on")
+	case Restarting:
+		p.advance(api.TaskRunning)
+		p.down(p.exitReason(ReasonRestarting), p.exitMessage()+"; the engine is starting it again")
+	case Removing:
+		p.down(ReasonContainerRemoved, "the container is being removed; it will be made again")
+		p.out.After = removingLook
+	case Dead:
+		p.down(ReasonContainerRemoved, "the engine could not remove the container completely")
+		p.out.Action.Verb = Remove
+	default:
+		p.ended()
+	}
+}
+
+// absent: there is no container.
+func (p *planner) absent() {
+	switch {
+	case p.Task.Class == api.ClassOnce && p.Status.Container != "":
+		p.end(api.TaskFailed, ReasonContainerRemoved, "the container was removed before its end was seen")
+	case p.Image == ImagePulling:
+		p.prepare(None, ReasonPulling, "the image is being pulled")
+	case p.Image == ImageMissing:
+		p.prepare(Pull, ReasonPulling, "the image is not on this node; it is being pulled")
+	case p.Status.Container != "":
+		p.prepare(Create, ReasonContainerRemoved, "the container was removed; it is made again")
+	default:
+		p.prepare(Create, ReasonCreating, "")
+	}
+}
+
+// ended: the container stopped and the engine left it so.
+func (p *planner) ended() {
+	switch {
+	case p.Task.Class == api.ClassOnce || p.endedByItself():
+		p.endByExitCode()
+	case p.Cause == CauseEngine:
+		p.start(ReasonStopped, "the container ended with the engine; it is started again")
+	default:
+		p.start(ReasonStopped, "the container was stopped by hand; it is started again")
+	}
+}
+
+// freeze leaves the slot stopped until somebody starts it.
+func (p *planner) freeze() {
+	if p.Container.live() {
+		p.stop()
+	}
+	p.down(ReasonFrozen, "the slot was stopped on purpose; `tend start` lets it run again")
+}
+
+// giveUp stops the engine's attempts; the task has failed once they have stopped.
+func (p *planner) giveUp() {
+	if p.Container.live() {
+		p.stop()
+		p.down(ReasonCrashLoop, p.crashMessage()+"; it is being stopped")
+		return
+	}
+	p.end(api.TaskFailed, ReasonCrashLoop, p.crashMessage())
+}
+
+// failedAction reports what came of the last step: an end, or a reason while it is tried again.
+func (p *planner) failedAction() {
+	if p.Fault.Rejected {
+		p.end(api.TaskRejected, p.Fault.Reason, p.Fault.Message)
+		return
+	}
+	if p.Status.State != api.TaskRunning {
+		p.advance(api.TaskPreparing)
+	}
+	p.down(p.Fault.Reason, p.Fault.Message)
+}

@@ -1,0 +1,195 @@
+package healing_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+)
+
+func TestPlan(t *testing.T) {
+	keep := api.Task{ID: "t1", Node: "n1", Class: api.ClassKeep, Desired: api.DesiredRunning}
+	wanted := func(desired api.DesiredState) api.Task {
+		task := keep
+		task.Desired = desired
+		return task
+	}
+	once := keep
+	once.Class = api.ClassOnce
+	running := runningStatus(0)
+	is := func(state healing.State) *healing.Container {
+		c := &healing.Container{ID: "c1", State: state, Restart: "unless-stopped", CreatedAt: start}
+		if state != healing.Created {
+			c.StartedAt = start
+		}
+		return c
+	}
+	frozen := running
+	frozen.Reason = healing.ReasonFrozen
+	away := healing.Unreachable(running, "no answer")
+	noPolicy := is(healing.Exited)
+	noPolicy.Restart = "no"
+
+	for name, tc := range map[string]struct {
+		reason string
+		in     healing.Input
+		want   string
+	}{
+		"new": {"a wanted task without a container gets one",
+			healing.Input{Task: keep}, "create; task preparing Creating"},
+		"created": {"a container that was made is started",
+			healing.Input{Task: keep, Container: is(healing.Created)}, "start; task starting Starting"},
+		"running": {"a running container is ready and left alone",
+			healing.Input{Task: keep, Status: running, Container: is(healing.Running)}, "leave it; task running"},
+		"held, no container": {"a successor's container may be made before",
+			healing.Input{Task: keep, Held: true}, "create; task preparing Creating"},
+		"held, created": {"but starts only when the predecessor has stopped",
+			healing.Input{Task: keep, Held: true, Container: is(healing.Created)}, "leave it; task preparing WaitingForPredecessor"},
+		"held, stopped by hand": {"healing doesn't start it beside the predecessor either",
+			healing.Input{Task: keep, Status: running, Held: true, Container: is(healing.Exited), Cause: healing.CauseHand},
+			"leave it; task running WaitingForPredecessor"},
+		"image missing": {"an image pruned by hand is fetched again",
+			healing.Input{Task: keep, Image: healing.ImageMissing}, "pull; task preparing PullingImage"},
+		"image pulling": {"one pull is enough",
+			healing.Input{Task: keep, Image: healing.ImagePulling}, "leave it; task preparing PullingImage"},
+		"rejected": {"what the engine refuses ends the task, with its words",
+			healing.Input{Task: keep, Container: is(healing.Created), Fault: &healing.Fault{Rejected: true, Reason: "PortTaken"}},
+			"leave it; task rejected PortTaken"},
+		"transient fault": {"what may work later is told and tried again by the engine",
+			healing.Input{Task: keep, Fault: &healing.Fault{Reason: "EngineError"}}, "leave it; task preparing EngineError"},
+		"paused": {"a person paused it, a person lets it go on",
+			healing.Input{Task: keep, Status: running, Container: is(healing.Paused)}, "leave it; task running Paused"},
+		"frozen, running": {"a frozen slot is stopped",
+			healing.Input{Task: keep, Status: running, Frozen: true, Container: is(healing.Running)}, "stop (grace 10s); task running Frozen"},
+		"frozen, stopped": {"and stays stopped",
+			healing.Input{Task: keep, Status: running, Frozen: true, Container: is(healing.Exited), Cause: healing.CauseHand},
+			"leave it; task running Frozen"},
+		"frozen, removed": {"nor is it made again",
+			healing.Input{Task: keep, Status: running, Frozen: true}, "leave it; task running Frozen"},
+		"thawed": {"a slot that was frozen starts, whatever the policy",
+			healing.Input{Task: keep, Status: frozen, Container: noPolicy}, "start; task running Stopped"},
+		"ended while the engine was away": {"even when the agent restarted meanwhile",
+			healing.Input{Task: keep, Status: away, Container: noPolicy}, "start; task running Stopped"},
+		"removing": {"one that is going is waited for",
+			healing.Input{Task: keep, Status: running, Container: is(healing.Removing)}, "leave it; task running ContainerRemoved"},
+		"dead": {"what the engine could not remove is removed",
+			healing.Input{Task: keep, Status: running, Container: is(healing.Dead)}, "remove; task running ContainerRemoved"},
+		"shutdown, running": {"an unwanted container is stopped",
+			healing.Input{Task: wanted(api.DesiredShutdown), Status: running, Container: is(healing.Running)}, "stop (grace 10s); task running Stopping"},
+		"shutdown, stopped": {"and kept for inspection",
+			healing.Input{Task: wanted(api.DesiredShutdown), Status: running, Container: is(healing.Exited)}, "leave it; task shutdown Shutdown"},
+		"shutdown, nothing": {"a task that never began ends at once",
+			healing.Input{Task: wanted(api.DesiredShutdown)}, "leave it; task shutdown Shutdown"},
+		"removed, running": {"removal stops first, with grace",
+			healing.Input{Task: wanted(api.DesiredRemoved), Status: running, Container: is(healing.Running)}, "stop (grace 10s); task running Stopping"},
+		"removed, stopped": {"then removes",
+			healing.Input{Task: wanted(api.DesiredRemoved), Status: running, Container: is(healing.Exited)}, "remove; task running Stopping"},
+		"failed, started by hand": {"what has ended stays ended",
+			healing.Input{Task: keep, Status: api.TaskStatus{State: api.TaskFailed}, Container: is(healing.Running)}, "stop (grace 10s); task failed"},
+		"once, stopped by hand": {"a job is never healed",
+			healing.Input{Task: once, Status: running, Container: is(healing.Exited), Cause: healing.CauseHand}, "leave it; task complete Exited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.in.Grace = 10 * time.Second
+			if got := outcome(healing.Plan(tc.in, now)); got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRemovedTaskIsForgotten(t *testing.T) {
+	task := api.Task{ID: "t1", Desired: api.DesiredRemoved}
+	d := healing.Plan(healing.Input{Task: task, Status: runningStatus(0)}, now)
+	if !d.Forget || d.Action.Verb != healing.None {
+		t.Errorf("a removed task without a container: forget %v, action %s", d.Forget, d.Action)
+	}
+}
+
+// crash lets a container end by itself at the given offsets and plans after each.
+func crash(t *testing.T, watched bool, offsets ...time.Duration) healing.Decision {
+	t.Helper()
+	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
+	d := healing.Decision{Status: runningStatus(0)}
+	for i, offset := range offsets {
+		c := &healing.Container{
+			ID: "c1", State: healing.Restarting, Restart: "unless-stopped", RestartCount: i + 1, ExitCode: 3,
+			StartedAt: start.Add(offset - time.Millisecond), FinishedAt: start.Add(offset),
+		}
+		d = healing.Plan(healing.Input{Task: task, Status: d.Status, Container: c, Watched: watched}, start.Add(offset))
+	}
+	return d
+}
+
+func TestCrashLoop(t *testing.T) {
+	d := crash(t, true, 0, 10*time.Second, 50*time.Second)
+	if !d.Status.CrashLoop || !d.WantLog || d.Status.State != api.TaskRunning {
+		t.Fatalf("3 ends in a minute: CrashLoop %v, log wanted %v, %s", d.Status.CrashLoop, d.WantLog, d.Status.State)
+	}
+	if d.After != 10*time.Second {
+		t.Errorf("looks again after %s, want when the first end is a minute old", d.After)
+	}
+	if d = crash(t, true, 0, 40*time.Second, 80*time.Second); d.Status.CrashLoop {
+		t.Error("3 ends in 80 s are no loop")
+	}
+}
+
+func TestCrashLoopPasses(t *testing.T) {
+	d := crash(t, true, 0, 10*time.Second, 20*time.Second)
+	up := &healing.Container{ID: "c1", State: healing.Running, RestartCount: 3, StartedAt: start.Add(21 * time.Second)}
+	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
+	d.Status.LastLog = []string{"boom"}
+	d = healing.Plan(healing.Input{Task: task, Status: d.Status, Container: up}, start.Add(2*time.Minute))
+	if d.Status.CrashLoop || !d.Status.Ready || d.Status.LastLog != nil || d.Status.Reason != "" {
+		t.Errorf("after a quiet minute: %+v", d.Status)
+	}
+}
+
+func TestGivesUpAfterFiveEnds(t *testing.T) {
+	d := crash(t, true, 0, time.Minute, 2*time.Minute, 3*time.Minute, 5*time.Minute)
+	if d.Action.Verb != healing.Stop || d.Status.State != api.TaskRunning {
+		t.Fatalf("5 ends in 5 min: %s", outcome(d))
+	}
+	stopped := &healing.Container{ID: "c1", State: healing.Exited, RestartCount: 5, ExitCode: 3, StartedAt: start}
+	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
+	in := healing.Input{Task: task, Status: d.Status, Container: stopped, Cause: healing.CauseHand}
+	d = healing.Plan(in, start.Add(time.Hour))
+	if d.Status.State != api.TaskFailed || d.Status.Reason != healing.ReasonCrashLoop || !d.WantLog {
+		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
+	}
+	if !strings.Contains(d.Status.Message, "ended 5 times") || !strings.Contains(d.Status.Message, "exit code 3") {
+		t.Errorf("message %q", d.Status.Message)
+	}
+	d = crash(t, true, 0, time.Minute, 2*time.Minute, 3*time.Minute, 5*time.Minute+time.Second)
+	if d.Action.Verb == healing.Stop {
+		t.Error("5 ends in more than 5 min are borne")
+	}
+}
+
+func TestEndsNobodyWatchedCountOnce(t *testing.T) {
+	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
+	c := &healing.Container{ID: "c1", State: healing.Running, RestartCount: 50, StartedAt: now, FinishedAt: ended}
+	in := healing.Input{Task: task, Status: runningStatus(0), Container: c}
+	if d := healing.Plan(in, now); len(d.Status.Exits) != 1 || d.Status.Incarnations != 51 {
+		t.Errorf("50 ends over an unknown time: %d counted, incarnation %d", len(d.Status.Exits), d.Status.Incarnations)
+	}
+	in.Watched = true
+	in.LastExit = &healing.Exit{Code: 7}
+	d := healing.Plan(in, now)
+	if len(d.Status.Exits) != 5 || d.Status.ExitCode == nil || *d.Status.ExitCode != 7 {
+		t.Errorf("50 ends since the last look: %d counted, %v", len(d.Status.Exits), d.Status.ExitCode)
+	}
+}
+
+func TestUnreachableKeepsWhatWasSeen(t *testing.T) {
+	status := healing.Unreachable(runningStatus(2), "no answer")
+	if !status.Ready || status.State != api.TaskRunning || status.Reason != healing.ReasonEngineUnavailable {
+		t.Errorf("%+v", status)
+	}
+	ended := api.TaskStatus{State: api.TaskFailed, Reason: healing.ReasonExited}
+	if got := healing.Unreachable(ended, "no answer"); got.Reason != healing.ReasonExited {
+		t.Errorf("an end keeps its reason, got %s", got.Reason)
+	}
+}

@@ -1,0 +1,134 @@
+package healing
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// observe takes over what the container says of itself.
+func (p *planner) observe() {
+	c, next := p.Container, &p.out.Status
+	if next.State == "" {
+		next.State = api.TaskAccepted
+	}
+	p.advance(api.TaskAccepted)
+	if c == nil {
+		return
+	}
+	p.count()
+	next.Container, next.ImageID, next.CreatedAt = c.ID, c.ImageID, c.CreatedAt
+	next.Address, next.Ports = c.Address, c.Ports
+	if c.StartedAt.IsZero() {
+		return
+	}
+	next.StartedAt = c.StartedAt
+	if next.RunningAt.IsZero() {
+		next.RunningAt = c.StartedAt
+	}
+	if c.State == Exited || c.State == Restarting {
+		p.exited(Exit{Code: c.ExitCode, OOM: c.OOMKilled})
+	}
+}
+
+func (p *planner) exited(exit Exit) {
+	if old := p.out.Status.ExitCode; old == nil || *old != exit.Code {
+		p.out.Status.ExitCode = &exit.Code
+	}
+	p.out.Status.OOMKilled = exit.OOM
+}
+
+// advance moves the state forward, and never back.
+func (p *planner) advance(state api.TaskState) {
+	if p.out.Status.State.CanBecome(state) {
+		p.out.Status.State = state
+	}
+}
+
+// up: the container runs. Without probes that is all it takes to be ready.
+func (p *planner) up() {
+	next := &p.out.Status
+	p.advance(api.TaskRunning)
+	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) {
+		next.ReadyAt = p.now
+	}
+	next.Ready, next.Reason, next.Message = true, "", ""
+	if next.CrashLoop {
+		next.Reason, next.Message = ReasonCrashLoop, p.crashMessage()
+	} else {
+		next.LastLog = nil
+	}
+}
+
+// down: the task isn't ready, for a reason.
+func (p *planner) down(reason, message string) {
+	p.out.Status.Ready = false
+	p.out.Status.Reason, p.out.Status.Message = reason, message
+}
+
+func (p *planner) stop() {
+	p.out.Action = Action{Verb: Stop, Grace: p.Grace}
+}
+
+// start begins an incarnation, unless the predecessor may still run.
+func (p *planner) start(reason, message string) {
+	if p.Held {
+		p.advance(api.TaskPreparing)
+		p.down(ReasonWaiting, "starts when task "+p.Task.After+" has stopped")
+		return
+	}
+	p.advance(api.TaskStarting)
+	p.down(reason, message)
+	p.out.Action.Verb = Start
+}
+
+// prepare works towards a container.
+func (p *planner) prepare(verb Verb, reason, message string) {
+	p.advance(api.TaskPreparing)
+	p.down(reason, message)
+	p.out.Action.Verb = verb
+}
+
+// end is the task's last state.
+func (p *planner) end(state api.TaskState, reason, message string) {
+	p.out.Action = Action{}
+	p.advance(state)
+	p.down(reason, message)
+	p.out.Status.FinishedAt = p.now
+	if c := p.Container; c != nil && c.State == Exited && c.FinishedAt.After(c.StartedAt) {
+		p.out.Status.FinishedAt = c.FinishedAt
+	}
+}
+
+func (p *planner) endByExitCode() {
+	state := api.TaskComplete
+	if p.Container.ExitCode != 0 {
+		state = api.TaskFailed
+	}
+	p.end(state, p.exitReason(ReasonExited), p.exitMessage())
+}
+
+func (p *planner) exitReason(otherwise string) string {
+	if p.out.Status.OOMKilled {
+		return ReasonOOMKilled
+	}
+	return otherwise
+}
+
+func (p *planner) exitMessage() string {
+	code, oom := p.out.Status.ExitCode, p.out.Status.OOMKilled
+	switch {
+	case oom:
+		return "the container ran out of memory and was killed"
+	case code == nil:
+		return "the container ended"
+	}
+	return fmt.Sprintf("the container ended with exit code %d", *code)
+}
+
+// wantLog asks for the last lines when a task fails or begins to loop.
+func (p *planner) wantLog() {
+	next := p.out.Status
+	begins := next.CrashLoop && !p.Status.CrashLoop
+	p.out.WantLog = p.Container != nil && (begins || next.State == api.TaskFailed)
+}

@@ -1,0 +1,123 @@
+package healing_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+)
+
+var (
+	start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	ended = start.Add(time.Hour)
+	now   = ended.Add(time.Second)
+)
+
+// TestTable prints what follows from every end of a container. Rewrite testdata/table.txt with -rewrite.
+func TestTable(t *testing.T) {
+	datadriven.RunTest(t, "testdata/table.txt", func(t *testing.T, d *datadriven.TestData) string {
+		var class, agent string
+		d.ScanArgs(t, "class", &class)
+		d.ScanArgs(t, "agent", &agent)
+		var out strings.Builder
+		for _, policy := range policies {
+			for _, happening := range happenings {
+				out.WriteString(row(api.RestartClass(class), agent == "up", policy, happening))
+			}
+			out.WriteString("\n")
+		}
+		return strings.TrimRight(out.String(), "\n") + "\n"
+	})
+}
+
+var policies = []policy{
+	{name: "no"}, {name: "on-failure"}, {name: "on-failure:3", restarts: 3}, {name: "unless-stopped"}, {name: "always"},
+}
+
+// policy is an engine's restart policy, with how often it has restarted the container so far.
+type policy struct {
+	name     string
+	restarts int
+}
+
+var happenings = []happening{
+	{name: "exit 0"}, {name: "exit 1", code: 1}, {name: "oom", code: 137, oom: true},
+	{name: "stop", cause: healing.CauseHand}, {name: "stop, exit 143", cause: healing.CauseHand, code: 143},
+	{name: "kill", cause: healing.CauseHand, code: 137},
+	{name: "rm -f", cause: healing.CauseHand, gone: true},
+	{name: "engine restart", cause: healing.CauseEngine, code: 137},
+}
+
+// happening is what happened to a running container, and what an agent that watched knows of it.
+type happening struct {
+	name  string
+	code  int
+	oom   bool
+	gone  bool
+	cause healing.Cause // empty: it ended by itself
+}
+
+func row(class api.RestartClass, watched bool, policy policy, what happening) string {
+	if class == api.ClassOnce && policy.name != "no" {
+		return "" // the engine's policy is always no
+	}
+	status := runningStatus(policy.restarts)
+	container, engine := afterwards(policy, what)
+	in := healing.Input{
+		Task:   api.Task{ID: "t1", Node: "n1", Class: class, Desired: api.DesiredRunning},
+		Status: status, Container: container, Watched: watched, Grace: 10 * time.Second,
+	}
+	if watched {
+		in.Cause = what.cause
+		if what.cause == "" {
+			in.Cause = healing.CauseExit
+		}
+	}
+	decision := healing.Plan(in, now)
+	return fmt.Sprintf("%-15s %-15s -> %-11s -> %s\n", policy.name, what.name, engine, outcome(decision))
+}
+
+// afterwards is the container as the engine leaves it: it restarts what ended by itself where its policy says so, and
+// nothing that was stopped through it. (Its own restart does start some again; here is the moment before it does.)
+func afterwards(policy policy, what happening) (*healing.Container, string) {
+	if what.gone {
+		return nil, "gone"
+	}
+	c := &healing.Container{
+		ID: "c1", State: healing.Exited, Restart: policy.name, RestartCount: policy.restarts, ExitCode: what.code,
+		OOMKilled: what.oom, CreatedAt: start, StartedAt: start, FinishedAt: ended,
+	}
+	restarts := map[string]bool{"always": true, "unless-stopped": true, "on-failure": what.code != 0}[policy.name]
+	if what.cause == "" && restarts {
+		c.State = healing.Restarting
+		c.RestartCount++
+	}
+	return c, string(c.State)
+}
+
+func runningStatus(restarts int) api.TaskStatus {
+	return api.TaskStatus{
+		ID: "t1", Node: "n1", State: api.TaskRunning, Ready: true, Container: "c1", Incarnations: 1 + restarts,
+		EngineRestarts: restarts, CreatedAt: start, StartedAt: start, RunningAt: start, ReadyAt: start,
+	}
+}
+
+func outcome(d healing.Decision) string {
+	text := "leave it"
+	if d.Action.Verb != healing.None {
+		text = d.Action.String()
+	}
+	text += "; task " + string(d.Status.State)
+	if d.Status.Reason != "" {
+		text += " " + d.Status.Reason
+	}
+	if len(d.Status.Exits) > 0 {
+		text += fmt.Sprintf(" (counted %d)", len(d.Status.Exits))
+	}
+	return text
+}
