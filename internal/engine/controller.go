@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+)
+
+// cutGrace is what reconciles have to return after their context was cut.
+const cutGrace = 2 * time.Second
+
+// Controller runs one Reconciler over the keys of one kind. Make it with New; it runs once.
+//
+// The queue gives every key one worker at a time; everything a key waits for is kept in its record and one heap of
+// alarms. Callbacks (Reconciler, Replay, Dirty, Revision, WaitFor) are never called under the lock, so they may take
+// locks under which others call Enqueue.
+type Controller struct {
+	opts  Options
+	log   *slog.Logger
+	meter *meter
+	queue *workqueue.Typed[Key]
+	ready chan struct{}
+	sweep sweep // its round is guarded by mu
+
+	mu      sync.Mutex
+	clock   clock
+	records map[Key]*record
+	timers  timers
+	gate    gate
+	// untried is how many replayed keys were not tried yet.
+	untried int
+	started bool
+	stopped bool
+}
+
+// New makes a Controller; Run starts it. Keys may be enqueued before.
+func New(o Options) *Controller {
+	o = o.withDefaults()
+	c := &Controller{
+		opts:    o,
+		log:     o.Logger.With("controller", o.Name),
+		queue:   workqueue.NewTyped[Key](),
+		ready:   make(chan struct{}),
+		sweep:   newSweep(o.Name, o.FullLook),
+		clock:   newClock(),
+		records: map[Key]*record{},
+		timers:  newTimers(),
+		gate:    newGate(),
+	}
+	c.meter = o.Metrics.meter(o.Name, c.counts)
+	return c
+}
+
+// Name is the kind of keys this controller handles.
+func (c *Controller) Name() string { return c.opts.Name }
+
+// Enqueue says that something happened to keys: each is looked at as soon as sense allows, once however often it is
+// named meanwhile. A key that is being reconciled is looked at once more afterwards. A failing key is looked at without
+// waiting for its backoff, yet keeps its count of failures; a resting one gets all its tries anew.
+func (c *Controller) Enqueue(keys ...Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return
+	}
+	for _, key := range keys {
+		c.eventLocked(c.recordLocked(key))
+	}
+}
+
+// EnqueueAfter is Enqueue in a while. Of several pending for one key the earliest counts.
+func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped {
+		return
+	}
+	rec := c.recordLocked(key)
+	due := c.clock.now() + d
+	if rec.event != nil && rec.event.due <= due {
+		return
+	}
+	c.timers.stop(rec.event)
+	rec.event = c.timers.set(due, func() {
+		rec.event = nil
+		c.eventLocked(rec)
+	})
+}
+
+// Ready closes once the keys were replayed and each was tried; a try that failed or asked to wait counts.
+func (c *Controller) Ready() <-chan struct{} { return c.ready }
+
+// Run works until ctx ends and the reconciles under way have finished. Those that haven't at DrainTime are cut; a
+// *StuckError names what ignores even that.
+func (c *Controller) Run(ctx context.Context) error {
+	if !c.start() {
+		return ErrRunning
+	}
+	select {
+	case <-ctx.Done():
+		c.stop()
+		return nil
+	case <-c.synced():
+	}
+	c.replay()
+
+	working, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(ErrStopping)
+	var workers, watchers sync.WaitGroup
+	for range c.opts.Workers {
+		workers.Go(func() { c.work(working) })
+	}
+	for _, watch := range []func(context.Context){c.watchClock, c.watchView, c.watchDrift} {
+		watchers.Go(func() { watch(ctx) })
+	}
+	<-ctx.Done()
+	c.stop()
+	watchers.Wait()
+	return c.drain(&workers, cut)
+}
+
+func (c *Controller) start() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := !c.started
+	c.started = true
+	return first
+}
+
+func (c *Controller) synced() <-chan struct{} {
+	if c.opts.Synced != nil {
+		return c.opts.Synced
+	}
+	synced := make(chan struct{})
+	close(synced)
+	return synced
+}
+
+// replay enqueues every key once. Workers start after it, so what was enqueued before isn't looked at twice.
+func (c *Controller) replay() {
+	var keys []Key
+	if c.opts.Replay != nil {
+		keys = c.opts.Replay()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.untried = 1 // this function itself
+	for _, key := range keys {
+		rec := c.recordLocked(key)
+		if !rec.replayed {
+			rec.replayed = true
+			c.untried++
+		}
+		c.eventLocked(rec)
+	}
+	c.triedLocked()
+}
+
+func (c *Controller) triedLocked() {
+	if c.untried--; c.untried == 0 {
+		close(c.ready)
+	}
+}
+
+// stop refuses new work; workers drop what is still queued.
+func (c *Controller) stop() {
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.queue.ShutDown()
+}
+
+func (c *Controller) drain(workers *sync.WaitGroup, cut context.CancelCauseFunc) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		workers.Wait()
+	}()
+	if closedWithin(done, c.opts.DrainTime) {
+		return nil
+	}
+	cut(ErrStopping)
+	if closedWithin(done, cutGrace) {
+		return nil
+	}
+	return &StuckError{Name: c.opts.Name, Keys: c.keysIn(running)}
+}
+
+func closedWithin(done <-chan struct{}, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}

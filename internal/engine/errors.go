@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The faults of the engine itself.
+var (
+	// ErrDeadline: a reconcile took longer than its deadline and was cut.
+	ErrDeadline = errors.New("reconcile deadline passed")
+	// ErrStopping: the controller stopped and its drain time was over; the context's cause of a cut reconcile.
+	ErrStopping = errors.New("controller is stopping")
+	// ErrRunning: Run was called a second time.
+	ErrRunning = errors.New("controller ran already: make a new one")
+)
+
+// StuckError names what was still running when Run or a Group had to give up waiting for it.
+type StuckError struct {
+	Name string
+	Keys []Key // empty where a whole member of a Group is stuck
+}
+
+func (e *StuckError) Error() string {
+	if len(e.Keys) == 0 {
+		return fmt.Sprintf("stop %s: it does not return", e.Name)
+	}
+	names := make([]string, len(e.Keys))
+	for i, key := range e.Keys {
+		names[i] = key.String()
+	}
+	return fmt.Sprintf("stop %s: reconciles ignore their cut context: %s", e.Name, strings.Join(names, ", "))
+}
+
+// PanicError is a reconcile that panicked; the engine recovers, counts and retries it.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("reconcile panicked: %v", e.Value) }
+
+// cutError keeps what the reconcile answered when it was cut at its deadline.
+type cutError struct {
+	after time.Duration
+	cause error
+}
+
+func (e *cutError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("reconcile cut after %s", e.after)
+	}
+	return fmt.Sprintf("reconcile cut after %s: %v", e.after, e.cause)
+}
+
+// Unwrap leaves the cause out: a terminal error of a cut reconcile is not to be trusted.
+func (e *cutError) Unwrap() error { return ErrDeadline }

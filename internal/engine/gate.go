@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// gateRetry is the pause after the view failed to answer.
+const gateRetry = time.Second
+
+// gate keeps keys back that committed something the view doesn't show yet: a look at the past would undo or repeat what
+// was just done. They hold no worker meanwhile. Guarded by the controller's lock.
+type gate struct {
+	parked map[*record]struct{}
+	// lowest is the revision the watcher waits for, cancel ends that wait for a lower one.
+	lowest int64
+	cancel context.CancelFunc
+	// wake has room for one: there is something to wait for.
+	wake chan struct{}
+}
+
+func newGate() gate {
+	return gate{parked: map[*record]struct{}{}, wake: make(chan struct{}, 1)}
+}
+
+// seen is the newest revision the view has; without a gate it has everything.
+func (c *Controller) seen() int64 {
+	if c.opts.Revision == nil || c.opts.WaitFor == nil {
+		return math.MaxInt64
+	}
+	return c.opts.Revision()
+}
+
+func (c *Controller) parkLocked(rec *record) {
+	rec.phase = behind
+	c.gate.parked[rec] = struct{}{}
+	if c.gate.cancel != nil && rec.revision < c.gate.lowest {
+		c.gate.cancel()
+	}
+	select {
+	case c.gate.wake <- struct{}{}:
+	default:
+	}
+}
+
+// watchView lets parked keys go as the view catches up, until ctx ends.
+func (c *Controller) watchView(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait, revision := c.nextWait(ctx)
+		if wait == nil {
+			select {
+			case <-ctx.Done():
+			case <-c.gate.wake:
+			}
+			continue
+		}
+		err := c.opts.WaitFor(wait, revision)
+		superseded := wait.Err() != nil
+		c.endWait()
+		if err != nil && !superseded {
+			c.log.Warn("view does not catch up, waits on", "revision", revision, "error", err)
+			sleep(ctx, gateRetry)
+		}
+		c.release(c.seen())
+	}
+}
+
+// nextWait returns the context of the wait for the lowest parked revision, or nil where nothing is parked.
+func (c *Controller) nextWait(ctx context.Context) (context.Context, int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.gate.parked) == 0 {
+		return nil, 0
+	}
+	c.gate.lowest = math.MaxInt64
+	for rec := range c.gate.parked {
+		c.gate.lowest = min(c.gate.lowest, rec.revision)
+	}
+	wait, cancel := context.WithCancel(ctx)
+	c.gate.cancel = cancel
+	return wait, c.gate.lowest
+}
+
+func (c *Controller) endWait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.gate.cancel()
+	c.gate.cancel = nil
+}
+
+func (c *Controller) release(seen int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for rec := range c.gate.parked {
+		if rec.revision <= seen {
+			delete(c.gate.parked, rec)
+			c.pushLocked(rec)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

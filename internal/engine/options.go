@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Options make a Controller. Only Name and Reconciler are needed.
+type Options struct {
+	// Name is the kind of keys this controller handles; logs and metrics carry it.
+	Name string
+	// Reconciler looks at a key.
+	Reconciler Reconciler
+	// Workers is how many keys are reconciled at once; default 4.
+	Workers int
+	// Deadline of one reconcile; default 300 s. One that returns later counts as failed, whatever it returned.
+	Deadline time.Duration
+
+	// Replay lists every key there is. It is asked after Synced, and every key it names is looked at once; it is asked
+	// again when a round of full looks begins, so that keys that are gone drop out. nil replays nothing.
+	Replay func() []Key
+	// Synced closes when the view is complete: no key is looked at before. nil is complete already.
+	Synced <-chan struct{}
+
+	// Dirty is a pure pass over the view: the keys whose plan isn't empty. It is asked every Resync; nil is never.
+	Dirty func(now time.Time) []Key
+	// Resync is the time between two passes; default 10 s.
+	Resync time.Duration
+	// FullLook is the time in which every key of Replay is looked at once, spread evenly; default 10 min.
+	FullLook time.Duration
+
+	// Backoff are the waits after the first, second, … failure in a row, each with up to 10 % of jitter either way. A key
+	// that failed once more than there are waits rests until its next event or full look. Default 1, 2, 4, 8, 16, 30 s.
+	Backoff []time.Duration
+	// DrainTime is what in-flight reconciles have to finish after the stop, before their context is cut; default 10 s.
+	DrainTime time.Duration
+
+	// Revision is the newest revision in the view, and WaitFor blocks until the view has reached one. With both set a key
+	// isn't looked at before the view has what its last reconcile committed. Either nil: no such gate.
+	Revision func() int64
+	WaitFor  func(ctx context.Context, revision int64) error
+
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+	// Metrics may be nil.
+	Metrics *Metrics
+}
+
+func (o Options) withDefaults() Options {
+	o.Workers = orDefault(o.Workers, 4)
+	o.Deadline = orDefault(o.Deadline, 300*time.Second)
+	o.Resync = orDefault(o.Resync, 10*time.Second)
+	o.FullLook = orDefault(o.FullLook, 10*time.Minute)
+	o.DrainTime = orDefault(o.DrainTime, 10*time.Second)
+	if o.Backoff == nil {
+		o.Backoff = []time.Duration{
+			time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second,
+		}
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+func orDefault[T int | time.Duration](value, fallback T) T {
+	if value <= 0 {
+		return fallback
+	}
+	return value
+}

@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// phase is where a key stands. A key without a record is idle.
+//
+//	idle ─event→ queued ─worker→ running ─┬ done ─────→ idle
+//	               ↑ ↑                    ├ requeue ──→ waiting ──time or event→ queued
+//	               │ └─view caught up─ behind           │
+//	               │                      ├ failed ───→ retrying ─time or event→ queued
+//	               └──event or full look──┴ terminal, or failed too often → resting
+type phase int
+
+const (
+	idle     phase = iota
+	queued         // in the queue, or behind
+	behind         // out of the queue until the view has its revision
+	running        // a worker has it
+	waiting        // asked for another look at a time
+	retrying       // failed; another try at a time
+	resting        // failed too often, or terminally: nothing but an event or a full look wakes it
+)
+
+// record is what the engine knows of a key. Idle keys without anything to remember have none. Guarded by the
+// controller's lock.
+type record struct {
+	key   Key
+	phase phase
+	// again: an event came while a worker had the key.
+	again bool
+	// replayed: the controller isn't ready before the key was tried.
+	replayed bool
+
+	// failures in a row, with the last one's error and engine time.
+	failures int
+	err      error
+	failedAt time.Duration
+	terminal bool
+	// hurried: an event already brought a look forward since the failures began.
+	hurried bool
+
+	// revision the view must reach before the next look; 0 is none.
+	revision int64
+	// look is the alarm of waiting and retrying, event that of EnqueueAfter.
+	look  *alarm
+	event *alarm
+}
+
+func (c *Controller) recordLocked(key Key) *record {
+	rec, ok := c.records[key]
+	if !ok {
+		rec = &record{key: key}
+		c.records[key] = rec
+	}
+	return rec
+}
+
+// eventLocked is something that happened to the key: it is looked at as soon as sense allows.
+func (c *Controller) eventLocked(rec *record) {
+	switch rec.phase {
+	case queued, behind:
+	case running:
+		rec.again = true
+	case idle, waiting:
+		c.pushLocked(rec)
+	case retrying:
+		c.hurryLocked(rec)
+	case resting:
+		rec.failures, rec.terminal = 0, false // the world changed: the key gets all its tries anew
+		c.hurryLocked(rec)
+	}
+}
+
+// hurryLocked brings the look at a failed key forward: the event may be the fix. The first event is looked at at once,
+// those after it no sooner than the shortest backoff after the last failure: a failing reconcile whose own writes come
+// back as events must not spin. The count of failures stays, only a success clears it.
+func (c *Controller) hurryLocked(rec *record) {
+	at := rec.failedAt
+	if rec.hurried && len(c.opts.Backoff) > 0 {
+		at += c.opts.Backoff[0]
+	}
+	rec.hurried = true
+	if at <= c.clock.now() {
+		c.pushLocked(rec)
+		return
+	}
+	if rec.look == nil || at < rec.look.due {
+		c.lookAtLocked(rec, retrying, at)
+	}
+}
+
+func (c *Controller) pushLocked(rec *record) {
+	c.timers.stop(rec.look)
+	rec.look = nil
+	rec.phase = queued
+	c.queue.Add(rec.key)
+}
+
+func (c *Controller) lookAtLocked(rec *record, next phase, due time.Duration) {
+	c.timers.stop(rec.look)
+	rec.phase = next
+	rec.look = c.timers.set(due, func() { c.pushLocked(rec) })
+}
+
+// settleLocked decides what follows a reconcile.
+func (c *Controller) settleLocked(rec *record, out outcome) {
+	again := rec.again
+	rec.again = false
+	rec.revision = max(rec.revision, out.result.Revision)
+	if rec.replayed {
+		rec.replayed = false
+		c.triedLocked()
+	}
+	if out.err != nil {
+		c.settleFailureLocked(rec, out)
+	} else {
+		rec.failures, rec.err, rec.terminal, rec.hurried = 0, nil, false, false
+		if rec.phase = idle; out.result.After > 0 {
+			c.lookAtLocked(rec, waiting, c.clock.now()+out.result.After)
+		}
+	}
+	if again {
+		c.eventLocked(rec)
+	}
+}
+
+func (c *Controller) settleFailureLocked(rec *record, out outcome) {
+	rec.err, rec.failedAt, rec.terminal = out.err, c.clock.now(), IsTerminal(out.err)
+	rec.failures++
+	if rec.terminal || rec.failures > len(c.opts.Backoff) {
+		rec.phase = resting
+		return
+	}
+	c.lookAtLocked(rec, retrying, rec.failedAt+jitter(c.opts.Backoff[rec.failures-1]))
+}
+
+// forgetLocked drops the record of a key there is nothing to remember of. seen is the view's revision.
+func (c *Controller) forgetLocked(rec *record, seen int64) {
+	if rec.phase == idle && rec.event == nil && rec.revision <= seen {
+		delete(c.records, rec.key)
+	}
+}
+
+// jitter is d give or take 10 %: keys that failed together don't come back together.
+func jitter(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
+}

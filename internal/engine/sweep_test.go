@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestResyncEnqueuesOnlyDirtyKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		var asked []time.Time
+		dirty := func(now time.Time) []Key {
+			asked = append(asked, now)
+			return []Key{web}
+		}
+		begun := time.Now()
+		l := newLab(t, Options{Dirty: dirty, Replay: listing(web, api), Metrics: NewMetrics(registry), FullLook: time.Hour}, nil)
+		l.pass(30 * time.Second)
+		l.wantCount(t, web, 4, "the replay and three passes")
+		l.wantCount(t, api, 1, "its plan is empty: the replay alone")
+		for i, at := range asked {
+			if want := begun.Add(time.Duration(i+1) * 10 * time.Second); !at.Equal(want) {
+				t.Errorf("pass %d at %v, want %v", i, at, want)
+			}
+		}
+		wantMetric(t, registry, `tend_reconciliation_cycles_total{kind="deployment"} 3`)
+		l.stop(t)
+	})
+}
+
+func TestSweepsDoNotShortenABackoff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{
+			Dirty: func(time.Time) []Key { return []Key{web} }, Resync: 100 * time.Millisecond,
+			Replay: listing(web), FullLook: 200 * time.Millisecond,
+			Backoff: []time.Duration{10 * time.Second, time.Minute},
+		}
+		l := newLab(t, o, always(errFlaky))
+		l.pass(30 * time.Second)
+		times := l.times(web)
+		if len(times) != 2 || times[1] < 9*time.Second {
+			t.Errorf("looked at %v, want the first try and one after 10 s", times)
+		}
+		l.stop(t)
+	})
+}
+
+func TestResyncLeavesRestingKeysAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Dirty: func(time.Time) []Key { return []Key{web} }, Backoff: []time.Duration{time.Second}}
+		l := newLab(t, o, always(errFlaky))
+		l.Enqueue(web)
+		l.pass(time.Hour)
+		l.wantCount(t, web, 2, "the first try and the retry, then it rests")
+		l.stop(t)
+	})
+}
+
+func TestFullLookIsSpreadEvenly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := keys(60)
+		l := newLab(t, Options{Replay: listing(all...)}, nil)
+		l.pass(10 * time.Minute)
+		perMinute := map[int]int{}
+		for _, key := range all {
+			times := l.times(key)
+			if len(times) != 2 {
+				t.Fatalf("%s was looked at %v, want the replay and one full look", key.Name, times)
+			}
+			perMinute[int(times[1]/time.Minute)]++
+		}
+		for minute := range 10 {
+			if got := perMinute[minute]; got < 5 || got > 7 {
+				t.Errorf("%d of 60 keys in minute %d, want 6: %v", got, minute, perMinute)
+			}
+		}
+		l.pass(10 * time.Minute)
+		for _, key := range all {
+			times := l.times(key)
+			if gap := times[2] - times[1]; gap < 9*time.Minute || gap > 11*time.Minute {
+				t.Errorf("%s: %v between two full looks, want about 10 min", key.Name, gap)
+			}
+		}
+		l.stop(t)
+	})
+}
+
+func TestFullLookFollowsTheListing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		all := []Key{web}
+		l := newLab(t, Options{FullLook: time.Minute, Replay: func() []Key {
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(all)
+		}}, nil)
+		mu.Lock()
+		all = []Key{api}
+		mu.Unlock()
+		l.pass(10 * time.Minute)
+		l.wantCount(t, web, 2, "the replay and the round that had begun; then it was gone")
+		if got := l.count(api); got != 9 {
+			t.Errorf("the new key was looked at %d times in nine rounds", got)
+		}
+		l.stop(t)
+	})
+}
+
+func TestControllersDoNotLookInLockstep(t *testing.T) {
+	first, second := newSweep("deployment", time.Minute), newSweep("job", time.Minute)
+	if first.round.phase == second.round.phase {
+		t.Errorf("both controllers look at phase %v", first.round.phase)
+	}
+}
+
+func TestFullLookWakesRestingKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, Options{Replay: listing(web), FullLook: time.Hour}, always(errFlaky))
+		l.pass(time.Hour + time.Hour)
+		if got := l.count(web); got < 14 {
+			t.Errorf("looked at %d times in two hours, want seven tries each hour", got)
+		}
+		l.stop(t)
+	})
+}

@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"tend.dev/tend/internal/store"
+)
+
+// outcome is how a reconcile ended.
+type outcome struct {
+	result Result
+	err    error
+	took   time.Duration
+}
+
+// work takes keys from the queue until it is shut down. ctx ends when the drain time is over.
+func (c *Controller) work(ctx context.Context) {
+	for {
+		key, shutdown := c.queue.Get()
+		if shutdown {
+			return
+		}
+		c.process(ctx, key)
+		c.queue.Done(key)
+	}
+}
+
+func (c *Controller) process(ctx context.Context, key Key) {
+	rec := c.begin(key)
+	if rec == nil {
+		return
+	}
+	out := c.reconcile(ctx, key)
+	after, next := c.end(rec, out)
+	c.meter.observe(out)
+	if ctx.Err() != nil {
+		c.log.Warn("reconcile cut, the controller stops", keyAttrs(key, "error", out.err)...)
+		return
+	}
+	c.report(after, next, out)
+}
+
+// begin marks a key as running; nil when it isn't to be looked at now.
+func (c *Controller) begin(key Key) *record {
+	seen := c.seen()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	rec := c.records[key]
+	if c.stopped {
+		return nil
+	}
+	if rec.revision > seen {
+		c.parkLocked(rec)
+		return nil
+	}
+	rec.phase = running
+	return rec
+}
+
+// end settles what follows, and returns the record as it was left and the time of the next look.
+func (c *Controller) end(rec *record, out outcome) (after record, next time.Time) {
+	seen := c.seen()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.settleLocked(rec, out)
+	after, next = *rec, c.nextLocked(rec)
+	c.forgetLocked(rec, seen)
+	return after, next
+}
+
+// reconcile calls the Reconciler within its deadline and survives its panic.
+func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
+	start := time.Now()
+	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Deadline, ErrDeadline)
+	defer cancel()
+	defer func() {
+		if value := recover(); value != nil {
+			out.err = &PanicError{Value: value, Stack: debug.Stack()}
+		}
+		// Whatever a cut reconcile answered, it may have been cut half way: it is looked at again.
+		if context.Cause(ctx) == ErrDeadline {
+			out.err = &cutError{after: c.opts.Deadline, cause: out.err}
+		}
+		out.took = time.Since(start)
+	}()
+	out.result, out.err = c.opts.Reconciler.Reconcile(ctx, key)
+	return out
+}
+
+// report logs what a person may want to know; a look that went well is evidence, not news.
+func (c *Controller) report(rec record, next time.Time, out outcome) {
+	attrs := keyAttrs(rec.key, "took", out.took)
+	if out.err == nil {
+		c.log.Debug("reconciled", append(attrs, "after", out.result.After, "revision", out.result.Revision)...)
+		return
+	}
+	attrs = append(attrs, "error", out.err, "failures", rec.failures)
+	var panicked *PanicError
+	if errors.As(out.err, &panicked) {
+		c.log.Error("reconcile panicked", append(attrs, "stack", string(panicked.Stack))...)
+	}
+	switch {
+	case rec.terminal:
+		c.log.Error("reconcile needs a change by a person, not retried", attrs...)
+	case rec.phase == resting:
+		c.log.Error("reconcile keeps failing, rests until an event or a full look", attrs...)
+	case errors.Is(out.err, store.ErrConflict):
+		c.log.Debug("reconcile lost a race, looks again", append(attrs, "next", next)...)
+	default:
+		c.log.Warn("reconcile failed, tries again", append(attrs, "next", next)...)
+	}
+}
+
+func keyAttrs(key Key, more ...any) []any {
+	return append([]any{
+		slog.String("kind", key.Kind), slog.String("scope", key.Scope), slog.String("name", key.Name),
+	}, more...)
+}
