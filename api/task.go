@@ -102,7 +102,9 @@ type TaskStatus struct {
 	Message string `json:"message,omitempty"`
 	// Container is the engine's id of the current incarnation.
 	Container string `json:"container,omitempty"`
-	ImageID   string `json:"imageID,omitempty"`
+	// PID is the process's id on the node where the runtime knows it without asking (plain processes).
+	PID     int    `json:"pid,omitempty"`
+	ImageID string `json:"imageID,omitempty"`
 	// Incarnations counts containers started for the task, by the engine's restart policy or in place: 1 is the first.
 	Incarnations int `json:"incarnations,omitempty"`
 	// Exits are the times the container ended by itself, newest last, at most the last 5.

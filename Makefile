@@ -1,0 +1,50 @@
+SHELL := /bin/bash
+BIN := bin
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X tend.dev/tend/internal/version.Version=$(VERSION)
+PREFIX ?= /usr/local
+export CGO_ENABLED ?= 0
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: build
+build: ## build bin/tend, static and stripped
+	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/tend ./cmd/tend
+
+.PHONY: demo
+demo: build ## start a private Tend, deploy, heal, roll, clean up
+	go run ./examples/hello/demo -tend $(BIN)/tend
+
+.PHONY: test
+test: ## run every test, those that need Docker included
+	go test -tags integration ./...
+
+.PHONY: test-unit
+test-unit: ## run the tests that need nothing but Go
+	go test ./...
+
+.PHONY: check
+check: ## what CI runs: format, vet, every test
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet -tags integration ./...
+	$(MAKE) test
+
+.PHONY: bench
+bench: build ## measure against the raw Docker API and peers in the same run
+	go run ./internal/bench -tend $(BIN)/tend
+
+.PHONY: generate
+generate: ## rewrite generated files (JSON schema)
+	go generate ./...
+
+.PHONY: install
+install: build ## install the binary and the systemd unit (PREFIX, default /usr/local)
+	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
+	install -D -m 0644 deploy/systemd/tend.service $(DESTDIR)/etc/systemd/system/tend.service
+	@echo "now: systemctl daemon-reload && systemctl enable --now tend"
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BIN)

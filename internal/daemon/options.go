@@ -1,0 +1,113 @@
+package daemon
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/store"
+)
+
+// Options are the server's flags. The zero value of everything but Root is usable.
+type Options struct {
+	// Root holds all of Tend's files; its flag is --root, its variable TEND_ROOT, its default /var/lib/tend.
+	Root string
+	// Data is the etcd data dir. Default <Root>/state.
+	Data string
+	// Plugins is the plugin root. Default <Root>/plugins.
+	Plugins string
+	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" is none. It must be a loopback address.
+	HTTP string
+	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens on unix sockets inside Data alone.
+	EtcdClient string
+	EtcdPeer   string
+	// Name is the etcd member's name. Default tend-0.
+	Name string
+	// Node is this machine's name as a node. Default: the host's name when the root was first used.
+	Node string
+	// QuietEtcd keeps etcd's own log to warnings.
+	QuietEtcd bool
+	// Runtime is docker or process. Empty is what the root was first used with, else docker.
+	Runtime string
+	// Network is the platform network's name. Default tend0.
+	Network string
+	// DockerHost is the engine's address. Default: DOCKER_HOST, else the local socket.
+	DockerHost string
+	// Starts is how many containers the agent starts at a time. Default 8.
+	Starts int
+	// Resync is the time between two pure passes over the view. Default 10 s.
+	Resync time.Duration
+	// Heartbeat is how often the agent renews its lease, NodeTimeout how long the lease lasts. Defaults 5 s and 30 s.
+	Heartbeat   time.Duration
+	NodeTimeout time.Duration
+	// MinFree is the free disk space below which the server turns read-only. Default 256 MiB; negative is never.
+	MinFree int64
+	Logger  *slog.Logger
+
+	// Store, Engine and Faults are for tests: a store and a runtime that outlive the server, and failpoints.
+	Store  store.Store
+	Engine func(cluster, node string) (runtime.Runtime, error)
+	Faults *fault.Points
+}
+
+// DefaultRoot is where a server keeps its files unless told otherwise: TEND_ROOT, /var/lib/tend for root, and the XDG
+// state folder for everybody else.
+func DefaultRoot() string {
+	if root := os.Getenv("TEND_ROOT"); root != "" {
+		return root
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/tend"
+	}
+	if state := os.Getenv("XDG_STATE_HOME"); state != "" {
+		return filepath.Join(state, "tend")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "/var/lib/tend"
+	}
+	return filepath.Join(home, ".local", "state", "tend")
+}
+
+// errNoDataDir refuses to start without a place to keep state.
+var errNoDataDir = errors.New("no data directory: give --root or --data (or set TEND_ROOT)")
+
+func (o Options) withDefaults() (Options, error) {
+	if o.Root == "" && o.Data == "" {
+		return o, errNoDataDir
+	}
+	if o.Root == "" {
+		o.Root = filepath.Dir(o.Data)
+	}
+	if o.Data == "" {
+		o.Data = filepath.Join(o.Root, "state")
+	}
+	if o.Plugins == "" {
+		o.Plugins = filepath.Join(o.Root, "plugins")
+	}
+	orString(&o.HTTP, "127.0.0.1:8686")
+	orString(&o.Name, "tend-0")
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	for _, d := range []struct {
+		value    *time.Duration
+		fallback time.Duration
+	}{{&o.Resync, 10 * time.Second}, {&o.Heartbeat, 5 * time.Second}, {&o.NodeTimeout, 30 * time.Second}} {
+		if *d.value <= 0 {
+			*d.value = d.fallback
+		}
+	}
+	return o, nil
+}
+
+func orString(value *string, fallback string) {
+	if strings.TrimSpace(*value) == "" {
+		*value = fallback
+	}
+}
