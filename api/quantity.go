@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ParseCPU reads cores ("1.5") or thousandths of one ("500m"). The smallest the engine takes is 0.001, the largest here
+// ParseCPU reads cores ("1.5") or thousandths of one ("500m"). The smallest a kernel schedules is 0.01, the largest here
 // 100000.
 func ParseCPU(text string) (float64, error) {
 	number, milli := strings.CutSuffix(text, "m")
@@ -21,8 +21,8 @@ func ParseCPU(text string) (float64, error) {
 	if milli {
 		cores /= 1000
 	}
-	if cores < 0.001 || cores > 100000 {
-		return 0, fmt.Errorf("%q is outside 0.001 to 100000 cores", text)
+	if cores < 0.01 || cores > 100000 {
+		return 0, fmt.Errorf("%q is outside 0.01 to 100000 cores", text)
 	}
 	return cores, nil
 }

@@ -26,3 +26,95 @@ func CheckExtraHost(entry string) error {
 	}
 	return nil
 }
+
+var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+
+// network checks how the container is reached and what it reaches.
+func (c *checker) network(s DeploymentSpec) {
+	c.exclusiveNetwork(s)
+	if s.Network != "" {
+		c.addError("network", checkNetworkName(s.Network))
+	}
+	seen := map[string]int{}
+	for i, name := range s.Networks {
+		c.addError(index("networks", i), checkNetworkName(name))
+		if first, twice := seen[name]; twice {
+			c.add(index("networks", i), "%q is at networks[%d] already", name, first)
+		}
+		seen[name] = i
+	}
+	c.ports(s)
+	if s.Hostname != "" && (len(s.Hostname) > 63 || !hostName.MatchString(s.Hostname)) {
+		c.add("hostname", "%q is not a host name of at most 63 characters", s.Hostname)
+	}
+	c.each("extra_hosts", s.ExtraHosts, func(entry string) error {
+		if hasReference(entry) {
+			return nil
+		}
+		return CheckExtraHost(entry)
+	})
+	c.each("dns", s.DNS, func(entry string) error {
+		if _, err := netip.ParseAddr(entry); err != nil {
+			return fmt.Errorf("%q is not an IP address", entry)
+		}
+		return nil
+	})
+}
+
+func (c *checker) exclusiveNetwork(s DeploymentSpec) {
+	c.oneOf("network_mode", s.NetworkMode, "host", "none")
+	switch {
+	case s.Network != "" && len(s.Networks) > 0:
+		c.add("network", "and networks exclude each other; network is the older spelling of a list with one entry")
+	case s.NetworkMode != "" && s.Network != "":
+		c.add("network_mode", "and network exclude each other")
+	case s.NetworkMode != "" && len(s.Networks) > 0:
+		c.add("network_mode", "and networks exclude each other")
+	case s.NetworkMode != "" && len(s.Ports) > 0:
+		c.add("ports", "can't be published with network_mode %s: there is no bridge to publish them from", s.NetworkMode)
+	}
+}
+
+func checkNetworkName(name string) error {
+	switch {
+	case name == "host" || name == "none":
+		return fmt.Errorf("%q is a mode; write network_mode = %q", name, name)
+	case !networkName.MatchString(name):
+		return fmt.Errorf("%q is not a network's name", name)
+	}
+	return nil
+}
+
+// ports checks each entry, and that no two want the same port of the host.
+func (c *checker) ports(s DeploymentSpec) {
+	var taken []PortSpec
+	for i, entry := range s.Ports {
+		if hasReference(entry) {
+			continue
+		}
+		port, err := NormalizePort(entry)
+		if err != nil {
+			c.add(index("ports", i), "%q: %s", entry, err)
+			continue
+		}
+		for _, other := range taken {
+			if port.overlaps(other) {
+				c.add(index("ports", i), "%q wants a port of the host that %s has already", entry, other)
+			}
+		}
+		taken = append(taken, port)
+	}
+}
+
+// overlaps says whether two fixed host ports can't be bound together.
+func (p PortSpec) overlaps(other PortSpec) bool {
+	if p.Protocol != other.Protocol || p.Host.Len() == 0 || other.Host.Len() == 0 {
+		return false
+	}
+	if p.Host.Last < other.Host.First || other.Host.Last < p.Host.First {
+		return false
+	}
+	return p.HostIP == other.HostIP || anyAddress(p.HostIP) || anyAddress(other.HostIP)
+}
+
+func anyAddress(ip string) bool { return ip == "" || ip == "0.0.0.0" || ip == "::" }

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Limits of one object. What exceeds them is refused.
+const (
+	// MaxNameBytes bounds a scope and a name: each is a DNS label.
+	MaxNameBytes = 63
+	// MaxAppIDBytes bounds <scope>-<name>, so that a container's name, with its slot, still fits a host name (63).
+	MaxAppIDBytes = 54
+	// MaxSpecBytes bounds a spec.
+	MaxSpecBytes = 1 << 20
+	// MaxReplicas bounds replicas.
+	MaxReplicas = 10000
+)
+
+// ValidateObject says everything that is wrong with an object, in the order of its fields. It looks at the object alone:
+// what depends on other objects is the server's to check, and docker_options are internal/core/dockerflags'.
+func ValidateObject(o Object) []FieldError {
+	c := &checker{object: o.Ref().String()}
+	c.name("scope", o.Scope)
+	c.name("name", o.Name)
+	if len(c.errors) == 0 && len(o.Ref().AppID()) > MaxAppIDBytes {
+		c.add("name", "scope and name together are longer than %d characters, so containers could not be named after them", MaxAppIDBytes-1)
+	}
+	if o.Kind != KindDeployment {
+		c.add("kind", "kind %q is not supported yet; there is %q", o.Kind, KindDeployment)
+		return c.errors
+	}
+	if len(o.Spec) > MaxSpecBytes {
+		c.add("spec", "is larger than %d bytes", MaxSpecBytes)
+		return c.errors
+	}
+	spec, err := DecodeDeployment(o.Spec)
+	if err != nil {
+		c.addError("", err)
+		return c.errors
+	}
+	c.deployment(spec)
+	c.references(o.Spec)
+	return c.errors
+}
+
+var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
+func (c *checker) name(field, text string) {
+	switch {
+	case text == "":
+		c.add(field, "is required")
+	case len(text) > MaxNameBytes:
+		c.add(field, "is longer than %d characters", MaxNameBytes)
+	case !dnsLabel.MatchString(text):
+		c.add(field, "%q may hold a-z, 0-9 and dashes, and begins and ends with a letter or digit", text)
+	}
+}
+
+// checker collects what is wrong with one object.
+type checker struct {
+	object string
+	errors []FieldError
+}
+
+func (c *checker) add(field, format string, args ...any) {
+	c.errors = append(c.errors, FieldError{Object: c.object, Field: field, Detail: fmt.Sprintf(format, args...)})
+}
+
+// addError adds err, if there is one, to what is wrong; an error that names its own field keeps it.
+func (c *checker) addError(field string, err error) {
+	if err == nil {
+		return
+	}
+	if inner, ok := err.(FieldError); ok {
+		c.add(inner.Field, "%s", inner.Detail)
+		return
+	}
+	c.add(field, "%s", err.Error())
+}
+
+// each checks every entry of a list under its own index.
+func (c *checker) each(field string, entries []string, check func(entry string) error) {
+	for i, entry := range entries {
+		c.addError(index(field, i), check(entry))
+	}
+}
+
+// oneOf checks that a value is empty or allowed.
+func (c *checker) oneOf(field, value string, allowed ...string) {
+	if value == "" {
+		return
+	}
+	for _, a := range allowed {
+		if value == a {
+			return
+		}
+	}
+	c.add(field, "%q is not %s", value, orList(allowed))
+}
+
+// between checks a number.
+func (c *checker) between(field string, n, low, high int) {
+	if n < low || n > high {
+		c.add(field, "%d is outside %d to %d", n, low, high)
+	}
+}
+
+func index(field string, i int) string { return fmt.Sprintf("%s[%d]", field, i) }
+
+// key is the path of a map's entry; a key that is no plain word is quoted.
+func key(field, name string) string {
+	if plainKey.MatchString(name) {
+		return field + "." + name
+	}
+	return fmt.Sprintf("%s[%q]", field, name)
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func orList(words []string) string {
+	text := ""
+	for i, word := range words {
+		switch {
+		case i == 0:
+		case i == len(words)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += word
+	}
+	return text
+}
