@@ -137,3 +137,17 @@ type Readiness struct {
 	// Missing says in words what is waited for.
 	Missing []string `json:"missing,omitempty"`
 }
+
+// ConfigResult names the keys of a bucket: a scope's, or with Name one app's. Values are never told again.
+type ConfigResult struct {
+	Scope    string   `json:"scope"`
+	Name     string   `json:"name,omitempty"`
+	Keys     []string `json:"keys"`
+	Revision int64    `json:"revision,omitempty"`
+}
+
+// ConfigRequest sets and removes keys of a bucket in one commit.
+type ConfigRequest struct {
+	Set   map[string]string `json:"set,omitempty"`
+	Unset []string          `json:"unset,omitempty"`
+}

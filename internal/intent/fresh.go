@@ -6,15 +6,8 @@ import (
 
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/view"
 )
-
-// View is a picture of the store that follows it.
-type View interface {
-	// Snapshot is the newest picture.
-	Snapshot() layout.Snapshot
-	// Wait returns once the picture has reached a revision.
-	Wait(ctx context.Context, revision int64) error
-}
 
 // Lister is the part of a store that tells its newest revision.
 type Lister interface {
@@ -25,7 +18,7 @@ type Lister interface {
 // new the picture must be, everything else comes from memory.
 type FromView struct {
 	Store Lister
-	View  View
+	View  *view.View
 }
 
 // Fresh returns a picture at least as new as every commit made before the call, on whichever server.
@@ -34,8 +27,8 @@ func (f FromView) Fresh(ctx context.Context) (layout.Snapshot, error) {
 	if err != nil {
 		return layout.Snapshot{}, fmt.Errorf("ask the store for its revision: %w", err)
 	}
-	if err := f.View.Wait(ctx, page.Revision); err != nil {
+	if err := f.View.WaitFor(ctx, page.Revision); err != nil {
 		return layout.Snapshot{}, fmt.Errorf("wait for revision %d: %w", page.Revision, err)
 	}
-	return f.View.Snapshot(), nil
+	return layout.Snapshot{Reader: f.View.Snapshot()}, nil
 }
