@@ -1,20 +1,34 @@
 // Package rollout decides what happens to the slots of a workload: which are created, replaced, stopped, collected, and
 // when to look again.
 //
-// It never acts and never waits: Plan is a function of values, and what it returns is data. A rollout is not a process
-// but a property of the slots: whoever calls Plan with what is there now gets the next actions, whatever happened
-// before, so a crash, a second apply or a hand-made change in the middle needs no special case.
+// It never acts and never waits: Decide is a function of values, and what it returns is data. A rollout is not a
+// process but a property of the slots: whoever calls Decide with what is there now gets the next actions, whatever
+// happened before, so a crash, a second apply or a hand-made change in the middle needs no special case.
 //
 // The words: a slot is a place a workload wants filled, with the one task that fills it. It is live while its task is
 // wanted and has not ended. A place is a live slot, or a pair of an outdated slot and the successor that is to take
-// over from it (start-first). A slot is settled when the next one may be touched, good when it has proved itself, and
-// failing when it used up its chance.
+// over from it (start-first). A slot is settled when the next one may be touched, good when it has proved itself,
+// failing when it used up its chance, broken when it serves nobody and never did.
 //
-// The safety sentences that plan_property_test.go checks on random histories:
+// The rules, one file each:
+//
+//	freeze.go    a frozen slot is stopped and keeps its place empty
+//	pairs.go     a start-first pair ends as soon as one half can do without the other
+//	scale.go     missing places are filled, surplus ones stopped
+//	replace.go   outdated places take turns: max_parallel lanes, a pause, none while the target fails
+//	backoff.go   the place of a failed slot waits, longer each time
+//	failure.go   what counts as a failure of the target, and the return to the last good release
+//	collect.go   ended slots are removed, but the last few failed ones
+//
+// The safety sentences that property_test.go checks on random histories:
 //
 //   - never more places than wanted, never a second successor for one slot;
-//   - start-first never stops a ready slot before its successor is settled;
-//   - stop-first never has more than max_parallel ready slots of the old release down at once;
-//   - an up-to-date state plans nothing;
+//   - start-first never takes a serving slot away before its successor is settled, nor lets fewer serve than did and
+//     were wanted;
+//   - stop-first never has more than max_parallel serving slots down at once;
+//   - stop-first never starts a container before the one it takes over from has stopped;
+//   - a desired state only rises, and one plan acts on a task once;
+//   - an up-to-date state plans nothing, and any state gets there when faults end;
+//   - time changes a plan only at the moment the plan named;
 //   - the order in which slots are listed changes nothing.
 package rollout

@@ -2,6 +2,8 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -11,53 +13,57 @@ import (
 const maxForecast = 100_000
 
 // Forecast returns every action that Decide would ask for, one plan after another, if each succeeded at once. It is
-// what a dry run shows: the same planner, over slots that do as they are told.
+// what a dry run shows: the same planner, over slots that do as they are told. A crash loop alone is taken as it is.
 func Forecast(desired Desired, slots []Slot, now time.Time) []Action {
+	actions, _ := forecast(desired, slots, now)
+	return actions
+}
+
+// forecast also returns the slots that are there in the end.
+func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 	world := make(map[string]Slot, len(slots))
 	for _, s := range slots {
 		world[s.ID] = s
 	}
 	var out []Action
 	for made := 0; len(out) < maxForecast; {
-		plan := Decide(desired, values(world), now)
-		if len(plan.Actions) == 0 {
-			if plan.After == 0 || plan.Phase == api.RolloutComplete {
-				return out
-			}
-			now = now.Add(plan.After)
-			continue
-		}
+		plan := Decide(desired, slices.Collect(maps.Values(world)), now)
 		for _, a := range plan.Actions {
 			if a.Verb == RollBack {
-				return append(out, a)
+				return append(out, a), slices.Collect(maps.Values(world))
 			}
 			made = perform(world, a, made, now)
 		}
+		changed := obey(world, now)
+		switch {
+		case len(plan.Actions) > 0 || changed:
+			now = now.Add(time.Millisecond)
+		case plan.After > 0:
+			now = now.Add(plan.After)
+		default:
+			return out, slices.Collect(maps.Values(world))
+		}
 		out = append(out, plan.Actions...)
-		now = now.Add(time.Millisecond)
 	}
-	return out
+	return out, slices.Collect(maps.Values(world))
 }
 
-// perform changes the world as if an action had succeeded.
+// perform changes the desired half of the world by one action.
 func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	s := world[a.Slot]
 	switch a.Verb {
 	case Create:
 		made++
 		id := fmt.Sprintf("new-%d", made)
-		world[id] = Slot{
-			ID: id, Task: id, Replaces: a.Replaces, Version: a.Version, Desired: api.DesiredRunning, Placed: true, Observed: true,
-			State: api.TaskRunning, Ready: true, CreatedAt: now, StartedAt: now, RunningAt: now, ReadyAt: now,
-		}
+		world[id] = Slot{ID: id, Task: id, Replaces: a.Replaces, After: a.After, Version: a.Version, Desired: api.DesiredRunning, CreatedAt: now}
 		return made
 	case Shutdown:
-		s.Desired, s.EndedAt = api.DesiredShutdown, now
-		if !s.State.Terminal() {
-			s.State = api.TaskShutdown
+		s.Desired = api.DesiredShutdown
+		if s.EndedAt.IsZero() {
+			s.EndedAt = now
 		}
 	case Remove:
-		s.Desired, s.Observed = api.DesiredRemoved, false
+		s.Desired = api.DesiredRemoved
 	case Forget:
 		delete(world, a.Slot)
 		return made
@@ -66,10 +72,25 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	return made
 }
 
-func values(world map[string]Slot) []Slot {
-	out := make([]Slot, 0, len(world))
-	for _, s := range world {
-		out = append(out, s)
+// obey lets every slot do what it was told, and says whether one still had to.
+func obey(world map[string]Slot, now time.Time) bool {
+	changed := false
+	for id, s := range world {
+		switch {
+		case s.live() && !s.serves() && !s.CrashLoop:
+			s.Placed, s.Unplaceable, s.Crowded, s.Observed, s.State, s.Ready = true, false, false, true, api.TaskRunning, true
+			s.StartedAt, s.ReadyAt = now, now
+			if s.RunningAt.IsZero() {
+				s.RunningAt = now
+			}
+		case s.Desired == api.DesiredShutdown && s.Placed && !s.State.Terminal():
+			s.State = api.TaskShutdown
+		case s.Desired == api.DesiredRemoved && s.Observed:
+			s.Observed = false
+		default:
+			continue
+		}
+		world[id], changed = s, true
 	}
-	return out
+	return changed
 }

@@ -10,97 +10,105 @@ import (
 
 // replace turns outdated places to the target. A broken one is replaced at once, since nothing is lost by it: a bad
 // rollout can always be superseded. The others take turns: max_parallel lanes, each taken until the new slot has
-// settled and the pause has passed.
-func (p *picture) replace(stopped map[string]bool) []Action {
-	var out []Action
+// settled and the pause has passed, and none of them while the target fails.
+func (p *picture) replace() {
+	outdated := p.outdated()
+	if len(outdated) == 0 {
+		return
+	}
 	free, held := p.freeLanes(), p.held()
-	for _, s := range p.outdated(stopped) {
-		failed, before := p.failedSuccessor(s)
+	for _, s := range outdated {
+		failed := p.retry[s.ID]
 		switch {
-		case before && p.waits(failed):
+		case failed != nil && p.waits(failed):
 			// its last successor failed: not before the backoff has passed
-		case p.broken(s):
-			out = append(out, p.stopFirst(s)...)
-		case held && !before:
+		case s.broken():
+			free--
+			p.stopFirst(s)
+		case held && failed == nil:
 			// a failure of the target holds what still serves
 		case free > 0:
 			free--
-			out = append(out, p.succeed(s)...)
+			p.succeed(s)
 		}
 	}
-	return out
 }
 
-// outdated are the places that run something else than the target and have no successor yet, the broken ones first.
-func (p *picture) outdated(stopped map[string]bool) []Slot {
-	var out []Slot
-	for _, s := range p.places(stopped) {
-		if _, paired := p.successor[s.ID]; !p.current(s) && !paired {
+// outdated are the places that run something else than the target and have no successor yet: the broken ones first,
+// then those that don't serve now, then the oldest.
+func (p *picture) outdated() []*Slot {
+	var out []*Slot
+	for _, s := range p.places() {
+		if !p.current(s) && p.successor[s.ID] == nil {
 			out = append(out, s)
 		}
 	}
-	rank := func(s Slot) int {
-		if p.broken(s) {
+	rank := func(s *Slot) int {
+		switch {
+		case s.broken():
 			return 0
+		case !s.serves():
+			return 1
 		}
-		return 1
+		return 2
 	}
-	slices.SortStableFunc(out, func(a, b Slot) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(out, func(a, b *Slot) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }
 
-// held says whether a failure of the target, or a second try after one, stops the rollout where it stands.
+// held says whether a failure of the target, or another try after one, stops the rollout where it stands.
 func (p *picture) held() bool {
-	if p.desired.Strategy.OnFailure == api.OnFailureContinue {
-		return false
-	}
-	if _, failed := p.firstFailure(); failed {
-		return true
-	}
-	return slices.ContainsFunc(p.live, func(s Slot) bool {
-		_, again := p.attemptBefore(s)
-		return again && p.current(s) && !p.good(s)
-	})
+	return p.desired.Strategy.OnFailure != api.OnFailureContinue && (p.failure != nil || p.unproven() != nil)
 }
 
-// freeLanes is how many replacements may begin now.
+// freeLanes is how many replacements may begin now. Every slot of the target that has not settled takes a lane, also
+// one that a scale or a failure brings in: what is unproven goes before what serves.
 func (p *picture) freeLanes() int {
-	free := p.desired.Strategy.MaxParallel
+	free := p.desired.Strategy.MaxParallel - p.created
 	for _, s := range p.live {
-		if s.Replaces == "" || !p.current(s) {
-			continue
-		}
-		switch {
-		case p.settled(s):
-			if !p.passed(p.settledAt(s), p.desired.Strategy.Pause) {
-				free--
-			}
-		case p.failing(s) && p.desired.Strategy.OnFailure == api.OnFailureContinue:
-			// given up on: its lane is free again
-		default:
+		if p.current(s) && !p.stopped[s.ID] && p.inLane(s) {
 			free--
 		}
 	}
 	return free
 }
 
-// succeed begins the replacement of a slot in the strategy's order.
-func (p *picture) succeed(s Slot) []Action {
-	if p.desired.Strategy.Order == api.OrderStopFirst {
-		return p.stopFirst(s)
+func (p *picture) inLane(s *Slot) bool {
+	if p.settled(s) {
+		return !p.passed(p.settledAt(s), p.desired.Strategy.Pause)
 	}
-	return []Action{{Verb: Create, Version: p.desired.Target, Replaces: s.ID, Reason: p.why(s)}}
+	givenUp := s.CrashLoop || p.passed(s.CreatedAt, p.desired.Strategy.Deadline)
+	return !(givenUp && p.desired.Strategy.OnFailure == api.OnFailureContinue)
+}
+
+// succeed begins the replacement of a slot in the strategy's order.
+func (p *picture) succeed(s *Slot) {
+	if p.desired.Strategy.Order == api.OrderStopFirst {
+		p.stopFirst(s)
+		return
+	}
+	p.create(s.ID, "", p.why(s))
 }
 
 // stopFirst stops a slot and creates the one that starts when it has stopped, in one step: a crash can't lose the place.
-func (p *picture) stopFirst(s Slot) []Action {
-	return []Action{
-		shutdown(s, p.why(s)),
-		{Verb: Create, Version: p.desired.Target, Replaces: s.ID, After: s.Task, Reason: p.why(s)},
-	}
+func (p *picture) stopFirst(s *Slot) {
+	p.stop(s, p.why(s))
+	p.create(s.ID, p.lastToStop(s), p.why(s))
 }
 
-func (p *picture) why(s Slot) string {
+// lastToStop is the task whose container must be gone before that of a slot's successor starts: the slot's own, or, where
+// the slot itself still waits for another to stop and so never started, that other's.
+func (p *picture) lastToStop(s *Slot) string {
+	if before := p.byTask[s.After]; before != nil && !before.stopped() {
+		return before.Task
+	}
+	if !s.Placed {
+		return ""
+	}
+	return s.Task
+}
+
+func (p *picture) why(s *Slot) string {
 	if s.Version.Release == p.desired.Target.Release {
 		return "restart"
 	}

@@ -3,61 +3,81 @@ package rollout
 import (
 	"cmp"
 	"slices"
+
+	"tend.dev/tend/api"
 )
 
 // scale creates what is missing and stops what is too much.
-func (p *picture) scale(stopped map[string]bool) []Action {
-	places := p.places(stopped)
-	missing := p.wanted() - len(places)
-	switch {
+func (p *picture) scale() {
+	places := p.places()
+	switch missing := p.wanted() - len(places); {
 	case missing > 0:
-		return p.fill(missing)
+		p.fill(missing)
 	case missing < 0:
-		return p.shrink(places, -missing)
+		p.shrink(places, -missing)
 	}
-	return nil
 }
 
-// wanted is how many places should be filled: a frozen slot keeps its place empty.
-func (p *picture) wanted() int { return max(p.desired.Replicas-len(p.desired.Frozen), 0) }
-
 // fill creates tasks for empty places. A place left by a failure of the same version waits for its backoff; every other
-// is filled at once.
-func (p *picture) fill(missing int) []Action {
-	var out []Action
+// is filled at once, in stop-first order behind a container that is still stopping.
+func (p *picture) fill(missing int) {
 	vacancies := p.vacancies(missing)
 	for _, failed := range vacancies {
 		if !p.waits(failed) {
-			out = append(out, Action{Verb: Create, Version: p.desired.Target, Replaces: failed.ID, Reason: "slot " + failed.ID + " failed"})
+			p.create(failed.ID, "", "slot "+failed.ID+" failed")
 		}
 	}
-	for range missing - len(vacancies) {
-		out = append(out, Action{Verb: Create, Version: p.desired.Target})
+	stopping := p.stopping()
+	for i := range missing - len(vacancies) {
+		after := ""
+		if i < len(stopping) {
+			after = stopping[i].Task
+		}
+		p.create("", after, "")
+	}
+}
+
+// stopping are the containers that may still hold what the next one needs alone (stop-first), and that no slot waits for
+// yet; the one told first comes first.
+func (p *picture) stopping() []*Slot {
+	if p.desired.Strategy.Order != api.OrderStopFirst {
+		return nil
+	}
+	awaited := map[string]bool{}
+	for _, s := range p.live {
+		awaited[s.After] = true
+	}
+	var out []*Slot
+	for _, s := range slices.Backward(p.ended) {
+		if !s.stopped() && !awaited[s.Task] && !p.frozen[s.ID] {
+			out = append(out, s)
+		}
 	}
 	return out
 }
 
-// shrink stops surplus places: broken ones first, then outdated, then the youngest. A pair goes whole.
-func (p *picture) shrink(places []Slot, surplus int) []Action {
-	victims := slices.Clone(places)
-	rank := func(s Slot) int {
+// shrink stops surplus places: those that never worked first, then those that don't serve now, then outdated ones, then
+// the youngest. A pair goes whole.
+func (p *picture) shrink(places []*Slot, surplus int) {
+	rank := func(s *Slot) int {
 		switch {
-		case p.broken(s):
+		case s.broken():
 			return 0
-		case !p.current(s):
+		case !s.serves():
 			return 1
+		case !p.current(s):
+			return 2
 		}
-		return 2
+		return 3
 	}
-	slices.SortStableFunc(victims, func(a, b Slot) int {
+	victims := slices.Clone(places)
+	slices.SortStableFunc(victims, func(a, b *Slot) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	var out []Action
-	for _, s := range victims[:min(surplus, len(victims))] {
-		out = append(out, shutdown(s, "scaled down"))
-		if next, paired := p.successor[s.ID]; paired {
-			out = append(out, shutdown(next, "scaled down"))
+	for _, s := range victims[:surplus] {
+		p.stop(s, "scaled down")
+		if next := p.successor[s.ID]; next != nil {
+			p.stop(next, "scaled down")
 		}
 	}
-	return out
 }

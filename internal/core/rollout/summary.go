@@ -6,34 +6,50 @@ import (
 	"tend.dev/tend/api"
 )
 
-// summarize says what the state amounts to.
-func (p *picture) summarize(plan *Plan) {
-	p.count(plan)
+// summarize says what the state amounts to, before the plan's actions.
+func (p *picture) summarize() Plan {
+	failure := p.failure
+	if failure == nil {
+		failure = p.unproven()
+	}
+	plan := p.plan()
 	wanted := p.wanted()
-	failure, failed := p.firstFailure()
 	switch {
-	case failed:
+	case failure != nil:
 		plan.Phase = api.RolloutPaused
 		if p.desired.Strategy.OnFailure == api.OnFailureContinue {
 			plan.Phase = api.RolloutProgressing
 		}
 		plan.Reason, plan.Message = explain(failure)
-	case plan.Counts.Updated == wanted && plan.Counts.Outdated == 0 && len(p.places(nil)) == wanted:
+	case p.complete(plan.Counts):
 		plan.Phase = api.RolloutComplete
 		plan.Reason, plan.Message = "Complete", fmt.Sprintf("%d of %d slots run %s", wanted, wanted, p.desired.Target.Release)
 	default:
 		plan.Phase = api.RolloutProgressing
-		plan.Reason = "Progressing"
-		plan.Message = fmt.Sprintf("%d of %d slots run %s and are good", min(plan.Counts.Updated, wanted), wanted, p.desired.Target.Release)
-		if unplaceable, ok := p.unplaceable(); ok {
-			plan.Reason, plan.Message = "NoNode", fmt.Sprintf("slot %s: %s", unplaceable.ID, unplaceable.Message)
-		}
+		plan.Reason, plan.Message = p.progress(plan.Counts, wanted)
 	}
+	return plan
 }
 
-func (p *picture) count(plan *Plan) {
-	c := &plan.Counts
-	c.Frozen = len(p.desired.Frozen)
+// complete: the live slots are exactly the wanted ones, and all are good.
+func (p *picture) complete(c Counts) bool {
+	return len(p.live) == p.wanted() && c.Updated == p.wanted()
+}
+
+func (p *picture) progress(c Counts, wanted int) (reason, message string) {
+	for _, s := range p.live {
+		if s.Unplaceable && s.Crowded {
+			return "NoSurge", fmt.Sprintf("slot %s does not fit beside slot %s, which stops first", s.ID, s.Replaces)
+		}
+		if s.Unplaceable {
+			return "NoNode", fmt.Sprintf("slot %s: %s", s.ID, s.Message)
+		}
+	}
+	return "Progressing", fmt.Sprintf("%d of %d slots run %s and are good", min(c.Updated, wanted), wanted, p.desired.Target.Release)
+}
+
+func (p *picture) count() Counts {
+	c := Counts{Frozen: len(p.frozen)}
 	for _, s := range p.live {
 		if s.State == api.TaskRunning {
 			c.Running++
@@ -50,18 +66,26 @@ func (p *picture) count(plan *Plan) {
 			c.Failing++
 		}
 	}
-	for _, s := range p.unfilledFailures() {
+	for _, s := range p.unfilled {
 		if p.current(s) {
 			c.Failing++
 		}
 	}
+	return c
 }
 
-func (p *picture) unplaceable() (Slot, bool) {
-	for _, s := range p.live {
-		if s.Unplaceable {
-			return s, true
-		}
+func (p *picture) deleting() Plan {
+	plan := p.plan()
+	plan.Phase, plan.Reason, plan.Message = api.RolloutProgressing, "Deleting", "its tasks are being stopped"
+	if len(p.byID) == 0 {
+		plan.Phase, plan.Message = api.RolloutComplete, "nothing is left of it"
 	}
-	return Slot{}, false
+	return plan
+}
+
+func (p *picture) rollingBack() Plan {
+	plan := p.plan()
+	plan.Phase = api.RolloutRollingBack
+	plan.Reason, plan.Message = explain(p.failure)
+	return plan
 }

@@ -20,11 +20,13 @@ type Desired struct {
 	// LastGood is the release an automatic rollback would return to; empty where there is none.
 	LastGood string
 	Strategy api.ResolvedStrategy
-	// Frozen are the slots an operator stopped on purpose.
+	// Probed says whether the target has a readiness or startup probe, so that ready is more than running.
+	Probed bool
+	// Frozen are the slots an operator stopped on purpose. A mark whose slot is not among the observed counts nothing.
 	Frozen map[string]bool
 	// Deleting asks for every slot to go.
 	Deleting bool
-	// KeepDead is how many ended tasks stay for inspection.
+	// KeepDead is how many failed slots stay for inspection.
 	KeepDead int
 }
 
@@ -34,15 +36,19 @@ type Slot struct {
 	Task string
 	// Replaces is the slot this one was created to take over from.
 	Replaces string
-	Version  Version
-	Desired  api.DesiredState
+	// After is the task that must have stopped before this one starts; see Action.After.
+	After   string
+	Version Version
+	Desired api.DesiredState
 	// Placed says whether a node was chosen; Unplaceable that none fits.
 	Placed      bool
 	Unplaceable bool
+	// Crowded is set beside Unplaceable where a node would fit if the slot that this one replaces were gone.
+	Crowded bool
 	// Observed says whether the agent's half exists.
 	Observed  bool
 	State     api.TaskState
-	Ready     bool
+	Ready     bool // the container runs, and its probes pass where there are any
 	CrashLoop bool
 	Reason    string
 	Message   string
@@ -50,89 +56,41 @@ type Slot struct {
 	StartedAt time.Time // the current incarnation
 	RunningAt time.Time // first
 	ReadyAt   time.Time // last
-	// EndedAt is when the task ended, or was told to.
+	// EndedAt is when the task ended, or was told to. Zero reads as CreatedAt.
 	EndedAt time.Time
 }
 
 // live: the task is wanted and has not ended.
-func (s Slot) live() bool {
-	return (s.Desired == api.DesiredRunning || s.Desired == "") && !s.State.Terminal()
-}
+func (s *Slot) live() bool { return s.wanted() && !s.State.Terminal() }
 
-// failed: the task ended by itself while it was wanted, or was given up for that reason.
-func (s Slot) failed() bool {
+func (s *Slot) wanted() bool { return s.Desired == api.DesiredRunning || s.Desired == "" }
+
+// failed: the task ended by itself, or could not start.
+func (s *Slot) failed() bool {
 	return s.State == api.TaskFailed || s.State == api.TaskRejected || s.State == api.TaskComplete
 }
 
-// Verb says what an action does.
-type Verb string
-
-// The actions of a plan.
-const (
-	// Create makes a new task in a fresh slot.
-	Create Verb = "create"
-	// Shutdown stops a task and keeps its container for inspection.
-	Shutdown Verb = "shutdown"
-	// Remove removes the container of an ended task.
-	Remove Verb = "remove"
-	// Forget deletes the record of a task whose container is gone.
-	Forget Verb = "forget"
-	// RollBack turns the workload to its last good release.
-	RollBack Verb = "rollback"
-)
-
-// Action is one step. The same value is shown by the dry run, carried out by the controller, and told by events.
-type Action struct {
-	Verb Verb
-	// Slot and Task are what the action is about; empty for Create, whose slot is drawn when it is carried out.
-	Slot string
-	Task string
-	// Version is what a created task runs, or what a rollback returns to.
-	Version Version
-	// Replaces is the slot a created one takes over from; After the task that must have stopped first.
-	Replaces string
-	After    string
-	Reason   string
+// stopped: no container of the slot runs, and none will.
+func (s *Slot) stopped() bool {
+	return s.State.Terminal() || !s.wanted() && !s.Placed || s.Desired == api.DesiredRemoved && !s.Observed
 }
 
-// String is the line people read.
-func (a Action) String() string {
-	switch a.Verb {
-	case Create:
-		text := "create a task of " + a.Version.Release
-		if a.Replaces != "" {
-			text += " in place of slot " + a.Replaces
-		}
-		if a.After != "" {
-			text += ", once that has stopped"
-		}
-		return withReason(text, a.Reason)
-	case Shutdown:
-		return withReason("stop slot "+a.Slot, a.Reason)
-	case Remove:
-		return withReason("remove the container of slot "+a.Slot, a.Reason)
-	case Forget:
-		return "forget slot " + a.Slot
-	case RollBack:
-		return withReason("roll back to "+a.Version.Release, a.Reason)
-	}
-	return string(a.Verb)
-}
+// serves: the slot does its work now.
+func (s *Slot) serves() bool { return s.State == api.TaskRunning && s.Ready && !s.CrashLoop }
 
-func withReason(text, reason string) string {
-	if reason == "" {
-		return text
-	}
-	return text + " (" + reason + ")"
+// broken: the slot does no work and never did, or crashes over and over. Replacing it takes nothing away.
+func (s *Slot) broken() bool {
+	return s.State != api.TaskRunning || s.CrashLoop || !s.Ready && s.ReadyAt.IsZero()
 }
 
 // Plan is what to do now, when to look again, and what the state amounts to.
 type Plan struct {
+	// Actions are meant to be committed together. A stop and the creation of what comes after it must be.
 	Actions []Action
 	// After is when time alone will change the plan; 0 is never.
 	After time.Duration
 	Phase api.RolloutPhase
-	// Reason and Message explain the phase where it is not complete.
+	// Reason and Message explain the phase.
 	Reason  string
 	Message string
 	Counts  Counts
@@ -140,6 +98,7 @@ type Plan struct {
 
 // Counts are the numbers a status shows.
 type Counts struct {
-	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of another.
+	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of another,
+	// Failing those of the target that used up their chance and places that wait for another try.
 	Running, Ready, Updated, Outdated, Frozen, Failing int
 }

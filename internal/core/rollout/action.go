@@ -1,0 +1,66 @@
+package rollout
+
+// Verb says what an action does.
+type Verb string
+
+// The actions of a plan.
+const (
+	// Create makes a new task in a fresh slot.
+	Create Verb = "create"
+	// Shutdown stops a task and keeps its container for inspection.
+	Shutdown Verb = "shutdown"
+	// Remove removes the container of an ended task.
+	Remove Verb = "remove"
+	// Forget deletes the record of a task whose container is gone.
+	Forget Verb = "forget"
+	// RollBack turns the workload to its last good release.
+	RollBack Verb = "rollback"
+)
+
+// Action is one step. The same value is shown by the dry run, carried out by the controller, and told by events.
+type Action struct {
+	Verb Verb
+	// Slot and Task are what the action is about; empty for Create, whose slot is drawn when it is carried out.
+	Slot string
+	Task string
+	// Version is what a created task runs, or what a rollback returns to.
+	Version Version
+	// Replaces is the slot a created one takes over from; After the task that must have stopped first.
+	Replaces string
+	After    string
+	Reason   string
+}
+
+// String is the line people read.
+func (a Action) String() string {
+	switch a.Verb {
+	case Create:
+		text := "create a task of " + a.Version.Release
+		if a.Replaces != "" {
+			text += " in place of slot " + a.Replaces
+		}
+		if a.After != "" {
+			text += ", once that has stopped"
+			if a.Replaces == "" {
+				text = "create a task of " + a.Version.Release + ", once one that is stopping has stopped"
+			}
+		}
+		return withReason(text, a.Reason)
+	case Shutdown:
+		return withReason("stop slot "+a.Slot, a.Reason)
+	case Remove:
+		return withReason("remove the container of slot "+a.Slot, a.Reason)
+	case Forget:
+		return "forget slot " + a.Slot
+	case RollBack:
+		return withReason("roll back to "+a.Version.Release, a.Reason)
+	}
+	return string(a.Verb)
+}
+
+func withReason(text, reason string) string {
+	if reason == "" {
+		return text
+	}
+	return text + " (" + reason + ")"
+}

@@ -1,0 +1,159 @@
+package rollout
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// step is what a slot's agent does next, and when.
+type step struct {
+	at   time.Time
+	what func()
+}
+
+// next is the agent's next step for a slot, if it has one.
+func (w *world) next(s *Slot) (step, bool) {
+	told := w.told[s.ID]
+	switch {
+	case w.stuck[s.ID]:
+		return step{}, false
+	case s.Desired == api.DesiredRemoved:
+		return step{told.Add(dropTakes), func() { s.Observed, s.State = false, api.TaskPending }}, s.Observed
+	case s.Desired == api.DesiredShutdown:
+		return step{told.Add(stopTakes), func() { w.end(s, api.TaskShutdown, "stopped") }}, s.Placed && !s.State.Terminal()
+	case s.State.Terminal():
+		return step{}, false
+	case !s.Placed:
+		return step{w.now, func() { s.Placed, s.Observed, s.State = true, true, api.TaskPreparing }}, w.place(s)
+	case s.State != api.TaskRunning:
+		return w.starting(s)
+	}
+	return w.running(s)
+}
+
+// place is the scheduler: it says whether there is room for a slot, and notes on it why not.
+func (w *world) place(s *Slot) bool {
+	old := w.slots[s.Replaces]
+	s.Crowded = w.full && s.After == "" && old != nil && !old.stopped()
+	s.Unplaceable = s.Crowded || w.noNode
+	if s.Unplaceable {
+		s.Message = "no node has room"
+	}
+	return !s.Unplaceable
+}
+
+// starting waits for the container before, then starts.
+func (w *world) starting(s *Slot) (step, bool) {
+	for _, other := range w.slots {
+		if other.Task == s.After && !other.stopped() {
+			return step{}, false
+		}
+	}
+	if w.since[s.ID].IsZero() {
+		w.since[s.ID] = w.now
+	}
+	if w.fates[s.Version.Release] == fateFails {
+		return step{w.since[s.ID].Add(startTakes), func() { w.end(s, api.TaskFailed, "failed") }}, true
+	}
+	return step{w.since[s.ID].Add(startTakes), func() { w.start(s) }}, true
+}
+
+func (w *world) start(s *Slot) {
+	s.State, s.StartedAt, s.RunningAt = api.TaskRunning, w.now, w.now
+	if !w.desired.Probed {
+		s.Ready, s.ReadyAt = true, w.now
+	}
+	w.tell("  %s runs", s.ID)
+}
+
+// running is what happens to a container that runs.
+func (w *world) running(s *Slot) (step, bool) {
+	switch fate := w.fates[s.Version.Release]; {
+	case s.CrashLoop || fate == fateNeverReady:
+		return step{}, false
+	case fate == fateCrashes:
+		return step{s.StartedAt.Add(crashTakes), func() { w.crashLoop(s) }}, true
+	}
+	return step{s.StartedAt.Add(readyTakes), func() {
+		s.Ready, s.ReadyAt = true, w.now
+		w.tell("  %s ready", s.ID)
+	}}, !s.Ready
+}
+
+func (w *world) crashLoop(s *Slot) {
+	s.CrashLoop, s.Ready, s.Message = true, false, "exit code 1, 3 times in a minute"
+	w.tell("  %s crash-loops", s.ID)
+}
+
+// end is the end of a slot's task.
+func (w *world) end(s *Slot, state api.TaskState, word string) {
+	s.Observed, s.Ready, s.CrashLoop, s.State = true, false, false, state
+	if s.EndedAt.IsZero() || s.wanted() {
+		s.EndedAt = w.now
+	}
+	w.tell("  %s %s", s.ID, word)
+}
+
+// earliest is the agent's next step over all slots.
+func (w *world) earliest() (step, bool) {
+	var first step
+	found := false
+	for _, s := range w.sorted() {
+		if next, ok := w.next(s); ok && (!found || next.at.Before(first.at)) {
+			first, found = next, true
+		}
+	}
+	return first, found
+}
+
+// work lets the agent do all it has to do up to a time, and turns the clock there.
+func (w *world) work(until time.Time) {
+	for {
+		next, ok := w.earliest()
+		if !ok || next.at.After(until) {
+			w.now = until
+			return
+		}
+		if next.at.After(w.now) {
+			w.now = next.at
+		}
+		next.what()
+	}
+}
+
+// run decides and works until nothing is left to do, or a time has come. It says whether it became quiet.
+func (w *world) run(until time.Time) bool {
+	told := ""
+	for range 100_000 {
+		plan := w.plan()
+		if told != "" && told != plan.Reason {
+			w.tell("%s: %s", plan.Phase, plan.Message)
+		}
+		told = plan.Reason
+		w.performAll(plan)
+		next, working := w.earliest()
+		at := next.at
+		switch {
+		case len(plan.Actions) > 0 && !working:
+			continue
+		case !working && plan.After == 0:
+			return true
+		case !working, plan.After > 0 && w.now.Add(plan.After).Before(at):
+			at = w.now.Add(plan.After)
+		}
+		if at.After(until) {
+			w.now = until
+			return false
+		}
+		w.work(maxTime(at, w.now))
+	}
+	return false
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,68 @@
+package rollout
+
+import "time"
+
+// The backoff before the place of a failed slot is filled again.
+const (
+	minBackoff = time.Second
+	maxBackoff = 5 * time.Minute
+)
+
+// waits says whether the place of a failed slot must still wait. A new release deserves a try at once.
+func (p *picture) waits(failed *Slot) bool {
+	return p.current(failed) && !p.passed(failed.EndedAt, p.backoff(failed))
+}
+
+// backoff is twice the wait before the failed attempt, taken from the times of the dead tasks themselves, so that it
+// survives every restart. An attempt that ran for maxBackoff starts over.
+func (p *picture) backoff(failed *Slot) time.Duration {
+	before := p.tryBefore(failed)
+	if before == nil || ranLong(failed) {
+		return minBackoff
+	}
+	return min(max(2*failed.CreatedAt.Sub(before.EndedAt), 2*minBackoff), maxBackoff)
+}
+
+func ranLong(s *Slot) bool { return !s.RunningAt.IsZero() && s.EndedAt.Sub(s.RunningAt) >= maxBackoff }
+
+// tryBefore is the failed attempt of the same version that a slot was created after, for the same place; nil if none.
+func (p *picture) tryBefore(s *Slot) *Slot {
+	if s.Replaces == "" {
+		return nil
+	}
+	is := func(before *Slot) bool {
+		return before != s && before.failed() && before.Version == s.Version && !before.EndedAt.After(s.CreatedAt)
+	}
+	var newest *Slot
+	if before := p.byID[s.Replaces]; before != nil && is(before) {
+		newest = before
+	}
+	for _, before := range p.tries[s.Replaces] { // newest first
+		if is(before) {
+			if newest == nil || before.EndedAt.After(newest.EndedAt) {
+				newest = before
+			}
+			break
+		}
+	}
+	return newest
+}
+
+// stale is how long a failure asks for its place. Every wait is over by half of that, so an older one was of a place
+// that nobody wanted since.
+const stale = 2 * maxBackoff
+
+// vacancies are the open failures that left an empty place behind, at most as many as places are missing.
+func (p *picture) vacancies(missing int) []*Slot {
+	var out []*Slot
+	for _, s := range p.open {
+		if len(out) >= missing {
+			break
+		}
+		if old := p.byID[s.Replaces]; old != nil && old.live() || p.passed(s.EndedAt, stale) {
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}

@@ -1,0 +1,120 @@
+package rollout
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// picture is the observed slots sorted into what the rules speak of, and the plan as the rules write it. Every index is
+// built once, so that a decision stays linear in the slots.
+type picture struct {
+	desired Desired
+	now     time.Time
+
+	byID   map[string]*Slot
+	byTask map[string]*Slot
+	live   []*Slot // wanted and not ended, oldest first
+	ended  []*Slot // wanted no more, or ended; newest end first
+	// frozen are the marks whose slot is known.
+	frozen map[string]bool
+	// successor maps a live slot to the live one that is to take over from it.
+	successor map[string]*Slot
+	// tries maps a slot to the failed attempts to take over from it, newest end first.
+	tries map[string][]*Slot
+	// open are failed slots with nobody made after them in their place, newest end first.
+	open []*Slot
+	// retry maps a live slot to the open failure of the target that was to take over from it.
+	retry map[string]*Slot
+	// unfilled are the open failures whose place is wanted.
+	unfilled []*Slot
+	// failure is a slot of the target that used up its chance, or nil.
+	failure *Slot
+
+	actions []Action
+	created int             // slots that this plan creates
+	stopped map[string]bool // slots that this plan stops
+	due     time.Time       // the earliest instant at which time alone changes the plan
+}
+
+func observe(desired Desired, slots []Slot, now time.Time) *picture {
+	p := &picture{
+		desired: desired, now: now,
+		byID: make(map[string]*Slot, len(slots)), byTask: make(map[string]*Slot, len(slots)),
+		frozen: map[string]bool{}, successor: map[string]*Slot{}, tries: map[string][]*Slot{},
+		retry: map[string]*Slot{}, stopped: map[string]bool{},
+	}
+	p.sort(slots)
+	for _, s := range p.live {
+		if old := p.byID[s.Replaces]; old != nil && old.live() {
+			p.successor[old.ID] = s
+		}
+	}
+	p.findFailures()
+	return p
+}
+
+// sort divides the slots into live and ended ones, each in an order that depends on nothing but the slots themselves.
+func (p *picture) sort(slots []Slot) {
+	all := make([]*Slot, len(slots))
+	for i := range slots {
+		s := slots[i]
+		if s.EndedAt.IsZero() {
+			s.EndedAt = s.CreatedAt
+		}
+		all[i] = &s
+	}
+	slices.SortFunc(all, func(a, b *Slot) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	for _, s := range all {
+		p.byID[s.ID], p.byTask[s.Task] = s, s
+		if p.desired.Frozen[s.ID] {
+			p.frozen[s.ID] = true
+		}
+		if s.live() {
+			p.live = append(p.live, s)
+		} else {
+			p.ended = append(p.ended, s)
+		}
+	}
+	slices.SortStableFunc(p.ended, func(a, b *Slot) int { return b.EndedAt.Compare(a.EndedAt) })
+}
+
+// places are the live slots that count towards the replicas: a pair counts once, for its older half, and what this plan
+// stops or an operator froze doesn't count.
+func (p *picture) places() []*Slot {
+	out := make([]*Slot, 0, len(p.live))
+	for _, s := range p.live {
+		old := p.byID[s.Replaces]
+		paired := old != nil && p.successor[old.ID] == s && !p.stopped[old.ID]
+		if !p.stopped[s.ID] && !p.iced(s) && !paired {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// wanted is how many places should be filled: a frozen one stays empty. The two halves of a frozen pair are one place.
+func (p *picture) wanted() int {
+	frozen := 0
+	for id := range p.frozen {
+		if !p.frozen[p.byID[id].Replaces] {
+			frozen++
+		}
+	}
+	return max(p.desired.Replicas-frozen, 0)
+}
+
+func (p *picture) stop(s *Slot, reason string) {
+	if p.stopped[s.ID] {
+		return
+	}
+	p.stopped[s.ID] = true
+	p.actions = append(p.actions, Action{Verb: Shutdown, Slot: s.ID, Task: s.Task, Version: s.Version, Reason: reason})
+}
+
+func (p *picture) create(replaces, after, reason string) {
+	p.created++
+	p.actions = append(p.actions, Action{Verb: Create, Version: p.desired.Target, Replaces: replaces, After: after, Reason: reason})
+}

@@ -1,0 +1,26 @@
+package rollout
+
+// endPairs finishes start-first replacements. The successor goes when it is itself outdated or needless, unless it is
+// the half that serves; the old slot goes when its successor is settled, and earlier where nothing is lost by it.
+func (p *picture) endPairs() {
+	for _, old := range p.live {
+		next := p.successor[old.ID]
+		if next == nil || p.stopped[old.ID] || p.stopped[next.ID] {
+			continue
+		}
+		switch wanted := p.current(next) && !p.current(old); {
+		case !wanted && next.serves() && !old.serves():
+			p.stop(old, "slot "+next.ID+" serves in its place")
+		case !wanted && p.current(old):
+			p.stop(next, "no longer needed")
+		case !wanted:
+			p.stop(next, "superseded by "+p.desired.Target.Release)
+		case p.settled(next):
+			p.stop(old, "replaced by slot "+next.ID)
+		case old.broken():
+			p.stop(old, "outdated and not running")
+		case next.Crowded:
+			p.stop(old, "no room for its successor beside it")
+		}
+	}
+}

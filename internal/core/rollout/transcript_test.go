@@ -1,0 +1,219 @@
+package rollout
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"tend.dev/tend/api"
+)
+
+// TestTranscripts plays the stories of testdata: commands, and what the planner does about them. Run with -rewrite to
+// write down what it does now, and read the difference.
+//
+//	deploy [replicas=N] [release=R] [order= max-parallel= pause= monitor= deadline= on-failure= probed wait-ready]
+//	scale N · restart · delete · freeze SLOT · unfreeze SLOT
+//	release R fails|crash-loops|never-ready|ok     what becomes of its tasks from now on
+//	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT     what happens to one
+//	room full|none|plenty · agent SLOT stuck|well
+//	plan                      what the planner would do now; nothing is done
+//	perform N                 do the first N actions of the plan, and "crash"
+//	tick D                    time passes and agents work; nothing is decided
+//	run [for=D] [all]         decide and work until it is quiet, or for a while; removals are told with all
+//	state · forecast
+func TestTranscripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		s := &story{world: newWorld()}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			s.out.Reset()
+			if err := s.command(d); err != nil {
+				d.Fatalf(t, "%v", err)
+			}
+			return s.out.String()
+		})
+	})
+}
+
+type story struct {
+	*world
+	out strings.Builder
+}
+
+func (s *story) command(d *datadriven.TestData) error {
+	s.tell = func(string, ...any) {}
+	arg := ""
+	if len(d.CmdArgs) > 0 {
+		arg = d.CmdArgs[0].Key
+	}
+	switch d.Cmd {
+	case "deploy":
+		return s.deploy(d)
+	case "scale":
+		n, err := strconv.Atoi(arg)
+		s.desired.Replicas = n
+		return err
+	case "restart":
+		s.desired.Target.Restart += "'"
+	case "delete":
+		s.desired.Deleting = true
+	case "freeze":
+		s.desired.Frozen[arg] = true
+	case "unfreeze":
+		delete(s.desired.Frozen, arg)
+	case "release":
+		s.fates[arg] = fate(d.CmdArgs[1].Key)
+	case "room":
+		s.full, s.noNode = arg == "full", arg == "none"
+	case "plan":
+		s.plans()
+	case "perform":
+		n, err := strconv.Atoi(arg)
+		s.loud(true)
+		for _, a := range s.world.plan().Actions[:n] {
+			s.world.perform(a)
+		}
+		return err
+	case "tick":
+		step, err := time.ParseDuration(arg)
+		s.loud(false)
+		s.work(s.now.Add(step))
+		return err
+	case "run":
+		return s.runs(d)
+	case "state":
+		s.state()
+	case "forecast":
+		for _, a := range Forecast(s.desired, s.list(), s.now) {
+			fmt.Fprintln(&s.out, a)
+		}
+	default:
+		return s.happens(d.Cmd, arg, d)
+	}
+	return nil
+}
+
+// happens is what befalls one slot.
+func (s *story) happens(what, id string, d *datadriven.TestData) error {
+	slot := s.slots[id]
+	if slot == nil {
+		return fmt.Errorf("no slot %q", id)
+	}
+	switch what {
+	case "fail":
+		s.end(slot, api.TaskFailed, "failed")
+	case "crash-loop":
+		s.crashLoop(slot)
+	case "unready":
+		s.stuck[id], slot.Ready = true, false
+	case "recover":
+		delete(s.stuck, id)
+		slot.Ready, slot.CrashLoop, slot.StartedAt, slot.ReadyAt = true, false, s.now, s.now
+	case "agent":
+		s.stuck[id] = d.CmdArgs[1].Key == "stuck"
+	default:
+		return fmt.Errorf("unknown command %q", what)
+	}
+	return nil
+}
+
+func (s *story) deploy(d *datadriven.TestData) error {
+	strategy := &s.desired.Strategy
+	for _, arg := range d.CmdArgs {
+		value := ""
+		if len(arg.Vals) > 0 {
+			value = arg.Vals[0]
+		}
+		var err error
+		switch arg.Key {
+		case "replicas":
+			s.desired.Replicas, err = strconv.Atoi(value)
+		case "release":
+			s.desired.Target.Release = value
+		case "order":
+			strategy.Order = value
+		case "on-failure":
+			strategy.OnFailure = value
+		case "max-parallel":
+			strategy.MaxParallel, err = strconv.Atoi(value)
+		case "pause":
+			strategy.Pause, err = time.ParseDuration(value)
+		case "monitor":
+			strategy.Monitor, err = time.ParseDuration(value)
+		case "deadline":
+			strategy.Deadline, err = time.ParseDuration(value)
+		case "keep-dead":
+			s.desired.KeepDead, err = strconv.Atoi(value)
+		case "wait-ready":
+			strategy.WaitReady = true
+		case "probed":
+			s.desired.Probed = true
+		default:
+			err = fmt.Errorf("unknown argument %q", arg.Key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loud makes the world tell what is done, with the time since the story began.
+func (s *story) loud(all bool) {
+	s.tell = func(format string, args ...any) {
+		line := fmt.Sprintf(format, args...)
+		if all || !strings.HasPrefix(line, "remove ") && !strings.HasPrefix(line, "forget ") {
+			fmt.Fprintf(&s.out, "%7s %s\n", s.now.Sub(epoch), line)
+		}
+	}
+}
+
+func (s *story) runs(d *datadriven.TestData) error {
+	until := s.now.Add(24 * time.Hour)
+	if limit, ok := d.Arg("for"); ok {
+		step, err := time.ParseDuration(limit.Vals[0])
+		if err != nil {
+			return err
+		}
+		until = s.now.Add(step)
+	}
+	s.loud(d.HasArg("all"))
+	if !s.world.run(until) {
+		plan := s.world.plan()
+		s.tell("%s so far: %s", plan.Phase, plan.Message)
+	}
+	return nil
+}
+
+func (s *story) plans() {
+	plan := s.world.plan()
+	for _, a := range plan.Actions {
+		fmt.Fprintln(&s.out, a)
+	}
+	if len(plan.Actions) == 0 {
+		fmt.Fprintln(&s.out, "nothing to do")
+	}
+	if plan.After > 0 {
+		fmt.Fprintf(&s.out, "look again in %s\n", plan.After)
+	}
+}
+
+func (s *story) state() {
+	plan := s.world.plan()
+	fmt.Fprintf(&s.out, "%s, %s: %s\n", plan.Phase, plan.Reason, plan.Message)
+	c := plan.Counts
+	fmt.Fprintf(&s.out, "running %d, ready %d, updated %d, outdated %d, failing %d, frozen %d\n", c.Running, c.Ready, c.Updated, c.Outdated, c.Failing, c.Frozen)
+	for _, slot := range s.sorted() {
+		fmt.Fprintf(&s.out, "  %s %s%s %s, wanted %s", slot.ID, slot.Version.Release, slot.Version.Restart, slot.State, slot.Desired)
+		if slot.Ready {
+			fmt.Fprint(&s.out, ", ready")
+		}
+		if slot.CrashLoop {
+			fmt.Fprint(&s.out, ", crash loop")
+		}
+		fmt.Fprintln(&s.out)
+	}
+}

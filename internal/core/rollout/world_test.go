@@ -1,0 +1,150 @@
+package rollout
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// How long the agent of the test's world takes.
+const (
+	startTakes = time.Second
+	readyTakes = 2 * time.Second // after the start, where readiness is probed
+	crashTakes = 3 * time.Second // from a start to the crash loop
+	stopTakes  = time.Second
+	dropTakes  = time.Second
+)
+
+// fate is what becomes of the tasks of a release.
+type fate string
+
+const (
+	fateWell       fate = "ok"
+	fateFails      fate = "fails"       // its container ends instead of starting
+	fateCrashes    fate = "crash-loops" // it starts, and ends over and over
+	fateNeverReady fate = "never-ready" // it runs and its probe never passes
+)
+
+// world is a small model of what surrounds the planner: a store that does what a plan says, a scheduler, and an agent
+// that takes its time. Slots get the names a, b, c … in the order they are made.
+type world struct {
+	now     time.Time
+	desired Desired
+	slots   map[string]*Slot
+	told    map[string]time.Time // when a slot was told to stop or go
+	since   map[string]time.Time // when its container could begin to start
+	fates   map[string]fate      // by release
+	full    bool                 // no room for two halves of a pair
+	noNode  bool                 // no room for anything new
+	stuck   map[string]bool      // slots whose agent does nothing
+	made    int
+	tell    func(format string, args ...any)
+}
+
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func newWorld() *world {
+	return &world{
+		now: epoch, slots: map[string]*Slot{}, told: map[string]time.Time{}, since: map[string]time.Time{},
+		fates: map[string]fate{}, stuck: map[string]bool{}, tell: func(string, ...any) {},
+		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
+	}
+}
+
+func defaultStrategy() api.ResolvedStrategy {
+	return api.ResolvedStrategy{
+		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2 * time.Second, Monitor: 5 * time.Second,
+		Deadline: 5 * time.Minute, OnFailure: api.OnFailurePause,
+	}
+}
+
+// list hands the slots to the planner, oldest first.
+func (w *world) list() []Slot {
+	out := make([]Slot, 0, len(w.slots))
+	for _, s := range w.sorted() {
+		out = append(out, *s)
+	}
+	return out
+}
+
+func (w *world) sorted() []*Slot {
+	return slices.SortedFunc(maps.Values(w.slots), func(a, b *Slot) int {
+		if len(a.ID) != len(b.ID) {
+			return len(a.ID) - len(b.ID)
+		}
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+}
+
+func (w *world) plan() Plan { return Decide(w.desired, w.list(), w.now) }
+
+// perform carries out one action, as the controller's commit would.
+func (w *world) perform(a Action) {
+	s := w.slots[a.Slot]
+	switch a.Verb {
+	case Create:
+		name := slotName(w.made)
+		w.made++
+		w.slots[name] = &Slot{
+			ID: name, Task: "task-" + name, Replaces: a.Replaces, After: a.After, Version: a.Version,
+			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now,
+		}
+		w.tell("create %s of %s%s", name, a.Version.Release, inPlace(a))
+	case Shutdown:
+		s.Desired = api.DesiredShutdown
+		w.told[s.ID] = w.now
+		if s.EndedAt.IsZero() {
+			s.EndedAt = w.now
+		}
+		w.tell("stop %s (%s)", a.Slot, a.Reason)
+	case Remove:
+		s.Desired = api.DesiredRemoved
+		w.told[s.ID] = w.now
+		w.tell("remove %s", a.Slot)
+	case Forget:
+		delete(w.slots, a.Slot)
+		w.tell("forget %s", a.Slot)
+	case RollBack:
+		w.tell("roll back to %s (%s)", a.Version.Release, a.Reason)
+		w.desired.Target = a.Version
+	}
+}
+
+// performAll carries out a plan and remembers a good release, as the controller does.
+func (w *world) performAll(plan Plan) {
+	for _, a := range plan.Actions {
+		w.perform(a)
+	}
+	if plan.Phase == api.RolloutComplete && !w.desired.Deleting {
+		w.desired.LastGood = w.desired.Target.Release
+	}
+}
+
+// slotName counts a, b, … z, aa, ab, …
+func slotName(n int) string {
+	name := string(rune('a' + n%26))
+	if n >= 26 {
+		name = slotName(n/26-1) + name
+	}
+	return name
+}
+
+func inPlace(a Action) string {
+	text := ""
+	if a.Replaces != "" {
+		text += " in place of " + a.Replaces
+	}
+	if a.After != "" {
+		text += ", after " + a.After
+	}
+	if a.Reason != "" {
+		text += fmt.Sprintf(" (%s)", a.Reason)
+	}
+	return text
+}
