@@ -1,0 +1,101 @@
+package manifest
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// draftsOfBlocks reads a file of blocks: each is an object, its type the kind and its labels the names.
+func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
+	var out []*draft
+	for _, block := range file.fields {
+		if !block.value.block {
+			f.at(src, block.at, fmt.Sprintf("put it into a block, such as %s \"scope\" \"name\" { … }", api.KindDeployment),
+				"the attribute %q stands outside of any block", block.key)
+			continue
+		}
+		if d := draftOfBlock(src, block, f); d != nil {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func draftOfBlock(src *source, block field, f *faults) *draft {
+	kind := knownKind(block.key)
+	if kind == "" {
+		next := didYouMean(block.key, kindNames())
+		if next == "" {
+			next = "the kinds of today: " + string(api.KindDeployment)
+		}
+		f.at(src, block.at, next, "no plugin named %s; plugins are not supported yet", block.key)
+		return nil
+	}
+	scope, name, ok := blockNames(src, kind, block, f)
+	if !ok {
+		return nil
+	}
+	d := &draft{
+		src: src, at: block.at, places: map[string]span{},
+		object: api.Object{Kind: kind, Scope: scope, Name: name},
+	}
+	if !d.decodeSpec(block.value, true, f) {
+		return keepBroken(d)
+	}
+	for i, field := range []string{"scope", "name"} {
+		d.places[field] = block.value.labels[i].at
+	}
+	return d
+}
+
+// keepBroken keeps what was refused for the search for duplicates; what has no spec type is dropped.
+func keepBroken(d *draft) *draft {
+	if _, supported := specTypes[d.object.Kind]; !supported {
+		return nil
+	}
+	d.broken = true
+	return d
+}
+
+func knownKind(word string) api.Kind {
+	for _, kind := range api.Kinds {
+		if word == string(kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+func kindNames() []string {
+	names := make([]string, 0, len(api.Kinds))
+	for _, kind := range api.Kinds {
+		names = append(names, string(kind))
+	}
+	return names
+}
+
+// blockNames reads a block's labels. Only a registry has no scope, and an asset needs none.
+func blockNames(src *source, kind api.Kind, block field, f *faults) (scope, name string, ok bool) {
+	labels := block.value.labels
+	least, most := 2, 2
+	switch kind {
+	case api.KindRegistry, api.KindNode:
+		least, most = 1, 1
+	case api.KindAsset:
+		least = 1
+	}
+	if len(labels) < least || len(labels) > most {
+		want := `two labels: ` + string(kind) + ` "scope" "name"`
+		if most == 1 {
+			want = `one label: ` + string(kind) + ` "name"`
+		}
+		f.at(src, block.at, "", "%s takes %s", kind, want)
+		return "", "", false
+	}
+	name = labels[len(labels)-1].text
+	if len(labels) == 2 {
+		scope = labels[0].text
+	}
+	return scope, name, true
+}

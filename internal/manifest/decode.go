@@ -1,0 +1,167 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+)
+
+// decoder turns nodes into the canonical JSON value of an api type, for all three languages. What it can't place it
+// reports, and goes on.
+type decoder struct {
+	src    *source
+	faults *faults
+	// native is HCL: other names, blocks and labels.
+	native bool
+	object string
+	// places remembers where each field was written, by its path.
+	places map[string]span
+}
+
+func (d *decoder) fail(at span, path, next, format string, args ...any) {
+	fault := d.src.diagnostic(at, fmt.Sprintf(format, args...), next)
+	fault.Object, fault.Field = d.object, path
+	d.faults.add(fault)
+}
+
+// value decodes n as a t. It returns nil for what is not given, and for what it reported.
+func (d *decoder) value(n *node, t reflect.Type, path string) any {
+	if n.kind == nullNode {
+		return nil
+	}
+	d.places[path] = n.at
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		if object := d.structure(n, t, path); object != nil {
+			return object
+		}
+	case reflect.Map:
+		if object := d.dictionary(n, t, path); object != nil {
+			return object
+		}
+	case reflect.Slice:
+		return d.list(n, t, path)
+	case reflect.String:
+		return d.text(n, path)
+	case reflect.Bool:
+		return d.truth(n, path)
+	case reflect.Int, reflect.Int64:
+		return d.integer(n, path)
+	}
+	return nil
+}
+
+func (d *decoder) list(n *node, t reflect.Type, path string) any {
+	if n.kind != listNode {
+		d.fail(n.at, path, "write [ … ]", "is a list, not %s", n.kind)
+		return nil
+	}
+	out := make([]any, 0, len(n.items))
+	for i, item := range n.items {
+		here := fmt.Sprintf("%s[%d]", path, i)
+		if item.kind == nullNode {
+			d.fail(item.at, here, "leave it out", "is nothing")
+			continue
+		}
+		if value := d.value(item, t.Elem(), here); value != nil {
+			out = append(out, value)
+		}
+	}
+	return out
+}
+
+func (d *decoder) dictionary(n *node, t reflect.Type, path string) map[string]any {
+	if n.kind != objectNode || n.block {
+		next := ""
+		if n.block {
+			next = fmt.Sprintf("write %s = { … }", path)
+		}
+		d.fail(n.at, path, next, "is a table of keys and values, not %s", kindOf(n))
+		return nil
+	}
+	out := map[string]any{}
+	for _, f := range n.fields {
+		here := joinKey(path, f.key)
+		if f.value.kind == nullNode {
+			d.fail(f.at, here, `write "" for an empty text, or leave the key out`, "has no value")
+			continue
+		}
+		if value := d.value(f.value, t.Elem(), here); value != nil {
+			out[f.key] = value
+		}
+	}
+	return out
+}
+
+func kindOf(n *node) string {
+	if n.block {
+		return "a block"
+	}
+	return n.kind.String()
+}
+
+// text takes numbers and truths as they are written: env = { PORT = 80 }.
+func (d *decoder) text(n *node, path string) any {
+	switch n.kind {
+	case textNode, numberNode, boolNode:
+		return n.text
+	}
+	d.fail(n.at, path, "", "is text, not %s", kindOf(n))
+	return nil
+}
+
+// truth takes the words too: a variable in quotes is text.
+func (d *decoder) truth(n *node, path string) any {
+	if n.kind == boolNode || n.kind == textNode {
+		switch n.text {
+		case "true", "True", "TRUE":
+			return true
+		case "false", "False", "FALSE":
+			return false
+		}
+	}
+	d.fail(n.at, path, "", "is true or false, not %s", describeNode(n))
+	return nil
+}
+
+var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+
+func (d *decoder) integer(n *node, path string) any {
+	if (n.kind == numberNode || n.kind == textNode) && decimal.MatchString(n.text) {
+		if value, err := strconv.Atoi(n.text); err == nil {
+			return json.Number(strconv.Itoa(value))
+		}
+		d.fail(n.at, path, "", "%s is too large", n.text)
+		return nil
+	}
+	d.fail(n.at, path, "", "is a whole number, not %s", describeNode(n))
+	return nil
+}
+
+func describeNode(n *node) string {
+	if n.kind == listNode || n.kind == objectNode {
+		return kindOf(n)
+	}
+	text := n.text
+	if len(text) > 40 {
+		text = text[:40] + "…"
+	}
+	return strconv.Quote(text)
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func joinKey(path, key string) string {
+	switch {
+	case !plainKey.MatchString(key):
+		return fmt.Sprintf("%s[%q]", path, key)
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}

@@ -1,0 +1,110 @@
+package manifest
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+)
+
+// structure decodes the fields of one api struct.
+func (d *decoder) structure(n *node, t reflect.Type, path string) map[string]any {
+	known := properties(t)
+	if n.kind != objectNode || (d.native && !n.block) {
+		next := ""
+		if d.native {
+			next = "write it as a block: name { … }"
+		}
+		d.fail(n.at, path, next, "is a block, not %s", kindOf(n))
+		return nil
+	}
+	out := map[string]any{}
+	d.labels(n, known, path, out)
+	given := map[string]span{}
+	for _, f := range n.fields {
+		i := slices.IndexFunc(known, func(p property) bool { return p.key(d.native) == f.key && !(d.native && p.label) })
+		if i < 0 {
+			d.unknown(f, known, path)
+			continue
+		}
+		d.property(f, known[i], path, given, out)
+	}
+	for _, p := range known {
+		if _, found := given[p.name]; p.required && !found && !(d.native && p.label) {
+			d.fail(n.at, join(path, p.name), "", "is required")
+		}
+	}
+	return out
+}
+
+// property decodes one field into out. Blocks of one name are a list where the type is one.
+func (d *decoder) property(f field, p property, path string, given map[string]span, out map[string]any) {
+	here := join(path, p.name)
+	first, twice := given[p.name]
+	given[p.name] = f.at
+	many := d.native && p.block && p.of.Kind() == reflect.Slice
+	switch {
+	case d.native && f.value.block && !p.block:
+		d.fail(f.at, here, fmt.Sprintf("write %s = …", p.native), "is an attribute, not a block")
+		return
+	case d.native && !f.value.block && p.block && f.value.kind != nullNode:
+		d.fail(f.at, here, fmt.Sprintf("write %s { … }", p.native), "is a block, not an attribute")
+		return
+	case twice && !many:
+		d.fail(f.at, here, "keep one of them", "is given twice, first in line %d", d.src.position(first.start).Line)
+		return
+	case !many:
+		if value := d.value(f.value, p.of, here); value != nil {
+			out[p.name] = value
+		}
+		return
+	}
+	list, _ := out[p.name].([]any)
+	if value := d.value(f.value, p.of.Elem(), fmt.Sprintf("%s[%d]", here, len(list))); value != nil {
+		out[p.name] = append(list, value)
+	}
+}
+
+// labels puts an HCL block's labels into the fields that stand for them.
+func (d *decoder) labels(n *node, known []property, path string, out map[string]any) {
+	if !d.native || path == "" {
+		return
+	}
+	var wanted []property
+	for _, p := range known {
+		if p.label {
+			wanted = append(wanted, p)
+		}
+	}
+	if len(n.labels) != len(wanted) {
+		d.fail(n.at, path, "", "takes %d labels, not %d", len(wanted), len(n.labels))
+		return
+	}
+	for i, p := range wanted {
+		d.places[join(path, p.name)] = n.labels[i].at
+		out[p.name] = n.labels[i].text
+	}
+}
+
+func (d *decoder) unknown(f field, known []property, path string) {
+	var names []string
+	for _, p := range known {
+		if !(d.native && p.label) {
+			names = append(names, p.key(d.native))
+		}
+	}
+	what := "field"
+	if d.native {
+		what = "attribute"
+		if f.value.block {
+			what = "block"
+		}
+	}
+	d.fail(f.at, joinKey(path, f.key), didYouMean(f.key, names), "there is no %s %q", what, f.key)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

@@ -1,0 +1,155 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"tend.dev/tend/api"
+)
+
+// draftsOfValues reads YAML and JSON: each value is an object, or a list of them.
+func draftsOfValues(src *source, values []*node, f *faults) []*draft {
+	var out []*draft
+	for _, value := range values {
+		items := []*node{value}
+		if value.kind == listNode {
+			items = value.items
+		}
+		for _, item := range items {
+			if d := draftOfValue(src, item, f); d != nil {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+var envelopeKeys = []string{"kind", "scope", "name", "metadata", "spec", "status"}
+
+// draftOfValue reads {kind, scope, name, metadata, spec}. What the server writes (status, and metadata but for labels
+// and annotations) may be there and is left out: what `get` prints can be applied.
+func draftOfValue(src *source, n *node, f *faults) *draft {
+	if n.kind != objectNode {
+		f.at(src, n.at, "", "a manifest is an object with kind, scope, name and spec, not %s", n.kind)
+		return nil
+	}
+	before := f.count()
+	for _, entry := range n.fields {
+		if !slices.Contains(envelopeKeys, entry.key) {
+			f.at(src, entry.at, didYouMean(entry.key, envelopeKeys), "a manifest has no field %q", entry.key)
+		}
+	}
+	d := &draft{src: src, at: n.at, places: map[string]span{}}
+	kind := d.word(n, "kind", f)
+	d.object.Scope, d.object.Name = d.word(n, "scope", f), d.word(n, "name", f)
+	if f.count() > before {
+		return nil
+	}
+	parsed, err := api.ParseKind(kind)
+	if err != nil {
+		next := didYouMean(kind, kindNames())
+		f.at(src, d.places["kind"], next, "%s", err)
+		return nil
+	}
+	d.object.Kind = parsed
+	d.metadata(n.find("metadata"), f)
+	spec := n.find("spec")
+	if spec == nil || spec.value.kind == nullNode {
+		f.at(src, n.at, "", "%s has no spec", d.object.Ref())
+		return nil
+	}
+	if !d.decodeSpec(spec.value, false, f) {
+		return keepBroken(d)
+	}
+	return d
+}
+
+// word reads a field of the envelope that is a plain text.
+func (d *draft) word(n *node, key string, f *faults) string {
+	entry := n.find(key)
+	if entry == nil || entry.value.kind == nullNode {
+		f.at(d.src, n.at, "", "a manifest without %s", key)
+		return ""
+	}
+	d.places[key] = entry.value.at
+	if entry.value.kind == listNode || entry.value.kind == objectNode {
+		f.at(d.src, entry.value.at, "", "%s is text, not %s", key, entry.value.kind)
+		return ""
+	}
+	return entry.value.text
+}
+
+var metadataKeys = []string{
+	"labels", "annotations", "uid", "generation", "revision", "stamps", "createdAt", "updatedAt", "deletedAt", "finalizers",
+	"owners", "fields",
+}
+
+// Bounds on an object's labels and annotations.
+const (
+	maxMetadataEntries = 256
+	maxMetadataBytes   = 64 << 10
+)
+
+func (d *draft) metadata(entry *field, f *faults) {
+	if entry == nil || entry.value.kind == nullNode {
+		return
+	}
+	if entry.value.kind != objectNode {
+		f.at(d.src, entry.value.at, "", "metadata is an object, not %s", entry.value.kind)
+		return
+	}
+	for _, m := range entry.value.fields {
+		if !slices.Contains(metadataKeys, m.key) {
+			f.at(d.src, m.at, didYouMean(m.key, metadataKeys), "metadata has no field %q", m.key)
+		}
+	}
+	d.object.Metadata.Labels = d.table(entry.value, "labels", f)
+	d.object.Metadata.Annotations = d.table(entry.value, "annotations", f)
+}
+
+func (d *draft) table(n *node, key string, f *faults) map[string]string {
+	entry := n.find(key)
+	if entry == nil || entry.value.kind == nullNode {
+		return nil
+	}
+	if entry.value.kind != objectNode {
+		f.at(d.src, entry.value.at, "", "metadata.%s is a table of keys and values, not %s", key, entry.value.kind)
+		return nil
+	}
+	out, size := map[string]string{}, 0
+	for _, pair := range entry.value.fields {
+		if pair.key == "" || pair.value.kind == listNode || pair.value.kind == objectNode || pair.value.kind == nullNode {
+			f.at(d.src, pair.at, "", "metadata.%s: %q is text, not %s", key, pair.key, pair.value.kind)
+			continue
+		}
+		out[pair.key] = pair.value.text
+		size += len(pair.key) + len(pair.value.text)
+	}
+	if len(out) > maxMetadataEntries || size > maxMetadataBytes {
+		f.at(d.src, entry.at, "", "metadata.%s holds more than %d entries or %d bytes", key, maxMetadataEntries, maxMetadataBytes)
+	}
+	return out
+}
+
+// envOf is the environment of a decoded spec, ready to be added to.
+func envOf(spec map[string]any) map[string]any {
+	env, _ := spec["env"].(map[string]any)
+	if env == nil {
+		env = map[string]any{}
+	}
+	return env
+}
+
+// MarshalSpec is the canonical form of a spec: what Load and Decode produce.
+func MarshalSpec(spec api.DeploymentSpec) (json.RawMessage, error) {
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode spec: %w", err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		return nil, fmt.Errorf("encode spec: %w", err)
+	}
+	return canonical(tree)
+}

@@ -1,0 +1,93 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// maxEnvFile bounds an env file.
+const maxEnvFile = 1 << 20
+
+// readEnvFiles merges the files under the inline env, later files over earlier ones, and drops the field: the server
+// never sees it.
+func (l *loader) readEnvFiles(d *draft) bool {
+	files, _ := d.spec["env_file"].([]any)
+	delete(d.spec, "env_file")
+	if len(files) == 0 {
+		return true
+	}
+	before := l.faults.count()
+	merged := map[string]any{}
+	for i, file := range files {
+		path := file.(string)
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(d.src.dir, path)
+		}
+		if err := readEnvFile(path, merged); err != nil {
+			here := fmt.Sprintf("env_file[%d]", i)
+			fault := d.diagnose(api.FieldError{Object: d.object.Ref().String(), Field: here, Detail: err.Error()})
+			l.faults.add(fault)
+		}
+	}
+	for name, value := range envOf(d.spec) {
+		merged[name] = value
+	}
+	if len(merged) > 0 {
+		d.spec["env"] = merged
+	}
+	return l.faults.count() == before
+}
+
+func readEnvFile(path string, into map[string]any) error {
+	text, err := readFile(path, maxEnvFile)
+	if err != nil {
+		return err
+	}
+	env, err := parseEnv(string(text))
+	if err != nil {
+		return fmt.Errorf("%s:%w", path, err)
+	}
+	for name, value := range env {
+		into[name] = value
+	}
+	return nil
+}
+
+// parseEnv reads lines of NAME=value: blank ones and those that begin with # are passed over, `export ` before a name is
+// too, spaces around the value and one pair of quotes around it are dropped. Nothing is replaced or escaped.
+func parseEnv(text string) (map[string]string, error) {
+	env := map[string]string{}
+	number := 0
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, err := parseEnvLine(line)
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", number, err)
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+func parseEnvLine(line string) (name, value string, err error) {
+	if rest, found := strings.CutPrefix(line, "export "); found {
+		line = strings.TrimSpace(rest)
+	}
+	name, value, found := strings.Cut(line, "=")
+	if !found {
+		return "", "", errors.New("the line is not NAME=value")
+	}
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+		value = value[1 : len(value)-1]
+	}
+	return name, value, api.CheckEnv(name, value)
+}

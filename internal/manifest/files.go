@@ -1,0 +1,166 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// The languages.
+const (
+	formatHCL  = "hcl"
+	formatYAML = "yaml"
+	formatJSON = "json"
+)
+
+// extensions say which language a file holds; their case doesn't matter.
+var extensions = map[string]string{
+	".hcl": formatHCL, ".tend": formatHCL, ".voodu": formatHCL, ".vdu": formatHCL, ".vd": formatHCL,
+	".yaml": formatYAML, ".yml": formatYAML,
+	".json": formatJSON,
+}
+
+// suffixes are tried, in order, behind a name that doesn't exist as it is.
+var suffixes = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
+
+func formatOf(path string) string { return extensions[strings.ToLower(filepath.Ext(path))] }
+
+// input is one text to read and its language.
+type input struct {
+	path   string
+	stdin  bool
+	format string
+}
+
+// maxFiles bounds what a folder may hold.
+const maxFiles = 10_000
+
+// inputs finds what the options name, each once, in the order named; folders in lexical order.
+func inputs(o Options) ([]input, error) {
+	var out []input
+	seen := map[string]bool{}
+	for _, name := range o.Files {
+		found, err := inputsOf(name, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range found {
+			if !seen[in.path] {
+				seen[in.path] = true
+				out = append(out, in)
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: name a file or a folder with -f", ErrNoManifest)
+	}
+	return out, nil
+}
+
+func inputsOf(name string, o Options) ([]input, error) {
+	if name == "-" {
+		format, err := formatNamed(o.Format)
+		if err != nil {
+			return nil, err
+		}
+		return []input{{path: "-", stdin: true, format: format}}, nil
+	}
+	path, info, err := resolve(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return walk(path)
+	}
+	format := formatOf(path)
+	if o.Format != "" && format == "" {
+		format, err = formatNamed(o.Format)
+	}
+	if err == nil && format == "" {
+		err = fmt.Errorf("%s: its name says no language; name it .hcl, .yaml or .json, or add --format", path)
+	}
+	return []input{{path: filepath.Clean(path), format: format}}, err
+}
+
+func formatNamed(format string) (string, error) {
+	switch strings.ToLower(format) {
+	case "hcl", "tend":
+		return formatHCL, nil
+	case "yaml", "yml":
+		return formatYAML, nil
+	case "json":
+		return formatJSON, nil
+	case "":
+		return "", errors.New("standard input has no name that says its language; add --format hcl, yaml or json")
+	}
+	return "", fmt.Errorf("format %q is not hcl, yaml or json", format)
+}
+
+func resolve(name string) (string, fs.FileInfo, error) {
+	info, err := os.Stat(name)
+	if err == nil {
+		return name, info, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		for _, suffix := range suffixes {
+			if info, err := os.Stat(name + suffix); err == nil && !info.IsDir() {
+				return name + suffix, info, nil
+			}
+		}
+	}
+	return "", nil, fmt.Errorf("read manifest: %w", err)
+}
+
+// walk finds the manifests of a folder and those below it. Hidden folders are none of ours.
+func walk(root string) ([]input, error) {
+	var out []input
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case entry.IsDir() || formatOf(path) == "":
+			return nil
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			return err
+		}
+		if out = append(out, input{path: filepath.Clean(path), format: formatOf(path)}); len(out) > maxFiles {
+			return fmt.Errorf("%s holds more than %d manifests", root, maxFiles)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read folder: %w", err)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w in %s: its files end in none of %s", ErrNoManifest, root, strings.Join(suffixes, " "))
+	}
+	return out, nil
+}
+
+// readBounded reads all of r, or says that it is too large.
+func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s %w: more than %d bytes", name, ErrTooLarge, limit)
+	}
+	return text, nil
+}
+
+func readFile(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	defer file.Close()
+	return readBounded(file, path, limit)
+}

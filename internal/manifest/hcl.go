@@ -1,0 +1,177 @@
+package manifest
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// parseHCL reads a whole file: an object whose fields are its blocks, in order.
+func parseHCL(src *source, find lookup, f *faults) *node {
+	before := f.count()
+	text := substitute(src, find, f)
+	if f.count() > before {
+		return nil // what follows from a variable that isn't set is not worth telling
+	}
+	if at := tooDeep(text); at >= 0 {
+		f.at(src, span{src.written(at), src.written(at) + 1}, "", "brackets nest deeper than %d", maxBrackets)
+		return nil
+	}
+	file, diags := hclsyntax.ParseConfig(text, src.name, hclStart)
+	r := &hclReader{src: src, faults: f}
+	if diags.HasErrors() {
+		r.diagnostics(diags)
+		return nil
+	}
+	return r.body(file.Body.(*hclsyntax.Body))
+}
+
+// maxBrackets bounds how deep brackets nest in HCL: its parser recurses without a limit of its own.
+const maxBrackets = 200
+
+// tooDeep returns where brackets nest too deep, or -1. It looks at bytes, strings included: more than enough for any
+// manifest, and quick.
+func tooDeep(text []byte) int {
+	depth := 0
+	for i, c := range text {
+		switch c {
+		case '(', '[', '{':
+			if depth++; depth > maxBrackets {
+				return i
+			}
+		case ')', ']', '}':
+			depth = max(depth-1, 0)
+		}
+	}
+	return -1
+}
+
+// hclReader turns HCL's tree into nodes.
+type hclReader struct {
+	src    *source
+	faults *faults
+}
+
+func (r *hclReader) span(at hcl.Range) span {
+	s := span{r.src.written(at.Start.Byte), r.src.written(at.End.Byte)}
+	s.end = max(s.end, s.start)
+	return s
+}
+
+func (r *hclReader) fail(at hcl.Range, next, format string, args ...any) *node {
+	r.faults.at(r.src, r.span(at), next, format, args...)
+	return nil
+}
+
+func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		at := hcl.Range{}
+		if d.Subject != nil {
+			at = *d.Subject
+		}
+		r.faults.at(r.src, r.span(at), "", "%s: %s", d.Summary, d.Detail)
+	}
+}
+
+// body reads attributes and blocks in the order they are written.
+func (r *hclReader) body(body *hclsyntax.Body) *node {
+	n := &node{kind: objectNode, at: r.span(body.SrcRange)}
+	for _, item := range inOrder(body) {
+		switch {
+		case item.attribute != nil:
+			value := r.expr(item.attribute.Expr)
+			if value != nil {
+				n.fields = append(n.fields, field{key: item.attribute.Name, at: r.span(item.attribute.NameRange), value: value})
+			}
+		default:
+			value := r.body(item.block.Body)
+			value.block = true
+			value.at = r.span(item.block.TypeRange)
+			for i, text := range item.block.Labels {
+				value.labels = append(value.labels, label{text: text, at: r.span(item.block.LabelRanges[i])})
+			}
+			n.fields = append(n.fields, field{key: item.block.Type, at: r.span(item.block.TypeRange), value: value})
+		}
+	}
+	return n
+}
+
+// expr reads a value. There are no variables and no functions: those that look like one are told apart.
+func (r *hclReader) expr(expr hclsyntax.Expression) *node {
+	switch e := expr.(type) {
+	case *hclsyntax.ParenthesesExpr:
+		return r.expr(e.Expression)
+	case *hclsyntax.TupleConsExpr:
+		return r.list(e)
+	case *hclsyntax.ObjectConsExpr:
+		return r.object(e)
+	case *hclsyntax.FunctionCallExpr:
+		if e.Name == "file" || e.Name == "url" {
+			return r.fail(e.Range(), "leave it out", "%s() belongs to assets, which are not supported yet", e.Name)
+		}
+		return r.fail(e.Range(), "", "there are no functions in manifests")
+	case *hclsyntax.ScopeTraversalExpr:
+		name := e.Traversal.RootName()
+		return r.fail(e.Range(), fmt.Sprintf("for text write %q; for a variable of your environment \"${%s}\"", name, name), "%s is not a value", name)
+	}
+	value, diags := expr.Value(nil)
+	if diags.HasErrors() {
+		if at := functionIn(expr); at != nil {
+			return r.fail(*at, "", "there are no functions in manifests")
+		}
+		r.diagnostics(diags)
+		return nil
+	}
+	return r.scalar(value, r.span(expr.Range()))
+}
+
+// functionIn finds a function call within an expression.
+func functionIn(expr hclsyntax.Expression) *hcl.Range {
+	var found *hcl.Range
+	hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && found == nil {
+			at := call.Range()
+			found = &at
+		}
+		return nil
+	})
+	return found
+}
+
+func (r *hclReader) list(e *hclsyntax.TupleConsExpr) *node {
+	n := &node{kind: listNode, at: r.span(e.Range())}
+	for _, item := range e.Exprs {
+		if value := r.expr(item); value != nil {
+			n.items = append(n.items, value)
+		}
+	}
+	return n
+}
+
+func (r *hclReader) object(e *hclsyntax.ObjectConsExpr) *node {
+	n := &node{kind: objectNode, at: r.span(e.Range())}
+	for _, item := range e.Items {
+		key, diags := item.KeyExpr.Value(nil)
+		if diags.HasErrors() {
+			r.diagnostics(diags)
+			continue
+		}
+		name := r.scalar(key, r.span(item.KeyExpr.Range()))
+		if name == nil || name.kind == nullNode || name.kind == listNode || name.kind == objectNode {
+			r.fail(item.KeyExpr.Range(), "", "a key is text")
+			continue
+		}
+		if n.find(name.text) != nil {
+			r.fail(item.KeyExpr.Range(), "keep one of them", "%q is given twice", name.text)
+			continue
+		}
+		if value := r.expr(item.ValueExpr); value != nil {
+			n.fields = append(n.fields, field{key: name.text, at: name.at, value: value})
+		}
+	}
+	return n
+}

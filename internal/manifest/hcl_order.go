@@ -1,0 +1,48 @@
+package manifest
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// hclItem is an attribute or a block.
+type hclItem struct {
+	attribute *hclsyntax.Attribute
+	block     *hclsyntax.Block
+	start     int
+}
+
+// inOrder lists a body as it is written: faults are told from top to bottom.
+func inOrder(body *hclsyntax.Body) []hclItem {
+	items := make([]hclItem, 0, len(body.Attributes)+len(body.Blocks))
+	for _, attribute := range body.Attributes {
+		items = append(items, hclItem{attribute: attribute, start: attribute.SrcRange.Start.Byte})
+	}
+	for _, block := range body.Blocks {
+		items = append(items, hclItem{block: block, start: block.TypeRange.Start.Byte})
+	}
+	slices.SortFunc(items, func(a, b hclItem) int { return a.start - b.start })
+	return items
+}
+
+// scalar turns an evaluated value into a node. Values that only expressions can make (a conditional of lists) are
+// refused: what is written is what is stored.
+func (r *hclReader) scalar(value cty.Value, at span) *node {
+	if value.IsNull() {
+		return &node{kind: nullNode, at: at}
+	}
+	if !value.IsKnown() || !value.Type().IsPrimitiveType() {
+		r.faults.at(r.src, at, "write the value itself", "a computed list or object is not supported")
+		return nil
+	}
+	kind := map[cty.Type]nodeKind{cty.Bool: boolNode, cty.Number: numberNode, cty.String: textNode}[value.Type()]
+	text, err := convert.Convert(value, cty.String)
+	if err != nil {
+		r.faults.at(r.src, at, "", "%s", err)
+		return nil
+	}
+	return &node{kind: kind, text: text.AsString(), at: at}
+}

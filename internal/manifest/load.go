@@ -1,0 +1,159 @@
+package manifest
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+
+	"tend.dev/tend/api"
+)
+
+// Options say what to load. The zero value loads nothing; Files is all that is needed.
+type Options struct {
+	// Files are files and folders (all that is below, in lexical order, files that are no manifests passed over), and
+	// "-" for Stdin.
+	Files []string
+	// Stdin is read for "-". Default: os.Stdin.
+	Stdin io.Reader
+	// Format is hcl, yaml or json: needed for Stdin and for files whose name doesn't say.
+	Format string
+	// Lookup finds the value of ${VAR}. Default: the environment.
+	Lookup func(name string) (string, bool)
+	// Dir is what paths in Stdin are relative to. Default: the working directory.
+	Dir string
+	// MaxBytes bounds each file. Default 16 MiB.
+	MaxBytes int64
+}
+
+// DefaultMaxBytes bounds a file where Options doesn't.
+const DefaultMaxBytes = 16 << 20
+
+// Result is what was loaded.
+type Result struct {
+	// Objects are in the order of the files. A spec is canonical JSON exactly as written, but for env_file, which was
+	// read into env.
+	Objects []api.Object
+	// Sources are the files read; standard input is "-".
+	Sources []string
+	// Origin says where each object is written.
+	Origin map[api.Ref]Position
+
+	drafts map[api.Ref]*draft
+}
+
+// Load reads, decodes and validates. The error is an *Error, which lists every fault with its place, unless a source
+// could not be read at all.
+func Load(o Options) (Result, error) {
+	if o.Lookup == nil {
+		o.Lookup = os.LookupEnv
+	}
+	if o.Stdin == nil {
+		o.Stdin = os.Stdin
+	}
+	if o.MaxBytes <= 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	found, err := inputs(o)
+	if err != nil {
+		return Result{}, err
+	}
+	l := &loader{options: o, result: Result{Origin: map[api.Ref]Position{}, drafts: map[api.Ref]*draft{}}}
+	for _, in := range found {
+		if err := l.read(in); err != nil {
+			return Result{}, err
+		}
+	}
+	if err := l.faults.err(); err != nil {
+		return Result{}, err
+	}
+	return l.result, nil
+}
+
+type loader struct {
+	options Options
+	faults  faults
+	result  Result
+}
+
+func (l *loader) read(in input) error {
+	src, err := l.source(in)
+	if err != nil {
+		return err
+	}
+	l.result.Sources = append(l.result.Sources, in.path)
+	for _, d := range parse(src, in.format, l.options.Lookup, &l.faults) {
+		l.add(d)
+	}
+	return nil
+}
+
+func (l *loader) source(in input) (*source, error) {
+	if in.stdin {
+		text, err := readBounded(l.options.Stdin, "standard input", l.options.MaxBytes)
+		return newSource("<stdin>", l.options.Dir, text), err
+	}
+	text, err := readFile(in.path, l.options.MaxBytes)
+	return newSource(in.path, filepath.Dir(in.path), text), err
+}
+
+// parse reads a text in one of the languages.
+func parse(src *source, format string, find lookup, f *faults) []*draft {
+	switch format {
+	case formatHCL:
+		before := f.count()
+		if file := parseHCL(src, find, f); file != nil {
+			drafts := draftsOfBlocks(src, file, f)
+			for _, d := range drafts {
+				d.broken = d.broken || f.count() > before // a value that was refused would seem to be missing
+			}
+			return drafts
+		}
+	case formatYAML:
+		before := f.count()
+		if values := parseYAML(src, find, f); f.count() == before {
+			return draftsOfValues(src, values, f)
+		}
+	case formatJSON:
+		if value := parseJSON(src, f); value != nil {
+			return draftsOfValues(src, []*node{value}, f)
+		}
+	}
+	return nil
+}
+
+// add takes a draft in: once per name, its env files read, and valid.
+func (l *loader) add(d *draft) {
+	ref := d.object.Ref()
+	if first, twice := l.result.Origin[ref]; twice {
+		l.faults.at(d.src, d.at, "keep one of them", "%s is declared twice, first at %s", ref, first)
+		return
+	}
+	l.result.Origin[ref] = d.src.position(d.at.start)
+	l.result.drafts[ref] = d
+	if d.broken || !l.readEnvFiles(d) {
+		return
+	}
+	if err := d.finish(); err != nil {
+		l.faults.at(d.src, d.at, "", "%s", err)
+		return
+	}
+	for _, fault := range Validate(d.object) {
+		l.faults.add(d.diagnose(fault))
+	}
+	l.result.Objects = append(l.result.Objects, d.object)
+}
+
+// Explain gives the faults a server found their places in the files; those of objects that are not here keep none.
+func (r Result) Explain(found []api.FieldError) *Error {
+	var f faults
+	for _, fault := range found {
+		plain := Diagnostic{Object: fault.Object, Field: fault.Field, Summary: fault.Detail}
+		for ref, d := range r.drafts {
+			if ref.String() == fault.Object {
+				plain = d.diagnose(fault)
+			}
+		}
+		f.add(plain)
+	}
+	return &Error{List: f.list, More: f.more}
+}

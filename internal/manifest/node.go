@@ -1,0 +1,58 @@
+package manifest
+
+// nodeKind is what a value is in the text, before anybody asked what it should be.
+type nodeKind int
+
+const (
+	nullNode nodeKind = iota
+	boolNode
+	numberNode
+	textNode
+	listNode
+	objectNode
+)
+
+func (k nodeKind) String() string {
+	return [...]string{"nothing", "true or false", "a number", "text", "a list", "an object"}[k]
+}
+
+// node is one value of any of the three languages, with its place. Everything behind the parsers sees only this.
+type node struct {
+	kind nodeKind
+	// text is the scalar as written: "true", "1.50", or the text without its quotes.
+	text   string
+	items  []*node
+	fields []field
+	at     span
+	// block marks an HCL block; labels are its labels.
+	block  bool
+	labels []label
+}
+
+// field is one entry of an object. An HCL block that is repeated is several fields of one key.
+type field struct {
+	key   string
+	at    span
+	value *node
+}
+
+type label struct {
+	text string
+	at   span
+}
+
+// find returns the first field of a key, or nil.
+func (n *node) find(key string) *field {
+	for i := range n.fields {
+		if n.fields[i].key == key {
+			return &n.fields[i]
+		}
+	}
+	return nil
+}
+
+// Bounds on what a text may unfold to.
+const (
+	maxNodes = 200_000
+	maxDepth = 32
+)

@@ -1,0 +1,85 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// draft is an object on its way: decoded, with the places of its fields.
+type draft struct {
+	object api.Object
+	spec   map[string]any
+	src    *source
+	// at is where the object begins, places where its fields are.
+	at     span
+	places map[string]span
+	broken bool
+}
+
+// specTypes are the kinds this version runs. Adding a kind adds a line here.
+var specTypes = map[api.Kind]reflect.Type{
+	api.KindDeployment: reflect.TypeFor[api.DeploymentSpec](),
+}
+
+// finish writes the spec as canonical JSON: keys sorted, nothing added.
+func (d *draft) finish() error {
+	raw, err := canonical(d.spec)
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", d.object.Ref(), err)
+	}
+	d.object.Spec = raw
+	return nil
+}
+
+func canonical(value any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(out.Bytes(), "\n"), nil
+}
+
+// locate finds the place of a field, or of the nearest thing around it.
+func (d *draft) locate(field string) span {
+	for field != "" {
+		if at, found := d.places[field]; found {
+			return at
+		}
+		cut := strings.LastIndexAny(field, ".[")
+		field = field[:max(cut, 0)]
+	}
+	return d.at
+}
+
+// diagnose gives a validation error its place.
+func (d *draft) diagnose(e api.FieldError) Diagnostic {
+	out := d.src.diagnostic(d.locate(e.Field), e.Detail, "")
+	out.Object, out.Field = e.Object, e.Field
+	return out
+}
+
+// decodeSpec decodes an object's spec by its kind; false where it was refused.
+func (d *draft) decodeSpec(n *node, native bool, f *faults) bool {
+	t, supported := specTypes[d.object.Kind]
+	if !supported {
+		fault := d.src.diagnostic(d.at, fmt.Sprintf("kind %q is not supported yet", d.object.Kind), "")
+		f.add(fault)
+		return false
+	}
+	before := f.count()
+	decoder := &decoder{src: d.src, faults: f, native: native, object: d.object.Ref().String(), places: d.places}
+	root := *n
+	root.block = native
+	root.labels = nil
+	spec, _ := decoder.value(&root, t, "").(map[string]any)
+	d.spec = spec
+	d.broken = f.count() > before || spec == nil
+	return !d.broken
+}

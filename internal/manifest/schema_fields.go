@@ -1,0 +1,50 @@
+package manifest
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// property is one field of an api struct, as the languages name it.
+type property struct {
+	name     string // in JSON, YAML and field paths
+	native   string // in HCL
+	block    bool   // in HCL, written as a block
+	label    bool   // in HCL, a label of the block
+	required bool
+	of       reflect.Type
+	goName   string
+}
+
+var propertyCache sync.Map // reflect.Type → []property
+
+// properties reads the tags of an api struct.
+func properties(t reflect.Type) []property {
+	if cached, ok := propertyCache.Load(t); ok {
+		return cached.([]property)
+	}
+	var out []property
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		native, option, _ := strings.Cut(f.Tag.Get("hcl"), ",")
+		if name == "" || name == "-" || native == "" {
+			continue
+		}
+		out = append(out, property{
+			name: name, native: native, of: f.Type, goName: f.Name,
+			block: option == "block", label: option == "label", required: option == "" || option == "label",
+		})
+	}
+	propertyCache.Store(t, out)
+	return out
+}
+
+// key is the property's name in the language at hand.
+func (p property) key(native bool) string {
+	if native {
+		return p.native
+	}
+	return p.name
+}

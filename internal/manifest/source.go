@@ -1,0 +1,121 @@
+package manifest
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// span is a piece of the user's text, in bytes.
+type span struct{ start, end int }
+
+// source is one text as its author wrote it, with what is needed to speak of places in it.
+type source struct {
+	name string
+	// dir is what relative paths inside the text are relative to.
+	dir  string
+	text []byte
+	// lines are the offsets at which lines begin.
+	lines []int
+	// edits map the text that was parsed back to the text that was written.
+	edits []edit
+}
+
+// edit says that [newStart,newEnd) of the parsed text stands for [start,end) of the written one.
+type edit struct {
+	start, end       int
+	newStart, newEnd int
+}
+
+func newSource(name, dir string, text []byte) *source {
+	s := &source{name: name, dir: dir, text: text, lines: []int{0}}
+	for i, b := range text {
+		if b == '\n' {
+			s.lines = append(s.lines, i+1)
+		}
+	}
+	return s
+}
+
+// written maps an offset of the parsed text to the written one.
+func (s *source) written(offset int) int {
+	i := sort.Search(len(s.edits), func(i int) bool { return s.edits[i].newEnd > offset })
+	if i < len(s.edits) && offset >= s.edits[i].newStart {
+		return s.edits[i].start
+	}
+	if i == 0 {
+		return min(offset, len(s.text))
+	}
+	last := s.edits[i-1]
+	return min(last.end+offset-last.newEnd, len(s.text))
+}
+
+// offset is where a line and column (in characters, both from 1) lie in the text.
+func (s *source) offset(line, column int) int {
+	line = min(max(line, 1), len(s.lines))
+	at := s.lines[line-1]
+	for ; column > 1 && at < len(s.text) && s.text[at] != '\n'; column-- {
+		_, size := utf8.DecodeRune(s.text[at:])
+		at += size
+	}
+	return at
+}
+
+func (s *source) position(offset int) Position {
+	offset = min(max(offset, 0), len(s.text))
+	line := sort.SearchInts(s.lines, offset+1)
+	return Position{File: s.name, Line: line, Column: utf8.RuneCount(s.text[s.lines[line-1]:offset]) + 1}
+}
+
+func (s *source) diagnostic(at span, summary, next string) Diagnostic {
+	return Diagnostic{Position: s.position(at.start), Summary: summary, Next: next, Snippet: s.snippet(at)}
+}
+
+// Bounds of a snippet, in characters.
+const (
+	maxSnippet = 120
+	snippetLed = 40
+)
+
+// snippet is the line of a span with a caret under its beginning and tildes to its end. Long lines are cut around it.
+func (s *source) snippet(at span) string {
+	position := s.position(at.start)
+	begin := s.lines[position.Line-1]
+	line, _, _ := bytes.Cut(s.text[begin:], []byte("\n"))
+	text := []rune(strings.ToValidUTF8(strings.TrimRight(string(line), "\r"), "\uFFFD"))
+	column := min(position.Column-1, len(text))
+	width := 1
+	if at.end > at.start {
+		width = utf8.RuneCount(s.text[at.start:min(at.end, begin+len(line), len(s.text))])
+	}
+	if column > maxSnippet-snippetLed {
+		text, column = text[column-snippetLed:], snippetLed
+	}
+	text = text[:min(len(text), maxSnippet)]
+	width = max(min(width, len(text)-column), 1)
+	number := fmt.Sprintf("%5d", position.Line)
+	margin := strings.Repeat(" ", len(number))
+	return fmt.Sprintf("%s | %s\n%s | %s^%s", number, printable(text), margin, padding(text[:column]), strings.Repeat("~", width-1))
+}
+
+// padding keeps tabs, so that the caret stands where the terminal puts the character.
+func padding(text []rune) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return '\t'
+		}
+		return ' '
+	}, string(text))
+}
+
+// printable takes control characters out of what goes to a terminal.
+func printable(text []rune) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\t' && (r < ' ' || r == 0x7f) {
+			return '\uFFFD'
+		}
+		return r
+	}, string(text))
+}

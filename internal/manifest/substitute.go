@@ -1,0 +1,241 @@
+package manifest
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// lookup finds a variable's value.
+type lookup func(name string) (string, bool)
+
+var (
+	// variable is ${NAME} or ${NAME:-default}; the default runs to the next brace.
+	variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*))?\}`)
+	// dotted is a reference resolved later by the server: it stays in the text as it is.
+	dotted = regexp.MustCompile(`^\$\{[A-Za-z0-9_-]+\.[^}\n]*\}`)
+)
+
+// expand gives the text for one variable. raw is a default, which is the author's own text; value is from outside.
+func expand(match [][]byte, find lookup) (value string, raw, ok bool) {
+	value, found := find(string(match[1]))
+	if found && (value != "" || match[2] == nil) {
+		return value, false, true
+	}
+	return string(match[3]), true, match[2] != nil
+}
+
+// substituter walks HCL text once and replaces variables. It knows just enough of HCL to tell where it is, because
+// the same ${NAME} means nothing in a comment and must not end a string it stands in.
+type substituter struct {
+	src    *source
+	find   lookup
+	faults *faults
+	out    bytes.Buffer
+	at     int
+	stack  []frame
+	depth  int
+}
+
+// frame is what surrounds the current place.
+type frame struct {
+	mode   mode
+	marker string // of a heredoc
+	braces int    // open in a template
+}
+
+type mode int
+
+const (
+	bare mode = iota
+	quoted
+	heredoc
+	template // inside ${ } or %{ } of a string
+)
+
+// substitute returns the text to parse and records in src how to find the way back.
+func substitute(src *source, find lookup, f *faults) []byte {
+	s := &substituter{src: src, find: find, faults: f, stack: []frame{{mode: bare}}}
+	for s.at < len(src.text) {
+		switch s.top().mode {
+		case quoted:
+			s.stepQuoted()
+		case heredoc:
+			s.stepHeredoc()
+		default:
+			s.stepBare()
+		}
+	}
+	return s.out.Bytes()
+}
+
+func (s *substituter) top() *frame       { return &s.stack[len(s.stack)-1] }
+func (s *substituter) rest() []byte      { return s.src.text[s.at:] }
+func (s *substituter) has(p string) bool { return bytes.HasPrefix(s.rest(), []byte(p)) }
+
+func (s *substituter) push(f frame) { s.stack = append(s.stack, f) }
+
+func (s *substituter) pop() {
+	if len(s.stack) > 1 {
+		s.stack = s.stack[:len(s.stack)-1]
+	}
+}
+
+// keep copies n bytes as they are.
+func (s *substituter) keep(n int) {
+	n = min(n, len(s.src.text)-s.at)
+	s.out.Write(s.src.text[s.at : s.at+n])
+	s.at += n
+}
+
+// keepThrough copies up to and with the next occurrence of a mark, or the rest.
+func (s *substituter) keepThrough(mark string) {
+	i := bytes.Index(s.rest(), []byte(mark))
+	if i < 0 {
+		s.keep(len(s.rest()))
+		return
+	}
+	s.keep(i + len(mark))
+}
+
+// replace writes text for the next n bytes.
+func (s *substituter) replace(n int, text string) {
+	start := s.out.Len()
+	s.out.WriteString(text)
+	s.src.edits = append(s.src.edits, edit{start: s.at, end: s.at + n, newStart: start, newEnd: s.out.Len()})
+	s.at += n
+}
+
+var heredocStart = regexp.MustCompile(`^<<-?([\p{L}_][\p{L}\p{N}_-]*)\r?\n`)
+
+func (s *substituter) stepBare() {
+	inTemplate := s.top().mode == template
+	switch c := s.src.text[s.at]; {
+	case c == '#', s.has("//"):
+		s.keepThrough("\n")
+	case s.has("/*"):
+		s.keepThrough("*/")
+	case c == '"':
+		s.push(frame{mode: quoted})
+		s.keep(1)
+	case c == '<' && heredocStart.Match(s.rest()):
+		match := heredocStart.FindSubmatch(s.rest())
+		s.push(frame{mode: heredoc, marker: string(match[1])})
+		s.keep(len(match[0]))
+	case c == '$' && variable.Match(s.rest()):
+		s.variable(bareLiteral)
+	case c == '{' && inTemplate:
+		s.top().braces++
+		s.keep(1)
+	case c == '}' && inTemplate:
+		s.top().braces--
+		s.keep(1)
+		if s.top().braces == 0 {
+			s.pop()
+		}
+	default:
+		s.keep(1)
+	}
+}
+
+func (s *substituter) stepQuoted() {
+	switch c := s.src.text[s.at]; {
+	case c == '\\':
+		s.keep(2)
+	case c == '"', c == '\n':
+		s.pop()
+		s.keep(1)
+	default:
+		s.stepString(quotedLiteral)
+	}
+}
+
+func (s *substituter) stepHeredoc() {
+	if s.at == 0 || s.src.text[s.at-1] == '\n' {
+		line, _, _ := bytes.Cut(s.rest(), []byte("\n"))
+		if strings.TrimSpace(string(line)) == s.top().marker {
+			s.pop()
+			s.keep(len(line))
+			return
+		}
+	}
+	s.stepString(heredocLiteral)
+}
+
+// stepString takes one step inside a string of either sort.
+func (s *substituter) stepString(render func(string) (string, bool)) {
+	switch {
+	case s.has("$${"), s.has("%%{"):
+		s.keep(3)
+	case s.has("${") && variable.Match(s.rest()):
+		s.variable(render)
+	case s.has("${") && dotted.Match(s.rest()):
+		s.replace(1, "$$") // the escape that keeps HCL from evaluating it
+	case s.has("${"), s.has("%{"):
+		s.push(frame{mode: template, braces: 1})
+		s.keep(2)
+	default:
+		s.keep(1)
+	}
+}
+
+// variable replaces the ${NAME} that begins here.
+func (s *substituter) variable(render func(string) (string, bool)) {
+	match := variable.FindSubmatch(s.rest())
+	here := span{s.at, s.at + len(match[0])}
+	name := string(match[1])
+	value, raw, ok := expand(match, s.find)
+	switch {
+	case bytes.Contains(match[3], []byte("${")):
+		s.faults.at(s.src, here, "write the inner variable's own default in its place", "the default of ${%s} holds another variable; defaults don't nest", name)
+		s.keep(len(match[0]))
+	case !ok:
+		s.missing(here, name)
+	case raw:
+		s.replace(len(match[0]), value)
+	default:
+		text, fits := render(value)
+		if !fits {
+			s.faults.at(s.src, here, `put it in quotes, "${`+name+`}", for text`, "the value of ${%s} is not a number, true, false, a quoted text or a list of them", name)
+			text = "null"
+		}
+		s.replace(len(match[0]), text)
+	}
+}
+
+func (s *substituter) missing(here span, name string) {
+	addMissing(s.faults, s.src, here, name)
+	s.replace(here.end-here.start, "0")
+}
+
+func addMissing(f *faults, src *source, here span, name string) {
+	f.at(src, here, "set it in your environment, or give a default: ${"+name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
+}
+
+// quotedLiteral is text that means itself between quotes: no value can end the string or begin a template.
+func quotedLiteral(value string) (string, bool) {
+	return strings.NewReplacer(
+		`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "$", `\u0024`, "%", `\u0025`,
+	).Replace(value), true
+}
+
+// heredocLiteral is text that means itself in a heredoc, which knows no backslash: a template holding a quoted literal.
+func heredocLiteral(value string) (string, bool) {
+	text, _ := quotedLiteral(value)
+	return `${"` + text + `"}`, true
+}
+
+// bareLiteral is a value outside of quotes. It must be a whole literal by itself, so that no value can add an attribute
+// or a block; it is written anew from what was read.
+func bareLiteral(value string) (string, bool) {
+	if len(value) > 64<<10 {
+		return "", false
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(value), "", hclStart)
+	if diags.HasErrors() || !literal(expr) {
+		return "", false
+	}
+	return writeLiteral(expr)
+}

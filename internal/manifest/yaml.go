@@ -1,0 +1,223 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// parseYAML reads every document of a text. A nil find leaves variables alone (a request's body).
+func parseYAML(src *source, find lookup, f *faults) []*node {
+	r := &yamlReader{src: src, find: find, faults: f}
+	decoder := yaml.NewDecoder(bytes.NewReader(src.text))
+	var out []*node
+	for {
+		var document yaml.Node
+		err := decoder.Decode(&document)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			r.syntax(err)
+			return nil
+		}
+		if len(document.Content) == 0 {
+			continue
+		}
+		if n := r.value(document.Content[0], 0); n != nil && n.kind != nullNode {
+			out = append(out, n)
+		}
+		if r.nodes > maxNodes {
+			return nil
+		}
+	}
+}
+
+// yamlReader turns YAML's tree into nodes. Variables are replaced in scalars that were already told apart, so no value
+// can end one; comments never come here.
+type yamlReader struct {
+	src    *source
+	find   lookup
+	faults *faults
+	nodes  int
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+)(?:, column (\d+))?: `)
+
+// syntax reports a text that isn't YAML. The parser names a line; the column is where that line's text begins.
+func (r *yamlReader) syntax(err error) {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line, column := 1, 1
+	if match := yamlLine.FindStringSubmatch(text); match != nil {
+		line, _ = strconv.Atoi(match[1])
+		text = strings.Replace(text, match[0], "", 1)
+	}
+	start := r.src.offset(line, 1)
+	for i := start; i < len(r.src.text) && r.src.text[i] == ' '; i++ {
+		column++
+	}
+	at := r.src.offset(line, column)
+	next := ""
+	if rest, _, _ := bytes.Cut(r.src.text[start:], []byte("\n")); bytes.Contains(rest, []byte("${")) {
+		next = `inside [ ] and { }, put ${…} in quotes`
+	}
+	r.faults.at(r.src, span{at, at}, next, "this is not YAML: %s", text)
+}
+
+func (r *yamlReader) span(n *yaml.Node) span {
+	at := r.src.offset(n.Line, n.Column)
+	end := at + 1
+	if n.Kind == yaml.ScalarNode && !strings.Contains(n.Value, "\n") {
+		end = at + len(n.Value)
+	}
+	return span{at, end}
+}
+
+func (r *yamlReader) fail(n *yaml.Node, next, format string, args ...any) *node {
+	r.faults.at(r.src, r.span(n), next, format, args...)
+	return nil
+}
+
+// value reads one node. Aliases are followed, so what they unfold to counts against the bound.
+func (r *yamlReader) value(n *yaml.Node, depth int) *node {
+	if r.nodes++; r.nodes == maxNodes+1 {
+		return r.fail(n, "use fewer aliases", "the document unfolds to more than %d values", maxNodes)
+	}
+	if r.nodes > maxNodes {
+		return nil
+	}
+	if depth > maxDepth {
+		return r.fail(n, "", "values nest deeper than %d", maxDepth)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return r.value(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		return r.list(n, depth)
+	case yaml.MappingNode:
+		return r.object(n, depth)
+	}
+	return r.scalar(n)
+}
+
+func (r *yamlReader) list(n *yaml.Node, depth int) *node {
+	out := &node{kind: listNode, at: r.span(n)}
+	for _, item := range n.Content {
+		if value := r.value(item, depth+1); value != nil {
+			out.items = append(out.items, value)
+		}
+	}
+	return out
+}
+
+func (r *yamlReader) object(n *yaml.Node, depth int) *node {
+	out := &node{kind: objectNode, at: r.span(n)}
+	var merged []*node
+	seen := map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], r.value(n.Content[i+1], depth+1)
+		if key.Tag == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		name := r.key(key)
+		if name == nil || value == nil {
+			continue
+		}
+		if seen[name.text] {
+			r.fail(key, "keep one of them", "%q is given twice", name.text)
+			continue
+		}
+		seen[name.text] = true
+		out.fields = append(out.fields, field{key: name.text, at: name.at, value: value})
+	}
+	for _, from := range merged {
+		r.merge(out, from, n, seen)
+	}
+	return out
+}
+
+// merge adds what `<<` names, where the object doesn't say it itself.
+func (r *yamlReader) merge(out, from *node, at *yaml.Node, seen map[string]bool) {
+	switch {
+	case from == nil:
+	case from.kind == listNode:
+		for _, item := range from.items {
+			r.merge(out, item, at, seen)
+		}
+	case from.kind != objectNode:
+		r.fail(at, "", "<< takes an object, not %s", from.kind)
+	default:
+		for _, f := range from.fields {
+			if !seen[f.key] {
+				seen[f.key] = true
+				out.fields = append(out.fields, f)
+			}
+		}
+	}
+}
+
+func (r *yamlReader) key(n *yaml.Node) *node {
+	for n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode {
+		return r.fail(n, "", "a key is text")
+	}
+	return r.scalar(n)
+}
+
+func (r *yamlReader) scalar(n *yaml.Node) *node {
+	out := &node{kind: textNode, text: n.Value, at: r.span(n)}
+	switch tag := n.ShortTag(); tag {
+	case "!!null":
+		out.kind = nullNode
+	case "!!bool":
+		out.kind = boolNode
+	case "!!int", "!!float":
+		out.kind = numberNode
+	case "!!str", "!!timestamp":
+		r.variables(out, n)
+	default:
+		return r.fail(n, "leave the tag out", "the tag %s is not supported", tag)
+	}
+	return out
+}
+
+var yamlVariable = regexp.MustCompile(`\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*))?\}`)
+
+// variables replaces ${NAME} in one scalar, and $${ by ${.
+func (r *yamlReader) variables(out *node, n *yaml.Node) {
+	if r.find == nil || !strings.Contains(n.Value, "${") {
+		return
+	}
+	out.text = yamlVariable.ReplaceAllStringFunc(n.Value, func(found string) string {
+		if found == "$${" {
+			return "${"
+		}
+		match := variable.FindSubmatch([]byte(found))
+		here := r.locate(out.at.start, found)
+		if bytes.Contains(match[3], []byte("${")) {
+			r.faults.at(r.src, here, "", "the default of ${%s} holds another variable; defaults don't nest", match[1])
+			return found
+		}
+		value, _, ok := expand(match, r.find)
+		if !ok {
+			addMissing(r.faults, r.src, here, string(match[1]))
+		}
+		return value
+	})
+}
+
+// locate finds the text of a variable at or behind the beginning of its scalar.
+func (r *yamlReader) locate(start int, text string) span {
+	if i := bytes.Index(r.src.text[start:], []byte(text)); i >= 0 {
+		return span{start + i, start + i + len(text)}
+	}
+	return span{start, start}
+}
