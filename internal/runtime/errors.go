@@ -31,3 +31,18 @@ func (e *RejectedError) Error() string {
 	}
 	return e.Detail
 }
+
+// TransientError is a failure that may pass without a change of the spec: a registry that is down, a transfer that was
+// cut. Its fields read like RejectedError's.
+type TransientError struct {
+	Reason string
+	Detail string
+	Next   string
+}
+
+func (e *TransientError) Error() string {
+	if e.Next != "" {
+		return fmt.Sprintf("%s (%s)", e.Detail, e.Next)
+	}
+	return e.Detail
+}

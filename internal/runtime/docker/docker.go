@@ -1,0 +1,116 @@
+package docker
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Options choose the engine and whose containers the runtime handles. Cluster and Node are needed.
+type Options struct {
+	// Host is the engine's address (unix:///var/run/docker.sock, tcp://…). Default: DOCKER_HOST and its companions,
+	// else the local socket.
+	Host string
+	// Cluster is the value of LabelCluster on everything this runtime may touch; Node that of LabelNode.
+	Cluster string
+	Node    string
+	// Logger hears of the platform network and of engines that go away. Default: discards.
+	Logger *slog.Logger
+	// NetworkName is the platform network. Default api.Network.
+	NetworkName string
+	// NetworkSubnet is its address range when it has to be created. Default: the engine chooses.
+	NetworkSubnet netip.Prefix
+	// Auth finds the credentials for a reference's registry. Default: the engine user's docker config (ConfigAuth).
+	Auth AuthProvider
+}
+
+// Runtime implements runtime.Runtime on a Docker engine.
+type Runtime struct {
+	client  *client.Client
+	options Options
+	log     *slog.Logger
+	owned   *owned
+	network *platformNetwork
+	samples *samples
+	limits  atomic.Pointer[hardLimits]
+	// negotiated says that the client knows the engine's API version.
+	negotiated atomic.Bool
+}
+
+var _ runtime.Runtime = (*Runtime)(nil)
+
+// New prepares a runtime. It fails on an address it can't read, never because the engine is away: calls answer
+// ErrUnavailable until it is back.
+func New(_ context.Context, options Options) (*Runtime, error) {
+	if options.Cluster == "" || options.Node == "" {
+		return nil, fmt.Errorf("docker runtime: the cluster and the node are needed")
+	}
+	if options.NetworkName == "" {
+		options.NetworkName = api.Network
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	if options.Auth == nil {
+		options.Auth = ConfigAuth(defaultConfigPath())
+	}
+	address := client.Opt(client.FromEnv)
+	if options.Host != "" {
+		address = client.WithHost(options.Host)
+	}
+	engine, err := client.New(client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost), address)
+	if err != nil {
+		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
+	}
+	rt := &Runtime{client: engine, options: options, log: options.Logger, owned: newOwned(), samples: newSamples()}
+	rt.network = &platformNetwork{runtime: rt, name: options.NetworkName}
+	return rt, nil
+}
+
+// newHTTPClient keeps as many connections as an agent has workers and streams; the library's own default of two per
+// host would dial anew for most calls. An empty TLSNextProto keeps HTTP/2 out, whose set-up would leave a TLS
+// configuration behind that the library takes for a wish to speak TLS.
+func newHTTPClient() *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			MaxIdleConns: 16, MaxIdleConnsPerHost: 16, IdleConnTimeout: 30 * time.Second,
+			TLSNextProto: map[string]func(string, *tls.Conn) http.RoundTripper{},
+		},
+		CheckRedirect: client.CheckRedirect,
+	}
+}
+
+// Close frees the connections; containers keep running.
+func (r *Runtime) Close() error { return r.client.Close() }
+
+// apiVersion is the version spoken with the engine, agreed on with the first call that needs it.
+func (r *Runtime) apiVersion(ctx context.Context) (string, error) {
+	if !r.negotiated.Load() {
+		if _, err := r.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+			return "", err
+		}
+		r.negotiated.Store(true)
+	}
+	return r.client.ClientVersion(), nil
+}
+
+// local says whether the engine runs on this machine.
+func (r *Runtime) local() (socket string, ok bool) {
+	url, err := client.ParseHostURL(r.client.DaemonHost())
+	if err != nil || url.Scheme != "unix" {
+		return "", false
+	}
+	_, err = os.Stat(url.Host)
+	return url.Host, err == nil
+}

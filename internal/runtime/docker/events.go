@@ -1,0 +1,120 @@
+package docker
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/moby/moby/api/types/events"
+	"github.com/moby/moby/client"
+	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// eventBacklog is how many events wait for a reader before the engine has to.
+const eventBacklog = 256
+
+var containerEvents = map[events.Action]runtime.EventKind{
+	events.ActionCreate:  runtime.EventCreate,
+	events.ActionStart:   runtime.EventStart,
+	events.ActionDie:     runtime.EventDie,
+	events.ActionKill:    runtime.EventKill,
+	events.ActionStop:    runtime.EventStop,
+	events.ActionOOM:     runtime.EventOOM,
+	events.ActionDestroy: runtime.EventDestroy,
+	events.ActionPause:   runtime.EventPause,
+	events.ActionUnPause: runtime.EventUnpause,
+}
+
+var imageEvents = []events.Action{
+	events.ActionTag, events.ActionUnTag, events.ActionPull, events.ActionLoad, events.ActionImport, events.ActionDelete,
+}
+
+// Events listens to one stream of the engine. Its filters can't say "this label, or an image", so other clusters'
+// containers are dropped here.
+//
+// A stop through the engine is a kill, a die and a stop; a kill through it is a kill and a die; an end of its own (or a
+// signal sent past the engine) is a die alone.
+func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
+	if _, err := r.client.Ping(ctx, client.PingOptions{}); err != nil {
+		return nil, fault("listen to events", err)
+	}
+	filters := make(client.Filters).Add("type", string(events.ContainerEventType), string(events.ImageEventType))
+	for action := range containerEvents {
+		filters.Add("event", string(action))
+	}
+	for _, action := range imageEvents {
+		filters.Add("event", string(action))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stream := r.client.Events(ctx, client.EventsListOptions{Filters: filters})
+	out := make(chan runtime.Event, eventBacklog)
+	go func() {
+		defer close(out)
+		defer cancel()
+		r.forward(ctx, stream, out)
+	}()
+	return out, nil
+}
+
+// forward ends with the stream: its error says no more than that whoever reads has to list again.
+func (r *Runtime) forward(ctx context.Context, stream client.EventsResult, out chan<- runtime.Event) {
+	for {
+		select {
+		case message := <-stream.Messages:
+			event, ours := r.readEvent(message)
+			if !ours {
+				continue
+			}
+			select {
+			case out <- event:
+			case <-ctx.Done():
+				return
+			}
+		case err := <-stream.Err:
+			if ctx.Err() == nil {
+				r.log.WarnContext(ctx, "the engine's events ended", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// readEvent says in our words what happened, and whether it concerns this cluster.
+func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
+	attributes := message.Actor.Attributes
+	at := time.Unix(0, message.TimeNano)
+	if message.Type == events.ImageEventType {
+		return runtime.Event{Kind: runtime.EventImage, Image: first(attributes["name"], message.Actor.ID), At: at}, true
+	}
+	kind, known := containerEvents[message.Action]
+	if !known || attributes[api.LabelCluster] != r.options.Cluster {
+		return runtime.Event{}, false
+	}
+	event := runtime.Event{
+		Kind: kind, Container: message.Actor.ID, Name: attributes["name"], Task: attributes[api.LabelTask],
+		Signal: signalName(attributes["signal"]), At: at,
+	}
+	if code, err := strconv.Atoi(attributes["exitCode"]); err == nil {
+		event.ExitCode = code
+	}
+	switch kind {
+	case runtime.EventCreate, runtime.EventStart:
+		r.owned.add(event.Container)
+	case runtime.EventDestroy:
+		r.owned.drop(event.Container)
+		r.samples.drop(event.Container)
+	}
+	return event, true
+}
+
+// signalName turns the engine's number into a name; what is no number stays as it is.
+func signalName(text string) string {
+	number, err := strconv.Atoi(text)
+	if err != nil {
+		return text
+	}
+	return first(unix.SignalName(unix.Signal(number)), text)
+}

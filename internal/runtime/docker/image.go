@@ -1,0 +1,50 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/distribution/reference"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Resolve finds a local image by reference or id.
+func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error) {
+	if _, err := reference.ParseAnyReference(ref); err != nil {
+		return runtime.Image{}, invalidReference(ref, err)
+	}
+	found, err := r.client.ImageInspect(ctx, ref)
+	if cerrdefs.IsNotFound(err) {
+		return runtime.Image{}, fmt.Errorf("image %s: %w", ref, runtime.ErrNotFound)
+	}
+	if err != nil {
+		return runtime.Image{}, fault("inspect image "+ref, err)
+	}
+	return runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests)}, nil
+}
+
+// repositoryDigest is the digest the image has in the repository of the reference: one image may have several names.
+func repositoryDigest(ref string, digests []string) string {
+	wanted, err := reference.ParseNormalizedNamed(ref)
+	if err != nil {
+		return "" // an id names no repository
+	}
+	for _, text := range digests {
+		parsed, err := reference.ParseNormalizedNamed(text)
+		if err != nil || parsed.Name() != wanted.Name() {
+			continue
+		}
+		if digested, ok := parsed.(reference.Digested); ok {
+			return digested.Digest().String()
+		}
+	}
+	return ""
+}
+
+func invalidReference(ref string, err error) error {
+	return &runtime.RejectedError{
+		Reason: "InvalidReference", Detail: fmt.Sprintf("image %q: %v", ref, err), Next: "write the image as [registry/]name[:tag]",
+	}
+}

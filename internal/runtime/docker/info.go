@@ -1,0 +1,38 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Info describes the engine and looks at the machine's limits again.
+func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
+	result, err := r.client.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return runtime.Info{}, fault("ask the engine about itself", err)
+	}
+	info := runtime.Info{
+		Name: "docker", Version: result.Info.ServerVersion,
+		CPUs: float64(result.Info.NCPU), MemoryBytes: result.Info.MemTotal,
+	}
+	for _, warning := range result.Info.Warnings {
+		info.Warnings = append(info.Warnings, strings.TrimPrefix(warning, "WARNING: "))
+	}
+	info.Warnings = append(info.Warnings, limitWarnings(r.readLimits())...)
+	return info, nil
+}
+
+func limitWarnings(limits hardLimits) []string {
+	var warnings []string
+	for _, name := range []string{"nofile", "nproc"} {
+		if got := limits.clamp(name, defaultUlimits[name]); got < defaultUlimits[name] {
+			warnings = append(warnings, fmt.Sprintf("the hard limit of %s is %d: containers get that instead of %d", name, got, defaultUlimits[name]))
+		}
+	}
+	return warnings
+}

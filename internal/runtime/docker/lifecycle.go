@@ -1,0 +1,91 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Start starts a container. What the engine refuses leaves it in state created (or exited), with the engine's words in
+// Container.Error.
+func (r *Runtime) Start(ctx context.Context, id string) error {
+	id, err := r.own(ctx, id)
+	if err != nil {
+		return err
+	}
+	_, err = r.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
+	if err != nil {
+		r.forget(err, id)
+	}
+	return fault("start container "+short(id), err)
+}
+
+// Stop asks, waits and kills. The engine counts in seconds: a grace in between is rounded up.
+func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) error {
+	id, err := r.own(ctx, id)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	seconds := wholeSeconds(max(grace, 0))
+	_, err = r.client.ContainerStop(ctx, id, client.ContainerStopOptions{Timeout: &seconds})
+	if r.forget(err, id) {
+		return nil
+	}
+	return fault("stop container "+short(id), err)
+}
+
+// Remove kills and removes. Another removal that is under way is waited for.
+func (r *Runtime) Remove(ctx context.Context, id string) error {
+	id, err := r.own(ctx, id)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true})
+	if cerrdefs.IsConflict(err) {
+		err = r.awaitRemoval(ctx, id)
+	}
+	if r.forget(err, id) {
+		return nil
+	}
+	if err == nil {
+		r.owned.drop(id)
+		r.samples.drop(id)
+	}
+	return fault("remove container "+short(id), err)
+}
+
+func (r *Runtime) awaitRemoval(ctx context.Context, id string) error {
+	waiting := r.client.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+	select {
+	case err := <-waiting.Error:
+		return err
+	case <-waiting.Result:
+		return nil
+	}
+}
+
+// forget drops what is remembered of a container that the engine doesn't know any more, and says whether that is so.
+func (r *Runtime) forget(err error, id string) bool {
+	if !cerrdefs.IsNotFound(err) {
+		return false
+	}
+	r.owned.drop(id)
+	r.samples.drop(id)
+	return true
+}
+
+func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+
+func short(id string) string { return id[:min(len(id), 12)] }

@@ -1,0 +1,81 @@
+package docker
+
+import (
+	"context"
+	"sync"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// inspectors is how many containers List inspects at once: more gains nothing on an engine that answers in 0.6 ms.
+const inspectors = 4
+
+// List asks for the cluster's containers, then inspects each: the list alone knows neither restarts nor start times nor
+// what ended how, and all three change without a trace in it.
+func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
+	filters := make(client.Filters).Add("label", api.LabelCluster+"="+r.options.Cluster)
+	listed, err := r.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+	if err != nil {
+		return nil, fault("list containers", err)
+	}
+	found := make([]*runtime.Container, len(listed.Items))
+	ids := make([]string, len(listed.Items))
+	known := make(map[string]bool, len(ids))
+	for i, item := range listed.Items {
+		ids[i] = item.ID
+		known[item.ID] = true
+	}
+	if err := r.inspectAll(ctx, ids, found); err != nil {
+		return nil, err
+	}
+	r.owned.replace(known)
+	containers := make([]runtime.Container, 0, len(found))
+	for _, container := range found {
+		if container != nil {
+			containers = append(containers, *container)
+		}
+	}
+	return containers, nil
+}
+
+// inspectAll fills in found; one that went meanwhile stays nil.
+func (r *Runtime) inspectAll(ctx context.Context, ids []string, found []*runtime.Container) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var group sync.WaitGroup
+	for range min(inspectors, len(ids)) {
+		group.Go(func() {
+			for i := range next {
+				inspected, err := r.client.ContainerInspect(ctx, ids[i], client.ContainerInspectOptions{})
+				switch {
+				case cerrdefs.IsNotFound(err):
+				case err != nil:
+					cancel(fault("inspect container "+short(ids[i]), err))
+				default:
+					container := r.read(inspected.Container)
+					found[i] = &container
+				}
+			}
+		})
+	}
+	for i := range ids {
+		next <- i
+	}
+	close(next)
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// Inspect returns one container.
+func (r *Runtime) Inspect(ctx context.Context, id string) (runtime.Container, error) {
+	inspected, err := r.inspectOwn(ctx, id)
+	if err != nil {
+		return runtime.Container{}, err
+	}
+	return r.read(inspected.Container), nil
+}

@@ -1,0 +1,192 @@
+package docker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// maxLine is the longest line handed out; a longer one comes in parts.
+const maxLine = 64 << 10
+
+// Logs streams the container's json-file log. It ends with the log's end, when followed with the container's.
+func (r *Runtime) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	inspected, err := r.inspectOwn(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	id = inspected.Container.ID
+	request := client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Timestamps: true, Follow: opts.Follow}
+	if !opts.Since.IsZero() {
+		request.Since = opts.Since.UTC().Format(time.RFC3339Nano)
+	}
+	if opts.Tail >= 0 {
+		request.Tail = strconv.Itoa(opts.Tail)
+	}
+	body, err := r.client.ContainerLogs(ctx, id, request)
+	if err != nil {
+		return nil, fault("logs of container "+short(id), err)
+	}
+	reader := &logReader{id: id, ctx: ctx, body: body, input: bufio.NewReaderSize(body, 32<<10)}
+	reader.tty = inspected.Container.Config.Tty
+	return reader, nil
+}
+
+// logReader takes lines out of the engine's stream. Without a terminal the stream is frames: a header with stream and
+// length, then one message of the log, which begins with its time and may be a part of a line. With one it is bare text.
+type logReader struct {
+	ctx   context.Context //nolint:containedctx // tells a stream that was cut from one that was closed
+	id    string
+	body  io.ReadCloser
+	input *bufio.Reader
+	tty   bool
+	// partial are the lines begun, by stream; ready those whole.
+	partial [3]runtime.LogLine
+	ready   []runtime.LogLine
+}
+
+var streamNames = [3]string{"stdout", "stdout", "stderr"}
+
+func (l *logReader) Close() error { return l.body.Close() }
+
+// Next returns the next line, io.EOF after the last.
+func (l *logReader) Next() (runtime.LogLine, error) {
+	for len(l.ready) == 0 {
+		err := l.read()
+		if errors.Is(err, io.EOF) {
+			l.flush()
+			if len(l.ready) == 0 {
+				return runtime.LogLine{}, io.EOF
+			}
+			break
+		}
+		if err != nil {
+			if cause := l.ctx.Err(); cause != nil {
+				err = cause
+			}
+			return runtime.LogLine{}, fault("logs of container "+short(l.id), err)
+		}
+	}
+	line := l.ready[0]
+	l.ready = l.ready[1:]
+	return line, nil
+}
+
+func (l *logReader) read() error {
+	if l.tty {
+		return l.message(1, maxLine, l.readTTY)
+	}
+	var header [8]byte
+	if _, err := io.ReadFull(l.input, header[:]); err != nil {
+		return err // io.EOF between two frames, ErrUnexpectedEOF within one
+	}
+	if header[0] > 2 {
+		return fmt.Errorf("logs: unknown stream %d", header[0])
+	}
+	frame := &io.LimitedReader{R: l.input, N: int64(binary.BigEndian.Uint32(header[4:]))}
+	return l.message(int(header[0]), int(frame.N), func(limit int) ([]byte, error) {
+		part := make([]byte, min(limit, maxLine, int(frame.N)))
+		_, err := io.ReadFull(frame, part)
+		return part, err
+	})
+}
+
+// readTTY reads up to a line's end.
+func (l *logReader) readTTY(int) ([]byte, error) {
+	var text []byte
+	for len(text) < maxLine {
+		part, err := l.input.ReadSlice('\n')
+		text = append(text, part...)
+		if err == nil || (errors.Is(err, io.EOF) && len(text) > 0) {
+			return text, nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return nil, err
+		}
+	}
+	return text, nil
+}
+
+// message reads one message of size bytes in parts no longer than a line may be, the first of which begins with a time.
+func (l *logReader) message(stream, size int, next func(limit int) ([]byte, error)) error {
+	for begin := true; size > 0; begin = false {
+		part, err := next(size)
+		if err != nil {
+			return err
+		}
+		if l.tty {
+			size = 0
+		} else {
+			size -= len(part)
+		}
+		at := time.Time{}
+		if begin {
+			at, part = cutTime(part)
+		}
+		l.add(stream, at, part)
+	}
+	return nil
+}
+
+// add gathers text into lines.
+func (l *logReader) add(stream int, at time.Time, text []byte) {
+	line := &l.partial[stream]
+	for len(text) > 0 {
+		if line.Stream == "" {
+			line.Stream, line.At = streamNames[stream], at
+		}
+		part, rest, ended := bytes.Cut(text, []byte("\n"))
+		if room := maxLine - len(line.Text); len(part) > room {
+			line.Text += string(part[:room])
+			text = text[room:]
+			l.emit(stream)
+			continue
+		}
+		line.Text += string(part)
+		text = rest
+		if ended {
+			l.emit(stream)
+		}
+	}
+}
+
+func (l *logReader) emit(stream int) {
+	line := l.partial[stream]
+	if l.tty && len(line.Text) > 0 && line.Text[len(line.Text)-1] == '\r' {
+		line.Text = line.Text[:len(line.Text)-1]
+	}
+	l.ready = append(l.ready, line)
+	l.partial[stream] = runtime.LogLine{}
+	// A further part of a split line is of the same moment.
+	l.partial[stream].At = line.At
+}
+
+// flush hands out lines that have no end.
+func (l *logReader) flush() {
+	for stream, line := range l.partial {
+		if line.Text != "" {
+			l.emit(stream)
+			l.partial[stream] = runtime.LogLine{}
+		}
+	}
+}
+
+// cutTime takes the time off a message's front.
+func cutTime(text []byte) (time.Time, []byte) {
+	stamp, rest, found := bytes.Cut(text, []byte(" "))
+	at, err := time.Parse(time.RFC3339Nano, string(stamp))
+	if !found || err != nil {
+		return time.Time{}, text
+	}
+	return at, rest
+}

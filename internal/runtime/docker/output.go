@@ -1,0 +1,77 @@
+package docker
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+)
+
+// maxBuffered is how much of a command's output waits for its reader.
+const maxBuffered = 1 << 20
+
+var errOutputClosed = errors.New("nobody reads the output any more")
+
+// output is a pipe with a bounded buffer: stdout and stderr come in one stream, and a reader may want all of one before
+// it looks at the other.
+type output struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	buffer  bytes.Buffer
+	err     error // set once: io.EOF, or what cut the stream
+	closed  bool
+}
+
+func newOutput() *output {
+	o := &output{}
+	o.changed = sync.NewCond(&o.mu)
+	return o
+}
+
+func (o *output) Write(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.buffer.Len() >= maxBuffered && !o.closed {
+		o.changed.Wait()
+	}
+	if o.closed {
+		return 0, errOutputClosed
+	}
+	o.changed.Broadcast()
+	return o.buffer.Write(data)
+}
+
+func (o *output) Read(data []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.buffer.Len() == 0 && o.err == nil && !o.closed {
+		o.changed.Wait()
+	}
+	if o.buffer.Len() == 0 {
+		if o.err == nil {
+			return 0, errOutputClosed
+		}
+		return 0, o.err
+	}
+	o.changed.Broadcast()
+	return o.buffer.Read(data)
+}
+
+// end says that nothing more comes; nil is a proper end.
+func (o *output) end(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err == nil {
+		err = io.EOF
+	}
+	o.err = err
+	o.changed.Broadcast()
+}
+
+// abandon lets go of the writer.
+func (o *output) abandon() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.closed = true
+	o.changed.Broadcast()
+}
