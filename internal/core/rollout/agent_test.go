@@ -122,21 +122,19 @@ func (w *world) work(until time.Time) {
 	}
 }
 
-// run decides and works until nothing is left to do, or a time has come. It says whether it became quiet.
+// run decides and works until nothing is left to do, or a time has come. It says whether it became quiet. A plan that
+// did something is followed by another look at once, as a controller's own commit is.
 func (w *world) run(until time.Time) bool {
-	told := ""
 	for range 100_000 {
 		plan := w.plan()
-		if told != "" && told != plan.Reason {
-			w.tell("%s: %s", plan.Phase, plan.Message)
-		}
-		told = plan.Reason
+		w.tellPhase(plan)
 		w.performAll(plan)
+		if len(plan.Actions) > 0 {
+			continue
+		}
 		next, working := w.earliest()
 		at := next.at
 		switch {
-		case len(plan.Actions) > 0 && !working:
-			continue
 		case !working && plan.After == 0:
 			return true
 		case !working, plan.After > 0 && w.now.Add(plan.After).Before(at):
@@ -149,6 +147,14 @@ func (w *world) run(until time.Time) bool {
 		w.work(maxTime(at, w.now))
 	}
 	return false
+}
+
+// tellPhase tells when a plan's phase or reason differs from the last one.
+func (w *world) tellPhase(plan Plan) {
+	if phase := string(plan.Phase) + plan.Reason; phase != w.phase {
+		w.phase = phase
+		w.tell("%s: %s", plan.Phase, plan.Message)
+	}
 }
 
 func maxTime(a, b time.Time) time.Time {

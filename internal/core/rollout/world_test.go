@@ -41,6 +41,7 @@ type world struct {
 	noNode  bool                 // no room for anything new
 	stuck   map[string]bool      // slots whose agent does nothing
 	made    int
+	phase   string // the last one told
 	tell    func(format string, args ...any)
 }
 

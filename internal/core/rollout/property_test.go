@@ -1,0 +1,318 @@
+package rollout
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+)
+
+func TestNeverMorePlacesThanWanted(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		if places, wanted := countPlaces(l.after.list()), wantedPlaces(l); l.plan.Phase != api.RolloutRollingBack && places > wanted {
+			t.Fatalf("%d places are filled, %d wanted", places, wanted)
+		}
+	})
+}
+
+func TestNeverASecondSuccessor(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		successors := map[string]string{}
+		for _, s := range l.after.list() {
+			if old := l.after.slots[s.Replaces]; s.live() && old != nil && old.live() {
+				if other, taken := successors[old.ID]; taken {
+					t.Fatalf("slots %s and %s both succeed %s", other, s.ID, old.ID)
+				}
+				successors[old.ID] = s.ID
+			}
+		}
+	})
+}
+
+// One plan speaks of a task once, raises desired states only, and never forgets a container that may be there.
+func TestDesiredStatesOnlyRise(t *testing.T) {
+	order := map[api.DesiredState]int{"": 0, api.DesiredRunning: 0, api.DesiredShutdown: 1, api.DesiredRemoved: 2}
+	raises := map[Verb]int{Shutdown: 1, Remove: 2, Forget: 3}
+	obeys(t, func(t *rapid.T, l look) {
+		acted := map[string]bool{}
+		for _, a := range l.plan.Actions {
+			if a.Verb == Create || a.Verb == RollBack {
+				continue
+			}
+			s := l.slot(a.Slot)
+			switch {
+			case s == nil || s.Task != a.Task || acted[a.Task]:
+				t.Fatalf("%v: of an unknown task, or the second one", a)
+			case raises[a.Verb] <= order[s.Desired]:
+				t.Fatalf("%v: it is already wanted %s", a, s.Desired)
+			case a.Verb == Remove && !s.stopped(), a.Verb == Forget && !s.stopped(), a.Verb == Forget && s.Placed && s.Observed:
+				t.Fatalf("%v: its container is still there: %+v", a, *s)
+			}
+			acted[a.Task] = true
+		}
+	})
+}
+
+// Start-first: what the planner stops never makes fewer slots serve than did before and were wanted. No room beside the
+// old slot, and probes that nobody waits for, are the exceptions that the strategy makes.
+func TestStartFirstKeepsServing(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		d := l.desired
+		if d.Strategy.Order != api.OrderStartFirst || d.Probed && !d.Strategy.WaitReady {
+			return
+		}
+		p := observe(d, l.before, l.now)
+		before, after := 0, 0
+		for _, s := range p.live {
+			next := p.successor[s.ID]
+			if !s.serves() || p.iced(s) || next != nil && next.Crowded {
+				continue
+			}
+			before++
+			if !stops(l.plan, s.ID) {
+				after++
+			}
+		}
+		if after < min(wantedPlaces(l), before) {
+			t.Fatalf("%d of %d served and were wanted, %d are left", min(wantedPlaces(l), before), before, after)
+		}
+	})
+}
+
+// Stop-first: after a plan that takes a serving slot down to replace it, no more than max_parallel such places are down.
+func TestStopFirstTakesFewDown(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		down := map[string]bool{} // slots that fill the place of one that served, and have not settled since
+		h := &history{world: randomWorld(rt)}
+		h.law = func(t *rapid.T, l look) {
+			p := observe(l.desired, l.before, l.now)
+			for _, s := range l.before {
+				if p.settled(&s) {
+					delete(down, s.ID)
+				}
+			}
+			took := false
+			for _, s := range l.after.list() {
+				old := l.slot(s.Replaces)
+				if l.slot(s.ID) != nil || old == nil || s.After == "" {
+					continue
+				}
+				down[s.ID] = old.serves() || down[old.ID]
+				took = took || old.serves()
+			}
+			if n := countDown(l, down); took && l.desired.Strategy.OnFailure != api.OnFailureContinue && n > l.desired.Strategy.MaxParallel {
+				t.Fatalf("%d places are down for their replacement", n)
+			}
+		}
+		rt.Repeat(h.events())
+	})
+}
+
+func countDown(l look, down map[string]bool) int {
+	n := 0
+	for _, s := range l.after.list() {
+		if down[s.ID] && s.live() {
+			n++
+		}
+	}
+	return n
+}
+
+// Where all is stop-first, a container starts only when every one its place had before has stopped, and the containers
+// that run are never more than were ever wanted.
+func TestStopFirstNeverOverlaps(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &history{world: randomWorld(rt)}
+		h.desired.Strategy.Order = api.OrderStopFirst
+		highest, replaces := 0, map[string]string{}
+		h.law = func(t *rapid.T, l look) {
+			highest = max(highest, l.desired.Replicas)
+			running := 0
+			for _, s := range l.after.list() {
+				replaces[s.ID] = s.Replaces
+				if s.stopped() || s.RunningAt.IsZero() {
+					continue
+				}
+				running++
+				for id := s.Replaces; id != ""; id = replaces[id] {
+					if old := l.after.slots[id]; old != nil && !old.stopped() && !old.RunningAt.IsZero() {
+						t.Fatalf("slot %s runs beside %s, whose place it took", s.ID, id)
+					}
+				}
+			}
+			if running > highest {
+				t.Fatalf("%d containers run, %d replicas were ever wanted", running, highest)
+			}
+		}
+		events := h.events()
+		delete(events, "strategy")
+		rt.Repeat(events)
+	})
+}
+
+// While a slot of the target crashes over and over, nothing that serves is taken down or doubled for it, except where its
+// own last try failed.
+func TestFailureHoldsTheRollout(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		if l.desired.Strategy.OnFailure == api.OnFailureContinue || !crashLoops(l) {
+			return
+		}
+		p := observe(l.desired, l.before, l.now)
+		for _, a := range l.plan.Actions {
+			if old := l.slot(a.Replaces); a.Verb == Create && old != nil && old.live() && !old.broken() && p.retry[old.ID] == nil {
+				t.Fatalf("%v, although the target crashes", a)
+			}
+		}
+	})
+}
+
+func crashLoops(l look) bool {
+	p := observe(l.desired, l.before, l.now)
+	return slices.ContainsFunc(p.live, func(s *Slot) bool { return s.CrashLoop && p.current(s) && !p.iced(s) })
+}
+
+func TestTimeChangesAPlanOnlyWhenItSaid(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		var moments []time.Duration
+		switch {
+		case l.plan.After < 0:
+			t.Fatalf("looks again %s ago", -l.plan.After)
+		case l.plan.After == 0:
+			moments = []time.Duration{time.Nanosecond, time.Minute, 3 * time.Hour, 10_000 * time.Hour}
+		default:
+			moments = []time.Duration{1, l.plan.After / 2, l.plan.After - 1}
+		}
+		for _, d := range moments {
+			if d < l.plan.After || l.plan.After == 0 {
+				later := Decide(l.desired, l.before, l.now.Add(d))
+				later.After = l.plan.After
+				if diff := cmp.Diff(l.plan, later); diff != "" {
+					t.Fatalf("looking again after %s was promised, but after %s:\n%s", l.plan.After, d, diff)
+				}
+			}
+		}
+	})
+}
+
+func TestOrderChangesNothing(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		shuffled := slices.Clone(l.before)
+		rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(shuffled), func(i, j int) {
+			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+		})
+		if diff := cmp.Diff(l.plan, Decide(l.desired, shuffled, l.now)); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestTheSameWorldGetsTheSamePlan(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		given := slices.Clone(l.before)
+		again := Decide(l.desired, l.before, l.now)
+		if diff := cmp.Diff(l.plan, again) + cmp.Diff(given, l.before); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// When faults end, any history ends with exactly the wanted slots of the target, the last dead ones, and nothing to do.
+func TestConverges(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &history{world: randomWorld(rt), law: func(*rapid.T, look) {}}
+		rt.Repeat(h.events())
+		h.heal()
+		live, made := len(h.slots), h.made
+		if !h.run(h.now.Add(24 * time.Hour)) {
+			rt.Fatalf("not quiet after a day: %+v\n%+v", h.plan(), h.list())
+		}
+		l := look{before: h.list(), desired: h.desired, now: h.now, after: h.world}
+		checkEnd(rt, h.desired, h.list(), wantedPlaces(l))
+		if most := 2*(live+6) + 4; h.made-made > most {
+			rt.Fatalf("%d slots were made on the way, at most %d expected", h.made-made, most)
+		}
+		if plan := h.plan(); len(plan.Actions) > 0 || plan.After != 0 || plan.Phase != api.RolloutComplete {
+			rt.Fatalf("not at rest: %+v", plan)
+		}
+	})
+}
+
+// A deletion ends, whatever was going on.
+func TestDeletionEnds(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := &history{world: randomWorld(rt), law: func(*rapid.T, look) {}}
+		rt.Repeat(h.events())
+		clear(h.stuck)
+		h.desired.Deleting = true
+		made := h.made
+		if !h.run(h.now.Add(24*time.Hour)) || len(h.slots) > 0 || h.made > made {
+			rt.Fatalf("left after a day: %+v", h.list())
+		}
+	})
+}
+
+// A forecast ends, and ends where the world does when all goes well.
+func TestForecastEnds(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		actions, end := forecast(l.desired, l.before, l.now)
+		if most := 10*(len(l.before)+l.desired.Replicas) + 20; len(actions) > most {
+			t.Fatalf("%d actions for %d slots", len(actions), len(l.before))
+		}
+		rolledBack := len(actions) > 0 && actions[len(actions)-1].Verb == RollBack
+		if !rolledBack && !crashLoops(l) {
+			checkEnd(t, l.desired, end, wantedPlaces(l))
+		}
+	})
+}
+
+func checkEnd(t *rapid.T, d Desired, slots []Slot, wanted int) {
+	live, dead := 0, 0
+	for _, s := range slots {
+		switch {
+		case s.live() && (!s.serves() || s.Version != d.Target):
+			t.Fatalf("slot %s is not as wanted: %+v", s.ID, s)
+		case s.live():
+			live++
+		case !d.Frozen[s.ID]:
+			dead++
+		}
+	}
+	if live != wanted || dead > d.KeepDead {
+		t.Fatalf("%d live slots of %d wanted, %d dead of %d to keep: %+v", live, wanted, dead, d.KeepDead, slots)
+	}
+}
+
+// wantedPlaces counts anew what the planner should have counted: a frozen place is one, whichever half is marked.
+func wantedPlaces(l look) int {
+	frozen := 0
+	for _, s := range l.before {
+		if l.desired.Frozen[s.ID] && !(l.slot(s.Replaces) != nil && l.desired.Frozen[s.Replaces]) {
+			frozen++
+		}
+	}
+	return max(l.desired.Replicas-frozen, 0)
+}
+
+// countPlaces counts live slots, a pair once.
+func countPlaces(slots []Slot) int {
+	live := map[string]bool{}
+	for _, s := range slots {
+		live[s.ID] = s.live()
+	}
+	places := 0
+	for _, s := range slots {
+		if s.live() && !live[s.Replaces] {
+			places++
+		}
+	}
+	return places
+}
+
+func stops(plan Plan, id string) bool {
+	return slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Verb == Shutdown && a.Slot == id })
+}
