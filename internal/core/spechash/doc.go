@@ -1,0 +1,11 @@
+// Package spechash computes the hash that decides whether a change of a spec replaces containers.
+//
+// The hash is taken over what was declared, before any default is filled in, any limit is clamped and any alias is
+// resolved: so an upgrade of Tend that changes a default rolls nothing. Lists whose order means nothing (networks, hosts,
+// capabilities) are sorted first; where order means something (ports, command, volumes) it counts. A field that holds
+// its zero value is the same as one that was left out.
+//
+// Every field of a spec is either in the hash or in the table of those that are not, each with its reason; a test
+// refuses a field that did not choose. The version of the form is stored beside each hash, and newer code can compute
+// older forms.
+package spechash

@@ -1,0 +1,41 @@
+package spechash
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// Version is the form of the hash that is computed today. It grows when the form changes; the old form stays.
+const Version = 1
+
+// Deployment is the hash of a spec with the digests of the assets it uses (reference → digest), in the newest form.
+func Deployment(spec api.DeploymentSpec, assets map[string]string) string {
+	return sum(deploymentV1(spec, assets))
+}
+
+// DeploymentVersion is the hash in an older form, so that what an older Tend stored can be compared. A version this
+// code doesn't know is an error: the store was written by a newer Tend.
+func DeploymentVersion(version int, spec api.DeploymentSpec, assets map[string]string) (string, error) {
+	switch version {
+	case 1:
+		return sum(deploymentV1(spec, assets)), nil
+	}
+	return "", fmt.Errorf("spec hash version %d is not known to this version of tend", version)
+}
+
+// sum hashes the canonical JSON of a form: keys sorted, no space, no escaping of HTML.
+func sum(form map[string]any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(form); err != nil {
+		panic("spechash: a form holds plain values only: " + err.Error())
+	}
+	digest := sha256.Sum256(out.Bytes())
+	return hex.EncodeToString(digest[:])
+}
