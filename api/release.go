@@ -82,6 +82,9 @@ type FailedRollout struct {
 type WorkloadStatus struct {
 	// ObservedGeneration is the generation this status speaks of.
 	ObservedGeneration int64 `json:"observedGeneration"`
+	// ObservedRevision is the revision of the object's last write that this status speaks of: it also moves with
+	// writes that don't change the spec (restart, rollback).
+	ObservedRevision int64 `json:"observedRevision"`
 	// Replicas are wanted, Running and Ready of any release, Updated of the target release and good.
 	Replicas int `json:"replicas"`
 	Running  int `json:"running"`

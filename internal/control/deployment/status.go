@@ -14,6 +14,7 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 		s = *o.status.Value
 	}
 	s.ObservedGeneration = o.object.Value.Metadata.Generation
+	s.ObservedRevision = o.object.Modified
 	s.Replicas = o.spec.ReplicaCount()
 	counts := a.plan.Counts
 	s.Running, s.Ready, s.Updated, s.Frozen = counts.Running, counts.Ready, counts.Updated, counts.Frozen

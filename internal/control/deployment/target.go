@@ -52,7 +52,8 @@ func (o observed) same(r *api.Release, id identity) bool {
 		return false
 	}
 	if r.HashVersion != id.version {
-		return id.pinned == nil && r.SpecHash == spechash.DeploymentVersion(r.HashVersion, o.spec, nil)
+		older, err := spechash.DeploymentVersion(r.HashVersion, o.spec, nil)
+		return err == nil && id.pinned == nil && r.SpecHash == older
 	}
 	return r.SpecHash == id.hash
 }
