@@ -20,18 +20,19 @@ const (
 	WatchPut WatchEventType = "put"
 	// WatchDelete: the object is gone; Object has only its kind, scope and name.
 	WatchDelete WatchEventType = "delete"
-	// WatchBookmark: nothing happened up to Revision. It keeps the stream alive and moves the point to resume from.
+	// WatchBookmark: nothing happened. It keeps the stream alive, and the first one says that the listing is complete.
 	WatchBookmark WatchEventType = "bookmark"
 	// WatchError: the stream ends; Problem says why. Status 410 means: list again.
 	WatchError WatchEventType = "error"
 )
 
-// WatchEvent is one line of a watch. Resume with since=Revision.
+// WatchEvent is one line of a watch.
 type WatchEvent struct {
-	Type     WatchEventType `json:"type"`
-	Revision int64          `json:"revision"`
-	Object   *Object        `json:"object,omitempty"`
-	Problem  *Problem       `json:"problem,omitempty"`
+	Type WatchEventType `json:"type"`
+	// Revision to resume from with since; 0 while the listing a watch begins with is not complete.
+	Revision int64    `json:"revision"`
+	Object   *Object  `json:"object,omitempty"`
+	Problem  *Problem `json:"problem,omitempty"`
 }
 
 // VerbResult is the answer of a verb that writes an object: scale, restart, rollback.
@@ -42,7 +43,7 @@ type VerbResult struct {
 	// Generation to wait for in status.observedGeneration.
 	Generation int64 `json:"generation"`
 	Revision   int64 `json:"revision"`
-	// Replicas is the count before a scale, for the message.
+	// PreviousReplicas is the count before a scale.
 	PreviousReplicas *int `json:"previousReplicas,omitempty"`
 	Replicas         *int `json:"replicas,omitempty"`
 	// Release is the one a rollback returns to.

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+)
+
+func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	opts := intent.ApplyOptions{DryRun: q.boolean("dry_run"), Prune: q.boolean("prune"), Force: q.boolean("force"),
+		Set: q.text("set"), Actor: actorOf(r.Context())}
+	if err := q.done(); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	objects, err := s.readObjects(w, r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	result, err := s.Intents.Apply(r.Context(), objects, opts)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.settle(r.Context(), result.Revision)
+	writeJSON(w, http.StatusOK, result)
+}
+
+func (s *Server) readObjects(w http.ResponseWriter, r *http.Request) ([]api.Object, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, api.MaxApplyBytes))
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, nil // intent says what an empty apply means
+	}
+	objects, err := s.Decode(data, r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return objects, nil
+}
+
+// unreadable is the problem of a body that doesn't decode.
+func unreadable(err error) error {
+	problem := problemOf(err)
+	if problem.Status == http.StatusInternalServerError {
+		problem.Status, problem.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
+		problem.Detail = "the manifests can't be read; nothing was stored: " + problem.Detail
+		problem.Next = "send a manifest or a list of them, as JSON or YAML"
+	}
+	return problem
+}
+
+// decodeJSON reads one object or a list of them. Unknown fields are faults.
+func decodeJSON(data []byte, _ string) ([]api.Object, error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	var err error
+	var objects []api.Object
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		err = decoder.Decode(&objects)
+	} else {
+		objects = make([]api.Object, 1)
+		err = decoder.Decode(&objects[0])
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, badRequest("send one JSON value: a manifest or a list", "something follows the manifests")
+	}
+	return objects, nil
+}

@@ -1,0 +1,30 @@
+package server
+
+import (
+	"net/http"
+
+	"tend.dev/tend/api"
+)
+
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// readyz is 200 once the view is complete, nothing is missing, and the server isn't about to go.
+func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
+	body := api.Readiness{Missing: s.Missing()}
+	if s.View.Revision() == 0 {
+		body.Missing = append([]string{"the store has not been read yet"}, body.Missing...)
+	}
+	select {
+	case <-s.closing:
+		body.Missing = append(body.Missing, "the server is shutting down")
+	default:
+	}
+	body.Ready = len(body.Missing) == 0
+	status := http.StatusOK
+	if !body.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, body)
+}

@@ -1,0 +1,117 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"tend.dev/tend/api"
+)
+
+// shownProblem is an api.Problem as huma writes it.
+type shownProblem struct{ *api.Problem }
+
+func (p shownProblem) GetStatus() int { return p.Status }
+
+// ContentType is RFC 9457's.
+func (p shownProblem) ContentType(string) string { return "application/problem+json" }
+
+// huma keeps its error type in package variables; this server is the only user of huma in the program.
+func init() {
+	huma.NewErrorWithContext = func(_ huma.Context, status int, message string, errs ...error) huma.StatusError {
+		return problemOfHuma(status, message, errs)
+	}
+	huma.NewError = func(status int, message string, errs ...error) huma.StatusError {
+		return problemOfHuma(status, message, errs)
+	}
+}
+
+// problemOfHuma translates what huma found wrong with a request's parameters.
+func problemOfHuma(status int, message string, errs []error) shownProblem {
+	problem := &api.Problem{Status: status, Detail: message}
+	if status == http.StatusUnprocessableEntity {
+		problem.Status = http.StatusBadRequest
+		problem.Next = "/openapi.json lists the parameters of each path"
+	}
+	for _, err := range errs {
+		if err == nil {
+			continue
+		}
+		fault := api.FieldError{Detail: err.Error()}
+		var detailer huma.ErrorDetailer
+		if errors.As(err, &detailer) {
+			detail := detailer.ErrorDetail()
+			fault = api.FieldError{Field: strings.TrimPrefix(detail.Location, "query."), Detail: detail.Message}
+		}
+		problem.Errors = append(problem.Errors, fault)
+	}
+	return shownProblem{problemOf(problem)}
+}
+
+func newHuma(mux *http.ServeMux, version string) huma.API {
+	return humago.New(mux, huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{Title: "Tend", Version: version,
+				Description: "Keeps what you declared running. Errors are RFC 9457 problems with a `next` step."},
+			Components: &huma.Components{
+				Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName),
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer",
+					Description: "The content of <root>/token. The unix socket asks for none."}},
+			},
+			Security: []map[string][]string{{"token": {}}},
+		},
+		OpenAPIPath:                  "/openapi",
+		Formats:                      huma.DefaultFormats,
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+	})
+}
+
+// bodyOf is how huma wants an answer.
+type bodyOf[T any] struct{ Body T }
+
+// typed registers a plain function as an endpoint. In's fields are tagged path, query or Body.
+func typed[In, Out any](s *Server, method, path, summary string, handle func(context.Context, *In) (Out, error)) {
+	operation := huma.Operation{Method: method, Path: path, Summary: summary, OperationID: operationID(method, path),
+		MaxBodyBytes: maxSmallBody, Errors: []int{400, 401, 404, 409, 422, 500, 503}}
+	huma.Register(s.api, operation, func(ctx context.Context, in *In) (*bodyOf[Out], error) {
+		out, err := handle(ctx, in)
+		if err == nil {
+			return &bodyOf[Out]{out}, nil
+		}
+		problem := problemOf(err)
+		if problem.Status == http.StatusInternalServerError {
+			s.Logger.Error("request failed", "method", method, "path", path, "error", err)
+		}
+		return nil, shownProblem{problem}
+	})
+}
+
+// documented registers a net/http handler and describes it in the OpenAPI document.
+func (s *Server) documented(method, path, summary string, parameters []string, handle http.HandlerFunc) {
+	operation := &huma.Operation{Method: method, Path: path, Summary: summary, OperationID: operationID(method, path),
+		Responses: map[string]*huma.Response{"200": {Description: "see the summary"}}}
+	for _, segment := range strings.Split(path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			operation.Parameters = append(operation.Parameters, &huma.Param{Name: strings.TrimSuffix(name, "}"), In: "path",
+				Required: true, Schema: &huma.Schema{Type: huma.TypeString}})
+		}
+	}
+	for _, name := range parameters {
+		operation.Parameters = append(operation.Parameters, &huma.Param{Name: name, In: "query",
+			Schema: &huma.Schema{Type: huma.TypeString}})
+	}
+	s.api.OpenAPI().AddOperation(operation)
+	s.mux.HandleFunc(method+" "+path, handle)
+}
+
+// operationID is get-v1-pods-pod-logs for GET /v1/pods/{pod}/logs.
+func operationID(method, path string) string {
+	path = strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path)
+	return strings.ToLower(method) + path
+}

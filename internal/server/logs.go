@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+	container "tend.dev/tend/internal/runtime"
+)
+
+// logsOf says whose output is wanted and how much of it.
+type logsOf struct {
+	owner api.Ref
+	// slot chooses one pod; empty is all pods of the owner.
+	slot string
+	opts container.LogOptions
+}
+
+func (l logsOf) wants(t *api.Task) bool { return l.slot == "" || l.slot == t.Slot }
+
+func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	wanted := logsOf{opts: logOptions(q)}
+	err := q.done()
+	var snap layout.Snapshot
+	if err == nil {
+		snap, err = s.snapshot()
+	}
+	var task *api.Task
+	if err == nil {
+		task, err = findTask(snap, r.PathValue("pod"))
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	wanted.owner, wanted.slot = task.Owner(), task.Slot
+	s.streamLogs(w, r, snap, wanted)
+}
+
+func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	named := targetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
+	wanted := logsOf{opts: logOptions(q)}
+	err := q.done()
+	var target intent.Target
+	if err == nil {
+		target, err = named.target()
+	}
+	var snap layout.Snapshot
+	if err == nil {
+		snap, err = s.snapshot()
+	}
+	if err == nil {
+		wanted.owner, err = target.Resolve(snap)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.streamLogs(w, r, snap, wanted)
+}
+
+func logOptions(q *query) container.LogOptions {
+	return container.LogOptions{Follow: q.boolean("follow"), Tail: int(q.integer("tail", -1, 0)), Since: q.moment("since")}
+}
+
+func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap layout.Snapshot, wanted logsOf) {
+	containers, err := s.containers()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	ctx, end, err := s.openStream(r, "logs")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer end()
+	out := newLines(w, r)
+	if wanted.opts.Follow {
+		err = s.followLogs(ctx, containers, out, wanted)
+	} else {
+		err = mergeLogs(ctx, containers, out, snap, wanted)
+	}
+	switch {
+	case context.Cause(ctx) == error(errClosing):
+		_ = out.send("", api.LogLine{Error: errClosing})
+	case err != nil && !out.begun:
+		s.fail(w, r, err)
+	case err == nil:
+		_ = out.begin()
+	}
+}
+
+// head is the next line of one pod.
+type head struct {
+	pod    string
+	reader container.LogReader
+	line   container.LogLine
+}
+
+// mergeLogs writes what the pods have put out so far, by time.
+func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layout.Snapshot, wanted logsOf) error {
+	var heads []*head
+	defer func() {
+		for _, h := range heads {
+			h.reader.Close()
+		}
+	}()
+	var failure error
+	for _, task := range snap.TasksOf(wanted.owner) {
+		if !wanted.wants(task.Value) {
+			continue
+		}
+		reader, err := containers.Logs(ctx, task.Value.ID, wanted.opts)
+		if err != nil {
+			failure = err
+			if wanted.slot == "" && errors.Is(err, container.ErrNotFound) {
+				failure = nil // one of several whose container is not there yet, or any more
+			}
+			continue
+		}
+		h := &head{pod: task.Value.ContainerName(), reader: reader}
+		heads = append(heads, h)
+	}
+	if len(heads) == 0 {
+		return failure
+	}
+	return drainByTime(out, heads)
+}
+
+func drainByTime(out *lines, heads []*head) error {
+	live := make([]*head, 0, len(heads))
+	for _, h := range heads {
+		if more, err := h.advance(out); err != nil {
+			return err
+		} else if more {
+			live = append(live, h)
+		}
+	}
+	for len(live) > 0 {
+		first := 0
+		for i, h := range live {
+			if h.line.At.Before(live[first].line.At) {
+				first = i
+			}
+		}
+		h := live[first]
+		if err := out.send("", lineOf(h.pod, h.line)); err != nil {
+			return err
+		}
+		more, err := h.advance(out)
+		if err != nil {
+			return err
+		}
+		if !more {
+			live = append(live[:first], live[first+1:]...)
+		}
+	}
+	return nil
+}
+
+// advance reads the next line; a reader that breaks is told in the stream and ends its pod's part of it.
+func (h *head) advance(out *lines) (more bool, err error) {
+	h.line, err = h.reader.Next()
+	if err == nil {
+		return true, nil
+	}
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return false, out.send("", api.LogLine{Pod: h.pod, Error: problemOf(err)})
+}
+
+func lineOf(pod string, line container.LogLine) api.LogLine {
+	return api.LogLine{Pod: pod, Stream: line.Stream, At: line.At.UTC().Truncate(time.Nanosecond), Text: line.Text}
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// requestTime bounds reading a request and writing its answer; streams push it on as they go.
+const requestTime = time.Minute
+
+// Handler answers requests of a door.
+func (s *Server) Handler(trusted bool) http.Handler {
+	var handler http.Handler = http.HandlerFunc(s.dispatch)
+	if !trusted {
+		handler = s.guard(handler)
+	}
+	return s.recovered(s.timed(handler))
+}
+
+// dispatch hands a request to its route. The mux's own refusals become problems too.
+func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
+	handler, pattern := s.mux.Handler(r)
+	if pattern != "" {
+		s.mux.ServeHTTP(w, r)
+		return
+	}
+	refusal := &refusal{header: http.Header{}, status: http.StatusOK}
+	handler.ServeHTTP(refusal, r)
+	problem := &api.Problem{Status: refusal.status, Detail: r.Method + " " + clip(r.URL.Path) + " is not part of this API",
+		Next: "/openapi.json lists what is"}
+	if allow := refusal.header.Get("Allow"); allow != "" {
+		w.Header().Set("Allow", allow)
+		problem.Next = "use " + allow
+	}
+	writeProblem(w, problemOf(problem))
+}
+
+// refusal keeps the status of the mux's answer and drops its text.
+type refusal struct {
+	header http.Header
+	status int
+}
+
+func (r *refusal) Header() http.Header         { return r.header }
+func (r *refusal) WriteHeader(status int)      { r.status = status }
+func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+
+// timed sets the deadlines and counts.
+func (s *Server) timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		control := http.NewResponseController(w)
+		_ = control.SetReadDeadline(began.Add(requestTime))
+		_ = control.SetWriteDeadline(began.Add(requestTime))
+		answer := &answer{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(answer, r)
+		_, route := s.mux.Handler(r)
+		s.metrics.observe(route, answer.status, time.Since(began))
+	})
+}
+
+// answer remembers the status.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController find the connection.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// recovered turns a panic into a problem with an id that the log knows.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			cause := recover()
+			if cause == nil {
+				return
+			}
+			if cause == http.ErrAbortHandler {
+				panic(cause)
+			}
+			id := randomID()
+			s.Logger.Error("request panicked", "id", id, "method", r.Method, "path", r.URL.Path, "panic", cause,
+				"stack", string(debug.Stack()))
+			s.metrics.panics.Inc()
+			writeProblem(w, problemOf(&api.Problem{Status: http.StatusInternalServerError,
+				Detail: "the server made a mistake", Next: "look for " + id + " in the server's log, and report it"}))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func randomID() string {
+	random := make([]byte, 8)
+	_, _ = rand.Read(random) // never fails
+	return hex.EncodeToString(random)
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+)
+
+// objects lists or watches the objects of a kind.
+func (s *Server) objects(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	wanted := objectFilter{scope: q.text("scope")}
+	selector, err := parseSelector(q.text("selector"))
+	watch, since := q.boolean("watch"), q.integer("since", 0, 0)
+	if fault := q.done(); fault != nil {
+		err = fault
+	}
+	wanted.selector = selector
+	if err == nil {
+		wanted.kind, err = kindOf(r.PathValue("kind"))
+	}
+	if err == nil && since != 0 && !watch {
+		err = badRequest("add watch=1", "since belongs to a watch")
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if watch {
+		s.watch(w, r, wanted, since)
+		return
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	writeJSON(w, http.StatusOK, api.ListResult[api.Object]{Items: wanted.list(snap), Revision: snap.Revision()})
+}
+
+// objectFilter says which objects are wanted.
+type objectFilter struct {
+	kind     api.Kind
+	scope    string
+	selector selector
+}
+
+func (f objectFilter) wants(o api.Object) bool {
+	return o.Kind == f.kind && (f.scope == "" || f.scope == o.Scope) && f.selector.matches(o.Metadata.Labels)
+}
+
+func (f objectFilter) list(snap layout.Snapshot) []api.Object {
+	out := []api.Object{}
+	for read := range snap.Objects(f.kind) {
+		if f.wants(*read.Value) {
+			out = append(out, withStatus(snap, *read.Value))
+		}
+	}
+	return out
+}
+
+// withStatus joins an object with its status.
+func withStatus(snap layout.Snapshot, object api.Object) api.Object {
+	record, ok := snap.Get(layout.StatusKey(object.Ref()))
+	if !ok {
+		return object
+	}
+	switch value := record.Value.(type) {
+	case []byte:
+		object.Status = value
+	default:
+		object.Status, _ = json.Marshal(value)
+	}
+	return object
+}
+
+// objectPath is the path of one object.
+type objectPath struct {
+	Kind  string `path:"kind"`
+	Scope string `path:"scope"`
+	Name  string `path:"name"`
+}
+
+func (p objectPath) ref() (api.Ref, error) {
+	kind, err := kindOf(p.Kind)
+	return api.Ref{Kind: kind, Scope: p.Scope, Name: p.Name}, err
+}
+
+func (s *Server) object(_ context.Context, in *objectPath) (api.Object, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.Object{}, err
+	}
+	ref, err := in.ref()
+	if err != nil {
+		return api.Object{}, err
+	}
+	if _, err := intent.TargetOf(ref).Resolve(snap); err != nil {
+		return api.Object{}, err
+	}
+	return withStatus(snap, *snap.Object(ref).Value), nil
+}
+
+func (s *Server) deleteObject(ctx context.Context, in *objectPath) (api.DeleteResult, error) {
+	ref, err := in.ref()
+	if err != nil {
+		return api.DeleteResult{}, err
+	}
+	result, err := s.Intents.Delete(ctx, intent.TargetOf(ref), actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	return result, err
+}
+
+// kindOf reads a kind as people type it.
+func kindOf(text string) (api.Kind, error) {
+	kind, err := api.ParseKind(text)
+	if err != nil {
+		names := make([]string, len(api.Kinds))
+		for i, k := range api.Kinds {
+			names[i] = string(k)
+		}
+		slices.Sort(names)
+		return "", &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "kinds are " + strings.Join(names, ", ")}
+	}
+	return kind, nil
+}

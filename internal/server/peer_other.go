@@ -1,0 +1,13 @@
+//go:build !linux
+
+package server
+
+import "net"
+
+// peerOf names who is at the other end of a connection.
+func peerOf(conn net.Conn) string {
+	if _, ok := conn.(*net.UnixConn); ok {
+		return "unix socket"
+	}
+	return "token from " + conn.RemoteAddr().String()
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// podFilter says which pods are wanted; the zero value wants all.
+type podFilter struct {
+	kind              api.Kind
+	scope, name, node string
+}
+
+func (f podFilter) wants(t *api.Task) bool {
+	return (f.kind == "" || f.kind == t.Kind) && (f.scope == "" || f.scope == t.Scope) &&
+		(f.name == "" || f.name == t.Name) && (f.node == "" || f.node == t.Node)
+}
+
+// podsOf lists pods by scope, name and age.
+func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
+	out := []api.Pod{}
+	frozen := map[api.Ref]map[string]bool{}
+	for _, task := range snap.Tasks() {
+		if !wanted.wants(task.Value) {
+			continue
+		}
+		owner := task.Value.Owner()
+		if frozen[owner] == nil {
+			frozen[owner] = frozenSlots(snap, owner)
+		}
+		out = append(out, podOf(snap, task.Value, frozen[owner][task.Value.Slot]))
+	}
+	slices.SortStableFunc(out, func(a, b api.Pod) int {
+		return cmp.Or(strings.Compare(a.Scope, b.Scope), strings.Compare(a.Resource, b.Resource),
+			a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func frozenSlots(snap layout.Snapshot, owner api.Ref) map[string]bool {
+	slots := map[string]bool{}
+	for _, mark := range snap.Frozen(owner) {
+		slots[mark.Value.Slot] = true
+	}
+	return slots
+}
+
+// podOf joins the halves of a task.
+func podOf(snap layout.Snapshot, t *api.Task, frozen bool) api.Pod {
+	pod := api.Pod{Name: t.ContainerName(), Kind: t.Kind, Scope: t.Scope, Resource: t.Name, Slot: t.Slot, Task: t.ID,
+		Node: t.Node, Release: t.Release, State: api.TaskPending, Desired: t.Desired, Frozen: frozen, Reason: t.Reason,
+		CreatedAt: t.CreatedAt, FinishedAt: t.EndedAt}
+	if t.Node != "" {
+		pod.State = api.TaskAssigned
+	}
+	if release := snap.Release(t.Owner(), t.Release); release.Exists() {
+		pod.Image, pod.ImageID = release.Value.Image, release.Value.ImageID
+	}
+	if status := snap.TaskStatus(t.ID); status.Exists() {
+		observe(&pod, status.Value)
+	}
+	return pod
+}
+
+func observe(pod *api.Pod, status *api.TaskStatus) {
+	pod.State, pod.Ready = status.State, status.Ready && pod.Desired == api.DesiredRunning
+	pod.Container, pod.Address, pod.Ports = status.Container, status.Address, status.Ports
+	pod.Incarnations, pod.CrashLoop = status.Incarnations, status.CrashLoop
+	pod.ExitCode, pod.OOMKilled, pod.LastLog = status.ExitCode, status.OOMKilled, status.LastLog
+	pod.StartedAt, pod.ReadyAt, pod.Message = status.StartedAt, status.ReadyAt, status.Message
+	if pod.ImageID == "" {
+		pod.ImageID = status.ImageID
+	}
+	if status.Reason != "" {
+		pod.Reason = status.Reason
+	}
+	if !status.FinishedAt.IsZero() {
+		pod.FinishedAt = status.FinishedAt
+	}
+}
+
+// findTask finds the task a pod's name stands for: of several that filled the slot, the one that fills it now.
+func findTask(snap layout.Snapshot, pod string) (*api.Task, error) {
+	app, slot, found := cutLast(pod, ".")
+	if found {
+		if owner, ok := snap.Get(layout.NamesPrefix + app); ok {
+			ref, _ := owner.Value.(*api.Ref)
+			if ref != nil {
+				if task := taskOfSlot(snap, *ref, slot); task != nil {
+					return task, nil
+				}
+			}
+		}
+	}
+	return nil, &api.Problem{Status: http.StatusNotFound, Detail: "there is no pod " + clip(pod),
+		Next: "`tend get pods` lists what there is; a pod is named scope-name.slot"}
+}
+
+func taskOfSlot(snap layout.Snapshot, owner api.Ref, slot string) *api.Task {
+	if record, ok := snap.Get(layout.SlotKey(owner, slot)); ok {
+		id, _ := record.Value.(string)
+		if task := snap.Task(id); task.Exists() {
+			return task.Value
+		}
+	}
+	var newest *api.Task
+	for _, task := range snap.TasksOf(owner) {
+		if task.Value.Slot == slot {
+			newest = task.Value
+		}
+	}
+	return newest
+}
+
+func cutLast(text, separator string) (before, after string, found bool) {
+	at := strings.LastIndex(text, separator)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+len(separator):], true
+}

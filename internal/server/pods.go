@@ -1,0 +1,196 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+)
+
+type podsQuery struct {
+	targetQuery
+	Node string `query:"node"`
+}
+
+func (q podsQuery) filter() (podFilter, error) {
+	filter := podFilter{scope: q.Scope, name: q.Name, node: q.Node}
+	if q.Kind == "" {
+		return filter, nil
+	}
+	var err error
+	filter.kind, err = kindOf(q.Kind)
+	return filter, err
+}
+
+func (s *Server) pods(_ context.Context, in *podsQuery) (api.ListResult[api.Pod], error) {
+	filter, err := in.filter()
+	if err != nil {
+		return api.ListResult[api.Pod]{}, err
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.ListResult[api.Pod]{}, err
+	}
+	return api.ListResult[api.Pod]{Items: podsOf(snap, filter), Revision: snap.Revision()}, nil
+}
+
+type podPath struct {
+	Pod string `path:"pod"`
+}
+
+func (s *Server) pod(_ context.Context, in *podPath) (api.Pod, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.Pod{}, err
+	}
+	task, err := findTask(snap, in.Pod)
+	if err != nil {
+		return api.Pod{}, err
+	}
+	return podOf(snap, task, frozenSlots(snap, task.Owner())[task.Slot]), nil
+}
+
+// podReady answers from memory alone, so that a load balancer may ask as often as it likes.
+func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
+	err := queryOf(r).done()
+	var pod api.Pod
+	if err == nil {
+		pod, err = s.pod(r.Context(), &podPath{Pod: r.PathValue("pod")})
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	status := http.StatusOK
+	if !pod.Ready {
+		status = http.StatusServiceUnavailable
+	}
+	writeJSON(w, status, api.PodReadiness{Pod: pod.Name, Ready: pod.Ready, State: pod.State, Reason: pod.Reason, Message: pod.Message})
+}
+
+type stopPodQuery struct {
+	podPath
+	Freeze bool `query:"freeze"`
+}
+
+func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	task, err := findTask(snap, in.Pod)
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	if in.Freeze {
+		return s.freeze(ctx, intent.TargetOf(task.Owner()), []string{task.Slot})
+	}
+	return s.stop(ctx, task.Owner(), []*api.Task{task})
+}
+
+type stopQuery struct {
+	targetQuery
+	Freeze bool `query:"freeze"`
+}
+
+func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult, error) {
+	target, err := in.target()
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	if in.Freeze {
+		return s.freeze(ctx, target, nil)
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	ref, err := target.Resolve(snap)
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	var tasks []*api.Task
+	for _, task := range snap.TasksOf(ref) {
+		if task.Value.Desired == api.DesiredRunning {
+			tasks = append(tasks, task.Value)
+		}
+	}
+	return s.stop(ctx, ref, tasks)
+}
+
+func (s *Server) freeze(ctx context.Context, target intent.Target, slots []string) (api.StopResult, error) {
+	result, err := s.Intents.Freeze(ctx, target, slots, actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	return withPods(result), err
+}
+
+// stop stops containers side by side, without saying that they should stay stopped.
+func (s *Server) stop(ctx context.Context, ref api.Ref, tasks []*api.Task) (api.StopResult, error) {
+	result := api.StopResult{Object: ref, Pods: []string{}, Changed: len(tasks) > 0}
+	errs := make(chan error, len(tasks))
+	for _, task := range tasks {
+		if task.Desired != api.DesiredRunning {
+			return result, notLive(task.ContainerName())
+		}
+		result.Pods = append(result.Pods, task.ContainerName())
+	}
+	for _, task := range tasks {
+		go func() { errs <- s.stopTask(ctx, task.ID) }()
+	}
+	var failure error
+	for range tasks {
+		if err := <-errs; err != nil {
+			failure = err
+		}
+	}
+	return result, failure
+}
+
+func (s *Server) startPod(ctx context.Context, in *podPath) (api.StopResult, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	owner, slot, err := slotOf(snap, in.Pod)
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	return s.thaw(ctx, intent.TargetOf(owner), []string{slot})
+}
+
+func (s *Server) startObject(ctx context.Context, in *targetQuery) (api.StopResult, error) {
+	target, err := in.target()
+	if err != nil {
+		return api.StopResult{}, err
+	}
+	return s.thaw(ctx, target, nil)
+}
+
+func (s *Server) thaw(ctx context.Context, target intent.Target, slots []string) (api.StopResult, error) {
+	result, err := s.Intents.Thaw(ctx, target, slots, actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	return withPods(result), err
+}
+
+// slotOf finds the slot a pod's name stands for, also where its frozen mark is all that is left of it.
+func slotOf(snap layout.Snapshot, pod string) (api.Ref, string, error) {
+	task, err := findTask(snap, pod)
+	if err == nil {
+		return task.Owner(), task.Slot, nil
+	}
+	app, slot, _ := cutLast(pod, ".")
+	if owner, ok := snap.Get(layout.NamesPrefix + app); ok {
+		if ref, _ := owner.Value.(*api.Ref); ref != nil && frozenSlots(snap, *ref)[slot] {
+			return *ref, slot, nil
+		}
+	}
+	return api.Ref{}, "", err
+}
+
+func withPods(result api.StopResult) api.StopResult {
+	result.Pods = slices.Concat([]string{}, result.Pods)
+	return result
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	container "tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/view"
+)
+
+// problemType begins the type of a problem that has a name; docs/errors lists them.
+const problemType = "https://tend.dev/errors/"
+
+var intentStatus = map[intent.Reason]int{
+	intent.Invalid:     http.StatusUnprocessableEntity,
+	intent.NotFound:    http.StatusNotFound,
+	intent.Ambiguous:   http.StatusBadRequest,
+	intent.NameTaken:   http.StatusConflict,
+	intent.PortTaken:   http.StatusConflict,
+	intent.Terminating: http.StatusConflict,
+	intent.TooLarge:    http.StatusRequestEntityTooLarge,
+	intent.Busy:        http.StatusConflict,
+}
+
+// known are errors of other packages with their status and the step that helps.
+var known = []struct {
+	err    error
+	status int
+	next   string
+}{
+	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
+	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "send it in smaller parts"},
+	{store.ErrClosed, http.StatusServiceUnavailable, "the server is shutting down; try again"},
+	{view.ErrGone, http.StatusGone, "list again, and watch from the list's revision"},
+	{container.ErrNotFound, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
+	{container.ErrUnavailable, http.StatusServiceUnavailable, "see that the container engine runs on the pod's node"},
+	{container.ErrUnsupported, http.StatusNotImplemented, "use the docker runtime for this"},
+	{context.DeadlineExceeded, http.StatusGatewayTimeout, "try again; the server's log says what is slow"},
+	{context.Canceled, http.StatusServiceUnavailable, "the request was cut; try again"},
+}
+
+// problemOf is what a client gets to see of an error.
+func problemOf(err error) *api.Problem {
+	var problem *api.Problem
+	var refused *intent.Error
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &problem):
+		copied := *problem
+		problem = &copied
+	case errors.As(err, &refused):
+		problem = &api.Problem{Type: problemType + string(refused.Reason), Status: intentStatus[refused.Reason],
+			Title: string(refused.Reason), Detail: refused.Detail, Next: refused.Next, Errors: refused.Errors}
+	case errors.As(err, &tooLong):
+		problem = &api.Problem{Status: http.StatusRequestEntityTooLarge, Next: "send it in smaller parts",
+			Detail: "the body is larger than " + strconv.FormatInt(tooLong.Limit, 10) + " bytes; nothing was stored"}
+	default:
+		problem = &api.Problem{Status: http.StatusInternalServerError, Detail: err.Error(),
+			Next: "the server's log says more"}
+		for _, k := range known {
+			if errors.Is(err, k.err) {
+				problem.Status, problem.Next = k.status, k.next
+				break
+			}
+		}
+	}
+	if problem.Status == 0 {
+		problem.Status = http.StatusBadRequest
+	}
+	if problem.Title == "" {
+		problem.Title = http.StatusText(problem.Status)
+	}
+	return problem
+}
+
+func badRequest(next, format string, args ...any) *api.Problem {
+	return &api.Problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...), Next: next}
+}
+
+// fail answers with a problem. Faults of the server are logged, those of the client are theirs.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	problem := problemOf(err)
+	if problem.Status == http.StatusInternalServerError {
+		s.Logger.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	writeProblem(w, problem)
+}
+
+func writeProblem(w http.ResponseWriter, problem *api.Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(problem.Status)
+	_ = encoderOf(w).Encode(problem)
+}
+
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = encoderOf(w).Encode(body)
+}
+
+func encoderOf(w interface{ Write([]byte) (int, error) }) *json.Encoder {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder
+}

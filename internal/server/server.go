@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+	container "tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/store/view"
+)
+
+// Containers reaches the containers of tasks, on whichever node they are. Errors are those of internal/runtime.
+type Containers interface {
+	Logs(ctx context.Context, task string, opts container.LogOptions) (container.LogReader, error)
+	Exec(ctx context.Context, task string, opts container.ExecOptions) (container.Exec, error)
+	Stats(ctx context.Context, task string) (container.Stats, error)
+	// Stop stops the container without saying that it should stay stopped: it heals again.
+	Stop(ctx context.Context, task string) error
+}
+
+// Options are what a Server works with. View and Intents are needed.
+type Options struct {
+	View    *view.View
+	Intents *intent.Service
+	// Containers is nil on a server without an agent: logs, exec, stats and stop answer 503 then.
+	Containers Containers
+	// Decode reads manifests from a body; its faults are a *api.Problem or plain errors. Default: JSON alone.
+	Decode func(data []byte, contentType string) ([]api.Object, error)
+	// Missing says what the server waits for before it is ready. Default: nothing but the view.
+	Missing func() []string
+	// Registry takes the server's metrics and is served at /metrics. Default: an own one.
+	Registry *prometheus.Registry
+	// Token is asked for at doors that are not trusted; without one they are closed.
+	Token string
+	// Version is told at /version.
+	Version string
+	Commit  string
+	// Drain bounds how long Serve waits for requests when it ends. Default 10 s.
+	Drain time.Duration
+	// Heartbeat is how often an idle stream shows that it lives. Default 15 s.
+	Heartbeat time.Duration
+	// MaxStreams bounds watches, logs and execs at a time. Default 1000.
+	MaxStreams int
+	Logger     *slog.Logger
+}
+
+// Server answers the API. Make one with New.
+type Server struct {
+	Options
+	mux     *http.ServeMux
+	api     huma.API
+	metrics *metrics
+	// streams counts open ones; closing ends them.
+	streams chan struct{}
+	closing chan struct{}
+	once    sync.Once
+	open    sync.WaitGroup
+}
+
+// New makes a Server; nothing runs before Serve.
+func New(opts Options) *Server {
+	if opts.Decode == nil {
+		opts.Decode = decodeJSON
+	}
+	if opts.Missing == nil {
+		opts.Missing = func() []string { return nil }
+	}
+	if opts.Registry == nil {
+		opts.Registry = prometheus.NewRegistry()
+	}
+	if opts.Drain <= 0 {
+		opts.Drain = 10 * time.Second
+	}
+	if opts.Heartbeat <= 0 {
+		opts.Heartbeat = 15 * time.Second
+	}
+	if opts.MaxStreams <= 0 {
+		opts.MaxStreams = 1000
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	s := &Server{Options: opts, mux: http.NewServeMux(), metrics: newMetrics(opts.Registry),
+		streams: make(chan struct{}, opts.MaxStreams), closing: make(chan struct{})}
+	s.routes()
+	return s
+}
+
+// snapshot is the newest picture, or a problem while there is none.
+func (s *Server) snapshot() (layout.Snapshot, error) {
+	snap := s.View.Snapshot()
+	if snap.Revision() == 0 {
+		return layout.Snapshot{}, &api.Problem{Status: http.StatusServiceUnavailable,
+			Detail: "the server has not read its store yet", Next: "try again in a moment; /readyz says what it waits for"}
+	}
+	return layout.Snapshot{Reader: snap}, nil
+}
+
+// settle lets this server's own reads see a write before its answer does. A view that lags is not the writer's fault:
+// the wait is bounded and its outcome doesn't matter.
+func (s *Server) settle(ctx context.Context, revision int64) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_ = s.View.WaitFor(ctx, revision)
+}
+
+func (s *Server) version() api.Version {
+	return api.Version{Version: s.Version, Commit: s.Commit, GoVersion: runtime.Version(), API: "v1"}
+}
+
+func (s *Server) containers() (Containers, error) {
+	if s.Containers == nil {
+		return nil, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "no agent runs in this server",
+			Next: "start the server with a runtime"}
+	}
+	return s.Containers, nil
+}

@@ -1,0 +1,111 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// openStream counts a stream and gives it a context that also ends when the server does. The returned function must be
+// called at the end.
+func (s *Server) openStream(r *http.Request, kind string) (context.Context, func(), error) {
+	select {
+	case s.streams <- struct{}{}:
+	default:
+		return nil, nil, &api.Problem{Status: http.StatusServiceUnavailable,
+			Detail: fmt.Sprintf("%d streams are open already", s.MaxStreams), Next: "close some, or try again"}
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	s.open.Add(1)
+	s.metrics.streams.WithLabelValues(kind).Inc()
+	go func() {
+		select {
+		case <-s.closing:
+			cancel(errClosing)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		s.metrics.streams.WithLabelValues(kind).Dec()
+		s.open.Done()
+		<-s.streams
+	}, nil
+}
+
+// errClosing is what a stream is told when the server ends.
+var errClosing = &api.Problem{Title: "Service Unavailable", Status: http.StatusServiceUnavailable,
+	Detail: "the server is shutting down", Next: "connect again"}
+
+// lines writes JSON values, one a line or as server-sent events, each at once. A reader that takes nothing for a
+// request's time is cut. Safe for concurrent use.
+type lines struct {
+	mu      sync.Mutex
+	w       http.ResponseWriter
+	control *http.ResponseController
+	sse     bool
+	begun   bool
+}
+
+func newLines(w http.ResponseWriter, r *http.Request) *lines {
+	control := http.NewResponseController(w)
+	// The read deadline would end the stream: the server reads on to notice a client that goes.
+	_ = control.SetReadDeadline(time.Time{})
+	return &lines{w: w, control: control, sse: strings.Contains(r.Header.Get("Accept"), "text/event-stream")}
+}
+
+// begin sends the header, so that the client knows that the stream stands.
+func (l *lines) begin() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.beginLocked()
+}
+
+func (l *lines) beginLocked() error {
+	if l.begun {
+		return nil
+	}
+	l.begun = true
+	contentType := "application/jsonl"
+	if l.sse {
+		contentType = "text/event-stream"
+	}
+	l.w.Header().Set("Content-Type", contentType)
+	l.w.Header().Set("Cache-Control", "no-store")
+	l.w.WriteHeader(http.StatusOK)
+	_ = l.control.SetWriteDeadline(time.Now().Add(requestTime))
+	return l.control.Flush()
+}
+
+// send writes one value; id is what server-sent events resume from, empty for none.
+func (l *lines) send(id string, value any) error {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.beginLocked(); err != nil {
+		return err
+	}
+	_ = l.control.SetWriteDeadline(time.Now().Add(requestTime))
+	var text string
+	switch {
+	case l.sse && id != "":
+		text = "id: " + id + "\ndata: " + string(encoded) + "\n\n"
+	case l.sse:
+		text = "data: " + string(encoded) + "\n\n"
+	default:
+		text = string(encoded) + "\n"
+	}
+	if _, err := l.w.Write([]byte(text)); err != nil {
+		return err
+	}
+	return l.control.Flush()
+}

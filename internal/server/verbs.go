@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+)
+
+// targetQuery names an object by parameters; kind and scope may be left out where the rest is unambiguous.
+type targetQuery struct {
+	Kind  string `query:"kind"`
+	Scope string `query:"scope"`
+	Name  string `query:"name"`
+}
+
+func (t targetQuery) target() (intent.Target, error) {
+	target := intent.Target{Scope: t.Scope, Name: t.Name}
+	if t.Name == "" {
+		return target, badRequest("add name=", "say which object")
+	}
+	if t.Kind == "" {
+		return target, nil
+	}
+	var err error
+	target.Kind, err = kindOf(t.Kind)
+	return target, err
+}
+
+type scaleQuery struct {
+	targetQuery
+	Replicas int `query:"replicas" required:"true"`
+}
+
+func (s *Server) scale(ctx context.Context, in *scaleQuery) (api.VerbResult, error) {
+	return s.verb(ctx, in.targetQuery, func(target intent.Target) (api.VerbResult, error) {
+		return s.Intents.Scale(ctx, target, in.Replicas, actorOf(ctx))
+	})
+}
+
+func (s *Server) restart(ctx context.Context, in *targetQuery) (api.VerbResult, error) {
+	return s.verb(ctx, *in, func(target intent.Target) (api.VerbResult, error) {
+		return s.Intents.Restart(ctx, target, actorOf(ctx))
+	})
+}
+
+type rollbackQuery struct {
+	targetQuery
+	Release string `query:"release"`
+}
+
+func (s *Server) rollback(ctx context.Context, in *rollbackQuery) (api.VerbResult, error) {
+	return s.verb(ctx, in.targetQuery, func(target intent.Target) (api.VerbResult, error) {
+		return s.Intents.Rollback(ctx, target, in.Release, actorOf(ctx))
+	})
+}
+
+func (s *Server) verb(ctx context.Context, named targetQuery, do func(intent.Target) (api.VerbResult, error),
+) (api.VerbResult, error) {
+	target, err := named.target()
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	result, err := do(target)
+	s.settle(ctx, result.Revision)
+	return result, err
+}
+
+type configQuery struct {
+	Scope string `query:"scope" required:"true"`
+	Name  string `query:"name"`
+}
+
+func (s *Server) configKeys(_ context.Context, in *configQuery) (api.ConfigResult, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.ConfigResult{}, err
+	}
+	keys := intent.ConfigKeys(snap, intent.Bucket(*in))
+	return api.ConfigResult{Scope: in.Scope, Name: in.Name, Keys: append([]string{}, keys...), Revision: snap.Revision()}, nil
+}
+
+type setConfigQuery struct {
+	configQuery
+	Body api.ConfigRequest
+}
+
+func (s *Server) setConfig(ctx context.Context, in *setConfigQuery) (api.ConfigResult, error) {
+	result, err := s.Intents.SetConfig(ctx, intent.Bucket(in.configQuery), in.Body.Set, in.Body.Unset, actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	if err == nil && result.Keys == nil {
+		result.Keys = []string{}
+	}
+	return result, err
+}
+
+// releases are what rollback can return to.
+func (s *Server) releases(_ context.Context, in *targetQuery) (api.ListResult[api.ReleaseInfo], error) {
+	var none api.ListResult[api.ReleaseInfo]
+	target, err := in.target()
+	if err != nil {
+		return none, err
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return none, err
+	}
+	ref, err := target.Resolve(snap)
+	if err != nil {
+		return none, err
+	}
+	return api.ListResult[api.ReleaseInfo]{Items: releaseInfos(snap, ref), Revision: snap.Revision()}, nil
+}
+
+// stopping needs an agent, freezing doesn't: it is an intent like any other.
+func (s *Server) stopTask(ctx context.Context, task string) error {
+	containers, err := s.containers()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime-5*time.Second)
+	defer cancel()
+	return containers.Stop(ctx, task)
+}
+
+func notLive(pod string) error {
+	return &api.Problem{Status: http.StatusConflict, Detail: pod + " is not wanted running",
+		Next: "`tend get pods` lists what runs"}
+}

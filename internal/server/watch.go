@@ -1,0 +1,160 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// goneGrace is how long a watch waits for the view to say that its past is no longer kept, so that this is an HTTP 410
+// and not a line of the stream. Both mean the same.
+const goneGrace = 20 * time.Millisecond
+
+// watch streams what happens to objects and their statuses. Without since it begins with every object there is.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilter, since int64) {
+	ctx, end, err := s.openStream(r, "watch")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer end()
+	snap, err := s.snapshot()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	from := since
+	if since == 0 {
+		from = snap.Revision()
+	}
+	changes := s.View.Watch(ctx, view.WatchOptions{From: from + 1, Match: wanted.concerns})
+	stream := &watchStream{server: s, out: newLines(w, r), wanted: wanted, revision: from}
+	if since == 0 && stream.list(snap) != nil {
+		return
+	}
+	if err := stream.follow(ctx, changes); err != nil && !stream.out.begun {
+		s.fail(w, r, err)
+	}
+}
+
+// concerns says whether a change is one of the kind's objects or statuses. It runs on the view's feeding goroutine.
+func (f objectFilter) concerns(c view.Change) bool {
+	_, ok := f.refOf(c.Key)
+	return ok
+}
+
+func (f objectFilter) refOf(key string) (api.Ref, bool) {
+	for _, prefix := range []string{layout.DesiredPrefix, layout.StatusPrefix} {
+		path, found := strings.CutPrefix(key, prefix)
+		if !found || !strings.HasPrefix(path, string(f.kind)+"/") {
+			continue
+		}
+		ref, rest, ok := layout.ParseRef(path)
+		return ref, ok && rest == "" && (f.scope == "" || f.scope == ref.Scope)
+	}
+	return api.Ref{}, false
+}
+
+type watchStream struct {
+	server   *Server
+	out      *lines
+	wanted   objectFilter
+	revision int64
+}
+
+func (t *watchStream) send(event api.WatchEvent) error {
+	event.Revision = t.revision
+	return t.out.send(strconv.FormatInt(t.revision, 10), event)
+}
+
+// list begins a watch with what there is. Only the bookmark at its end carries the revision: whoever resumes from there
+// has seen it all.
+func (t *watchStream) list(snap layout.Snapshot) error {
+	t.revision = 0
+	for _, object := range t.wanted.list(snap) {
+		if err := t.send(api.WatchEvent{Type: api.WatchPut, Object: &object}); err != nil {
+			return err
+		}
+	}
+	t.revision = snap.Revision()
+	return t.send(api.WatchEvent{Type: api.WatchBookmark})
+}
+
+// follow hands on changes until the watch ends, and says why it did.
+func (t *watchStream) follow(ctx context.Context, watch *view.Watch) error {
+	heartbeat := time.NewTicker(t.server.Heartbeat)
+	defer heartbeat.Stop()
+	grace := time.NewTimer(goneGrace)
+	defer grace.Stop()
+	for {
+		var err error
+		select {
+		case changes, open := <-watch.Changes():
+			if !open {
+				return t.finish(ctx, watch.Err())
+			}
+			err = t.batch(changes)
+		case <-grace.C:
+			err = t.out.begin()
+		case <-heartbeat.C:
+			err = t.send(api.WatchEvent{Type: api.WatchBookmark})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// batch tells what one commit changed: each object once, in its newest form.
+func (t *watchStream) batch(changes []view.Change) error {
+	snap := layout.Snapshot{Reader: t.server.View.Snapshot()}
+	told := map[api.Ref]bool{}
+	for _, change := range changes {
+		t.revision = max(t.revision, change.Revision)
+		ref, _ := t.wanted.refOf(change.Key)
+		if told[ref] {
+			continue
+		}
+		told[ref] = true
+		if err := t.tell(snap, ref, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *watchStream) tell(snap layout.Snapshot, ref api.Ref, change view.Change) error {
+	bare := &api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}
+	read := snap.Object(ref)
+	switch {
+	case !read.Exists() && change.Deleted && strings.HasPrefix(change.Key, layout.DesiredPrefix):
+		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
+	case !read.Exists():
+		return nil // its deletion is on its way
+	case t.wanted.wants(*read.Value):
+		object := withStatus(snap, *read.Value)
+		return t.send(api.WatchEvent{Type: api.WatchPut, Object: &object})
+	}
+	// It may have matched before its labels changed; telling a stranger that it's gone does no harm.
+	if old, ok := change.Old.(*api.Object); ok && t.wanted.wants(*old) {
+		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
+	}
+	return nil
+}
+
+// finish tells the client why the stream ends; before the stream began, the caller answers instead.
+func (t *watchStream) finish(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause == error(errClosing) {
+		err = errClosing
+	}
+	if t.out.begun {
+		_ = t.send(api.WatchEvent{Type: api.WatchError, Problem: problemOf(err)})
+	}
+	return err
+}
