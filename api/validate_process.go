@@ -27,6 +27,9 @@ func CheckImage(reference string) error {
 		return checkNoParent("path", reference)
 	}
 	match := imageReference.FindStringSubmatch(reference)
+	if match != nil && !isDomain(match[1]) && strings.ToLower(match[1]) != match[1] {
+		match = nil // engines take the part before the slash for a registry only if it looks like one
+	}
 	switch {
 	case match == nil && imageReference.MatchString(strings.ToLower(reference)):
 		return fmt.Errorf("%q holds upper-case letters; a repository's name is lower-case", reference)
@@ -38,6 +41,12 @@ func CheckImage(reference string) error {
 		return errors.New("64 hex digits are an image's id, not its name; write sha256: before them")
 	}
 	return nil
+}
+
+// isDomain says whether a repository begins with a registry: its first part has a dot or a port, or is localhost.
+func isDomain(repository string) bool {
+	first, _, found := strings.Cut(repository, "/")
+	return found && (strings.ContainsAny(first, ".:") || first == "localhost")
 }
 
 var bareID = regexp.MustCompile(`^[0-9a-f]{64}$`)

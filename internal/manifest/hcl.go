@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -64,6 +65,7 @@ func (r *hclReader) fail(at hcl.Range, next, format string, args ...any) *node {
 	return nil
 }
 
+// diagnostics reports the first of HCL's own: what comes behind it is mostly its echo.
 func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -73,7 +75,8 @@ func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 		if d.Subject != nil {
 			at = *d.Subject
 		}
-		r.faults.at(r.src, r.span(at), "", "%s: %s", d.Summary, d.Detail)
+		r.faults.at(r.src, r.span(at), "", "%s: %s", strings.ToLower(d.Summary), d.Detail)
+		return
 	}
 }
 

@@ -17,8 +17,8 @@ func parseJSON(src *source, f *faults) *node {
 	if n == nil {
 		return nil
 	}
+	at := r.skip(int(decoder.InputOffset()))
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		at := r.skip(int(decoder.InputOffset()))
 		f.at(src, span{at, at + 1}, "write several objects as a list: [ … , … ]", "something follows the end of the value")
 		return nil
 	}

@@ -1,0 +1,163 @@
+package manifest
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what is found into testdata instead of comparing")
+
+// TestFields: each line of testdata/fields.txt is one field, accepted or refused.
+func TestFields(t *testing.T) {
+	const file = "testdata/fields.txt"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
+		input, want, isCase := strings.Cut(line, " =>")
+		if strings.HasPrefix(line, "#") || !isCase {
+			out.WriteString(line + "\n")
+			continue
+		}
+		want = strings.TrimSpace(want)
+		got := outcomeOf(t, input)
+		out.WriteString(input + " => " + got + "\n")
+		if diff := cmp.Diff(want, got); diff != "" && !*rewrite {
+			t.Errorf("%s (-want +got):\n%s", input, diff)
+		}
+	}
+	if *rewrite {
+		write(t, file, out.String())
+	}
+}
+
+// outcomeOf is the stored spec of a deployment with that body, or what is wrong with it.
+func outcomeOf(t *testing.T, body string) string {
+	t.Helper()
+	if !strings.Contains("\n"+body, "\nimage ") && !strings.HasPrefix(body, "image =") {
+		body = "image = \"app\"\n" + body
+	}
+	text := "deployment \"prod\" \"web\" {\n" + strings.ReplaceAll(body, "⏎", "\n") + "\n}\n"
+	result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: none})
+	if err == nil {
+		return string(result.Objects[0].Spec)
+	}
+	var faults *Error
+	if !errors.As(err, &faults) {
+		t.Fatalf("%s: %v", body, err)
+	}
+	var parts []string
+	for _, d := range faults.List {
+		part := d.Summary
+		if d.Field != "" {
+			part = d.Field + ": " + part
+		}
+		if d.Next != "" {
+			part += " (" + d.Next + ")"
+		}
+		parts = append(parts, part)
+	}
+	return "error: " + strings.Join(parts, " | ")
+}
+
+func none(string) (string, bool) { return "", false }
+
+// TestLanguage: each archive in testdata/language is a folder of manifests, and `want` what they come to. A file named
+// `vars` holds the environment, `args` the sources (default: everything).
+func TestLanguage(t *testing.T) {
+	files, err := filepath.Glob("testdata/language/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := languageOutcome(t, archive)
+			want := archive.Files[len(archive.Files)-1]
+			if want.Name != "want" {
+				t.Fatalf("the last file is %s, not want", want.Name)
+			}
+			if *rewrite {
+				archive.Files[len(archive.Files)-1].Data = []byte(got)
+				write(t, file, string(txtar.Format(archive)))
+				return
+			}
+			if diff := cmp.Diff(string(want.Data), got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", archive.Comment, diff)
+			}
+		})
+	}
+}
+
+// languageOutcome loads the files of an archive from a folder of their own.
+func languageOutcome(t *testing.T, archive *txtar.Archive) string {
+	t.Helper()
+	folder := t.TempDir()
+	vars, args := map[string]string{}, []string{folder}
+	for _, f := range archive.Files {
+		switch f.Name {
+		case "want":
+		case "vars":
+			parsed, err := parseEnv(string(f.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			vars = unescaped(parsed)
+		case "args":
+			args = nil
+			for _, name := range strings.Fields(string(f.Data)) {
+				args = append(args, filepath.Join(folder, name))
+			}
+		default:
+			path := filepath.Join(folder, f.Name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			write(t, path, string(f.Data))
+		}
+	}
+	result, err := Load(Options{Files: args, Lookup: func(name string) (string, bool) { value, ok := vars[name]; return value, ok }})
+	if err != nil {
+		return strings.ReplaceAll(strings.ReplaceAll(err.Error(), folder+"/", ""), folder, "FOLDER") + "\n"
+	}
+	var out strings.Builder
+	for _, o := range result.Objects {
+		origin := strings.ReplaceAll(result.Origin[o.Ref()].String(), folder+"/", "")
+		meta, err := canonical(o.Metadata)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString(o.Ref().String() + " at " + origin + "\n  " + string(o.Spec) + "\n")
+		if string(meta) != "{}" {
+			out.WriteString("  metadata " + string(meta) + "\n")
+		}
+	}
+	return out.String()
+}
+
+// unescaped lets a variable of a test hold a newline, written \n.
+func unescaped(vars map[string]string) map[string]string {
+	for name, value := range vars {
+		vars[name] = strings.ReplaceAll(value, `\n`, "\n")
+	}
+	return vars
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
