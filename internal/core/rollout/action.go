@@ -36,14 +36,13 @@ func (a Action) String() string {
 	switch a.Verb {
 	case Create:
 		text := "create a task of " + a.Version.Release
-		if a.Replaces != "" {
+		switch {
+		case a.Replaces != "" && a.After != "":
+			text += " in place of slot " + a.Replaces + ", once that has stopped"
+		case a.Replaces != "":
 			text += " in place of slot " + a.Replaces
-		}
-		if a.After != "" {
-			text += ", once that has stopped"
-			if a.Replaces == "" {
-				text = "create a task of " + a.Version.Release + ", once one that is stopping has stopped"
-			}
+		case a.After != "":
+			text += ", once one that is stopping has stopped"
 		}
 		return withReason(text, a.Reason)
 	case Shutdown:

@@ -23,8 +23,8 @@
 // The safety sentences that property_test.go checks on random histories:
 //
 //   - never more places than wanted, never a second successor for one slot;
-//   - start-first never takes a serving slot away before its successor is settled, nor lets fewer serve than did and
-//     were wanted;
+//   - start-first never takes a serving slot away before its successor is settled, nor lets fewer places serve than did
+//     and were wanted;
 //   - stop-first never has more than max_parallel serving slots down at once;
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;

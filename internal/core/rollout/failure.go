@@ -53,7 +53,7 @@ func (p *picture) findUnfilled() {
 func (p *picture) firstFailure() *Slot {
 	var first *Slot
 	for _, s := range p.live {
-		if p.current(s) && !p.iced(s) && p.failing(s) && first == nil {
+		if p.current(s) && !p.iced[s.ID] && p.failing(s) && first == nil {
 			first = s
 		}
 	}
@@ -69,7 +69,7 @@ func (p *picture) firstFailure() *Slot {
 func (p *picture) unproven() *Slot {
 	var out *Slot
 	for _, s := range p.live {
-		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced(s) && !p.good(s) && out == nil {
+		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !p.good(s) && out == nil {
 			out = before
 		}
 	}

@@ -1,20 +1,30 @@
 package rollout
 
-// freeze stops the slots that an operator froze. A pair goes whole, and so does the slot that was to follow a frozen
-// one: the operator meant the place.
+// freeze stops the slots that an operator froze.
 func (p *picture) freeze() {
 	for _, s := range p.live {
-		if p.iced(s) {
+		if p.iced[s.ID] {
 			p.stop(s, "frozen by an operator")
 		}
 	}
 }
 
-// iced: the slot, the one it replaces or its successor is frozen.
-func (p *picture) iced(s *Slot) bool {
+// findIced finds the live slots of frozen places: the operator meant the place, so the slot that followed a frozen one
+// stops too, and a pair goes whole.
+func (p *picture) findIced() {
 	if len(p.frozen) == 0 {
-		return false
+		return
 	}
-	next := p.successor[s.ID]
-	return p.frozen[s.ID] || p.frozen[s.Replaces] || next != nil && p.frozen[next.ID]
+	for _, s := range p.live {
+		if !p.frozen[s.ID] && !p.frozen[s.Replaces] {
+			continue
+		}
+		p.iced[s.ID] = true
+		if next := p.successor[s.ID]; next != nil {
+			p.iced[next.ID] = true
+		}
+		if p.successor[s.Replaces] == s {
+			p.iced[s.Replaces] = true
+		}
+	}
 }

@@ -33,7 +33,8 @@ func (l look) slot(id string) *Slot {
 // obeys runs random histories and checks a law at every decision of them.
 func obeys(t *testing.T, law func(*rapid.T, look)) {
 	rapid.Check(t, func(rt *rapid.T) {
-		h := &history{world: randomWorld(rt), law: law}
+		h := newHistory(rt)
+		h.law = law
 		rt.Repeat(h.events())
 	})
 }
@@ -43,6 +44,12 @@ type history struct {
 	*world
 	law      func(*rapid.T, look)
 	releases int
+	highest  int // replicas ever wanted
+}
+
+func newHistory(t *rapid.T) *history {
+	w := randomWorld(t)
+	return &history{world: w, highest: w.desired.Replicas, law: func(*rapid.T, look) {}}
 }
 
 func randomWorld(t *rapid.T) *world {
@@ -71,7 +78,7 @@ func randomStrategy(t *rapid.T) api.ResolvedStrategy {
 // events are what may happen. Deciding and working are listed more than once, so that histories get somewhere.
 func (h *history) events() map[string]func(*rapid.T) {
 	out := map[string]func(*rapid.T){
-		"scale":      func(t *rapid.T) { h.desired.Replicas = rapid.IntRange(0, 6).Draw(t, "replicas") },
+		"scale":      h.scale,
 		"restart":    func(*rapid.T) { h.desired.Target.Restart += "'" },
 		"release":    h.release,
 		"older":      h.older,
@@ -86,9 +93,11 @@ func (h *history) events() map[string]func(*rapid.T) {
 		"room": func(t *rapid.T) {
 			h.full, h.noNode = rapid.Bool().Draw(t, "full"), rapid.IntRange(0, 3).Draw(t, "no node") == 0
 		},
-		"strategy":    func(t *rapid.T) { h.desired.Strategy = randomStrategy(t) },
-		"a long time": func(t *rapid.T) { h.work(h.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute)) },
-		"crash":       h.decidePart,
+		"strategy": func(t *rapid.T) { h.desired.Strategy = randomStrategy(t) },
+		"a long time": func(t *rapid.T) {
+			h.work(h.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute))
+		},
+		"crash": h.decidePart,
 	}
 	for i := range 6 {
 		out[fmt.Sprintf("decide %d", i)] = h.decide
@@ -114,6 +123,11 @@ func (h *history) decidePart(t *rapid.T) {
 
 func (h *history) someTime(t *rapid.T) {
 	h.work(h.now.Add(time.Duration(rapid.IntRange(0, 5000).Draw(t, "ms")) * time.Millisecond))
+}
+
+func (h *history) scale(t *rapid.T) {
+	h.desired.Replicas = rapid.IntRange(0, 6).Draw(t, "replicas")
+	h.highest = max(h.highest, h.desired.Replicas)
 }
 
 func (h *history) release(t *rapid.T) {

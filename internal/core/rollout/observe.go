@@ -16,8 +16,8 @@ type picture struct {
 	byTask map[string]*Slot
 	live   []*Slot // wanted and not ended, oldest first
 	ended  []*Slot // wanted no more, or ended; newest end first
-	// frozen are the marks whose slot is known.
-	frozen map[string]bool
+	// frozen are the marks whose slot is known, iced the live slots of their places.
+	frozen, iced map[string]bool
 	// successor maps a live slot to the live one that is to take over from it.
 	successor map[string]*Slot
 	// tries maps a slot to the failed attempts to take over from it, newest end first.
@@ -41,7 +41,7 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 	p := &picture{
 		desired: desired, now: now,
 		byID: make(map[string]*Slot, len(slots)), byTask: make(map[string]*Slot, len(slots)),
-		frozen: map[string]bool{}, successor: map[string]*Slot{}, tries: map[string][]*Slot{},
+		frozen: map[string]bool{}, iced: map[string]bool{}, successor: map[string]*Slot{}, tries: map[string][]*Slot{},
 		retry: map[string]*Slot{}, stopped: map[string]bool{},
 	}
 	p.sort(slots)
@@ -50,6 +50,7 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 			p.successor[old.ID] = s
 		}
 	}
+	p.findIced()
 	p.findFailures()
 	return p
 }
@@ -88,7 +89,7 @@ func (p *picture) places() []*Slot {
 	for _, s := range p.live {
 		old := p.byID[s.Replaces]
 		paired := old != nil && p.successor[old.ID] == s && !p.stopped[old.ID]
-		if !p.stopped[s.ID] && !p.iced(s) && !paired {
+		if !p.stopped[s.ID] && !p.iced[s.ID] && !paired {
 			out = append(out, s)
 		}
 	}

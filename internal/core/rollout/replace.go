@@ -99,13 +99,19 @@ func (p *picture) stopFirst(s *Slot) {
 // lastToStop is the task whose container must be gone before that of a slot's successor starts: the slot's own, or, where
 // the slot itself still waits for another to stop and so never started, that other's.
 func (p *picture) lastToStop(s *Slot) string {
-	if before := p.byTask[s.After]; before != nil && !before.stopped() {
-		return before.Task
+	if p.waiting(s) {
+		return s.After
 	}
 	if !s.Placed {
 		return ""
 	}
 	return s.Task
+}
+
+// waiting: the slot can't have started, since the task it comes after has not stopped.
+func (p *picture) waiting(s *Slot) bool {
+	before := p.byTask[s.After]
+	return before != nil && !before.stopped()
 }
 
 func (p *picture) why(s *Slot) string {

@@ -21,19 +21,21 @@ func (p *picture) scale() {
 // fill creates tasks for empty places. A place left by a failure of the same version waits for its backoff; every other
 // is filled at once, in stop-first order behind a container that is still stopping.
 func (p *picture) fill(missing int) {
+	stopping := p.stopping()
+	behind := func() (task string) {
+		if len(stopping) > 0 {
+			task, stopping = stopping[0].Task, stopping[1:]
+		}
+		return task
+	}
 	vacancies := p.vacancies(missing)
 	for _, failed := range vacancies {
 		if !p.waits(failed) {
-			p.create(failed.ID, "", "slot "+failed.ID+" failed")
+			p.create(failed.ID, behind(), "slot "+failed.ID+" failed")
 		}
 	}
-	stopping := p.stopping()
-	for i := range missing - len(vacancies) {
-		after := ""
-		if i < len(stopping) {
-			after = stopping[i].Task
-		}
-		p.create("", after, "")
+	for range missing - len(vacancies) {
+		p.create("", behind(), "")
 	}
 }
 
@@ -49,7 +51,7 @@ func (p *picture) stopping() []*Slot {
 	}
 	var out []*Slot
 	for _, s := range slices.Backward(p.ended) {
-		if !s.stopped() && !awaited[s.Task] && !p.frozen[s.ID] {
+		if !s.stopped() && !p.waiting(s) && !awaited[s.Task] && !p.frozen[s.ID] {
 			out = append(out, s)
 		}
 	}

@@ -1,0 +1,88 @@
+package rollout
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// BenchmarkDecide measures one decision: over slots that are as wanted, in the middle of a rollout with as many stopping
+// slots as live ones, and with every second slot failed.
+func BenchmarkDecide(b *testing.B) {
+	for _, n := range []int{10, 1_000, 10_000} {
+		for name, slots := range map[string][]Slot{"current": current(n), "rolling": rolling(n), "failing": failing(n)} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				desired := Desired{Replicas: n, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: defaultStrategy()}
+				for b.Loop() {
+					Decide(desired, slots, epoch.Add(time.Hour))
+				}
+			})
+		}
+	}
+}
+
+// TestDecideGrowsLinearly guards against a rule that looks at every slot for every slot: it compares allocations, which
+// don't depend on the machine's load.
+func TestDecideGrowsLinearly(t *testing.T) {
+	for name, slots := range map[string]func(int) []Slot{"current": current, "rolling": rolling, "failing": failing} {
+		cost := func(n int) float64 {
+			desired := Desired{Replicas: n, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: defaultStrategy()}
+			given := slots(n)
+			return testing.AllocsPerRun(3, func() { Decide(desired, given, epoch.Add(time.Hour)) })
+		}
+		if small, large := cost(200), cost(2000); large > 15*small {
+			t.Errorf("%s: ten times the slots cost %.0f times the allocations", name, large/small)
+		}
+	}
+}
+
+func running(i int, release string) Slot {
+	id := fmt.Sprintf("slot-%d", i)
+	at := epoch.Add(time.Duration(i) * time.Millisecond)
+	return Slot{
+		ID: id, Task: "task-" + id, Version: Version{Release: release}, Desired: api.DesiredRunning, Placed: true, Observed: true,
+		State: api.TaskRunning, Ready: true, CreatedAt: at, StartedAt: at, RunningAt: at, ReadyAt: at,
+	}
+}
+
+func current(n int) []Slot {
+	out := make([]Slot, 0, n)
+	for i := range n {
+		out = append(out, running(i, "v2"))
+	}
+	return out
+}
+
+// rolling is half replaced, with what was replaced still stopping.
+func rolling(n int) []Slot {
+	var out []Slot
+	for i := range n {
+		s := running(i, "v1")
+		if i%2 == 0 {
+			next := running(n+i, "v2")
+			next.Replaces = s.ID
+			s.Desired, s.EndedAt = api.DesiredShutdown, next.ReadyAt
+			out = append(out, next)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// failing has a failed slot, with a failed one before it, for every second place.
+func failing(n int) []Slot {
+	var out []Slot
+	for i := range n {
+		s := running(i, "v2")
+		if i%2 == 0 {
+			next := running(n+i, "v2")
+			s.State, s.EndedAt = api.TaskFailed, s.CreatedAt.Add(time.Second)
+			next.Replaces, next.State, next.EndedAt = s.ID, api.TaskFailed, epoch.Add(time.Hour)
+			out = append(out, next)
+		}
+		out = append(out, s)
+	}
+	return out
+}
