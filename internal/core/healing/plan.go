@@ -40,7 +40,9 @@ func (p *planner) remove() {
 		p.out.Forget = true
 		return
 	}
-	p.down(ReasonStopping, "")
+	if !p.Status.State.Terminal() { // an end keeps its reason
+		p.down(ReasonStopping, "")
+	}
 	switch {
 	case p.Fault != nil:
 		p.down(p.Fault.Reason, p.Fault.Message)

@@ -1,0 +1,54 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// List is every container of the cluster on this node, as the engine sees it.
+func (a *Agent) List(ctx context.Context) ([]runtime.Container, error) { return a.runtime.List(ctx) }
+
+// Logs streams a pod's output. The pod is named by its container's name or id.
+func (a *Agent) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	container, err := a.pod(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	return a.runtime.Logs(ctx, container.ID, opts)
+}
+
+// Exec runs a command in a pod.
+func (a *Agent) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error) {
+	container, err := a.pod(ctx, pod)
+	if err != nil {
+		return nil, err
+	}
+	return a.runtime.Exec(ctx, container.ID, opts)
+}
+
+// Stats samples a pod once.
+func (a *Agent) Stats(ctx context.Context, pod string) (runtime.Stats, error) {
+	container, err := a.pod(ctx, pod)
+	if err != nil {
+		return runtime.Stats{}, err
+	}
+	return a.runtime.Stats(ctx, container.ID)
+}
+
+// pod finds a container of a task of this node; those in quarantine are nobody's.
+func (a *Agent) pod(ctx context.Context, name string) (runtime.Container, error) {
+	container, err := a.runtime.Inspect(ctx, name)
+	if errors.Is(err, runtime.ErrNotFound) {
+		return runtime.Container{}, fmt.Errorf("%s: %w", name, ErrNoPod)
+	}
+	if err != nil {
+		return runtime.Container{}, err
+	}
+	if _, known := a.control.Task(container.Task()); !known {
+		return runtime.Container{}, fmt.Errorf("%s: %w (its task is unknown to the store)", name, ErrNoPod)
+	}
+	return container, nil
+}

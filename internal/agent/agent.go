@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/runtime"
+)
+
+// The kinds of keys the two controllers look at.
+const (
+	kindTask  = "task"
+	kindImage = "image"
+)
+
+// Agent runs the tasks of one node. Make it with New; it runs once.
+type Agent struct {
+	opts    Options
+	log     *slog.Logger
+	control Control
+	runtime runtime.Runtime
+
+	containers *containers
+	reports    *reporter
+	stops      *operations
+	pulls      *pulls
+	watcher    *watcher
+	node       *node
+	releases   *releases
+	successors *waiters
+	tasks      *engine.Controller
+	images     *engine.Controller
+	imageEnds  *results[api.Ref]
+	taskEnds   *results[string]
+	group      *engine.Group
+}
+
+// New makes an Agent. It subscribes to its Control at once.
+func New(o Options) *Agent {
+	o = o.withDefaults()
+	a := &Agent{
+		opts: o, log: o.Logger.With("node", o.Node), control: o.Control, runtime: o.Runtime,
+		containers: newContainers(o.Runtime, o.Now),
+		stops:      newOperations(o.Stops),
+		releases:   newReleases(o.Control),
+		successors: newWaiters(),
+		imageEnds:  newResults[api.Ref](),
+		taskEnds:   newResults[string](),
+	}
+	a.reports = newReporter(o.Control, a.log)
+	a.pulls = newPulls(o.Runtime, newOperations(o.Pulls), o.Now)
+	a.watcher = newWatcher(a)
+	a.node = newNode(a)
+	a.tasks = engine.New(engine.Options{
+		Name: kindTask, Reconciler: engine.Func(a.reconcileTask), Workers: o.Workers, Replay: a.taskKeys,
+		Synced: a.watcher.looked, Dirty: a.drifted, Resync: o.Resync, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
+	})
+	a.images = engine.New(engine.Options{
+		Name: kindImage, Reconciler: engine.Func(a.reconcileImage), Replay: a.imageKeys, Synced: a.watcher.looked,
+		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
+	})
+	a.group = engine.NewGroup(engine.GroupOptions{},
+		a.reports, a.stops, a.pulls.operations, newMember(a.beat), a.node, a.watcher, a.images, a.tasks)
+	a.control.Subscribe(a.changed)
+	return a
+}
+
+// Run works until ctx ends. Containers keep running.
+func (a *Agent) Run(ctx context.Context) error { return a.group.Run(ctx) }
+
+// Ready closes when every task was looked at once.
+func (a *Agent) Ready() <-chan struct{} { return a.tasks.Ready() }
+
+// changed is called by the control plane's picture.
+func (a *Agent) changed(change Change) {
+	if change.Task != "" {
+		a.tasks.Enqueue(taskKey(change.Task))
+		a.wakeSuccessors(change.Task)
+	}
+	if change.Image != (api.Ref{}) {
+		a.images.Enqueue(imageKey(change.Image))
+	}
+}
+
+func (a *Agent) wakeSuccessors(task string) {
+	for _, waiting := range a.successors.pop(task) {
+		a.tasks.Enqueue(taskKey(waiting))
+	}
+}
+
+func (a *Agent) wakeAll() {
+	a.tasks.Enqueue(a.taskKeys()...)
+	a.images.Enqueue(a.imageKeys()...)
+}
+
+func (a *Agent) taskKeys() []engine.Key {
+	ids := a.control.Tasks()
+	keys := make([]engine.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = taskKey(id)
+	}
+	return keys
+}
+
+func (a *Agent) imageKeys() []engine.Key {
+	owners := a.control.Images()
+	keys := make([]engine.Key, len(owners))
+	for i, owner := range owners {
+		keys[i] = imageKey(owner)
+	}
+	return keys
+}
+
+func (a *Agent) now() time.Time { return a.opts.Now().UTC() }
+
+func taskKey(id string) engine.Key { return engine.Key{Kind: kindTask, Name: id} }
+
+// imageKey keeps the owner's kind beside its name: a key has room for one kind alone.
+func imageKey(owner api.Ref) engine.Key {
+	return engine.Key{Kind: kindImage, Scope: owner.Scope, Name: string(owner.Kind) + "/" + owner.Name}
+}

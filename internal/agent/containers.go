@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/runtime"
+)
+
+// containers is what the agent knows of the cluster's containers on its node. Events say which entries to look at again
+// and who ended them; lists find what no event told. An entry is only trusted until something happened to it.
+type containers struct {
+	runtime runtime.Runtime
+	now     func() time.Time
+
+	mu      sync.Mutex
+	entries map[string]*entry // by container id
+	clock   int64             // grows with every touch
+}
+
+// entry is one container.
+type entry struct {
+	container runtime.Container
+	// stale: something happened since it was looked at.
+	stale bool
+	// touched is when an event or a call of ours last spoke of it; lookedAt when it was last inspected.
+	touched  int64
+	lookedAt time.Time
+	// killed: a signal that ends was sent to it through the engine, and it has not started since.
+	killed bool
+	oom    bool
+	cause  healing.Cause
+	exit   *healing.Exit
+	// watched: events came without a gap since its state was last accounted for.
+	watched bool
+}
+
+// sighting is a container with what is known of its end.
+type sighting struct {
+	container runtime.Container
+	cause     healing.Cause
+	exit      *healing.Exit
+	watched   bool
+}
+
+func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
+	return &containers{runtime: rt, now: now, entries: map[string]*entry{}}
+}
+
+// look returns a task's container as it is now, or nil where there is none.
+func (c *containers) look(ctx context.Context, task string) (*sighting, error) {
+	for {
+		seen, id := c.seen(task)
+		if id == "" {
+			return seen, nil
+		}
+		if err := c.inspect(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// seen returns what is known of a task's container, and its id where that must be looked at first.
+func (c *containers) seen(task string) (*sighting, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.ofLocked(task)
+	if e == nil {
+		return nil, ""
+	}
+	if e.stale {
+		return e.sighting(), e.container.ID
+	}
+	return e.sighting(), ""
+}
+
+func (e *entry) sighting() *sighting {
+	return &sighting{container: e.container, cause: e.cause, exit: e.exit, watched: e.watched}
+}
+
+// ofLocked finds a task's container: a live one, else the newest.
+func (c *containers) ofLocked(task string) *entry {
+	var best *entry
+	for _, e := range c.entries {
+		if e.container.Task() != task {
+			continue
+		}
+		if best == nil || live(e.container) && !live(best.container) ||
+			live(e.container) == live(best.container) && e.container.CreatedAt.After(best.container.CreatedAt) {
+			best = e
+		}
+	}
+	return best
+}
+
+func (c *containers) inspect(ctx context.Context, id string) error {
+	c.mu.Lock()
+	before, at := c.clock, c.now()
+	c.mu.Unlock()
+	found, err := c.runtime.Inspect(ctx, id)
+	if errors.Is(err, runtime.ErrNotFound) {
+		c.gone(id)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[id]
+	if e == nil {
+		return nil
+	}
+	e.container, e.lookedAt = found, at
+	e.container.OOMKilled = found.OOMKilled || e.oom
+	e.stale = e.touched > before
+	return nil
+}
+
+// live: it runs, or the engine is about to run it.
+func live(c runtime.Container) bool {
+	return c.State == runtime.StateRunning || c.State == runtime.StatePaused || c.State == runtime.StateRestarting
+}
+
+// live says whether a task's container runs as far as is known.
+func (c *containers) live(task string) bool {
+	seen, _ := c.seen(task)
+	return seen != nil && live(seen.container)
+}
+
+// accounted: the state of a task's container, with every end so far, went into its status.
+func (c *containers) accounted(task string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.ofLocked(task); e != nil {
+		e.watched = true
+	}
+}
+
+// put takes a container that was just made.
+func (c *containers) put(found runtime.Container) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock++
+	if e := c.entries[found.ID]; e != nil {
+		e.container, e.stale, e.touched = found, false, c.clock
+		return
+	}
+	c.entries[found.ID] = &entry{container: found, touched: c.clock, watched: true, lookedAt: c.now()}
+}
+
+// touch marks a container as one to look at again.
+func (c *containers) touch(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock++
+	if e := c.entries[id]; e != nil {
+		e.stale, e.touched = true, c.clock
+	}
+}
+
+func (c *containers) gone(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock++
+	delete(c.entries, id)
+}
+
+// all are the containers as last seen.
+func (c *containers) all() []runtime.Container {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]runtime.Container, 0, len(c.entries))
+	for _, e := range c.entries {
+		out = append(out, e.container)
+	}
+	return out
+}

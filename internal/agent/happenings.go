@@ -1,0 +1,143 @@
+package agent
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/runtime"
+)
+
+// happened takes an event in and says whether its task should be looked at.
+//
+// A die after a kill or a stop through the engine is somebody's doing, any other is the container's own. That the agent
+// stops containers too does no harm: what it stops isn't wanted running, and that is asked first.
+func (c *containers) happened(event runtime.Event) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clock++
+	if event.Kind == runtime.EventDestroy {
+		_, known := c.entries[event.Container]
+		delete(c.entries, event.Container)
+		return known
+	}
+	e := c.entries[event.Container]
+	if e == nil {
+		e = c.strangerLocked(event)
+	} else if old(e, event) {
+		return false
+	}
+	e.touched = c.clock
+	return e.take(event)
+}
+
+// strangerLocked begins an entry for a container nobody has spoken of yet.
+func (c *containers) strangerLocked(event runtime.Event) *entry {
+	labels := map[string]string{api.LabelTask: event.Task}
+	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels}, stale: true, watched: true}
+	c.entries[event.Container] = e
+	return e
+}
+
+// old: the container was inspected after the event, so that what it told was seen. Only what happens in the course of
+// our own starts is worth the distinction.
+func old(e *entry, event runtime.Event) bool {
+	switch event.Kind {
+	case runtime.EventCreate, runtime.EventStart:
+		return !e.stale && !e.killed && e.exit == nil && event.At.Before(e.lookedAt)
+	}
+	return false
+}
+
+// take notes what an event says and whether the container must be looked at.
+func (e *entry) take(event runtime.Event) bool {
+	switch event.Kind {
+	case runtime.EventKill:
+		e.killed = e.killed || ends(event.Signal)
+		return false
+	case runtime.EventOOM:
+		e.oom = true
+		return false
+	case runtime.EventStart:
+		e.killed, e.oom, e.cause = false, false, healing.CauseUnknown
+	case runtime.EventDie:
+		e.died(event)
+	case runtime.EventStop:
+		e.cause = healing.CauseHand
+	}
+	e.stale = true
+	return true
+}
+
+func (e *entry) died(event runtime.Event) {
+	if e.killed {
+		e.cause = healing.CauseHand
+		return
+	}
+	e.cause = healing.CauseExit
+	e.exit = &healing.Exit{Code: event.ExitCode, OOM: e.oom, At: event.At}
+}
+
+// ends says whether a signal is meant to end a process. One nobody recognises is: stop signals are freely chosen.
+func ends(signal string) bool {
+	switch strings.TrimPrefix(strings.ToUpper(signal), "SIG") {
+	case "HUP", "USR1", "USR2", "CONT", "WINCH", "CHLD", "URG", "STOP", "TSTP", "0", "1", "10", "12", "17", "18", "19", "20", "23", "28":
+		return false
+	}
+	return true
+}
+
+// gap: events were missed from here on.
+func (c *containers) gap() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		e.watched = false
+	}
+}
+
+// mark is the time before a list: what is touched after it, the list may not know.
+func (c *containers) mark() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.clock
+}
+
+// compare takes a full list in and returns the tasks to look at. After a gap every container is looked at, and one that
+// ran before it and doesn't now ended with the engine: a stream on one machine ends for no other reason.
+func (c *containers) compare(listed []runtime.Container, mark int64, gap bool) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var tasks []string
+	present := make(map[string]bool, len(listed))
+	for _, found := range listed {
+		present[found.ID] = true
+		if c.differsLocked(found, mark, gap) {
+			tasks = append(tasks, found.Task())
+		}
+	}
+	for id, e := range c.entries {
+		if !present[id] && e.touched <= mark {
+			delete(c.entries, id)
+			tasks = append(tasks, e.container.Task())
+		}
+	}
+	return tasks
+}
+
+func (c *containers) differsLocked(found runtime.Container, mark int64, gap bool) bool {
+	e := c.entries[found.ID]
+	switch {
+	case e == nil:
+		c.entries[found.ID] = &entry{container: found, stale: true}
+		return true
+	case gap:
+		if live(e.container) && !live(found) && e.cause == healing.CauseUnknown {
+			e.cause = healing.CauseEngine
+		}
+	case e.touched > mark || e.container.State == found.State && found.RestartCount <= e.container.RestartCount:
+		return false
+	}
+	e.stale = true
+	return true
+}

@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/runtime"
+)
+
+// The rests between two pulls of an image that fails.
+const (
+	firstPullRest = 10 * time.Second
+	lastPullRest  = 5 * time.Minute
+)
+
+// reconcileImage answers one image request: what the reference names on this node, or what stands against it. A tag
+// that moved locally shows at the next look, which image events bring about.
+func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Result, error) {
+	owner := imageOwner(key)
+	assigned := a.control.Image(owner)
+	if !assigned.Requested {
+		if assigned.Answered {
+			a.reports.forgetImage(owner)
+		}
+		return engine.Result{}, nil
+	}
+	if a.watcher.trouble.Load() != nil {
+		return engine.Result{}, nil // the watcher wakes all requests when the engine is back
+	}
+	last := a.reports.image(assigned, owner)
+	next := answer(last, assigned.Request, a.opts.Node)
+	image, err := a.runtime.Resolve(ctx, next.Image)
+	switch {
+	case err == nil:
+		a.imageEnds.take(owner)
+		present(&next, image)
+		a.reports.reportImage(last, next, a.now())
+		return engine.Result{}, nil
+	case errors.Is(err, runtime.ErrUnavailable):
+		return engine.Result{}, err
+	case !errors.Is(err, runtime.ErrNotFound):
+		return a.imageFailed(last, next, err), nil
+	}
+	return a.fetch(owner, last, next), nil
+}
+
+// answer begins with the last one where it speaks of the same request.
+func answer(last api.ImageStatus, request api.ImageRequest, node string) api.ImageStatus {
+	if last.Image == request.Image && last.Nonce == request.Nonce {
+		return last
+	}
+	return api.ImageStatus{Owner: request.Owner, Node: node, Image: request.Image, Nonce: request.Nonce}
+}
+
+func present(status *api.ImageStatus, image runtime.Image) {
+	*status = api.ImageStatus{
+		Owner: status.Owner, Node: status.Node, Image: status.Image, Nonce: status.Nonce, UpdatedAt: status.UpdatedAt,
+		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest,
+	}
+}
+
+// fetch pulls what isn't there: at once the first time, after a growing rest when it failed.
+func (a *Agent) fetch(owner api.Ref, last, next api.ImageStatus) engine.Result {
+	if err := a.imageEnds.take(owner); err != nil && next.State == api.ImagePulling {
+		return a.imageFailed(last, next, err)
+	}
+	percent, running := a.pulls.running(next.Image)
+	if rest := next.RetryAt.Sub(a.now()); !running && next.State == api.ImageFailed && rest > 0 {
+		return engine.Result{After: min(rest, maxWait)}
+	}
+	if !running {
+		percent = -1
+		key := imageKey(owner)
+		a.pulls.begin(next.Image, "image/"+owner.String(), listener{
+			progress: func() { a.images.Enqueue(key) },
+			ended: func(err error) {
+				a.imageEnds.put(owner, err)
+				a.images.Enqueue(key)
+			},
+		})
+	}
+	next.State, next.Progress, next.ImageID, next.Digest = api.ImagePulling, percent, "", ""
+	a.reports.reportImage(last, next, a.now())
+	return engine.Result{}
+}
+
+// imageFailed says in plain words what stands against a pull, and when it is tried again.
+func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Result {
+	rest := lastPullRest
+	if next.Attempts < 5 {
+		rest = min(firstPullRest<<next.Attempts, lastPullRest)
+	}
+	if next.State == api.ImageFailed && next.RetryAt.After(a.now()) {
+		return engine.Result{After: min(next.RetryAt.Sub(a.now()), maxWait)}
+	}
+	next.State, next.Progress = api.ImageFailed, 0
+	next.Attempts++
+	next.RetryAt = a.now().Add(rest)
+	next.Reason, next.Message = "PullFailed", cause.Error()
+	var rejected *runtime.RejectedError
+	if errors.As(cause, &rejected) {
+		next.Reason, next.Message = rejected.Reason, rejected.Error()
+	}
+	a.log.Warn("image can't be had", "image", next.Image, "owner", next.Owner.String(), "reason", next.Reason, "error", cause)
+	a.reports.reportImage(last, next, a.now())
+	return engine.Result{After: min(rest, maxWait)}
+}
+
+func imageOwner(key engine.Key) api.Ref {
+	kind, name, _ := strings.Cut(key.Name, "/")
+	return api.Ref{Kind: api.Kind(kind), Scope: key.Scope, Name: name}
+}

@@ -1,0 +1,175 @@
+package inprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// maxTries bounds how often a report is put together anew because something changed under it.
+const maxTries = 20
+
+// Report implements agent.Control: one commit on the condition that every desired half it speaks of is as it was read
+// and every observed half as last written. It returns when the view has it.
+func (c *Control) Report(ctx context.Context, report agent.Report) error {
+	var err error
+	for range maxTries {
+		snap := c.snapshot()
+		w := writer{node: c.node, snap: snap, txn: layout.NewTxn("agent.report")}
+		w.write(report)
+		var revision int64
+		revision, err = w.txn.Commit(ctx, c.store)
+		var conflict *store.ConflictError
+		switch {
+		case err == nil:
+			if waited := c.view.WaitFor(ctx, revision); waited != nil {
+				return waited
+			}
+			return w.refusal()
+		case !errors.As(err, &conflict):
+			return err
+		}
+		if waited := c.view.WaitFor(ctx, max(conflict.Have, snap.Revision()+1)); waited != nil {
+			return waited
+		}
+	}
+	return fmt.Errorf("report of node %s: %w", c.node, err)
+}
+
+// writer puts one report together against one picture.
+type writer struct {
+	node    string
+	snap    layout.Snapshot
+	txn     *layout.Txn
+	refused []string
+}
+
+func (w *writer) write(report agent.Report) {
+	for _, status := range report.Tasks {
+		w.task(status)
+	}
+	for _, id := range report.Forget {
+		w.forget(id)
+	}
+	for _, status := range report.Images {
+		w.image(status)
+	}
+	for _, owner := range report.ForgetImages {
+		key := layout.ImageStatusKey(w.node, owner)
+		if stored := w.snap.ImageStatus(w.node, owner); stored.Exists() && !w.snap.ImageRequest(owner).Exists() {
+			w.txn.If(key, stored.Modified).Delete(key)
+		}
+	}
+	if report.Node != nil {
+		w.facts(*report.Node)
+	}
+}
+
+// owned says whether a task is there and this node's; one of another node is refused.
+func (w *writer) owned(id string) (layout.Read[api.Task], bool) {
+	task := w.snap.Task(id)
+	if !task.Exists() {
+		return task, false
+	}
+	if task.Value.Node != w.node {
+		w.refuse("task " + id + " belongs to node " + task.Value.Node)
+		return task, false
+	}
+	return task, true
+}
+
+func (w *writer) task(status api.TaskStatus) {
+	task, ok := w.owned(status.ID)
+	if !ok {
+		return
+	}
+	stored := w.snap.TaskStatus(status.ID)
+	if stored.Exists() && !stored.Value.State.CanBecome(status.State) {
+		w.refuse(fmt.Sprintf("task %s can't fall from %s to %s", status.ID, stored.Value.State, status.State))
+		return
+	}
+	if status.Node != w.node {
+		w.refuse("task " + status.ID + " is reported for node " + status.Node)
+		return
+	}
+	key := layout.TaskStatusKey(status.ID)
+	w.txn.If(layout.TaskKey(status.ID), task.Modified).If(key, stored.Modified).Put(key, status)
+}
+
+// forget lets an observed half go; only a task that is desired removed has none.
+func (w *writer) forget(id string) {
+	task, ok := w.owned(id)
+	if !ok {
+		return
+	}
+	if task.Value.Desired != api.DesiredRemoved {
+		w.refuse("task " + id + " is not to be removed")
+		return
+	}
+	if stored := w.snap.TaskStatus(id); stored.Exists() {
+		key := layout.TaskStatusKey(id)
+		w.txn.If(layout.TaskKey(id), task.Modified).If(key, stored.Modified).Delete(key)
+	}
+}
+
+func (w *writer) image(status api.ImageStatus) {
+	request := w.snap.ImageRequest(status.Owner)
+	if !request.Exists() {
+		return
+	}
+	if status.Node != w.node {
+		w.refuse("image of " + status.Owner.String() + " is reported for node " + status.Node)
+		return
+	}
+	key := layout.ImageStatusKey(w.node, status.Owner)
+	stored := w.snap.ImageStatus(w.node, status.Owner)
+	w.txn.If(layout.ImageKey(status.Owner), request.Modified).If(key, stored.Modified).Put(key, status)
+}
+
+func (w *writer) facts(status api.NodeStatus) {
+	if status.ID != w.node {
+		w.refuse("facts of node " + status.ID)
+		return
+	}
+	key := layout.NodeKey(w.node)
+	w.txn.If(key, w.snap.Node(w.node).Modified).Put(key, status)
+}
+
+func (w *writer) refuse(part string) { w.refused = append(w.refused, part) }
+
+func (w *writer) refusal() error {
+	if len(w.refused) == 0 {
+		return nil
+	}
+	return &agent.RefusedError{Parts: w.refused, Cause: agent.ErrForbidden}
+}
+
+// Alive implements agent.Control: the key is written once per lease, renewing it writes nothing.
+func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
+	c.mu.Lock()
+	lease := c.lease
+	c.mu.Unlock()
+	if lease != 0 {
+		err := c.store.KeepAlive(ctx, lease)
+		if !errors.Is(err, store.ErrLeaseNotFound) {
+			return err
+		}
+	}
+	lease, err := c.store.Grant(ctx, ttl)
+	if err != nil {
+		return err
+	}
+	if _, err := layout.NewTxn("agent.alive").PutLeased(layout.AliveKey(c.node), c.node, lease).Commit(ctx, c.store); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lease = lease
+	return nil
+}

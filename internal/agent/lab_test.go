@@ -1,0 +1,252 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/inprocess"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+const (
+	nodeID  = "n1"
+	cluster = "c0ffee"
+	image   = "web:1"
+)
+
+// lab is one machine with a store and a simulated engine that outlive the server on it. It runs in a synctest bubble.
+type lab struct {
+	t       *testing.T
+	store   *countingStore
+	engine  *hollow.Engine
+	imageID string
+
+	// deaf: events are lost on their way to the agent.
+	deaf  atomic.Bool
+	view  *view.View
+	agent *agent.Agent
+	stop  func()
+}
+
+func newLab(t *testing.T, opts ...hollow.Options) *lab {
+	l := &lab{t: t, store: &countingStore{Store: memory.New()}, engine: hollow.NewEngine(opts...)}
+	l.imageID = l.engine.AddImage(image)
+	return l
+}
+
+// start boots the server's half and the agent.
+func (l *lab) start() {
+	l.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	logger := slog.New(slog.DiscardHandler)
+	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
+	control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: l.view, Keys: plain{}})
+	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf}
+	l.agent = agent.New(agent.Options{Node: nodeID, Control: control, Runtime: rt, Logger: logger})
+	var running sync.WaitGroup
+	running.Go(func() { _ = l.view.Run(ctx) })
+	agentCtx, stopAgent := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- l.agent.Run(agentCtx) }()
+	l.stop = func() {
+		stopAgent()
+		if err := <-ended; err != nil {
+			l.t.Errorf("the agent stopped with %v", err)
+		}
+		cancel()
+		running.Wait()
+		_ = rt.Close()
+	}
+	l.settle()
+}
+
+// settle lets everything under way come to rest, and the short waits of batches and retries pass.
+func (l *lab) settle() {
+	synctest.Wait()
+	l.pass(10 * time.Millisecond)
+}
+
+func (l *lab) pass(d time.Duration) {
+	time.Sleep(d) // the bubble's clock
+	synctest.Wait()
+}
+
+// close ends the lab; the last call of a test.
+func (l *lab) close() {
+	l.stop()
+	l.engine.Close()
+	_ = l.store.Close()
+}
+
+func (l *lab) commit(txn *layout.Txn) {
+	l.t.Helper()
+	if _, err := txn.Commit(context.Background(), l.store); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// deploy makes a release and a task of it.
+func (l *lab) deploy(id string, change func(*api.Task, *api.DeploymentSpec)) api.Task {
+	l.t.Helper()
+	task := api.Task{
+		ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id, Release: "v-" + id, Class: api.ClassKeep,
+		Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
+	}
+	spec := api.DeploymentSpec{Image: image}
+	if change != nil {
+		change(&task, &spec)
+	}
+	raw, _ := json.Marshal(spec)
+	release := api.Release{
+		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image,
+		ImageID: l.imageID, Env: []byte(`{"COLOUR":"blue"}`),
+	}
+	l.commit(layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
+	return task
+}
+
+func (l *lab) raise(task api.Task, desired api.DesiredState) {
+	l.t.Helper()
+	snap := l.snapshot()
+	l.commit(layout.NewTxn("test").RaiseTask(snap.Task(task.ID), desired, "test", time.Now()))
+	l.settle()
+}
+
+func (l *lab) freeze(task api.Task) {
+	l.t.Helper()
+	l.commit(layout.NewTxn("test").Put(layout.FrozenKey(task.Owner(), task.Slot), api.Frozen{Slot: task.Slot}))
+	l.settle()
+}
+
+func (l *lab) thaw(task api.Task) {
+	l.t.Helper()
+	l.commit(layout.NewTxn("test").Delete(layout.FrozenKey(task.Owner(), task.Slot)))
+	l.settle()
+}
+
+func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+
+func (l *lab) status(task api.Task) api.TaskStatus {
+	if read := l.snapshot().TaskStatus(task.ID); read.Exists() {
+		return *read.Value
+	}
+	return api.TaskStatus{}
+}
+
+// container finds a task's container on the engine, however it is; the zero value where there is none.
+func (l *lab) container(task api.Task) runtime.Container {
+	for _, c := range l.engine.Containers() {
+		if c.Name == task.ContainerName() {
+			return c
+		}
+	}
+	return runtime.Container{}
+}
+
+func (l *lab) want(task api.Task, state api.TaskState, ready bool, reason string) {
+	l.t.Helper()
+	if got := l.status(task); got.State != state || got.Ready != ready || got.Reason != reason {
+		l.t.Errorf("task %s is %q ready=%v %q (%s), want %q ready=%v %q",
+			task.ID, got.State, got.Ready, got.Reason, got.Message, state, ready, reason)
+	}
+}
+
+func (l *lab) wantContainer(task api.Task, state runtime.State) runtime.Container {
+	l.t.Helper()
+	c := l.container(task)
+	if c.State != state {
+		l.t.Errorf("container of %s is %q, want %q", task.ID, c.State, state)
+	}
+	return c
+}
+
+// must is for the hand's calls.
+func (l *lab) must(err error) {
+	l.t.Helper()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// plain stands for keys that seal nothing.
+type plain struct{}
+
+func (plain) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
+
+// countingStore remembers what was committed by whom, and can be made to fail.
+type countingStore struct {
+	store.Store
+	mu      sync.Mutex
+	commits []store.Txn
+	fail    error
+}
+
+func (s *countingStore) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	s.mu.Lock()
+	s.commits = append(s.commits, txn)
+	fail := s.fail
+	s.mu.Unlock()
+	if fail != nil && txn.Site == "agent.report" {
+		return 0, fail
+	}
+	return s.Store.Commit(ctx, txn)
+}
+
+func (s *countingStore) failing(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail = err
+}
+
+// reports are the agent's commits since the last call.
+func (s *countingStore) reports() []store.Txn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.DeleteFunc(slices.Clone(s.commits), func(txn store.Txn) bool { return txn.Site != "agent.report" })
+	s.commits = nil
+	return out
+}
+
+func taskID(i int) string { return fmt.Sprintf("%08x", i) }
+
+// deaf loses events while it is told to.
+type deaf struct {
+	*hollow.Runtime
+	events *atomic.Bool
+}
+
+func (d *deaf) Events(ctx context.Context) (<-chan runtime.Event, error) {
+	from, err := d.Runtime.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan runtime.Event)
+	go func() {
+		defer close(out)
+		for event := range from {
+			if d.events.Load() {
+				continue
+			}
+			select {
+			case out <- event:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out, nil
+}

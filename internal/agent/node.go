@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/runtime"
+)
+
+// infoTime bounds the question what the engine is.
+const infoTime = 10 * time.Second
+
+// conditionLimited: the machine lacks something containers may want.
+const conditionLimited = "Limited"
+
+// node reports the facts of the machine, whenever someone asks it to look.
+type node struct {
+	member
+	agent   *Agent
+	wake    chan struct{}
+	started time.Time
+	facts   api.NodeStatus // of the last time the engine answered; run's alone
+}
+
+func newNode(a *Agent) *node {
+	n := &node{agent: a, wake: make(chan struct{}, 1), started: a.now()}
+	n.member = newMember(n.run)
+	return n
+}
+
+// look asks for another report; it doesn't wait for it.
+func (n *node) look() {
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *node) run(ctx context.Context) error {
+	n.facts.Hostname, _ = os.Hostname()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-n.wake:
+			n.agent.reports.reportNode(n.status(ctx))
+		}
+	}
+}
+
+func (n *node) status(ctx context.Context) api.NodeStatus {
+	status := n.facts
+	status.ID, status.Labels, status.StartedAt = n.agent.opts.Node, n.agent.opts.Labels, n.started
+	if trouble := n.agent.watcher.trouble.Load(); trouble != nil {
+		return unready(status, *trouble)
+	}
+	ctx, cancel := context.WithTimeout(ctx, infoTime)
+	defer cancel()
+	info, err := n.agent.runtime.Info(ctx)
+	if err != nil {
+		return unready(status, err.Error())
+	}
+	n.take(&status, info)
+	status.Quarantined = n.agent.quarantined()
+	n.facts = status
+	return status
+}
+
+func (n *node) take(status *api.NodeStatus, info runtime.Info) {
+	status.Ready, status.Reason, status.Message = true, "", ""
+	status.Runtime, status.RuntimeVersion = info.Name, info.Version
+	status.CPUs, status.MemoryBytes = info.CPUs, info.MemoryBytes
+	limited := api.Condition{Type: conditionLimited, Status: api.ConditionFalse, Reason: "AsExpected"}
+	if len(info.Warnings) > 0 {
+		limited.Status, limited.Reason, limited.Message = api.ConditionTrue, "MachineLimits", strings.Join(info.Warnings, "; ")
+	}
+	status.Conditions = api.SetCondition(status.Conditions, limited, n.agent.now())
+	if old := api.FindCondition(n.facts.Conditions, conditionLimited); old != nil && old.Status == limited.Status && old.Message == limited.Message {
+		status.Conditions = n.facts.Conditions
+	}
+}
+
+func unready(status api.NodeStatus, message string) api.NodeStatus {
+	status.Ready, status.Reason, status.Message = false, healing.ReasonEngineUnavailable, message
+	return status
+}
+
+// quarantined are containers of this cluster whose task the store doesn't know here. They are shown and never touched:
+// only a task that is desired removed has its container removed.
+func (a *Agent) quarantined() []string {
+	var names []string
+	for _, c := range a.containers.all() {
+		if _, known := a.control.Task(c.Task()); !known && c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// beat renews the heartbeat until ctx ends. What holds it ends by itself: a restart must not look like a lost node.
+func (a *Agent) beat(ctx context.Context) error {
+	ticker := time.NewTicker(a.opts.Heartbeat)
+	defer ticker.Stop()
+	for {
+		if err := a.alive(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("heartbeat was not taken", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (a *Agent) alive(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, a.opts.HeartbeatTTL/2)
+	defer cancel()
+	return a.control.Alive(ctx, a.opts.HeartbeatTTL)
+}

@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/runtime"
+)
+
+// observe gathers what decides about a task. Nothing is asked of the engine but a container something happened to.
+func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input, error) {
+	in := healing.Input{
+		Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen,
+		Held: a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
+	}
+	seen, err := a.containers.look(ctx, assigned.Task.ID)
+	if err != nil {
+		return in, err
+	}
+	see(&in, seen)
+	return in, nil
+}
+
+// drifted are the tasks that need something, by what is known without asking anyone.
+func (a *Agent) drifted(now time.Time) []engine.Key {
+	var keys []engine.Key
+	for _, id := range a.control.Tasks() {
+		assigned, ok := a.control.Task(id)
+		if !ok {
+			continue
+		}
+		seen, stale := a.containers.seen(id)
+		in := healing.Input{
+			Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen, Held: assigned.PredecessorOpen,
+		}
+		see(&in, seen)
+		if stale != "" || healing.Plan(in, now).Action.Verb != healing.None {
+			keys = append(keys, taskKey(id))
+		}
+	}
+	return keys
+}
+
+// held says whether the predecessor may still run, and asks to be woken when it has stopped.
+func (a *Agent) held(assigned Assignment) bool {
+	before := assigned.Task.After
+	if before == "" {
+		return false
+	}
+	a.successors.add(before, assigned.Task.ID)
+	if a.containers.live(before) {
+		return true
+	}
+	return assigned.PredecessorOpen && !a.reports.ended(before)
+}
+
+// grace is how long the container has to stop. Without its release the default must do.
+func (a *Agent) grace(ctx context.Context, task api.Task) time.Duration {
+	if release, err := a.releases.of(ctx, task); err == nil {
+		return release.Spec.StopGracePeriod.Or(api.DefaultStopGracePeriod)
+	}
+	return api.DefaultStopGracePeriod
+}
+
+// see takes a sighting into an input.
+func see(in *healing.Input, seen *sighting) {
+	if seen == nil {
+		return
+	}
+	in.Container = containerOf(seen.container)
+	in.Cause, in.LastExit, in.Watched = seen.cause, seen.exit, seen.watched
+}
+
+func containerOf(c runtime.Container) *healing.Container {
+	return &healing.Container{
+		ID: c.ID, State: healing.State(c.State), Restart: c.Restart, RestartCount: c.RestartCount, ExitCode: c.ExitCode,
+		OOMKilled: c.OOMKilled, ImageID: c.ImageID, Address: c.Address, Ports: c.Ports,
+		CreatedAt: c.CreatedAt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
+	}
+}

@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"sync"
+)
+
+// operations are calls that block for long, run beside the workers: at most one a key, and a bounded number at once.
+type operations struct {
+	member
+	ctx    context.Context
+	cancel context.CancelFunc
+	slots  chan struct{}
+
+	mu      sync.Mutex
+	running map[string]bool
+	closed  bool
+	wait    sync.WaitGroup
+}
+
+func newOperations(atOnce int) *operations {
+	o := &operations{slots: make(chan struct{}, atOnce), running: map[string]bool{}}
+	o.ctx, o.cancel = context.WithCancel(context.Background())
+	o.member = newMember(o.drain)
+	return o
+}
+
+// drain cuts what runs when the agent stops.
+func (o *operations) drain(ctx context.Context) error {
+	<-ctx.Done()
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	o.cancel()
+	o.wait.Wait()
+	return nil
+}
+
+// begin runs do unless the key runs already. done is called with its outcome once the key is free again; not when the
+// agent stopped meanwhile.
+func (o *operations) begin(key string, do func(ctx context.Context) error, done func(error)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.running[key] {
+		return
+	}
+	o.running[key] = true
+	o.wait.Go(func() {
+		err := o.limited(do)
+		o.mu.Lock()
+		delete(o.running, key)
+		o.mu.Unlock()
+		if o.ctx.Err() == nil {
+			done(err)
+		}
+	})
+}
+
+func (o *operations) limited(do func(ctx context.Context) error) error {
+	select {
+	case o.slots <- struct{}{}:
+	case <-o.ctx.Done():
+		return o.ctx.Err()
+	}
+	defer func() { <-o.slots }()
+	return do(o.ctx)
+}
+
+func (o *operations) runs(key string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.running[key]
+}
+
+// results keep how operations ended until their key is looked at.
+type results[K comparable] struct {
+	mu   sync.Mutex
+	ends map[K]error
+}
+
+func newResults[K comparable]() *results[K] { return &results[K]{ends: map[K]error{}} }
+
+func (r *results[K]) put(key K, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.ends[key] = err
+	}
+}
+
+// take returns the fault an operation ended with, once.
+func (r *results[K]) take(key K) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.ends[key]
+	delete(r.ends, key)
+	return err
+}
+
+// waiters are tasks that wait for another one to stop.
+type waiters struct {
+	mu            sync.Mutex
+	byPredecessor map[string]map[string]bool
+}
+
+func newWaiters() *waiters { return &waiters{byPredecessor: map[string]map[string]bool{}} }
+
+func (w *waiters) add(predecessor, task string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.byPredecessor[predecessor] == nil {
+		w.byPredecessor[predecessor] = map[string]bool{}
+	}
+	w.byPredecessor[predecessor][task] = true
+}
+
+func (w *waiters) pop(predecessor string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var tasks []string
+	for task := range w.byPredecessor[predecessor] {
+		tasks = append(tasks, task)
+	}
+	delete(w.byPredecessor, predecessor)
+	return tasks
+}

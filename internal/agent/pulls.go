@@ -1,0 +1,177 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/distribution/reference"
+
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Progress is told every so many percent, or after so long.
+const (
+	progressStep = 10
+	progressTime = 2 * time.Second
+)
+
+// pulls fetch images, each reference once at a time for whoever asks.
+type pulls struct {
+	runtime    runtime.Runtime
+	operations *operations
+	now        func() time.Time
+
+	mu     sync.Mutex
+	active map[string]*pull
+	// missing are images of releases the engine didn't find.
+	missing map[string]bool
+}
+
+// pull is one under way. percent is 0 to 100, or -1.
+type pull struct {
+	percent   int
+	toldAt    time.Time
+	listeners map[string]listener
+}
+
+// listener is told of progress, where it wants to be, and of the end.
+type listener struct {
+	progress func()
+	ended    func(error)
+}
+
+func newPulls(rt runtime.Runtime, operations *operations, now func() time.Time) *pulls {
+	return &pulls{runtime: rt, operations: operations, now: now, active: map[string]*pull{}, missing: map[string]bool{}}
+}
+
+// begin fetches a reference, or joins the pull under way. who keeps one asker from being told twice.
+func (p *pulls) begin(reference, who string, l listener) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if running := p.active[reference]; running != nil {
+		running.listeners[who] = l
+		return
+	}
+	p.active[reference] = &pull{percent: -1, toldAt: p.now(), listeners: map[string]listener{who: l}}
+	p.operations.begin(reference, func(ctx context.Context) error {
+		_, err := p.runtime.Pull(ctx, reference, func(percent int) { p.progress(reference, percent) })
+		return err
+	}, func(err error) { p.end(reference, err) })
+}
+
+func (p *pulls) progress(reference string, percent int) {
+	p.mu.Lock()
+	running := p.active[reference]
+	if running == nil || percent == running.percent ||
+		percent < running.percent+progressStep && p.now().Sub(running.toldAt) < progressTime {
+		p.mu.Unlock()
+		return
+	}
+	running.percent, running.toldAt = percent, p.now()
+	var tell []func()
+	for _, l := range running.listeners {
+		if l.progress != nil {
+			tell = append(tell, l.progress)
+		}
+	}
+	p.mu.Unlock()
+	for _, told := range tell {
+		told()
+	}
+}
+
+func (p *pulls) end(reference string, err error) {
+	p.mu.Lock()
+	ended := p.active[reference]
+	delete(p.active, reference)
+	p.mu.Unlock()
+	for _, l := range ended.listeners {
+		l.ended(err)
+	}
+}
+
+// running says how far the pull of a reference is.
+func (p *pulls) running(reference string) (percent int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if running := p.active[reference]; running != nil {
+		return running.percent, true
+	}
+	return 0, false
+}
+
+// miss notes that a release's image isn't on the node, and says whether that is news.
+func (p *pulls) miss(release Release) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	news := !p.missing[identity(release)]
+	p.missing[identity(release)] = true
+	return news
+}
+
+func (p *pulls) found(release Release) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.missing, identity(release))
+}
+
+// verify checks that a pull brought the very image of a release. A tag may have moved since.
+func (p *pulls) verify(release Release) error {
+	_, err := p.runtime.Resolve(p.operations.ctx, identity(release))
+	if errors.Is(err, runtime.ErrNotFound) {
+		return &runtime.RejectedError{
+			Reason: "ImageMoved",
+			Detail: fmt.Sprintf("the image %s of release %s is gone, and %s is another one now", release.ImageID, release.ID, release.Image),
+			Next:   "apply again to roll out what the tag names now",
+		}
+	}
+	if err == nil {
+		p.found(release)
+	}
+	return err
+}
+
+// state is what a task has to know of its release's image.
+func (p *pulls) state(release Release) healing.ImageState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !p.missing[identity(release)]:
+		return healing.ImageAssumed
+	case p.active[pinned(release)] != nil:
+		return healing.ImagePulling
+	}
+	return healing.ImageMissing
+}
+
+// identity names the image a release runs.
+func identity(release Release) string {
+	if release.ImageID != "" {
+		return release.ImageID
+	}
+	return release.Image
+}
+
+// pinned is the reference that brings the release's own image where its registry digest is known, else its tag.
+func pinned(release Release) string {
+	named, err := reference.ParseNormalizedNamed(release.Image)
+	if err != nil || release.ImageDigest == "" {
+		return release.Image
+	}
+	_, digest, _ := cutDigest(release.ImageDigest)
+	return reference.FamiliarName(named) + "@" + digest
+}
+
+// cutDigest takes the digest out of "repository@digest" or a digest alone.
+func cutDigest(text string) (repository, digest string, found bool) {
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == '@' {
+			return text[:i], text[i+1:], true
+		}
+	}
+	return "", text, false
+}

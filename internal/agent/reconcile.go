@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/runtime"
+)
+
+// maxSteps bounds one look: pull, create, start, and what a race adds. A task that needs more is looked at again.
+const maxSteps = 8
+
+// maxWait is the longest a look asks to wait; wall time is read again then.
+const maxWait = time.Minute
+
+// reconcileTask looks at one task: observe, plan, act, until nothing is asked for.
+func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Result, error) {
+	defer a.wakeSuccessors(key.Name)
+	assigned, known := a.control.Task(key.Name)
+	if !known {
+		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
+		return engine.Result{}, nil
+	}
+	if trouble := a.watcher.trouble.Load(); trouble != nil {
+		return engine.Result{}, a.unreachable(assigned, *trouble)
+	}
+	result, err := a.bring(ctx, assigned)
+	if errors.Is(err, runtime.ErrUnavailable) {
+		return result, errors.Join(err, a.unreachable(assigned, err.Error()))
+	}
+	return result, err
+}
+
+// unreachable reports that nothing can be said of the task. The watcher wakes all tasks when the engine is back.
+func (a *Agent) unreachable(assigned Assignment, message string) error {
+	if status := a.reports.task(assigned); status.State != "" {
+		a.reports.reportTask(assigned, healing.Unreachable(status, message))
+	}
+	return nil
+}
+
+// bring takes a task step by step to where nothing is asked for. The first step is reported, so that it shows, and the
+// last; what lies between is over before anyone could read it.
+func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, error) {
+	in, err := a.observe(ctx, assigned)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	if fault := a.taskEnds.take(assigned.Task.ID); fault != nil {
+		return a.failed(ctx, assigned, in, fault)
+	}
+	for step := range maxSteps {
+		decision := healing.Plan(in, a.now())
+		if step == 0 || decision.Action.Verb == healing.None {
+			a.tell(ctx, assigned, in, decision)
+		}
+		if decision.Action.Verb == healing.None {
+			return engine.Result{After: min(decision.After, maxWait)}, nil
+		}
+		waits, err := a.act(ctx, assigned.Task, in, decision.Action)
+		if err != nil {
+			return a.failed(ctx, assigned, in, err)
+		}
+		if waits {
+			return engine.Result{}, nil
+		}
+		if in, err = a.observe(ctx, assigned); err != nil {
+			return engine.Result{}, err
+		}
+		in.Status = decision.Status
+	}
+	a.reports.reportTask(assigned, in.Status)
+	return engine.Result{After: time.Second}, nil
+}
+
+// tell reports a decision, with the last lines of the container where it asks for them.
+func (a *Agent) tell(ctx context.Context, assigned Assignment, in healing.Input, d healing.Decision) {
+	if d.Forget {
+		a.reports.forgetTask(assigned)
+		return
+	}
+	if d.WantLog {
+		d.Status.LastLog = a.lastLog(ctx, in.Container.ID)
+	}
+	if before := a.reports.task(assigned).State; before != d.Status.State && d.Status.State.Terminal() {
+		a.log.Info("task ended", "task", assigned.Task.ID, "pod", assigned.Task.ContainerName(),
+			"state", d.Status.State, "reason", d.Status.Reason, "message", d.Status.Message)
+	}
+	a.reports.reportTask(assigned, d.Status)
+	a.containers.accounted(assigned.Task.ID)
+}
+
+// failed reports what came of an action, and has it tried again unless that is useless.
+func (a *Agent) failed(ctx context.Context, assigned Assignment, in healing.Input, cause error) (engine.Result, error) {
+	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
+		return engine.Result{}, cause
+	}
+	fault := faultOf(cause)
+	in.Fault = &fault
+	decision := healing.Plan(in, a.now())
+	a.tell(ctx, assigned, in, decision)
+	if decision.Status.State.Terminal() && assigned.Task.Desired == api.DesiredRunning {
+		return engine.Result{}, nil
+	}
+	return engine.Result{}, cause
+}
+
+// faultOf says whether trying again can help.
+func faultOf(err error) healing.Fault {
+	var rejected *runtime.RejectedError
+	switch {
+	case errors.As(err, &rejected):
+		return healing.Fault{Rejected: true, Reason: rejected.Reason, Message: rejected.Error()}
+	case errors.Is(err, runtime.ErrNameTaken):
+		return healing.Fault{Rejected: true, Reason: "NameTaken", Message: err.Error()}
+	case errors.Is(err, ErrNoRelease):
+		return healing.Fault{Rejected: true, Reason: "ReleaseGone", Message: err.Error()}
+	}
+	return healing.Fault{Reason: "EngineError", Message: err.Error()}
+}

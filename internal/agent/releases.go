@@ -1,0 +1,51 @@
+package agent
+
+import (
+	"context"
+	"sync"
+
+	"tend.dev/tend/api"
+)
+
+// maxReleases bounds what is kept: releases hold decrypted environments.
+const maxReleases = 256
+
+// releases keeps what was fetched; a release never changes.
+type releases struct {
+	control Assignments
+	mu      sync.Mutex
+	known   map[releaseKey]Release
+}
+
+type releaseKey struct {
+	owner api.Ref
+	id    string
+}
+
+func newReleases(control Assignments) *releases {
+	return &releases{control: control, known: map[releaseKey]Release{}}
+}
+
+func (r *releases) of(ctx context.Context, task api.Task) (Release, error) {
+	if release, ok := r.cached(task); ok {
+		return release, nil
+	}
+	release, err := r.control.Release(ctx, task)
+	if err != nil {
+		return Release{}, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.known) >= maxReleases {
+		clear(r.known)
+	}
+	r.known[releaseKey{task.Owner(), task.Release}] = release
+	return release, nil
+}
+
+func (r *releases) cached(task api.Task) (Release, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	release, ok := r.known[releaseKey{task.Owner(), task.Release}]
+	return release, ok
+}

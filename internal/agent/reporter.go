@@ -1,0 +1,229 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+const (
+	maxBatch       = 100
+	firstReportGap = 100 * time.Millisecond
+	lastReportGap  = 5 * time.Second
+	// flushTime is what the last report has when the agent stops.
+	flushTime = 2 * time.Second
+)
+
+// reporter sends what changed to the control plane: at once when nothing is under way, else with the next batch, where
+// only the newest word on a thing counts. It remembers its last word on each, so that nothing unchanged is sent.
+type reporter struct {
+	member
+	control Reports
+	log     *slog.Logger
+	wake    chan struct{}
+
+	mu      sync.Mutex
+	tasks   map[string]api.TaskStatus
+	images  map[api.Ref]api.ImageStatus
+	node    api.NodeStatus
+	pending map[string]func(*Report)
+	order   []string
+}
+
+func newReporter(control Reports, log *slog.Logger) *reporter {
+	r := &reporter{
+		control: control, log: log, wake: make(chan struct{}, 1), tasks: map[string]api.TaskStatus{},
+		images: map[api.Ref]api.ImageStatus{}, pending: map[string]func(*Report){},
+	}
+	r.member = newMember(r.send)
+	return r
+}
+
+// task is the last word on a task: what was reported here, else what is stored.
+func (r *reporter) task(assigned Assignment) api.TaskStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if status, ok := r.tasks[assigned.Task.ID]; ok {
+		return status
+	}
+	return assigned.Status
+}
+
+// ended says whether this agent saw a task's end, reported or not.
+func (r *reporter) ended(task string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tasks[task].State.Terminal()
+}
+
+// reportTask takes the next word on a task.
+func (r *reporter) reportTask(assigned Assignment, status api.TaskStatus) {
+	if same(r.task(assigned), status) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tasks[status.ID] = status
+	r.putLocked("task/"+status.ID, func(out *Report) { out.Tasks = append(out.Tasks, status) })
+}
+
+// forgetTask lets the observed half go.
+func (r *reporter) forgetTask(assigned Assignment) {
+	if r.task(assigned).State == "" {
+		return
+	}
+	id := assigned.Task.ID
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tasks[id] = api.TaskStatus{}
+	r.putLocked("task/"+id, func(out *Report) { out.Forget = append(out.Forget, id) })
+}
+
+// dropTask forgets a task whose desired half is gone.
+func (r *reporter) dropTask(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.tasks, id)
+	delete(r.pending, "task/"+id)
+}
+
+func (r *reporter) image(assigned ImageAssignment, owner api.Ref) api.ImageStatus {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if status, ok := r.images[owner]; ok {
+		return status
+	}
+	return assigned.Status
+}
+
+// reportImage takes the next word on an image; UpdatedAt moves only with the rest.
+func (r *reporter) reportImage(last, status api.ImageStatus, now time.Time) {
+	status.UpdatedAt = last.UpdatedAt
+	if same(last, status) {
+		return
+	}
+	status.UpdatedAt = now
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.images[status.Owner] = status
+	r.putLocked("image/"+status.Owner.String(), func(out *Report) { out.Images = append(out.Images, status) })
+}
+
+func (r *reporter) forgetImage(owner api.Ref) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.images, owner)
+	r.putLocked("image/"+owner.String(), func(out *Report) { out.ForgetImages = append(out.ForgetImages, owner) })
+}
+
+func (r *reporter) reportNode(status api.NodeStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if same(r.node, status) {
+		return
+	}
+	r.node = status
+	r.putLocked("node", func(out *Report) { out.Node = &status })
+}
+
+func (r *reporter) putLocked(key string, part func(*Report)) {
+	if _, waiting := r.pending[key]; !waiting {
+		r.order = append(r.order, key)
+	}
+	r.pending[key] = part
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// batch takes up to maxBatch parts.
+type batch map[string]func(*Report)
+
+func (r *reporter) take() (batch, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := batch{}
+	for len(r.order) > 0 && len(out) < maxBatch {
+		key := r.order[0]
+		r.order = r.order[1:]
+		if part, ok := r.pending[key]; ok {
+			out[key] = part
+			delete(r.pending, key)
+		}
+	}
+	return out, len(out) > 0
+}
+
+// giveBack returns parts that could not be sent, unless there is a newer word.
+func (r *reporter) giveBack(b batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for key, part := range b {
+		if _, newer := r.pending[key]; !newer {
+			r.putLocked(key, part)
+		}
+	}
+}
+
+// send runs until ctx ends, then sends what is left within flushTime.
+func (r *reporter) send(ctx context.Context) error {
+	gap := firstReportGap
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			continue
+		case <-r.wake:
+		}
+		if r.flush(ctx) == nil {
+			gap = firstReportGap
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(gap):
+		}
+		gap = min(2*gap, lastReportGap)
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	return r.flush(last)
+}
+
+func (r *reporter) flush(ctx context.Context) error {
+	for {
+		b, some := r.take()
+		if !some {
+			return nil
+		}
+		var report Report
+		for _, part := range b {
+			part(&report)
+		}
+		err := r.control.Report(ctx, report)
+		var refused *RefusedError
+		switch {
+		case errors.As(err, &refused):
+			r.log.Error("the control plane refused a report", "error", err)
+		case err != nil:
+			r.giveBack(b)
+			if ctx.Err() == nil {
+				r.log.Warn("a report was not taken; it is sent again", "parts", len(b), "error", err)
+			}
+			return err
+		}
+	}
+}
+
+// same compares what would be stored: times by value, not by how they were made.
+func same(a, b any) bool {
+	x, errA := json.Marshal(a)
+	y, errB := json.Marshal(b)
+	return errA == nil && errB == nil && bytes.Equal(x, y)
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"maps"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// The zones under which <name>.<scope> also resolves, and the older names of the variables a container is told who it
+// is by.
+var (
+	zones     = []string{"tend", "voodu"}
+	oldScope  = "VOODU_SCOPE"
+	oldName   = "VOODU_NAME"
+	neverback = "no"
+)
+
+// containerSpec is what a task's container is made from.
+func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
+	spec := runtime.ContainerSpec{
+		Name:    task.ContainerName(),
+		Labels:  labels(task),
+		Image:   release.Image,
+		ImageID: release.ImageID,
+		Env:     environment(task, release.Env),
+		Spec:    release.Spec,
+		Restart: release.Spec.Restart,
+	}
+	if spec.Restart == "" {
+		spec.Restart = api.DefaultRestart
+	}
+	if task.Class == api.ClassOnce {
+		spec.Restart = neverback
+	} else {
+		spec.Aliases = aliases(task)
+	}
+	return spec
+}
+
+func labels(task api.Task) map[string]string {
+	return map[string]string{
+		api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
+		api.LabelSlot: task.Slot, api.LabelTask: task.ID, api.LabelRelease: task.Release,
+	}
+}
+
+// aliases are the DNS names of the workload. What runs once serves nobody and has none.
+func aliases(task api.Task) []string {
+	base := strings.ToLower(task.Name + "." + task.Scope)
+	names := []string{base}
+	for _, zone := range zones {
+		names = append(names, base+"."+zone)
+	}
+	return names
+}
+
+// environment tells the container who it is, over whatever was configured.
+func environment(task api.Task, configured map[string]string) map[string]string {
+	env := make(map[string]string, len(configured)+5)
+	maps.Copy(env, configured)
+	env[api.EnvScope], env[api.EnvName], env[api.EnvSlot] = task.Scope, task.Name, task.Slot
+	env[oldScope], env[oldName] = task.Scope, task.Name
+	return env
+}
