@@ -55,15 +55,24 @@ type DeploymentSpec struct {
 	// NetworkMode is "host" or "none", and excludes Networks.
 	NetworkMode string `json:"network_mode,omitempty" hcl:"network_mode,optional"`
 	// Restart is the engine's restart policy: no, always, unless-stopped, on-failure[:N]. Default unless-stopped.
-	Restart     string   `json:"restart,omitempty" hcl:"restart,optional"`
-	ExtraHosts  []string `json:"extra_hosts,omitempty" hcl:"extra_hosts,optional"`
-	CapAdd      []string `json:"cap_add,omitempty" hcl:"cap_add,optional"`
-	CapDrop     []string `json:"cap_drop,omitempty" hcl:"cap_drop,optional"`
-	ReadOnly    bool     `json:"read_only,omitempty" hcl:"read_only,optional"`
-	Tmpfs       []string `json:"tmpfs,omitempty" hcl:"tmpfs,optional"`
-	ShmSize     string   `json:"shm_size,omitempty" hcl:"shm_size,optional"`
-	Devices     []string `json:"devices,omitempty" hcl:"devices,optional"`
-	DNS         []string `json:"dns,omitempty" hcl:"dns,optional"`
+	Restart string `json:"restart,omitempty" hcl:"restart,optional"`
+	// ExtraHosts are name:ip lines of the container's hosts file; the ip may be host-gateway.
+	ExtraHosts []string `json:"extra_hosts,omitempty" hcl:"extra_hosts,optional"`
+	// CapAdd are Linux capabilities given beside the engine's own set, such as NET_ADMIN.
+	CapAdd []string `json:"cap_add,omitempty" hcl:"cap_add,optional"`
+	// CapDrop are Linux capabilities taken away; ALL takes them all.
+	CapDrop []string `json:"cap_drop,omitempty" hcl:"cap_drop,optional"`
+	// ReadOnly mounts the container's own file system read-only.
+	ReadOnly bool `json:"read_only,omitempty" hcl:"read_only,optional"`
+	// Tmpfs are paths kept in memory: target, or target:size=64m,noexec.
+	Tmpfs []string `json:"tmpfs,omitempty" hcl:"tmpfs,optional"`
+	// ShmSize is the size of /dev/shm, with b, k, m or g behind it (powers of 1024). Default: the engine's, 64m.
+	ShmSize string `json:"shm_size,omitempty" hcl:"shm_size,optional"`
+	// Devices of the host: host, host:container or host:container:permissions (some of rwm).
+	Devices []string `json:"devices,omitempty" hcl:"devices,optional"`
+	// DNS are the addresses of name servers. Default: the engine's.
+	DNS []string `json:"dns,omitempty" hcl:"dns,optional"`
+	// SecurityOpt are options such as no-new-privileges; a seccomp profile is given as its JSON.
 	SecurityOpt []string `json:"security_opt,omitempty" hcl:"security_opt,optional"`
 	// Ulimits are name → soft[:hard]. Declared ones are used as they are; the defaults are clamped to the host's limit.
 	Ulimits map[string]string `json:"ulimits,omitempty" hcl:"ulimits,optional"`

@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"tend.dev/tend/api"
@@ -34,13 +32,13 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 		f.at(src, n.at, "", "a manifest is an object with kind, scope, name and spec, not %s", n.kind)
 		return nil
 	}
-	before := f.count()
 	for _, entry := range n.fields {
 		if !slices.Contains(envelopeKeys, entry.key) {
 			f.at(src, entry.at, didYouMean(entry.key, envelopeKeys), "a manifest has no field %q", entry.key)
 		}
 	}
 	d := &draft{src: src, at: n.at, places: map[string]span{}}
+	before := f.count()
 	kind := d.word(n, "kind", f)
 	d.object.Scope, d.object.Name = d.word(n, "scope", f), d.word(n, "name", f)
 	if f.count() > before {
@@ -130,26 +128,4 @@ func (d *draft) table(n *node, key string, f *faults) map[string]string {
 		f.at(d.src, entry.at, "", "metadata.%s holds more than %d entries or %d bytes", key, maxMetadataEntries, maxMetadataBytes)
 	}
 	return out
-}
-
-// envOf is the environment of a decoded spec, ready to be added to.
-func envOf(spec map[string]any) map[string]any {
-	env, _ := spec["env"].(map[string]any)
-	if env == nil {
-		env = map[string]any{}
-	}
-	return env
-}
-
-// MarshalSpec is the canonical form of a spec: what Load and Decode produce.
-func MarshalSpec(spec api.DeploymentSpec) (json.RawMessage, error) {
-	raw, err := json.Marshal(spec)
-	if err != nil {
-		return nil, fmt.Errorf("encode spec: %w", err)
-	}
-	var tree map[string]any
-	if err := json.Unmarshal(raw, &tree); err != nil {
-		return nil, fmt.Errorf("encode spec: %w", err)
-	}
-	return canonical(tree)
 }

@@ -91,3 +91,12 @@ func parseEnvLine(line string) (name, value string, err error) {
 	}
 	return name, value, api.CheckEnv(name, value)
 }
+
+// envOf is the environment of a decoded spec.
+func envOf(spec map[string]any) map[string]any {
+	env, _ := spec["env"].(map[string]any)
+	if env == nil {
+		env = map[string]any{}
+	}
+	return env
+}

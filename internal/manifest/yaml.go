@@ -56,6 +56,9 @@ func (r *yamlReader) syntax(err error) {
 	if match := yamlLine.FindStringSubmatch(text); match != nil {
 		line, _ = strconv.Atoi(match[1])
 		text = strings.Replace(text, match[0], "", 1)
+		if strings.HasPrefix(text, "did not find expected") {
+			line++ // for what its grammar misses, the parser counts from 0
+		}
 	}
 	start := r.src.offset(line, 1)
 	for i := start; i < len(r.src.text) && r.src.text[i] == ' '; i++ {
