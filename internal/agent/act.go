@@ -82,7 +82,7 @@ func (a *Agent) stop(task, container string, action healing.Action) {
 	})
 }
 
-// pull fetches the image a release was made from, which is not on this node any more.
+// pull fetches the image a release was made from, which is not on this node any more, or joins who does already.
 func (a *Agent) pull(ctx context.Context, task api.Task) (waits bool, err error) {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {

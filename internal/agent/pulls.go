@@ -139,13 +139,10 @@ func (p *pulls) verify(release Release) error {
 func (p *pulls) state(release Release) healing.ImageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	switch {
-	case !p.missing[identity(release)]:
-		return healing.ImageAssumed
-	case p.active[pinned(release)] != nil:
-		return healing.ImagePulling
+	if p.missing[identity(release)] {
+		return healing.ImageMissing
 	}
-	return healing.ImageMissing
+	return healing.ImageAssumed
 }
 
 // identity names the image a release runs.

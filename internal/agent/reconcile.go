@@ -35,6 +35,11 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	return result, err
 }
 
+// lasts says whether what follows a decision may take long.
+func lasts(verb healing.Verb) bool {
+	return verb == healing.None || verb == healing.Pull || verb == healing.Stop
+}
+
 // unreachable reports that nothing can be said of the task. The watcher wakes all tasks when the engine is back.
 func (a *Agent) unreachable(assigned Assignment, message string) error {
 	if status := a.reports.task(assigned); status.State != "" {
@@ -43,8 +48,8 @@ func (a *Agent) unreachable(assigned Assignment, message string) error {
 	return nil
 }
 
-// bring takes a task step by step to where nothing is asked for. The first step is reported, so that it shows, and the
-// last; what lies between is over before anyone could read it.
+// bring takes a task step by step to where nothing is asked for. The first step is reported, so that it shows, the last,
+// and what takes long; what lies between is over before anyone could read it.
 func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, error) {
 	in, err := a.observe(ctx, assigned)
 	if err != nil {
@@ -55,7 +60,7 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 	}
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
-		if step == 0 || decision.Action.Verb == healing.None {
+		if step == 0 || lasts(decision.Action.Verb) {
 			a.tell(ctx, assigned, in, decision)
 		}
 		if decision.Action.Verb == healing.None {

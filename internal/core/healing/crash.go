@@ -71,9 +71,14 @@ func (p *planner) countCrashes() bool {
 			p.out.After = left
 		}
 	}
-	giveUp := len(exits) >= giveUpExits && exits[len(exits)-1].Sub(exits[len(exits)-giveUpExits]) <= giveUpWindow
+	giveUp := givesUp(exits)
 	next.CrashLoop = next.CrashLoop || giveUp
 	return giveUp
+}
+
+// givesUp judges by the ends alone, not by the time since: once given up, it stays so however long stopping takes.
+func givesUp(exits []time.Time) bool {
+	return len(exits) >= giveUpExits && exits[len(exits)-1].Sub(exits[len(exits)-giveUpExits]) <= giveUpWindow
 }
 
 func (p *planner) crashMessage() string {

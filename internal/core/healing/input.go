@@ -99,8 +99,7 @@ type ImageState string
 // The states of the image.
 const (
 	ImageAssumed ImageState = ""        // nothing speaks against it
-	ImageMissing ImageState = "missing" // the engine refused for want of it
-	ImagePulling ImageState = "pulling"
+	ImageMissing ImageState = "missing" // the engine refused for want of it; also while it is being pulled
 )
 
 // Fault is an action that failed.

@@ -126,8 +126,6 @@ func (p *planner) absent() {
 	switch {
 	case p.Task.Class == api.ClassOnce && p.Status.Container != "":
 		p.end(api.TaskFailed, ReasonContainerRemoved, "the container was removed before its end was seen")
-	case p.Image == ImagePulling:
-		p.prepare(None, ReasonPulling, "the image is being pulled")
 	case p.Image == ImageMissing:
 		p.prepare(Pull, ReasonPulling, "the image is not on this node; it is being pulled")
 	case p.Status.Container != "":

@@ -52,8 +52,6 @@ func TestPlan(t *testing.T) {
 			"leave it; task running WaitingForPredecessor"},
 		"image missing": {"an image pruned by hand is fetched again",
 			healing.Input{Task: keep, Image: healing.ImageMissing}, "pull; task preparing PullingImage"},
-		"image pulling": {"one pull is enough",
-			healing.Input{Task: keep, Image: healing.ImagePulling}, "leave it; task preparing PullingImage"},
 		"rejected": {"what the engine refuses ends the task, with its words",
 			healing.Input{Task: keep, Container: is(healing.Created), Fault: &healing.Fault{Rejected: true, Reason: "PortTaken"}},
 			"leave it; task rejected PortTaken"},

@@ -26,7 +26,7 @@ func (p *planner) observe() {
 	if next.RunningAt.IsZero() {
 		next.RunningAt = c.StartedAt
 	}
-	if c.State == Exited || c.State == Restarting {
+	if (c.State == Exited || c.State == Restarting) && !givesUp(p.Status.Exits) { // what follows giving up is our own stop
 		p.exited(Exit{Code: c.ExitCode, OOM: c.OOMKilled})
 	}
 }
