@@ -1,0 +1,174 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Options say which server to call.
+type Options struct {
+	// Server is unix:///path/to/tend.sock or http://host:port.
+	Server string
+	// Token is sent to http servers; the unix socket needs none.
+	Token string
+}
+
+// Client calls one server. Safe for concurrent use.
+type Client struct {
+	server string
+	base   string
+	token  string
+	http   *http.Client
+}
+
+// maxAnswer bounds what is read of an answer that is no stream.
+const maxAnswer = 256 << 20
+
+// New makes a client; nothing is sent yet.
+func New(opts Options) (*Client, error) {
+	parsed, err := url.Parse(opts.Server)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
+	}
+	c := &Client{server: opts.Server, token: opts.Token}
+	// No proxy from the environment: the server is on this machine, or named on purpose.
+	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 2 * time.Minute}
+	switch {
+	case parsed.Scheme == "unix" && parsed.Host == "" && parsed.Path != "":
+		c.base = "http://tend"
+		c.token = ""
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", parsed.Path)
+		}
+	case parsed.Scheme == "http" && parsed.Host != "":
+		c.base = "http://" + parsed.Host
+	default:
+		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock or http://127.0.0.1:8686", opts.Server)
+	}
+	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	return c, nil
+}
+
+// Close frees idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Server is where the client calls.
+func (c *Client) Server() string { return c.server }
+
+// request is one call.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+	contentType  string
+	header       http.Header
+}
+
+// send performs a call and answers its response if that is a success; the caller closes the body.
+func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	target := c.base + r.path
+	if len(r.query) > 0 {
+		target += "?" + r.query.Encode()
+	}
+	call, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	if err != nil {
+		return nil, fmt.Errorf("call %s: %w", r.path, err)
+	}
+	for name, values := range r.header {
+		call.Header[name] = values
+	}
+	if r.contentType != "" {
+		call.Header.Set("Content-Type", r.contentType)
+	}
+	if c.token != "" {
+		call.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(call)
+	if err != nil {
+		return nil, c.failure(ctx, err)
+	}
+	if response.StatusCode >= 300 {
+		defer response.Body.Close()
+		return nil, problemFrom(response)
+	}
+	return response, nil
+}
+
+// failure is what a call that got no answer comes to.
+func (c *Client) failure(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return &UnreachableError{Server: c.server, Err: dial.Err}
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return &UnreachableError{Server: c.server, Err: err}
+}
+
+// problemFrom reads the problem of an answer, whatever stands between client and server made of it.
+func problemFrom(response *http.Response) error {
+	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<20))
+	problem := &api.Problem{}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") &&
+		json.Unmarshal(body, problem) == nil && problem.Title != "" {
+		problem.Status = response.StatusCode
+		return problem
+	}
+	text := strings.TrimSpace(string(body[:min(len(body), 500)]))
+	return &api.Problem{Status: response.StatusCode, Title: response.Status,
+		Detail: strings.TrimSpace("the server answered " + response.Status + " " + text),
+		Next:   "see that this is a Tend server"}
+}
+
+// call performs a call and reads its JSON answer.
+func call[Out any](ctx context.Context, c *Client, r request) (Out, error) {
+	var out Out
+	response, err := c.send(ctx, r)
+	if err != nil {
+		return out, err
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxAnswer)).Decode(&out); err != nil {
+		if ctx.Err() != nil {
+			return out, context.Cause(ctx)
+		}
+		return out, fmt.Errorf("read the answer of %s: %w", r.path, err)
+	}
+	return out, nil
+}
+
+// queryWith is the parameters that are not empty.
+func queryWith(pairs ...string) url.Values {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return values
+}
+
+func flag(set bool) string {
+	if set {
+		return "1"
+	}
+	return ""
+}

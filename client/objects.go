@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"tend.dev/tend/api"
+)
+
+// Apply stores objects, all or none, or with DryRun says what would happen.
+func (c *Client) Apply(ctx context.Context, request api.ApplyRequest) (api.ApplyResult, error) {
+	objects := request.Objects
+	if objects == nil {
+		objects = []api.Object{}
+	}
+	body, err := json.Marshal(objects)
+	if err != nil {
+		return api.ApplyResult{}, fmt.Errorf("encode the manifests: %w", err)
+	}
+	return c.ApplyBody(ctx, body, "application/json", request)
+}
+
+// ApplyBody is Apply with manifests as the server decodes them (JSON or YAML); request.Objects is not looked at.
+func (c *Client) ApplyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
+	return call[api.ApplyResult](ctx, c, request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType,
+		query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "set", r.Set)})
+}
+
+// ObjectFilter narrows a listing or a watch. The zero value takes all.
+type ObjectFilter struct {
+	Scope string
+	// Selector is key=value, key!=value, key or !key, separated by commas.
+	Selector string
+}
+
+// Objects lists a kind's objects with their statuses.
+func (c *Client) Objects(ctx context.Context, kind api.Kind, filter ObjectFilter) (api.ListResult[api.Object], error) {
+	return call[api.ListResult[api.Object]](ctx, c, request{method: http.MethodGet, path: "/v1/objects/" + url.PathEscape(string(kind)),
+		query: queryWith("scope", filter.Scope, "selector", filter.Selector)})
+}
+
+// Object reads one object with its status.
+func (c *Client) Object(ctx context.Context, ref api.Ref) (api.Object, error) {
+	return call[api.Object](ctx, c, request{method: http.MethodGet, path: objectPath(ref)})
+}
+
+// Delete asks that an object go; it has gone when Object answers IsNotFound.
+func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, error) {
+	return call[api.DeleteResult](ctx, c, request{method: http.MethodDelete, path: objectPath(ref)})
+}
+
+func objectPath(ref api.Ref) string {
+	return "/v1/objects/" + url.PathEscape(string(ref.Kind)) + "/" + url.PathEscape(ref.Scope) + "/" + url.PathEscape(ref.Name)
+}

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"tend.dev/tend/api"
+)
+
+// Target names an object; Kind and Scope may be left out where the rest is unambiguous.
+type Target struct {
+	Kind  api.Kind
+	Scope string
+	Name  string
+}
+
+// TargetOf names exactly one object.
+func TargetOf(ref api.Ref) Target { return Target(ref) }
+
+func (t Target) query(more ...string) url.Values {
+	return queryWith(append([]string{"kind", string(t.Kind), "scope", t.Scope, "name", t.Name}, more...)...)
+}
+
+// Scale sets a deployment's replicas.
+func (c *Client) Scale(ctx context.Context, target Target, replicas int) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/scale",
+		query: target.query("replicas", strconv.Itoa(replicas))})
+}
+
+// Restart replaces every pod by the deployment's strategy.
+func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/restart", query: target.query()})
+}
+
+// Rollback returns to a release; an empty one is the newest before the current that was good.
+func (c *Client) Rollback(ctx context.Context, target Target, release string) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rollback",
+		query: target.query("release", release)})
+}
+
+// Stop stops all pods of an object; with freeze they stay stopped until Start, without it they heal again.
+func (c *Client) Stop(ctx context.Context, target Target, freeze bool) (api.StopResult, error) {
+	return call[api.StopResult](ctx, c, request{method: http.MethodPost, path: "/v1/stop",
+		query: target.query("freeze", flag(freeze))})
+}
+
+// Start lets all frozen pods of an object run again.
+func (c *Client) Start(ctx context.Context, target Target) (api.StopResult, error) {
+	return call[api.StopResult](ctx, c, request{method: http.MethodPost, path: "/v1/start", query: target.query()})
+}
+
+// Releases lists the releases kept of an object, newest first.
+func (c *Client) Releases(ctx context.Context, target Target) (api.ListResult[api.ReleaseInfo], error) {
+	return call[api.ListResult[api.ReleaseInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/releases", query: target.query()})
+}
+
+// ConfigKeys names the keys of a bucket: a scope's, or with a name one app's.
+func (c *Client) ConfigKeys(ctx context.Context, scope, name string) (api.ConfigResult, error) {
+	return call[api.ConfigResult](ctx, c, request{method: http.MethodGet, path: "/v1/config",
+		query: queryWith("scope", scope, "name", name)})
+}
+
+// SetConfig sets and removes keys of a bucket in one commit.
+func (c *Client) SetConfig(ctx context.Context, scope, name string, change api.ConfigRequest) (api.ConfigResult, error) {
+	body, err := json.Marshal(change)
+	if err != nil {
+		return api.ConfigResult{}, fmt.Errorf("encode the values: %w", err)
+	}
+	return call[api.ConfigResult](ctx, c, request{method: http.MethodPost, path: "/v1/config", body: body,
+		contentType: "application/json", query: queryWith("scope", scope, "name", name)})
+}
+
+// Nodes lists the nodes.
+func (c *Client) Nodes(ctx context.Context) (api.ListResult[api.NodeInfo], error) {
+	return call[api.ListResult[api.NodeInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes"})
+}
+
+// Version is what the server is.
+func (c *Client) Version(ctx context.Context) (api.Version, error) {
+	return call[api.Version](ctx, c, request{method: http.MethodGet, path: "/version"})
+}
+
+// Readiness says whether the server is ready, and if not what it waits for. That it isn't is no error.
+func (c *Client) Readiness(ctx context.Context) (api.Readiness, error) {
+	return answerOrNot[api.Readiness](ctx, c, "/readyz")
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// WatchOptions say what to watch.
+type WatchOptions struct {
+	ObjectFilter
+	// Since is the revision to go on from (a ListResult's or a WatchEvent's). 0 begins with every object there is.
+	Since int64
+	// Silence is how long the stream may show no sign of life before it is opened anew. Default 1 min.
+	Silence time.Duration
+}
+
+// Watch follows the objects of a kind across cut connections.
+type Watch struct {
+	client  *Client
+	ctx     context.Context
+	cancel  context.CancelFunc
+	request request
+	opts    WatchOptions
+	stream  *stream
+}
+
+// The rests before a watch is opened anew, doubling.
+const (
+	firstRest = 100 * time.Millisecond
+	lastRest  = 5 * time.Second
+)
+
+// Watch begins to follow; the first connection is made by the first Next. Close it.
+func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *Watch {
+	if opts.Silence <= 0 {
+		opts.Silence = time.Minute
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	return &Watch{client: c, ctx: ctx, cancel: cancel, opts: opts, request: streamRequest("/v1/objects/" + url.PathEscape(string(kind)))}
+}
+
+// Next is the next event that isn't a bookmark. A cut connection is opened anew from where it was; IsGone means that
+// this can't be: list again. Any other error is the server's refusal or the context's end.
+func (w *Watch) Next() (api.WatchEvent, error) {
+	for rest := firstRest; ; {
+		event, err := w.step()
+		switch {
+		case err == nil && event.Type != api.WatchBookmark:
+			return event, nil
+		case err == nil:
+			rest = firstRest
+			continue
+		case w.ctx.Err() != nil:
+			return api.WatchEvent{}, context.Cause(w.ctx)
+		case refused(err):
+			return api.WatchEvent{}, err
+		}
+		select {
+		case <-time.After(rest):
+			rest = min(2*rest, lastRest)
+		case <-w.ctx.Done():
+			return api.WatchEvent{}, context.Cause(w.ctx)
+		}
+	}
+}
+
+// step reads one event, connecting where that is needed. After an error there is no connection.
+func (w *Watch) step() (event api.WatchEvent, err error) {
+	defer func() {
+		if err != nil && w.stream != nil {
+			w.stream.Close()
+			w.stream = nil
+		}
+	}()
+	if w.stream == nil {
+		w.request.query = queryWith("watch", "1", "scope", w.opts.Scope, "selector", w.opts.Selector)
+		if w.opts.Since > 0 {
+			w.request.query.Set("since", strconv.FormatInt(w.opts.Since, 10))
+		}
+		if w.stream, err = w.client.openStream(w.ctx, w.request, w.opts.Silence); err != nil {
+			return event, err
+		}
+	}
+	if err := w.stream.next(&event); err != nil {
+		return event, err
+	}
+	if event.Type == api.WatchError && event.Problem != nil {
+		return event, event.Problem
+	}
+	w.opts.Since = max(w.opts.Since, event.Revision)
+	return event, nil
+}
+
+// refused says whether the server answered and meant it: trying again would get the same answer.
+func refused(err error) bool {
+	var problem *api.Problem
+	return errors.As(err, &problem) && problem.Status < 500
+}
+
+// Revision is where the watch would go on from.
+func (w *Watch) Revision() int64 { return w.opts.Since }
+
+// Close ends the watch; a Next that waits returns.
+func (w *Watch) Close() { w.cancel() }
