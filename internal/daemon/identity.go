@@ -96,3 +96,12 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	}
 	return asked, nil
 }
+
+// rememberedOr is the runtime a root was first used with, or the fallback where it is new.
+func rememberedOr(root, fallback string) string {
+	content, err := os.ReadFile(filepath.Join(root, "runtime"))
+	if kept := strings.TrimSpace(string(content)); err == nil && kept != "" {
+		return kept
+	}
+	return fallback
+}

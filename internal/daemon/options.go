@@ -56,7 +56,7 @@ type Options struct {
 }
 
 // DefaultRoot is where a server keeps its files unless told otherwise: TEND_ROOT, /var/lib/tend for root, and the XDG
-// state folder for everybody else.
+// data folder for everybody else, where the client looks for it too.
 func DefaultRoot() string {
 	if root := os.Getenv("TEND_ROOT"); root != "" {
 		return root
@@ -64,14 +64,14 @@ func DefaultRoot() string {
 	if os.Geteuid() == 0 {
 		return "/var/lib/tend"
 	}
-	if state := os.Getenv("XDG_STATE_HOME"); state != "" {
-		return filepath.Join(state, "tend")
+	if data := os.Getenv("XDG_DATA_HOME"); data != "" {
+		return filepath.Join(data, "tend")
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return "/var/lib/tend"
 	}
-	return filepath.Join(home, ".local", "state", "tend")
+	return filepath.Join(home, ".local", "share", "tend")
 }
 
 // errNoDataDir refuses to start without a place to keep state.

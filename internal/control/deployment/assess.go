@@ -49,6 +49,7 @@ func (o observed) desired(t target) rollout.Desired {
 		Replicas: o.spec.ReplicaCount(),
 		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
 		Strategy: o.strategy(),
+		Probed:   o.spec.Probes != nil && (o.spec.Probes.Readiness != nil || o.spec.Probes.Startup != nil),
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
 	}
@@ -86,8 +87,9 @@ func (o observed) slots() []rollout.Slot {
 			Desired: task.Desired, Placed: task.Node != "", State: api.TaskPending,
 			CreatedAt: task.CreatedAt, EndedAt: task.EndedAt,
 		}
-		if message, refused := o.refusals[task.ID]; refused {
-			slot.Unplaceable, slot.Reason, slot.Message = true, "NoNode", message
+		slot.After = task.After
+		if refusal, refused := o.refusals[task.ID]; refused {
+			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, "NoNode", refusal.Message
 		}
 		if s := t.status; s != nil {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop

@@ -15,14 +15,14 @@ func (o observed) conditions(a assessment) []api.Condition {
 
 func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
-	wanted := max(o.spec.ReplicaCount()-len(o.frozen), 0)
+	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, 0)
 	ready := a.plan.Counts.Ready
 	switch {
 	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse:
 		c.Status, c.Reason = api.ConditionTrue, "Converged"
 		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
-		if len(o.frozen) > 0 {
-			c.Reason, c.Message = "Frozen", fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, len(o.frozen))
+		if a.plan.Counts.Frozen > 0 {
+			c.Reason, c.Message = "Frozen", fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}
 	case degraded.Status == api.ConditionTrue:
 		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, degraded.Message)

@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
@@ -15,11 +16,11 @@ import (
 type Controller struct {
 	control.Deps
 	env      environment
-	refusals func(layout.Snapshot) map[string]string
+	refusals func(layout.Snapshot) map[string]placement.Refusal
 }
 
 // New makes the controller. refusals explains tasks that no node takes, by task id; nil explains none.
-func New(deps control.Deps, refusals func(layout.Snapshot) map[string]string) *Controller {
+func New(deps control.Deps, refusals func(layout.Snapshot) map[string]placement.Refusal) *Controller {
 	deps = deps.Defaults()
 	return &Controller{Deps: deps, env: environment{sealer: deps.Sealer}, refusals: refusals}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/layout"
 )
 
@@ -20,7 +21,7 @@ type observed struct {
 	frozen   []layout.Read[api.Frozen]
 	nodes    []layout.Read[api.NodeStatus]
 	// refusals say why a task without a node can't be placed, by task id.
-	refusals map[string]string
+	refusals map[string]placement.Refusal
 	env      map[string]string
 }
 

@@ -1,0 +1,99 @@
+package scheduler
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// Scheduler places tasks.
+type Scheduler struct {
+	control.Deps
+	demands *demands
+}
+
+// key is the only one: placing is one decision over all tasks and nodes.
+var key = engine.Key{Kind: "schedule", Name: "all"}
+
+// maxAssignments bounds one commit; what is left is placed by the next look.
+const maxAssignments = 1000
+
+// New makes a scheduler.
+func New(deps control.Deps) *Scheduler {
+	return &Scheduler{Deps: deps.Defaults(), demands: newDemands()}
+}
+
+// Keys is the one key.
+func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
+
+// Dirty asks for a look while a task waits for a node that takes it.
+func (s *Scheduler) Dirty(time.Time) []engine.Key {
+	if assigned, _ := s.plan(s.Snapshot()); len(assigned) > 0 {
+		return s.Keys()
+	}
+	return nil
+}
+
+// Affected asks for a look when tasks come or end, and when nodes change.
+func Affected(change view.Change) []engine.Key {
+	if strings.HasPrefix(change.Key, layout.AlivePrefix) {
+		return []engine.Key{key} // a heartbeat began or ended
+	}
+	switch record := change.New.(type) {
+	case *api.Task:
+		if record.Node == "" && record.Desired == api.DesiredRunning {
+			return []engine.Key{key}
+		}
+	case *api.TaskStatus:
+		if record.State.Terminal() {
+			return []engine.Key{key}
+		}
+	case *api.NodeStatus:
+		return []engine.Key{key}
+	}
+	return nil
+}
+
+// Reconcile places what can be placed.
+func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
+	snapshot := s.Snapshot()
+	assigned, _ := s.plan(snapshot)
+	txn := layout.NewTxn("schedule")
+	for _, a := range assigned[:min(len(assigned), maxAssignments)] {
+		read := snapshot.Task(a.Task)
+		task := *read.Value
+		task.Node = a.Node
+		txn.If(layout.TaskKey(task.ID), read.Modified).Put(layout.TaskKey(task.ID), task)
+	}
+	revision, err := txn.Commit(ctx, s.Store)
+	result := engine.Result{Revision: revision}
+	if len(assigned) > maxAssignments {
+		result.After = time.Millisecond
+	}
+	return result, err
+}
+
+// Refusals say why tasks without a node fit nowhere, by task id.
+func (s *Scheduler) Refusals(snapshot layout.Snapshot) map[string]placement.Refusal {
+	_, refused := s.plan(snapshot)
+	out := make(map[string]placement.Refusal, len(refused))
+	for _, r := range refused {
+		out[r.Task] = r
+	}
+	return out
+}
+
+func (s *Scheduler) plan(snapshot layout.Snapshot) ([]placement.Assignment, []placement.Refusal) {
+	tasks, waiting := s.tasks(snapshot)
+	if !waiting {
+		return nil, nil
+	}
+	return placement.Plan(tasks, nodes(snapshot))
+}

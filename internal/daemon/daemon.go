@@ -1,0 +1,227 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/inprocess"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/deployment"
+	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/secret"
+	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/view"
+)
+
+// daemon is a running server with its parts, in the order they were started.
+type daemon struct {
+	Options
+	node     string
+	cluster  cluster
+	keys     *secret.Keys
+	store    store.Store
+	fenced   *fenced
+	view     *view.View
+	runtime  runtime.Runtime
+	registry *prometheus.Registry
+	metrics  *engine.Metrics
+
+	deployments *deployment.Controller
+	controllers *engine.Group
+	agent       *agent.Agent
+	server      *server.Server
+	doors       []server.Door
+
+	// stops are called in reverse order.
+	stops []func() error
+}
+
+// Run starts a server and works until ctx ends or a part of it fails. Containers keep running afterwards.
+func Run(ctx context.Context, o Options) error {
+	o, err := o.withDefaults()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	d := &daemon{Options: o}
+	for _, start := range []func(context.Context) error{
+		d.prepareRoot, d.openStore, d.claim, d.openRuntime, d.build, d.listen,
+	} {
+		if err := start(ctx); err != nil {
+			return errors.Join(err, d.close())
+		}
+	}
+	d.Logger.Info("starting", "root", d.Root, "node", d.node, "cluster", d.cluster.UID, "runtime", d.Runtime)
+	return errors.Join(d.serve(ctx, began), d.close())
+}
+
+// prepareRoot makes the folders, readable by their owner alone.
+func (d *daemon) prepareRoot(context.Context) error {
+	for _, dir := range []string{d.Root, d.Data} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fmt.Errorf("make %s: %w: choose another --root, or run as a user who may write there", dir, err)
+		}
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	if d.node, err = remembered(d.Root, "node", d.Node, host); err != nil {
+		return err
+	}
+	if d.Runtime, err = remembered(d.Root, "runtime", d.Runtime, runtimeDocker); err != nil {
+		return err
+	}
+	if d.Runtime == runtimeProcess && os.Geteuid() == 0 {
+		// Plain processes of an unprivileged user pass through to their images; the files here stay their owner's.
+		return os.Chmod(d.Root, 0o711)
+	}
+	return nil
+}
+
+// claim learns who the store is and takes its controllers over.
+func (d *daemon) claim(ctx context.Context) error {
+	if err := checkSchema(ctx, d.store); err != nil {
+		return err
+	}
+	var err error
+	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
+		return err
+	}
+	d.fenced, err = takeOver(ctx, d.store)
+	return err
+}
+
+// openRuntime makes the client of what runs containers. An engine that is away is no fault: the agent waits for it.
+func (d *daemon) openRuntime(ctx context.Context) error {
+	open := d.Engine
+	if open == nil {
+		open = func(cluster, node string) (runtime.Runtime, error) { return d.newRuntime(ctx, cluster, node) }
+	}
+	rt, err := open(d.cluster.UID, d.node)
+	if err != nil {
+		return fmt.Errorf("open the %s runtime: %w", d.Runtime, err)
+	}
+	d.runtime = fault.Runtime(rt, d.Faults)
+	d.onStop(rt.Close)
+	return nil
+}
+
+// build makes the parts above the store; nothing runs yet.
+func (d *daemon) build(context.Context) error {
+	d.registry = prometheus.NewRegistry()
+	d.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	d.metrics = engine.NewMetrics(d.registry)
+	d.view = view.New(d.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: d.Logger})
+	d.buildControllers()
+	d.agent = agent.New(agent.Options{
+		Node: d.node, Runtime: d.runtime, Workers: d.Starts, Resync: d.Resync, Heartbeat: d.Heartbeat,
+		HeartbeatTTL: d.NodeTimeout, Logger: d.Logger, Metrics: d.metrics,
+		Control: inprocess.New(inprocess.Options{Node: d.node, Store: d.store, View: d.view, Keys: d.keys}),
+	})
+	return d.buildServer()
+}
+
+func (d *daemon) buildControllers() {
+	deps := control.Deps{Snapshot: d.snapshot, Store: d.fenced, Sealer: d.keys, Logger: d.Logger}
+	nodes := scheduler.New(deps)
+	d.deployments = deployment.New(deps, nodes.Refusals)
+	work := engine.New(d.engineOptions(engine.Options{
+		Name: "deployment", Reconciler: d.deployments, Replay: d.deployments.Keys, Dirty: d.deployments.Dirty,
+	}))
+	placing := engine.New(d.engineOptions(engine.Options{
+		Name: "schedule", Reconciler: nodes, Workers: 1, Replay: nodes.Keys, Dirty: nodes.Dirty,
+	}))
+	d.controllers = engine.NewGroup(engine.GroupOptions{}, placing, work)
+	d.view.OnChange(func(change view.Change) {
+		work.Enqueue(deployment.Affected(d.snapshot(), change)...)
+		placing.Enqueue(scheduler.Affected(change)...)
+	})
+}
+
+func (d *daemon) engineOptions(o engine.Options) engine.Options {
+	o.Resync, o.Synced, o.Revision, o.WaitFor = d.Resync, d.view.Synced(), d.view.Revision, d.view.WaitFor
+	o.Logger, o.Metrics = d.Logger, d.metrics
+	return o
+}
+
+func (d *daemon) snapshot() layout.Snapshot { return layout.Snapshot{Reader: d.view.Snapshot()} }
+
+// serve runs the parts until ctx ends, then stops HTTP, agent, controllers and view in this order.
+func (d *daemon) serve(ctx context.Context, began time.Time) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	parts := []part{
+		{"view", d.view.Run},
+		{"controllers", d.controllers.Run},
+		{"agent", d.agent.Run},
+		{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.doors...) }},
+	}
+	running := make([]*runningPart, len(parts))
+	for i, p := range parts {
+		running[i] = p.start(cancel)
+	}
+	go d.announce(ctx, began)
+	<-ctx.Done()
+	d.Logger.Info("stopping")
+	var faults []error
+	for i := len(running) - 1; i >= 0; i-- {
+		faults = append(faults, running[i].stop())
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		faults = append(faults, cause)
+	}
+	return errors.Join(faults...)
+}
+
+// announce tells when replay is over.
+func (d *daemon) announce(ctx context.Context, began time.Time) {
+	for _, ready := range []<-chan struct{}{d.view.Synced(), d.controllers.Ready(), d.agent.Ready()} {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return
+		}
+	}
+	d.Logger.Info("ready", "took", time.Since(began).Round(time.Millisecond), "socket", filepath.Join(d.Root, "tend.sock"))
+}
+
+// missing says what readiness waits for.
+func (d *daemon) missing() []string {
+	var out []string
+	for name, ready := range map[string]<-chan struct{}{
+		"reading the store": d.view.Synced(), "the first look at every object": d.controllers.Ready(),
+		"the first look at every task": d.agent.Ready(),
+	} {
+		select {
+		case <-ready:
+		default:
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (d *daemon) onStop(stop func() error) { d.stops = append(d.stops, stop) }
+
+// close undoes what was opened, in reverse order.
+func (d *daemon) close() error {
+	var faults []error
+	for i := len(d.stops) - 1; i >= 0; i-- {
+		faults = append(faults, d.stops[i]())
+	}
+	return errors.Join(faults...)
+}

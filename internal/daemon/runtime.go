@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/docker"
+	"tend.dev/tend/internal/runtime/process"
+)
+
+// The runtimes a server may use.
+const (
+	runtimeDocker  = "docker"
+	runtimeProcess = "process"
+)
+
+func (d *daemon) newRuntime(ctx context.Context, cluster, node string) (runtime.Runtime, error) {
+	switch d.Runtime {
+	case runtimeDocker:
+		return docker.New(ctx, docker.Options{
+			Host: d.DockerHost, Cluster: cluster, Node: node, NetworkName: d.Network, Logger: d.Logger,
+		})
+	case runtimeProcess:
+		return process.New(process.Options{Root: d.Root, Cluster: cluster, Node: node})
+	}
+	return nil, fmt.Errorf("unknown runtime %q: want %s or %s", d.Runtime, runtimeDocker, runtimeProcess)
+}
+
+// Private settles what a private server beside others needs: a network of its own, and plain processes where no
+// container engine answers. What the root was first used with stays.
+func Private(ctx context.Context, o *Options) error {
+	if o.Network == "" {
+		sum := sha256.Sum256([]byte(o.Root))
+		o.Network = "tend-dev-" + hex.EncodeToString(sum[:4])
+	}
+	if o.Runtime != "" || o.Engine != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	probe, err := docker.New(ctx, docker.Options{Host: o.DockerHost, Cluster: "probe", Node: "probe"})
+	if err != nil {
+		return err
+	}
+	defer probe.Close()
+	fallback := runtimeDocker
+	if _, err := probe.Info(ctx); err != nil {
+		fallback = runtimeProcess
+	}
+	o.Runtime = rememberedOr(o.Root, fallback)
+	return nil
+}
