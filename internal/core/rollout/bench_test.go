@@ -23,21 +23,6 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// TestDecideGrowsLinearly guards against a rule that looks at every slot for every slot: it compares allocations, which
-// don't depend on the machine's load.
-func TestDecideGrowsLinearly(t *testing.T) {
-	for name, slots := range map[string]func(int) []Slot{"current": current, "rolling": rolling, "failing": failing} {
-		cost := func(n int) float64 {
-			desired := Desired{Replicas: n, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: defaultStrategy()}
-			given := slots(n)
-			return testing.AllocsPerRun(3, func() { Decide(desired, given, epoch.Add(time.Hour)) })
-		}
-		if small, large := cost(200), cost(2000); large > 15*small {
-			t.Errorf("%s: ten times the slots cost %.0f times the allocations", name, large/small)
-		}
-	}
-}
-
 func running(i int, release string) Slot {
 	id := fmt.Sprintf("slot-%d", i)
 	at := epoch.Add(time.Duration(i) * time.Millisecond)

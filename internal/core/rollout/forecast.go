@@ -12,6 +12,10 @@ import (
 // maxForecast bounds a forecast: no plan for a real workload comes near.
 const maxForecast = 100_000
 
+// inTurn is up to how many slots a forecast tells replacements one after another. Beyond it they are told all at once:
+// the actions are the same, and nobody reads their order.
+const inTurn = 200
+
 // Forecast returns every action that Decide would ask for, one plan after another, if each succeeded at once. It is
 // what a dry run shows: the same planner, over slots that do as they are told. A crash loop alone is taken as it is.
 func Forecast(desired Desired, slots []Slot, now time.Time) []Action {
@@ -24,6 +28,9 @@ func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 	world := make(map[string]Slot, len(slots))
 	for _, s := range slots {
 		world[s.ID] = s
+	}
+	if most := max(len(slots), desired.Replicas); most > inTurn {
+		desired.Strategy.MaxParallel = most
 	}
 	var out []Action
 	for made := 0; len(out) < maxForecast; {

@@ -1,0 +1,113 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// filter is one demand on a node, with the words for nodes that don't meet it.
+type filter struct {
+	fails func(s *site, t Task) bool
+	// alone explains it of the only node there is; one and many continue "1 of 3 nodes" and "2 of 3 nodes".
+	alone     func(s *site, t Task) string
+	one, many func(t Task) string
+}
+
+// filters are applied in this order; a node is counted for the first it fails.
+var filters = []*filter{
+	{
+		fails: func(s *site, _ Task) bool { return !s.Alive },
+		alone: func(s *site, _ Task) string { return "node " + s.ID + " does not answer" },
+		one:   say("does not answer"), many: say("do not answer"),
+	},
+	{
+		fails: func(s *site, _ Task) bool { return !s.Ready },
+		alone: func(s *site, _ Task) string { return because("node "+s.ID+" is not ready", s.Message) },
+		one:   say("is not ready"), many: say("are not ready"),
+	},
+	{
+		fails: func(s *site, _ Task) bool { return s.Draining },
+		alone: func(s *site, _ Task) string { return "node " + s.ID + " is draining" },
+		one:   say("is draining"), many: say("are draining"),
+	},
+	{
+		fails: func(s *site, t Task) bool { return t.Runtime != "" && t.Runtime != s.Runtime },
+		alone: func(s *site, t Task) string {
+			return fmt.Sprintf("node %s runs %s, not %s", s.ID, s.Runtime, t.Runtime)
+		},
+		one:  func(t Task) string { return "does not run " + t.Runtime },
+		many: func(t Task) string { return "do not run " + t.Runtime },
+	},
+	{
+		fails: func(s *site, t Task) bool { return s.MemoryBytes > 0 && t.MemoryBytes > s.MemoryBytes },
+		alone: func(s *site, t Task) string {
+			return fmt.Sprintf("node %s lacks memory: %s asked, %s in all", s.ID, size(t.MemoryBytes), size(s.MemoryBytes))
+		},
+		one:  func(t Task) string { return fmt.Sprintf("lacks memory (%s asked)", size(t.MemoryBytes)) },
+		many: func(t Task) string { return fmt.Sprintf("lack memory (%s asked)", size(t.MemoryBytes)) },
+	},
+	{
+		fails: func(s *site, t Task) bool { return s.CPUs > 0 && t.CPUs > s.CPUs },
+		alone: func(s *site, t Task) string {
+			return fmt.Sprintf("node %s lacks cores: %g asked, %g in all", s.ID, t.CPUs, s.CPUs)
+		},
+		one:  func(t Task) string { return fmt.Sprintf("lacks cores (%g asked)", t.CPUs) },
+		many: func(t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
+	},
+	portFilter,
+	{
+		fails: func(s *site, t Task) bool { _, failed := s.FailedImages[t.Workload]; return failed },
+		alone: func(s *site, t Task) string {
+			return because("node "+s.ID+" could not get the image", s.FailedImages[t.Workload])
+		},
+		one: say("could not get the image"), many: say("could not get the image"),
+	},
+}
+
+var portFilter = &filter{
+	fails: func(s *site, t Task) bool { return s.clash(t, t.ignored()) != nil },
+	alone: func(s *site, t Task) string {
+		held := s.clash(t, t.ignored())
+		return fmt.Sprintf("port %d of node %s is held by %s", held.Number, s.ID, cmp.Or(held.by.Name, "task "+held.by.ID))
+	},
+	one: say("has the host port taken"), many: say("have the host port taken"),
+}
+
+func say(words string) func(Task) string { return func(Task) string { return words } }
+
+func because(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
+}
+
+// refuses is the first filter that a node fails for a task, or nil.
+func (s *site) refuses(t Task) *filter {
+	for _, f := range filters {
+		if f.fails(s, t) {
+			return f
+		}
+	}
+	return nil
+}
+
+// ignored are the tasks whose ports are not in the way: those that will have stopped before this one starts.
+func (t Task) ignored() map[string]bool {
+	if t.After == "" {
+		return nil
+	}
+	return map[string]bool{t.After: true, t.Replaces: true}
+}
+
+// clash is what holds a port that a task needs on a node, but for some tasks; nil if none does.
+func (s *site) clash(t Task, ignored map[string]bool) *hold {
+	for _, p := range t.Ports {
+		for _, held := range s.held[p.Number] {
+			if held.clashes(p) && !ignored[held.by.ID] {
+				return &held
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package placement
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+)
+
+var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func vm(change func(*Node)) Node {
+	n := Node{ID: "vm", Alive: true, Ready: true, Runtime: "docker", MemoryBytes: 4 << 30, CPUs: 2}
+	if change != nil {
+		change(&n)
+	}
+	return n
+}
+
+func named(id string, change func(*Node)) Node {
+	n := vm(change)
+	n.ID = id
+	return n
+}
+
+func TestPlan(t *testing.T) {
+	http := []Port{{IP: "127.0.0.1", Number: 8080, Protocol: "tcp"}}
+	cases := map[string]struct {
+		reason  string
+		tasks   []Task
+		nodes   []Node
+		placed  []Assignment
+		refused []Refusal
+	}{
+		"the only node": {
+			reason: "a task that asks for nothing runs on what there is",
+			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(nil)},
+			placed: []Assignment{{"a", "vm"}},
+		},
+		"placed already": {
+			reason: "a placed task is left where it is, even on a node that no longer answers",
+			tasks:  []Task{{ID: "a", Node: "vm"}, {ID: "b", Node: "elsewhere"}}, nodes: []Node{vm(func(n *Node) { n.Alive = false })},
+		},
+		"wanted no more": {
+			reason: "a task that was told to stop before it had a node never gets one",
+			tasks:  []Task{{ID: "a", Leaving: true}}, nodes: []Node{vm(nil)},
+		},
+		"no nodes": {
+			reason: "the first minute of a cluster",
+			tasks:  []Task{{ID: "a"}}, refused: []Refusal{{Task: "a", Message: "no node has joined yet"}},
+		},
+		"silent": {
+			reason: "a node without heartbeat takes nothing",
+			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Alive = false })},
+			refused: []Refusal{{Task: "a", Message: "node vm does not answer"}},
+		},
+		"engine away": {
+			reason: "the runtime's own words are passed on",
+			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Ready, n.Message = false, "docker does not answer" })},
+			refused: []Refusal{{Task: "a", Message: "node vm is not ready: docker does not answer"}},
+		},
+		"draining": {
+			reason: "a draining node empties",
+			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Draining = true })},
+			refused: []Refusal{{Task: "a", Message: "node vm is draining"}},
+		},
+		"another runtime": {
+			reason: "containers are not processes",
+			tasks:  []Task{{ID: "a", Runtime: "docker"}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
+			refused: []Refusal{{Task: "a", Message: "node vm runs process, not docker"}},
+		},
+		"too little memory": {
+			reason: "what no node has in all can't be had",
+			tasks:  []Task{{ID: "a", MemoryBytes: 8 << 30}}, nodes: []Node{vm(nil)},
+			refused: []Refusal{{Task: "a", Message: "node vm lacks memory: 8Gi asked, 4Gi in all"}},
+		},
+		"all of the memory": {
+			reason: "limits are not reservations: each task may ask for the whole node",
+			tasks:  []Task{{ID: "a", MemoryBytes: 4 << 30}, {ID: "b", MemoryBytes: 4 << 30}}, nodes: []Node{vm(nil)},
+			placed: []Assignment{{"a", "vm"}, {"b", "vm"}},
+		},
+		"unknown size": {
+			reason: "a node that can't tell its size is believed to be large",
+			tasks:  []Task{{ID: "a", MemoryBytes: 8 << 30, CPUs: 9}}, nodes: []Node{vm(func(n *Node) { n.MemoryBytes, n.CPUs = 0, 0 })},
+			placed: []Assignment{{"a", "vm"}},
+		},
+		"too few cores": {
+			reason: "the same for cores",
+			tasks:  []Task{{ID: "a", CPUs: 2.5}}, nodes: []Node{vm(nil)},
+			refused: []Refusal{{Task: "a", Message: "node vm lacks cores: 2.5 asked, 2 in all"}},
+		},
+		"port taken": {
+			reason: "a port belongs to one task, the older one",
+			tasks:  []Task{{ID: "b", Ports: http, CreatedAt: epoch.Add(1)}, {ID: "a", Ports: http, CreatedAt: epoch.Add(2)}}, nodes: []Node{vm(nil)},
+			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "port 8080 of node vm is held by task b"}},
+		},
+		"port held by one that stops": {
+			reason: "a stopping container still holds its port",
+			tasks:  []Task{{ID: "a", Name: "shop-web.1a2b", Ports: http, Node: "vm", Leaving: true}, {ID: "b", Ports: http}}, nodes: []Node{vm(nil)},
+			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by shop-web.1a2b"}},
+		},
+		"port free again": {
+			reason: "a stopped one doesn't",
+			tasks:  []Task{{ID: "a", Ports: http, Node: "vm", Leaving: true, Stopped: true}, {ID: "b", Ports: http}}, nodes: []Node{vm(nil)},
+			placed: []Assignment{{"b", "vm"}},
+		},
+		"same port, other address": {
+			reason: "two addresses don't clash, every address clashes with each",
+			tasks: []Task{
+				{ID: "a", Ports: http, Node: "vm"},
+				{ID: "b", Ports: []Port{{IP: "10.0.0.1", Number: 8080}}},
+				{ID: "c", Ports: []Port{{IP: "0.0.0.0", Number: 8080}}},
+				{ID: "d", Ports: []Port{{IP: "127.0.0.1", Number: 8080, Protocol: "udp"}}},
+			},
+			nodes:  []Node{vm(nil)},
+			placed: []Assignment{{"b", "vm"}, {"d", "vm"}}, refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by task a"}},
+		},
+		"stop-first successor": {
+			reason: "its predecessor's port will be free when it starts",
+			tasks:  []Task{{ID: "a", Ports: http, Node: "vm", Leaving: true}, {ID: "b", Ports: http, Replaces: "a", After: "a"}}, nodes: []Node{vm(nil)},
+			placed: []Assignment{{"b", "vm"}},
+		},
+		"superseded stop-first successor": {
+			reason: "neither the one that stops nor the one that never started is in the way of the third",
+			tasks: []Task{
+				{ID: "a", Ports: http, Node: "vm", Leaving: true},
+				{ID: "b", Ports: http, Node: "vm", Leaving: true, Replaces: "a", After: "a"},
+				{ID: "c", Ports: http, Replaces: "b", After: "a"},
+			},
+			nodes:  []Node{vm(nil)},
+			placed: []Assignment{{"c", "vm"}},
+		},
+		"start-first successor": {
+			reason: "beside its predecessor there is no room: the planner is told that this is all",
+			tasks:  []Task{{ID: "a", Ports: http, Node: "vm"}, {ID: "b", Ports: http, Replaces: "a"}}, nodes: []Node{vm(nil)},
+			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by task a", Crowded: true}},
+		},
+		"start-first successor that fits nowhere": {
+			reason: "stopping the predecessor would not help, and is not asked for",
+			tasks: []Task{
+				{ID: "a", Ports: http, Node: "vm"}, {ID: "x", Ports: []Port{{Number: 9090}}, Node: "vm"},
+				{ID: "b", Ports: append([]Port{{Number: 9090}}, http...), Replaces: "a"},
+			},
+			nodes:   []Node{vm(nil)},
+			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x"}},
+		},
+		"image failed": {
+			reason: "a node that could not pull the image is spared the next try",
+			tasks:  []Task{{ID: "a", Workload: "web"}, {ID: "b", Workload: "db"}},
+			nodes:  []Node{vm(func(n *Node) { n.FailedImages = map[string]string{"web": "pull web:2: not found"} })},
+			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "node vm could not get the image: pull web:2: not found"}},
+		},
+		"several nodes": {
+			reason: "of several nodes the filters count",
+			tasks:  []Task{{ID: "a", MemoryBytes: 512 << 20}},
+			nodes: []Node{
+				named("n1", func(n *Node) { n.MemoryBytes = 1 << 20 }), named("n2", func(n *Node) { n.MemoryBytes = 2 << 20 }),
+				named("n3", func(n *Node) { n.Alive = false }),
+			},
+			refused: []Refusal{{Task: "a", Message: "1 of 3 nodes does not answer; 2 of 3 nodes lack memory (512Mi asked)"}},
+		},
+		"spread before load": {
+			reason: "slots of one workload are spread, even onto a node that has more of others",
+			tasks: []Task{
+				{ID: "w1", Workload: "web", Node: "n1"}, {ID: "x1", Workload: "x", Node: "n2"}, {ID: "x2", Workload: "x", Node: "n2"},
+				{ID: "w2", Workload: "web"},
+			},
+			nodes:  []Node{named("n1", nil), named("n2", nil)},
+			placed: []Assignment{{"w2", "n2"}},
+		},
+		"load by cores": {
+			reason: "between equals the one with more free cores",
+			tasks:  []Task{{ID: "x1", Workload: "x", Node: "n1"}, {ID: "x2", Workload: "x", Node: "n2"}, {ID: "w", Workload: "web"}},
+			nodes:  []Node{named("n1", nil), named("n2", func(n *Node) { n.CPUs = 8 })},
+			placed: []Assignment{{"w", "n2"}},
+		},
+		"leaving ones don't count": {
+			reason: "a node whose task of the workload is about to go is as good as empty",
+			tasks: []Task{
+				{ID: "w1", Workload: "web", Node: "n1", Leaving: true}, {ID: "w2", Workload: "web", Node: "n2"}, {ID: "w3", Workload: "web"},
+			},
+			nodes:  []Node{named("n1", nil), named("n2", nil)},
+			placed: []Assignment{{"w3", "n1"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			placed, refused := Plan(tc.tasks, tc.nodes)
+			if diff := cmp.Diff(tc.placed, placed) + cmp.Diff(tc.refused, refused); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestFixedPorts(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		entry  string
+		want   []Port
+	}{
+		"chosen by the engine": {"no host port, no claim", "80", nil},
+		"one":                  {"a fixed port is loopback's by default", "3000:80", []Port{{"127.0.0.1", 3000, "tcp"}}},
+		"range":                {"each port of a range", "0.0.0.0:53-54:53-54/udp", []Port{{"0.0.0.0", 53, "udp"}, {"0.0.0.0", 54, "udp"}}},
+		"choice from a range":  {"the engine takes a free one of several", "3000-3009:80", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec, err := api.NormalizePort(tc.entry)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, FixedPorts([]api.PortSpec{spec})); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestSize(t *testing.T) {
+	for bytes, want := range map[int64]string{512 << 20: "512Mi", 3 << 29: "1536Mi", 3 << 30: "3Gi", 100_000: "97.7Ki", 1000: "1000 bytes"} {
+		if got := size(bytes); got != want {
+			t.Errorf("%d bytes read %s, want %s", bytes, got, want)
+		}
+	}
+}

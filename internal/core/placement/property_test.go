@@ -1,0 +1,179 @@
+package placement
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func randomNodes(t *rapid.T) []Node {
+	var out []Node
+	for i := range rapid.IntRange(0, 5).Draw(t, "nodes") {
+		n := Node{
+			ID: fmt.Sprintf("n%d", i), Alive: rapid.IntRange(0, 5).Draw(t, "silent") > 0, Ready: rapid.IntRange(0, 5).Draw(t, "unready") > 0,
+			Draining: rapid.IntRange(0, 5).Draw(t, "draining") == 0, Runtime: rapid.SampledFrom([]string{"docker", "docker", "process"}).Draw(t, "runtime"),
+			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 4).Draw(t, "cores")),
+		}
+		if rapid.IntRange(0, 5).Draw(t, "image failed") == 0 {
+			n.FailedImages = map[string]string{"w0": "not found"}
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func randomTasks(t *rapid.T) []Task {
+	var out []Task
+	for i := range rapid.IntRange(0, 12).Draw(t, "tasks") {
+		task := Task{
+			ID: fmt.Sprintf("t%d", i), Workload: rapid.SampledFrom([]string{"w0", "w1"}).Draw(t, "workload"),
+			Node:    rapid.SampledFrom([]string{"", "", "n0", "n1", "n9"}).Draw(t, "node"),
+			Leaving: rapid.IntRange(0, 3).Draw(t, "leaving") == 0, Stopped: rapid.IntRange(0, 5).Draw(t, "stopped") == 0,
+			Runtime:     rapid.SampledFrom([]string{"", "docker"}).Draw(t, "runtime"),
+			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 3).Draw(t, "cores")),
+			CreatedAt: epoch.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "age"))),
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "ports") {
+			task.Ports = append(task.Ports, Port{
+				IP: rapid.SampledFrom([]string{"", "127.0.0.1", "10.0.0.1"}).Draw(t, "ip"), Number: rapid.IntRange(1, 3).Draw(t, "port"),
+			})
+		}
+		if i > 0 && rapid.Bool().Draw(t, "replaces") {
+			task.Replaces = fmt.Sprintf("t%d", rapid.IntRange(0, i-1).Draw(t, "predecessor"))
+			if rapid.Bool().Draw(t, "stop-first") {
+				task.After = task.Replaces
+			}
+		}
+		out = append(out, task)
+	}
+	return out
+}
+
+func shuffle[T any](t *rapid.T, in []T) []T {
+	out := slices.Clone(in)
+	rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+func TestOrderChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tasks, nodes := randomTasks(t), randomNodes(t)
+		placed, refused := Plan(tasks, nodes)
+		again, refusedAgain := Plan(shuffle(t, tasks), shuffle(t, nodes))
+		if diff := cmp.Diff(placed, again) + cmp.Diff(refused, refusedAgain); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// Every task that waits is either placed once, on a node that takes it, or refused once, with words.
+func TestPlacesOnlyWhereItFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tasks, nodes := randomTasks(t), randomNodes(t)
+		placed, refused := Plan(tasks, nodes)
+		answered := map[string]int{}
+		for _, a := range placed {
+			answered[a.Task]++
+			task := find(tasks, func(t Task) bool { return t.ID == a.Task })
+			if node := find(nodes, func(n Node) bool { return n.ID == a.Node }); !suits(task, node) {
+				t.Fatalf("%+v was put on %+v", task, node)
+			}
+		}
+		for _, r := range refused {
+			answered[r.Task]++
+			if r.Message == "" {
+				t.Fatalf("task %s was refused without a word", r.Task)
+			}
+		}
+		for _, task := range tasks {
+			want := 0
+			if task.Node == "" && !task.Stopped && !task.Leaving {
+				want = 1
+			}
+			if answered[task.ID] != want {
+				t.Fatalf("%+v has %d answers, want %d", task, answered[task.ID], want)
+			}
+		}
+	})
+}
+
+// suits judges a node without its ports, in the plainest way.
+func suits(t Task, n Node) bool {
+	return n.Alive && n.Ready && !n.Draining && (t.Runtime == "" || t.Runtime == n.Runtime) &&
+		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) && n.FailedImages[t.Workload] == ""
+}
+
+func find[T any](in []T, is func(T) bool) T {
+	return in[slices.IndexFunc(in, is)]
+}
+
+// No port of a node gets two tasks, but for one that starts after the other.
+func TestNoPortTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tasks, nodes := randomTasks(t), randomNodes(t)
+		placed, _ := Plan(tasks, nodes)
+		for _, a := range placed {
+			task := find(tasks, func(t Task) bool { return t.ID == a.Task })
+			for _, other := range tasks {
+				node := other.Node
+				if i := slices.IndexFunc(placed, func(b Assignment) bool { return b.Task == other.ID }); i >= 0 {
+					node = placed[i].Node
+				}
+				apart := other.ID == task.ID || other.Stopped || node != a.Node ||
+					task.After == other.ID || other.After == task.ID && other.After != ""
+				if !apart && slices.ContainsFunc(task.Ports, func(p Port) bool { return slices.ContainsFunc(other.Ports, p.clashes) }) {
+					t.Fatalf("%+v and %+v share a port of %s", task, other, a.Node)
+				}
+			}
+		}
+	})
+}
+
+// Equal tasks on equal nodes are spread evenly.
+func TestSpreadsEvenly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var nodes []Node
+		for i := range rapid.IntRange(1, 7).Draw(t, "nodes") {
+			nodes = append(nodes, Node{ID: fmt.Sprintf("n%d", i), Alive: true, Ready: true, CPUs: 2})
+		}
+		var tasks []Task
+		for i := range rapid.IntRange(0, 40).Draw(t, "tasks") {
+			tasks = append(tasks, Task{ID: fmt.Sprintf("t%d", i), Workload: "web"})
+		}
+		placed, _ := Plan(tasks, nodes)
+		count := map[string]int{}
+		for _, a := range placed {
+			count[a.Node]++
+		}
+		least, most := len(tasks), 0
+		for _, n := range nodes {
+			least, most = min(least, count[n.ID]), max(most, count[n.ID])
+		}
+		if len(placed) != len(tasks) || most-least > 1 {
+			t.Fatalf("%d of %d tasks, between %d and %d on a node", len(placed), len(tasks), least, most)
+		}
+	})
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{10, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("tasks=%d/nodes=100", n), func(b *testing.B) {
+			var nodes []Node
+			for i := range 100 {
+				nodes = append(nodes, Node{ID: fmt.Sprintf("n%d", i), Alive: true, Ready: true, CPUs: 8})
+			}
+			var tasks []Task
+			for i := range n {
+				tasks = append(tasks, Task{ID: fmt.Sprintf("t%d", i), Workload: fmt.Sprintf("w%d", i%50)})
+			}
+			for b.Loop() {
+				Plan(tasks, nodes)
+			}
+		})
+	}
+}
