@@ -29,6 +29,9 @@ type Harness struct {
 	Simulated bool
 	// NoExec and NoStats leave out what the runtime answers ErrUnsupported to.
 	NoExec, NoStats bool
+	// Adjust changes what every case's container is made from, for a runtime that can't honour part of it. Nil changes
+	// nothing.
+	Adjust func(spec *runtime.ContainerSpec)
 	// Patience is how long a case waits for a state to come. Default 20s.
 	Patience time.Duration
 }
@@ -124,7 +127,7 @@ func (f *fixture) spec(args ...string) runtime.ContainerSpec {
 		args = []string{"wait"}
 	}
 	name, slot := "tendtest-"+random(), random()
-	return runtime.ContainerSpec{
+	spec := runtime.ContainerSpec{
 		Name: name + "." + slot,
 		Labels: map[string]string{
 			api.LabelTask: "task-" + slot, api.LabelSlot: slot, api.LabelScope: "tendtest", api.LabelName: name,
@@ -133,6 +136,10 @@ func (f *fixture) spec(args ...string) runtime.ContainerSpec {
 		Spec:    api.DeploymentSpec{Image: f.Image, Command: append(append([]string{}, f.Program...), args...), NetworkMode: "none"},
 		Restart: "no",
 	}
+	if f.Adjust != nil {
+		f.Adjust(&spec)
+	}
+	return spec
 }
 
 func random() string {

@@ -1,0 +1,140 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/process/shim"
+)
+
+// trash is the beginning of the name of a folder that is being made or removed.
+const trash = "."
+
+// each calls f for every container of every cluster. One that is removed meanwhile is left out.
+func (r *Runtime) each(f func(dir string, record shim.Record) error) error {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil {
+		return fmt.Errorf("%w: %w", runtime.ErrUnavailable, err)
+	}
+	for _, entry := range entries {
+		if strings.HasPrefix(entry.Name(), trash) {
+			continue
+		}
+		dir := filepath.Join(r.dir, entry.Name())
+		record, err := shim.ReadRecord(dir)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = f(dir, record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Runtime) owns(record shim.Record) bool {
+	return record.Labels[api.LabelCluster] == r.opts.Cluster
+}
+
+// find returns the folder and record of a container of the cluster, by id or name.
+func (r *Runtime) find(ctx context.Context, id string) (dir string, record shim.Record, err error) {
+	if err := r.check(ctx); err != nil {
+		return "", record, err
+	}
+	if validID(id) {
+		dir = filepath.Join(r.dir, id)
+		if record, err = shim.ReadRecord(dir); err == nil && r.owns(record) {
+			return dir, record, nil
+		}
+	}
+	dir = ""
+	err = r.each(func(at string, other shim.Record) error {
+		if other.Name == id && r.owns(other) {
+			dir, record = at, other
+		}
+		return nil
+	})
+	if err == nil && dir == "" {
+		err = fmt.Errorf("container %s: %w", id, runtime.ErrNotFound)
+	}
+	return dir, record, err
+}
+
+// validID keeps a name that comes from outside from being a path.
+func validID(id string) bool {
+	return len(id) == idLength && strings.Trim(id, "0123456789abcdef") == ""
+}
+
+// check says whether the runtime still works for its caller.
+func (r *Runtime) check(ctx context.Context) error {
+	if r.ctx.Err() != nil {
+		return runtime.ErrUnavailable
+	}
+	return ctx.Err()
+}
+
+// List implements runtime.Runtime.
+func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
+	if err := r.check(ctx); err != nil {
+		return nil, err
+	}
+	var out []runtime.Container
+	err := r.each(func(dir string, record shim.Record) error {
+		if !r.owns(record) {
+			return nil
+		}
+		container, err := view(dir, record)
+		if err == nil {
+			out = append(out, container)
+		}
+		return ignoreRemoved(err)
+	})
+	slices.SortFunc(out, func(a, b runtime.Container) int { return strings.Compare(a.Name, b.Name) })
+	return out, err
+}
+
+func ignoreRemoved(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Inspect implements runtime.Runtime.
+func (r *Runtime) Inspect(ctx context.Context, id string) (runtime.Container, error) {
+	dir, record, err := r.find(ctx, id)
+	if err != nil {
+		return runtime.Container{}, err
+	}
+	return view(dir, record)
+}
+
+func view(dir string, record shim.Record) (runtime.Container, error) {
+	status, err := shim.ReadStatus(dir)
+	if err != nil {
+		return runtime.Container{}, err
+	}
+	container := runtime.Container{
+		ID: record.ID, Name: record.Name, Labels: maps.Clone(record.Labels), State: status.State, Restart: record.Restart,
+		RestartCount: status.RestartCount, ExitCode: status.ExitCode, OOMKilled: status.OOMKilled, Error: status.Error,
+		ImageID: record.ImageID, CreatedAt: record.CreatedAt, StartedAt: status.StartedAt, FinishedAt: status.FinishedAt,
+		PID: status.PID,
+	}
+	if status.State == runtime.StateRunning {
+		container.Address, container.Ports = api.Loopback, record.Ports
+	}
+	return container, nil
+}

@@ -1,0 +1,85 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/process/rootfs"
+	"tend.dev/tend/internal/runtime/process/shim"
+)
+
+// keptImages is how many images stay that no container uses, for rollbacks.
+const keptImages = 10
+
+// Resolve implements runtime.Runtime.
+func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image, error) {
+	if err := r.check(ctx); err != nil {
+		return runtime.Image{}, err
+	}
+	image, err := r.images.Resolve(ctx, reference)
+	if errors.Is(err, rootfs.ErrNotFound) {
+		return runtime.Image{}, fmt.Errorf("%w: %w", runtime.ErrNotFound, err)
+	}
+	if err != nil {
+		return runtime.Image{}, diskFull(err)
+	}
+	return runtime.Image{ID: image.ID, Reference: reference}, nil
+}
+
+// Pull implements runtime.Runtime. There is nothing to fetch from: an image is here or it isn't.
+func (r *Runtime) Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error) {
+	if err := r.check(ctx); err != nil {
+		return runtime.Image{}, err
+	}
+	image, err := r.local(ctx, reference)
+	if err != nil {
+		return runtime.Image{}, err
+	}
+	if progress != nil {
+		progress(100)
+	}
+	return runtime.Image{ID: image.ID, Reference: reference}, nil
+}
+
+// local is an image of this machine; without one, the reference is at fault.
+func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, error) {
+	image, err := r.images.Resolve(ctx, reference)
+	switch {
+	case errors.Is(err, rootfs.ErrNotFound):
+		return image, &runtime.RejectedError{
+			Reason: "ImageNotFound", Detail: err.Error(),
+			Next: "on the process runtime image is a folder or an OCI image layout: an absolute path, or one under " + r.opts.Images,
+		}
+	case errors.Is(err, rootfs.ErrTooLarge):
+		return image, &runtime.RejectedError{
+			Reason: "ImageTooLarge", Detail: err.Error(), Next: "name a folder that holds the program and its files alone",
+		}
+	}
+	return image, diskFull(err)
+}
+
+// prune drops images that nothing has used for long. What is left behind is the next one's to drop.
+func (r *Runtime) prune() {
+	used := map[string]bool{}
+	err := r.each(func(_ string, record shim.Record) error {
+		used[record.ImageID] = true
+		return nil
+	})
+	if err == nil {
+		_ = r.images.Prune(used, keptImages)
+	}
+}
+
+// sweep removes folders whose making or removal was cut off.
+func (r *Runtime) sweep() {
+	left, _ := filepath.Glob(filepath.Join(r.dir, trash+"*"))
+	for _, dir := range left {
+		_ = os.RemoveAll(dir)
+	}
+}

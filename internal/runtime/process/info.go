@@ -1,0 +1,69 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+
+	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/process/shim"
+)
+
+// version of the runtime: it grows when records of older ones can't be read any more.
+const version = "1"
+
+// Info implements runtime.Runtime.
+func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
+	if err := r.check(ctx); err != nil {
+		return runtime.Info{}, err
+	}
+	return runtime.Info{
+		Name: "process", Version: version, CPUs: float64(goruntime.NumCPU()), MemoryBytes: totalMemory(),
+		Warnings: r.warnings(),
+	}, nil
+}
+
+func (r *Runtime) warnings() []string {
+	out := []string{"the process runtime isolates nothing: programs see the host's files, ports and processes, and reach each other by port, not by name"}
+	memory, cpu := shim.Limits()
+	if !memory {
+		out = append(out, "memory limits are not enforced: Tend can't write the memory control group")
+	}
+	if !cpu {
+		out = append(out, "cpu limits are not enforced: Tend can't write the cpu control group")
+	}
+	if os.Geteuid() != 0 {
+		out = append(out, "Tend is not root: every program runs as Tend's own user and can read what Tend can")
+	} else if who, err := r.account("", ""); err == nil && who.user == nil {
+		out = append(out, "programs run as root unless their manifest names a user")
+	} else if closed := closedTo(r.dir); err == nil && closed != "" {
+		out = append(out, fmt.Sprintf("unprivileged programs can't enter %s: allow it with chmod o+x", closed))
+	}
+	return out
+}
+
+// closedTo is the first folder on the way to a path that strangers can't enter.
+func closedTo(path string) string {
+	for at := path; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && info.Mode()&0o001 == 0 {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
+}
+
+func totalMemory() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 0
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}

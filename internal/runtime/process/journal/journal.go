@@ -1,0 +1,45 @@
+package journal
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Line is one line as it is kept.
+type Line struct {
+	Stream string    `json:"stream"`
+	Time   time.Time `json:"time"`
+	Text   string    `json:"text"`
+}
+
+// MaxText is the longest text of one line; a longer one is cut into several.
+const MaxText = 16 << 10
+
+// fileName of the live file; older ones have .1, .2, … behind it.
+const fileName = "output.json"
+
+func livePath(dir string) string { return filepath.Join(dir, fileName) }
+
+func oldPath(dir string, n int) string {
+	if n == 0 {
+		return livePath(dir)
+	}
+	return livePath(dir) + "." + strconv.Itoa(n)
+}
+
+// paths are the files there are, oldest first.
+func paths(dir string) []string {
+	var out []string
+	for n := 0; ; n++ {
+		if _, err := os.Lstat(oldPath(dir, n)); err != nil {
+			// The live file may be missing for a moment while it is rotated.
+			if n > 0 {
+				return out
+			}
+			continue
+		}
+		out = append([]string{oldPath(dir, n)}, out...)
+	}
+}

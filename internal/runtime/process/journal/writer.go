@@ -1,0 +1,133 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Writer appends lines to a folder's files. Its methods may be called concurrently.
+type Writer struct {
+	dir      string
+	maxSize  int64
+	maxFiles int
+	mu       sync.Mutex
+	file     *os.File
+	size     int64
+}
+
+// Open makes a writer that keeps at most maxFiles files of about maxSize bytes each.
+func Open(dir string, maxSize int64, maxFiles int) (*Writer, error) {
+	w := &Writer{dir: dir, maxSize: maxSize, maxFiles: max(maxFiles, 1)}
+	return w, w.openLive()
+}
+
+func (w *Writer) openLive() error {
+	file, err := os.OpenFile(livePath(w.dir), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	w.file, w.size = file, info.Size()
+	return nil
+}
+
+// Close closes the live file.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.file.Close()
+}
+
+// Write keeps one line, rotating first when the live file is full.
+func (w *Writer) Write(line Line) error {
+	raw, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	raw = append(raw, '\n')
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.size > 0 && w.maxSize > 0 && w.size+int64(len(raw)) > w.maxSize {
+		if err := w.rotate(); err != nil {
+			return err
+		}
+	}
+	n, err := w.file.Write(raw)
+	w.size += int64(n)
+	return err
+}
+
+// rotate shifts every file by one and begins a new live one. With one file only, it begins anew.
+func (w *Writer) rotate() error {
+	if err := w.file.Close(); err != nil {
+		return err
+	}
+	_ = os.Remove(oldPath(w.dir, w.maxFiles-1))
+	for n := w.maxFiles - 2; n >= 0; n-- {
+		if err := os.Rename(oldPath(w.dir, n), oldPath(w.dir, n+1)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return errors.Join(err, w.openLive())
+		}
+	}
+	return w.openLive()
+}
+
+// Copy keeps everything source prints, line by line, until its end. It reads on when lines can't be kept.
+func (w *Writer) Copy(stream string, source io.Reader) {
+	buffer, filled := make([]byte, MaxText), 0
+	for {
+		n, err := source.Read(buffer[filled:])
+		filled += n
+		used := w.takeLines(stream, buffer[:filled])
+		filled = copy(buffer, buffer[used:filled])
+		if filled == len(buffer) {
+			end := wholeRunes(buffer)
+			w.keep(stream, buffer[:end])
+			filled = copy(buffer, buffer[end:])
+		}
+		if err != nil {
+			if filled > 0 {
+				w.keep(stream, buffer[:filled])
+			}
+			return
+		}
+	}
+}
+
+// takeLines keeps the complete lines of text and returns how many bytes they took.
+func (w *Writer) takeLines(stream string, text []byte) int {
+	used := 0
+	for {
+		end := bytes.IndexByte(text[used:], '\n')
+		if end < 0 {
+			return used
+		}
+		w.keep(stream, text[used:used+end])
+		used += end + 1
+	}
+}
+
+func (w *Writer) keep(stream string, text []byte) {
+	_ = w.Write(Line{Stream: stream, Time: time.Now(), Text: string(text)})
+}
+
+// wholeRunes is where the last character that is not complete begins.
+func wholeRunes(text []byte) int {
+	for i := 1; i < utf8.UTFMax; i++ {
+		if start := len(text) - i; utf8.RuneStart(text[start]) {
+			if !utf8.FullRune(text[start:]) {
+				return start
+			}
+			break
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,76 @@
+//go:build linux
+
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/runtimetest"
+	"tend.dev/tend/internal/testimage"
+)
+
+func TestMain(m *testing.M) {
+	MaybeShim()
+	goleak.VerifyTestMain(m)
+}
+
+// root is a state folder that unprivileged programs can enter; the one a test is given can't be.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tendtest-process-")
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// image puts the test program into a folder of the root and returns the reference to it.
+func image(t *testing.T, root, name string) string {
+	t.Helper()
+	binary, err := testimage.Binary(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(binary)
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(root, name), 0o755)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(root, name, "server"), program, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestContract(t *testing.T) {
+	dir := root(t)
+	runtimetest.Run(t, runtimetest.Harness{
+		New: func(t *testing.T, cluster string) runtime.Runtime {
+			rt, err := New(Options{Root: dir, Cluster: cluster, Node: "node-1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return rt
+		},
+		Image:   image(t, dir, "hello"),
+		Program: []string{"/server"},
+		Adjust:  func(spec *runtime.ContainerSpec) { spec.Spec.NetworkMode = "" },
+		Kill: func(t *testing.T, container runtime.Container) {
+			if err := syscall.Kill(container.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		},
+	})
+}

@@ -1,0 +1,195 @@
+package rootfs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrNotFound: nothing at that place is an image.
+var ErrNotFound = errors.New("no folder and no OCI image layout")
+
+// Image is one that is in the store.
+type Image struct {
+	// ID is sha256:<hex>.
+	ID string
+	// Root is its folder.
+	Root   string
+	Config Config
+}
+
+// Config is what an image says about how it is run. A plain folder says nothing.
+type Config struct {
+	Env        []string `json:"env,omitempty"`
+	Entrypoint []string `json:"entrypoint,omitempty"`
+	Cmd        []string `json:"cmd,omitempty"`
+	WorkingDir string   `json:"workingDir,omitempty"`
+	User       string   `json:"user,omitempty"`
+	StopSignal string   `json:"stopSignal,omitempty"`
+}
+
+// Store keeps images under a folder.
+type Store struct {
+	dir string
+	// base is where relative references begin.
+	base string
+	mu   sync.Mutex
+	seen map[string]fingerprint // by folder: what was hashed last
+}
+
+// Open makes a store. Anybody may read in it: containers run as unprivileged users.
+func Open(dir, base string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	return &Store{dir: dir, base: base, seen: map[string]fingerprint{}}, nil
+}
+
+// ByID returns an image the store has.
+func (s *Store) ByID(id string) (Image, error) {
+	hex, ok := strings.CutPrefix(id, "sha256:")
+	if !ok || len(hex) != 64 || strings.Trim(hex, "0123456789abcdef") != "" {
+		return Image{}, fmt.Errorf("image %s: %w", id, ErrNotFound)
+	}
+	image := Image{ID: id, Root: filepath.Join(s.dir, hex)}
+	config, err := os.ReadFile(s.configPath(hex))
+	if err != nil {
+		return Image{}, fmt.Errorf("image %s: %w", id, ErrNotFound)
+	}
+	if err := json.Unmarshal(config, &image.Config); err != nil {
+		return Image{}, fmt.Errorf("image %s: %w", id, err)
+	}
+	return image, nil
+}
+
+func (s *Store) configPath(hex string) string { return filepath.Join(s.dir, hex+".json") }
+
+// Resolve brings what a reference names into the store, if it isn't there, and returns it. It is cheap as long as nothing
+// changed.
+func (s *Store) Resolve(ctx context.Context, reference string) (Image, error) {
+	if strings.HasPrefix(reference, "sha256:") {
+		return s.ByID(reference)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path, tag, err := s.locate(reference)
+	if err != nil {
+		return Image{}, err
+	}
+	if isLayout(path) {
+		return s.layout(ctx, path, tag)
+	}
+	if tag != "" {
+		return Image{}, fmt.Errorf("image %s: %s is a plain folder, which has no tags: %w", reference, path, ErrNotFound)
+	}
+	return s.folder(ctx, path)
+}
+
+// locate finds the folder: PATH, or PATH:TAG for a layout that holds several images.
+func (s *Store) locate(reference string) (path, tag string, err error) {
+	absolute := func(path string) string {
+		if filepath.IsAbs(path) {
+			return filepath.Clean(path)
+		}
+		return filepath.Join(s.base, path)
+	}
+	if path := absolute(reference); reference != "" && isFolder(path) {
+		return path, "", nil
+	}
+	if at := strings.LastIndex(reference, ":"); at > 0 && isFolder(absolute(reference[:at])) {
+		return absolute(reference[:at]), reference[at+1:], nil
+	}
+	return "", "", fmt.Errorf("image %s: %w at %s", reference, ErrNotFound, absolute(reference))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// add fills a new image's folder and puts it in place at once; its configuration comes last and says it is complete.
+func (s *Store) add(id string, config Config, fill func(root *os.Root) error) (Image, error) {
+	hex := strings.TrimPrefix(id, "sha256:")
+	if image, err := s.ByID(id); err == nil {
+		now := time.Now()
+		_ = os.Chtimes(s.configPath(hex), now, now)
+		return image, nil
+	}
+	fresh, err := os.MkdirTemp(s.dir, ".new-")
+	if err != nil {
+		return Image{}, err
+	}
+	defer os.RemoveAll(fresh)
+	if err := fillFolder(fresh, fill); err != nil {
+		return Image{}, err
+	}
+	target := filepath.Join(s.dir, hex)
+	if err := errors.Join(os.RemoveAll(target), os.Rename(fresh, target)); err != nil {
+		return Image{}, err
+	}
+	raw, err := json.Marshal(config)
+	if err != nil {
+		return Image{}, err
+	}
+	half := s.configPath(hex) + ".new"
+	if err := errors.Join(os.WriteFile(half, raw, 0o644), os.Rename(half, s.configPath(hex))); err != nil {
+		return Image{}, err
+	}
+	return Image{ID: id, Root: target, Config: config}, nil
+}
+
+func fillFolder(dir string, fill func(root *os.Root) error) error {
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fill(root)
+}
+
+// Prune removes the oldest images that nothing uses, but for the newest keep of those.
+func (s *Store) Prune(used map[string]bool, keep int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	configs, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	type unused struct {
+		hex string
+		at  time.Time
+	}
+	var old []unused
+	for _, path := range configs {
+		hex := strings.TrimSuffix(filepath.Base(path), ".json")
+		if info, err := os.Stat(path); err == nil && !used["sha256:"+hex] {
+			old = append(old, unused{hex, info.ModTime()})
+		}
+	}
+	slices.SortFunc(old, func(a, b unused) int { return b.at.Compare(a.at) })
+	var errs []error
+	for _, image := range old[min(keep, len(old)):] {
+		errs = append(errs, os.Remove(s.configPath(image.hex)), os.RemoveAll(filepath.Join(s.dir, image.hex)))
+	}
+	return errors.Join(errs...)
+}
+
+// limitedCopy copies a file's content, never more than was promised.
+func limitedCopy(into io.Writer, from io.Reader, size int64) error {
+	n, err := io.Copy(into, io.LimitReader(from, size))
+	if err == nil && n != size {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}

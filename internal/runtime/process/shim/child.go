@@ -1,0 +1,138 @@
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// child starts the program's incarnations. It is used by one thread alone, which lives as long as the shim: the kernel
+// kills the program when the thread that forked it ends.
+type child struct {
+	dir    string
+	record Record
+	group  Group
+	home   map[string]string
+}
+
+// started is a running incarnation.
+type started struct {
+	pid    int
+	stdout *os.File
+	stderr *os.File
+}
+
+// start forks the program. Its output is for the caller to read.
+func (c *child) start() (run started, err error) {
+	if err := c.checkPath(); err != nil {
+		return started{}, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return started{}, err
+	}
+	defer null.Close()
+	outRead, outWrite, err := os.Pipe()
+	if err != nil {
+		return started{}, err
+	}
+	defer outWrite.Close()
+	errRead, errWrite, err := os.Pipe()
+	if err != nil {
+		return started{}, errors.Join(err, outRead.Close())
+	}
+	defer errWrite.Close()
+	pid, err := c.fork([]*os.File{null, outWrite, errWrite})
+	if err != nil {
+		_, _ = outRead.Close(), errRead.Close()
+		return started{}, err
+	}
+	return started{pid: pid, stdout: outRead, stderr: errRead}, nil
+}
+
+func (c *child) fork(files []*os.File) (int, error) {
+	program := c.record.Program
+	attr := &os.ProcAttr{Dir: program.Dir, Env: program.Env, Files: files, Sys: &syscall.SysProcAttr{
+		Setsid: true, Pdeathsig: syscall.SIGKILL,
+	}}
+	path, args := program.Path, program.Args
+	if len(program.Limits) > 0 {
+		// Limits are set by the program's own process before it becomes the program, which also changes the user then:
+		// raising a limit is root's.
+		path, args = selfPath, []string{"tend", command, stageLimits, c.dir}
+	} else {
+		attr.Sys.Credential = program.User.credential()
+	}
+	return c.forkInGroup(path, args, attr)
+}
+
+func (c *child) forkInGroup(path string, args []string, attr *os.ProcAttr) (int, error) {
+	if c.group.unified && c.group.memory != "" {
+		folder, err := os.Open(c.group.memory)
+		if err != nil {
+			return 0, err
+		}
+		defer folder.Close()
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(folder.Fd())
+	}
+	if err := c.group.enter(); err != nil {
+		return 0, fmt.Errorf("enter control group: %w", err)
+	}
+	defer c.group.leave(c.home)
+	process, err := os.StartProcess(path, args, attr)
+	if errors.Is(err, os.ErrPermission) {
+		return 0, &StartError{"CommandNotExecutable", fmt.Sprintf(
+			"%v: the container's user must be able to run it and to enter every folder above it", err)}
+	}
+	if err != nil {
+		return 0, err
+	}
+	pid := process.Pid
+	// The reaper waits for it.
+	return pid, process.Release()
+}
+
+// checkPath gives the usual mistakes plain words; the fork's own error may name the shim.
+func (c *child) checkPath() error {
+	program := c.record.Program
+	if info, err := os.Stat(program.Dir); err != nil || !info.IsDir() {
+		return &StartError{"InvalidWorkingDir", fmt.Sprintf("working directory %s does not exist", program.Dir)}
+	}
+	info, err := os.Stat(program.Path)
+	switch {
+	case err != nil:
+		return &StartError{"CommandNotFound", fmt.Sprintf("%s: no such program in the image or on the host", program.Args[0])}
+	case info.IsDir():
+		return &StartError{"CommandNotExecutable", fmt.Sprintf("%s is a folder, not a program", program.Args[0])}
+	case info.Mode()&0o111 == 0:
+		return &StartError{"CommandNotExecutable", fmt.Sprintf("%s is not executable", program.Args[0])}
+	}
+	return nil
+}
+
+// reasonOf names a failed start by one word.
+func reasonOf(err error) string {
+	var start *StartError
+	switch {
+	case errors.As(err, &start):
+		return start.Reason
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
+		return "CommandNotExecutable"
+	case errors.Is(err, os.ErrNotExist):
+		return "CommandNotFound"
+	}
+	return "StartFailed"
+}
+
+func (u *User) credential() *syscall.Credential {
+	if u == nil {
+		return nil
+	}
+	return &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
+}
+
+// Credential is how a process becomes the user; nil for nobody else.
+func (u *User) Credential() *syscall.Credential { return u.credential() }

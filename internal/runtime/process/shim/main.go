@@ -1,0 +1,164 @@
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	goruntime "runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/internal/runtime/process/journal"
+	"tend.dev/tend/internal/runtime/restart"
+)
+
+// The hidden command: tend shim run FOLDER, and the stage between fork and program: tend shim limits FOLDER.
+const (
+	command     = "shim"
+	stageRun    = "run"
+	stageLimits = "limits"
+	// selfPath runs this very binary, also after it was replaced on disk.
+	selfPath = "/proc/self/exe"
+	// firstWatcher is the file descriptor of the connection to the runtime that starts the shim.
+	firstWatcher = 3
+)
+
+// Maybe runs the shim and ends the process, if that is what this binary was started for.
+func Maybe() {
+	if len(os.Args) == 4 && os.Args[1] == command && (os.Args[2] == stageRun || os.Args[2] == stageLimits) {
+		os.Exit(Main(os.Args[2:]))
+	}
+}
+
+// Main is the shim: args are the stage and the container's folder.
+func Main(args []string) int {
+	if len(args) != 2 {
+		fmt.Fprintln(os.Stderr, "tend shim is started by tend itself, never by hand")
+		return 2
+	}
+	var err error
+	switch args[0] {
+	case stageLimits:
+		err = becomeProgram(args[1])
+	default:
+		err = supervise(args[1])
+	}
+	if err != nil {
+		complain(err)
+		return failedStart
+	}
+	return 0
+}
+
+func complain(err error) { fmt.Fprintln(os.Stderr, "tend shim:", err) }
+
+// supervise runs a folder's container until it will not run again.
+func supervise(dir string) error {
+	goruntime.LockOSThread()
+	debug.SetGCPercent(25) // a shim is idle nearly always, and there are many
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become subreaper: %w", err)
+	}
+	unlock, err := lock(dir)
+	if err != nil {
+		tellFirst(Message{Ready: true, Error: err.Error(), At: time.Now()})
+		return err
+	}
+	defer unlock()
+	s, err := newSupervisor(dir)
+	if err != nil {
+		tellFirst(Message{Ready: true, Error: err.Error(), At: time.Now()})
+		return err
+	}
+	defer s.output.Close()
+	if conn := inherited(); conn != nil {
+		s.door.admit(conn, Message{At: time.Now()})
+	}
+	if err := s.first(); err != nil {
+		s.tell(Message{Ready: true, Error: err.Error(), Reason: reasonOf(err)})
+		return nil
+	}
+	s.tell(Message{Ready: true})
+	s.run()
+	return nil
+}
+
+func newSupervisor(dir string) (*supervisor, error) {
+	record, err := ReadRecord(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &supervisor{dir: dir}
+	if s.status, err = ReadStatus(dir); err != nil {
+		return nil, err
+	}
+	s.status.RestartCount = 0
+	if s.status.Shim, err = Self(); err != nil {
+		return nil, err
+	}
+	if s.policy, err = restart.Parse(record.Restart); err != nil {
+		return nil, err
+	}
+	if s.output, err = journal.Open(dir, record.LogSize, record.LogFiles); err != nil {
+		return nil, err
+	}
+	group, err := makeGroup(record.ID, record.Program)
+	if err != nil {
+		return nil, err
+	}
+	s.child = &child{dir: dir, record: record, group: group, home: homeGroups()}
+	s.door, err = openDoor(dir)
+	return s, err
+}
+
+// lockTime is how long a shim waits for another that is ending.
+const lockTime = time.Second
+
+// lock makes sure that a container has one shim. The kernel drops the lock with the process.
+func lock(dir string) (unlock func(), err error) {
+	file, err := os.OpenFile(dir+"/"+lockFile, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return func() { _ = file.Close() }, nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > lockTime {
+			return nil, errors.Join(ErrRunning, file.Close())
+		}
+	}
+}
+
+// inherited is the connection to the runtime that started the shim.
+func inherited() net.Conn {
+	file := os.NewFile(firstWatcher, "runtime")
+	defer file.Close()
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil
+	}
+	return conn
+}
+
+func tellFirst(message Message) {
+	if conn := inherited(); conn != nil {
+		say(conn, message)
+	}
+}
+
+func signalName(number syscall.Signal) string {
+	if name := unix.SignalName(number); name != "" {
+		return name
+	}
+	return fmt.Sprint(int(number))
+}

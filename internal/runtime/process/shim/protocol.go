@@ -1,0 +1,118 @@
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// The runtime and the shim exchange one JSON object a line over the folder's socket. The runtime asks once per
+// connection; a shim that ends closes them all.
+
+// request is what the runtime asks for.
+type request struct {
+	// Watch asks for events until the connection ends.
+	Watch bool `json:"watch,omitempty"`
+	// Stop asks for the stop signal, and SIGKILL after Grace. The answer comes when the program has ended.
+	Stop  bool          `json:"stop,omitempty"`
+	Grace time.Duration `json:"grace,omitempty"`
+}
+
+// Message is what a shim says.
+type Message struct {
+	// Ready: the first start is over; Error says why it failed.
+	Ready bool   `json:"ready,omitempty"`
+	Error string `json:"error,omitempty"`
+	// Reason is a CamelCase word for the failure.
+	Reason string `json:"reason,omitempty"`
+	// Stopped answers a stop.
+	Stopped bool `json:"stopped,omitempty"`
+	// Watching answers a watch: events from now on are seen.
+	Watching bool `json:"watching,omitempty"`
+
+	Event    runtime.EventKind `json:"event,omitempty"`
+	Signal   string            `json:"signal,omitempty"`
+	ExitCode int               `json:"exitCode,omitempty"`
+	At       time.Time         `json:"at,omitzero"`
+}
+
+// ErrRunning: the container has a shim already.
+var ErrRunning = errors.New("the container has a shim already")
+
+// ErrGone: no shim answers for the container.
+var ErrGone = errors.New("the container's shim does not answer")
+
+// Conn is a connection to a shim.
+type Conn struct {
+	conn    net.Conn
+	decoder *json.Decoder
+	early   []Message // read already, while waiting for another
+}
+
+// NewConn speaks over a connection that the shim was given.
+func NewConn(conn net.Conn) *Conn { return &Conn{conn: conn, decoder: json.NewDecoder(conn)} }
+
+// Next waits for a message; it fails when the shim ends.
+func (c *Conn) Next() (Message, error) {
+	if len(c.early) > 0 {
+		first := c.early[0]
+		c.early = c.early[1:]
+		return first, nil
+	}
+	var message Message
+	err := c.decoder.Decode(&message)
+	return message, err
+}
+
+// Close ends the connection, and a Next that waits.
+func (c *Conn) Close() error { return c.conn.Close() }
+
+// Watch connects to a folder's shim for its events. When it returns, none is missed any more.
+func Watch(dir string) (*Conn, error) {
+	conn, err := ask(dir, request{Watch: true})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Next(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrGone, err), conn.Close())
+	}
+	return conn, nil
+}
+
+// Stop asks a folder's shim to end its program; the connection tells when that is done.
+func Stop(dir string, grace time.Duration) (*Conn, error) {
+	return ask(dir, request{Stop: true, Grace: grace})
+}
+
+func ask(dir string, what request) (*Conn, error) {
+	var conn net.Conn
+	err := atShortPath(dir, func(path string) (err error) {
+		conn, err = net.DialTimeout("unix", path, 5*time.Second)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrGone, err)
+	}
+	if err := json.NewEncoder(conn).Encode(what); err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrGone, err), conn.Close())
+	}
+	return NewConn(conn), nil
+}
+
+// atShortPath calls f with a path to the folder's socket that the kernel accepts however deep the folder lies: a socket's
+// path may be 107 bytes long.
+func atShortPath(dir string, f func(path string) error) error {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	return f(filepath.Join("/proc/self/fd", strconv.Itoa(int(folder.Fd())), socketFile))
+}

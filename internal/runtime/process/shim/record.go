@@ -1,0 +1,122 @@
+package shim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Record is what a container is made from. It never changes; it holds the environment, so its file is 0600.
+type Record struct {
+	ID        string            `json:"id"`
+	Name      string            `json:"name"`
+	Labels    map[string]string `json:"labels"`
+	Restart   string            `json:"restart"`
+	Image     string            `json:"image"`
+	ImageID   string            `json:"imageID"`
+	Ports     []api.PortBinding `json:"ports,omitempty"`
+	CreatedAt time.Time         `json:"createdAt"`
+	Program   Program           `json:"program"`
+	// LogSize and LogFiles bound the output kept.
+	LogSize  int64 `json:"logSize"`
+	LogFiles int   `json:"logFiles"`
+}
+
+// Program is what is run, with every part resolved.
+type Program struct {
+	// Path is the executable, Args its argv, Args[0] included.
+	Path string   `json:"path"`
+	Args []string `json:"args"`
+	Env  []string `json:"env"`
+	Dir  string   `json:"dir"`
+	// User is who it runs as; nil is whoever runs the shim.
+	User *User `json:"user,omitempty"`
+	// StopSignal is a signal's number. 0 is SIGTERM.
+	StopSignal int `json:"stopSignal,omitempty"`
+	// Limits are resource limits by name (nofile), as soft and hard value.
+	Limits map[string][2]uint64 `json:"limits,omitempty"`
+	// CPU is in cores and Memory in bytes; 0 is no limit.
+	CPU    float64 `json:"cpu,omitempty"`
+	Memory int64   `json:"memory,omitempty"`
+}
+
+// User is a resolved user.
+type User struct {
+	UID    uint32   `json:"uid"`
+	GID    uint32   `json:"gid"`
+	Groups []uint32 `json:"groups,omitempty"`
+}
+
+// Signal is the program's stop signal.
+func (p Program) Signal() syscall.Signal {
+	if p.StopSignal == 0 {
+		return syscall.SIGTERM
+	}
+	return syscall.Signal(p.StopSignal)
+}
+
+// The files of a container's folder.
+const (
+	recordFile = "record.json"
+	statusFile = "status.json"
+	lockFile   = "lock"
+	socketFile = "shim.sock"
+)
+
+// maxFile bounds what is read of a file: an environment fits, a surprise doesn't.
+const maxFile = 8 << 20
+
+// WriteRecord writes a container's record into its folder.
+func WriteRecord(dir string, record Record) error { return writeJSON(dir, recordFile, record) }
+
+// ReadRecord reads it.
+func ReadRecord(dir string) (Record, error) {
+	var record Record
+	err := readJSON(dir, recordFile, &record)
+	return record, err
+}
+
+// writeJSON replaces a file at once: a reader, or a machine that lost power, sees the old one or the new one.
+func writeJSON(dir, name string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, name+".new-")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(raw)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, name), err)
+	}
+	return nil
+}
+
+func readJSON(dir, name string, into any) error {
+	file, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxFile))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("read %s: %w", filepath.Join(dir, name), err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+//go:build linux
+
+package shim
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// door lets runtimes in: it hands their stops to the supervisor and events to them.
+type door struct {
+	listener net.Listener
+	stops    chan stopRequest
+	mu       sync.Mutex
+	watchers map[net.Conn]struct{}
+}
+
+// stopRequest is one runtime's wish to stop; done is called once it is fulfilled.
+type stopRequest struct {
+	grace time.Duration
+	done  func()
+}
+
+// openDoor listens in the folder. Its rights are the folder's: 0700.
+func openDoor(dir string) (*door, error) {
+	_ = os.Remove(filepath.Join(dir, socketFile))
+	d := &door{stops: make(chan stopRequest), watchers: map[net.Conn]struct{}{}}
+	err := atShortPath(dir, func(path string) (err error) {
+		d.listener, err = net.Listen("unix", path)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	go d.accept()
+	return d, nil
+}
+
+func (d *door) accept() {
+	for {
+		conn, err := d.listener.Accept()
+		if err != nil {
+			return
+		}
+		go d.serve(conn)
+	}
+}
+
+func (d *door) serve(conn net.Conn) {
+	var what request
+	if err := json.NewDecoder(io.LimitReader(conn, 1<<10)).Decode(&what); err != nil {
+		_ = conn.Close()
+		return
+	}
+	switch {
+	case what.Watch:
+		d.admit(conn, Message{Watching: true})
+	case what.Stop:
+		d.stops <- stopRequest{grace: what.Grace, done: func() {
+			say(conn, Message{Stopped: true})
+			_ = conn.Close()
+		}}
+	default:
+		_ = conn.Close()
+	}
+}
+
+// admit adds a watcher, whose first message is hello.
+func (d *door) admit(conn net.Conn, hello Message) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	say(conn, hello)
+	d.watchers[conn] = struct{}{}
+}
+
+// tell sends a message to everybody who watches. Who doesn't take it within a moment has lost the stream and sees so.
+func (d *door) tell(message Message) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for conn := range d.watchers {
+		if !say(conn, message) {
+			_ = conn.Close()
+			delete(d.watchers, conn)
+		}
+	}
+}
+
+func say(conn net.Conn, message Message) bool {
+	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	return json.NewEncoder(conn).Encode(message) == nil
+}

@@ -1,0 +1,106 @@
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Child is a shim that this process started, with the connection it was given.
+type Child struct {
+	*Conn
+	process *exec.Cmd
+}
+
+// Reap takes the shim's end off the kernel's table. Call it after its connection ended.
+func (c *Child) Reap() { _ = c.process.Wait() }
+
+// Spawn starts a folder's shim and its program. The program runs when it returns without error; a *StartError is the
+// program's own, ErrRunning says that another shim was quicker.
+func Spawn(dir string) (*Child, error) {
+	conn, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	complaints, err := os.OpenFile(filepath.Join(dir, "shim.log"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	defer complaints.Close()
+	process := &exec.Cmd{
+		Path: selfPath, Args: []string{"tend", command, stageRun, dir}, Dir: "/",
+		Env:        []string{"GOMAXPROCS=1", "PATH=" + os.Getenv("PATH")},
+		Stdout:     complaints,
+		Stderr:     complaints,
+		ExtraFiles: []*os.File{theirs},
+		// A session of its own: what ends the server's session, a terminal's Ctrl-C too, doesn't reach it.
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := process.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start shim: %w", err), conn.Close())
+	}
+	_ = theirs.Close() // else the shim's death would not end the connection
+	child := &Child{Conn: NewConn(conn), process: process}
+	if err := child.await(dir); err != nil {
+		return nil, err
+	}
+	return child, nil
+}
+
+// StartError says why a program could not be started.
+type StartError struct{ Reason, Text string }
+
+func (e *StartError) Error() string { return e.Text }
+
+func (c *Child) await(dir string) error {
+	err := c.ready(dir)
+	if err != nil {
+		_ = c.Close()
+		c.Reap()
+	}
+	return err
+}
+
+// ready reads up to the message that says how the first start went, and keeps the events before it for Next.
+func (c *Child) ready(dir string) error {
+	var early []Message
+	for {
+		message, err := c.Next()
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: it ended at once; %s says why", ErrGone, filepath.Join(dir, "shim.log"))
+		case !message.Ready:
+			early = append(early, message)
+		case message.Error == ErrRunning.Error():
+			return ErrRunning
+		case message.Error != "":
+			return &StartError{message.Reason, message.Error}
+		default:
+			c.early = early
+			return nil
+		}
+	}
+}
+
+func socketPair() (ours net.Conn, theirs *os.File, err error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	near, far := os.NewFile(uintptr(pair[0]), "shim"), os.NewFile(uintptr(pair[1]), "runtime")
+	defer near.Close()
+	ours, err = net.FileConn(near)
+	if err != nil {
+		return nil, nil, errors.Join(err, far.Close())
+	}
+	return ours, far, nil
+}

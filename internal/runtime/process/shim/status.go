@@ -1,0 +1,81 @@
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Status is what a shim last said of its container.
+type Status struct {
+	Shim Identity `json:"shim"`
+	// State is created (a first start that failed), running, restarting or exited.
+	State        runtime.State `json:"state"`
+	PID          int           `json:"pid,omitempty"`
+	StartedAt    time.Time     `json:"startedAt,omitzero"`
+	FinishedAt   time.Time     `json:"finishedAt,omitzero"`
+	ExitCode     int           `json:"exitCode"`
+	OOMKilled    bool          `json:"oomKilled,omitempty"`
+	RestartCount int           `json:"restartCount,omitempty"`
+	// Error is why the last start failed.
+	Error string `json:"error,omitempty"`
+	// Abandoned: the shim is gone without having said so. Found by ReadStatus, never stored.
+	Abandoned bool `json:"-"`
+}
+
+// lostCode is the exit code of a program whose shim was killed or whose machine went down: as if by SIGKILL, which is
+// what the kernel did.
+const lostCode = 137
+
+// ReadStatus says what a container is doing. A status whose shim is gone is corrected: its program died with it.
+func ReadStatus(dir string) (Status, error) {
+	var status Status
+	err := readJSON(dir, statusFile, &status)
+	if errors.Is(err, os.ErrNotExist) {
+		return Status{State: runtime.StateCreated}, nil
+	}
+	if err != nil {
+		return Status{}, err
+	}
+	if status.Active() && !status.Shim.Alive() {
+		status.State, status.PID, status.ExitCode, status.Abandoned = runtime.StateExited, 0, lostCode, true
+		if status.FinishedAt.Before(status.StartedAt) {
+			status.FinishedAt = lastWord(dir, status.StartedAt)
+		}
+	}
+	return status, nil
+}
+
+// SaveEnd writes down the end that ReadStatus found. A shim that was started meanwhile has the word instead.
+func SaveEnd(dir string, status Status) error {
+	unlock, err := lock(dir)
+	if errors.Is(err, ErrRunning) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return writeJSON(dir, statusFile, status)
+}
+
+// lastWord is the latest time the container is known to have run, for an end that nobody saw.
+func lastWord(dir string, started time.Time) time.Time {
+	latest := started
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && info.ModTime().After(latest) {
+			latest = info.ModTime()
+		}
+	}
+	return latest
+}
+
+// Active says whether a shim has something to do.
+func (s Status) Active() bool {
+	return s.State == runtime.StateRunning || s.State == runtime.StateRestarting
+}

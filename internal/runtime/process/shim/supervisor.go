@@ -1,0 +1,211 @@
+//go:build linux
+
+package shim
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/process/journal"
+	"tend.dev/tend/internal/runtime/restart"
+)
+
+// supervisor runs a program from its first start to its last end. All of it happens in one loop on one thread; the door
+// and the output's readers work beside it.
+type supervisor struct {
+	dir    string
+	child  *child
+	door   *door
+	output *journal.Writer
+	policy restart.Policy
+
+	status   Status
+	backoff  restart.Backoff
+	readers  *sync.WaitGroup // of the incarnation's output
+	ooms     int             // counted by the kernel before the incarnation began
+	stopped  bool            // somebody asked for a stop
+	shutdown bool            // the machine asks for it
+	waiting  []stopRequest
+	deadline *time.Timer // of the stop
+	// deadlineAt is when deadline fires.
+	deadlineAt time.Time
+	again      *time.Timer // of the restart
+}
+
+// first starts the program for the first time. Its error is the caller's to report; nothing runs then.
+func (s *supervisor) first() error {
+	if err := s.start(); err != nil {
+		s.status.Error, s.status.ExitCode = err.Error(), failedStart
+		if s.status.StartedAt.IsZero() {
+			s.status.State = runtime.StateCreated
+		} else {
+			s.status.State = runtime.StateExited
+		}
+		s.save()
+		return err
+	}
+	return nil
+}
+
+// failedStart is the exit code of a program that could not be run, as a shell has it.
+const failedStart = 127
+
+func (s *supervisor) start() error {
+	s.ooms = s.child.group.oomKills()
+	run, err := s.child.start()
+	if err != nil {
+		return err
+	}
+	s.readers = &sync.WaitGroup{}
+	for stream, file := range map[string]*os.File{"stdout": run.stdout, "stderr": run.stderr} {
+		s.readers.Go(func() {
+			s.output.Copy(stream, file)
+			_ = file.Close()
+		})
+	}
+	s.status.State, s.status.PID, s.status.StartedAt = runtime.StateRunning, run.pid, time.Now()
+	s.status.Error, s.status.ExitCode, s.status.OOMKilled = "", 0, false
+	s.save()
+	s.tell(Message{Event: runtime.EventStart})
+	return nil
+}
+
+// run is the loop. It returns when the program will not run again.
+func (s *supervisor) run() {
+	children, ends := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(children, syscall.SIGCHLD)
+	signal.Notify(ends, syscall.SIGTERM)
+	s.collect() // an end before we listened
+	for s.status.Active() {
+		select {
+		case <-children:
+			s.collect()
+		case request := <-s.door.stops:
+			s.stop(request)
+		case <-ends:
+			s.shutdown = true
+			s.stop(stopRequest{grace: shutdownGrace, done: func() {}})
+		case <-after(s.deadline):
+			s.deadline = nil
+			s.kill()
+		case <-after(s.again):
+			s.again = nil
+			s.restart()
+		}
+	}
+	for _, request := range s.waiting {
+		request.done()
+	}
+}
+
+// shutdownGrace is what a program has when the machine goes down.
+const shutdownGrace = 10 * time.Second
+
+func after(timer *time.Timer) <-chan time.Time {
+	if timer == nil {
+		return nil
+	}
+	return timer.C
+}
+
+func (s *supervisor) collect() {
+	for _, end := range reap() {
+		if end.pid == s.status.PID && s.status.State == runtime.StateRunning {
+			s.ended(end.code)
+		}
+	}
+}
+
+// ended is the end of an incarnation: what it left behind dies, its output is read to the end, the policy decides.
+func (s *supervisor) ended(code int) {
+	finished := time.Now()
+	killAll(os.Getpid())
+	s.drain()
+	s.status.PID, s.status.ExitCode, s.status.FinishedAt = 0, code, finished
+	s.status.OOMKilled = s.child.group.oomKills() > s.ooms
+	s.status.State = runtime.StateExited
+	stopped := s.stopped || s.shutdown
+	if s.policy.Restarts(restart.End{ExitCode: code, Restarts: s.status.RestartCount, Stopped: stopped}) {
+		s.status.State = runtime.StateRestarting
+		s.again = time.NewTimer(s.backoff.Next(finished.Sub(s.status.StartedAt)))
+	}
+	s.save()
+	if s.status.OOMKilled {
+		s.tell(Message{Event: runtime.EventOOM})
+	}
+	s.tell(Message{Event: runtime.EventDie, ExitCode: code})
+	if stopped {
+		s.tell(Message{Event: runtime.EventStop})
+	}
+}
+
+// drainTime bounds the wait for output after the end. Only a process that escaped could hold it open.
+const drainTime = 2 * time.Second
+
+func (s *supervisor) drain() {
+	done := make(chan struct{})
+	go func() {
+		s.readers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(drainTime):
+	}
+}
+
+func (s *supervisor) restart() {
+	s.status.RestartCount++
+	if err := s.start(); err != nil {
+		s.status.StartedAt = time.Now()
+		s.status.Error = err.Error()
+		s.readers = &sync.WaitGroup{}
+		s.ended(failedStart)
+	}
+}
+
+// stop begins a stop, or joins one that is under way; the shorter grace wins.
+func (s *supervisor) stop(request stopRequest) {
+	s.stopped = s.stopped || !s.shutdown
+	s.waiting = append(s.waiting, request)
+	if s.status.State == runtime.StateRestarting {
+		s.again.Stop()
+		s.status.State = runtime.StateExited
+		s.save()
+		s.tell(Message{Event: runtime.EventStop})
+		return
+	}
+	if len(s.waiting) == 1 {
+		s.signal(s.child.record.Program.Signal())
+	}
+	if at := time.Now().Add(request.grace); s.deadline == nil || at.Before(s.deadlineAt) {
+		s.deadline, s.deadlineAt = time.NewTimer(request.grace), at
+	}
+}
+
+// signal reaches the program and what it started in its own group, as a terminal would.
+func (s *supervisor) signal(number syscall.Signal) {
+	s.tell(Message{Event: runtime.EventKill, Signal: signalName(number)})
+	_ = syscall.Kill(-s.status.PID, number)
+}
+
+func (s *supervisor) kill() {
+	s.signal(syscall.SIGKILL)
+	_ = syscall.Kill(s.status.PID, syscall.SIGKILL)
+}
+
+func (s *supervisor) save() {
+	// A status that can't be written leaves the older one. The program runs on: a full disk is no reason to end it.
+	if err := writeJSON(s.dir, statusFile, s.status); err != nil {
+		complain(err)
+	}
+}
+
+func (s *supervisor) tell(message Message) {
+	message.At = time.Now()
+	s.door.tell(message)
+}
