@@ -42,6 +42,9 @@ const maxDepth = 32
 // checkShape walks one value: its objects have keys of t, each once.
 func checkShape(decoder *json.Decoder, t reflect.Type, path string, depth int) error {
 	token, err := decoder.Token()
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
 	if err != nil {
 		return fmt.Errorf("spec: %w", err)
 	}

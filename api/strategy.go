@@ -98,14 +98,6 @@ func (s DeploymentSpec) HoldsExclusively() bool {
 
 // FixedHostPort says whether a port entry names a port of the host: "3000:80" does, "80" and "127.0.0.1::80" don't.
 func FixedHostPort(port string) bool {
-	port, _, _ = strings.Cut(port, "/")
-	last := strings.LastIndex(port, ":")
-	if last < 0 {
-		return false
-	}
-	host := port[:last]
-	if at := strings.LastIndex(host, ":"); at >= 0 && !strings.HasSuffix(host, "]") {
-		host = host[at+1:]
-	}
-	return host != "" && host != "0"
+	spec, err := NormalizePort(port)
+	return err == nil && spec.Host.Len() > 0
 }
