@@ -37,7 +37,8 @@ func (a *Agent) create(ctx context.Context, task api.Task) error {
 		return err
 	}
 	made, err := a.runtime.Create(ctx, containerSpec(task, release))
-	if imageMissing(err) && a.pulls.miss(release) {
+	if imageMissing(err) {
+		a.pulls.miss(release)
 		return nil // the next plan fetches it
 	}
 	if err != nil {

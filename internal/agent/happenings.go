@@ -103,8 +103,8 @@ func (c *containers) mark() int64 {
 	return c.clock
 }
 
-// compare takes a full list in and returns the tasks to look at. After a gap every container is looked at, and one that
-// ran before it and doesn't now ended with the engine: a stream on one machine ends for no other reason.
+// compare takes a full list in and returns the tasks to look at. One that ran before a gap and doesn't now ended with the
+// engine: a stream on one machine ends for no other reason. What was touched while the list was made is looked at anew.
 func (c *containers) compare(listed []runtime.Container, mark int64, gap bool) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,15 +129,18 @@ func (c *containers) differsLocked(found runtime.Container, mark int64, gap bool
 	e := c.entries[found.ID]
 	switch {
 	case e == nil:
-		c.entries[found.ID] = &entry{container: found, stale: true}
+		c.entries[found.ID] = &entry{container: found, touched: c.clock, stale: c.clock > mark} // it may be gone by now
 		return true
 	case gap:
 		if live(e.container) && !live(found) && e.cause == healing.CauseUnknown {
 			e.cause = healing.CauseEngine
 		}
-	case e.touched > mark || e.container.State == found.State && found.RestartCount <= e.container.RestartCount:
+	case e.touched > mark || e.container.State == found.State && e.container.RestartCount == found.RestartCount:
 		return false
 	}
-	e.stale = true
+	if e.touched <= mark {
+		e.container, e.stale = found, false
+		e.container.OOMKilled = found.OOMKilled || e.oom
+	}
 	return true
 }

@@ -102,8 +102,12 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	next.RetryAt = a.now().Add(rest)
 	next.Reason, next.Message = "PullFailed", cause.Error()
 	var rejected *runtime.RejectedError
-	if errors.As(cause, &rejected) {
+	var transient *runtime.TransientError
+	switch {
+	case errors.As(cause, &rejected):
 		next.Reason, next.Message = rejected.Reason, rejected.Error()
+	case errors.As(cause, &transient):
+		next.Reason, next.Message = transient.Reason, transient.Error()
 	}
 	a.log.Warn("image can't be had", "image", next.Image, "owner", next.Owner.String(), "reason", next.Reason, "error", cause)
 	a.reports.reportImage(last, next, a.now())

@@ -104,13 +104,11 @@ func (p *pulls) running(reference string) (percent int, ok bool) {
 	return 0, false
 }
 
-// miss notes that a release's image isn't on the node, and says whether that is news.
-func (p *pulls) miss(release Release) bool {
+// miss notes that a release's image isn't on the node.
+func (p *pulls) miss(release Release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	news := !p.missing[identity(release)]
 	p.missing[identity(release)] = true
-	return news
 }
 
 func (p *pulls) found(release Release) {

@@ -125,5 +125,9 @@ func faultOf(err error) healing.Fault {
 	case errors.Is(err, ErrNoRelease):
 		return healing.Fault{Rejected: true, Reason: "ReleaseGone", Message: err.Error()}
 	}
+	var transient *runtime.TransientError
+	if errors.As(err, &transient) {
+		return healing.Fault{Reason: transient.Reason, Message: transient.Error()}
+	}
 	return healing.Fault{Reason: "EngineError", Message: err.Error()}
 }
