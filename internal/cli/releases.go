@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 )
 
 func (a *app) releasesCommand() *cobra.Command {

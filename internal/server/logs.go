@@ -45,7 +45,7 @@ func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
-	named := targetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
+	named := TargetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
 	wanted := logsOf{opts: logOptions(q)}
 	err := q.done()
 	var target intent.Target

@@ -80,19 +80,19 @@ func withStatus(snap layout.Snapshot, object api.Object) api.Object {
 	return object
 }
 
-// objectPath is the path of one object.
-type objectPath struct {
+// ObjectPath is the path of one object.
+type ObjectPath struct {
 	Kind  string `path:"kind"`
 	Scope string `path:"scope"`
 	Name  string `path:"name"`
 }
 
-func (p objectPath) ref() (api.Ref, error) {
+func (p ObjectPath) ref() (api.Ref, error) {
 	kind, err := kindOf(p.Kind)
 	return api.Ref{Kind: kind, Scope: p.Scope, Name: p.Name}, err
 }
 
-func (s *Server) object(_ context.Context, in *objectPath) (api.Object, error) {
+func (s *Server) object(_ context.Context, in *ObjectPath) (api.Object, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.Object{}, err
@@ -107,7 +107,7 @@ func (s *Server) object(_ context.Context, in *objectPath) (api.Object, error) {
 	return withStatus(snap, *snap.Object(ref).Value), nil
 }
 
-func (s *Server) deleteObject(ctx context.Context, in *objectPath) (api.DeleteResult, error) {
+func (s *Server) deleteObject(ctx context.Context, in *ObjectPath) (api.DeleteResult, error) {
 	ref, err := in.ref()
 	if err != nil {
 		return api.DeleteResult{}, err

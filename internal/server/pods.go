@@ -11,7 +11,7 @@ import (
 )
 
 type podsQuery struct {
-	targetQuery
+	TargetQuery
 	Node string `query:"node"`
 }
 
@@ -37,11 +37,11 @@ func (s *Server) pods(_ context.Context, in *podsQuery) (api.ListResult[api.Pod]
 	return api.ListResult[api.Pod]{Items: podsOf(snap, filter), Revision: snap.Revision()}, nil
 }
 
-type podPath struct {
+type PodPath struct {
 	Pod string `path:"pod"`
 }
 
-func (s *Server) pod(_ context.Context, in *podPath) (api.Pod, error) {
+func (s *Server) pod(_ context.Context, in *PodPath) (api.Pod, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.Pod{}, err
@@ -58,7 +58,7 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	err := queryOf(r).done()
 	var pod api.Pod
 	if err == nil {
-		pod, err = s.pod(r.Context(), &podPath{Pod: r.PathValue("pod")})
+		pod, err = s.pod(r.Context(), &PodPath{Pod: r.PathValue("pod")})
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -72,7 +72,7 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 }
 
 type stopPodQuery struct {
-	podPath
+	PodPath
 	Freeze bool `query:"freeze"`
 }
 
@@ -92,7 +92,7 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 }
 
 type stopQuery struct {
-	targetQuery
+	TargetQuery
 	Freeze bool `query:"freeze"`
 }
 
@@ -149,7 +149,7 @@ func (s *Server) stop(ctx context.Context, ref api.Ref, tasks []*api.Task) (api.
 	return result, failure
 }
 
-func (s *Server) startPod(ctx context.Context, in *podPath) (api.StopResult, error) {
+func (s *Server) startPod(ctx context.Context, in *PodPath) (api.StopResult, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.StopResult{}, err
@@ -161,7 +161,7 @@ func (s *Server) startPod(ctx context.Context, in *podPath) (api.StopResult, err
 	return s.thaw(ctx, intent.TargetOf(owner), []string{slot})
 }
 
-func (s *Server) startObject(ctx context.Context, in *targetQuery) (api.StopResult, error) {
+func (s *Server) startObject(ctx context.Context, in *TargetQuery) (api.StopResult, error) {
 	target, err := in.target()
 	if err != nil {
 		return api.StopResult{}, err

@@ -9,14 +9,14 @@ import (
 	"tend.dev/tend/internal/intent"
 )
 
-// targetQuery names an object by parameters; kind and scope may be left out where the rest is unambiguous.
-type targetQuery struct {
+// TargetQuery names an object by parameters; kind and scope may be left out where the rest is unambiguous.
+type TargetQuery struct {
 	Kind  string `query:"kind"`
 	Scope string `query:"scope"`
 	Name  string `query:"name"`
 }
 
-func (t targetQuery) target() (intent.Target, error) {
+func (t TargetQuery) target() (intent.Target, error) {
 	target := intent.Target{Scope: t.Scope, Name: t.Name}
 	if t.Name == "" {
 		return target, badRequest("add name=", "say which object")
@@ -30,34 +30,34 @@ func (t targetQuery) target() (intent.Target, error) {
 }
 
 type scaleQuery struct {
-	targetQuery
+	TargetQuery
 	Replicas int `query:"replicas" required:"true"`
 }
 
 func (s *Server) scale(ctx context.Context, in *scaleQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.targetQuery, func(target intent.Target) (api.VerbResult, error) {
+	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
 		return s.Intents.Scale(ctx, target, in.Replicas, actorOf(ctx))
 	})
 }
 
-func (s *Server) restart(ctx context.Context, in *targetQuery) (api.VerbResult, error) {
+func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, error) {
 	return s.verb(ctx, *in, func(target intent.Target) (api.VerbResult, error) {
 		return s.Intents.Restart(ctx, target, actorOf(ctx))
 	})
 }
 
 type rollbackQuery struct {
-	targetQuery
+	TargetQuery
 	Release string `query:"release"`
 }
 
 func (s *Server) rollback(ctx context.Context, in *rollbackQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.targetQuery, func(target intent.Target) (api.VerbResult, error) {
+	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
 		return s.Intents.Rollback(ctx, target, in.Release, actorOf(ctx))
 	})
 }
 
-func (s *Server) verb(ctx context.Context, named targetQuery, do func(intent.Target) (api.VerbResult, error),
+func (s *Server) verb(ctx context.Context, named TargetQuery, do func(intent.Target) (api.VerbResult, error),
 ) (api.VerbResult, error) {
 	target, err := named.target()
 	if err != nil {
@@ -68,12 +68,12 @@ func (s *Server) verb(ctx context.Context, named targetQuery, do func(intent.Tar
 	return result, err
 }
 
-type configQuery struct {
+type ConfigQuery struct {
 	Scope string `query:"scope" required:"true"`
 	Name  string `query:"name"`
 }
 
-func (s *Server) configKeys(_ context.Context, in *configQuery) (api.ConfigResult, error) {
+func (s *Server) configKeys(_ context.Context, in *ConfigQuery) (api.ConfigResult, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.ConfigResult{}, err
@@ -83,12 +83,12 @@ func (s *Server) configKeys(_ context.Context, in *configQuery) (api.ConfigResul
 }
 
 type setConfigQuery struct {
-	configQuery
+	ConfigQuery
 	Body api.ConfigRequest
 }
 
 func (s *Server) setConfig(ctx context.Context, in *setConfigQuery) (api.ConfigResult, error) {
-	result, err := s.Intents.SetConfig(ctx, intent.Bucket(in.configQuery), in.Body.Set, in.Body.Unset, actorOf(ctx))
+	result, err := s.Intents.SetConfig(ctx, intent.Bucket(in.ConfigQuery), in.Body.Set, in.Body.Unset, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	if err == nil && result.Keys == nil {
 		result.Keys = []string{}
@@ -97,7 +97,7 @@ func (s *Server) setConfig(ctx context.Context, in *setConfigQuery) (api.ConfigR
 }
 
 // releases are what rollback can return to.
-func (s *Server) releases(_ context.Context, in *targetQuery) (api.ListResult[api.ReleaseInfo], error) {
+func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[api.ReleaseInfo], error) {
 	var none api.ListResult[api.ReleaseInfo]
 	target, err := in.target()
 	if err != nil {

@@ -18,7 +18,7 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, 0)
 	ready := a.plan.Counts.Ready
 	switch {
-	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse:
+	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !o.imageUnknown(a):
 		c.Status, c.Reason = api.ConditionTrue, "Converged"
 		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
 		if a.plan.Counts.Frozen > 0 {

@@ -1,0 +1,18 @@
+package daemon
+
+import (
+	"context"
+
+	"tend.dev/tend/internal/fault"
+)
+
+// openStore opens the embedded etcd, or takes the store it was given.
+func (d *daemon) openStore(ctx context.Context) error {
+	if d.Store == nil {
+		if err := d.openEtcd(ctx); err != nil {
+			return err
+		}
+	}
+	d.store = fault.Store(d.Store, d.Faults)
+	return nil
+}
