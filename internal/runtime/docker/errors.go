@@ -109,6 +109,8 @@ var rejections = []struct {
 	{[]string{"error gathering device information"}, "DeviceNotFound", "correct devices; the node has no such device"},
 	{[]string{"could not select device driver"}, "DeviceNotFound", "install the device's driver on the node"},
 	{[]string{"chdir to cwd"}, "InvalidWorkingDir", "correct working_dir"},
+	{[]string{"cannot mkdir", "is not a directory"}, "InvalidWorkingDir", "correct working_dir; it names a file of the image"},
+	{[]string{"unknown runtime specified"}, "RuntimeNotFound", "configure the runtime in the engine, or leave --runtime out"},
 	{[]string{"unknown or invalid runtime name"}, "RuntimeNotFound", "configure the runtime in the engine, or leave --runtime out"},
 	{[]string{"is not running"}, "NotRunning", "start the container first"},
 	{[]string{"container", "is paused"}, "NotRunning", "unpause the container first"},

@@ -66,10 +66,10 @@ func (n *platformNetwork) create(ctx context.Context) error {
 		options.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet}}}
 	}
 	created, err := n.runtime.client.NetworkCreate(ctx, n.name, options)
-	if cerrdefs.IsConflict(err) {
-		return nil // another process was quicker
-	}
 	if err != nil {
+		if _, missing := n.runtime.client.NetworkInspect(ctx, n.name, client.NetworkInspectOptions{}); missing == nil {
+			return nil // another process was quicker: a conflict of names, or of subnets
+		}
 		return err
 	}
 	n.runtime.log.InfoContext(ctx, "created the platform network", "network", n.name, "id", short(created.ID))

@@ -177,7 +177,10 @@ func (m *mapping) publish(spec api.PortSpec) error {
 
 // hosts are names beside DNS; a bridged container knows its node by hostGateway unless it declares that name itself.
 func (m *mapping) hosts() error {
-	hosts := together(m.declared.ExtraHosts, m.options.ExtraHosts)
+	var hosts []string
+	for _, host := range together(m.declared.ExtraHosts, m.options.ExtraHosts) {
+		hosts = append(hosts, strings.NewReplacer("[", "", "]", "").Replace(host)) // older engines take IPv6 without brackets
+	}
 	declaresGateway := slices.ContainsFunc(hosts, func(host string) bool { return strings.HasPrefix(host, hostGateway+":") })
 	if m.bridged() && !declaresGateway {
 		hosts = append([]string{hostGateway + ":host-gateway"}, hosts...)

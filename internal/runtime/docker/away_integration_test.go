@@ -1,0 +1,122 @@
+//go:build integration
+
+package docker_test
+
+import (
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/docker"
+)
+
+// gate stands between a runtime and the engine; closed, it is an engine that is away.
+type gate struct {
+	path     string
+	mu       sync.Mutex
+	listener net.Listener
+	conns    []net.Conn
+	group    sync.WaitGroup
+}
+
+func (g *gate) open(t *testing.T) {
+	listener, err := net.Listen("unix", g.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.listener = listener
+	g.group.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			g.pass(conn)
+		}
+	})
+}
+
+func (g *gate) pass(conn net.Conn) {
+	engine, err := net.Dial("unix", "/var/run/docker.sock")
+	if err != nil {
+		_ = conn.Close()
+		return
+	}
+	g.mu.Lock()
+	g.conns = append(g.conns, conn, engine)
+	g.mu.Unlock()
+	for from, to := range map[net.Conn]net.Conn{conn: engine, engine: conn} {
+		g.group.Go(func() {
+			_, _ = io.Copy(to, from) // ends with either side
+			_, _ = conn.Close(), engine.Close()
+		})
+	}
+}
+
+func (g *gate) close() {
+	_ = g.listener.Close() // a second close is no fault
+	g.mu.Lock()
+	for _, conn := range g.conns {
+		_ = conn.Close()
+	}
+	g.mu.Unlock()
+	g.group.Wait()
+}
+
+func TestEngineGoesAndReturns(t *testing.T) {
+	t.Parallel()
+	g := &gate{path: filepath.Join(t.TempDir(), "engine.sock")}
+	rt, err := docker.New(t.Context(), docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
+	if err != nil {
+		t.Fatalf("an engine that is away is no reason to fail: %v", err)
+	}
+	wantAway(t, rt)
+	g.open(t)
+	t.Cleanup(g.close)
+	t.Cleanup(func() { cleanUp(t, rt) })
+	events, err := rt.Events(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := rt.Create(t.Context(), container(api.DeploymentSpec{NetworkMode: "none"}, "wait"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.close()
+	for range events { // ends because the engine went
+	}
+	wantAway(t, rt)
+	g.open(t)
+	if _, err := rt.Inspect(t.Context(), made.ID); err != nil {
+		t.Errorf("the engine is back: %v", err)
+	}
+}
+
+func wantAway(t *testing.T, rt runtime.Runtime) {
+	t.Helper()
+	ctx := t.Context()
+	_, infoErr := rt.Info(ctx)
+	_, listErr := rt.List(ctx)
+	_, inspectErr := rt.Inspect(ctx, "x")
+	_, createErr := rt.Create(ctx, container(api.DeploymentSpec{}, "wait"))
+	_, eventsErr := rt.Events(ctx)
+	_, resolveErr := rt.Resolve(ctx, "x")
+	_, pullErr := rt.Pull(ctx, "x", nil)
+	_, logsErr := rt.Logs(ctx, "x", runtime.LogOptions{})
+	_, execErr := rt.Exec(ctx, "x", runtime.ExecOptions{})
+	_, statsErr := rt.Stats(ctx, "x")
+	for call, err := range map[string]error{
+		"info": infoErr, "list": listErr, "inspect": inspectErr, "create": createErr, "events": eventsErr, "resolve": resolveErr,
+		"pull": pullErr, "logs": logsErr, "exec": execErr, "stats": statsErr, "start": rt.Start(ctx, "x"), "stop": rt.Stop(ctx, "x", 0),
+		"remove": rt.Remove(ctx, "x"),
+	} {
+		if !errors.Is(err, runtime.ErrUnavailable) {
+			t.Errorf("%s without an engine: %v, want ErrUnavailable", call, err)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+//go:build integration
+
+package docker_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/testimage"
+)
+
+// cluster is one test's runtime; what it makes is removed at the test's end.
+type cluster struct {
+	*testing.T
+	runtime.Runtime
+}
+
+func newCluster(t *testing.T) cluster {
+	t.Helper()
+	t.Parallel()
+	c := cluster{T: t, Runtime: newRuntime(t, "tendtest-"+random())}
+	t.Cleanup(func() { cleanUp(t, c.Runtime) })
+	return c
+}
+
+// container is a spec of a fresh name that runs the test server.
+func container(spec api.DeploymentSpec, args ...string) runtime.ContainerSpec {
+	name := "tendtest-" + random() + "." + random()
+	spec.Command = append([]string{testimage.Program}, args...)
+	return runtime.ContainerSpec{
+		Name: name, Image: image, Spec: spec, Restart: "no", Env: map[string]string{"VERSION": "v7"},
+		Labels: map[string]string{api.LabelTask: "task-" + name},
+	}
+}
+
+func (c cluster) start(spec api.DeploymentSpec, args ...string) runtime.Container {
+	c.Helper()
+	made, err := c.Create(c.Context(), container(spec, args...))
+	if err != nil {
+		c.Fatal(err)
+	}
+	if err := c.Start(c.Context(), made.ID); err != nil {
+		c.Fatal(err)
+	}
+	seen, err := c.Inspect(c.Context(), made.ID)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return seen
+}
+
+// output runs the test server in the container and returns what it printed.
+func (c cluster) output(id string, args ...string) string {
+	c.Helper()
+	run, err := c.Exec(c.Context(), id, runtime.ExecOptions{Command: append([]string{testimage.Program}, args...)})
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer run.Close()
+	text, err := io.ReadAll(run.Stdout())
+	if err != nil {
+		c.Fatal(err)
+	}
+	return string(text)
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal(what + " did not come")
+		}
+	}
+}
+
+func dockerCLI(t *testing.T, args ...string) string {
+	t.Helper()
+	output, err := exec.Command("docker", args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("docker %s: %v: %s", strings.Join(args, " "), err, output)
+	}
+	return strings.TrimSpace(string(output))
+}
+
+func TestFieldsReachTheContainer(t *testing.T) {
+	c := newCluster(t)
+	run := c.start(api.DeploymentSpec{
+		User: "1000:1001", WorkingDir: "/data", Hostname: "db", ShmSize: "3m", Tmpfs: []string{"/scratch:size=2m,mode=1777"},
+		ReadOnly: true, ExtraHosts: []string{"peer:10.9.8.7"}, Ulimits: map[string]string{"nofile": "1000:1500"},
+		Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "500m", Memory: "64Mi"}},
+		CapDrop:   []string{"ALL"}, DNS: []string{"10.1.2.3"}, StopSignal: "SIGUSR1", Labels: map[string]string{"team": "a"},
+	}, "wait")
+	hosts := c.output(run.ID, "cat", "/etc/hosts")
+	tests := map[string]struct{ got, want string }{
+		"user, directory and hostname": {c.output(run.ID, "id"), "uid=1000 gid=1001 dir=/data host=db"},
+		"ulimits":                      {c.output(run.ID, "limits"), ":1500\n"},
+		"default ulimits":              {c.output(run.ID, "limits"), "nproc=4096:4096"},
+		"shm":                          {c.output(run.ID, "size", "/dev/shm"), fmt.Sprint(3 << 20)},
+		"tmpfs":                        {c.output(run.ID, "size", "/scratch"), fmt.Sprint(2 << 20)},
+		"extra hosts":                  {hosts, "10.9.8.7\tpeer"},
+		"the node's own name":          {hosts, "host.docker.internal"},
+		"environment":                  {c.output(run.ID, "env"), "VERSION=v7"},
+		"limits": {
+			dockerCLI(t, "inspect", "-f", "{{.HostConfig.Memory}} {{.HostConfig.NanoCpus}} {{.HostConfig.LogConfig.Type}} {{.HostConfig.LogConfig.Config}}", run.ID),
+			"67108864 500000000 json-file map[max-file:3 max-size:10m]",
+		},
+		"label": {run.Labels["team"], "a"},
+	}
+	for name, test := range tests {
+		if !strings.Contains(test.got, test.want) {
+			t.Errorf("%s: %q lacks %q", name, test.got, test.want)
+		}
+	}
+	write, err := c.Exec(t.Context(), run.ID, runtime.ExecOptions{Command: []string{testimage.Program, "write", "/file", "x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer write.Close()
+	if code, err := write.Wait(t.Context()); code == 0 || err != nil {
+		t.Errorf("writing to a read-only root ended with %d, %v", code, err)
+	}
+	if err := c.Stop(t.Context(), run.ID, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if ended, err := c.Inspect(t.Context(), run.ID); err != nil || ended.ExitCode != 0 {
+		t.Errorf("stop signal SIGUSR1: exit code %d, %v; want 0", ended.ExitCode, err)
+	}
+}
+
+func TestPortsAreBoundToLoopback(t *testing.T) {
+	c := newCluster(t)
+	run := c.start(api.DeploymentSpec{Ports: []string{"8080"}})
+	if len(run.Ports) != 1 || run.Ports[0].HostIP != "127.0.0.1" || run.Ports[0].Container != 8080 || run.Address == "" {
+		t.Fatalf("container %+v, want one port of loopback and an address", run)
+	}
+	want := "hello v7 from " + run.Name + "\n"
+	for _, at := range []string{fmt.Sprintf("127.0.0.1:%d", run.Ports[0].HostPort), run.Address + ":8080"} {
+		eventually(t, at+" answers", func() bool {
+			response, err := http.Get("http://" + at)
+			if err != nil {
+				return false
+			}
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			if string(body) != want {
+				t.Fatalf("answer %q, %v; want %q", body, err, want)
+			}
+			return true
+		})
+	}
+}
+
+func TestVolumesKeepWhatIsWritten(t *testing.T) {
+	c := newCluster(t)
+	volume := "tendtest-" + random()
+	t.Cleanup(func() { dockerCLI(t, "volume", "rm", volume) })
+	host := t.TempDir()
+	spec := api.DeploymentSpec{Volumes: []string{volume + ":/kept", host + ":/host:ro"}}
+	first := c.start(spec, "wait")
+	c.output(first.ID, "write", "/kept/file", "there")
+	if err := c.Remove(t.Context(), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	second := c.start(spec, "wait")
+	if got := c.output(second.ID, "cat", "/kept/file"); got != "there" {
+		t.Errorf("the volume holds %q after its first container went", got)
+	}
+	if err := c.Remove(t.Context(), second.ID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFlagsOldEnginesReadElsewhere: the client library lost two fields that engines before API 1.44 know.
+func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
+	c := newCluster(t)
+	run := c.start(api.DeploymentSpec{DockerOptions: []string{"--mac-address", "92:d0:c6:0a:29:33", "-t"}}, "print", "2")
+	mac := dockerCLI(t, "inspect", "-f", `{{range .NetworkSettings.Networks}}{{.MacAddress}}{{end}}`, run.ID)
+	if run.State == runtime.StateRunning && mac != "92:d0:c6:0a:29:33" {
+		t.Errorf("mac address %q", mac)
+	}
+	if configured := dockerCLI(t, "inspect", "-f", `{{.Config.MacAddress}}`, run.ID); configured != "92:d0:c6:0a:29:33" {
+		t.Errorf("configured mac address %q", configured)
+	}
+	var lines []string
+	eventually(t, "two lines of a terminal", func() bool {
+		lines = nil
+		logs, err := c.Logs(t.Context(), run.ID, runtime.LogOptions{Tail: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer logs.Close()
+		for {
+			line, err := logs.Next()
+			if err != nil {
+				return len(lines) == 2
+			}
+			lines = append(lines, line.Stream+" "+line.Text)
+		}
+	})
+	if lines[0] != "stdout line 1" || lines[1] != "stdout line 2" {
+		t.Errorf("a terminal's lines: %q", lines)
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	c := newCluster(t)
+	run := c.start(api.DeploymentSpec{NetworkMode: "none"}, "wait")
+	shell, err := c.Exec(t.Context(), run.ID, runtime.ExecOptions{
+		Command: []string{testimage.Program, "copy"}, TTY: true, Stdin: true, Width: 100, Height: 30,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shell.Close()
+	if err := shell.Resize(t.Context(), 80, 24); err != nil {
+		t.Errorf("resize: %v", err)
+	}
+	if _, err := io.WriteString(shell.Stdin(), "typed\n\x04"); err != nil { // the terminal's own end of input
+		t.Fatal(err)
+	}
+	output, err := io.ReadAll(shell.Stdout())
+	if !strings.Contains(string(output), "typed\r\n") || err != nil {
+		t.Errorf("terminal shows %q, %v", output, err)
+	}
+	if code, err := shell.Wait(t.Context()); code != 0 || err != nil {
+		t.Errorf("wait: %d, %v", code, err)
+	}
+}
+
+func TestOutOfMemory(t *testing.T) {
+	c := newCluster(t)
+	limits := &api.Resources{Limits: &api.ResourceLimits{Memory: "16Mi"}}
+	run := c.start(api.DeploymentSpec{NetworkMode: "none", Resources: limits}, "eat", "64")
+	eventually(t, "the end by lack of memory", func() bool {
+		seen, err := c.Inspect(t.Context(), run.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seen.State == runtime.StateExited && seen.OOMKilled && seen.ExitCode == 137
+	})
+}
+
+func TestRejections(t *testing.T) {
+	c := newCluster(t)
+	holder := c.start(api.DeploymentSpec{Ports: []string{"8080"}})
+	taken := fmt.Sprintf("127.0.0.1:%d:80", holder.Ports[0].HostPort)
+	none := "none"
+	tests := map[string]struct {
+		reason  string
+		spec    api.DeploymentSpec
+		command []string
+		want    string
+	}{
+		"port":      {"another container holds it", api.DeploymentSpec{Ports: []string{taken}}, nil, "PortTaken"},
+		"command":   {"the image has no such program", api.DeploymentSpec{NetworkMode: none}, []string{"/nope"}, "CommandNotFound"},
+		"path":      {"nor one in its PATH", api.DeploymentSpec{NetworkMode: none}, []string{"nope"}, "CommandNotFound"},
+		"folder":    {"a folder can't be run", api.DeploymentSpec{NetworkMode: none}, []string{"/data"}, "CommandNotExecutable"},
+		"user":      {"the image has no user of that name", api.DeploymentSpec{NetworkMode: none, User: "nobody-here"}, nil, "UserNotFound"},
+		"device":    {"the node has no such device", api.DeploymentSpec{NetworkMode: none, Devices: []string{"/dev/nope"}}, nil, "DeviceNotFound"},
+		"mount":     {"--mount makes no folder", api.DeploymentSpec{NetworkMode: none, DockerOptions: []string{"--mount", "type=bind,source=/nope/nope,target=/x"}}, nil, "MountNotFound"},
+		"bind":      {"a file can't be mounted on a folder", api.DeploymentSpec{NetworkMode: none, Volumes: []string{"/etc/hostname:/data"}}, nil, "InvalidMount"},
+		"ulimit":    {"the node allows less", api.DeploymentSpec{NetworkMode: none, Ulimits: map[string]string{"nofile": "100000"}}, nil, "UlimitTooHigh"},
+		"memory":    {"docker wants 6 MiB at least", api.DeploymentSpec{NetworkMode: none, Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "1Mi"}}}, nil, "InvalidOption"},
+		"cpus":      {"the node has fewer", api.DeploymentSpec{NetworkMode: none, Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "4096"}}}, nil, "InvalidOption"},
+		"cap":       {"there is no such capability", api.DeploymentSpec{NetworkMode: none, CapAdd: []string{"FLY"}}, nil, "InvalidOption"},
+		"network":   {"networks are not ours to make", api.DeploymentSpec{Networks: []string{"tendtest-absent"}}, nil, "NetworkNotFound"},
+		"runtime":   {"the engine has no such runtime", api.DeploymentSpec{NetworkMode: none, DockerOptions: []string{"--runtime=nope"}}, nil, "RuntimeNotFound"},
+		"flag":      {"what is unknown is refused, not dropped", api.DeploymentSpec{NetworkMode: none, DockerOptions: []string{"--nope"}}, nil, "InvalidOption"},
+		"directory": {"a file is no working directory", api.DeploymentSpec{NetworkMode: none, WorkingDir: "/server"}, nil, "InvalidWorkingDir"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := container(test.spec, "wait")
+			if test.command != nil {
+				spec.Spec.Command = test.command
+			}
+			made, err := c.Create(t.Context(), spec)
+			if err == nil {
+				err = c.Start(t.Context(), made.ID)
+			}
+			var rejected *runtime.RejectedError
+			if !errors.As(err, &rejected) || rejected.Reason != test.want || rejected.Next == "" {
+				t.Fatalf("%s: %#v (%v), want %s with a next step", test.reason, err, err, test.want)
+			}
+			seen, err := c.Inspect(t.Context(), spec.Name)
+			if made.ID == "" && !errors.Is(err, runtime.ErrNotFound) {
+				t.Errorf("a create that was refused left %+v, %v", seen, err)
+			}
+			if made.ID != "" && (seen.State != runtime.StateCreated || seen.Error == "") {
+				t.Errorf("a start that was refused left state %s with error %q, want created and the engine's words", seen.State, seen.Error)
+			}
+		})
+	}
+}
