@@ -8,10 +8,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
+// What follows asks the engine on somebody's behalf. A pod is named by its task's id, or by its container's name or id;
+// containers in quarantine are nobody's.
+
 // List is every container of the cluster on this node, as the engine sees it.
 func (a *Agent) List(ctx context.Context) ([]runtime.Container, error) { return a.runtime.List(ctx) }
 
-// Logs streams a pod's output. The pod is named by its container's name or id.
+// Logs streams a pod's output.
 func (a *Agent) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	container, err := a.pod(ctx, pod)
 	if err != nil {
@@ -38,8 +41,23 @@ func (a *Agent) Stats(ctx context.Context, pod string) (runtime.Stats, error) {
 	return a.runtime.Stats(ctx, container.ID)
 }
 
-// pod finds a container of a task of this node; those in quarantine are nobody's.
+// Stop stops a pod as a person would with the engine's own tools: unless its slot is frozen it heals.
+func (a *Agent) Stop(ctx context.Context, pod string) error {
+	container, err := a.pod(ctx, pod)
+	if err != nil {
+		return err
+	}
+	assigned, _ := a.control.Task(container.Task())
+	return a.runtime.Stop(ctx, container.ID, a.grace(ctx, assigned.Task))
+}
+
 func (a *Agent) pod(ctx context.Context, name string) (runtime.Container, error) {
+	if assigned, known := a.control.Task(name); known {
+		name = assigned.Task.ContainerName()
+		if seen, _ := a.containers.seen(assigned.Task.ID); seen != nil {
+			name = seen.container.ID
+		}
+	}
 	container, err := a.runtime.Inspect(ctx, name)
 	if errors.Is(err, runtime.ErrNotFound) {
 		return runtime.Container{}, fmt.Errorf("%s: %w", name, ErrNoPod)

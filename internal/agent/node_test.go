@@ -181,12 +181,21 @@ func TestPassThrough(t *testing.T) {
 		l.settle()
 		l.must(l.engine.Print(task.ContainerName(), "stdout", "hello"))
 		ctx := context.Background()
-		reader, err := l.agent.Logs(ctx, task.ContainerName(), runtime.LogOptions{Tail: -1})
-		l.must(err)
-		if line, err := reader.Next(); err != nil || line.Text != "hello" {
-			t.Errorf("log line %+v, %v", line, err)
+		for _, name := range []string{task.ID, task.ContainerName(), l.container(task).ID} {
+			reader, err := l.agent.Logs(ctx, name, runtime.LogOptions{Tail: -1})
+			l.must(err)
+			if line, err := reader.Next(); err != nil || line.Text != "hello" {
+				t.Errorf("log line %+v, %v", line, err)
+			}
+			l.must(reader.Close())
 		}
-		l.must(reader.Close())
+		l.pass(time.Millisecond)
+		l.must(l.agent.Stop(ctx, task.ID))
+		l.settle()
+		l.want(task, api.TaskRunning, true, "")
+		if got := l.status(task).Incarnations; got != 2 {
+			t.Errorf("a stop that doesn't freeze heals: incarnation %d", got)
+		}
 		if _, err := l.agent.Logs(ctx, "shop-web.gone", runtime.LogOptions{}); !errors.Is(err, agent.ErrNoPod) {
 			t.Errorf("logs of no pod: %v", err)
 		}

@@ -60,6 +60,7 @@ type Container struct {
 	OOMKilled  bool
 	ImageID    string
 	Address    string
+	PID        int // 0 while it doesn't run
 	Ports      []api.PortBinding
 	CreatedAt  time.Time
 	StartedAt  time.Time

@@ -18,7 +18,7 @@ func (p *planner) observe() {
 	}
 	p.count()
 	next.Container, next.ImageID, next.CreatedAt = c.ID, c.ImageID, c.CreatedAt
-	next.Address, next.Ports = c.Address, c.Ports
+	next.Address, next.Ports, next.PID = c.Address, c.Ports, c.PID
 	if c.StartedAt.IsZero() {
 		return
 	}
