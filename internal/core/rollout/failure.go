@@ -49,31 +49,30 @@ func (p *picture) findUnfilled() {
 	}
 }
 
-// firstFailure looks at every slot, not only up to the first failure: each deadline is a moment to look again.
+// firstFailure is the oldest live slot of the target that used up its chance, or else the newest failure of it that left a
+// place behind.
 func (p *picture) firstFailure() *Slot {
-	var first *Slot
 	for _, s := range p.live {
-		if p.current(s) && !p.iced[s.ID] && p.failing(s) && first == nil {
-			first = s
+		if p.current(s) && !p.iced[s.ID] && p.failing(s) {
+			return s
 		}
 	}
 	for _, s := range p.unfilled {
-		if p.current(s) && first == nil {
-			first = s
+		if p.current(s) {
+			return s
 		}
 	}
-	return first
+	return nil
 }
 
 // unproven is the failure whose place runs its next try, until that one is good.
 func (p *picture) unproven() *Slot {
-	var out *Slot
 	for _, s := range p.live {
-		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !p.good(s) && out == nil {
-			out = before
+		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !p.good(s) {
+			return before
 		}
 	}
-	return out
+	return nil
 }
 
 // rollBack gives up the target where the strategy says so: something failed, and there is a good release to return to.

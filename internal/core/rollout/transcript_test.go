@@ -22,6 +22,7 @@ import (
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
 //	perform N                 do the first N actions of the plan, and "crash"
+//	clock D                   the clock is set forward, or back
 //	tick D                    time passes and agents work; nothing is decided
 //	run [for=D] [all]         decide and work until it is quiet, or for a while; removals are told with all
 //	state · forecast
@@ -76,6 +77,10 @@ func (s *story) command(d *datadriven.TestData) error {
 		for _, a := range s.world.plan().Actions[:n] {
 			s.world.perform(a)
 		}
+		return err
+	case "clock":
+		jump, err := time.ParseDuration(arg)
+		s.now = s.now.Add(jump)
 		return err
 	case "tick":
 		step, err := time.ParseDuration(arg)

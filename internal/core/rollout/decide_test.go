@@ -1,0 +1,59 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+func TestAFailureWithoutAnEndStillWaits(t *testing.T) {
+	s := running(0, "v1")
+	s.State, s.Desired = api.TaskFailed, api.DesiredShutdown
+	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v1"}, KeepDead: 1, Strategy: defaultStrategy()}, []Slot{s}, s.CreatedAt)
+	if len(plan.Actions) > 0 || plan.After != minBackoff {
+		t.Errorf("an agent that tells no end must not make the planner spin: %+v", plan)
+	}
+}
+
+func TestActionsReadWell(t *testing.T) {
+	v2 := Version{Release: "v2"}
+	cases := map[string]struct {
+		reason string
+		action Action
+		want   string
+	}{
+		"create":        {"a scale-up", Action{Verb: Create, Version: v2}, "create a task of v2"},
+		"create behind": {"stop-first", Action{Verb: Create, Version: v2, After: "t"}, "create a task of v2, once one that is stopping has stopped"},
+		"replace":       {"start-first", Action{Verb: Create, Version: v2, Replaces: "a", Reason: "restart"}, "create a task of v2 in place of slot a (restart)"},
+		"replace after": {
+			"stop-first", Action{Verb: Create, Version: v2, Replaces: "a", After: "t"},
+			"create a task of v2 in place of slot a, once that has stopped",
+		},
+		"shutdown": {"with its reason", Action{Verb: Shutdown, Slot: "a", Reason: "scaled down"}, "stop slot a (scaled down)"},
+		"remove":   {"without one", Action{Verb: Remove, Slot: "a"}, "remove the container of slot a"},
+		"forget":   {"the last of it", Action{Verb: Forget, Slot: "a", Reason: "x"}, "forget slot a"},
+		"rollback": {"says why", Action{Verb: RollBack, Version: v2, Reason: "slot b failed"}, "roll back to v2 (slot b failed)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.action.String(); got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+func TestALargeForecastIsToldAtOnce(t *testing.T) {
+	slots := current(1000)
+	desired := Desired{Replicas: 1000, Target: Version{Release: "v3"}, KeepDead: 3, Strategy: defaultStrategy()}
+	creates := 0
+	for _, a := range Forecast(desired, slots, epoch.Add(time.Hour)) {
+		if a.Verb == Create {
+			creates++
+		}
+	}
+	if creates != 1000 {
+		t.Errorf("1000 slots are to be replaced, %d creations are told", creates)
+	}
+}
