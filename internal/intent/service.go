@@ -2,10 +2,11 @@ package intent
 
 import (
 	"context"
-	"crypto/rand"
+	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"tend.dev/tend/api"
@@ -63,7 +64,7 @@ func New(opts Options) *Service {
 }
 
 // maxTries bounds how often a verb decides anew because what it decided from had changed.
-const maxTries = 8
+const maxTries = 20
 
 // decision is what a verb wants written, on which conditions.
 type decision interface {
@@ -80,7 +81,10 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Sna
 	case <-ctx.Done():
 		return none, 0, ctx.Err()
 	}
-	for range maxTries {
+	for try := range maxTries {
+		if err := rest(ctx, try); err != nil {
+			return none, 0, err
+		}
 		snap, err := s.opts.Reader.Fresh(ctx)
 		if err != nil {
 			return none, 0, err
@@ -104,6 +108,22 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Sna
 		Next: "try again"}
 }
 
+// rest waits before another try, a little longer and less regularly each time, so that two servers that change the same
+// object don't stay in step. The first try doesn't wait.
+func rest(ctx context.Context, try int) error {
+	if try == 0 {
+		return nil
+	}
+	timer := time.NewTimer(rand.N(time.Duration(try) * 2 * time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // note writes the audit line of a verb that changed something.
 func (s *Service) note(verb, actor string, revision int64, objects ...api.Ref) {
 	if revision == 0 {
@@ -120,6 +140,6 @@ func (s *Service) note(verb, actor string, revision int64, objects ...api.Ref) {
 func randomUID() string {
 	random := make([]byte, 16)
 	// crypto/rand.Read never fails on the systems Go supports; it ends the process instead.
-	_, _ = rand.Read(random)
+	_, _ = cryptorand.Read(random)
 	return hex.EncodeToString(random)
 }
