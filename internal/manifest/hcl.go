@@ -16,7 +16,7 @@ func parseHCL(src *source, find lookup, f *faults) *node {
 		return nil // what follows from a variable that isn't set is not worth telling
 	}
 	if at := tooDeep(text); at >= 0 {
-		f.at(src, span{src.written(at), src.written(at) + 1}, "", "brackets nest deeper than %d", maxBrackets)
+		f.at(src, span{src.written(at), src.written(at) + 1}, "", "expressions nest too deep here")
 		return nil
 	}
 	file, diags := hclsyntax.ParseConfig(text, src.name, hclStart)
@@ -26,26 +26,6 @@ func parseHCL(src *source, find lookup, f *faults) *node {
 		return nil
 	}
 	return r.body(file.Body.(*hclsyntax.Body))
-}
-
-// maxBrackets bounds how deep brackets nest in HCL: its parser recurses without a limit of its own.
-const maxBrackets = 200
-
-// tooDeep returns where brackets nest too deep, or -1. It looks at bytes, strings included: more than enough for any
-// manifest, and quick.
-func tooDeep(text []byte) int {
-	depth := 0
-	for i, c := range text {
-		switch c {
-		case '(', '[', '{':
-			if depth++; depth > maxBrackets {
-				return i
-			}
-		case ')', ']', '}':
-			depth = max(depth-1, 0)
-		}
-	}
-	return -1
 }
 
 // hclReader turns HCL's tree into nodes.

@@ -230,7 +230,7 @@ func heredocLiteral(value string) (string, bool) {
 // bareLiteral is a value outside of quotes. It must be a whole literal by itself, so that no value can add an attribute
 // or a block; it is written anew from what was read.
 func bareLiteral(value string) (string, bool) {
-	if len(value) > 64<<10 {
+	if tooDeep([]byte(value)) >= 0 {
 		return "", false
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(value), "", hclStart)

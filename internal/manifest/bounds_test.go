@@ -1,0 +1,51 @@
+package manifest
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// TestNestingIsBounded: HCL's parser would overflow the stack, which nothing can recover from.
+func TestNestingIsBounded(t *testing.T) {
+	for _, piece := range []string{"-", "!", "1?", "(", "[", "{", "1+", "[for a in ", "\"${", "<<A\n${", "a {\n", "a(", "a[0]."} {
+		text := "x = " + strings.Repeat(piece, 20_000)
+		_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl"})
+		if err == nil || !strings.Contains(err.Error(), "nest too deep") {
+			t.Errorf("%q without end: %.200v", piece, err)
+		}
+	}
+	value := strings.Repeat("[", 20_000)
+	_, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader("x = ${V}"), Format: "hcl", Lookup: func(string) (string, bool) { return value, true }})
+	if err == nil || !strings.Contains(err.Error(), "the value of ${V}") {
+		t.Errorf("a value that nests without end: %.200v", err)
+	}
+}
+
+// TestNothingUsualIsTooDeep: what people write stays far below the bounds.
+func TestNothingUsualIsTooDeep(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("deployment \"prod\" \"web\" {\n  image = \"nginx\"\n  env = {\n")
+	for range 5000 {
+		text.WriteString("    # a comment\n    A" + strings.Repeat("x", text.Len()%7) + " = -1\n")
+	}
+	if at := tooDeep([]byte(text.String() + "  }\n  command = [" + strings.Repeat("\"a\",\n", 5000) + "]\n  entrypoint = [<<EOT\n" + strings.Repeat("line ((( {{{ \n", 5000) + "EOT\n]\n}\n")); at >= 0 {
+		t.Errorf("a long manifest nests too deep at %d", at)
+	}
+}
+
+// TestDocsNameEveryField: the page of a kind has a row, or a word, for each field of its spec.
+func TestDocsNameEveryField(t *testing.T) {
+	page, err := os.ReadFile("../../docs/kinds/deployment.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range properties(reflect.TypeFor[api.DeploymentSpec]()) {
+		if !strings.Contains(string(page), "`"+p.native+"`") && !strings.Contains(string(page), "`"+p.native+".") && !strings.Contains(string(page), "### "+p.native) {
+			t.Errorf("docs/kinds/deployment.md does not name %s", p.native)
+		}
+	}
+}
