@@ -60,6 +60,9 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	case err != nil:
 		return err
 	}
+	for _, message := range child.Early {
+		r.pass(record, message)
+	}
 	r.watch(dir, record, child.Conn, child.Reap)
 	return nil
 }

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,6 +18,10 @@ import (
 
 func TestMain(m *testing.M) {
 	MaybeShim()
+	if dir := os.Getenv(serverRoot); dir != "" {
+		fmt.Fprintln(os.Stderr, beServer(dir))
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

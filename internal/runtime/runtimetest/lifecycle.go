@@ -96,6 +96,7 @@ func testExit(f *fixture) {
 
 func testStop(f *fixture) {
 	container := f.start(f.spec("ignore-term"))
+	f.ready(container.ID)
 	f.noError("stop", f.runtime.Stop(f.Context(), container.ID, 100*time.Millisecond))
 	stopped, err := f.runtime.Inspect(f.Context(), container.ID)
 	f.noError("inspect", err)

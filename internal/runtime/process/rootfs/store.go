@@ -36,7 +36,7 @@ type Config struct {
 	StopSignal string   `json:"stopSignal,omitempty"`
 }
 
-// Store keeps images under a folder.
+// Store keeps images under a folder. Several, in several processes, may share it.
 type Store struct {
 	dir string
 	// base is where relative references begin.
@@ -118,6 +118,11 @@ func isFolder(path string) bool {
 // add fills a new image's folder and puts it in place at once; its configuration comes last and says it is complete.
 func (s *Store) add(id string, config Config, fill func(root *os.Root) error) (Image, error) {
 	hex := strings.TrimPrefix(id, "sha256:")
+	unlock, err := lock(s.dir)
+	if err != nil {
+		return Image{}, err
+	}
+	defer unlock()
 	if image, err := s.ByID(id); err == nil {
 		now := time.Now()
 		_ = os.Chtimes(s.configPath(hex), now, now)
@@ -162,6 +167,11 @@ func fillFolder(dir string, fill func(root *os.Root) error) error {
 func (s *Store) Prune(used map[string]bool, keep int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	unlock, err := lock(s.dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	configs, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
 	if err != nil {
 		return err

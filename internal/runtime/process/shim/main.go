@@ -79,6 +79,7 @@ func supervise(dir string) error {
 		return err
 	}
 	defer s.output.Close()
+	s.listen()
 	if conn := inherited(); conn != nil {
 		s.door.admit(conn, Message{At: time.Now()})
 	}

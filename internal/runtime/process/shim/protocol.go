@@ -53,7 +53,6 @@ var ErrGone = errors.New("the container's shim does not answer")
 type Conn struct {
 	conn    net.Conn
 	decoder *json.Decoder
-	early   []Message // read already, while waiting for another
 }
 
 // NewConn speaks over a connection that the shim was given.
@@ -61,11 +60,6 @@ func NewConn(conn net.Conn) *Conn { return &Conn{conn: conn, decoder: json.NewDe
 
 // Next waits for a message; it fails when the shim ends.
 func (c *Conn) Next() (Message, error) {
-	if len(c.early) > 0 {
-		first := c.early[0]
-		c.early = c.early[1:]
-		return first, nil
-	}
 	var message Message
 	err := c.decoder.Decode(&message)
 	return message, err

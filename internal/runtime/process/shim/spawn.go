@@ -17,6 +17,8 @@ import (
 // Child is a shim that this process started, with the connection it was given.
 type Child struct {
 	*Conn
+	// Early are its messages up to the start of its program.
+	Early   []Message
 	process *exec.Cmd
 }
 
@@ -70,7 +72,7 @@ func (c *Child) await(dir string) error {
 	return err
 }
 
-// ready reads up to the message that says how the first start went, and keeps the events before it for Next.
+// ready reads up to the message that says how the first start went, and keeps the events before it.
 func (c *Child) ready(dir string) error {
 	var early []Message
 	for {
@@ -85,7 +87,7 @@ func (c *Child) ready(dir string) error {
 		case message.Error != "":
 			return &StartError{message.Reason, message.Error}
 		default:
-			c.early = early
+			c.Early = early
 			return nil
 		}
 	}

@@ -34,6 +34,15 @@ type supervisor struct {
 	// deadlineAt is when deadline fires.
 	deadlineAt time.Time
 	again      *time.Timer // of the restart
+
+	children, ends chan os.Signal // SIGCHLD and SIGTERM
+}
+
+// listen must come before the first start: a signal that finds nobody ends the shim.
+func (s *supervisor) listen() {
+	s.children, s.ends = make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(s.children, syscall.SIGCHLD)
+	signal.Notify(s.ends, syscall.SIGTERM)
 }
 
 // first starts the program for the first time. Its error is the caller's to report; nothing runs then.
@@ -76,17 +85,13 @@ func (s *supervisor) start() error {
 
 // run is the loop. It returns when the program will not run again.
 func (s *supervisor) run() {
-	children, ends := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(children, syscall.SIGCHLD)
-	signal.Notify(ends, syscall.SIGTERM)
-	s.collect() // an end before we listened
 	for s.status.Active() {
 		select {
-		case <-children:
+		case <-s.children:
 			s.collect()
 		case request := <-s.door.stops:
 			s.stop(request)
-		case <-ends:
+		case <-s.ends:
 			s.shutdown = true
 			s.stop(stopRequest{grace: shutdownGrace, done: func() {}})
 		case <-after(s.deadline):

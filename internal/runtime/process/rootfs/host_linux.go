@@ -1,0 +1,29 @@
+package rootfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// changeTime is when anything about a file last changed; unlike its time of modification nobody can set it.
+func changeTime(info fs.FileInfo) int64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return stat.Ctim.Nano()
+	}
+	return 0
+}
+
+// lock keeps other stores of the same folder from adding or removing images. The kernel drops it with the process.
+func lock(dir string) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() { _ = file.Close() }, nil
+}
