@@ -25,6 +25,7 @@ type Pod struct {
 	Image        string        `json:"image,omitempty"`
 	ImageID      string        `json:"imageID,omitempty"`
 	Container    string        `json:"container,omitempty"`
+	PID          int           `json:"pid,omitempty"`
 	Address      string        `json:"address,omitempty"`
 	Ports        []PortBinding `json:"ports,omitempty"`
 	Incarnations int           `json:"incarnations,omitempty"`

@@ -26,15 +26,14 @@ func (a *app) execCommand() *cobra.Command {
 		Short: "run a command in a pod (of an object: in its newest ready one); exits with the command's code",
 		Args:  cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			target := args
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				target, request.Command = args[:dash], args[dash:]
-			}
-			wanted, rest, err := parseAddress(target)
+			wanted, rest, err := parseAddress(args)
 			if err != nil {
 				return err
 			}
-			request.Command = append(rest, request.Command...)
+			if len(rest) > 0 && rest[0] == "--" {
+				rest = rest[1:]
+			}
+			request.Command = rest
 			if len(request.Command) == 0 {
 				return fmt.Errorf("say what to run: tend exec %s -- COMMAND", wanted)
 			}

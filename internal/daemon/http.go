@@ -10,7 +10,6 @@ import (
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
-	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/version"
@@ -23,7 +22,7 @@ func (d *daemon) buildServer() error {
 	}
 	d.server = server.New(server.Options{
 		View: d.view, Missing: d.missing, Registry: d.registry, Token: token, Version: version.Version, Logger: d.Logger,
-		Decode: manifest.Decode, Containers: containers{d},
+		Decode: manifest.Decode, Containers: d.agent,
 		Intents: intent.New(intent.Options{
 			Store: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 			Preview: d.preview, Seal: d.keys.Encrypt, Logger: d.Logger,
@@ -76,32 +75,4 @@ func (d *daemon) listen(context.Context) error {
 	d.doors = append(d.doors, server.Door{Listener: tcp})
 	d.onStop(func() error { _ = tcp.Close(); return nil })
 	return nil
-}
-
-// containers lets the API reach containers through the agent of this machine.
-type containers struct{ d *daemon }
-
-func (c containers) Logs(ctx context.Context, task string, opts runtime.LogOptions) (runtime.LogReader, error) {
-	return c.d.agent.Logs(ctx, c.name(task), opts)
-}
-
-func (c containers) Exec(ctx context.Context, task string, opts runtime.ExecOptions) (runtime.Exec, error) {
-	return c.d.agent.Exec(ctx, c.name(task), opts)
-}
-
-func (c containers) Stats(ctx context.Context, task string) (runtime.Stats, error) {
-	return c.d.agent.Stats(ctx, c.name(task))
-}
-
-// Stop is what a person with a shell would do: the agent sees it as made by hand and heals it.
-func (c containers) Stop(ctx context.Context, task string) error {
-	return c.d.runtime.Stop(ctx, c.name(task), api.DefaultStopGracePeriod)
-}
-
-// name is the container of a task; a task that is unknown has none, and its id finds nothing.
-func (c containers) name(task string) string {
-	if read := c.d.snapshot().Task(task); read.Exists() {
-		return read.Value.ContainerName()
-	}
-	return task
 }

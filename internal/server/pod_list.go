@@ -72,6 +72,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 	pod.Container, pod.Address, pod.Ports = status.Container, status.Address, status.Ports
 	pod.Incarnations, pod.CrashLoop = status.Incarnations, status.CrashLoop
 	pod.ExitCode, pod.OOMKilled, pod.LastLog = status.ExitCode, status.OOMKilled, status.LastLog
+	pod.PID = status.PID
 	pod.StartedAt, pod.ReadyAt, pod.Message = status.StartedAt, status.ReadyAt, status.Message
 	if pod.ImageID == "" {
 		pod.ImageID = status.ImageID

@@ -34,7 +34,8 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 // nextRollout carries the state of the rollout on.
 func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	r := o.rollout()
-	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() {
+	again := !r.EndedAt.IsZero() && a.plan.Phase != api.RolloutComplete // a scale, or healing
+	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() || again {
 		r.TargetRelease, r.StartedAt, r.EndedAt = a.target.release.ID, now, time.Time{}
 	}
 	r.Phase, r.Reason, r.Message = a.plan.Phase, a.plan.Reason, a.plan.Message
