@@ -102,9 +102,10 @@ func parse(src *source, format string, find lookup, f *faults) []*draft {
 	case formatHCL:
 		before := f.count()
 		if file := parseHCL(src, find, f); file != nil {
+			refused := f.count() > before
 			drafts := draftsOfBlocks(src, file, f)
 			for _, d := range drafts {
-				d.broken = d.broken || f.count() > before // a value that was refused would seem to be missing
+				d.broken = d.broken || refused // a value that was refused would seem to be missing
 			}
 			return drafts
 		}
