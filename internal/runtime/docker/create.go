@@ -32,7 +32,7 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 		return runtime.Container{}, err
 	}
 	id, err := r.create(ctx, request)
-	if isNoNetwork(err, r.options.NetworkName) && len(request.endpoints) > 0 {
+	if r.network.lacks(err) {
 		r.network.forget() // someone removed it behind us
 		if err := r.ensureNetworks(ctx, request); err != nil {
 			return runtime.Container{}, err
@@ -126,11 +126,6 @@ func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, requ
 		}
 	}
 	return container, fault("join the networks of container "+spec.Name, r.connect(ctx, container.ID, missing))
-}
-
-// isNoNetwork says whether the platform network was missing.
-func isNoNetwork(err error, name string) bool {
-	return cerrdefs.IsNotFound(err) && strings.Contains(err.Error(), "network "+name+" not found")
 }
 
 // createFault tells the one "not found" of a create that is no network from the others: the image.

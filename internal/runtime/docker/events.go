@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/moby/moby/api/types/events"
@@ -87,7 +88,7 @@ func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 	attributes := message.Actor.Attributes
 	at := time.Unix(0, message.TimeNano)
 	if message.Type == events.ImageEventType {
-		return runtime.Event{Kind: runtime.EventImage, Image: first(attributes["name"], message.Actor.ID), At: at}, true
+		return runtime.Event{Kind: runtime.EventImage, Image: imageOf(message.Actor), At: at}, true
 	}
 	kind, known := containerEvents[message.Action]
 	if !known || attributes[api.LabelCluster] != r.options.Cluster {
@@ -108,6 +109,15 @@ func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 		r.samples.drop(event.Container)
 	}
 	return event, true
+}
+
+// imageOf is the reference an image event is about. A pull has it as id, with a name that lacks the tag; a tag has the
+// image as id and the reference as name; a removal knows the image alone.
+func imageOf(actor events.Actor) string {
+	if strings.HasPrefix(actor.ID, "sha256:") {
+		return first(actor.Attributes["name"], actor.ID)
+	}
+	return actor.ID
 }
 
 // signalName turns the engine's number into a name; what is no number stays as it is.

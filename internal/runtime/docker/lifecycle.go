@@ -20,9 +20,14 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 		return err
 	}
 	_, err = r.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
-	if err != nil {
-		r.forget(err, id)
+	if r.network.lacks(err) {
+		r.network.forget() // someone removed it behind us; older engines look for it only now
+		if err := r.network.ensure(ctx); err != nil {
+			return err
+		}
+		_, err = r.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
 	}
+	r.forget(err, id)
 	return fault("start container "+short(id), err)
 }
 

@@ -3,15 +3,18 @@ package docker
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
 )
 
 // platformNetwork is the bridge that every container with an address joins. It is made when the first one needs it, and
@@ -46,9 +49,12 @@ func (n *platformNetwork) ensure(ctx context.Context) error {
 	if n.known {
 		return nil
 	}
-	_, err := n.runtime.client.NetworkInspect(ctx, n.name, client.NetworkInspectOptions{})
-	if cerrdefs.IsNotFound(err) {
+	found, err := n.find(ctx)
+	if err == nil && len(found) == 0 {
 		err = n.create(ctx)
+	}
+	if err == nil {
+		err = n.settle(ctx)
 	}
 	if err != nil {
 		return fault("platform network "+n.name, err)
@@ -57,6 +63,15 @@ func (n *platformNetwork) ensure(ctx context.Context) error {
 	return nil
 }
 
+// find lists the networks of the name: none, one, or for a moment several (older engines allow that).
+func (n *platformNetwork) find(ctx context.Context) ([]network.Summary, error) {
+	filters := make(client.Filters).Add("name", "^"+n.name+"$")
+	listed, err := n.runtime.client.NetworkList(ctx, client.NetworkListOptions{Filters: filters})
+	return listed.Items, err
+}
+
+// create makes the network. Where it fails because another process was quicker (a conflict of names, or of subnets),
+// settle waits for that one.
 func (n *platformNetwork) create(ctx context.Context) error {
 	options := client.NetworkCreateOptions{
 		Driver: network.NetworkBridge,
@@ -67,34 +82,87 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	}
 	created, err := n.runtime.client.NetworkCreate(ctx, n.name, options)
 	if err != nil {
-		if _, missing := n.runtime.client.NetworkInspect(ctx, n.name, client.NetworkInspectOptions{}); missing == nil {
-			return nil // another process was quicker: a conflict of names, or of subnets
-		}
-		return err
+		return n.await(ctx, err)
 	}
 	n.runtime.log.InfoContext(ctx, "created the platform network", "network", n.name, "id", short(created.ID))
 	return n.yield(ctx, created.ID)
 }
 
-// yield removes our own network if another process made one of the same name at the same time: older engines allow
-// that, and then refuse both as ambiguous. The oldest stays; everyone decides alike.
+// await waits for the network of a quicker process, whose subnet may be taken a moment before it can be seen; failure is
+// what made us think that there is one.
+func (n *platformNetwork) await(ctx context.Context, failure error) error {
+	for found := range n.looks(ctx, 40) {
+		if len(found) > 0 {
+			return nil
+		}
+		if !cerrdefs.IsConflict(failure) && !containsAll(failure.Error(), []string{"overlap"}) {
+			break
+		}
+	}
+	return failure
+}
+
+// yield removes our own network if another process made one of the same name at the same time. The oldest stays;
+// everyone decides alike.
 func (n *platformNetwork) yield(ctx context.Context, own string) error {
-	filters := make(client.Filters).Add("name", "^"+n.name+"$")
-	listed, err := n.runtime.client.NetworkList(ctx, client.NetworkListOptions{Filters: filters})
-	if err != nil {
+	found, err := n.find(ctx)
+	if err != nil || len(found) < 2 || oldest(found).ID == own {
 		return err
 	}
-	if len(listed.Items) < 2 {
+	_, err = n.runtime.client.NetworkRemove(ctx, own, client.NetworkRemoveOptions{})
+	if cerrdefs.IsNotFound(err) {
 		return nil
 	}
-	oldest := slices.MinFunc(listed.Items, func(a, b network.Summary) int {
+	return err
+}
+
+// settle waits until there is one network of the name: the engine refuses two as ambiguous. Those that are not the
+// oldest are removed by whoever made them.
+func (n *platformNetwork) settle(ctx context.Context) error {
+	for found := range n.looks(ctx, 200) {
+		if len(found) == 1 {
+			return nil
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return &runtime.RejectedError{
+		Reason: "NetworkAmbiguous", Detail: "there is not one network of the name " + n.name,
+		Next: "remove all but one with docker network rm <id>",
+	}
+}
+
+// looks yields what there is, again and again, at most so many times.
+func (n *platformNetwork) looks(ctx context.Context, times int) iter.Seq[[]network.Summary] {
+	return func(yield func([]network.Summary) bool) {
+		again := time.NewTicker(50 * time.Millisecond)
+		defer again.Stop()
+		for range times {
+			found, err := n.find(ctx)
+			if err != nil || !yield(found) {
+				return
+			}
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func oldest(found []network.Summary) network.Summary {
+	return slices.MinFunc(found, func(a, b network.Summary) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 	})
-	if oldest.ID == own {
-		return nil
+}
+
+// lacks says whether the engine did not find this network, or found two.
+func (n *platformNetwork) lacks(err error) bool {
+	if err == nil {
+		return false
 	}
-	if _, err := n.runtime.client.NetworkRemove(ctx, own, client.NetworkRemoveOptions{}); err != nil && !cerrdefs.IsNotFound(err) {
-		return fmt.Errorf("remove the second network %s: %w", short(own), err)
-	}
-	return nil
+	text := err.Error()
+	return strings.Contains(text, "network "+n.name+" not found") || strings.Contains(text, "network "+n.name+" is ambiguous")
 }

@@ -56,7 +56,11 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for i, rt := range runtimes {
 			group.Go(func() {
-				_, errs[i] = rt.Create(t.Context(), container(api.DeploymentSpec{Networks: []string{api.NetworkAlias}}, "wait"))
+				made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Networks: []string{api.NetworkAlias}}, "wait"))
+				if err == nil {
+					err = rt.Start(t.Context(), made.ID)
+				}
+				errs[i] = err
 			})
 		}
 		group.Wait()

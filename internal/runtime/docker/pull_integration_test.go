@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
@@ -119,12 +120,18 @@ func TestPull(t *testing.T) {
 			t.Errorf("progress %v falls", seen)
 		}
 	}
-	for event := range events {
-		if event.Kind == runtime.EventImage && event.Image == s.reference {
-			return
+	var told []runtime.Event
+	deadline := time.After(20 * time.Second)
+	for {
+		select {
+		case event := <-events:
+			if told = append(told, event); event.Kind == runtime.EventImage && event.Image == s.reference {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("no event told of the image: %v", told)
 		}
 	}
-	t.Error("no event told of the image")
 }
 
 func TestPullWithCredentials(t *testing.T) {
@@ -236,10 +243,15 @@ func (s *shop) blob(r *http.Request) *httptest.ResponseRecorder {
 func TestPullIsCancelled(t *testing.T) {
 	s := newShop(t)
 	ctx, cancel := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	t.Cleanup(func() { close(over) }) // the engine may hold on to its request for longer than we do
 	s.put(func(w http.ResponseWriter, r *http.Request) {
 		if isBlob(r) {
 			cancel()
-			<-r.Context().Done()
+			select {
+			case <-r.Context().Done():
+			case <-over:
+			}
 			return
 		}
 		s.shelves.ServeHTTP(w, r)
