@@ -20,7 +20,7 @@
 //	failure.go   what counts as a failure of the target, and the return to the last good release
 //	collect.go   ended slots are removed, but the last few failed ones
 //
-// The safety sentences that property_test.go checks on random histories:
+// The safety sentences that property_test.go and converge_test.go check on random histories:
 //
 //   - never more places than wanted, never a second successor for one slot;
 //   - start-first never takes a serving slot away before its successor is settled, nor lets fewer places serve than did
