@@ -51,9 +51,8 @@ func (s *Server) readObjects(w http.ResponseWriter, r *http.Request) ([]api.Obje
 func unreadable(err error) error {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
-		problem.Status, problem.Title = http.StatusBadRequest, http.StatusText(http.StatusBadRequest)
-		problem.Detail = "the manifests can't be read; nothing was stored: " + problem.Detail
-		problem.Next = "send a manifest or a list of them, as JSON or YAML"
+		return badRequest("send a manifest or a list of them, as JSON or YAML",
+			"the manifests can't be read; nothing was stored: %v", err)
 	}
 	return problem
 }

@@ -9,7 +9,9 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/manifest"
 	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
@@ -39,6 +41,9 @@ var known = []struct {
 	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "send it in smaller parts"},
 	{store.ErrClosed, http.StatusServiceUnavailable, "the server is shutting down; try again"},
 	{view.ErrGone, http.StatusGone, "list again, and watch from the list's revision"},
+	{manifest.ErrContentType, http.StatusUnsupportedMediaType, "send Content-Type: application/json or application/yaml"},
+	{manifest.ErrTooLarge, http.StatusRequestEntityTooLarge, "apply in smaller parts"},
+	{agent.ErrNoPod, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
 	{container.ErrNotFound, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
 	{container.ErrUnavailable, http.StatusServiceUnavailable, "see that the container engine runs on the pod's node"},
 	{container.ErrUnsupported, http.StatusNotImplemented, "use the docker runtime for this"},
@@ -51,6 +56,7 @@ func problemOf(err error) *api.Problem {
 	var problem *api.Problem
 	var refused *intent.Error
 	var tooLong *http.MaxBytesError
+	var malformed *manifest.Error
 	switch {
 	case errors.As(err, &problem):
 		copied := *problem
@@ -61,6 +67,9 @@ func problemOf(err error) *api.Problem {
 	case errors.As(err, &tooLong):
 		problem = &api.Problem{Status: http.StatusRequestEntityTooLarge, Next: "send it in smaller parts",
 			Detail: "the body is larger than " + strconv.FormatInt(tooLong.Limit, 10) + " bytes; nothing was stored"}
+	case errors.As(err, &malformed):
+		problem = &api.Problem{Type: problemType + "Malformed", Status: http.StatusBadRequest, Errors: malformed.Fields(),
+			Detail: "the manifests can't be read; nothing was stored", Next: "correct them and apply again"}
 	default:
 		problem = &api.Problem{Status: http.StatusInternalServerError, Detail: err.Error(),
 			Next: "the server's log says more"}

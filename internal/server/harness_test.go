@@ -1,0 +1,316 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const token = "tend_0123456789abcdef"
+
+// world is a server at two doors, on a store in memory.
+type world struct {
+	t          *testing.T
+	store      *memory.Store
+	view       *view.View
+	server     *server.Server
+	containers *fakeContainers
+	socket     string
+	http       string
+	client     *client.Client
+	stop       func() error
+}
+
+func newWorld(t *testing.T, change ...func(*server.Options)) *world {
+	t.Helper()
+	w := &world{t: t, store: memory.New(), containers: &fakeContainers{logs: map[string]*fakeLog{}}}
+	quiet := slog.New(slog.DiscardHandler)
+	w.view = view.New(w.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: quiet, History: 50})
+	ctx, cancel := context.WithCancel(context.Background())
+	var wait sync.WaitGroup
+	wait.Go(func() { _ = w.view.Run(ctx) })
+	<-w.view.Synced()
+	// The view must have a revision to be complete.
+	w.put(layout.SchemaKey, "1")
+	opts := server.Options{View: w.view, Containers: w.containers, Token: token, Version: "test", Decode: manifest.Decode,
+		Drain: 5 * time.Second, Logger: quiet,
+		Intents: intent.New(intent.Options{Store: w.store, Reader: intent.FromView{Store: w.store, View: w.view},
+			Validate: manifest.Validate, Logger: quiet,
+			Seal: func(b []byte) ([]byte, error) { return append([]byte("sealed "), reversed(b)...), nil }})}
+	for _, c := range change {
+		c(&opts)
+	}
+	w.server = server.New(opts)
+	w.socket = filepath.Join(t.TempDir(), "tend.sock")
+	unix, err := server.ListenUnix(w.socket, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := server.ListenLoopback("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.http = "http://" + tcp.Addr().String()
+	served := make(chan error, 1)
+	serving, end := context.WithCancel(ctx)
+	go func() {
+		served <- w.server.Serve(serving, server.Door{Listener: unix, Trusted: true}, server.Door{Listener: tcp})
+	}()
+	w.stop = sync.OnceValue(func() error { end(); return <-served })
+	w.client = w.dial("unix://"+w.socket, "")
+	t.Cleanup(func() {
+		if err := w.stop(); err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		cancel()
+		wait.Wait()
+		w.store.Close()
+	})
+	return w
+}
+
+func reversed(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i := range b {
+		out[len(b)-1-i] = b[i]
+	}
+	return out
+}
+
+func (w *world) dial(address, token string) *client.Client {
+	w.t.Helper()
+	c, err := client.New(client.Options{Server: address, Token: token})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(c.Close)
+	return c
+}
+
+// put writes a record as another part of Tend would, and waits for the view to have it.
+func (w *world) put(key string, record any) int64 {
+	w.t.Helper()
+	revision, err := layout.NewTxn("test").Put(key, record).Commit(context.Background(), w.store)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.view.WaitFor(context.Background(), revision); err != nil {
+		w.t.Fatal(err)
+	}
+	return revision
+}
+
+func (w *world) delete(key string) {
+	w.t.Helper()
+	revision, err := layout.NewTxn("test").Delete(key).Commit(context.Background(), w.store)
+	if err == nil {
+		err = w.view.WaitFor(context.Background(), revision)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) apply(name, spec string) api.ApplyResult {
+	w.t.Helper()
+	result, err := w.client.Apply(w.t.Context(), api.ApplyRequest{Objects: []api.Object{deployment(name, spec)}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return result
+}
+
+// running adds a pod of prod/<name> as the scheduler and the agent would.
+func (w *world) running(name, slot string, ready bool) api.Task {
+	task := api.Task{ID: "task-" + slot, Kind: api.KindDeployment, Scope: "prod", Name: name, Slot: slot, Node: "n1",
+		Release: "v1", Desired: api.DesiredRunning, CreatedAt: started, Class: api.ClassKeep}
+	w.put(layout.TaskKey(task.ID), task)
+	w.put(layout.SlotKey(task.Owner(), slot), task.ID)
+	w.put(layout.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRunning, Ready: ready,
+		Container: "c-" + slot, StartedAt: started, Incarnations: 1, Reason: map[bool]string{false: "ProbeFailed"}[ready]})
+	return task
+}
+
+var started = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func deployment(name, spec string) api.Object {
+	return api.Object{Kind: api.KindDeployment, Scope: "prod", Name: name, Spec: json.RawMessage(spec)}
+}
+
+func ref(name string) api.Ref {
+	return api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}
+}
+
+// raw sends a request over the unix socket and answers status, problem and body.
+func (w *world) raw(method, path, contentType, body string) (*http.Response, string) {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(w.t.Context(), method, "http://tend"+path, strings.NewReader(body))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	return w.do(request)
+}
+
+func (w *world) do(request *http.Request) (*http.Response, string) {
+	w.t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	if request.URL.Host == "tend" {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", w.socket)
+		}
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return response, string(answer)
+}
+
+// wantProblem checks that an answer is a problem with what, and the next step.
+func wantProblem(t *testing.T, response *http.Response, body string, status int) api.Problem {
+	t.Helper()
+	var problem api.Problem
+	if response.StatusCode != status || response.Header.Get("Content-Type") != "application/problem+json" {
+		t.Fatalf("status %d %s, want %d as a problem: %s", response.StatusCode, response.Header.Get("Content-Type"), status, body)
+	}
+	if err := json.Unmarshal([]byte(body), &problem); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+	if problem.Status != status || problem.Title == "" || problem.Detail == "" || problem.Next == "" {
+		t.Errorf("the problem lacks title, detail or next: %s", body)
+	}
+	return problem
+}
+
+// fakeContainers stand in for the agent.
+type fakeContainers struct {
+	mu      sync.Mutex
+	logs    map[string]*fakeLog
+	stopped []string
+	execs   func(runtime.ExecOptions) (runtime.Exec, error)
+	stats   func(task string) (runtime.Stats, error)
+}
+
+// fakeLog is what a task's container puts out, one incarnation after the other.
+type fakeLog struct {
+	lines []runtime.LogLine
+	// more delivers what comes while it is followed; nil ends at once, a closed one is the incarnation's end.
+	more chan runtime.LogLine
+	err  error
+}
+
+func (f *fakeContainers) set(task string, log *fakeLog) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.logs[task] = log
+}
+
+func (f *fakeContainers) Logs(ctx context.Context, task string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	log := f.logs[task]
+	if log == nil {
+		return nil, runtime.ErrNotFound
+	}
+	if log.err != nil {
+		return nil, log.err
+	}
+	var lines []runtime.LogLine
+	for _, line := range log.lines {
+		if !line.At.Before(opts.Since) {
+			lines = append(lines, line)
+		}
+	}
+	if opts.Tail >= 0 && len(lines) > opts.Tail {
+		lines = lines[len(lines)-opts.Tail:]
+	}
+	reader := &fakeReader{ctx: ctx, lines: lines}
+	if opts.Follow {
+		reader.more = log.more
+	}
+	return reader, nil
+}
+
+type fakeReader struct {
+	ctx   context.Context
+	lines []runtime.LogLine
+	more  chan runtime.LogLine
+}
+
+func (r *fakeReader) Next() (runtime.LogLine, error) {
+	if len(r.lines) > 0 {
+		line := r.lines[0]
+		r.lines = r.lines[1:]
+		return line, nil
+	}
+	if r.more == nil {
+		return runtime.LogLine{}, io.EOF
+	}
+	select {
+	case line, open := <-r.more:
+		if !open {
+			return line, io.EOF
+		}
+		return line, nil
+	case <-r.ctx.Done():
+		return runtime.LogLine{}, r.ctx.Err()
+	}
+}
+
+func (r *fakeReader) Close() error { return nil }
+
+func (f *fakeContainers) Exec(_ context.Context, _ string, opts runtime.ExecOptions) (runtime.Exec, error) {
+	if f.execs == nil {
+		return nil, runtime.ErrUnsupported
+	}
+	return f.execs(opts)
+}
+
+func (f *fakeContainers) Stats(_ context.Context, task string) (runtime.Stats, error) {
+	if f.stats == nil {
+		return runtime.Stats{}, errors.New("no sample")
+	}
+	return f.stats(task)
+}
+
+func (f *fakeContainers) Stop(_ context.Context, task string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = append(f.stopped, task)
+	return nil
+}
+
+func line(second int, text string) runtime.LogLine {
+	return runtime.LogLine{Stream: "stdout", At: started.Add(time.Duration(second) * time.Second), Text: text}
+}
