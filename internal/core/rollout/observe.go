@@ -12,10 +12,11 @@ type picture struct {
 	desired Desired
 	now     time.Time
 
-	byID   map[string]*Slot
-	byTask map[string]*Slot
-	live   []*Slot // wanted and not ended, oldest first
-	ended  []*Slot // wanted no more, or ended; newest end first
+	byID map[string]*Slot
+	// unstopped maps the tasks that others may have to wait for to their slots.
+	unstopped map[string]*Slot
+	live      []*Slot // wanted and not ended, oldest first
+	ended     []*Slot // wanted no more, or ended; newest end first
 	// frozen are the marks whose slot is known, iced the live slots of their places.
 	frozen, iced map[string]bool
 	// successor maps a live slot to the live one that is to take over from it.
@@ -40,7 +41,7 @@ type picture struct {
 func observe(desired Desired, slots []Slot, now time.Time) *picture {
 	p := &picture{
 		desired: desired, now: now,
-		byID: make(map[string]*Slot, len(slots)), byTask: make(map[string]*Slot, len(slots)),
+		byID: make(map[string]*Slot, len(slots)), unstopped: make(map[string]*Slot, len(slots)),
 		frozen: map[string]bool{}, iced: map[string]bool{}, successor: map[string]*Slot{}, tries: map[string][]*Slot{},
 		retry: map[string]*Slot{}, stopped: map[string]bool{},
 	}
@@ -57,19 +58,21 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 
 // sort divides the slots into live and ended ones, each in an order that depends on nothing but the slots themselves.
 func (p *picture) sort(slots []Slot) {
-	all := make([]*Slot, len(slots))
-	for i := range slots {
-		s := slots[i]
-		if s.EndedAt.IsZero() {
-			s.EndedAt = s.CreatedAt
+	own, all := slices.Clone(slots), make([]*Slot, len(slots))
+	for i := range own {
+		all[i] = &own[i]
+		if own[i].EndedAt.IsZero() {
+			own[i].EndedAt = own[i].CreatedAt
 		}
-		all[i] = &s
 	}
 	slices.SortFunc(all, func(a, b *Slot) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	for _, s := range all {
-		p.byID[s.ID], p.byTask[s.Task] = s, s
+		p.byID[s.ID] = s
+		if !s.stopped() {
+			p.unstopped[s.Task] = s
+		}
 		if p.desired.Frozen[s.ID] {
 			p.frozen[s.ID] = true
 		}

@@ -110,8 +110,7 @@ func (p *picture) lastToStop(s *Slot) string {
 
 // waiting: the slot can't have started, since the task it comes after has not stopped.
 func (p *picture) waiting(s *Slot) bool {
-	before := p.byTask[s.After]
-	return before != nil && !before.stopped()
+	return s.After != "" && p.unstopped[s.After] != nil
 }
 
 func (p *picture) why(s *Slot) string {
