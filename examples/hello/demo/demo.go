@@ -52,6 +52,9 @@ func newDemo(tend, runtime string) (*demo, error) {
 
 func (d *demo) root() string { return filepath.Join(d.dir, "state") }
 
+// network is the demo's own platform network.
+func (d *demo) network() string { return fmt.Sprintf("tend-demo-%d", os.Getpid()) }
+
 func (d *demo) say(format string, args ...any) {
 	fmt.Printf("\n\033[1m# "+format+"\033[0m\n", args...)
 }
@@ -64,7 +67,7 @@ func (d *demo) startServer(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	d.server = exec.Command(d.tend, "dev", "--root", d.root(), "--runtime", d.runtime)
+	d.server = exec.Command(d.tend, "dev", "--root", d.root(), "--runtime", d.runtime, "--network", d.network())
 	d.server.Stdout, d.server.Stderr = log, log
 	d.server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt is for the demo to pass on
 	if err := d.server.Start(); err != nil {

@@ -143,6 +143,7 @@ func (d *demo) cleanUp() error {
 		}
 	}
 	if d.runtime == "docker" {
+		_ = exec.Command("docker", "network", "rm", d.network()).Run()
 		for _, image := range d.images {
 			_ = exec.Command("docker", "rmi", image).Run()
 		}
