@@ -1,0 +1,65 @@
+//go:build integration
+
+package docker_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+func TestRejections(t *testing.T) {
+	c := newCluster(t)
+	holder := c.start(api.DeploymentSpec{Ports: []string{"8080"}})
+	taken := fmt.Sprintf("127.0.0.1:%d:80", holder.Ports[0].HostPort)
+	none := "none"
+	tests := map[string]struct {
+		reason  string
+		spec    api.DeploymentSpec
+		command []string
+		want    string
+	}{
+		"port":      {"another container holds it", api.DeploymentSpec{Ports: []string{taken}}, nil, "PortTaken"},
+		"command":   {"the image has no such program", api.DeploymentSpec{NetworkMode: none}, []string{"/nope"}, "CommandNotFound"},
+		"path":      {"nor one in its PATH", api.DeploymentSpec{NetworkMode: none}, []string{"nope"}, "CommandNotFound"},
+		"folder":    {"a folder can't be run", api.DeploymentSpec{NetworkMode: none}, []string{"/data"}, "CommandNotExecutable"},
+		"user":      {"the image has no user of that name", api.DeploymentSpec{NetworkMode: none, User: "nobody-here"}, nil, "UserNotFound"},
+		"device":    {"the node has no such device", api.DeploymentSpec{NetworkMode: none, Devices: []string{"/dev/nope"}}, nil, "DeviceNotFound"},
+		"mount":     {"--mount makes no folder", api.DeploymentSpec{NetworkMode: none, DockerOptions: []string{"--mount", "type=bind,source=/nope/nope,target=/x"}}, nil, "MountNotFound"},
+		"bind":      {"a file can't be mounted on a folder", api.DeploymentSpec{NetworkMode: none, Volumes: []string{"/etc/hostname:/data"}}, nil, "InvalidMount"},
+		"ulimit":    {"the node allows less", api.DeploymentSpec{NetworkMode: none, Ulimits: map[string]string{"nofile": "100000"}}, nil, "UlimitTooHigh"},
+		"memory":    {"docker wants 6 MiB at least", api.DeploymentSpec{NetworkMode: none, Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "1Mi"}}}, nil, "InvalidOption"},
+		"cpus":      {"the node has fewer", api.DeploymentSpec{NetworkMode: none, Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "4096"}}}, nil, "InvalidOption"},
+		"cap":       {"there is no such capability", api.DeploymentSpec{NetworkMode: none, CapAdd: []string{"FLY"}}, nil, "InvalidOption"},
+		"network":   {"networks are not ours to make", api.DeploymentSpec{Networks: []string{"tendtest-absent"}}, nil, "NetworkNotFound"},
+		"runtime":   {"the engine has no such runtime", api.DeploymentSpec{NetworkMode: none, DockerOptions: []string{"--runtime=nope"}}, nil, "RuntimeNotFound"},
+		"flag":      {"what is unknown is refused, not dropped", api.DeploymentSpec{NetworkMode: none, DockerOptions: []string{"--nope"}}, nil, "InvalidOption"},
+		"directory": {"a file is no working directory", api.DeploymentSpec{NetworkMode: none, WorkingDir: "/server"}, nil, "InvalidWorkingDir"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := container(test.spec, "wait")
+			if test.command != nil {
+				spec.Spec.Command = test.command
+			}
+			made, err := c.Create(t.Context(), spec)
+			if err == nil {
+				err = c.Start(t.Context(), made.ID)
+			}
+			var rejected *runtime.RejectedError
+			if !errors.As(err, &rejected) || rejected.Reason != test.want || rejected.Next == "" {
+				t.Fatalf("%s: %#v (%v), want %s with a next step", test.reason, err, err, test.want)
+			}
+			seen, err := c.Inspect(t.Context(), spec.Name)
+			if made.ID == "" && !errors.Is(err, runtime.ErrNotFound) {
+				t.Errorf("a create that was refused left %+v, %v", seen, err)
+			}
+			if made.ID != "" && (seen.State != runtime.StateCreated || seen.Error == "") {
+				t.Errorf("a start that was refused left state %s with error %q, want created and the engine's words", seen.State, seen.Error)
+			}
+		})
+	}
+}
