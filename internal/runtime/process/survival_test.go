@@ -59,6 +59,7 @@ func TestServerKilled(t *testing.T) {
 	if before.State != runtime.StateRunning || before.RestartCount != 0 {
 		t.Fatalf("after the server's end: %+v", before)
 	}
+	b.printed(id, "waiting")
 	events, err := b.rt.Events(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -7,14 +7,30 @@ import (
 	"os"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Mark is the environment variable by which a container's processes are known after their shim was killed.
 const Mark = "TEND_CONTAINER"
 
 // KillLeftovers kills what a container without a shim left running: children of its program, which the kernel does not
-// kill with it. It returns how many there were.
-func KillLeftovers(id string) int {
+// kill with it.
+//
+// A process that is just becoming another program has no environment for a moment, and one that forks is ahead of any
+// list: so it looks until nothing was found for a few times.
+func KillLeftovers(id string) {
+	const looks, tries = 4, 100
+	for quiet, n := 0, 0; quiet < looks && n < tries; n++ {
+		if killMarked(id) > 0 {
+			quiet = 0
+		} else {
+			quiet++
+		}
+		time.Sleep(time.Duration(quiet) * 5 * time.Millisecond)
+	}
+}
+
+func killMarked(id string) int {
 	killed := 0
 	for _, process := range Processes() {
 		if !process.Dead() && marked(process.PID, id) {

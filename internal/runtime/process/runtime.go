@@ -1,0 +1,128 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/process/rootfs"
+	"tend.dev/tend/internal/runtime/process/shim"
+)
+
+// Runtime implements runtime.Runtime with processes.
+type Runtime struct {
+	opts   Options
+	dir    string // of containers
+	images *rootfs.Store
+	events *events
+	locks  keyed
+	used   sampler
+	shells shells
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+}
+
+var _ runtime.Runtime = (*Runtime)(nil)
+
+// New opens the state folder and listens to the containers that run.
+func New(opts Options) (*Runtime, error) {
+	root, err := filepath.Abs(opts.Root)
+	if err != nil {
+		return nil, err
+	}
+	opts.Root = root
+	if opts.Images == "" {
+		opts.Images = root
+	}
+	r := &Runtime{opts: opts, dir: filepath.Join(root, "process", "containers"), events: newEvents()}
+	r.ctx, r.cancel = context.WithCancel(context.Background())
+	if err := os.MkdirAll(r.dir, 0o711); err != nil {
+		return nil, fmt.Errorf("open process runtime: %w", err)
+	}
+	if r.images, err = rootfs.Open(filepath.Join(root, "process", "images"), opts.Images); err != nil {
+		return nil, fmt.Errorf("open process runtime: %w", err)
+	}
+	if err := r.recover(); err != nil {
+		r.cancel()
+		return nil, fmt.Errorf("open process runtime: %w", err)
+	}
+	return r, nil
+}
+
+// recover finishes removals that were cut off, and watches what runs.
+func (r *Runtime) recover() error {
+	unlock, err := r.lockNames(r.ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r.sweep()
+	return r.each(func(dir string, record shim.Record) error {
+		if !r.owns(record) {
+			return nil
+		}
+		return r.adopt(dir, record)
+	})
+}
+
+// adopt watches a container's shim; where the shim is gone, what it left behind is killed. Nobody else may start or end
+// the container meanwhile.
+func (r *Runtime) adopt(dir string, record shim.Record) error {
+	conn, err := shim.Watch(dir)
+	if errors.Is(err, shim.ErrGone) {
+		return bury(dir, record)
+	}
+	if err == nil {
+		r.watch(dir, record, conn, func() {})
+	}
+	return err
+}
+
+// bury kills what outlived a killed shim. Nobody may start the container meanwhile.
+func bury(dir string, record shim.Record) error {
+	status, err := shim.ReadStatus(dir)
+	if err == nil && status.Abandoned {
+		shim.KillLeftovers(record.ID)
+		err = shim.SaveEnd(dir, status)
+	}
+	return ignoreRemoved(err)
+}
+
+// Close implements runtime.Runtime.
+func (r *Runtime) Close() error {
+	r.cancel()
+	r.shells.close()
+	r.work.Wait()
+	return nil
+}
+
+// lockNames keeps others, in this process and in others, from making or removing containers.
+func (r *Runtime) lockNames(ctx context.Context) (unlock func(), err error) {
+	free, err := r.locks.lock(ctx, "/names")
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(filepath.Dir(r.dir), "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		free()
+		return nil, err
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		free()
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() {
+		_ = file.Close()
+		free()
+	}, nil
+}

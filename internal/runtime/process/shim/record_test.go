@@ -1,0 +1,116 @@
+//go:build linux
+
+package shim
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// TestRecord: what is written is read again, alone readable by its owner, with nothing left beside it.
+func TestRecord(t *testing.T) {
+	dir := t.TempDir()
+	want := Record{ID: "1", Name: "a", CreatedAt: time.Unix(1, 2).UTC(), Program: Program{
+		Path: "/x", Args: []string{"x"}, Env: []string{"SECRET=1"}, User: &User{UID: 1, Groups: []uint32{2}},
+		Limits: map[string][2]uint64{"nofile": {1, 2}},
+	}}
+	if err := WriteRecord(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadRecord(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("left %v, %v", entries, err)
+	}
+	if info, err := entries[0].Info(); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if _, err := ReadRecord(t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no record: %v", err)
+	}
+}
+
+// TestStatusOfTheLost: a status whose shim is gone is corrected, told so, and can be written down.
+func TestStatusOfTheLost(t *testing.T) {
+	dir := t.TempDir()
+	started := time.Now().Add(-time.Hour)
+	said := Status{Shim: Identity{PID: 1 << 30, Start: 1, Boot: bootID()}, State: runtime.StateRunning, PID: 1 << 30, StartedAt: started}
+	if err := writeJSON(dir, statusFile, said); err != nil {
+		t.Fatal(err)
+	}
+	found, err := ReadStatus(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !found.Abandoned || found.State != runtime.StateExited || found.ExitCode != 137 || found.PID != 0 || !found.FinishedAt.After(started) {
+		t.Errorf("found %+v", found)
+	}
+	if err := SaveEnd(dir, found); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ReadStatus(dir); err != nil || again.Abandoned || again.ExitCode != 137 || !again.FinishedAt.Equal(found.FinishedAt) {
+		t.Errorf("written down: %+v, %v", again, err)
+	}
+}
+
+// TestSocketOfADeepFolder: a folder's path may be longer than a socket's can be.
+func TestSocketOfADeepFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("x", 120))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	door, err := openDoor(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer door.listener.Close()
+	conn, err := Watch(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	door.tell(Message{Event: runtime.EventStart})
+	if message, err := conn.Next(); err != nil || message.Event != runtime.EventStart {
+		t.Errorf("message %+v, %v", message, err)
+	}
+	stop, err := Stop(dir, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop.Close()
+	request := <-door.stops
+	request.done()
+	if message, err := stop.Next(); err != nil || !message.Stopped || request.grace != time.Second {
+		t.Errorf("answer %+v to %+v, %v", message, request, err)
+	}
+}
+
+// TestNoShim: a folder nobody serves answers ErrGone.
+func TestNoShim(t *testing.T) {
+	if _, err := Watch(t.TempDir()); !errors.Is(err, ErrGone) {
+		t.Errorf("watch: %v", err)
+	}
+}
+
+func TestSignalNames(t *testing.T) {
+	for number, want := range map[syscall.Signal]string{syscall.SIGTERM: "SIGTERM", 40: "40"} {
+		if got := signalName(number); got != want {
+			t.Errorf("signal %d is %s, want %s", number, got, want)
+		}
+	}
+}
