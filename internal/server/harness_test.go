@@ -33,7 +33,7 @@ const token = "tend_0123456789abcdef"
 
 // world is a server at two doors, on a store in memory.
 type world struct {
-	t          *testing.T
+	t          testing.TB
 	store      *memory.Store
 	view       *view.View
 	server     *server.Server
@@ -44,7 +44,7 @@ type world struct {
 	stop       func() error
 }
 
-func newWorld(t *testing.T, change ...func(*server.Options)) *world {
+func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New(), containers: &fakeContainers{logs: map[string]*fakeLog{}}}
 	quiet := slog.New(slog.DiscardHandler)
@@ -198,7 +198,7 @@ func (w *world) do(request *http.Request) (*http.Response, string) {
 }
 
 // wantProblem checks that an answer is a problem with what, and the next step.
-func wantProblem(t *testing.T, response *http.Response, body string, status int) api.Problem {
+func wantProblem(t testing.TB, response *http.Response, body string, status int) api.Problem {
 	t.Helper()
 	var problem api.Problem
 	if response.StatusCode != status || response.Header.Get("Content-Type") != "application/problem+json" {

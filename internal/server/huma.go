@@ -32,10 +32,9 @@ func init() {
 
 // problemOfHuma translates what huma found wrong with a request's parameters.
 func problemOfHuma(status int, message string, errs []error) shownProblem {
-	problem := &api.Problem{Status: status, Detail: message}
+	problem := &api.Problem{Status: status, Detail: message, Next: "/openapi.json says what each path takes"}
 	if status == http.StatusUnprocessableEntity {
 		problem.Status = http.StatusBadRequest
-		problem.Next = "/openapi.json lists the parameters of each path"
 	}
 	for _, err := range errs {
 		if err == nil {

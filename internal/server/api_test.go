@@ -1,0 +1,382 @@
+package server_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/server"
+)
+
+// TestRefusals is every way a request can be wrong.
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:1"}`)
+	w.running("web", "aaaaaaaa", true)
+	w.put(layout.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "staging", Name: "web"}),
+		api.Object{Kind: api.KindDeployment, Scope: "staging", Name: "web", Spec: []byte(`{}`)})
+	const manifest = `{"kind":"deployment","scope":"prod","name":"x","spec":{"image":"x"}}`
+	cases := map[string]struct {
+		method, path, contentType, body string
+		want                            int
+		says                            string
+	}{
+		"unknown path":          {"GET", "/v1/nothing", "", "", 404, "/v1/nothing"},
+		"root":                  {"GET", "/", "", "", 404, ""},
+		"wrong method":          {"PUT", "/v1/apply", "", "", 405, "PUT"},
+		"empty apply":           {"POST", "/v1/apply", "application/json", "", 422, "nothing to apply"},
+		"empty prune":           {"POST", "/v1/apply?prune=1&set=s", "application/json", "  ", 422, "prune"},
+		"broken json":           {"POST", "/v1/apply", "application/json", `{"kind":`, 400, "nothing was stored"},
+		"trailing json":         {"POST", "/v1/apply", "application/json", manifest + "x", 400, ""},
+		"unknown field":         {"POST", "/v1/apply", "application/json", strings.Replace(manifest, "image", "imagee", 1), 400, "imagee"},
+		"bad name":              {"POST", "/v1/apply", "application/json", strings.Replace(manifest, `"x"`, `"X_"`, 1), 422, "X_"},
+		"content type":          {"POST", "/v1/apply", "text/html", manifest, 415, "text/html"},
+		"misspelled parameter":  {"POST", "/v1/apply?dryrun=1", "application/json", manifest, 400, "dryrun"},
+		"bad boolean":           {"POST", "/v1/apply?dry_run=perhaps", "application/json", manifest, 400, "dry_run"},
+		"twice":                 {"POST", "/v1/apply?set=a&set=b", "application/json", manifest, 400, "set"},
+		"bad escape":            {"POST", "/v1/apply?set=%zz", "application/json", manifest, 400, "query"},
+		"unknown kind":          {"GET", "/v1/objects/potato", "", "", 404, "potato"},
+		"bad selector":          {"GET", "/v1/objects/deployment?selector==x", "", "", 400, "selector"},
+		"since without watch":   {"GET", "/v1/objects/deployment?since=5", "", "", 400, "watch"},
+		"negative since":        {"GET", "/v1/objects/deployment?watch=1&since=-1", "", "", 400, "since"},
+		"missing object":        {"GET", "/v1/objects/deployment/prod/none", "", "", 404, "deployment/prod/none"},
+		"parameter of get":      {"GET", "/v1/objects/deployment/prod/web?x=1", "", "", 400, "x"},
+		"delete missing":        {"DELETE", "/v1/objects/deployment/prod/none", "", "", 404, "none"},
+		"delete with a typo":    {"DELETE", "/v1/objects/deployment/prod/web?prun=1", "", "", 400, "prun"},
+		"scale without count":   {"POST", "/v1/scale?name=web&scope=prod", "", "", 400, "replicas"},
+		"scale by words":        {"POST", "/v1/scale?name=web&scope=prod&replicas=many", "", "", 400, "replicas"},
+		"scale below nothing":   {"POST", "/v1/scale?name=web&scope=prod&replicas=-1", "", "", 422, "-1"},
+		"scale nobody":          {"POST", "/v1/scale?replicas=1", "", "", 400, "object"},
+		"ambiguous":             {"POST", "/v1/restart?name=web", "", "", 400, "deployment/staging/web"},
+		"restart unknown":       {"POST", "/v1/restart?name=none", "", "", 404, "none"},
+		"rollback, no releases": {"POST", "/v1/rollback?name=web&scope=prod", "", "", 404, "no release"},
+		"releases of unknown":   {"GET", "/v1/releases?name=none", "", "", 404, "none"},
+		"pods with a typo":      {"GET", "/v1/pods?scop=prod", "", "", 400, "scop"},
+		"pods of no kind":       {"GET", "/v1/pods?kind=potato", "", "", 404, "potato"},
+		"unknown pod":           {"GET", "/v1/pods/prod-web.zzzzzzzz", "", "", 404, "prod-web.zzzzzzzz"},
+		"nameless pod":          {"GET", "/v1/pods/x", "", "", 404, "x"},
+		"unknown pod's ready":   {"GET", "/v1/pods/x/ready", "", "", 404, "x"},
+		"unknown pod's logs":    {"GET", "/v1/pods/x/logs", "", "", 404, "x"},
+		"bad tail":              {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?tail=few", "", "", 400, "tail"},
+		"bad since":             {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=yesterday", "", "", 400, "since"},
+		"no container yet":      {"GET", "/v1/pods/prod-web.aaaaaaaa/logs", "", "", 404, ""},
+		"logs of nobody":        {"GET", "/v1/logs", "", "", 400, "object"},
+		"exec by curl":          {"POST", "/v1/pods/prod-web.aaaaaaaa/exec", "application/json", `{"command":["ls"]}`, 426, "frames"},
+		"start unknown":         {"POST", "/v1/pods/x/start", "", "", 404, "x"},
+		"config without scope":  {"GET", "/v1/config", "", "", 400, "scope"},
+		"config of bad key":     {"POST", "/v1/config?scope=prod", "application/json", `{"set":{"A-B":"1"}}`, 422, "A-B"},
+		"config of bad scope":   {"POST", "/v1/config?scope=../x", "application/json", `{"set":{"A":"1"}}`, 422, "bucket"},
+		"config unset missing":  {"POST", "/v1/config?scope=prod", "application/json", `{"unset":["A"]}`, 404, "A"},
+		"config unknown field":  {"POST", "/v1/config?scope=prod", "application/json", `{"sett":{"A":"1"}}`, 400, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			before := w.view.Revision()
+			response, body := w.raw(tc.method, tc.path, tc.contentType, tc.body)
+			wantProblem(t, response, body, tc.want)
+			if !strings.Contains(body, tc.says) {
+				t.Errorf("%q is not said: %s", tc.says, body)
+			}
+			if tc.want == 405 && response.Header.Get("Allow") == "" {
+				t.Error("405 without Allow")
+			}
+			if w.view.Revision() != before {
+				t.Error("a refused request wrote")
+			}
+		})
+	}
+}
+
+func TestBodyLimit(t *testing.T) {
+	w := newWorld(t)
+	response, body := w.raw("POST", "/v1/apply", "application/json", strings.Repeat(" ", api.MaxApplyBytes+1))
+	wantProblem(t, response, body, http.StatusRequestEntityTooLarge)
+	response, body = w.raw("POST", "/v1/config?scope=prod", "application/json", `{"set":{"A":"`+strings.Repeat("x", 2<<20)+`"}}`)
+	wantProblem(t, response, body, http.StatusRequestEntityTooLarge)
+}
+
+func TestApplyRoundTrip(t *testing.T) {
+	w := newWorld(t)
+	yaml := "kind: deployment\nscope: prod\nname: web\nmetadata:\n  labels: {tier: front}\nspec:\n  image: web:1\n  replicas: 2\n"
+	result, err := w.client.ApplyBody(t.Context(), []byte(yaml), "application/yaml", api.ApplyRequest{Set: "mine"})
+	if err != nil || result.Objects[0].Action != api.ActionCreated || result.Revision == 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	w.put(layout.StatusKey(ref("web")), api.WorkloadStatus{ObservedGeneration: 1, Replicas: 2, Release: "v1"})
+	object, err := w.client.Object(t.Context(), ref("web"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := api.DecodeStatus[api.WorkloadStatus](object)
+	if err != nil || status.Replicas != 2 || object.Metadata.Stamps[api.StampApplySet] != "mine" || object.Metadata.Revision != result.Revision {
+		t.Errorf("read back %+v with status %+v, %v", object, status, err)
+	}
+	w.apply("db", `{"image":"db:1"}`)
+	for selector, want := range map[string]int{"": 2, "tier=front": 1, "tier": 1, "!tier": 1, "tier!=front": 1, "tier=front,x": 0, "tier=back": 0} {
+		list, err := w.client.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{Selector: selector})
+		if err != nil || len(list.Items) != want || list.Revision == 0 {
+			t.Errorf("selector %q: %d objects at %d, %v; want %d", selector, len(list.Items), list.Revision, err, want)
+		}
+	}
+	if list, _ := w.client.Objects(t.Context(), api.KindDeployment, client.ObjectFilter{Scope: "none"}); list.Items == nil || len(list.Items) != 0 {
+		t.Errorf("an empty listing is %v, want an empty list", list.Items)
+	}
+
+	dry, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{deployment("api", `{"image":"x"}`)}, DryRun: true, Prune: true, Set: "mine"})
+	if err != nil || !dry.DryRun || len(dry.Pruned) != 1 || !dry.Changed() {
+		t.Errorf("dry run: %+v, %v", dry, err)
+	}
+	deleted, err := w.client.Delete(t.Context(), ref("web"))
+	if err != nil || deleted.Already {
+		t.Errorf("delete: %+v, %v", deleted, err)
+	}
+	again, err := w.client.Delete(t.Context(), ref("web"))
+	if err != nil || !again.Already || !again.DeletedAt.Equal(deleted.DeletedAt) {
+		t.Errorf("delete again: %+v, %v", again, err)
+	}
+	_, err = w.client.ApplyBody(t.Context(), []byte(yaml), "application/yaml", api.ApplyRequest{})
+	if !client.IsConflict(err) || !strings.Contains(err.Error(), "wait until it is gone") {
+		t.Errorf("apply onto a going object: %v", err)
+	}
+}
+
+func TestConcurrentAppliesOverHTTP(t *testing.T) {
+	w := newWorld(t)
+	const clients, each = 4, 8
+	var wait sync.WaitGroup
+	for i := range clients {
+		wait.Go(func() {
+			for n := range each {
+				spec := fmt.Sprintf(`{"image":"web:%d-%d"}`, i, n)
+				_, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{deployment("web", spec)}})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	object, err := w.client.Object(t.Context(), ref("web"))
+	if err != nil || object.Metadata.Generation != clients*each {
+		t.Errorf("generation %d, %v; want %d", object.Metadata.Generation, err, clients*each)
+	}
+}
+
+func TestVerbs(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:2","replicas":2}`)
+	target := client.TargetOf(ref("web"))
+	for i, image := range []string{"web:1", "web:2"} {
+		id := fmt.Sprintf("v%d", i+1)
+		w.put(layout.ReleaseKey(ref("web"), id), api.Release{ID: id, Number: i + 1, Kind: api.KindDeployment, Scope: "prod",
+			Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: image, Image: image, ImageID: "sha256:" + image, CreatedAt: started})
+	}
+	w.put(layout.StatusKey(ref("web")), api.WorkloadStatus{Release: "v2", Rollout: &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}})
+	w.running("web", "aaaaaaaa", true)
+
+	releases, err := w.client.Releases(t.Context(), target)
+	if err != nil || len(releases.Items) != 2 || !releases.Items[0].Current || !releases.Items[1].Good || releases.Items[1].Pods != 1 {
+		t.Errorf("releases: %+v, %v", releases, err)
+	}
+	scaled, err := w.client.Scale(t.Context(), target, 5)
+	if err != nil || !scaled.Changed || *scaled.PreviousReplicas != 2 || scaled.Generation != 2 {
+		t.Errorf("scale: %+v, %v", scaled, err)
+	}
+	if again, err := w.client.Scale(t.Context(), target, 5); err != nil || again.Changed || again.Generation != 2 {
+		t.Errorf("scale to the same: %+v, %v", again, err)
+	}
+	back, err := w.client.Rollback(t.Context(), target, "")
+	if err != nil || back.Release != "v1" || back.Generation != 3 {
+		t.Errorf("rollback: %+v, %v", back, err)
+	}
+	object, _ := w.client.Object(t.Context(), ref("web"))
+	if diff := cmp.Diff(`{"image":"web:1","replicas":5}`, string(object.Spec)); diff != "" || object.Metadata.Stamps[api.StampRollback] != "v1" {
+		t.Errorf("after the rollback: stamps %v, spec %s", object.Metadata.Stamps, diff)
+	}
+	restarted, err := w.client.Restart(t.Context(), client.Target{Name: "web"})
+	if err != nil || restarted.Restart != "1" || restarted.Generation != 3 {
+		t.Errorf("restart: %+v, %v", restarted, err)
+	}
+	if _, err := w.client.Rollback(t.Context(), target, "v9"); !client.IsNotFound(err) || !strings.Contains(err.Error(), "v1, v2") {
+		t.Errorf("rollback to an unknown release: %v", err)
+	}
+}
+
+func TestPods(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:1","replicas":2}`)
+	good, bad := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", false)
+	w.put(layout.NodeKey("n1"), api.NodeStatus{ID: "n1", Hostname: "host", Runtime: "docker", Ready: true})
+	w.put(layout.AliveKey("n1"), "1")
+
+	list, err := w.client.Pods(t.Context(), client.PodFilter{Scope: "prod", Name: "web"})
+	if err != nil || len(list.Items) != 2 || list.Items[0].Name != "prod-web.aaaaaaaa" || !list.Items[0].Ready || list.Items[1].Reason != "ProbeFailed" {
+		t.Errorf("pods: %+v, %v", list, err)
+	}
+	for pod, want := range map[string]bool{good.ContainerName(): true, bad.ContainerName(): false} {
+		got, err := w.client.PodReadiness(t.Context(), pod)
+		if err != nil || got.Ready != want {
+			t.Errorf("%s: %+v, %v; want ready %v", pod, got, err, want)
+		}
+		response, _ := w.raw("GET", "/v1/pods/"+pod+"/ready", "", "")
+		if status := map[bool]int{true: 200, false: 503}[want]; response.StatusCode != status {
+			t.Errorf("%s: status %d, want %d", pod, response.StatusCode, status)
+		}
+	}
+	nodes, err := w.client.Nodes(t.Context())
+	if err != nil || len(nodes.Items) != 1 || !nodes.Items[0].Alive || nodes.Items[0].Pods != 2 {
+		t.Errorf("nodes: %+v, %v", nodes, err)
+	}
+	w.containers.stats = func(task string) (runtime.Stats, error) {
+		if task == bad.ID {
+			return runtime.Stats{}, runtime.ErrUnavailable
+		}
+		return runtime.Stats{CPUPercent: 50, PIDs: 3}, nil
+	}
+	stats, err := w.client.Stats(t.Context(), client.PodFilter{Name: "web"})
+	if err != nil || len(stats.Items) != 2 || stats.Items[0].CPUPercent != 50 || stats.Items[1].Error == "" {
+		t.Errorf("stats: %+v, %v", stats, err)
+	}
+}
+
+func TestStopAndStart(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:1","replicas":2}`)
+	a, b := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", true)
+
+	stopped, err := w.client.StopPod(t.Context(), a.ContainerName(), false)
+	if err != nil || stopped.Frozen || !cmp.Equal(w.containers.stopped, []string{a.ID}) {
+		t.Errorf("stop: %+v, %v, the agent stopped %v", stopped, err, w.containers.stopped)
+	}
+	frozen, err := w.client.StopPod(t.Context(), a.ContainerName(), true)
+	if err != nil || !frozen.Frozen || !frozen.Changed || len(w.containers.stopped) != 1 {
+		t.Errorf("freeze: %+v, %v", frozen, err)
+	}
+	if pod, _ := w.client.Pod(t.Context(), a.ContainerName()); !pod.Frozen {
+		t.Error("the pod doesn't show that it is frozen")
+	}
+	all, err := w.client.Stop(t.Context(), client.TargetOf(ref("web")), true)
+	if err != nil || len(all.Pods) != 2 || !all.Changed {
+		t.Errorf("freeze all: %+v, %v", all, err)
+	}
+	if again, err := w.client.Stop(t.Context(), client.TargetOf(ref("web")), true); err != nil || again.Changed {
+		t.Errorf("freezing twice is no change: %+v, %v", again, err)
+	}
+	// The task of a frozen slot may be gone; its pod's name still starts it.
+	w.delete(layout.TaskKey(b.ID))
+	w.delete(layout.SlotKey(b.Owner(), b.Slot))
+	thawed, err := w.client.StartPod(t.Context(), b.ContainerName())
+	if err != nil || !cmp.Equal(thawed.Pods, []string{b.ContainerName()}) {
+		t.Errorf("start: %+v, %v", thawed, err)
+	}
+	rest, err := w.client.Start(t.Context(), client.TargetOf(ref("web")))
+	if err != nil || !cmp.Equal(rest.Pods, []string{a.ContainerName()}) {
+		t.Errorf("start all: %+v, %v", rest, err)
+	}
+	w.client.StopPod(t.Context(), a.ContainerName(), true)
+	if restarted, err := w.client.Restart(t.Context(), client.TargetOf(ref("web"))); err != nil || len(restarted.Unfrozen) != 1 {
+		t.Errorf("a restart thaws: %+v, %v", restarted, err)
+	}
+}
+
+func TestConfigIsNeverTold(t *testing.T) {
+	w := newWorld(t)
+	result, err := w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2", "B": "2"}})
+	if err != nil || !cmp.Equal(result.Keys, []string{"B", "PASSWORD"}) {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	for record := range w.view.Snapshot().Prefix("/") {
+		if text, ok := record.Value.([]byte); ok && strings.Contains(string(text), "hunter2") {
+			t.Errorf("%s holds the value in the clear", record.Key)
+		}
+	}
+	_, body := w.raw("GET", "/v1/config?scope=prod&name=web", "", "")
+	if strings.Contains(body, "hunter2") || !strings.Contains(body, "PASSWORD") {
+		t.Errorf("config answers %s", body)
+	}
+	result, err = w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Unset: []string{"B"}})
+	if err != nil || !cmp.Equal(result.Keys, []string{"PASSWORD"}) {
+		t.Errorf("unset: %+v, %v", result, err)
+	}
+	if other, _ := w.client.ConfigKeys(t.Context(), "prod", ""); len(other.Keys) != 0 {
+		t.Errorf("the scope's bucket has the app's keys: %v", other.Keys)
+	}
+}
+
+func TestReadyz(t *testing.T) {
+	var mu sync.Mutex
+	missing := []string{"deployments are being replayed"}
+	w := newWorld(t, func(o *server.Options) {
+		o.Missing = func() []string { mu.Lock(); defer mu.Unlock(); return missing }
+	})
+	ready, err := w.client.Readiness(t.Context())
+	if err != nil || ready.Ready || !cmp.Equal(ready.Missing, missing) {
+		t.Errorf("%+v, %v", ready, err)
+	}
+	if response, _ := w.raw("GET", "/readyz", "", ""); response.StatusCode != 503 {
+		t.Errorf("status %d, want 503", response.StatusCode)
+	}
+	mu.Lock()
+	missing = nil
+	mu.Unlock()
+	if ready, err := w.client.Readiness(t.Context()); err != nil || !ready.Ready {
+		t.Errorf("%+v, %v", ready, err)
+	}
+}
+
+func TestPanicIsAProblem(t *testing.T) {
+	broken := newWorld(t, func(o *server.Options) { o.Missing = func() []string { panic("boom") } })
+	response, body := broken.raw("GET", "/readyz", "", "")
+	problem := wantProblem(t, response, body, 500)
+	if strings.Contains(body, "boom") || !strings.Contains(problem.Next, "log") {
+		t.Errorf("the problem of a panic: %s", body)
+	}
+	if _, err := broken.client.Nodes(t.Context()); err != nil {
+		t.Errorf("after a panic: %v", err)
+	}
+}
+
+func TestOpenAPI(t *testing.T) {
+	w := newWorld(t)
+	response, body := w.raw("GET", "/openapi.json", "", "")
+	var document struct {
+		OpenAPI string                                `json:"openapi"`
+		Paths   map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(body), &document); err != nil || response.StatusCode != 200 {
+		t.Fatalf("status %d, %v", response.StatusCode, err)
+	}
+	if !strings.HasPrefix(document.OpenAPI, "3.1") {
+		t.Errorf("version %s, want 3.1", document.OpenAPI)
+	}
+	want := map[string]string{"/v1/apply": "post", "/v1/objects/{kind}": "get", "/v1/objects/{kind}/{scope}/{name}": "get delete",
+		"/v1/scale": "post", "/v1/restart": "post", "/v1/rollback": "post", "/v1/stop": "post", "/v1/start": "post",
+		"/v1/releases": "get", "/v1/pods": "get", "/v1/pods/{pod}": "get", "/v1/pods/{pod}/ready": "get", "/v1/pods/{pod}/logs": "get",
+		"/v1/logs": "get", "/v1/pods/{pod}/exec": "post", "/v1/pods/{pod}/stop": "post", "/v1/pods/{pod}/start": "post",
+		"/v1/config": "get post", "/v1/nodes": "get", "/v1/stats": "get", "/healthz": "get", "/readyz": "get", "/version": "get", "/metrics": "get"}
+	for path, methods := range want {
+		for method := range strings.FieldsSeq(methods) {
+			if document.Paths[path][method] == nil {
+				t.Errorf("%s %s is not in the document", method, path)
+			}
+		}
+	}
+	for path := range document.Paths {
+		if want[path] == "" {
+			t.Errorf("%s is in the document but not in this list", path)
+		}
+	}
+	_, metrics := w.raw("GET", "/metrics", "", "")
+	if !strings.Contains(metrics, `tend_http_requests_total{code="200",route="GET /openapi.json"} 1`) {
+		t.Errorf("the request isn't counted:\n%s", metrics)
+	}
+}
