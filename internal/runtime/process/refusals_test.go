@@ -1,0 +1,94 @@
+//go:build linux
+
+package process
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+func TestUnsupported(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		spec   api.DeploymentSpec
+		names  string // empty is accepted
+	}{
+		"nothing":         {"plain programs are what it is for", api.DeploymentSpec{}, ""},
+		"our network":     {"every process is reached on this host", api.DeploymentSpec{Networks: []string{"tend0"}}, ""},
+		"host network":    {"it is what a process has", api.DeploymentSpec{NetworkMode: "host"}, ""},
+		"volume in place": {"a process sees the host's path", api.DeploymentSpec{Volumes: []string{"/srv:/srv", "/a:/a:rw"}}, ""},
+		"volume moved":    {"nothing can be mounted", api.DeploymentSpec{Volumes: []string{"/srv:/data"}}, "volumes"},
+		"volume ro":       {"nothing can be made read-only", api.DeploymentSpec{Volumes: []string{"/srv:/srv:ro"}}, "volumes"},
+		"no network":      {"the host's can't be taken away", api.DeploymentSpec{NetworkMode: "none"}, "network_mode"},
+		"all at once": {"every field is named", api.DeploymentSpec{
+			Hostname: "h", Network: "n", Networks: []string{"n"}, ExtraHosts: []string{"a:1"}, CapAdd: []string{"x"},
+			CapDrop: []string{"x"}, ReadOnly: true, Tmpfs: []string{"/t"}, ShmSize: "1m", Devices: []string{"/d"},
+			DNS: []string{"1.1.1.1"}, SecurityOpt: []string{"x"}, DockerOptions: []string{"--init"},
+		}, "hostname, network, networks, extra_hosts, cap_add, cap_drop, read_only, tmpfs, shm_size, devices, dns, security_opt, docker_options"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := unsupported(runtime.ContainerSpec{Spec: tc.spec})
+			var rejected *runtime.RejectedError
+			switch {
+			case tc.names == "" && err != nil:
+				t.Errorf("%s: %v", tc.reason, err)
+			case tc.names == "":
+			case !errors.As(err, &rejected) || rejected.Reason != "UnsupportedByProcessRuntime" || !strings.HasSuffix(rejected.Detail, " "+tc.names):
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestRefusals: what a manifest gets wrong is said at create or start, with a word for it.
+func TestRefusals(t *testing.T) {
+	b := newBench(t)
+	holder, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	tests := map[string]struct {
+		reason string
+		change func(s *runtime.ContainerSpec)
+		word   string
+	}{
+		"no command":    {"a folder names none", func(s *runtime.ContainerSpec) { s.Spec.Command = nil }, "CommandNotFound"},
+		"no program":    {"it is nowhere", func(s *runtime.ContainerSpec) { s.Spec.Command = []string{"/nowhere/at-all"} }, "CommandNotFound"},
+		"a folder":      {"it can't be run", func(s *runtime.ContainerSpec) { s.Spec.Command = []string{"/etc"} }, "CommandNotFound"},
+		"not a program": {"it isn't executable", func(s *runtime.ContainerSpec) { s.Spec.Command = []string{"/etc/hostname"} }, "CommandNotExecutable"},
+		"folder":        {"it does not exist", func(s *runtime.ContainerSpec) { s.Spec.WorkingDir = "/nowhere" }, "InvalidWorkingDir"},
+		"user":          {"nobody has that name", func(s *runtime.ContainerSpec) { s.Spec.User = "no-such-user" }, "UserNotFound"},
+		"group":         {"nobody has that name", func(s *runtime.ContainerSpec) { s.Spec.User = "1:no-such-group" }, "GroupNotFound"},
+		"signal":        {"it is none", func(s *runtime.ContainerSpec) { s.Spec.StopSignal = "SIGNAL" }, "InvalidOption"},
+		"limit":         {"it is none", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"files": "1"} }, "InvalidOption"},
+		"limit order":   {"soft above hard", func(s *runtime.ContainerSpec) { s.Spec.Ulimits = map[string]string{"nofile": "2:1"} }, "InvalidOption"},
+		"restart":       {"no such policy", func(s *runtime.ContainerSpec) { s.Restart = "sometimes" }, "InvalidOption"},
+		"port held":     {"another has it", func(s *runtime.ContainerSpec) { s.Spec.Ports = []string{portOf(holder) + ":80"} }, "PortTaken"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := spec(strings.ReplaceAll(name, " ", "-"), "/server", "wait")
+			tc.change(&s)
+			c, err := b.rt.Create(t.Context(), s)
+			if err == nil {
+				err = b.rt.Start(t.Context(), c.ID)
+			}
+			var rejected *runtime.RejectedError
+			if !errors.As(err, &rejected) || rejected.Reason != tc.word || rejected.Next == "" {
+				t.Errorf("%s: %v, want %s", tc.reason, err, tc.word)
+			}
+		})
+	}
+}
+
+func portOf(listener net.Listener) string {
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
+}
