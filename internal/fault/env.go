@@ -1,0 +1,73 @@
+package fault
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The variables a process is told its failpoints by. They are for tests of the real binary.
+const (
+	// EnvCrash is "<point>" or "<point>:<n>": kill the process at the n-th hit of the point.
+	EnvCrash = "TEND_FAULT"
+	// EnvTrace is a file to append the name of every point to, a line each.
+	EnvTrace = "TEND_FAULT_TRACE"
+)
+
+// FromEnv are the points the environment asks for; nil where it asks for none. ErrSyntax where it asks in vain.
+func FromEnv() (*Points, error) {
+	crash, trace := os.Getenv(EnvCrash), os.Getenv(EnvTrace)
+	if crash == "" && trace == "" {
+		return nil, nil
+	}
+	opts := Options{Kill: killSelf}
+	var err error
+	if crash != "" {
+		if opts.Crash, opts.At, err = parse(crash); err != nil {
+			return nil, err
+		}
+	}
+	if trace != "" {
+		if opts.Trace, err = traceTo(trace); err != nil {
+			return nil, err
+		}
+	}
+	return New(opts), nil
+}
+
+// parse refuses what could never be hit: a test that waits for a crash must not wait in vain.
+func parse(text string) (name string, at int, err error) {
+	name, count, counted := strings.Cut(text, ":")
+	at = 1
+	if counted {
+		if at, err = strconv.Atoi(count); err != nil || at < 1 {
+			return "", 0, fmt.Errorf("%s=%q: %w: the hit after the colon is a number from 1", EnvCrash, text, ErrSyntax)
+		}
+	}
+	part, _, _ := strings.Cut(name, ".")
+	when := name[strings.LastIndex(name, ".")+1:]
+	if (part != "store" && part != "runtime") || (when != "before" && when != "after") || strings.Count(name, ".") < 2 {
+		return "", 0, fmt.Errorf("%s=%q: %w: want store.<site>.before or .after, or runtime.<verb>.before or .after, "+
+			"and perhaps :<n>", EnvCrash, text, ErrSyntax)
+	}
+	return name, at, nil
+}
+
+// traceTo appends to a file with one write a point, so that what was passed before a kill is there to read. The file
+// stays open as long as the process lives.
+func traceTo(path string) (func(string), error) {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the trace %s names: %w", EnvTrace, err)
+	}
+	return func(name string) { _, _ = file.WriteString(name + "\n") }, nil
+}
+
+// killSelf ends the process as SIGKILL does: nothing is flushed, deferred or answered.
+func killSelf() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill()
+	}
+	select {}
+}

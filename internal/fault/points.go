@@ -1,0 +1,108 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Options say what happens at the points. The zero value lets everything pass.
+type Options struct {
+	// Crash is the name of the point to crash at; empty is none.
+	Crash string
+	// At is which hit of it, from 1. Default 1.
+	At int
+	// Trace is told the name of every point hit before the crash, in order, one at a time. It must not hit a point.
+	Trace func(name string)
+	// Kill ends the process and doesn't return. Default: the crash is played within the process, where the decorators let
+	// nothing through any more.
+	Kill func()
+}
+
+// Points are the failpoints of one server's life. Nil is no failpoints. They are safe for concurrent use.
+type Points struct {
+	opts Options
+	// life ends with the crash, and with it every call and stream in flight.
+	life context.Context
+	end  context.CancelCauseFunc
+
+	mu   sync.Mutex
+	hits int
+}
+
+// New makes the points of a server that is about to start. One that is started again needs new ones.
+func New(opts Options) *Points {
+	opts.At = max(opts.At, 1)
+	p := &Points{opts: opts}
+	p.life, p.end = context.WithCancelCause(context.Background())
+	return p
+}
+
+// Hit passes a point. ErrCrashed where the server dies here, or did already.
+func (p *Points) Hit(name string) error {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.dead(); err != nil {
+		return err
+	}
+	if p.opts.Trace != nil {
+		p.opts.Trace(name)
+	}
+	if p.opts.Crash == "" || name != p.opts.Crash {
+		return nil
+	}
+	if p.hits++; p.hits < p.opts.At {
+		return nil
+	}
+	if p.opts.Kill != nil {
+		p.opts.Kill()
+	}
+	p.end(ErrCrashed)
+	return ErrCrashed
+}
+
+// Crashed is closed at the crash. Of nil points it never is.
+func (p *Points) Crashed() <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.life.Done()
+}
+
+func (p *Points) dead() error { return context.Cause(p.life) }
+
+// call runs one call between its two points. What is under way when another call crashes is cut off, as by the death of
+// its process: whether it took effect is for the next process to find out.
+func (p *Points) call(ctx context.Context, point string, f func(ctx context.Context) error) error {
+	if err := p.Hit(point + ".before"); err != nil {
+		return err
+	}
+	ctx, release := p.mortal(ctx)
+	defer release()
+	if err := f(ctx); err != nil {
+		return p.told(err)
+	}
+	return p.Hit(point + ".after")
+}
+
+// told is the error a caller hears: the dead hear of nothing but their death.
+func (p *Points) told(err error) error {
+	if err == nil || errors.Is(err, ErrCrashed) {
+		return err
+	}
+	if dead := p.dead(); dead != nil {
+		return dead
+	}
+	return err
+}
+
+// mortal is a context that ends with the server too. Release it, or end the context it was made of.
+func (p *Points) mortal(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(p.life, func() { cancel(ErrCrashed) })
+	context.AfterFunc(ctx, func() { forget() })
+	return ctx, func() { cancel(nil) }
+}

@@ -1,0 +1,76 @@
+package fault
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Runtime puts the points around a runtime: before and after every call, reads too, for they are where an agent decides.
+func Runtime(inner runtime.Runtime, points *Points) runtime.Runtime {
+	if points == nil {
+		return inner
+	}
+	return &faultyRuntime{inner: inner, points: points}
+}
+
+type faultyRuntime struct {
+	inner  runtime.Runtime
+	points *Points
+}
+
+// between runs one call that answers something between its two points.
+func between[T any](ctx context.Context, r *faultyRuntime, verb string, f func(ctx context.Context) (T, error)) (T, error) {
+	var answer T
+	err := r.points.call(ctx, "runtime."+verb, func(ctx context.Context) (err error) {
+		answer, err = f(ctx)
+		return err
+	})
+	return orZero(answer, err), err
+}
+
+func (r *faultyRuntime) Info(ctx context.Context) (runtime.Info, error) {
+	return between(ctx, r, "info", r.inner.Info)
+}
+
+func (r *faultyRuntime) List(ctx context.Context) ([]runtime.Container, error) {
+	return between(ctx, r, "list", r.inner.List)
+}
+
+func (r *faultyRuntime) Inspect(ctx context.Context, id string) (runtime.Container, error) {
+	return between(ctx, r, "inspect", func(ctx context.Context) (runtime.Container, error) { return r.inner.Inspect(ctx, id) })
+}
+
+func (r *faultyRuntime) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
+	return between(ctx, r, "create", func(ctx context.Context) (runtime.Container, error) { return r.inner.Create(ctx, spec) })
+}
+
+func (r *faultyRuntime) Start(ctx context.Context, id string) error {
+	return r.points.call(ctx, "runtime.start", func(ctx context.Context) error { return r.inner.Start(ctx, id) })
+}
+
+func (r *faultyRuntime) Stop(ctx context.Context, id string, grace time.Duration) error {
+	return r.points.call(ctx, "runtime.stop", func(ctx context.Context) error { return r.inner.Stop(ctx, id, grace) })
+}
+
+func (r *faultyRuntime) Remove(ctx context.Context, id string) error {
+	return r.points.call(ctx, "runtime.remove", func(ctx context.Context) error { return r.inner.Remove(ctx, id) })
+}
+
+func (r *faultyRuntime) Resolve(ctx context.Context, reference string) (runtime.Image, error) {
+	return between(ctx, r, "resolve", func(ctx context.Context) (runtime.Image, error) { return r.inner.Resolve(ctx, reference) })
+}
+
+func (r *faultyRuntime) Pull(ctx context.Context, reference string, progress func(int)) (runtime.Image, error) {
+	return between(ctx, r, "pull", func(ctx context.Context) (runtime.Image, error) {
+		return r.inner.Pull(ctx, reference, progress)
+	})
+}
+
+func (r *faultyRuntime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
+	return between(ctx, r, "stats", func(ctx context.Context) (runtime.Stats, error) { return r.inner.Stats(ctx, id) })
+}
+
+// Close always reaches the runtime: the machine closes what a dead process held open.
+func (r *faultyRuntime) Close() error { return r.inner.Close() }
