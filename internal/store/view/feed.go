@@ -1,0 +1,116 @@
+package view
+
+import (
+	"fmt"
+
+	"tend.dev/tend/internal/store"
+)
+
+// staged is an event made ready: decoded and with its index values, or nothing to show.
+type staged struct {
+	key     string
+	deleted bool
+	// record is nil where the key is to be kept out.
+	record *Record
+	values [][]string
+}
+
+// feed takes one commit from the watch.
+func (v *View) feed(batch store.Batch) {
+	if batch.Revision <= v.Revision() {
+		return
+	}
+	changed := make([]staged, 0, len(batch.Events))
+	for _, event := range batch.Events {
+		changed = append(changed, v.stage(event))
+	}
+	v.install(batch.Revision, changed)
+}
+
+// stage decodes an event. A value that doesn't decode is told once, until the key decodes again or is deleted.
+func (v *View) stage(event store.Event) staged {
+	key := event.Key
+	if event.Deleted {
+		delete(v.undecodable, key)
+		return staged{key: key, deleted: true}
+	}
+	ready, err := v.decode(event.Entry)
+	if err == nil {
+		delete(v.undecodable, key)
+		return ready
+	}
+	if _, known := v.undecodable[key]; !known {
+		v.options.Logger.Error("a stored value can't be read and is left out", "key", key, "revision", event.Modified, "error", err)
+	}
+	v.undecodable[key] = event.Modified
+	return staged{key: key}
+}
+
+// decode also survives a decoder or an index that panics over a value: one bad record must not take the rest along.
+func (v *View) decode(entry store.Entry) (ready staged, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("decode %s: panic: %v", entry.Key, p)
+		}
+	}()
+	value, err := v.options.Decode(entry.Key, entry.Value)
+	if err != nil {
+		return staged{}, err
+	}
+	ready = staged{key: entry.Key}
+	if value == nil {
+		return ready, nil
+	}
+	ready.record = &Record{Key: entry.Key, Value: value, Created: entry.Created, Modified: entry.Modified}
+	for _, index := range v.options.Indexes {
+		ready.values = append(ready.values, index.Keys(entry.Key, value))
+	}
+	return ready, nil
+}
+
+// install writes one commit to the picture and publishes it.
+func (v *View) install(revision int64, commit []staged) {
+	changes := make([]Change, 0, len(commit))
+	for _, s := range commit {
+		change := Change{Revision: revision, Key: s.key, Deleted: s.deleted}
+		var old *Record
+		if s.record == nil {
+			old = v.picture.remove(s.key)
+		} else {
+			old = v.picture.put(s.record, s.values)
+			change.New = s.record.Value
+		}
+		if old != nil {
+			change.Old = old.Value
+		}
+		if change.Old != nil || change.New != nil {
+			changes = append(changes, change)
+		}
+	}
+	v.publish(revision, changes)
+}
+
+// publish shows a commit to everyone: the snapshot first, then who watches and waits, then the listeners.
+func (v *View) publish(revision int64, changes []Change) {
+	first := v.Revision() == 0
+	v.mu.Lock()
+	v.current.Store(v.picture.snapshot(revision))
+	if first {
+		v.history.begin(revision)
+		v.watches.begin(revision)
+	} else if len(changes) > 0 {
+		v.history.add(commit{revision, changes})
+		v.watches.offer(commit{revision, changes})
+	}
+	v.wakeLocked(revision)
+	v.mu.Unlock()
+	if first {
+		close(v.synced)
+		return
+	}
+	for _, change := range changes {
+		for _, listen := range v.listeners {
+			listen(change)
+		}
+	}
+}

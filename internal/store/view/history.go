@@ -1,0 +1,42 @@
+package view
+
+import "sort"
+
+// commit is what one revision changed. Its slice is shared by the history and every watch, and never written to again.
+type commit struct {
+	revision int64
+	changes  []Change
+}
+
+// history keeps the newest changes for watches that begin in the past.
+type history struct {
+	// limit is how many changes are kept, counted over all commits.
+	limit   int
+	commits []commit
+	changes int
+	// oldest is the first revision a watch may begin at.
+	oldest int64
+}
+
+// begin says that everything up to a revision came from the first listing.
+func (h *history) begin(revision int64) { h.oldest = revision + 1 }
+
+func (h *history) add(c commit) {
+	h.commits = append(h.commits, c)
+	h.changes += len(c.changes)
+	for h.changes > h.limit {
+		h.changes -= len(h.commits[0].changes)
+		h.oldest = h.commits[0].revision + 1
+		// Only moved past, never cleared: a watch may be reading it. The next growth of the slice lets go of it.
+		h.commits = h.commits[1:]
+	}
+}
+
+// since answers the commits from a revision on, and false where some are no longer kept.
+func (h *history) since(revision int64) ([]commit, bool) {
+	if revision < h.oldest {
+		return nil, false
+	}
+	i := sort.Search(len(h.commits), func(i int) bool { return h.commits[i].revision >= revision })
+	return h.commits[i:len(h.commits):len(h.commits)], true
+}

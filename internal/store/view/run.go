@@ -1,0 +1,117 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"tend.dev/tend/internal/store"
+)
+
+// How long Run rests after a failure, doubling from the first to the last.
+const (
+	firstRest = 50 * time.Millisecond
+	lastRest  = 5 * time.Second
+)
+
+// Run lists the store, follows it, and lists again whenever it lost its place. It returns only when ctx ends.
+func (v *View) Run(ctx context.Context) error {
+	for rest := firstRest; ; rest = min(2*rest, lastRest) {
+		progressed, err := v.follow(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if progressed {
+			rest = firstRest
+		}
+		v.options.Logger.Warn("view lists the store again", "revision", v.Revision(), "error", err, "rest", rest)
+		if err := sleep(ctx, rest/2+rand.N(rest/2)); err != nil {
+			return err
+		}
+	}
+}
+
+// follow lists, then watches until that fails. It says whether the watch brought anything.
+func (v *View) follow(ctx context.Context) (progressed bool, err error) {
+	revision, err := v.list(ctx)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// The whole key space: so every commit is seen, and the view's revision is the store's.
+	watcher := v.store.Watch(ctx, "", revision+1)
+	for batch := range watcher.Batches() {
+		v.feed(batch)
+		progressed = true
+	}
+	return progressed, watcher.Err()
+}
+
+// list reads the store page by page at one revision and publishes what differs from the picture. Nothing is published
+// unless the listing is complete, so a failing one never looks like a wave of deletions.
+func (v *View) list(ctx context.Context) (int64, error) {
+	seen := make(map[string]struct{}, v.picture.Len())
+	var changed []staged
+	opts := store.ListOptions{Limit: v.options.PageSize}
+	for {
+		page, err := v.store.List(ctx, "", opts)
+		if err != nil {
+			return 0, err
+		}
+		for _, entry := range page.Entries {
+			seen[entry.Key] = struct{}{}
+			if !v.has(entry) {
+				changed = append(changed, v.stage(store.Event{Entry: entry}))
+			}
+		}
+		opts.Revision = page.Revision
+		if !page.More {
+			break
+		}
+		if len(page.Entries) == 0 {
+			return 0, errors.New("list: an empty page that says more entries follow")
+		}
+		opts.After = page.Entries[len(page.Entries)-1].Key
+	}
+	v.install(opts.Revision, append(changed, v.unseen(seen)...))
+	return opts.Revision, nil
+}
+
+// has says whether the picture shows an entry as it is. One that doesn't decode is shown by its absence; a listing that
+// failed may have met it before the picture let go of the value it replaced.
+func (v *View) has(entry store.Entry) bool {
+	record, shown := v.picture.Get(entry.Key)
+	if bad, ok := v.undecodable[entry.Key]; ok {
+		return bad == entry.Modified && !shown
+	}
+	return shown && record.Modified == entry.Modified
+}
+
+// unseen stages the deletion of what a listing did not find.
+func (v *View) unseen(seen map[string]struct{}) []staged {
+	var gone []staged
+	for record := range v.picture.Prefix("") {
+		if _, ok := seen[record.Key]; !ok {
+			gone = append(gone, staged{key: record.Key, deleted: true})
+		}
+	}
+	for key := range v.undecodable {
+		if _, ok := seen[key]; !ok {
+			delete(v.undecodable, key)
+		}
+	}
+	return gone
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

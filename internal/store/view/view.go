@@ -1,0 +1,149 @@
+package view
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"tend.dev/tend/internal/store"
+)
+
+// Decode turns a stored value into what readers get. A nil result without an error keeps the key out of the view.
+type Decode func(key string, value []byte) (any, error)
+
+// Index finds records by something else than their key. Keys must answer the same for the same record each time.
+type Index struct {
+	Name string
+	Keys func(key string, value any) []string
+}
+
+// Options of a View. The zero value hands out raw bytes.
+type Options struct {
+	// Decode defaults to the bytes themselves.
+	Decode  Decode
+	Indexes []Index
+	// PageSize is how many entries a listing asks for at a time; default 1000.
+	PageSize int
+	// History is how many changes are kept for watches that begin in the past; default 10000.
+	History int
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// Change is one record that changed.
+type Change struct {
+	// Revision of the commit. After the view had to list again it is that listing's revision, for all it had missed.
+	Revision int64
+	Key      string
+	// Old and New are decoded, nil where absent. New is nil, without Deleted, where the new value doesn't decode.
+	Old, New any
+	Deleted  bool
+}
+
+// View is the picture. Make one with New and feed it with Run.
+type View struct {
+	store   store.Store
+	options Options
+	synced  chan struct{}
+	current atomic.Pointer[Snapshot]
+	// listeners are fixed before Run.
+	listeners []func(Change)
+
+	// picture and undecodable belong to the goroutine in Run.
+	picture     *picture
+	undecodable map[string]int64 // key → the revision of the value that doesn't decode
+
+	mu      sync.Mutex
+	history history
+	watches watches
+	waiters []waiter
+}
+
+// waiter is a WaitFor: reached is closed at its revision.
+type waiter struct {
+	revision int64
+	reached  chan struct{}
+}
+
+// New makes a view of a store. It is empty, at revision 0, until Run has listed the store.
+func New(s store.Store, o Options) *View {
+	if o.Decode == nil {
+		o.Decode = func(_ string, value []byte) (any, error) { return value, nil }
+	}
+	if o.PageSize <= 0 {
+		o.PageSize = 1000
+	}
+	if o.History <= 0 {
+		o.History = 10_000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	v := &View{
+		store: s, options: o, synced: make(chan struct{}), picture: newPicture(o.Indexes),
+		undecodable: map[string]int64{}, watches: watches{}, history: history{limit: o.History},
+	}
+	v.current.Store(v.picture.snapshot(0))
+	return v
+}
+
+// Synced is closed when the first listing is complete.
+func (v *View) Synced() <-chan struct{} { return v.synced }
+
+// Snapshot is the picture as it is now; it never changes.
+func (v *View) Snapshot() *Snapshot { return v.current.Load() }
+
+// Revision is the newest the view has.
+func (v *View) Revision() int64 { return v.Snapshot().Revision() }
+
+// OnChange registers a listener, before Run. It is called for every change in commit order, from the feeding goroutine,
+// after the snapshot that holds the change is published, and must not block. What the first listing finds is no change.
+func (v *View) OnChange(fn func(Change)) { v.listeners = append(v.listeners, fn) }
+
+// WaitFor returns once the view has reached a revision.
+func (v *View) WaitFor(ctx context.Context, revision int64) error {
+	v.mu.Lock()
+	if v.Revision() >= revision {
+		v.mu.Unlock()
+		return nil
+	}
+	reached := make(chan struct{})
+	v.waiters = append(v.waiters, waiter{revision, reached})
+	v.mu.Unlock()
+	select {
+	case <-reached:
+		return nil
+	case <-ctx.Done():
+		v.forget(reached)
+		return ctx.Err()
+	}
+}
+
+func (v *View) forget(reached chan struct{}) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.waiters = filtered(v.waiters, func(w waiter) bool { return w.reached != reached })
+}
+
+func (v *View) wakeLocked(revision int64) {
+	v.waiters = filtered(v.waiters, func(w waiter) bool {
+		if w.revision <= revision {
+			close(w.reached)
+			return false
+		}
+		return true
+	})
+}
+
+// filtered keeps the elements in place.
+func filtered[T any](all []T, keep func(T) bool) []T {
+	kept := all[:0]
+	for _, x := range all {
+		if keep(x) {
+			kept = append(kept, x)
+		}
+	}
+	clear(all[len(kept):])
+	return kept
+}
