@@ -93,6 +93,9 @@ func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
 
 // report logs what a person may want to know; a look that went well is evidence, not news.
 func (c *Controller) report(rec record, next time.Time, out outcome) {
+	if out.err == nil && !c.log.Enabled(context.Background(), slog.LevelDebug) {
+		return // the common case, not worth its attributes
+	}
 	attrs := keyAttrs(rec.key, "took", out.took)
 	if out.err == nil {
 		c.log.Debug("reconciled", append(attrs, "after", out.result.After, "revision", out.result.Revision)...)
