@@ -25,6 +25,10 @@ func (c *Client) Apply(ctx context.Context, request api.ApplyRequest) (api.Apply
 
 // ApplyBody is Apply with manifests as the server decodes them (JSON or YAML); request.Objects is not looked at.
 func (c *Client) ApplyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
+	if len(body) > api.MaxApplyBytes {
+		return api.ApplyResult{}, &api.Problem{Status: http.StatusRequestEntityTooLarge, Title: "Request Entity Too Large",
+			Detail: fmt.Sprintf("the manifests are larger than %d bytes; nothing was sent", api.MaxApplyBytes), Next: "apply in smaller parts"}
+	}
 	return call[api.ApplyResult](ctx, c, request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType,
 		query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "set", r.Set)})
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -12,6 +13,9 @@ import (
 
 // requestTime bounds reading a request and writing its answer; streams push it on as they go.
 const requestTime = time.Minute
+
+// drainBytes is how much of a refused body is read on.
+const drainBytes = 16 << 20
 
 // Handler answers requests of a door.
 func (s *Server) Handler(trusted bool) http.Handler {
@@ -58,7 +62,12 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		_ = control.SetReadDeadline(began.Add(requestTime))
 		_ = control.SetWriteDeadline(began.Add(requestTime))
 		answer := &answer{ResponseWriter: w, status: http.StatusOK}
+		// A client that is refused half-way through its body would see a broken pipe instead of the reason: the rest is
+		// read on, and handlers can't close it before. The http.Server closes the body it gave.
+		body := r.Body
+		r.Body = io.NopCloser(body)
 		next.ServeHTTP(answer, r)
+		_, _ = io.CopyN(io.Discard, body, drainBytes)
 		_, route := s.mux.Handler(r)
 		s.metrics.observe(route, answer.status, time.Since(began))
 	})

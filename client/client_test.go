@@ -1,0 +1,168 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"tend.dev/tend/api"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestDiscover(t *testing.T) {
+	root, home := t.TempDir(), t.TempDir()
+	user := filepath.Join(home, ".local", "share", "tend")
+	for _, folder := range []string{root, user} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range map[string]string{SocketName: "", TokenName: filepath.Base(folder) + "-token\n"} {
+			if err := os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		env    map[string]string
+		want   Options
+	}{
+		"server":       {"TEND_SERVER wins", map[string]string{"TEND_SERVER": "unix:///x", "TEND_ROOT": root}, Options{Server: "unix:///x"}},
+		"root":         {"TEND_ROOT names the folder, there or not", map[string]string{"TEND_ROOT": root + "/none", "HOME": home}, Options{Server: "unix://" + root + "/none/tend.sock"}},
+		"user":         {"a user's own server is found", map[string]string{"HOME": home}, Options{Server: "unix://" + user + "/tend.sock"}},
+		"xdg":          {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)}, Options{Server: "unix://" + user + "/tend.sock"}},
+		"token file":   {"http servers get the root's token", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user}, Options{Server: "http://127.0.0.1:1", Token: "tend-token"}},
+		"token given":  {"TEND_TOKEN wins", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"}, Options{Server: "http://127.0.0.1:1", Token: "t"}},
+		"socket alone": {"the socket needs no token", map[string]string{"TEND_ROOT": user}, Options{Server: "unix://" + user + "/tend.sock"}},
+	}
+	if _, err := os.Stat(filepath.Join(DefaultRoot, SocketName)); err == nil {
+		t.Fatal("a system's server runs on this machine: it would be found first")
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := Discover(func(key string) string { return tc.env[key] })
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestNewRefusesOtherAddresses(t *testing.T) {
+	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://x", "ssh://x", "http://", ":\x00"} {
+		if _, err := New(Options{Server: address}); err == nil {
+			t.Errorf("%q was taken for a server", address)
+		}
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	c, err := New(Options{Server: "unix://" + filepath.Join(t.TempDir(), "tend.sock")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Nodes(t.Context())
+	var unreachable *UnreachableError
+	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "tend server") {
+		t.Errorf("got %v, want the address and the next step", err)
+	}
+}
+
+func serve(t *testing.T, handle http.HandlerFunc) *Client {
+	t.Helper()
+	server := httptest.NewServer(handle)
+	t.Cleanup(server.Close)
+	c, err := New(Options{Server: server.URL, Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestStrangersAnswers(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		contentType string
+		body        string
+		status      int
+	}{
+		"a proxy's page": {"what stands between is said", "text/html", "<h1>Bad Gateway</h1>", 502},
+		"a redirect":     {"redirects are not followed: the token stays here", "", "", 302},
+		"half a problem": {"a broken problem is an error all the same", "application/problem+json", `{"tit`, 500},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", tc.contentType)
+				w.Header().Set("Location", "http://evil.example")
+				w.WriteHeader(tc.status)
+				fmt.Fprint(w, tc.body)
+			})
+			if _, err := c.Nodes(t.Context()); StatusOf(err) != tc.status {
+				t.Errorf("%s: %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestTooLargeIsNotSent(t *testing.T) {
+	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("it was sent") })
+	_, err := c.ApplyBody(t.Context(), make([]byte, api.MaxApplyBytes+1), "application/json", api.ApplyRequest{})
+	if StatusOf(err) != http.StatusRequestEntityTooLarge {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestWatchGoesOn cuts a watch in every way that loses nothing: each event is told once, in order.
+func TestWatchGoesOn(t *testing.T) {
+	var calls atomic.Int64
+	var since []string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		since = append(since, r.URL.Query().Get("since"))
+		event := func(revision int) {
+			fmt.Fprintf(w, `{"type":"put","revision":%d,"object":{"kind":"deployment","scope":"s","name":"n%d"}}`+"\n", revision, revision)
+			w.(http.Flusher).Flush()
+		}
+		switch calls.Add(1) {
+		case 1: // cut within a line
+			event(5)
+			fmt.Fprint(w, `{"type":"pu`)
+		case 2: // a server that is about to go
+			fmt.Fprintln(w, `{"type":"error","revision":5,"problem":{"title":"t","status":503}}`)
+		case 3: // a clean end
+			event(6)
+		case 4: // silence
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		case 5:
+			event(7)
+			fmt.Fprintln(w, `{"type":"error","revision":7,"problem":{"title":"Gone","status":410}}`)
+		}
+	})
+	watch := c.Watch(t.Context(), api.KindDeployment, WatchOptions{Silence: 200 * time.Millisecond})
+	defer watch.Close()
+	for _, want := range []int64{5, 6, 7} {
+		event, err := watch.Next()
+		if err != nil || event.Revision != want {
+			t.Fatalf("got %+v, %v; want revision %d", event, err, want)
+		}
+	}
+	if _, err := watch.Next(); !IsGone(err) {
+		t.Errorf("got %v, want gone", err)
+	}
+	if diff := cmp.Diff([]string{"", "5", "5", "6", "6"}, since); diff != "" {
+		t.Errorf("resumed from %s", diff)
+	}
+}
