@@ -13,8 +13,6 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/layout"
-	"tend.dev/tend/internal/runtime"
-	"tend.dev/tend/internal/server"
 )
 
 // TestRefusals is every way a request can be wrong.
@@ -211,83 +209,6 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-func TestPods(t *testing.T) {
-	w := newWorld(t)
-	w.apply("web", `{"image":"web:1","replicas":2}`)
-	good, bad := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", false)
-	w.put(layout.NodeKey("n1"), api.NodeStatus{ID: "n1", Hostname: "host", Runtime: "docker", Ready: true})
-	w.put(layout.AliveKey("n1"), "1")
-
-	list, err := w.client.Pods(t.Context(), client.PodFilter{Scope: "prod", Name: "web"})
-	if err != nil || len(list.Items) != 2 || list.Items[0].Name != "prod-web.aaaaaaaa" || !list.Items[0].Ready || list.Items[1].Reason != "ProbeFailed" {
-		t.Errorf("pods: %+v, %v", list, err)
-	}
-	for pod, want := range map[string]bool{good.ContainerName(): true, bad.ContainerName(): false} {
-		got, err := w.client.PodReadiness(t.Context(), pod)
-		if err != nil || got.Ready != want {
-			t.Errorf("%s: %+v, %v; want ready %v", pod, got, err, want)
-		}
-		response, _ := w.raw("GET", "/v1/pods/"+pod+"/ready", "", "")
-		if status := map[bool]int{true: 200, false: 503}[want]; response.StatusCode != status {
-			t.Errorf("%s: status %d, want %d", pod, response.StatusCode, status)
-		}
-	}
-	nodes, err := w.client.Nodes(t.Context())
-	if err != nil || len(nodes.Items) != 1 || !nodes.Items[0].Alive || nodes.Items[0].Pods != 2 {
-		t.Errorf("nodes: %+v, %v", nodes, err)
-	}
-	w.containers.stats = func(task string) (runtime.Stats, error) {
-		if task == bad.ID {
-			return runtime.Stats{}, runtime.ErrUnavailable
-		}
-		return runtime.Stats{CPUPercent: 50, PIDs: 3}, nil
-	}
-	stats, err := w.client.Stats(t.Context(), client.PodFilter{Name: "web"})
-	if err != nil || len(stats.Items) != 2 || stats.Items[0].CPUPercent != 50 || stats.Items[1].Error == "" {
-		t.Errorf("stats: %+v, %v", stats, err)
-	}
-}
-
-func TestStopAndStart(t *testing.T) {
-	w := newWorld(t)
-	w.apply("web", `{"image":"web:1","replicas":2}`)
-	a, b := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", true)
-
-	stopped, err := w.client.StopPod(t.Context(), a.ContainerName(), false)
-	if err != nil || stopped.Frozen || !cmp.Equal(w.containers.stopped, []string{a.ID}) {
-		t.Errorf("stop: %+v, %v, the agent stopped %v", stopped, err, w.containers.stopped)
-	}
-	frozen, err := w.client.StopPod(t.Context(), a.ContainerName(), true)
-	if err != nil || !frozen.Frozen || !frozen.Changed || len(w.containers.stopped) != 1 {
-		t.Errorf("freeze: %+v, %v", frozen, err)
-	}
-	if pod, _ := w.client.Pod(t.Context(), a.ContainerName()); !pod.Frozen {
-		t.Error("the pod doesn't show that it is frozen")
-	}
-	all, err := w.client.Stop(t.Context(), client.TargetOf(ref("web")), true)
-	if err != nil || len(all.Pods) != 2 || !all.Changed {
-		t.Errorf("freeze all: %+v, %v", all, err)
-	}
-	if again, err := w.client.Stop(t.Context(), client.TargetOf(ref("web")), true); err != nil || again.Changed {
-		t.Errorf("freezing twice is no change: %+v, %v", again, err)
-	}
-	// The task of a frozen slot may be gone; its pod's name still starts it.
-	w.delete(layout.TaskKey(b.ID))
-	w.delete(layout.SlotKey(b.Owner(), b.Slot))
-	thawed, err := w.client.StartPod(t.Context(), b.ContainerName())
-	if err != nil || !cmp.Equal(thawed.Pods, []string{b.ContainerName()}) {
-		t.Errorf("start: %+v, %v", thawed, err)
-	}
-	rest, err := w.client.Start(t.Context(), client.TargetOf(ref("web")))
-	if err != nil || !cmp.Equal(rest.Pods, []string{a.ContainerName()}) {
-		t.Errorf("start all: %+v, %v", rest, err)
-	}
-	w.client.StopPod(t.Context(), a.ContainerName(), true)
-	if restarted, err := w.client.Restart(t.Context(), client.TargetOf(ref("web"))); err != nil || len(restarted.Unfrozen) != 1 {
-		t.Errorf("a restart thaws: %+v, %v", restarted, err)
-	}
-}
-
 func TestConfigIsNeverTold(t *testing.T) {
 	w := newWorld(t)
 	result, err := w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2", "B": "2"}})
@@ -309,74 +230,5 @@ func TestConfigIsNeverTold(t *testing.T) {
 	}
 	if other, _ := w.client.ConfigKeys(t.Context(), "prod", ""); len(other.Keys) != 0 {
 		t.Errorf("the scope's bucket has the app's keys: %v", other.Keys)
-	}
-}
-
-func TestReadyz(t *testing.T) {
-	var mu sync.Mutex
-	missing := []string{"deployments are being replayed"}
-	w := newWorld(t, func(o *server.Options) {
-		o.Missing = func() []string { mu.Lock(); defer mu.Unlock(); return missing }
-	})
-	ready, err := w.client.Readiness(t.Context())
-	if err != nil || ready.Ready || !cmp.Equal(ready.Missing, missing) {
-		t.Errorf("%+v, %v", ready, err)
-	}
-	if response, _ := w.raw("GET", "/readyz", "", ""); response.StatusCode != 503 {
-		t.Errorf("status %d, want 503", response.StatusCode)
-	}
-	mu.Lock()
-	missing = nil
-	mu.Unlock()
-	if ready, err := w.client.Readiness(t.Context()); err != nil || !ready.Ready {
-		t.Errorf("%+v, %v", ready, err)
-	}
-}
-
-func TestPanicIsAProblem(t *testing.T) {
-	broken := newWorld(t, func(o *server.Options) { o.Missing = func() []string { panic("boom") } })
-	response, body := broken.raw("GET", "/readyz", "", "")
-	problem := wantProblem(t, response, body, 500)
-	if strings.Contains(body, "boom") || !strings.Contains(problem.Next, "log") {
-		t.Errorf("the problem of a panic: %s", body)
-	}
-	if _, err := broken.client.Nodes(t.Context()); err != nil {
-		t.Errorf("after a panic: %v", err)
-	}
-}
-
-func TestOpenAPI(t *testing.T) {
-	w := newWorld(t)
-	response, body := w.raw("GET", "/openapi.json", "", "")
-	var document struct {
-		OpenAPI string                                `json:"openapi"`
-		Paths   map[string]map[string]json.RawMessage `json:"paths"`
-	}
-	if err := json.Unmarshal([]byte(body), &document); err != nil || response.StatusCode != 200 {
-		t.Fatalf("status %d, %v", response.StatusCode, err)
-	}
-	if !strings.HasPrefix(document.OpenAPI, "3.1") {
-		t.Errorf("version %s, want 3.1", document.OpenAPI)
-	}
-	want := map[string]string{"/v1/apply": "post", "/v1/objects/{kind}": "get", "/v1/objects/{kind}/{scope}/{name}": "get delete",
-		"/v1/scale": "post", "/v1/restart": "post", "/v1/rollback": "post", "/v1/stop": "post", "/v1/start": "post",
-		"/v1/releases": "get", "/v1/pods": "get", "/v1/pods/{pod}": "get", "/v1/pods/{pod}/ready": "get", "/v1/pods/{pod}/logs": "get",
-		"/v1/logs": "get", "/v1/pods/{pod}/exec": "post", "/v1/pods/{pod}/stop": "post", "/v1/pods/{pod}/start": "post",
-		"/v1/config": "get post", "/v1/nodes": "get", "/v1/stats": "get", "/healthz": "get", "/readyz": "get", "/version": "get", "/metrics": "get"}
-	for path, methods := range want {
-		for method := range strings.FieldsSeq(methods) {
-			if document.Paths[path][method] == nil {
-				t.Errorf("%s %s is not in the document", method, path)
-			}
-		}
-	}
-	for path := range document.Paths {
-		if want[path] == "" {
-			t.Errorf("%s is in the document but not in this list", path)
-		}
-	}
-	_, metrics := w.raw("GET", "/metrics", "", "")
-	if !strings.Contains(metrics, `tend_http_requests_total{code="200",route="GET /openapi.json"} 1`) {
-		t.Errorf("the request isn't counted:\n%s", metrics)
 	}
 }

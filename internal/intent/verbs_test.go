@@ -1,0 +1,173 @@
+package intent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+func (w *world) release(number int, image, hash string) {
+	id := fmt.Sprintf("v%d", number)
+	w.put(layout.ReleaseKey(ref("prod", "web"), id), api.Release{ID: id, Number: number, Kind: api.KindDeployment,
+		Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: hash, ImageID: image})
+}
+
+func TestRollbackTarget(t *testing.T) {
+	type release struct{ image, hash string }
+	three := []release{{"web:1", "a"}, {"web:2", "b"}, {"web:3", "c"}}
+	cases := map[string]struct {
+		reason   string
+		releases []release
+		rollout  *api.RolloutStatus
+		wanted   string
+		want     string
+	}{
+		"before the current":     {"without a status, the one before", three, nil, "", "v2"},
+		"named":                  {"a name is taken by its word", three, nil, "v1", "v1"},
+		"last good":              {"v2 never was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v1"}, "", "v1"},
+		"current is good":        {"the current is no way back", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, "", "v2"},
+		"after an automatic one": {"what failed is not gone back to", three, &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &api.FailedRollout{Release: "v3"}}, "", "v1"},
+		"failed before":          {"what failed is skipped", three, &api.RolloutStatus{LastGoodRelease: "v3", Failed: &api.FailedRollout{Release: "v2"}}, "", "v1"},
+		"same snapshot":          {"a release that would run the same is skipped", []release{{"web:1", "a"}, {"web:2", "b"}, {"web:2", "b"}}, nil, "", "v1"},
+		"only one":               {"nothing to return to", three[:1], nil, "", ""},
+		"none":                   {"nothing was rolled out yet", nil, nil, "", ""},
+		"unknown":                {"a name that isn't kept", three, nil, "v7", ""},
+		"last good is not kept":  {"the last good one was collected", three, &api.RolloutStatus{LastGoodRelease: "v0"}, "", "v2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mustApply(deployment("prod", "web", `{"image":"web:3","replicas":4}`))
+			for i, r := range tc.releases {
+				w.release(i+1, r.image, r.hash)
+			}
+			if tc.rollout != nil {
+				w.put(layout.StatusKey(ref("prod", "web")), api.WorkloadStatus{Rollout: tc.rollout})
+			}
+			got, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.wanted, "")
+			if tc.want == "" {
+				wantReason(t, err, NotFound)
+				return
+			}
+			if err != nil || got.Release != tc.want || !got.Changed || got.Generation != 2 {
+				t.Fatalf("%s: %+v, %v; want %s at generation 2", tc.reason, got, err, tc.want)
+			}
+			spec, _ := api.DecodeSpec[api.DeploymentSpec](*w.object(ref("prod", "web")))
+			if spec.ReplicaCount() != 4 {
+				t.Errorf("%s: replicas became %d", tc.reason, spec.ReplicaCount())
+			}
+			again, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.want, "")
+			if err != nil || again.Changed || again.Generation != 2 {
+				t.Errorf("%s: the same again changed something: %+v, %v", tc.reason, again, err)
+			}
+		})
+	}
+}
+
+func TestFreezeNeedsALiveSlot(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
+	task := api.Task{ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "aaaaaaaa", Desired: api.DesiredRunning}
+	w.put(layout.TaskKey("t1"), task)
+	// The task is replaced between the decision and the commit: the mark must not be left on a slot that is gone.
+	w.before = func() {
+		task.Desired = api.DesiredShutdown
+		w.put(layout.TaskKey("t1"), task)
+	}
+	_, err := w.service.Freeze(t.Context(), Target{Name: "web"}, []string{"aaaaaaaa"}, "me")
+	wantReason(t, err, NotFound)
+	if marks := w.snapshot().Frozen(ref("prod", "web")); len(marks) != 0 {
+		t.Errorf("a mark was left: %v", marks)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{}`), deployment("staging", "web", `{}`), deployment("prod", "db", `{}`))
+	w.put(layout.ObjectKey(api.Ref{Kind: api.KindAsset, Scope: "prod", Name: "db"}), api.Object{Kind: api.KindAsset, Scope: "prod", Name: "db"})
+	cases := map[string]struct {
+		target Target
+		want   string
+		refuse Reason
+	}{
+		"full":             {target: TargetOf(ref("prod", "web")), want: "deployment/prod/web"},
+		"no kind":          {target: Target{Scope: "staging", Name: "web"}, want: "deployment/staging/web"},
+		"no scope":         {target: Target{Kind: api.KindDeployment, Name: "db"}, want: "deployment/prod/db"},
+		"two scopes":       {target: Target{Name: "web"}, refuse: Ambiguous},
+		"two kinds":        {target: Target{Scope: "prod", Name: "db"}, refuse: Ambiguous},
+		"nothing":          {target: Target{Scope: "prod"}, refuse: Invalid},
+		"none":             {target: Target{Name: "x"}, refuse: NotFound},
+		"none of the kind": {target: Target{Kind: api.KindJob, Scope: "prod", Name: "web"}, refuse: NotFound},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := tc.target.Resolve(w.snapshot())
+			if tc.refuse != "" {
+				wantReason(t, err, tc.refuse)
+				return
+			}
+			if err != nil || got.String() != tc.want {
+				t.Errorf("%s, %v; want %s", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestRestartCounts(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{}`))
+	var nonces []string
+	for range 3 {
+		result, err := w.service.Restart(t.Context(), Target{Name: "web"}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		nonces = append(nonces, result.Restart)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3"}, nonces); diff != "" {
+		t.Errorf("a nonce was used twice: %s", diff)
+	}
+	if got := w.object(ref("prod", "web")).Metadata.Generation; got != 1 {
+		t.Errorf("generation %d: a restart is no change of the spec", got)
+	}
+}
+
+func TestVerbsOnADeletedObject(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{}`))
+	if _, err := w.service.Delete(t.Context(), Target{Name: "web"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	target := Target{Name: "web"}
+	_, scale := w.service.Scale(t.Context(), target, 3, "")
+	_, restart := w.service.Restart(t.Context(), target, "")
+	_, rollback := w.service.Rollback(t.Context(), target, "", "")
+	_, freeze := w.service.Freeze(t.Context(), target, nil, "")
+	_, thaw := w.service.Thaw(t.Context(), target, nil, "")
+	for verb, err := range map[string]error{"scale": scale, "restart": restart, "rollback": rollback, "freeze": freeze, "thaw": thaw} {
+		t.Run(verb, func(t *testing.T) { wantReason(t, err, Terminating) })
+	}
+}
+
+// TestUnknownOutcome: a commit whose outcome is unknown is told as it is, never tried again blindly.
+func TestUnknownOutcome(t *testing.T) {
+	w := newWorld(t)
+	cut := errors.New("connection cut")
+	tries := 0
+	w.service.opts.Store = always(func() error { tries++; return cut })
+	_, err := w.apply(ApplyOptions{}, deployment("prod", "web", `{}`))
+	if !errors.Is(err, cut) || tries != 1 {
+		t.Errorf("%v after %d tries, want the error itself after 1", err, tries)
+	}
+	w.service.opts.Store = always(func() error { return store.ErrNoSpace })
+	if _, err := w.apply(ApplyOptions{}, deployment("prod", "web", `{}`)); !errors.Is(err, store.ErrNoSpace) {
+		t.Errorf("%v, want ErrNoSpace", err)
+	}
+}

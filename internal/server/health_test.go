@@ -1,0 +1,82 @@
+package server_test
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/server"
+)
+
+func TestReadyz(t *testing.T) {
+	var mu sync.Mutex
+	missing := []string{"deployments are being replayed"}
+	w := newWorld(t, func(o *server.Options) {
+		o.Missing = func() []string { mu.Lock(); defer mu.Unlock(); return missing }
+	})
+	ready, err := w.client.Readiness(t.Context())
+	if err != nil || ready.Ready || !cmp.Equal(ready.Missing, missing) {
+		t.Errorf("%+v, %v", ready, err)
+	}
+	if response, _ := w.raw("GET", "/readyz", "", ""); response.StatusCode != 503 {
+		t.Errorf("status %d, want 503", response.StatusCode)
+	}
+	mu.Lock()
+	missing = nil
+	mu.Unlock()
+	if ready, err := w.client.Readiness(t.Context()); err != nil || !ready.Ready {
+		t.Errorf("%+v, %v", ready, err)
+	}
+}
+
+func TestPanicIsAProblem(t *testing.T) {
+	broken := newWorld(t, func(o *server.Options) { o.Missing = func() []string { panic("boom") } })
+	response, body := broken.raw("GET", "/readyz", "", "")
+	problem := wantProblem(t, response, body, 500)
+	if strings.Contains(body, "boom") || !strings.Contains(problem.Next, "log") {
+		t.Errorf("the problem of a panic: %s", body)
+	}
+	if _, err := broken.client.Nodes(t.Context()); err != nil {
+		t.Errorf("after a panic: %v", err)
+	}
+}
+
+func TestOpenAPI(t *testing.T) {
+	w := newWorld(t)
+	response, body := w.raw("GET", "/openapi.json", "", "")
+	var document struct {
+		OpenAPI string                                `json:"openapi"`
+		Paths   map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal([]byte(body), &document); err != nil || response.StatusCode != 200 {
+		t.Fatalf("status %d, %v", response.StatusCode, err)
+	}
+	if !strings.HasPrefix(document.OpenAPI, "3.1") {
+		t.Errorf("version %s, want 3.1", document.OpenAPI)
+	}
+	want := map[string]string{"/v1/apply": "post", "/v1/objects/{kind}": "get", "/v1/objects/{kind}/{scope}/{name}": "get delete",
+		"/v1/scale": "post", "/v1/restart": "post", "/v1/rollback": "post", "/v1/stop": "post", "/v1/start": "post",
+		"/v1/releases": "get", "/v1/pods": "get", "/v1/pods/{pod}": "get", "/v1/pods/{pod}/ready": "get", "/v1/pods/{pod}/logs": "get",
+		"/v1/logs": "get", "/v1/pods/{pod}/exec": "post", "/v1/pods/{pod}/stop": "post", "/v1/pods/{pod}/start": "post",
+		"/v1/config": "get post", "/v1/nodes": "get", "/v1/stats": "get", "/healthz": "get", "/readyz": "get", "/version": "get", "/metrics": "get"}
+	for path, methods := range want {
+		for method := range strings.FieldsSeq(methods) {
+			if document.Paths[path][method] == nil {
+				t.Errorf("%s %s is not in the document", method, path)
+			}
+		}
+	}
+	for path := range document.Paths {
+		if want[path] == "" {
+			t.Errorf("%s is in the document but not in this list", path)
+		}
+	}
+	_, metrics := w.raw("GET", "/metrics", "", "")
+	if !strings.Contains(metrics, `tend_http_requests_total{code="200",route="GET /openapi.json"} 1`) {
+		t.Errorf("the request isn't counted:\n%s", metrics)
+	}
+}

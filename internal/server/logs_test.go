@@ -1,0 +1,122 @@
+package server_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+)
+
+// allLines reads a stream to its end.
+func allLines(t *testing.T, w *world, opts client.LogsOptions) []string {
+	t.Helper()
+	stream, err := w.client.Logs(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	var out []string
+	for {
+		line, err := stream.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, textOf(line))
+	}
+}
+
+func textOf(line api.LogLine) string {
+	text := line.Pod[len(line.Pod)-1:] + " " + line.Text
+	if line.Error != nil {
+		text += "! " + line.Error.Title
+	}
+	return text
+}
+
+func TestLogs(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"a"}`)
+	a, b, c := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", true), w.running("web", "cccccccc", true)
+	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "one"), line(3, "three")}})
+	w.containers.set(b.ID, &fakeLog{lines: []runtime.LogLine{line(2, "two"), line(4, "four")}})
+	_ = c // its container is not there yet
+	tail := 1
+	cases := map[string]struct {
+		reason string
+		opts   client.LogsOptions
+		want   []string
+	}{
+		"all":   {"replicas are merged by time", client.LogsOptions{Target: client.Target{Name: "web"}}, []string{"a one", "b two", "a three", "b four"}},
+		"one":   {"one pod alone", client.LogsOptions{Pod: a.ContainerName()}, []string{"a one", "a three"}},
+		"tail":  {"the last line of each", client.LogsOptions{Target: client.TargetOf(ref("web")), Tail: &tail}, []string{"a three", "b four"}},
+		"since": {"what is older is dropped", client.LogsOptions{Target: client.TargetOf(ref("web")), Since: line(3, "").At}, []string{"a three", "b four"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, allLines(t, w, tc.opts)); diff != "" {
+				t.Errorf("%s: %s", tc.reason, diff)
+			}
+		})
+	}
+	w.containers.set(a.ID, &fakeLog{err: runtime.ErrUnavailable})
+	if _, err := w.client.Logs(t.Context(), client.LogsOptions{Pod: a.ContainerName()}); client.StatusOf(err) != 503 {
+		t.Errorf("an engine that doesn't answer: %v, want 503", err)
+	}
+}
+
+func TestLogsFollow(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"a"}`)
+	a := w.running("web", "aaaaaaaa", true)
+	first := make(chan runtime.LogLine)
+	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "old")}, more: first})
+	stream, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.TargetOf(ref("web")), Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	next := func(want string) {
+		t.Helper()
+		line, err := stream.Next()
+		if err != nil || textOf(line) != want {
+			t.Fatalf("got %q, %v; want %q", textOf(line), err, want)
+		}
+	}
+	next("a old")
+	first <- line(2, "new")
+	next("a new")
+
+	// A replica that comes later is followed too.
+	second := make(chan runtime.LogLine)
+	w.containers.set("task-bbbbbbbb", &fakeLog{more: second})
+	w.running("web", "bbbbbbbb", true)
+	second <- line(3, "hello")
+	next("b hello")
+
+	// The container of the first ends and is started again: what it says then is read once, after what was read.
+	again := make(chan runtime.LogLine)
+	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "old"), line(2, "new"), line(9, "again")}, more: again})
+	close(first)
+	w.put(layout.TaskStatusKey(a.ID), api.TaskStatus{ID: a.ID, State: api.TaskRunning, StartedAt: line(8, "").At})
+	next("a again")
+
+	// The end of everything is the end of the stream.
+	close(again)
+	close(second)
+	for _, slot := range []string{"aaaaaaaa", "bbbbbbbb"} {
+		w.delete(layout.TaskKey("task-" + slot))
+	}
+	w.delete(layout.ObjectKey(ref("web")))
+	if line, err := stream.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %q, %v; want the end", textOf(line), err)
+	}
+}
