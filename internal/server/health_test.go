@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"tend.dev/tend/client"
 	"tend.dev/tend/internal/server"
 )
 

@@ -1,0 +1,113 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// fakeContainers stand in for the agent.
+type fakeContainers struct {
+	mu      sync.Mutex
+	logs    map[string]*fakeLog
+	stopped []string
+	execs   func(runtime.ExecOptions) (runtime.Exec, error)
+	stats   func(task string) (runtime.Stats, error)
+}
+
+// fakeLog is what a task's container puts out, one incarnation after the other.
+type fakeLog struct {
+	lines []runtime.LogLine
+	// more delivers what comes while it is followed; nil ends at once, a closed one is the incarnation's end.
+	more chan runtime.LogLine
+	err  error
+}
+
+func (f *fakeContainers) set(task string, log *fakeLog) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.logs[task] = log
+}
+
+func (f *fakeContainers) Logs(ctx context.Context, task string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	log := f.logs[task]
+	if log == nil {
+		return nil, runtime.ErrNotFound
+	}
+	if log.err != nil {
+		return nil, log.err
+	}
+	var lines []runtime.LogLine
+	for _, line := range log.lines {
+		if !line.At.Before(opts.Since) {
+			lines = append(lines, line)
+		}
+	}
+	if opts.Tail >= 0 && len(lines) > opts.Tail {
+		lines = lines[len(lines)-opts.Tail:]
+	}
+	reader := &fakeReader{ctx: ctx, lines: lines}
+	if opts.Follow {
+		reader.more = log.more
+	}
+	return reader, nil
+}
+
+type fakeReader struct {
+	ctx   context.Context
+	lines []runtime.LogLine
+	more  chan runtime.LogLine
+}
+
+func (r *fakeReader) Next() (runtime.LogLine, error) {
+	if len(r.lines) > 0 {
+		line := r.lines[0]
+		r.lines = r.lines[1:]
+		return line, nil
+	}
+	if r.more == nil {
+		return runtime.LogLine{}, io.EOF
+	}
+	select {
+	case line, open := <-r.more:
+		if !open {
+			return line, io.EOF
+		}
+		return line, nil
+	case <-r.ctx.Done():
+		return runtime.LogLine{}, r.ctx.Err()
+	}
+}
+
+func (r *fakeReader) Close() error { return nil }
+
+func (f *fakeContainers) Exec(_ context.Context, _ string, opts runtime.ExecOptions) (runtime.Exec, error) {
+	if f.execs == nil {
+		return nil, runtime.ErrUnsupported
+	}
+	return f.execs(opts)
+}
+
+func (f *fakeContainers) Stats(_ context.Context, task string) (runtime.Stats, error) {
+	if f.stats == nil {
+		return runtime.Stats{}, errors.New("no sample")
+	}
+	return f.stats(task)
+}
+
+func (f *fakeContainers) Stop(_ context.Context, task string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.stopped = append(f.stopped, task)
+	return nil
+}
+
+func line(second int, text string) runtime.LogLine {
+	return runtime.LogLine{Stream: "stdout", At: started.Add(time.Duration(second) * time.Second), Text: text}
+}
