@@ -45,6 +45,8 @@ type daemon struct {
 	server      *server.Server
 	doors       []server.Door
 
+	// fatal ends the server with a reason.
+	fatal context.CancelCauseFunc
 	// stops are called in reverse order.
 	stops []func() error
 }
@@ -56,7 +58,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	began := time.Now()
-	d := &daemon{Options: o}
+	ctx, fatal := context.WithCancelCause(ctx)
+	defer fatal(nil)
+	d := &daemon{Options: o, fatal: fatal}
 	for _, start := range []func(context.Context) error{
 		d.prepareRoot, d.openStore, d.claim, d.openRuntime, d.build, d.listen,
 	} {

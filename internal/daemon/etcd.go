@@ -2,7 +2,20 @@ package daemon
 
 import (
 	"context"
-	"errors"
+
+	"tend.dev/tend/internal/store/etcd"
 )
 
-func (d *daemon) openEtcd(context.Context) error { return errors.New("etcd pending") }
+// openEtcd starts the embedded member. When it can't go on, the server ends in its own order.
+func (d *daemon) openEtcd(ctx context.Context) error {
+	s, err := etcd.Open(ctx, etcd.Options{
+		DataDir: d.Data, ClientURL: d.EtcdClient, PeerURL: d.EtcdPeer, Name: d.Name, MinFree: d.MinFree,
+		Verbose: !d.QuietEtcd, Logger: d.Logger, OnFatal: d.fatal,
+	})
+	if err != nil {
+		return err
+	}
+	d.Store = s
+	d.onStop(s.Close)
+	return nil
+}

@@ -18,7 +18,7 @@ func (s *Scheduler) tasks(snapshot layout.Snapshot) (out []placement.Task, waiti
 		}
 		demand := s.demands.of(snapshot, task)
 		out = append(out, placement.Task{
-			ID: task.ID, Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: taskOf(snapshot, task),
+			ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: taskOf(snapshot, task),
 			Leaving: task.Desired != api.DesiredRunning,
 			Stopped: status != nil && status.State.Terminal() || task.Node == "" && task.Desired != api.DesiredRunning,
 			Ports:   demand.ports, MemoryBytes: demand.memory, CPUs: demand.cpus, CreatedAt: task.CreatedAt,

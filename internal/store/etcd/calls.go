@@ -1,0 +1,141 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"tend.dev/tend/internal/store"
+)
+
+// Get reads one key.
+func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return store.Entry{}, err
+	}
+	defer done()
+	got, err := s.client.Get(ctx, key)
+	if err != nil {
+		return store.Entry{}, s.translate("get "+key, err)
+	}
+	if len(got.Kvs) == 0 {
+		return store.Entry{}, fmt.Errorf("get %s: %w", key, store.ErrNotFound)
+	}
+	return entry(got.Kvs[0]), nil
+}
+
+// List reads the keys under a prefix, in order, at one revision.
+func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error) {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return store.Page{}, err
+	}
+	defer done()
+	from, end := bounds(prefix)
+	if opts.After != "" {
+		from = max(from, opts.After+"\x00")
+	}
+	got, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(opts.Revision),
+		clientv3.WithLimit(int64(opts.Limit)), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
+	if err != nil {
+		return store.Page{}, s.translate("list "+prefix, err)
+	}
+	page := store.Page{Entries: make([]store.Entry, len(got.Kvs)), Revision: got.Header.Revision, More: got.More}
+	if opts.Revision != 0 {
+		page.Revision = opts.Revision
+	}
+	for i, kv := range got.Kvs {
+		page.Entries[i] = entry(kv)
+	}
+	return page, nil
+}
+
+// bounds are the range of a prefix as etcd wants it.
+func bounds(prefix string) (from, end string) {
+	if prefix == "" {
+		return "\x00", "\x00"
+	}
+	return prefix, clientv3.GetPrefixRangeEnd(prefix)
+}
+
+// Grant makes a lease.
+func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	granted, err := s.client.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
+	if err != nil {
+		return 0, s.translate("grant a lease", err)
+	}
+	return store.LeaseID(granted.ID), nil
+}
+
+// KeepAlive renews a lease once.
+func (s *Store) KeepAlive(ctx context.Context, id store.LeaseID) error {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = s.client.KeepAliveOnce(ctx, clientv3.LeaseID(id))
+	return s.translate("keep a lease alive", err)
+}
+
+// Revoke ends a lease.
+func (s *Store) Revoke(ctx context.Context, id store.LeaseID) error {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = s.client.Revoke(ctx, clientv3.LeaseID(id))
+	return s.translate("revoke a lease", err)
+}
+
+// Compact forgets the history before a revision.
+func (s *Store) Compact(ctx context.Context, revision int64) error {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	_, err = s.client.Compact(ctx, revision)
+	if errors.Is(err, rpctypes.ErrCompacted) {
+		return nil // forgotten already
+	}
+	return s.translate("compact", err)
+}
+
+func entry(kv *mvccpb.KeyValue) store.Entry {
+	return store.Entry{
+		Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Modified: kv.ModRevision, Lease: store.LeaseID(kv.Lease),
+	}
+}
+
+// translate turns etcd's errors into the store's.
+func (s *Store) translate(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for theirs, ours := range map[error]error{
+		rpctypes.ErrCompacted: store.ErrCompacted, rpctypes.ErrFutureRev: store.ErrFutureRevision,
+		rpctypes.ErrLeaseNotFound: store.ErrLeaseNotFound, rpctypes.ErrNoSpace: store.ErrNoSpace,
+		rpctypes.ErrRequestTooLarge: store.ErrTooLarge, rpctypes.ErrTooManyOps: store.ErrTooLarge,
+	} {
+		if errors.Is(err, theirs) {
+			return fmt.Errorf("%s: %w", doing, ours)
+		}
+	}
+	if s.closed.Load() {
+		return fmt.Errorf("%s: %w", doing, store.ErrClosed)
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

@@ -1,0 +1,85 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"tend.dev/tend/internal/store"
+)
+
+// Commit applies all operations or none. A database that is full is compacted once before the commit is given up.
+func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if err := txn.Validate(); err != nil {
+		return 0, err
+	}
+	if err := s.disk.check(txn); err != nil {
+		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
+	}
+	revision, err := s.commit(ctx, txn)
+	if errors.Is(err, store.ErrNoSpace) && s.Recover(ctx) == nil {
+		return s.commit(ctx, txn)
+	}
+	return revision, err
+}
+
+func (s *Store) commit(ctx context.Context, txn store.Txn) (int64, error) {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	got, err := s.client.Txn(ctx).If(comparisons(txn)...).Then(operations(txn)...).Else(readers(txn)...).Commit()
+	if err != nil {
+		return 0, s.translate("commit "+txn.Site, err)
+	}
+	if got.Succeeded {
+		return got.Header.Revision, nil
+	}
+	return 0, conflict(txn, got)
+}
+
+func comparisons(txn store.Txn) []clientv3.Cmp {
+	out := make([]clientv3.Cmp, len(txn.If))
+	for i, c := range txn.If {
+		out[i] = clientv3.Compare(clientv3.ModRevision(c.Key), "=", c.Modified)
+	}
+	return out
+}
+
+func operations(txn store.Txn) []clientv3.Op {
+	out := make([]clientv3.Op, len(txn.Do))
+	for i, op := range txn.Do {
+		switch {
+		case op.Delete:
+			out[i] = clientv3.OpDelete(op.Key)
+		default:
+			out[i] = clientv3.OpPut(op.Key, string(op.Value), clientv3.WithLease(clientv3.LeaseID(op.Lease)))
+		}
+	}
+	return out
+}
+
+// readers look at the compared keys in the same transaction, so that a conflict can say which one failed and why.
+func readers(txn store.Txn) []clientv3.Op {
+	out := make([]clientv3.Op, len(txn.If))
+	for i, c := range txn.If {
+		out[i] = clientv3.OpGet(c.Key, clientv3.WithKeysOnly())
+	}
+	return out
+}
+
+func conflict(txn store.Txn, got *clientv3.TxnResponse) error {
+	for i, c := range txn.If {
+		have := int64(0)
+		if kvs := got.Responses[i].GetResponseRange().GetKvs(); len(kvs) > 0 {
+			have = kvs[0].ModRevision
+		}
+		if have != c.Modified {
+			return &store.ConflictError{Key: c.Key, Want: c.Modified, Have: have}
+		}
+	}
+	return store.ErrConflict
+}

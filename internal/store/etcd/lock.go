@@ -1,0 +1,39 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// ErrInUse: another process has the data dir open.
+var ErrInUse = errors.New("data directory is in use")
+
+// lock makes sure that one process alone has the data dir, and says at once who has it otherwise: etcd itself would
+// wait for the database's lock without a word.
+func lock(dataDir string) (unlock func() error, err error) {
+	file, err := os.OpenFile(filepath.Join(dataDir, "tend.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the lock of %s: %w", dataDir, err)
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			holder, _ := os.ReadFile(file.Name())
+			return nil, fmt.Errorf("%w: %s is held by process %s: stop that server, or use another --root",
+				ErrInUse, dataDir, strings.TrimSpace(string(holder)))
+		}
+		return nil, fmt.Errorf("lock %s: %w", dataDir, err)
+	}
+	if err := file.Truncate(0); err == nil {
+		_, err = fmt.Fprintln(file, os.Getpid())
+	}
+	if err != nil {
+		// Who holds it is for messages alone: a full disk must not keep a server from its own data.
+		return file.Close, nil //nolint:nilerr // see above
+	}
+	return file.Close, nil
+}

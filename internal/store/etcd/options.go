@@ -1,0 +1,73 @@
+package etcd
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"time"
+)
+
+// Options say how the member runs. Only DataDir is needed.
+type Options struct {
+	// DataDir holds WAL, snapshots, the lock and (by default) the sockets; made with mode 0700.
+	DataDir string
+	// ClientURL and PeerURL open TCP listeners (http://127.0.0.1:2379). Default: unix sockets that only the owner of
+	// DataDir reaches; an open loopback port would hand every local user the whole store.
+	ClientURL string
+	PeerURL   string
+	// Name is the member's name. Default tend-0.
+	Name string
+	// ReadyTimeout bounds the boot. Default 30 s.
+	ReadyTimeout time.Duration
+	// CloseTimeout bounds the shutdown. Default 5 s.
+	CloseTimeout time.Duration
+	// Quota is the database's size limit in bytes. Default 2 GiB.
+	Quota int64
+	// Retention is how much history is kept for watches. Default 10 min.
+	Retention time.Duration
+	// MinFree is the free disk space, in bytes, below which commits are refused (deletions pass). Default 256 MiB;
+	// negative is never.
+	MinFree int64
+	// Ballast is the size of a file kept to recover a full disk with. Default 64 MiB; negative is none. It is not made
+	// where the disk is small.
+	Ballast int64
+	// Verbose lets etcd's own log through below warnings.
+	Verbose bool
+	Logger  *slog.Logger
+	// OnFatal is called when etcd can't go on (it would end the process by itself). Default: nothing.
+	OnFatal func(error)
+}
+
+// errNoDataDir refuses to run without a place for the data.
+var errNoDataDir = errors.New("embedded etcd needs a data directory")
+
+func (o Options) withDefaults() (Options, error) {
+	if o.DataDir == "" {
+		return o, errNoDataDir
+	}
+	var err error
+	if o.DataDir, err = filepath.Abs(o.DataDir); err != nil {
+		return o, err
+	}
+	setDefault(&o.Name, "tend-0")
+	setDefault(&o.ReadyTimeout, 30*time.Second)
+	setDefault(&o.CloseTimeout, 5*time.Second)
+	setDefault(&o.Quota, 2<<30)
+	setDefault(&o.Retention, 10*time.Minute)
+	setDefault(&o.MinFree, 256<<20)
+	setDefault(&o.Ballast, 64<<20)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.OnFatal == nil {
+		o.OnFatal = func(error) {}
+	}
+	return o, nil
+}
+
+func setDefault[T comparable](value *T, fallback T) {
+	var zero T
+	if *value == zero {
+		*value = fallback
+	}
+}

@@ -1,0 +1,109 @@
+package etcd
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"tend.dev/tend/internal/store"
+)
+
+// watcher is a running watch.
+type watcher struct {
+	batches chan store.Batch
+	mu      sync.Mutex
+	err     error
+}
+
+// Batches delivers commits.
+func (w *watcher) Batches() <-chan store.Batch { return w.batches }
+
+// Err says why the channel closed.
+func (w *watcher) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+func (w *watcher) fail(err error) {
+	w.mu.Lock()
+	w.err = err
+	w.mu.Unlock()
+	close(w.batches)
+}
+
+// Watch streams commits under a prefix from a revision on; 0 is from now.
+func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watcher {
+	w := &watcher{batches: make(chan store.Batch)}
+	inner, done, err := s.within(ctx)
+	if err != nil {
+		w.fail(err)
+		return w
+	}
+	if from == 0 {
+		// Now is when the caller asked, not when etcd gets to it.
+		page, err := s.List(inner, "\x00none", store.ListOptions{Limit: 1})
+		if err != nil {
+			done()
+			w.fail(err)
+			return w
+		}
+		from = page.Revision + 1
+	}
+	start, end := bounds(prefix)
+	stream := s.client.Watch(inner, start, clientv3.WithRange(end), clientv3.WithRev(from))
+	go func() {
+		defer done()
+		w.fail(s.pump(ctx, inner, stream, w.batches))
+	}()
+	return w
+}
+
+// pump turns responses into batches until the watch ends, and says why it did.
+func (s *Store) pump(ctx, inner context.Context, stream clientv3.WatchChan, out chan<- store.Batch) error {
+	for response := range stream {
+		if response.CompactRevision != 0 {
+			return fmt.Errorf("watch: %w (oldest kept is %d)", store.ErrCompacted, response.CompactRevision)
+		}
+		for _, batch := range split(response.Events) {
+			select {
+			case out <- batch:
+			case <-inner.Done():
+				return s.ended(ctx)
+			}
+		}
+	}
+	return s.ended(ctx)
+}
+
+// ended says why a watch is over.
+func (s *Store) ended(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case s.closed.Load():
+		return store.ErrClosed
+	}
+	return store.ErrWatchLost
+}
+
+// split makes one batch of each revision's events: a response may hold several commits.
+func split(events []*clientv3.Event) []store.Batch {
+	var out []store.Batch
+	for _, e := range events {
+		if len(out) == 0 || out[len(out)-1].Revision != e.Kv.ModRevision {
+			out = append(out, store.Batch{Revision: e.Kv.ModRevision})
+		}
+		last := &out[len(out)-1]
+		if e.Type == clientv3.EventTypeDelete {
+			last.Events = append(last.Events, store.Event{
+				Entry: store.Entry{Key: string(e.Kv.Key), Modified: e.Kv.ModRevision}, Deleted: true,
+			})
+			continue
+		}
+		last.Events = append(last.Events, store.Event{Entry: entry(e.Kv)})
+	}
+	return out
+}
