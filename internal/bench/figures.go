@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// figure is one thing that is measured; it may print several lines.
+type figure struct {
+	name string
+	take func(ctx context.Context, l *lab) error
+}
+
+// figures are all of them, in the order they are taken: the one that finds the raw API's best parallelism first.
+var figures = []figure{
+	{"deploy-20", deploy(20)},
+	{"deploy-1", deploy(1)},
+	{"deploy-5", deploy(5)},
+	{"deploy-50", deploy(50)},
+	{"scale", scale(5, 20)},
+	{"replace-5", replaceAll(5)},
+	{"replace-20", replaceAll(20)},
+	{"roll-5", replaceSerially(5)},
+	{"heal", heal},
+	{"swarm", swarmFigures},
+	{"plan", plans},
+	{"watch", watches},
+	{"boot", boot},
+	{"idle", idle},
+	{"binary", binarySize},
+}
+
+func names() []string {
+	out := make([]string, len(figures))
+	for i, f := range figures {
+		out[i] = f.name
+	}
+	return out
+}
+
+// choose finds figures by name; none named is all of them.
+func choose(only []string) ([]figure, error) {
+	if len(only) == 0 {
+		return figures, nil
+	}
+	for _, name := range only {
+		if !slices.Contains(names(), name) {
+			return nil, fmt.Errorf("unknown figure %q: want some of %s", name, strings.Join(names(), ", "))
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return !slices.Contains(only, f.name) }), nil
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	engine "github.com/moby/moby/client"
+
+	"tend.dev/tend/internal/testimage"
+)
+
+// cleanUpTime bounds what is done after the run, or after its interruption.
+const cleanUpTime = 2 * time.Minute
+
+// lab holds what the figures share: the engine, a private Tend, two versions of an image, and the network both sides use.
+type lab struct {
+	settings
+	id      string // tells this run's things from all others
+	dir     string
+	network string
+	images  [2]string
+	engine  *engine.Client
+	server  *server
+	follow  *follower
+	raw     *raw
+	// workers is the raw API's best parallelism, as deploy-20 finds it.
+	workers int
+	turns   int // names what is deployed
+}
+
+// open starts everything. What it opened before it failed is closed again.
+func open(ctx context.Context, s settings) (*lab, error) {
+	l := &lab{settings: s, id: strconv.Itoa(os.Getpid()), workers: 8}
+	l.network = "tend-bench-" + l.id
+	for i := range l.images {
+		l.images[i] = fmt.Sprintf("tend-bench/server:%s-v%d", l.id, i+1)
+	}
+	for _, step := range []func(context.Context) error{l.openEngine, l.loadImages, l.startTend, l.copyOptions} {
+		if err := step(ctx); err != nil {
+			return nil, errors.Join(err, l.close())
+		}
+	}
+	return l, nil
+}
+
+func (l *lab) openEngine(ctx context.Context) (err error) {
+	if l.dir, err = os.MkdirTemp("", "tend-bench-"); err != nil {
+		return err
+	}
+	if l.engine, err = engine.New(engine.FromEnv); err != nil {
+		return err
+	}
+	_, err = l.engine.Ping(ctx, engine.PingOptions{NegotiateAPIVersion: true})
+	return err
+}
+
+func (l *lab) loadImages(ctx context.Context) error {
+	for i, tag := range l.images {
+		if err := testimage.Ensure(ctx, "bench-v"+strconv.Itoa(i+1), tag); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) startTend(ctx context.Context) (err error) {
+	l.server, err = startServer(ctx, l.tend, filepath.Join(l.dir, "state"), "--network", l.network, "--starts", strconv.Itoa(l.starts))
+	if err != nil {
+		return err
+	}
+	l.follow = followDeployments(l.server.client)
+	return nil
+}
+
+// copyOptions has Tend make one container, which also makes the network, and takes its options for the raw side.
+func (l *lab) copyOptions(ctx context.Context) error {
+	l.raw = &raw{engine: l.engine, id: l.id, network: l.network}
+	d := l.deployment(1)
+	if _, err := d.deploy(ctx); err != nil {
+		return err
+	}
+	pods, err := d.pods(ctx)
+	if err != nil {
+		return err
+	}
+	if err := l.raw.learn(ctx, pods[0].Container); err != nil {
+		return err
+	}
+	return d.remove(ctx)
+}
+
+// close leaves the engine as it was found: every container on the network is of this run.
+func (l *lab) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
+	defer cancel()
+	var faults []error
+	if l.follow != nil {
+		l.follow.close()
+	}
+	if l.server != nil {
+		faults = append(faults, l.server.stop())
+	}
+	if l.engine != nil {
+		faults = append(faults, l.sweep(ctx), testimage.Remove(ctx, l.images[:]...), l.engine.Close())
+	}
+	return errors.Join(append(faults, os.RemoveAll(l.dir))...)
+}
+
+func (l *lab) sweep(ctx context.Context) error {
+	listed, err := l.engine.ContainerList(ctx, engine.ContainerListOptions{
+		All: true, Filters: make(engine.Filters).Add("network", l.network),
+	})
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, c := range listed.Items {
+		_, err := l.engine.ContainerRemove(ctx, c.ID, engine.ContainerRemoveOptions{Force: true})
+		faults = append(faults, ignoreNotFound(err))
+	}
+	_, err = l.engine.NetworkRemove(ctx, l.network, engine.NetworkRemoveOptions{})
+	return errors.Join(append(faults, ignoreNotFound(err))...)
+}

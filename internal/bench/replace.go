@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// replaceAll turns every slot to another image at once, the old one of each stopped first.
+func replaceAll(n int) func(context.Context, *lab) error {
+	return func(ctx context.Context, l *lab) error {
+		return l.replace(ctx, fmt.Sprintf("replace-%d", n), n, l.workers, 1000)
+	}
+}
+
+// replaceSerially turns them one by one, against a loop that does nothing else.
+func replaceSerially(n int) func(context.Context, *lab) error {
+	return func(ctx context.Context, l *lab) error {
+		return l.replace(ctx, fmt.Sprintf("roll-%d", n), n, 1, 1)
+	}
+}
+
+// replace keeps both sides' containers from turn to turn, each turn to the other image.
+func (l *lab) replace(ctx context.Context, name string, n, workers, parallel int) error {
+	ids, _, err := l.raw.runMany(ctx, n, l.workers, l.images[0])
+	if err != nil {
+		return err
+	}
+	d := l.deployment(n)
+	d.spec.Strategy.MaxParallel = parallel
+	if _, err := d.deploy(ctx); err != nil {
+		return err
+	}
+	turn := 0
+	t, err := l.take(ctx, name, l.pairs, side{"raw", func(ctx context.Context) (time.Duration, error) {
+		turn++
+		return l.raw.replaceMany(ctx, ids, workers, l.images[turn%2])
+	}}, side{"tend", func(ctx context.Context) (time.Duration, error) {
+		took, err := d.roll(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return took, d.settle(ctx)
+	}})
+	if err != nil {
+		return err
+	}
+	compare(name, t, "tend", "raw", "raw")
+	if _, err := l.raw.dropMany(ctx, ids, l.workers); err != nil {
+		return err
+	}
+	return d.remove(ctx)
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/moby/moby/api/types/swarm"
+	engine "github.com/moby/moby/client"
+)
+
+// swarmFigures puts Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once, with
+// the updater's delays at zero. Swarm's tasks are on the engine's default bridge, the cheapest network it offers them.
+func swarmFigures(ctx context.Context, l *lab) (err error) {
+	if !l.settings.swarm {
+		return nil
+	}
+	info, err := l.engine.Info(ctx, engine.InfoOptions{})
+	if err != nil {
+		return err
+	}
+	if info.Info.Swarm.LocalNodeState != swarm.LocalNodeStateInactive {
+		fmt.Fprintln(os.Stderr, "swarm: the engine is in a swarm already; left alone")
+		return nil
+	}
+	if err := l.enterSwarm(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.leaveSwarm()) }()
+	turns := max(l.pairs-2, 1)
+	for _, take := range []func(context.Context, int) error{l.swarmDeploy, l.swarmScale, l.swarmReplace} {
+		if err := take(ctx, turns); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) enterSwarm(ctx context.Context) error {
+	_, err := l.engine.SwarmInit(ctx, engine.SwarmInitOptions{ListenAddr: "127.0.0.1:2377", AdvertiseAddr: "127.0.0.1"})
+	if err != nil {
+		return fmt.Errorf("swarm init: %w", err)
+	}
+	return nil
+}
+
+// leaveSwarm also removes the two networks that Swarm leaves behind on a node.
+func (l *lab) leaveSwarm() error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
+	defer cancel()
+	if _, err := l.engine.SwarmLeave(ctx, engine.SwarmLeaveOptions{Force: true}); err != nil {
+		return fmt.Errorf("swarm leave: %w", err)
+	}
+	_, err := l.engine.NetworkRemove(ctx, "docker_gwbridge", engine.NetworkRemoveOptions{})
+	return ignoreNotFound(err)
+}
+
+func (l *lab) swarmDeploy(ctx context.Context, turns int) error {
+	t, err := l.take(ctx, "swarm-deploy-20", turns, side{"swarm", func(ctx context.Context) (time.Duration, error) {
+		s, took, err := l.newService(ctx, 20)
+		if err != nil {
+			return 0, err
+		}
+		return took, s.remove(ctx)
+	}}, l.tendDeploy(20, times{}))
+	if err != nil {
+		return err
+	}
+	compare("swarm-deploy-20", t, "tend", "swarm", "swarm")
+	return nil
+}
+
+func (l *lab) swarmScale(ctx context.Context, turns int) error {
+	d, s, err := l.both(ctx, 5)
+	if err != nil {
+		return err
+	}
+	t, err := l.take(ctx, "swarm-scale-5-20", turns, side{"swarm", func(ctx context.Context) (time.Duration, error) {
+		took, err := s.scale(ctx, 20)
+		if err != nil {
+			return 0, err
+		}
+		_, err = s.scale(ctx, 5)
+		return took, err
+	}}, d.scaling(5, 20))
+	if err != nil {
+		return err
+	}
+	compare("swarm-scale-5-20", t, "tend", "swarm", "swarm")
+	return errors.Join(s.remove(ctx), d.remove(ctx))
+}
+
+func (l *lab) swarmReplace(ctx context.Context, turns int) error {
+	d, s, err := l.both(ctx, 20)
+	if err != nil {
+		return err
+	}
+	turn := 0
+	t, err := l.take(ctx, "swarm-replace-20", turns, side{"swarm", func(ctx context.Context) (time.Duration, error) {
+		turn++
+		return s.update(ctx, l.images[turn%2])
+	}}, side{"tend", func(ctx context.Context) (time.Duration, error) {
+		took, err := d.roll(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return took, d.settle(ctx)
+	}})
+	if err != nil {
+		return err
+	}
+	compare("swarm-replace-20", t, "tend", "swarm", "swarm")
+	return errors.Join(s.remove(ctx), d.remove(ctx))
+}
+
+// both makes a deployment and a service that run.
+func (l *lab) both(ctx context.Context, n int) (*deployment, *service, error) {
+	d := l.deployment(n)
+	if _, err := d.deploy(ctx); err != nil {
+		return nil, nil, err
+	}
+	s, _, err := l.newService(ctx, uint64(n))
+	return d, s, err
+}
