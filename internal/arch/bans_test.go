@@ -1,0 +1,156 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// ban keeps a package, or what is below it, to some folders. Tests are free unless strict.
+type ban struct {
+	imported string
+	only     []string
+	strict   bool
+	why      string
+}
+
+var bans = []ban{
+	{"github.com/moby/moby", []string{"internal/runtime/docker", "internal/bench"}, false,
+		"one package speaks Docker, so that another runtime is a folder and not a search through the tree"},
+	{"go.etcd.io/etcd", []string{"internal/store/etcd", "internal/bench"}, false,
+		"one package speaks etcd; everybody else has store.Store, and its contract"},
+	{"sigs.k8s.io/controller-runtime", []string{"internal/operator"}, true, "only the operator runs on Kubernetes' machinery"},
+	{"k8s.io/client-go", []string{"internal/engine"}, true, "its workqueue serves the engine, nothing else of it is wanted"},
+	{"github.com/prometheus/client_golang", []string{"internal/engine", "internal/server", "internal/daemon"}, false,
+		"what is measured is measured at the borders; decisions are tested, not measured"},
+	{"github.com/spf13/cobra", []string{"internal/cli"}, true, "commands are parsed in one place"},
+	{"github.com/danielgtaylor/huma", []string{"internal/server"}, true, "only the server is described by OpenAPI"},
+	{"github.com/hashicorp/hcl", []string{"internal/manifest"}, true, "only manifests are written in HCL"},
+	{"filippo.io/age", []string{"internal/secret"}, true, "one package encrypts"},
+	{"github.com/docker/docker", nil, true, "the old client is not maintained any more; moby/moby/client is its successor"},
+	{"github.com/spf13/viper", nil, true, "settings are flags and structs, not a global map"},
+	{"github.com/stretchr/testify", nil, true, "go-cmp and plain if say more"},
+	{"net/http/pprof", nil, true, "it registers itself on http.DefaultServeMux"},
+	{"io/ioutil", nil, true, "its functions moved to io and os"},
+	{"log", nil, false, "logs are structured: log/slog with stable keys"},
+}
+
+// impure is what core must not import: a decision that reads a clock, the disk or chance can't be tested by its values.
+var impure = []string{
+	"context", "crypto/rand", "log", "log/slog", "math/rand", "net/http", "net/rpc", "os", "runtime", "sync", "syscall",
+}
+
+// clocks are the functions of time that read a clock or wait.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
+
+func TestBannedImports(t *testing.T) { report(t, bannedImports(sources(t), bans)) }
+
+func TestStandardLibraryOnly(t *testing.T) { report(t, foreignImports(sources(t), "api")) }
+
+func TestCoreIsPure(t *testing.T) { report(t, impurities(sources(t), "internal/core")) }
+
+func TestTestingStaysInTests(t *testing.T) { report(t, testingOutside(sources(t))) }
+
+func TestNothingUsesTheDefaultMux(t *testing.T) { report(t, defaultMux(sources(t))) }
+
+func TestTestsNeitherSkipNorSleep(t *testing.T) { report(t, lazyTests(sources(t))) }
+
+func bannedImports(all []*source, table []ban) []string {
+	var faults []string
+	for _, s := range all {
+		for _, imported := range s.imports {
+			for _, b := range table {
+				inside := slices.ContainsFunc(b.only, func(folder string) bool { return within(s.folder(), folder) })
+				// A package of the standard library is banned by itself: log is not log/slog.
+				hit := imported == b.imported || (strings.Contains(b.imported, ".") && within(imported, b.imported))
+				if hit && !inside && (b.strict || !s.test) {
+					faults = append(faults, fmt.Sprintf("%s imports %s, which only %v may: %s", s.name, imported, b.only, b.why))
+				}
+			}
+		}
+	}
+	return faults
+}
+
+func foreignImports(all []*source, folder string) []string {
+	var faults []string
+	for _, s := range all {
+		for _, imported := range s.imports {
+			if !s.test && within(s.folder(), folder) && strings.Contains(strings.Split(imported, "/")[0], ".") && !within(imported, module+"/"+folder) {
+				faults = append(faults, fmt.Sprintf("%s imports %s: %s is standard library alone, or its readers inherit it", s.name, imported, folder))
+			}
+		}
+	}
+	return faults
+}
+
+func impurities(all []*source, folder string) []string {
+	const why = "core decides from values alone; hand the value in"
+	var faults []string
+	for _, s := range all {
+		if s.test || !within(s.folder(), folder) {
+			continue
+		}
+		for _, imported := range s.imports {
+			if slices.ContainsFunc(impure, func(banned string) bool { return within(imported, banned) }) {
+				faults = append(faults, fmt.Sprintf("%s imports %s: %s", s.name, imported, why))
+			}
+		}
+		s.uses(func(pkg, name string, node ast.Node) {
+			if pkg == "time" && slices.Contains(clocks, name) || pkg == "net" && !strings.HasPrefix(name, "Parse") {
+				faults = append(faults, fmt.Sprintf("%s uses %s.%s: %s", s.at(node), pkg, name, why))
+			}
+		})
+	}
+	return faults
+}
+
+func testingOutside(all []*source) []string {
+	var faults []string
+	for _, s := range all {
+		_, imports := s.imports["testing"]
+		if imports && !s.test && !strings.HasSuffix(s.folder(), "test") {
+			faults = append(faults, fmt.Sprintf("%s imports testing: it registers flags in whatever links it; move it to a …test package", s.name))
+		}
+	}
+	return faults
+}
+
+func defaultMux(all []*source) []string {
+	var faults []string
+	for _, s := range all {
+		s.uses(func(pkg, name string, node ast.Node) {
+			if pkg == "net/http" && slices.Contains([]string{"DefaultServeMux", "Handle", "HandleFunc"}, name) {
+				faults = append(faults, fmt.Sprintf("%s uses http.%s: etcd registers pprof on the default mux, serve a mux of your own", s.at(node), name))
+			}
+		})
+	}
+	return faults
+}
+
+// lazyTests finds tests that wait by the clock outside a synctest bubble, or that leave without a verdict.
+func lazyTests(all []*source) []string {
+	var faults []string
+	for _, s := range all {
+		if !s.test {
+			continue
+		}
+		_, bubble := s.imports["synctest"]
+		s.uses(func(pkg, name string, node ast.Node) {
+			if pkg == "time" && name == "Sleep" && !bubble {
+				faults = append(faults, fmt.Sprintf("%s sleeps: wait on a condition, or use testing/synctest", s.at(node)))
+			}
+		})
+		ast.Inspect(s.ast, func(node ast.Node) bool {
+			if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, selector.Sel.Name) {
+				if base, ok := selector.X.(*ast.Ident); ok && (base.Name == "t" || base.Name == "b") {
+					faults = append(faults, fmt.Sprintf("%s skips: a missing part is a failure, and what needs Docker has the build tag integration", s.at(node)))
+				}
+			}
+			return true
+		})
+	}
+	return faults
+}

@@ -1,0 +1,109 @@
+package arch
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestEveryCheckBites gives each check a small tree that breaks its rule once, beside one that keeps it: a check that
+// finds nothing is worse than none.
+func TestEveryCheckBites(t *testing.T) {
+	table := []layer{{"api", nil, "values"}, {"internal/core", []string{"api"}, "pure"}, {"internal/agent", []string{"api"}, "far"},
+		{"internal/agent/inprocess", []string{"internal/agent"}, "both"}}
+	tests := map[string]struct {
+		reason string
+		check  func([]*source) []string
+		files  map[string]string
+		want   string
+	}{
+		"Upward import": {"api must not know core", func(s []*source) []string { return wrongImports(s, table) },
+			map[string]string{
+				"api/a.go":           `package api; import "tend.dev/tend/internal/core/rollout"`,
+				"api/a_test.go":      `package api; import "tend.dev/tend/internal/core/rollout"`,
+				"internal/core/b.go": `package core; import "tend.dev/tend/api"`,
+			}, "api/a.go imports internal/core/rollout"},
+		"Layer below": {"a folder of its own layer is not its parent's", func(s []*source) []string { return wrongImports(s, table) },
+			map[string]string{
+				"internal/agent/a.go":           `package agent; import "tend.dev/tend/internal/agent/inprocess"`,
+				"internal/agent/inprocess/b.go": `package inprocess; import "tend.dev/tend/internal/agent"`,
+			}, "internal/agent/a.go imports internal/agent/inprocess"},
+		"Layer below another's": {"nor is it for those who may import the parent", func(s []*source) []string {
+			return wrongImports(s, append(table, layer{"internal/server", []string{"internal/agent"}, "far"}))
+		}, map[string]string{
+			"internal/server/a.go": `package server; import "tend.dev/tend/internal/agent/inprocess"`,
+			"internal/server/b.go": `package server; import "tend.dev/tend/internal/agent"`,
+		}, "internal/server/a.go imports internal/agent/inprocess"},
+		"No layer": {"a new folder needs its line", func(s []*source) []string { return unlayered(s, table[:1]) },
+			map[string]string{"api/a.go": `package api`, "internal/new/a.go": `package new`}, "internal/new/a.go is in no layer"},
+		"Stale layer": {"a folder that went takes its line along", func(s []*source) []string { return unlayered(s, table[:2]) },
+			map[string]string{"api/a.go": `package api`}, "the layer internal/core has no files"},
+		"Docker": {"one package speaks Docker", func(s []*source) []string { return bannedImports(s, bans) },
+			map[string]string{
+				"internal/agent/a.go":          `package agent; import "github.com/moby/moby/client"`,
+				"internal/runtime/docker/a.go": `package docker; import "github.com/moby/moby/client"`,
+				"internal/agent/a_test.go":     `package agent; import "github.com/moby/moby/client"`,
+			}, "internal/agent/a.go imports github.com/moby/moby/client"},
+		"Testify": {"not even in tests", func(s []*source) []string { return bannedImports(s, bans) },
+			map[string]string{"api/a_test.go": `package api; import "github.com/stretchr/testify/require"`}, "testify"},
+		"Log": {"log is banned, log/slog isn't", func(s []*source) []string { return bannedImports(s, bans) },
+			map[string]string{"api/a.go": `package api; import "log"`, "api/b.go": `package api; import "log/slog"`}, "api/a.go imports log,"},
+		"Foreign": {"api is standard library alone", func(s []*source) []string { return foreignImports(s, "api") },
+			map[string]string{"api/a.go": `package api; import ("net/netip"; "sigs.k8s.io/yaml")`}, "sigs.k8s.io/yaml"},
+		"Core imports": {"no context in core", func(s []*source) []string { return impurities(s, "internal/core") },
+			map[string]string{"internal/core/a.go": `package core; import "context"`, "internal/agent/a.go": `package agent; import "context"`},
+			"internal/core/a.go imports context"},
+		"Core clock": {"no clock in core", func(s []*source) []string { return impurities(s, "internal/core") },
+			map[string]string{"internal/core/a.go": "package core; import \"time\"\nvar a = time.Second\nvar b = time.Now"}, "a.go:3 uses time.Now"},
+		"Core net": {"parsing is no I/O, dialling is", func(s []*source) []string { return impurities(s, "internal/core") },
+			map[string]string{"internal/core/a.go": "package core; import \"net\"\nvar a = net.ParseMAC\nvar b = net.Dial"}, "a.go:3 uses net.Dial"},
+		"Testing": {"only …test packages", testingOutside,
+			map[string]string{
+				"internal/agent/a.go":     `package agent; import "testing"`,
+				"internal/storetest/a.go": `package storetest; import "testing"`,
+				"api/a_test.go":           `package api; import "testing"`,
+			}, "internal/agent/a.go imports testing"},
+		"Mux": {"a mux of your own", defaultMux,
+			map[string]string{"api/a.go": "package api; import \"net/http\"\nvar a = http.NewServeMux\nvar b = http.HandleFunc"}, "a.go:3 uses http.HandleFunc"},
+		"Skip": {"no skipping", lazyTests,
+			map[string]string{"api/a_test.go": "package api; import \"testing\"\nfunc TestA(t *testing.T) {\nt.Skip()\n}"}, "a_test.go:3 skips"},
+		"Sleep": {"no sleeping, but in a bubble", lazyTests,
+			map[string]string{
+				"api/a_test.go": "package api; import \"time\"\nvar a = time.Sleep",
+				"api/b_test.go": "package api; import (\"time\"; \"testing/synctest\")\nvar b = time.Sleep",
+			}, "a_test.go:2 sleeps"},
+		"Long file": {"300 lines", func(s []*source) []string { return tooLong(s, nil) },
+			map[string]string{"api/a.go": "package api" + strings.Repeat("\n", 301), "api/b_test.go": "package api" + strings.Repeat("\n", 301)},
+			"api/a.go has 301 lines"},
+		"Long function": {"60 lines", func(s []*source) []string { return tooLong(s, nil) },
+			map[string]string{"api/a.go": "package api\nfunc a() {" + strings.Repeat("\n", 61) + "}"}, "api/a.go:2 a has 62 lines"},
+		"Stale allowance": {"the list shrinks by itself", func(s []*source) []string { return tooLong(s, map[string]string{"api/a.go": "old"}) },
+			map[string]string{"api/a.go": "package api"}, "take it off the list"},
+		"Vague": {"utils is no noun", vagueFolders, map[string]string{"internal/utils/a.go": `package utils`}, "internal/utils/a.go"},
+		"Unfinished": {"nothing is put off", unfinished,
+			map[string]string{"api/a.go": "package api\n// TO" + "DO: more\n// mastodon"}, "api/a.go:2 says"},
+		"No comment": {"every package has one", undocumented,
+			map[string]string{"api/a.go": `package api`, "client/doc.go": "// Package client is.\npackage client"}, "api has no package comment"},
+		"Comment elsewhere": {"in doc.go", undocumented,
+			map[string]string{"api/a.go": "// Package api is.\npackage api", "api/b.go": `package api`}, "readers look for it in doc.go"},
+		"Unlisted metric": {"the page is complete", func(s []*source) []string { return metricFaults(s, "| `tend_a` |") },
+			map[string]string{"api/a.go": "package api; import \"github.com/prometheus/client_golang/prometheus\"\nvar a = prometheus.NewDesc(\"tend_b\") + \"tend_a\""},
+			"does not list tend_b"},
+		"Listed ghost": {"the page is true", func(s []*source) []string { return metricFaults(s, "| `tend_a` | x |") }, nil, "lists tend_a, which"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var all []*source
+			for file, text := range test.files {
+				s, err := parse(file, []byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, s)
+			}
+			faults := test.check(all)
+			if len(faults) != 1 || !strings.Contains(faults[0], test.want) {
+				t.Errorf("%s: found %q, want one fault with %q", test.reason, faults, test.want)
+			}
+		})
+	}
+}

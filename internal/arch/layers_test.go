@@ -1,0 +1,113 @@
+package arch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layer says what a folder, and what is below it, may import of this module besides itself. Its tests may import more.
+type layer struct {
+	folder string
+	may    []string
+	why    string
+}
+
+// layers is the map of DESIGN's section 2; dependencies run one way, down this table. The longest folder that fits counts.
+var layers = []layer{
+	{"api", nil, "values are what everybody speaks, other programs too: they drag nothing along"},
+	{"client", []string{"api"}, "the public client needs the wire's values alone"},
+	{"internal/core", []string{"api"}, "decisions are functions of values: what they can't reach they can't depend on"},
+	{"internal/store", nil, "a store knows bytes and revisions, no kinds"},
+	{"internal/layout", []string{"api", "internal/store"}, "what lies where in the store; no decisions"},
+	{"internal/secret", nil, "keys and sealing serve everybody and know nobody"},
+	{"internal/version", nil, "what the binary says of itself"},
+	{"internal/manifest", []string{"api", "internal/core"}, "text to objects, without a server or a store"},
+	{"internal/intent", []string{"api", "internal/core", "internal/layout", "internal/store", "internal/secret"},
+		"the verbs write what is desired; that anything runs is none of their business"},
+	{"internal/engine", []string{"internal/store"}, "when a key is looked at, never what is done about it"},
+	{"internal/control", []string{"api", "internal/core", "internal/engine", "internal/layout", "internal/store"},
+		"controllers write what should be; they reach no container, no socket and no agent"},
+	{"internal/runtime", []string{"api", "internal/core"}, "a runtime does single steps and decides nothing"},
+	{"internal/agent", []string{"api", "client", "internal/core", "internal/engine", "internal/runtime"},
+		"an agent reaches the control plane through its interface alone, never through the store: it may be far away"},
+	{"internal/agent/inprocess", []string{"api", "internal/agent", "internal/core", "internal/layout", "internal/store"},
+		"the agent's control plane within the server's process: it alone knows both sides"},
+	{"internal/fault", []string{"internal/store", "internal/runtime"}, "failpoints stand around the two borders to the world"},
+	{"internal/server", []string{"api", "client/frame", "internal/agent", "internal/core", "internal/intent", "internal/layout",
+		"internal/manifest", "internal/runtime", "internal/secret", "internal/store", "internal/version"},
+		"HTTP over the verbs and the view; it is built by the daemon and knows neither it nor the controllers"},
+	{"internal/daemon", []string{"api", "internal/agent", "internal/agent/inprocess", "internal/control", "internal/core", "internal/engine", "internal/fault",
+		"internal/intent", "internal/layout", "internal/manifest", "internal/runtime", "internal/secret", "internal/server",
+		"internal/store", "internal/version"}, "the one place where parts are put together; commands come above it"},
+	{"internal/cli", []string{"api", "client", "internal/core", "internal/daemon", "internal/fault", "internal/manifest", "internal/version"},
+		"commands speak to a server through the public client, as any other program would"},
+	{"cmd", []string{"internal/cli", "internal/runtime/process"}, "main hands over; the process runtime's shim is the same binary"},
+	{"examples", []string{"api", "client"}, "an example shows what anybody could write"},
+	{"internal/bench", []string{"api", "client", "internal"}, "benchmarks measure every part"},
+	{"internal/testimage", nil, "the image tests run"},
+	{"internal/arch", nil, "it reads sources, it runs none"},
+}
+
+func TestImportsRunOneWay(t *testing.T) { report(t, wrongImports(sources(t), layers)) }
+
+func TestEveryFolderHasItsLayer(t *testing.T) { report(t, unlayered(sources(t), layers)) }
+
+func wrongImports(all []*source, table []layer) []string {
+	var faults []string
+	for _, s := range all {
+		rule, ok := layerOf(s.folder(), table)
+		if s.test || !ok {
+			continue
+		}
+		for _, imported := range s.imports {
+			own, ours := strings.CutPrefix(imported, module+"/")
+			if !ours || allowed(own, rule, table) {
+				continue
+			}
+			faults = append(faults, fmt.Sprintf("%s imports %s, but %s may import %v: %s", s.name, own, rule.folder, rule.may, rule.why))
+		}
+	}
+	return faults
+}
+
+// allowed: a permission covers what is below its folder, but not a layer of its own that lies there: who may import
+// agent has no agent/inprocess by that. A folder that is no layer (internal) covers all.
+func allowed(imported string, rule layer, table []layer) bool {
+	target, _ := layerOf(imported, table)
+	if within(imported, rule.folder) {
+		return target.folder == rule.folder
+	}
+	return slices.ContainsFunc(rule.may, func(folder string) bool {
+		permitted, isLayer := layerOf(folder, table)
+		return within(imported, folder) && (!isLayer || permitted.folder == target.folder)
+	})
+}
+
+func unlayered(all []*source, table []layer) []string {
+	var faults []string
+	used := map[string]bool{}
+	for _, s := range all {
+		rule, ok := layerOf(s.folder(), table)
+		used[rule.folder] = true
+		if !ok {
+			faults = append(faults, fmt.Sprintf("%s is in no layer: add its folder to the table, with what it may import and why", s.name))
+		}
+	}
+	for _, rule := range table {
+		if !used[rule.folder] {
+			faults = append(faults, fmt.Sprintf("the layer %s has no files: take it out of the table", rule.folder))
+		}
+	}
+	return faults
+}
+
+func layerOf(folder string, table []layer) (found layer, ok bool) {
+	for _, rule := range table {
+		if within(folder, rule.folder) && len(rule.folder) > len(found.folder) {
+			found, ok = rule, true
+		}
+	}
+	return found, ok
+}
