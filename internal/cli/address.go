@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -12,35 +13,47 @@ type address struct {
 	kind  api.Kind
 	scope string
 	name  string
-	// pod is a container's name (it has a dot); the rest is empty then.
+	// pod is a container's name (it has a dot, which no scope or name has); the rest is empty then.
 	pod string
 }
+
+// podWords stand for a kind in front of a pod's name.
+var podWords = []string{"pod", "pods"}
+
+func isPodWord(text string) bool { return slices.Contains(podWords, strings.ToLower(text)) }
 
 // parseAddress reads an address off the front of args and returns the arguments after it.
 func parseAddress(args []string) (address, []string, error) {
 	if len(args) == 0 {
-		return address{}, nil, fmt.Errorf("name an object: KIND SCOPE/NAME, SCOPE/NAME or a pod's name")
+		return address{}, nil, fmt.Errorf("name an object as KIND SCOPE/NAME or SCOPE/NAME, or a pod by its name")
 	}
 	first, rest := args[0], args[1:]
-	if kind, err := api.ParseKind(first); err == nil && len(rest) > 0 {
+	if isPodWord(first) && len(rest) > 0 {
 		a, err := parsePath(rest[0])
-		if err != nil {
-			return a, nil, err
-		}
-		if a.kind != "" && a.kind != kind {
-			return a, nil, fmt.Errorf("%s %s names two kinds", first, rest[0])
-		}
-		a.kind = kind
-		return a, rest[1:], nil
+		return a, rest[1:], err
 	}
-	a, err := parsePath(first)
-	return a, rest, err
+	kind, err := api.ParseKind(first)
+	if err != nil || len(rest) == 0 {
+		a, err := parsePath(first)
+		return a, rest, err
+	}
+	a, err := parsePath(rest[0])
+	switch {
+	case err != nil:
+		return a, nil, err
+	case a.pod != "":
+		return a, nil, fmt.Errorf("%s is a pod, not a %s: leave the kind out", a.pod, kind)
+	case a.kind != "" && a.kind != kind:
+		return a, nil, fmt.Errorf("%s %s names two kinds", first, rest[0])
+	}
+	a.kind = kind
+	return a, rest[1:], nil
 }
 
 func parsePath(path string) (address, error) {
-	parts := strings.Split(strings.Trim(path, "/"), "/")
+	parts := strings.Split(path, "/")
 	switch {
-	case path == "" || len(parts) > 3:
+	case len(parts) > 3 || slices.Contains(parts, ""):
 		return address{}, fmt.Errorf("%q is not an address: want KIND/SCOPE/NAME, SCOPE/NAME or a pod's name", path)
 	case len(parts) == 3:
 		kind, err := api.ParseKind(parts[0])
@@ -48,6 +61,8 @@ func parsePath(path string) (address, error) {
 			return address{}, fmt.Errorf("%s: %w", path, err)
 		}
 		return address{kind: kind, scope: parts[1], name: parts[2]}, nil
+	case len(parts) == 2 && isPodWord(parts[0]):
+		return address{pod: parts[1]}, nil
 	case len(parts) == 2:
 		return address{scope: parts[0], name: parts[1]}, nil
 	case strings.Contains(path, "."):
@@ -56,6 +71,7 @@ func parsePath(path string) (address, error) {
 	return address{name: path}, nil
 }
 
+// String is the form people type.
 func (a address) String() string {
 	if a.pod != "" {
 		return a.pod

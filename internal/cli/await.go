@@ -3,8 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
+	"io"
 	"time"
 
 	"tend.dev/tend/api"
@@ -13,9 +12,10 @@ import (
 
 // wait is one object to wait for: until a write has been carried out, or until the object is gone.
 type wait struct {
-	ref      api.Ref
-	revision int64
-	gone     bool
+	ref        api.Ref
+	revision   int64
+	generation int64
+	gone       bool
 }
 
 // outcome is where a wait stands.
@@ -32,19 +32,23 @@ const (
 type seen struct {
 	wait
 	outcome outcome
-	status  api.WorkloadStatus
-	pods    []api.Pod
+	// reason is a CamelCase word for what it waits for or came to; message is for a person, and may have further lines.
+	reason  string
 	message string
+	// since is the object's last write: pods that are older were there before.
+	since time.Time
+	pods  []api.Pod
 }
 
 // await looks until every object has an outcome. The server may go away and come back meanwhile.
-func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout time.Duration, quiet bool) error {
+func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout time.Duration) error {
 	if len(waits) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	show := a.newProgress(quiet)
+	show := a.newProgress(waits)
+	began := time.Now()
 	var last []seen
 	for {
 		looks, err := look(ctx, c, waits)
@@ -53,15 +57,14 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 			last = looks
 			show.update(looks)
 			if settled(looks) {
-				show.end()
 				return verdict(looks)
 			}
-		case ctx.Err() == nil && !unreachable(err):
-			show.end()
+		case ctx.Err() == nil && !transient(err):
 			return err
+		case ctx.Err() == nil:
+			show.away(c.Server())
 		}
-		if err := pause(ctx, 100*time.Millisecond); err != nil {
-			show.end()
+		if err := pause(ctx, rhythm(time.Since(began))); err != nil {
 			if errors.Is(err, context.DeadlineExceeded) {
 				return timedOut(last, timeout)
 			}
@@ -70,108 +73,68 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 	}
 }
 
-func look(ctx context.Context, c *client.Client, waits []wait) ([]seen, error) {
-	looks := make([]seen, len(waits))
-	pods, err := c.Pods(ctx, client.PodFilter{})
-	if err != nil {
-		return nil, err
+// rhythm is the time between two looks: short at first, for most waits are.
+func rhythm(passed time.Duration) time.Duration {
+	if passed < 3*time.Second {
+		return 25 * time.Millisecond
 	}
-	for i, w := range waits {
-		object, err := c.Object(ctx, w.ref)
-		switch {
-		case client.IsNotFound(err):
-			looks[i] = seen{wait: w, outcome: converged, message: "gone"}
-			if !w.gone {
-				looks[i].outcome, looks[i].message = failed, "it was deleted meanwhile"
-			}
-			continue
-		case err != nil:
-			return nil, err
-		}
-		status, err := api.DecodeStatus[api.WorkloadStatus](object)
+	return 100 * time.Millisecond
+}
+
+// manyWaits is from when on pods are listed once for all objects instead of once for each.
+const manyWaits = 8
+
+func look(ctx context.Context, c *client.Client, waits []wait) ([]seen, error) {
+	var all []api.Pod
+	if len(waits) >= manyWaits {
+		list, err := c.Pods(ctx, client.PodFilter{})
 		if err != nil {
 			return nil, err
 		}
-		looks[i] = judge(w, object, status)
-		for _, pod := range pods.Items {
-			if pod.Owner() == w.ref {
-				looks[i].pods = append(looks[i].pods, pod)
-			}
+		all = list.Items
+	}
+	looks := make([]seen, len(waits))
+	for i, w := range waits {
+		var err error
+		if looks[i], err = lookAt(ctx, c, w, all); err != nil {
+			return nil, err
 		}
 	}
 	return looks, nil
 }
 
-// judge says where a wait stands by the object's own conditions.
-func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
-	s := seen{wait: w, status: status}
-	ready := api.FindCondition(status.Conditions, api.ConditionReady)
-	progressing := api.FindCondition(status.Conditions, api.ConditionProgressing)
+func lookAt(ctx context.Context, c *client.Client, w wait, all []api.Pod) (seen, error) {
+	object, err := c.Object(ctx, w.ref)
 	switch {
-	case w.gone:
-		s.message = fmt.Sprintf("deleting: %d running", status.Running)
-	case object.Metadata.Deleting():
-		s.outcome, s.message = failed, "it is being deleted"
-	case ready == nil || progressing == nil || status.ObservedRevision < w.revision:
-		s.message = "waiting for the controller"
-	case ready.Status == api.ConditionTrue:
-		s.outcome, s.message = converged, ready.Message
-	case status.Rollout != nil && status.Rollout.Failed != nil && status.Rollout.Phase == api.RolloutRolledBack:
-		s.outcome, s.message = held, ready.Message
-	case progressing.Status == api.ConditionFalse && progressing.Reason == "Paused":
-		s.outcome, s.message = held, ready.Message
-	case progressing.Status == api.ConditionFalse:
-		s.outcome, s.message = failed, ready.Message
-	default:
-		s.message = ready.Message
+	case client.IsNotFound(err) && w.gone:
+		return seen{wait: w, outcome: converged, reason: "Gone", message: "gone"}, nil
+	case client.IsNotFound(err):
+		return seen{wait: w, outcome: failed, reason: "Deleted", message: "somebody deleted it meanwhile"}, nil
+	case err != nil:
+		return seen{}, err
 	}
-	return s
-}
-
-func settled(looks []seen) bool {
-	for _, s := range looks {
-		if s.outcome == pending {
-			return false
+	status, err := api.DecodeStatus[api.WorkloadStatus](object)
+	if err != nil {
+		return seen{}, err
+	}
+	s := judge(w, object, status)
+	if all == nil {
+		list, err := c.Pods(ctx, client.PodFilter{Kind: w.ref.Kind, Scope: w.ref.Scope, Name: w.ref.Name})
+		if err != nil {
+			return seen{}, err
+		}
+		all = list.Items
+	}
+	for _, pod := range all {
+		if pod.Owner() == w.ref {
+			s.pods = append(s.pods, pod)
 		}
 	}
-	return true
+	return s, nil
 }
 
-func verdict(looks []seen) error {
-	worst := &exitStatus{}
-	for _, s := range looks {
-		text := fmt.Sprintf("%s: %s", s.ref, s.message)
-		switch {
-		case s.outcome == failed && worst.code != exitError:
-			worst = &exitStatus{code: exitError, text: text}
-		case s.outcome == held && worst.code == exitOK:
-			worst = &exitStatus{code: exitPaused, text: text}
-		}
-	}
-	if worst.code == exitOK {
-		return nil
-	}
-	return worst
-}
-
-func timedOut(looks []seen, timeout time.Duration) error {
-	text := fmt.Sprintf("not converged after %s; Tend goes on working at it (`tend describe` says where it stands)", timeout)
-	for _, s := range looks {
-		if s.outcome == pending {
-			text += fmt.Sprintf("\n  %s: %s", s.ref, s.message)
-		}
-	}
-	return &exitStatus{code: exitTimeout, text: text}
-}
-
-// unreachable says whether the server did not answer at all: it may be restarting.
-func unreachable(err error) bool {
+// transient says whether the server did not answer properly: it may be restarting.
+func transient(err error) bool {
 	var gone *client.UnreachableError
-	return errors.As(err, &gone) || client.StatusOf(err) == http.StatusServiceUnavailable
-}
-
-// isTerminating says whether an apply met an object that is still being deleted.
-func isTerminating(err error) bool {
-	var problem *api.Problem
-	return errors.As(err, &problem) && problem.Status == http.StatusConflict && problem.Title == "Terminating"
+	return errors.As(err, &gone) || errors.Is(err, io.ErrUnexpectedEOF) || client.StatusOf(err) >= 500
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -12,84 +13,113 @@ import (
 	"tend.dev/tend/client"
 )
 
+// described is all there is to know of an object; it is also the value of -o json and yaml.
+type described struct {
+	Object   api.Object        `json:"object"`
+	Pods     []api.Pod         `json:"pods"`
+	Releases []api.ReleaseInfo `json:"releases"`
+}
+
 func (a *app) describeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "describe [KIND] SCOPE/NAME",
-		Short:   "show an object with its conditions, rollout, pods and releases",
-		Aliases: []string{"desc"},
-		Args:    cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkOutput(); err != nil {
+		Use:               "describe POD | [KIND] SCOPE/NAME",
+		Short:             "show an object with its conditions, rollout, pods and releases; or a pod",
+		Example:           "  tend describe prod/web\n  tend describe prod-web.1a2b3c4d\n  tend describe deployment prod/web -o json",
+		Args:              takes(1, 2),
+		ValidArgsFunction: a.completePods,
+		RunE: a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
+			if err := tooMuch("describe", rest); err != nil {
 				return err
 			}
-			wanted, _, err := parseAddress(args)
+			if wanted.pod != "" {
+				pod, err := c.Pod(ctx, wanted.pod)
+				if err != nil {
+					return err
+				}
+				return a.describePod(pod)
+			}
+			ref, err := resolve(ctx, c, wanted)
 			if err != nil {
 				return err
 			}
-			c, err := a.dial()
+			d, err := a.gather(ctx, c, ref)
 			if err != nil {
 				return err
 			}
-			ctx := cmd.Context()
-			ref, err := a.resolve(ctx, c, wanted)
-			if err != nil {
-				return err
-			}
-			object, err := c.Object(ctx, ref)
-			if err != nil {
-				return err
-			}
-			pods, err := c.Pods(ctx, client.PodFilter{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})
-			if err != nil {
-				return err
-			}
-			own := pods.Items
-			if a.output == "json" || a.output == "yaml" {
-				return listing{value: map[string]any{"object": object, "pods": own}}.write(a.streams, a.output)
-			}
-			return a.describe(object, own)
-		},
+			return a.describe(d)
+		}),
 	}
 }
 
-func (a *app) describe(object api.Object, pods []api.Pod) error {
-	status, err := api.DecodeStatus[api.WorkloadStatus](object)
+func (a *app) gather(ctx context.Context, c *client.Client, ref api.Ref) (d described, err error) {
+	if d.Object, err = c.Object(ctx, ref); err != nil {
+		return d, err
+	}
+	pods, err := c.Pods(ctx, client.PodFilter{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})
+	if err != nil {
+		return d, err
+	}
+	releases, err := c.Releases(ctx, client.TargetOf(ref))
+	d.Pods, d.Releases = pods.Items, releases.Items
+	return d, err
+}
+
+func (a *app) describe(d described) error {
+	if a.structured() || a.output == "name" {
+		return listing{value: d, names: []string{d.Object.Ref().String()}}.write(a.streams, a.output)
+	}
+	status, err := api.DecodeStatus[api.WorkloadStatus](d.Object)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	w := a.out
+	now, w := time.Now(), a.out
+	describeHead(w, d.Object, status, now)
+	describeRollout(w, status.Rollout, now)
+	describeConditions(w, status.Conditions, now)
+	if err := a.section("Releases", releaseListing(d.Releases, now)); err != nil {
+		return err
+	}
+	if err := a.section("Pods", podListing(d.Pods, now)); err != nil {
+		return err
+	}
+	for _, pod := range d.Pods {
+		describeTrouble(w, pod)
+	}
+	fmt.Fprintln(w, "\nSpec")
+	var spec strings.Builder
+	if err := writeYAML(&spec, d.Object.Spec); err != nil {
+		return err
+	}
+	indent(w, "  ", strings.TrimRight(spec.String(), "\n"))
+	return nil
+}
+
+// section is a table below a title.
+func (a *app) section(title string, l listing) error {
+	if len(l.rows) == 0 {
+		return nil
+	}
+	var table strings.Builder
+	if err := l.write(streams{out: &table, err: a.err}, "table"); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.out, "\n"+title)
+	indent(a.out, "  ", strings.TrimRight(table.String(), "\n"))
+	return nil
+}
+
+func describeHead(w io.Writer, object api.Object, status api.WorkloadStatus, now time.Time) {
 	state, _ := stateOf(object, status)
 	fmt.Fprintf(w, "%s  %s\n", object.Ref(), state)
 	fmt.Fprintf(w, "  generation %d (observed %d), created %s ago\n", object.Metadata.Generation, status.ObservedGeneration, age(object.Metadata.CreatedAt, now))
-	fmt.Fprintf(w, "  image %s\n", dash(status.Image))
-	if status.ImageID != "" {
-		fmt.Fprintf(w, "        %s\n", status.ImageID)
+	if status.Image != "" {
+		fmt.Fprintf(w, "  image %s\n        %s\n", status.Image, status.ImageID)
 	}
 	fmt.Fprintf(w, "  replicas %d wanted, %d running, %d ready, %d updated", status.Replicas, status.Running, status.Ready, status.Updated)
 	if status.Frozen > 0 {
 		fmt.Fprintf(w, ", %d frozen", status.Frozen)
 	}
 	fmt.Fprintln(w)
-	describeRollout(w, status.Rollout, now)
-	describeConditions(w, status.Conditions, now)
-	fmt.Fprintln(w, "\nPods")
-	for _, pod := range pods {
-		fmt.Fprintf(w, "  %s  %s, release %s, node %s, %s old\n", pod.Name, podState(pod), pod.Release, dash(pod.Node), age(pod.CreatedAt, now))
-		if pod.Message != "" && !pod.Ready {
-			indent(w, "      ", pod.Message)
-		}
-		for _, line := range pod.LastLog {
-			indent(w, "      | ", line)
-		}
-	}
-	fmt.Fprintln(w, "\nSpec")
-	var spec strings.Builder
-	if err := writeYAML(&spec, object.Spec); err != nil {
-		return err
-	}
-	indent(w, "  ", strings.TrimRight(spec.String(), "\n"))
-	return nil
 }
 
 func describeRollout(w io.Writer, r *api.RolloutStatus, now time.Time) {
@@ -107,23 +137,24 @@ func describeRollout(w io.Writer, r *api.RolloutStatus, now time.Time) {
 		fmt.Fprintf(w, ", last good %s", r.LastGoodRelease)
 	}
 	fmt.Fprintln(w)
-	if r.Message != "" {
-		indent(w, "    ", r.Message)
-	}
 }
 
 func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) {
+	if len(conditions) == 0 {
+		return
+	}
 	fmt.Fprintln(w, "\nConditions")
 	for _, c := range conditions {
 		fmt.Fprintf(w, "  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
-		if c.Message != "" {
-			indent(w, "      ", c.Message)
+		head, _, _ := strings.Cut(c.Message, "\n") // the log lines behind it are shown with the pods
+		if head != "" {
+			indent(w, "      ", head)
 		}
 	}
 }
 
 func indent(w io.Writer, prefix, text string) {
-	for _, line := range strings.Split(text, "\n") {
-		fmt.Fprintln(w, prefix+line)
+	for line := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintln(w, strings.TrimRight(prefix+line, " "))
 	}
 }

@@ -1,83 +1,123 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 )
 
 func (a *app) diffCommand() *cobra.Command {
 	var (
 		from     sources
+		request  = api.ApplyRequest{DryRun: true}
 		detailed bool
-		prune    bool
 	)
 	command := &cobra.Command{
 		Use:   "diff -f FILE...",
 		Short: "show what apply would change, and the very actions that would run",
 		Long: "Show what apply would change: the fields, and the actions the planner will ask for. Nothing is stored.\n\n" +
 			"Exit status: 0, or with --detailed-exitcode 0 no changes, 1 error, 2 changes.",
+		Example: "  tend diff -f web.hcl\n  tend diff -f deploy/ --prune --detailed-exitcode",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkOutput(); err != nil {
-				return err
-			}
 			loaded, err := from.load(a, args)
 			if err != nil {
 				return err
 			}
-			c, err := a.dial()
-			if err != nil {
-				return err
-			}
-			result, err := c.Apply(cmd.Context(), api.ApplyRequest{Objects: loaded.Objects, DryRun: true, Prune: prune, Set: from.set(args)})
-			if err != nil {
-				return err
-			}
-			if a.output == "json" || a.output == "yaml" {
-				err = listing{value: result}.write(a.streams, a.output)
-			} else {
-				err = a.printDiff(result)
-			}
-			if err == nil && detailed && (result.Changed() || len(result.Plan) > 0) {
-				return &exitStatus{code: exitPaused, text: ""}
-			}
-			return err
+			request.Objects, request.Set = loaded.Objects, from.set(args)
+			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+				result, err := c.Apply(ctx, request)
+				if err != nil {
+					return located(err, loaded)
+				}
+				return a.differs(result, detailed)
+			})(cmd, args)
 		},
 	}
 	from.flags(command)
 	command.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 where there are changes")
-	command.Flags().BoolVar(&prune, "prune", false, "include what --prune would delete")
+	command.Flags().BoolVar(&request.Prune, "prune", false, "include what --prune would delete")
 	return command
 }
 
-// printDiff shows fields, then actions.
-func (a *app) printDiff(result api.ApplyResult) error {
-	for _, object := range result.Objects {
-		sign := map[api.ApplyAction]string{api.ActionCreated: "+", api.ActionConfigured: "~", api.ActionUnchanged: "="}[object.Action]
-		fmt.Fprintf(a.out, "%s %s\n", sign, object.Ref)
-		for _, change := range object.Changes {
-			switch {
-			case change.Old == nil:
-				fmt.Fprintf(a.out, "    + %s: %s\n", change.Path, change.New)
-			case change.New == nil:
-				fmt.Fprintf(a.out, "    - %s: %s\n", change.Path, change.Old)
-			default:
-				fmt.Fprintf(a.out, "    ~ %s: %s -> %s\n", change.Path, change.Old, change.New)
-			}
+// differs shows a dry run and turns it into the exit status.
+func (a *app) differs(result api.ApplyResult, detailed bool) error {
+	switch {
+	case a.structured():
+		if err := (listing{value: result}).write(a.streams, a.output); err != nil {
+			return err
 		}
+	case a.output == "name":
+		a.printNames(changed(result))
+	default:
+		a.printDiff(result)
 	}
-	for _, ref := range result.Pruned {
-		fmt.Fprintf(a.out, "- %s\n", ref)
-	}
-	if len(result.Plan) == 0 {
-		fmt.Fprintln(a.out, "\nnothing to do: what runs is what is declared")
-		return nil
-	}
-	fmt.Fprintf(a.out, "\n%d actions:\n", len(result.Plan))
-	for _, action := range result.Plan {
-		fmt.Fprintf(a.out, "  %s: %s\n", action.Object, action.Text)
+	if detailed && (result.Changed() || len(result.Plan) > 0) {
+		return &exitStatus{code: exitChanges}
 	}
 	return nil
+}
+
+// changed leaves out the objects that stay as they are.
+func changed(result api.ApplyResult) api.ApplyResult {
+	out := result
+	out.Objects = nil
+	for _, object := range result.Objects {
+		if object.Action != api.ActionUnchanged {
+			out.Objects = append(out.Objects, object)
+		}
+	}
+	return out
+}
+
+// printDiff shows the fields of each object, then the actions of each.
+func (a *app) printDiff(result api.ApplyResult) {
+	p := paintFor(a.out)
+	for _, object := range result.Objects {
+		a.printChanges(p, object)
+	}
+	for _, ref := range result.Pruned {
+		fmt.Fprintln(a.out, p.red(fmt.Sprintf("- %s", ref)))
+	}
+	a.printPlan(result.Plan)
+}
+
+func (a *app) printChanges(p paint, object api.ObjectResult) {
+	switch object.Action {
+	case api.ActionCreated:
+		fmt.Fprintln(a.out, p.green(fmt.Sprintf("+ %s", object.Ref)))
+	case api.ActionConfigured:
+		fmt.Fprintln(a.out, p.yellow(fmt.Sprintf("~ %s", object.Ref)))
+	default:
+		fmt.Fprintf(a.out, "= %s\n", object.Ref)
+	}
+	for _, change := range object.Changes {
+		switch {
+		case change.Old == nil:
+			fmt.Fprintln(a.out, p.green(fmt.Sprintf("    + %s: %s", change.Path, change.New)))
+		case change.New == nil:
+			fmt.Fprintln(a.out, p.red(fmt.Sprintf("    - %s: %s", change.Path, change.Old)))
+		default:
+			fmt.Fprintln(a.out, p.yellow(fmt.Sprintf("    ~ %s: %s -> %s", change.Path, change.Old, change.New)))
+		}
+	}
+}
+
+func (a *app) printPlan(plan []api.PlannedAction) {
+	if len(plan) == 0 {
+		fmt.Fprintln(a.out, "\nno actions: what runs is what is declared")
+		return
+	}
+	var last api.Ref
+	for _, action := range plan {
+		if action.Object != last {
+			fmt.Fprintf(a.out, "\nactions for %s\n", action.Object)
+			last = action.Object
+		}
+		fmt.Fprintf(a.out, "  %s\n", strings.TrimSpace(action.Text))
+	}
 }

@@ -1,24 +1,22 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-
-	"tend.dev/tend/api"
+	"strings"
 )
 
-// The exit codes scripts rely on.
+// The exit codes scripts rely on. `tend exec` ends with the command's own instead.
 const (
 	exitOK      = 0
 	exitError   = 1
-	exitPaused  = 2 // apply: rolled back or paused; diff --detailed-exitcode: there are changes
+	exitPaused  = 2 // what was asked for did not last: rolled back or paused
+	exitChanges = 2 // diff --detailed-exitcode: there are changes
 	exitTimeout = 3
 )
 
-// exitStatus ends the process with a code; what is to be said was said already where text is empty.
+// exitStatus ends the process with a code; where text is empty all was said already.
 type exitStatus struct {
 	code int
 	text string
@@ -31,34 +29,31 @@ func (e *exitStatus) Error() string {
 	return fmt.Sprintf("exit status %d", e.code)
 }
 
+// missingError is an address that nothing answers to.
+type missingError struct{ what string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("there is no %s\n  `tend get` lists what there is", e.what)
+}
+
 // report prints what went wrong and returns the process's exit code.
 func report(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	var status *exitStatus
-	if errors.As(err, &status) {
-		if status.text != "" {
-			fmt.Fprintln(stderr, "error: "+status.text)
-		}
-		return status.code
+	code, text := exitError, strings.TrimSpace(err.Error())
+	var (
+		status      *exitStatus
+		interrupted *interruptedError
+	)
+	switch {
+	case errors.As(err, &interrupted):
+		code, text = interrupted.code(), interrupted.Error()
+	case errors.As(err, &status):
+		code, text = status.code, status.text
 	}
-	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(stderr, "interrupted")
-		return 130
+	if text != "" {
+		fmt.Fprintln(stderr, "error: "+text)
 	}
-	var problem *api.Problem
-	if errors.As(err, &problem) {
-		fmt.Fprintln(stderr, "error: "+problem.Error())
-		return exitError
-	}
-	fmt.Fprintln(stderr, "error: "+err.Error())
-	return exitError
-}
-
-// Main runs a command line and returns its exit code.
-func Main(ctx context.Context, args []string) int {
-	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
-	root.SetArgs(args)
-	return report(root.ExecuteContext(ctx), os.Stderr)
+	return code
 }

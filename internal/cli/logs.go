@@ -1,110 +1,125 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 )
 
+// logging is what `tend logs` was asked.
+type logging struct {
+	follow, timestamps bool
+	since, tail        string
+}
+
 func (a *app) logsCommand() *cobra.Command {
-	var (
-		follow, timestamps bool
-		since, tail        string
-	)
+	var ask logging
 	command := &cobra.Command{
 		Use:   "logs POD | [KIND] SCOPE/NAME",
 		Short: "show the output of a pod, or of every pod of an object",
+		Long: "Show the output of a pod, or of every pod of an object, those that ended and are kept included. What a pod wrote to\n" +
+			"stderr comes on stderr. With -f it goes on with what comes, also over a rollout, until the pod has ended or the\n" +
+			"object is gone.",
 		Example: "  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n" +
-			"  tend logs prod-web.1a2b3c4d",
-		Args: cobra.RangeArgs(1, 2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			opts, err := logOptions(follow, since, tail)
-			if err != nil {
-				return err
-			}
-			wanted, _, err := parseAddress(args)
-			if err != nil {
-				return err
-			}
-			c, err := a.dial()
-			if err != nil {
+			"  tend logs prod-web.1a2b3c4d\n  tend logs prod/web -o json | jq .text",
+		Args:              takes(1, 2),
+		ValidArgsFunction: a.completePods,
+	}
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		opts, err := ask.options(time.Now())
+		if err != nil {
+			return err
+		}
+		return a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
+			if err := tooMuch("logs", rest); err != nil {
 				return err
 			}
 			opts.Pod = wanted.pod
 			opts.Target = client.Target{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
-			stream, err := c.Logs(cmd.Context(), opts)
+			stream, err := c.Logs(ctx, opts)
 			if err != nil {
 				return err
 			}
 			defer stream.Close()
-			return a.printLogs(stream, wanted.pod == "", timestamps)
-		},
+			return a.printLogs(stream, wanted.pod == "", ask.timestamps)
+		})(cmd, args)
 	}
 	flags := command.Flags()
-	flags.BoolVarP(&follow, "follow", "f", false, "go on with what comes")
-	flags.BoolVarP(&timestamps, "timestamps", "t", false, "show when each line was written")
-	flags.StringVar(&since, "since", "", "only what is newer: a duration (10m) or a time (RFC 3339)")
-	flags.StringVarP(&tail, "tail", "n", "all", "only the last lines of each pod: a number, or all")
+	flags.BoolVarP(&ask.follow, "follow", "f", false, "go on with what comes")
+	flags.BoolVarP(&ask.timestamps, "timestamps", "t", false, "show when each line was written")
+	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
+	flags.StringVarP(&ask.tail, "tail", "n", "all", "only the last lines of each pod: a `NUMBER`, or all")
 	return command
 }
 
-func logOptions(follow bool, since, tail string) (client.LogsOptions, error) {
-	opts := client.LogsOptions{Follow: follow}
-	if tail != "all" && tail != "" {
-		n, err := strconv.Atoi(tail)
+func (l logging) options(now time.Time) (client.LogsOptions, error) {
+	opts := client.LogsOptions{Follow: l.follow}
+	if l.tail != "all" && l.tail != "" {
+		n, err := strconv.Atoi(l.tail)
 		if err != nil || n < 0 {
-			return opts, fmt.Errorf("--tail %q: want a number of lines, or all", tail)
+			return opts, fmt.Errorf("--tail %q: want a number of lines, or all", l.tail)
 		}
 		opts.Tail = &n
 	}
-	if since == "" {
+	if l.since == "" {
 		return opts, nil
 	}
-	if d, err := time.ParseDuration(since); err == nil {
-		opts.Since = time.Now().Add(-d)
+	if d, err := time.ParseDuration(l.since); err == nil && d >= 0 {
+		opts.Since = now.Add(-d)
 		return opts, nil
 	}
-	at, err := time.Parse(time.RFC3339, since)
+	at, err := time.Parse(time.RFC3339, l.since)
 	if err != nil {
-		return opts, fmt.Errorf("--since %q: want a duration such as 10m, or a time such as 2026-01-02T15:04:05Z", since)
+		return opts, fmt.Errorf("--since %q: want a duration such as 10m, or a time such as 2026-01-02T15:04:05Z", l.since)
 	}
 	opts.Since = at
 	return opts, nil
 }
 
-// printLogs writes lines to the stream they came from, with their pod's name in front where there are several.
+// printLogs writes lines to the stream they came from, with their pod's name in front where there are several. A pod
+// whose output can't be read is told of and makes the command fail at its end.
 func (a *app) printLogs(stream *client.LogStream, named, timestamps bool) error {
+	broken := false
 	for {
 		line, err := stream.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF) && broken:
+			return &exitStatus{code: exitError}
+		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
 			return err
+		case a.output == "json":
+			err = compactJSON(a.out, line)
 		case line.Error != nil:
-			fmt.Fprintf(a.err, "%s: %s\n", line.Pod, line.Error)
-			continue
+			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, line.Error)
+		case line.Stream == "stderr":
+			_, err = io.WriteString(a.err, logText(line, named, timestamps))
+		default:
+			_, err = io.WriteString(a.out, logText(line, named, timestamps))
 		}
-		var out strings.Builder
-		if named {
-			out.WriteString("[" + line.Pod + "] ")
-		}
-		if timestamps {
-			out.WriteString(line.At.Format(time.RFC3339Nano) + " ")
-		}
-		out.WriteString(line.Text + "\n")
-		to := a.out
-		if line.Stream == "stderr" {
-			to = a.err
-		}
-		if _, err := io.WriteString(to, out.String()); err != nil {
+		if err != nil {
 			return err
 		}
+		broken = broken || line.Error != nil
 	}
+}
+
+func logText(line api.LogLine, named, timestamps bool) string {
+	text := line.Text + "\n"
+	if timestamps {
+		text = line.At.Format(time.RFC3339Nano) + " " + text
+	}
+	if named {
+		text = "[" + line.Pod + "] " + text
+	}
+	return text
 }

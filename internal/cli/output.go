@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
-	"golang.org/x/term"
 	"sigs.k8s.io/yaml"
 )
 
@@ -17,15 +15,6 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
-
-// terminal says whether what is written goes to a person's screen.
-func terminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
-
-// color says whether to use colour: on a screen, and not where NO_COLOR asks for none.
-func color(w io.Writer) bool { return terminal(w) && os.Getenv("NO_COLOR") == "" }
 
 // listing is something to print in the format asked for.
 type listing struct {
@@ -93,6 +82,13 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// compactJSON is a value on one line.
+func compactJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
 func writeYAML(w io.Writer, value any) error {
 	out, err := yaml.Marshal(value)
 	if err != nil {
@@ -100,12 +96,4 @@ func writeYAML(w io.Writer, value any) error {
 	}
 	_, err = w.Write(out)
 	return err
-}
-
-// single unwraps a listing of one, so that `get KIND SCOPE/NAME -o json` prints the object itself.
-func single[T any](items []T) any {
-	if len(items) == 1 {
-		return items[0]
-	}
-	return items
 }

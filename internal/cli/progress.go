@@ -3,12 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
-
-	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/term"
 	"os"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -16,123 +12,78 @@ import (
 // progress shows where waits stand.
 type progress interface {
 	update(looks []seen)
-	end()
+	// away says that the server doesn't answer for now.
+	away(server string)
 }
 
-// newProgress shows a block per object that is redrawn in place on a screen, and a line per change elsewhere.
-func (a *app) newProgress(quiet bool) progress {
+// newProgress shows a block per object that is redrawn in place on a screen, a line per change elsewhere, and nothing
+// where the output is for programs.
+func (a *app) newProgress(waits []wait) progress {
 	switch {
-	case quiet:
+	case a.structured() || a.output == "name":
 		return silent{}
 	case terminal(a.err) && os.Getenv("TERM") != "dumb":
-		return &block{out: a.err, color: color(a.err)}
+		return &block{out: a.err, paint: paintFor(a.err)}
 	}
-	return &lines{out: a.err, said: map[api.Ref]string{}}
+	return &lines{out: a.err, said: map[api.Ref]string{}, pods: map[string]string{}}
 }
 
 type silent struct{}
 
 func (silent) update([]seen) {}
-func (silent) end()          {}
+func (silent) away(string)   {}
 
-// lines prints a line whenever what is to be said of an object, or of one of its slots, changes.
+// lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
-	out  io.Writer
+	out io.Writer
+	// said is the last reason told of an object, pods the last state told of a pod.
 	said map[api.Ref]string
 	pods map[string]string
+	gone bool
+}
+
+func (l *lines) away(server string) {
+	if !l.gone {
+		fmt.Fprintf(l.out, "the server at %s does not answer; waiting for it\n", server)
+	}
+	l.gone = true
 }
 
 func (l *lines) update(looks []seen) {
-	if l.pods == nil {
-		l.pods = map[string]string{}
+	if l.gone {
+		fmt.Fprintln(l.out, "the server answers again")
 	}
+	l.gone = false
 	for _, s := range looks {
-		for _, pod := range s.pods {
-			if state := podState(pod); l.pods[pod.Name] != state {
-				l.pods[pod.Name] = state
-				fmt.Fprintf(l.out, "%s: %s %s (%s)\n", s.ref, pod.Name, state, pod.Release)
-			}
-		}
-		message, _, _ := strings.Cut(s.message, "\n")
-		if l.said[s.ref] != message {
-			l.said[s.ref] = message
-			fmt.Fprintf(l.out, "%s: %s\n", s.ref, message)
-		}
+		l.tellPods(s)
+		l.tellObject(s)
 	}
 }
 
-func (*lines) end() {}
-
-// block redraws what it showed before.
-type block struct {
-	out   io.Writer
-	color bool
-	drawn int
-	frame int
+// tellPods passes over pods that were there before and don't change.
+func (l *lines) tellPods(s seen) {
+	_, before := l.said[s.ref]
+	for _, pod := range s.pods {
+		state := podState(pod)
+		last, known := l.pods[pod.Name]
+		l.pods[pod.Name] = state
+		old := !before && (pod.CreatedAt.Before(s.since) || s.outcome != pending)
+		if last == state || !known && old {
+			continue
+		}
+		fmt.Fprintf(l.out, "  %s %s %s\n", pod.Name, pod.Release, state)
+	}
 }
 
-func (b *block) update(looks []seen) {
-	width := 100
-	if file, ok := b.out.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil {
-			width = columns
-		}
+// tellObject speaks when the reason changes: counts alone follow from the pods' lines. Trouble is told by the verdict.
+func (l *lines) tellObject(s seen) {
+	key := s.reason + fmt.Sprint(s.outcome)
+	if l.said[s.ref] == key {
+		return
 	}
-	b.frame++
-	var rows []string
-	for _, s := range looks {
-		rows = append(rows, b.rows(s)...)
+	l.said[s.ref] = key
+	if s.outcome == converged || s.outcome == pending && s.reason != "Unseen" {
+		head, _, _ := strings.Cut(s.message, "\n")
+		fmt.Fprintf(l.out, "%s: %s\n", s.ref, head)
 	}
-	var out strings.Builder
-	if b.drawn > 0 {
-		out.WriteString(ansi.CursorUp(b.drawn))
-	}
-	for _, row := range rows {
-		out.WriteString("\r" + ansi.EraseLineRight + ansi.Truncate(row, width-1, "…") + "\n")
-	}
-	out.WriteString(ansi.EraseScreenBelow)
-	b.drawn = len(rows)
-	_, _ = io.WriteString(b.out, out.String())
-}
-
-func (*block) end() {}
-
-const maxPodRows = 20
-
-func (b *block) rows(s seen) []string {
-	message, _, _ := strings.Cut(s.message, "\n")
-	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, message)}
-	live := slices.DeleteFunc(slices.Clone(s.pods), func(pod api.Pod) bool {
-		return pod.Desired != api.DesiredRunning && pod.State.Terminal()
-	})
-	if s.outcome == converged {
-		return rows
-	}
-	for i, pod := range live {
-		if i == maxPodRows {
-			return append(rows, fmt.Sprintf("    … and %d more", len(live)-i))
-		}
-		detail := ""
-		if !pod.Ready && pod.Message != "" {
-			detail, _, _ = strings.Cut(pod.Message, "\n")
-		}
-		rows = append(rows, fmt.Sprintf("    %-28s %-4s %-12s %s", pod.Name, pod.Release, podState(pod), detail))
-	}
-	return rows
-}
-
-func (b *block) mark(o outcome) string {
-	text, style := [...]string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧"}[b.frame%8], "36"
-	switch o {
-	case converged:
-		text, style = "✓", "32"
-	case failed:
-		text, style = "✗", "31"
-	case held:
-		text, style = "!", "33"
-	}
-	if !b.color {
-		return text
-	}
-	return "\x1b[" + style + "m" + text + "\x1b[0m"
 }

@@ -2,12 +2,11 @@ package cli
 
 import (
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"tend.dev/tend/client"
 	"tend.dev/tend/internal/version"
 )
 
@@ -26,61 +25,66 @@ func newRoot(s streams) *cobra.Command {
 		Short: "Tend keeps what you declared running",
 		Long: "Tend keeps what you declared running: write a manifest, `tend apply` it, and controllers do the smallest thing\n" +
 			"that closes the difference between what should be and what is, for as long as it takes.",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		Version:       version.Version,
+		Example: "  tend dev                      # a private server, in one terminal\n" +
+			"  tend apply -f web.hcl         # in another: store manifests, wait until they run\n" +
+			"  tend get                      # what there is\n" +
+			"  tend logs prod/web -f         # what it says\n" +
+			"  tend describe prod/web        # why it is as it is",
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		Version:           version.Version,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.checkOutput() },
 	}
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\n  `%s --help` lists the flags", err, cmd.CommandPath())
+	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "server to talk to: unix:///path or http://host:port (TEND_SERVER; default the socket of this machine)")
-	flags.StringVar(&a.token, "token", "", "token for an http server (TEND_TOKEN; default the token file of the same user)")
-	flags.StringVarP(&a.output, "output", "o", "", "output: "+strings.Join(formats, ", "))
+	flags.StringVar(&a.server, "server", "", "server to talk to, a `URL`: unix:///path or http://host:port (TEND_SERVER; default the socket of this machine)")
+	flags.StringVar(&a.token, "token", "", "`TOKEN` for an http server (TEND_TOKEN; default the token file of the same user)")
+	flags.StringVarP(&a.output, "output", "o", "", "output `FORMAT`: "+strings.Join(formats, ", "))
 	_ = root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-
-	root.AddGroup(
-		&cobra.Group{ID: "declare", Title: "Declare:"},
-		&cobra.Group{ID: "look", Title: "Look:"},
-		&cobra.Group{ID: "act", Title: "Act:"},
-		&cobra.Group{ID: "run", Title: "Run Tend:"},
-	)
-	add := func(group string, commands ...*cobra.Command) {
-		for _, command := range commands {
-			command.GroupID = group
-			root.AddCommand(command)
-		}
-	}
-	add("declare", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.configCommand())
-	add("look", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.statsCommand())
-	add("act", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.execCommand())
-	add("run", a.serverCommand(), a.devCommand(), a.nodesCommand(), a.versionCommand(), schemaCommand(s))
-	root.SetHelpCommandGroupID("run")
-	root.SetCompletionCommandGroupID("run")
+	a.addCommands(root)
 	return root
 }
 
-// dial makes a client for the server the flags, the environment or the machine name.
-func (a *app) dial() (*client.Client, error) {
-	opts := client.Discover(os.Getenv)
-	if a.server != "" {
-		opts.Server = a.server
-	}
-	if a.token != "" {
-		opts.Token = a.token
-	}
-	return client.New(opts)
-}
-
-// checkOutput refuses an -o that the command doesn't know before anything is done.
-func (a *app) checkOutput() error {
-	if a.output == "" {
-		return nil
-	}
-	for _, format := range formats {
-		if a.output == format {
-			return nil
+func (a *app) addCommands(root *cobra.Command) {
+	add := func(id, title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, command := range commands {
+			command.GroupID = id
+			root.AddCommand(command)
 		}
 	}
+	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.configCommand())
+	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.statsCommand(), a.nodesCommand())
+	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.execCommand())
+	add("run", "Run Tend:", a.serverCommand(), a.devCommand(), a.versionCommand(), schemaCommand(a.streams))
+	root.SetHelpCommandGroupID("run")
+	root.SetCompletionCommandGroupID("run")
+}
+
+// checkOutput refuses an -o that doesn't exist before anything is done.
+func (a *app) checkOutput() error {
+	if a.output == "" || slices.Contains(formats, a.output) {
+		return nil
+	}
 	return fmt.Errorf("unknown output %q: want one of %s", a.output, strings.Join(formats, ", "))
+}
+
+// structured says whether the answer is for a program, so that nothing else may be on stdout.
+func (a *app) structured() bool { return a.output == "json" || a.output == "yaml" }
+
+// say tells what a verb did: the answer itself, the object's name, or a sentence.
+func (a *app) say(value any, name, sentence string) error {
+	switch {
+	case a.structured():
+		return listing{value: value}.write(a.streams, a.output)
+	case a.output == "name":
+		sentence = name
+	}
+	_, err := fmt.Fprintln(a.out, sentence)
+	return err
 }

@@ -1,58 +1,78 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 )
 
 func (a *app) statsCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "stats [[KIND] SCOPE/NAME]",
-		Short: "show what pods use: CPU (100 % is one core), memory, processes",
-		Args:  cobra.MaximumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkOutput(); err != nil {
-				return err
-			}
-			wanted := address{}
+		Use:               "stats [POD | [KIND] SCOPE/NAME]",
+		Short:             "show what pods use: CPU (100 % is one core), memory, processes",
+		Example:           "  tend stats\n  tend stats prod/web\n  tend stats prod/web -o json",
+		Args:              takes(0, 2),
+		ValidArgsFunction: a.completePods,
+		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			keep := func(api.PodStats) bool { return true }
 			if len(args) > 0 {
-				var err error
-				if wanted, _, err = parseAddress(args); err != nil {
+				wanted, rest, err := parseAddress(args)
+				if err != nil {
 					return err
 				}
+				if err := tooMuch("stats", rest); err != nil {
+					return err
+				}
+				pods, err := podsOf(ctx, c, wanted)
+				if err != nil {
+					return err
+				}
+				keep = func(s api.PodStats) bool {
+					return slices.ContainsFunc(pods, func(pod api.Pod) bool { return pod.Name == s.Pod })
+				}
 			}
-			c, err := a.dial()
+			stats, err := c.Stats(ctx, client.PodFilter{})
 			if err != nil {
 				return err
 			}
-			stats, err := c.Stats(cmd.Context(), client.PodFilter{Scope: wanted.scope})
-			if err != nil {
-				return err
-			}
-			l := listing{value: stats, header: []string{"POD", "CPU%", "MEMORY", "LIMIT", "PROCESSES"}, empty: "no running pods"}
-			for _, s := range stats.Items {
-				if len(args) > 0 && s.Pod != wanted.pod && !wanted.matches(s.Kind, s.Scope, s.Resource) {
-					continue
-				}
-				l.names = append(l.names, s.Pod)
-				if s.Error != "" {
-					l.rows = append(l.rows, []string{s.Pod, "-", "-", "-", s.Error})
-					continue
-				}
-				l.rows = append(l.rows, []string{s.Pod, fmt.Sprintf("%.1f", s.CPUPercent), bytesText(s.MemoryBytes), bytesText(s.MemoryLimitBytes), fmt.Sprint(s.PIDs)})
-			}
-			return l.write(a.streams, a.output)
-		},
+			stats.Items = slices.DeleteFunc(stats.Items, func(s api.PodStats) bool { return !keep(s) })
+			return statsListing(stats).write(a.streams, a.output)
+		}),
 	}
+}
+
+func statsListing(stats api.ListResult[api.PodStats]) listing {
+	l := listing{
+		value: stats, empty: "no running pods",
+		header:     []string{"POD", "CPU%", "MEMORY", "LIMIT", "PROCESSES"},
+		wideHeader: []string{"RECEIVED", "SENT", "READ", "WRITTEN", "NODE"},
+	}
+	for _, s := range stats.Items {
+		l.names = append(l.names, s.Pod)
+		if s.Error != "" {
+			l.rows = append(l.rows, []string{s.Pod, "-", "-", "-", s.Error})
+			l.wideRows = append(l.wideRows, []string{"-", "-", "-", "-", dash(s.Node)})
+			continue
+		}
+		l.rows = append(l.rows, []string{s.Pod, fmt.Sprintf("%.1f", s.CPUPercent), bytesText(s.MemoryBytes), bytesText(s.MemoryLimitBytes), fmt.Sprint(s.PIDs)})
+		l.wideRows = append(l.wideRows, []string{
+			bytesText(s.NetRxBytes), bytesText(s.NetTxBytes), bytesText(s.BlockReadBytes), bytesText(s.BlockWriteBytes), dash(s.Node),
+		})
+	}
+	return l
 }
 
 func bytesText(n int64) string {
 	switch {
 	case n <= 0:
 		return "-"
+	case n < 1<<10:
+		return fmt.Sprintf("%dB", n)
 	case n < 1<<20:
 		return fmt.Sprintf("%.0fKi", float64(n)/(1<<10))
 	case n < 1<<30:

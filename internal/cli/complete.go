@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// completeObjects offers the names of objects; a server that doesn't answer offers nothing.
+func (a *app) completeObjects(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.complete(cmd, args, false)
+}
+
+// completePods offers pods too.
+func (a *app) completePods(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.complete(cmd, args, true)
+}
+
+// completeGet offers the words of `tend get`.
+func (a *app) completeGet(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		words := []string{"pods", "nodes"}
+		for _, kind := range kinds {
+			words = append(words, string(kind)+"s")
+		}
+		return words, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.complete(cmd, args, isPodWord(args[0]))
+}
+
+func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	if len(args) > 1 {
+		return nil, none
+	}
+	if len(args) == 1 {
+		if _, err := api.ParseKind(args[0]); err != nil && !isPodWord(args[0]) {
+			return nil, none // the address is complete
+		}
+	}
+	c, err := a.dial()
+	if err != nil {
+		return nil, none
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	var names []string
+	for _, kind := range kinds {
+		list, err := c.Objects(ctx, kind, client.ObjectFilter{})
+		if err != nil {
+			return nil, none
+		}
+		for _, object := range list.Items {
+			names = append(names, object.Scope+"/"+object.Name)
+		}
+	}
+	if withPods {
+		if pods, err := c.Pods(ctx, client.PodFilter{}); err == nil {
+			for _, pod := range pods.Items {
+				names = append(names, pod.Name)
+			}
+		}
+	}
+	return names, none
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// runner is the RunE of a command.
+type runner = func(cmd *cobra.Command, args []string) error
+
+// dial makes a client for the server the flags, the environment or the machine name.
+func (a *app) dial() (*client.Client, error) {
+	opts := client.Discover(os.Getenv)
+	if a.server != "" {
+		opts.Server = a.server
+	}
+	if a.token != "" {
+		opts.Token = a.token
+	}
+	return client.New(opts)
+}
+
+// connected is the skeleton of every command that calls a server.
+func (a *app) connected(do func(ctx context.Context, c *client.Client, args []string) error) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.dial()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(cmd.Context(), c, args)
+	}
+}
+
+// addressed is the skeleton of every command that begins with an address; rest is what follows it.
+func (a *app) addressed(do func(ctx context.Context, c *client.Client, wanted address, rest []string) error) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		wanted, rest, err := parseAddress(args)
+		if err != nil {
+			return err
+		}
+		return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+			return do(ctx, c, wanted, rest)
+		})(cmd, args)
+	}
+}
+
+// onObject is the skeleton of every command about one object.
+func (a *app) onObject(do func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) error) runner {
+	return a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
+		ref, err := resolve(ctx, c, wanted)
+		if err != nil {
+			return err
+		}
+		return do(ctx, c, ref, rest)
+	})
+}
+
+// takes checks how many arguments a command gets; one that is wrong is told how the command is called.
+func takes(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("something is missing: want %s\n  `%s --help` has examples", cmd.UseLine(), cmd.CommandPath())
+		case len(args) > most:
+			return fmt.Errorf("%q is too much: want %s\n  `%s --help` has examples", args[most], cmd.UseLine(), cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// tooMuch refuses arguments that are left over.
+func tooMuch(cmd string, rest []string) error {
+	if len(rest) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%q is too much: an object is named as KIND SCOPE/NAME or SCOPE/NAME\n  `tend %s --help` has examples", rest[0], cmd)
+}

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// deletion is what `tend delete` was asked.
+type deletion struct {
+	from     sources
+	wait     waiting
+	tolerant bool
+}
+
+func (a *app) deleteCommand() *cobra.Command {
+	var ask deletion
+	command := &cobra.Command{
+		Use:   "delete [KIND] SCOPE/NAME... | -f FILE...",
+		Short: "stop and remove objects; volumes stay",
+		Long: "Stop and remove objects, and wait until they are gone. Volumes stay.\n\n" +
+			"Exit status: 0 gone, 1 error or nothing of that name, 3 timed out (the deletion goes on).",
+		Example:           "  tend delete prod/web\n  tend delete deployment prod/web deployment prod/api\n  tend delete -f deploy/ --ignore-not-found",
+		ValidArgsFunction: a.completeObjects,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := ask.wait.check(); err != nil {
+				return err
+			}
+			return a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+				refs, err := a.toDelete(ctx, c, ask, args)
+				if err != nil {
+					return err
+				}
+				return a.deleteAll(ctx, c, ask, refs)
+			})(cmd, args)
+		},
+	}
+	ask.from.flags(command)
+	ask.wait.flags(command)
+	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "what is not there is no error")
+	return command
+}
+
+// toDelete are the objects named by manifests, or else by addresses.
+func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args []string) ([]api.Ref, error) {
+	if len(ask.from.files) > 0 {
+		loaded, err := ask.from.load(a, args)
+		var refs []api.Ref
+		for _, object := range loaded.Objects {
+			refs = append(refs, object.Ref())
+		}
+		return refs, err
+	}
+	var refs []api.Ref
+	for rest := args; len(rest) > 0 || len(args) == 0; {
+		var (
+			wanted address
+			err    error
+		)
+		if wanted, rest, err = parseAddress(rest); err != nil {
+			return nil, err
+		}
+		ref, err := resolve(ctx, c, wanted)
+		var missing *missingError
+		if errors.As(err, &missing) && ask.tolerant {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
+	}
+	return refs, nil
+}
+
+// deleteAll asks for every deletion before it waits for any; what isn't there is told at the end.
+func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref) error {
+	var (
+		waits   []wait
+		missing error
+		results []api.DeleteResult
+	)
+	for _, ref := range refs {
+		result, err := c.Delete(ctx, ref)
+		switch {
+		case client.IsNotFound(err) && ask.tolerant:
+			continue
+		case client.IsNotFound(err):
+			missing = errors.Join(missing, &missingError{what: string(ref.Kind) + " " + ref.Scope + "/" + ref.Name})
+			continue
+		case err != nil:
+			return err
+		}
+		results = append(results, result)
+		waits = append(waits, wait{ref: ref, revision: result.Revision, gone: true})
+		if !a.structured() {
+			_ = a.say(nil, ref.String(), fmt.Sprintf("%s deleting", ref))
+		}
+	}
+	if a.structured() {
+		if err := (listing{value: api.ListResult[api.DeleteResult]{Items: results}}).write(a.streams, a.output); err != nil {
+			return err
+		}
+	}
+	if ask.wait.none {
+		return missing
+	}
+	return errors.Join(a.await(ctx, c, waits, ask.wait.timeout), missing)
+}

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// describePod shows one pod.
+func (a *app) describePod(pod api.Pod) error {
+	if a.structured() || a.output == "name" {
+		return listing{value: pod, names: []string{pod.Name}}.write(a.streams, a.output)
+	}
+	now, w := time.Now(), a.out
+	fmt.Fprintf(w, "%s  %s\n", pod.Name, podState(pod))
+	for _, fact := range podFacts(pod, now) {
+		if fact[1] != "" && fact[1] != "-" {
+			fmt.Fprintf(w, "  %-10s %s\n", fact[0], fact[1])
+		}
+	}
+	describeTrouble(w, pod)
+	return nil
+}
+
+func podFacts(pod api.Pod, now time.Time) [][2]string {
+	process := ""
+	if pod.PID > 0 {
+		process = fmt.Sprint(pod.PID)
+	}
+	return [][2]string{
+		{"object", pod.Owner().String()},
+		{"release", pod.Release},
+		{"image", pod.Image},
+		{"image id", pod.ImageID},
+		{"node", pod.Node},
+		{"container", pod.Container},
+		{"process", process},
+		{"address", pod.Address},
+		{"ports", portText(pod.Ports)},
+		{"task", pod.Task},
+		{"starts", fmt.Sprint(pod.Incarnations)},
+		{"created", ago(pod.CreatedAt, now)},
+		{"started", ago(pod.StartedAt, now)},
+		{"ready", ago(pod.ReadyAt, now)},
+		{"ended", ago(pod.FinishedAt, now)},
+	}
+}
+
+func ago(at, now time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), age(at, now))
+}
+
+// describeTrouble tells why a pod isn't ready, with the last lines of its output; of one that is, nothing.
+func describeTrouble(w io.Writer, pod api.Pod) {
+	if pod.Ready || pod.Message == "" && len(pod.LastLog) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n  %s: %s\n", pod.Name, pod.Message)
+	for _, line := range pod.LastLog {
+		indent(w, "    | ", line)
+	}
+}

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"tend.dev/tend/client/frame"
+)
+
+// windowSizes tells the terminal's size whenever it changes, until it is stopped.
+func windowSizes(file *os.File) (sizes <-chan frame.Size, stop func()) {
+	changed := make(chan os.Signal, 1)
+	signal.Notify(changed, syscall.SIGWINCH)
+	out, done := make(chan frame.Size, 1), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-changed:
+			}
+			width, height, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				continue
+			}
+			select {
+			case out <- frame.Size{Width: width, Height: height}:
+			case <-done:
+				return
+			}
+		}
+	}()
+	return out, func() { signal.Stop(changed); close(done) }
+}

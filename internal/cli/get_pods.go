@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+func podListing(pods []api.Pod, now time.Time) listing {
+	l := listing{
+		header:     []string{"POD", "READY", "STATE", "RELEASE", "STARTS", "PORTS", "AGE"},
+		wideHeader: []string{"NODE", "IMAGE", "ADDRESS", "TASK", "MESSAGE"},
+	}
+	for _, pod := range pods {
+		ready := "no"
+		if pod.Ready {
+			ready = "yes"
+		}
+		l.names = append(l.names, pod.Name)
+		l.rows = append(l.rows, []string{
+			pod.Name, ready, podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports), age(pod.CreatedAt, now),
+		})
+		message, _, _ := strings.Cut(pod.Message, "\n")
+		l.wideRows = append(l.wideRows, []string{dash(pod.Node), dash(pod.Image), dash(pod.Address), pod.Task, dash(message)})
+	}
+	return l
+}
+
+// podState is the state with what a person should know of it.
+func podState(pod api.Pod) string {
+	switch {
+	case pod.Frozen && pod.State.Terminal():
+		return "stopped (frozen)"
+	case pod.Frozen:
+		return "stopping (frozen)"
+	case pod.State.Terminal():
+		return endText(pod)
+	case pod.Desired != api.DesiredRunning:
+		return "stopping"
+	case pod.CrashLoop:
+		return "crash loop" + exitText(pod)
+	case !pod.Ready && pod.Reason != "":
+		return string(pod.State) + " (" + pod.Reason + ")"
+	}
+	return string(pod.State)
+}
+
+// endText is how a pod ended.
+func endText(pod api.Pod) string {
+	switch {
+	case pod.State == api.TaskRejected && pod.Reason != "":
+		return "rejected (" + pod.Reason + ")"
+	case pod.State == api.TaskFailed:
+		return "failed" + exitText(pod)
+	}
+	return string(pod.State)
+}
+
+func exitText(pod api.Pod) string {
+	switch {
+	case pod.OOMKilled:
+		return " (out of memory)"
+	case pod.ExitCode != nil:
+		return fmt.Sprintf(" (exit %d)", *pod.ExitCode)
+	}
+	return ""
+}
+
+func portText(ports []api.PortBinding) string {
+	var out []string
+	for _, port := range ports {
+		if port.HostPort > 0 {
+			out = append(out, fmt.Sprintf("%s:%d->%d", port.HostIP, port.HostPort, port.Container))
+		}
+	}
+	return dash(strings.Join(out, ","))
+}

@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// judge says where a wait stands by the object's own conditions.
+func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
+	s := seen{wait: w, since: object.Metadata.UpdatedAt}
+	if object.Metadata.Deleting() {
+		s.since = *object.Metadata.DeletedAt
+	}
+	ready := api.FindCondition(status.Conditions, api.ConditionReady)
+	progressing := api.FindCondition(status.Conditions, api.ConditionProgressing)
+	switch {
+	case w.gone && !object.Metadata.Deleting() && object.Metadata.Revision >= w.revision:
+		s.outcome, s.reason, s.message = converged, "Gone", "gone, and created anew by somebody"
+		return s
+	case w.gone:
+		s.reason, s.message = "Deleting", "stopping its pods"
+		return s
+	case object.Metadata.Deleting():
+		s.outcome, s.reason, s.message = failed, "Deleting", "somebody is deleting it"
+		return s
+	case ready == nil || progressing == nil || status.ObservedRevision < w.revision:
+		s.reason, s.message = "Unseen", "waiting for the controller"
+		return s
+	case ready.Status == api.ConditionTrue:
+		s.outcome = converged
+	case progressing.Status != api.ConditionFalse:
+	case didNotLast(status, *progressing):
+		s.outcome = held
+	default:
+		s.outcome = failed
+	}
+	s.reason, s.message = ready.Reason, ready.Message
+	if w.generation > 0 && object.Metadata.Generation > w.generation {
+		head, rest, _ := strings.Cut(s.message, "\n")
+		s.message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, object.Metadata.Generation, rest), "\n")
+	}
+	return s
+}
+
+// didNotLast says whether a rollout ended without having come through: rolled back or paused.
+func didNotLast(status api.WorkloadStatus, progressing api.Condition) bool {
+	if progressing.Reason == "ResolvingImage" || status.Rollout == nil {
+		return false // the newest spec has not even begun
+	}
+	return status.Rollout.Phase == api.RolloutRolledBack || status.Rollout.Phase == api.RolloutPaused
+}
+
+func settled(looks []seen) bool {
+	for _, s := range looks {
+		if s.outcome == pending {
+			return false
+		}
+	}
+	return true
+}
+
+// verdict is what the command ends with: nothing where all converged, else every trouble; an error weighs most.
+func verdict(looks []seen) error {
+	worst := exitOK
+	var texts []string
+	for _, s := range looks {
+		switch s.outcome {
+		case failed:
+			worst = exitError
+		case held:
+			if worst == exitOK {
+				worst = exitPaused
+			}
+		default:
+			continue
+		}
+		texts = append(texts, trouble(s))
+	}
+	if worst == exitOK {
+		return nil
+	}
+	return &exitStatus{code: worst, text: strings.Join(texts, "\n")}
+}
+
+// trouble tells why a wait was in vain, with the last lines of the container that failed, and what helps.
+func trouble(s seen) string {
+	head, log, _ := strings.Cut(s.message, "\n")
+	text := fmt.Sprintf("%s: %s", s.ref, head)
+	for line := range strings.Lines(log) {
+		text += "\n  | " + strings.TrimRight(line, "\n")
+	}
+	switch {
+	case s.reason == "Deleted" || s.reason == "Deleting":
+		return text + "\n  apply again once it is gone"
+	case s.outcome == failed:
+		text += "\n  mend the cause: Tend tries again by itself; or apply a corrected manifest"
+	default:
+		text += "\n  apply a corrected manifest, or `tend rollback " + s.ref.Scope + "/" + s.ref.Name + "`"
+	}
+	return text + fmt.Sprintf("; `tend describe %s/%s` says more", s.ref.Scope, s.ref.Name)
+}
+
+func timedOut(looks []seen, timeout time.Duration) error {
+	text := fmt.Sprintf("not converged after %s; Tend goes on working at it (`tend describe` says where it stands)", timeout)
+	for _, s := range looks {
+		if s.outcome == pending {
+			head, _, _ := strings.Cut(s.message, "\n")
+			text += fmt.Sprintf("\n  %s: %s", s.ref, head)
+		}
+	}
+	return &exitStatus{code: exitTimeout, text: text}
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Main runs a command line and returns its exit code.
+func Main(ctx context.Context, args []string) int {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	root.SetArgs(args)
+	return report(root.ExecuteContext(ctx), os.Stderr)
+}
+
+// interruptedError is a command that was told to end. What the server was asked for goes on.
+type interruptedError struct{ signal syscall.Signal }
+
+func (*interruptedError) Error() string {
+	return "interrupted; the server goes on with what it was asked for"
+}
+
+// Unwrap lets everything below take it for what it is: a context that was ended.
+func (*interruptedError) Unwrap() error { return context.Canceled }
+
+// code is what a shell gives a command that a signal ended.
+func (e *interruptedError) code() int { return 128 + int(e.signal) }
+
+// interruptible ends the context at the first Ctrl-C or SIGTERM. The second one ends the process at once.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case got := <-signals:
+			signal.Stop(signals)
+			number, _ := got.(syscall.Signal)
+			cancel(&interruptedError{signal: number})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil) }
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/client"
+)
+
+func (a *app) nodesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "nodes", Short: "list nodes", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
+	}
+}
+
+func (a *app) getNodes(ctx context.Context, c *client.Client) error {
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	l := listing{
+		value: nodes, empty: "no nodes",
+		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"MESSAGE"},
+	}
+	for _, node := range nodes.Items {
+		state := "ready"
+		if !node.Ready {
+			state = dash(node.Reason)
+		}
+		if !node.Alive {
+			state = "down"
+		}
+		l.names = append(l.names, node.ID)
+		l.rows = append(l.rows, []string{
+			node.ID, state, node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
+		})
+		l.wideRows = append(l.wideRows, []string{dash(node.Message)})
+	}
+	return l.write(a.streams, a.output)
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// paint colours text, or leaves it as it is.
+type paint bool
+
+// paintFor uses colour on a screen, and not where NO_COLOR asks for none.
+func paintFor(w io.Writer) paint {
+	return paint(terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
+}
+
+func (p paint) in(code, text string) string {
+	if !p {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+func (p paint) red(text string) string    { return p.in("31", text) }
+func (p paint) green(text string) string  { return p.in("32", text) }
+func (p paint) yellow(text string) string { return p.in("33", text) }
+func (p paint) cyan(text string) string   { return p.in("36", text) }
+func (p paint) bold(text string) string   { return p.in("1", text) }
+
+// terminal says whether a stream is a person's screen or keyboard.
+func terminal(stream any) bool {
+	file, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/term"
+
+	"tend.dev/tend/api"
+)
+
+// block redraws what it showed before, on a terminal.
+type block struct {
+	out   io.Writer
+	paint paint
+	last  []seen
+	drawn int
+	frame int
+	// shown is what is on the screen, so that nothing is written where nothing changed.
+	shown string
+}
+
+// maxPodRows bounds the pods shown of one object.
+const maxPodRows = 20
+
+func (b *block) update(looks []seen) {
+	b.last = looks
+	b.draw("")
+}
+
+func (b *block) away(server string) {
+	b.draw("the server at " + server + " does not answer; waiting for it")
+}
+
+func (b *block) draw(note string) {
+	width, height := screen(b.out)
+	b.frame++
+	var rows []string
+	for _, s := range b.last {
+		rows = append(rows, b.rows(s)...)
+	}
+	if note != "" {
+		rows = append(rows, b.paint.yellow(note))
+	}
+	if len(rows) > height-1 { // what scrolled off can't be redrawn
+		rows = append(rows[:height-2], fmt.Sprintf("    … and %d more lines", len(rows)-height+2))
+	}
+	for i, row := range rows {
+		rows[i] = ansi.Truncate(row, width-1, "…")
+	}
+	if text := strings.Join(rows, "\n"); text != b.shown {
+		b.shown = text
+		b.write(rows)
+	}
+}
+
+// write overwrites the old rows in one write; each row is erased behind its text, so that nothing flickers.
+func (b *block) write(rows []string) {
+	var out strings.Builder
+	if b.drawn > 0 {
+		out.WriteString(ansi.CursorUp(b.drawn))
+	}
+	for _, row := range rows {
+		out.WriteString("\r" + row + ansi.EraseLineRight + "\n")
+	}
+	out.WriteString(ansi.EraseScreenBelow)
+	b.drawn = len(rows)
+	_, _ = io.WriteString(b.out, out.String())
+}
+
+// screen is the terminal's size.
+func screen(w io.Writer) (width, height int) {
+	if file, ok := w.(*os.File); ok {
+		if width, height, err := term.GetSize(int(file.Fd())); err == nil && width > 20 && height > 4 {
+			return width, height
+		}
+	}
+	return 100, 40
+}
+
+func (b *block) rows(s seen) []string {
+	head, _, _ := strings.Cut(s.message, "\n")
+	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, head)}
+	if s.outcome == converged {
+		return rows
+	}
+	shown := slices.DeleteFunc(slices.Clone(s.pods), func(pod api.Pod) bool {
+		return pod.State.Terminal() && (pod.Desired != api.DesiredRunning || pod.CreatedAt.Before(s.since))
+	})
+	for i, pod := range shown {
+		if i == maxPodRows {
+			return append(rows, fmt.Sprintf("    … and %d more", len(shown)-i))
+		}
+		rows = append(rows, "    "+b.row(pod))
+	}
+	return rows
+}
+
+func (b *block) row(pod api.Pod) string {
+	detail := ""
+	if !pod.Ready && pod.Message != "" {
+		detail, _, _ = strings.Cut(pod.Message, "\n")
+	}
+	state := fmt.Sprintf("%-20s", podState(pod))
+	switch {
+	case pod.Ready:
+		state = b.paint.green(state)
+	case pod.CrashLoop || pod.State == api.TaskFailed || pod.State == api.TaskRejected:
+		state = b.paint.red(state)
+	}
+	return strings.TrimRight(fmt.Sprintf("%-28s %-4s %s %s", pod.Name, pod.Release, state, detail), " ")
+}
+
+var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧")
+
+func (b *block) mark(o outcome) string {
+	switch o {
+	case converged:
+		return b.paint.green("✓")
+	case failed:
+		return b.paint.red("✗")
+	case held:
+		return b.paint.yellow("!")
+	}
+	return b.paint.cyan(string(spinner[b.frame/4%len(spinner)]))
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// kinds are those this version keeps running, in the order listings show them.
+var kinds = []api.Kind{api.KindDeployment}
+
+// resolve completes an address to one object; an ambiguous one is an error that lists the candidates.
+func resolve(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
+	if wanted.pod != "" {
+		return api.Ref{}, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
+	}
+	if wanted.kind != "" && wanted.scope != "" {
+		return api.Ref{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}, nil
+	}
+	found, err := candidates(ctx, c, wanted)
+	if err != nil {
+		return api.Ref{}, err
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return api.Ref{}, &missingError{what: wanted.String()}
+	}
+	names := make([]string, len(found))
+	for i, ref := range found {
+		names[i] = ref.String()
+	}
+	return api.Ref{}, fmt.Errorf("%s is ambiguous: say which of %s", wanted, strings.Join(names, ", "))
+}
+
+func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
+	among := kinds
+	if wanted.kind != "" {
+		among = []api.Kind{wanted.kind}
+	}
+	var found []api.Ref
+	for _, kind := range among {
+		list, err := c.Objects(ctx, kind, client.ObjectFilter{Scope: wanted.scope})
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range list.Items {
+			if wanted.matches(object.Kind, object.Scope, object.Name) {
+				found = append(found, object.Ref())
+			}
+		}
+	}
+	return found, nil
+}
+
+// podsOf are the pods an address names, at least one.
+func podsOf(ctx context.Context, c *client.Client, wanted address) ([]api.Pod, error) {
+	if wanted.pod != "" {
+		pod, err := c.Pod(ctx, wanted.pod)
+		return []api.Pod{pod}, err
+	}
+	ref, err := resolve(ctx, c, wanted)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.Object(ctx, ref); err != nil {
+		return nil, err
+	}
+	list, err := c.Pods(ctx, client.PodFilter{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})
+	return list.Items, err
+}
+
+// bestPod is the pod to run a command in: of an object the newest that is ready, else the newest that runs.
+func bestPod(ctx context.Context, c *client.Client, wanted address) (string, error) {
+	if wanted.pod != "" {
+		return wanted.pod, nil
+	}
+	pods, err := podsOf(ctx, c, wanted)
+	if err != nil {
+		return "", err
+	}
+	running := slices.DeleteFunc(pods, func(pod api.Pod) bool { return !pod.Live() || pod.State != api.TaskRunning })
+	if len(running) == 0 {
+		return "", fmt.Errorf("no pod of %s runs: `tend describe %s` says why", wanted, wanted)
+	}
+	return slices.MinFunc(running, readyThenNewest).Name, nil
+}
+
+func readyThenNewest(x, y api.Pod) int {
+	switch {
+	case x.Ready && !y.Ready:
+		return -1
+	case y.Ready && !x.Ready:
+		return 1
+	}
+	return y.CreatedAt.Compare(x.CreatedAt)
+}

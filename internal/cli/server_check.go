@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// memberName is what a node or an etcd member may be called.
+var memberName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$`)
+
+// check lists every flag that is wrong.
+func (f *serverFlags) check() error {
+	o := f.options
+	var level slog.Level
+	return errors.Join(
+		flagFault("log-level", f.logLevel, level.UnmarshalText([]byte(f.logLevel)) == nil, "debug, info, warn or error"),
+		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
+		checkHTTP(o.HTTP),
+		checkURL("etcd-client", o.EtcdClient),
+		checkURL("etcd-peer", o.EtcdPeer),
+		flagFault("name", o.Name, memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
+		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
+		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
+		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
+		flagFault("heartbeat", o.Heartbeat, o.Heartbeat >= 100*time.Millisecond, "100ms or more"),
+		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat), "3s or more, and two heartbeats or more"),
+	)
+}
+
+func flagFault(name string, value any, good bool, want string) error {
+	if good {
+		return nil
+	}
+	return fmt.Errorf("--%s %v: want %s", name, value, want)
+}
+
+// checkHTTP takes a loopback address, or off.
+func checkHTTP(address string) error {
+	if address == "off" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("--http %s: want an address and a port as in 127.0.0.1:8686, or off", address)
+	}
+	if number, err := strconv.Atoi(port); err != nil || number < 0 || number > 65535 {
+		return fmt.Errorf("--http %s: %q is not a port: want 0 to 65535", address, port)
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--http %s: want a loopback address: a listener that others reach demands TLS, which this version does not have; "+
+			"the unix socket can be reached over SSH", address)
+	}
+	return nil
+}
+
+func checkURL(name, text string) error {
+	if text == "" {
+		return nil
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Port() == "" {
+		return fmt.Errorf("--%s %s: want a URL with a port, as in http://127.0.0.1:2379", name, text)
+	}
+	return nil
+}
