@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/inprocess"
@@ -127,7 +126,6 @@ func (d *daemon) openRuntime(ctx context.Context) error {
 // build makes the parts above the store; nothing runs yet.
 func (d *daemon) build(context.Context) error {
 	d.registry = prometheus.NewRegistry()
-	d.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	d.metrics = engine.NewMetrics(d.registry)
 	d.view = view.New(d.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: d.Logger})
 	d.buildControllers()

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
@@ -21,7 +23,8 @@ func (d *daemon) buildServer() error {
 		return err
 	}
 	d.server = server.New(server.Options{
-		View: d.view, Missing: d.missing, Registry: d.registry, Token: token, Version: version.Version, Logger: d.Logger,
+		// etcd, the Go runtime and the process are in the library's default registry; ours is our own.
+		View: d.view, Missing: d.missing, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
 		Decode: manifest.Decode, Containers: d.agent,
 		Intents: intent.New(intent.Options{
 			Store: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -53,6 +54,6 @@ func (s *Server) routes() {
 	s.documented("GET", "/version", "What the server is", nil, func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusOK, s.version())
 	})
-	metrics := promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{})
+	metrics := promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{})
 	s.documented("GET", "/metrics", "Prometheus metrics", nil, metrics.ServeHTTP)
 }

@@ -39,6 +39,8 @@ type Options struct {
 	Missing func() []string
 	// Registry takes the server's metrics and is served at /metrics. Default: an own one.
 	Registry *prometheus.Registry
+	// Gather adds what others in the process measure (etcd's families). Default: nothing more.
+	Gather prometheus.Gatherer
 	// Token is asked for at doors that are not trusted; without one they are closed.
 	Token string
 	// Version is told at /version.
@@ -76,6 +78,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
+	}
+	if opts.Gather == nil {
+		opts.Gather = prometheus.NewRegistry()
 	}
 	if opts.Drain <= 0 {
 		opts.Drain = 10 * time.Second

@@ -35,9 +35,11 @@ func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	return &core{level: c.level, log: c.log, with: more}
 }
 
-// deliberate are warnings about what was chosen on purpose: one port is a private socket, requests are bounded by our
-// own limit, and etcd's own users are not used.
+// deliberate are warnings about what was chosen on purpose (one port is a private socket, requests are bounded by our
+// own limit, etcd's own users are not used) or holds for every new store until its first snapshot.
 var deliberate = map[string]bool{
+	"Failed to detect schema version":  true,
+	"failed to update storage version": true,
 	"Running http and grpc server on single port. This is not recommended for production.": true,
 	"exceeded recommended request limit":                                                   true,
 	"simple token is not cryptographically signed":                                         true,
