@@ -25,7 +25,8 @@ type Runtime interface {
 	// Stop sends the stop signal, waits for the grace period and kills. It returns when the container has stopped; one
 	// that is stopped or gone is no fault. It blocks: callers run it beside their workers.
 	Stop(ctx context.Context, id string, grace time.Duration) error
-	// Remove removes a container, running or not; one that is gone is no fault. Volumes stay.
+	// Remove removes a container, running or not; one that is gone is no fault. Volumes with a name stay;
+	// nameless ones (an image's VOLUME) go with their container.
 	Remove(ctx context.Context, id string) error
 	// Events streams what happens to the cluster's containers, and to image tags, until ctx ends or the engine goes
 	// away; then the channel closes. Whoever reads it lists again.

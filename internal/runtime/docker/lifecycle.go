@@ -57,7 +57,8 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = r.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true})
+	// RemoveVolumes takes the nameless ones alone: each container gets its own, and nobody could find them again.
+	_, err = r.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if cerrdefs.IsConflict(err) {
 		err = r.awaitRemoval(ctx, id)
 	}

@@ -182,6 +182,21 @@ func TestVolumesKeepWhatIsWritten(t *testing.T) {
 	}
 }
 
+func TestNamelessVolumesGoWithTheirContainer(t *testing.T) {
+	c := newCluster(t)
+	run := c.start(api.DeploymentSpec{DockerOptions: []string{"-v", "/nameless"}}, "wait")
+	volume := dockerCLI(t, "inspect", "-f", `{{(index .Mounts 0).Name}}`, run.ID)
+	if volume == "" {
+		t.Fatal("the container has no volume")
+	}
+	if err := c.Remove(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if left := dockerCLI(t, "volume", "ls", "-q", "--filter", "name="+volume); left != "" {
+		t.Errorf("volume %s was left behind", left)
+	}
+}
+
 // TestFlagsOldEnginesReadElsewhere: the client library lost two fields that engines before API 1.44 know.
 func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 	c := newCluster(t)
