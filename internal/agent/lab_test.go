@@ -37,10 +37,12 @@ type lab struct {
 	imageID string
 
 	// deaf: events are lost on their way to the agent.
-	deaf  atomic.Bool
-	view  *view.View
-	agent *agent.Agent
-	stop  func()
+	deaf atomic.Bool
+	// reading is called, where set, after a task was read and before the agent has it.
+	reading func(task string)
+	view    *view.View
+	agent   *agent.Agent
+	stop    func()
 }
 
 func newLab(t *testing.T, opts ...hollow.Options) *lab {
@@ -57,7 +59,7 @@ func (l *lab) start() {
 	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
 	control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: l.view, Keys: plain{}})
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf}
-	l.agent = agent.New(agent.Options{Node: nodeID, Control: control, Runtime: rt, Logger: logger})
+	l.agent = agent.New(agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger})
 	var running sync.WaitGroup
 	running.Go(func() { _ = l.view.Run(ctx) })
 	agentCtx, stopAgent := context.WithCancel(ctx)
@@ -249,4 +251,18 @@ func (d *deaf) Events(ctx context.Context) (<-chan runtime.Event, error) {
 		}
 	}()
 	return out, nil
+}
+
+// slow lets things happen while the agent reads.
+type slow struct {
+	*inprocess.Control
+	lab *lab
+}
+
+func (s *slow) Task(id string) (agent.Assignment, bool) {
+	assigned, known := s.Control.Task(id)
+	if s.lab.reading != nil {
+		s.lab.reading(id)
+	}
+	return assigned, known
 }

@@ -51,10 +51,18 @@ func (a *Agent) held(assigned Assignment) bool {
 		return false
 	}
 	a.successors.add(before, assigned.Task.ID)
-	if a.containers.live(before) {
+	if a.containers.live(before) || a.open(assigned.Task.ID, before) {
 		return true
 	}
-	return assigned.PredecessorOpen && !a.reports.ended(before)
+	a.successors.remove(before, assigned.Task.ID)
+	return false
+}
+
+// open says whether the predecessor has yet to end. It reads anew: an end that came between the first reading and the
+// asking to be woken has woken nobody.
+func (a *Agent) open(task, before string) bool {
+	assigned, known := a.control.Task(task)
+	return known && assigned.PredecessorOpen && !a.reports.ended(before)
 }
 
 // grace is how long the container has to stop. Without its release the default must do.

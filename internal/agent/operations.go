@@ -114,6 +114,15 @@ func (w *waiters) add(predecessor, task string) {
 	w.byPredecessor[predecessor][task] = true
 }
 
+func (w *waiters) remove(predecessor, task string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.byPredecessor[predecessor], task)
+	if len(w.byPredecessor[predecessor]) == 0 {
+		delete(w.byPredecessor, predecessor)
+	}
+}
+
 func (w *waiters) pop(predecessor string) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

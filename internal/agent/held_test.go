@@ -1,0 +1,48 @@
+package agent_test
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+)
+
+// TestPredecessorEndsWhileItIsRead: the end of a predecessor that comes after its successor was read, and before that
+// asked to be woken, is seen all the same, and not with the next full look only.
+func TestPredecessorEndsWhileItIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		before := l.deploy(taskID(1), nil)
+		var once sync.Once
+		l.reading = func(task string) {
+			if task != taskID(2) {
+				return
+			}
+			once.Do(func() {
+				l.end(before)
+				l.deaf.Store(true) // no event of its own container makes up for it
+			})
+		}
+		l.start()
+		defer l.close()
+		l.want(before, api.TaskRunning, true, "")
+		after := l.deploy(taskID(2), func(task *api.Task, _ *api.DeploymentSpec) { task.After = before.ID })
+		l.pass(time.Second)
+		l.wantContainer(before, "")
+		l.wantContainer(after, runtime.StateRunning)
+	})
+}
+
+// end takes a task to its end and forgets it, with the pauses that its agent needs for each step.
+func (l *lab) end(task api.Task) {
+	for _, desired := range []api.DesiredState{api.DesiredShutdown, api.DesiredRemoved} {
+		l.commit(layout.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), desired, "test", time.Now()))
+		time.Sleep(50 * time.Millisecond)
+	}
+	l.commit(layout.NewTxn("test").Delete(layout.TaskKey(task.ID)).Delete(layout.SlotKey(task.Owner(), task.Slot)))
+	time.Sleep(50 * time.Millisecond)
+}
