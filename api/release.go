@@ -29,10 +29,13 @@ type Release struct {
 	// AssetDigests are the digests of the assets the spec mounts.
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats, if it came from a rollback.
-	RolledBackFrom string    `json:"rolledBackFrom,omitempty"`
-	Generation     int64     `json:"generation"`
-	Reason         string    `json:"reason"`
-	CreatedAt      time.Time `json:"createdAt"`
+	RolledBackFrom string `json:"rolledBackFrom,omitempty"`
+	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. Once
+	// they give something else, the environment is theirs again.
+	EnvOver    string    `json:"envOver,omitempty"`
+	Generation int64     `json:"generation"`
+	Reason     string    `json:"reason"`
+	CreatedAt  time.Time `json:"createdAt"`
 }
 
 // Owner names the workload the release belongs to.

@@ -8,125 +8,112 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
 )
 
+// maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The rest follows at once.
+const maxActions = 1000
+
 // act commits an assessment: one transaction, on the condition that the spec is still the one that was read.
-func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (int64, error) {
-	txn := layout.NewTxn("deployment."+a.site()).If(layout.ObjectKey(o.ref), o.object.Modified)
-	before := txn.Len()
-	o.requestImage(txn)
+func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
+	actions, more := firstActions(a.plan.Actions)
+	step := c.begin(o, a, now)
+	step.requestImage()
 	if a.target.mint {
-		txn.If(layout.ReleaseKey(o.ref, a.target.release.ID), 0).Put(layout.ReleaseKey(o.ref, a.target.release.ID), a.target.release)
+		step.mint(a.target.release)
 	}
 	status := o.nextStatus(a, now)
-	for _, action := range a.plan.Actions {
+	for _, action := range actions {
 		if action.Verb == rollout.RollBack {
 			status.Rollout.Failed = o.failedRollout(a, now)
-			status.Rollout.Phase = api.RolloutRollingBack
+			more = true // no event follows: the release it turns to is told by the next look
 			continue
 		}
-		c.write(txn, o, action, now)
+		step.write(action)
 	}
-	o.pruneReleases(txn, a)
-	if changed, err := o.statusChanged(status); err != nil {
-		return 0, err
-	} else if changed {
-		txn.If(layout.StatusKey(o.ref), o.status.Modified).Put(layout.StatusKey(o.ref), status)
+	for _, id := range o.surplusReleases(a) {
+		step.txn.Delete(layout.ReleaseKey(o.ref, id))
 	}
-	if txn.Len() == before {
-		return 0, nil
+	if err := step.putStatus(status); err != nil {
+		return engine.Result{}, err
 	}
-	c.log(o, a)
-	return txn.Commit(ctx, c.Store)
+	revision, err := step.txn.Commit(ctx, c.Store)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	if revision > 0 {
+		c.log(o, a, actions)
+	}
+	return engine.Result{Revision: revision, After: a.after(more && revision > 0)}, nil
 }
 
-// site names the commit after the first thing it does, so that failpoints stand at each kind of step.
-func (a assessment) site() string {
-	switch {
-	case a.target.mint:
-		return "release"
-	case len(a.plan.Actions) > 0:
-		return string(a.plan.Actions[0].Verb)
+// firstActions are what one commit carries. A stop is never told without the creation of what comes after it.
+func firstActions(all []rollout.Action) (actions []rollout.Action, more bool) {
+	if len(all) <= maxActions {
+		return all, false
 	}
-	return "status"
+	n := maxActions
+	if last, next := all[n-1], all[n]; last.Verb == rollout.Shutdown && next.Verb == rollout.Create && next.Replaces == last.Slot {
+		n--
+	}
+	return all[:n], true
 }
 
-// write turns one action into writes.
-func (c *Controller) write(txn *layout.Txn, o observed, action rollout.Action, now time.Time) {
-	switch action.Verb {
-	case rollout.Create:
-		txn.CreateTask(api.Task{
-			ID: c.NewTask(), Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name, Slot: c.freshSlot(o),
-			Replaces: action.Replaces, After: action.After,
-			Release: action.Version.Release, Restart: action.Version.Restart,
-			Class: api.ClassKeep, Desired: api.DesiredRunning, CreatedAt: now,
-		})
-	case rollout.Shutdown:
-		txn.RaiseTask(o.task(action.Task), api.DesiredShutdown, action.Reason, now)
-	case rollout.Remove:
-		txn.RaiseTask(o.task(action.Task), api.DesiredRemoved, action.Reason, now)
-	case rollout.Forget:
-		task := o.task(action.Task)
-		txn.If(layout.TaskKey(action.Task), task.Modified).Delete(layout.TaskKey(action.Task))
-		txn.Delete(layout.SlotKey(o.ref, action.Slot))
+// after is when to look again without an event: when the plan says so, and at once after a step that isn't the whole.
+func (a assessment) after(more bool) time.Duration {
+	if more {
+		return time.Millisecond
 	}
+	return a.plan.After
 }
 
-// freshSlot draws an id no slot of the deployment has.
-func (c *Controller) freshSlot(o observed) string {
-	for {
-		id := c.NewSlot()
-		taken := false
-		for _, t := range o.tasks {
-			taken = taken || t.desired.Value.Slot == id
-		}
-		if !taken {
-			return id
-		}
+// due says whether act would write anything.
+func (o observed) due(a assessment, now time.Time) (bool, error) {
+	if len(a.plan.Actions) > 0 || a.target.mint || len(o.surplusReleases(a)) > 0 {
+		return true, nil
 	}
+	if _, wanted := o.wantedImage(); wanted {
+		return true, nil
+	}
+	return o.statusChanged(o.nextStatus(a, now))
 }
 
-func (o observed) task(id string) layout.Read[api.Task] {
-	for _, t := range o.tasks {
-		if t.desired.Value.ID == id {
-			return t.desired
-		}
-	}
-	return layout.Read[api.Task]{}
-}
-
-// requestImage asks the nodes for the image of the spec.
-func (o observed) requestImage(txn *layout.Txn) {
+// wantedImage is the image request to write, if it isn't written yet.
+func (o observed) wantedImage() (api.ImageRequest, bool) {
 	want := api.ImageRequest{Owner: o.ref, Image: o.spec.Image, Nonce: o.stamp(api.StampPull)}
-	if o.object.Value.Metadata.Deleting() || o.request.Exists() && *o.request.Value == want {
-		return
-	}
-	txn.If(layout.ImageKey(o.ref), o.request.Modified).Put(layout.ImageKey(o.ref), want)
+	there := o.request.Exists() && *o.request.Value == want
+	return want, !there && !o.deleting()
 }
 
-// pruneReleases deletes releases beyond keep_releases, never one that a task, the rollout or a rollback refers to.
-func (o observed) pruneReleases(txn *layout.Txn, a assessment) {
-	used := map[string]bool{o.stamp(api.StampRollback): true, o.rollout().LastGoodRelease: true}
+// surplusReleases are those beyond keep_releases, oldest first; never one that a task, the rollout or a rollback refers to.
+func (o observed) surplusReleases(a assessment) []string {
+	surplus := len(o.releases) - o.spec.KeepReleaseCount()
+	if a.target.mint {
+		surplus++
+	}
+	if surplus <= 0 || o.deleting() {
+		return nil
+	}
+	used := o.usedReleases(a)
+	var out []string
+	for _, r := range o.releases {
+		if len(out) < surplus && !used[r.Value.ID] {
+			out = append(out, r.Value.ID)
+		}
+	}
+	return out
+}
+
+func (o observed) usedReleases(a assessment) map[string]bool {
+	used := map[string]bool{o.stamp(api.StampRollback): true, o.rollout().LastGoodRelease: true, o.rollout().TargetRelease: true}
 	if a.target.release != nil {
 		used[a.target.release.ID] = true
 	}
 	for _, t := range o.tasks {
 		used[t.desired.Value.Release] = true
 	}
-	surplus := len(o.releases) - o.spec.KeepReleaseCount()
-	if a.target.mint {
-		surplus++
-	}
-	for _, r := range o.releases {
-		if surplus <= 0 {
-			return
-		}
-		if !used[r.Value.ID] {
-			txn.Delete(layout.ReleaseKey(o.ref, r.Value.ID))
-			surplus--
-		}
-	}
+	return used
 }
 
 func (o observed) statusChanged(next api.WorkloadStatus) (bool, error) {
@@ -144,25 +131,11 @@ func (o observed) statusChanged(next api.WorkloadStatus) (bool, error) {
 	return string(was) != string(is), nil
 }
 
-// finalize removes the object with everything that is kept under its name, once no task is left.
-func (c *Controller) finalize(ctx context.Context, o observed) (int64, error) {
-	txn := layout.NewTxn("deployment.finalize").If(layout.ObjectKey(o.ref), o.object.Modified)
-	txn.Delete(layout.ObjectKey(o.ref)).Delete(layout.StatusKey(o.ref)).Delete(layout.ImageKey(o.ref))
-	for _, r := range o.releases {
-		txn.Delete(layout.ReleaseKey(o.ref, r.Value.ID))
-	}
-	for _, f := range o.frozen {
-		txn.Delete(layout.FrozenKey(o.ref, f.Value.Slot))
-	}
-	txn.Delete(layout.NameKey(o.ref))
-	return txn.Commit(ctx, c.Store)
-}
-
-func (c *Controller) log(o observed, a assessment) {
+func (c *Controller) log(o observed, a assessment, actions []rollout.Action) {
 	if a.target.mint {
 		c.Logger.Info("release minted", "object", o.ref.String(), "release", a.target.release.ID, "reason", a.target.release.Reason)
 	}
-	for _, action := range a.plan.Actions {
+	for _, action := range actions {
 		c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
 	}
 }

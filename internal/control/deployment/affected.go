@@ -33,6 +33,9 @@ func Affected(s layout.Snapshot, change view.Change) []engine.Key {
 	case *api.NodeStatus:
 		return all(s, "")
 	case []byte:
+		if strings.HasPrefix(change.Key, layout.AlivePrefix) {
+			return all(s, "") // what could not be placed may fit now, or says something else
+		}
 		return bucket(s, change.Key)
 	}
 	return nil

@@ -20,7 +20,7 @@ type assessment struct {
 // assess decides what a deployment needs. It reads nothing but its input.
 func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
 	a := assessment{slots: o.slots()}
-	if o.object.Value.Metadata.Deleting() {
+	if o.deleting() {
 		a.desired, a.known = rollout.Desired{Deleting: true}, true
 		a.plan = rollout.Decide(a.desired, a.slots, now)
 		return a, nil
@@ -89,7 +89,7 @@ func (o observed) slots() []rollout.Slot {
 		}
 		slot.After = task.After
 		if refusal, refused := o.refusals[task.ID]; refused {
-			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, "NoNode", refusal.Message
+			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, ReasonNoNode, refusal.Message
 		}
 		if s := t.status; s != nil {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop

@@ -7,6 +7,19 @@ import (
 	"tend.dev/tend/api"
 )
 
+// The reasons that this package gives by itself; the others come from the planner, the agent and the runtime.
+const (
+	ReasonConverged         = "Converged"         // every wanted slot runs the wanted release and is good
+	ReasonFrozen            = "Frozen"            // so does every slot that no operator stopped
+	ReasonResolvingImage    = "ResolvingImage"    // no node has answered yet for the image
+	ReasonComplete          = "Complete"          // nothing is under way
+	ReasonPaused            = "Paused"            // a failed slot holds the rollout
+	ReasonEngineUnavailable = "EngineUnavailable" // no node's engine answers
+	ReasonRolledBack        = "RolledBack"        // an automatic rollback turned away from what the spec asks for
+	ReasonNoNode            = "NoNode"            // a task fits on no node
+	ReasonAsExpected        = "AsExpected"        // nobody needs to look
+)
+
 // conditions say in three statements how a deployment is: Ready, Progressing, Degraded.
 func (o observed) conditions(a assessment) []api.Condition {
 	progressing, degraded := o.progress(a), o.trouble(a)
@@ -18,11 +31,11 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, 0)
 	ready := a.plan.Counts.Ready
 	switch {
-	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !o.imageUnknown(a):
-		c.Status, c.Reason = api.ConditionTrue, "Converged"
+	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits:
+		c.Status, c.Reason = api.ConditionTrue, ReasonConverged
 		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
 		if a.plan.Counts.Frozen > 0 {
-			c.Reason, c.Message = "Frozen", fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
+			c.Reason, c.Message = ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}
 	case degraded.Status == api.ConditionTrue:
 		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, degraded.Message)
@@ -35,26 +48,18 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 func (o observed) progress(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionTrue, Reason: a.plan.Reason, Message: a.plan.Message}
 	switch {
-	case o.imageUnknown(a):
-		c.Reason, c.Message = "ResolvingImage", o.imageProgress()
+	case a.target.awaits:
+		c.Reason, c.Message = ReasonResolvingImage, o.imageProgress()
 		if o.image().State == api.ImageFailed {
 			c.Status = api.ConditionFalse
 		}
 	case a.plan.Phase == api.RolloutComplete:
-		c.Status, c.Reason = api.ConditionFalse, "Complete"
+		c.Status, c.Reason = api.ConditionFalse, ReasonComplete
 	case a.plan.Phase == api.RolloutPaused:
-		c.Status, c.Reason = api.ConditionFalse, "Paused"
+		c.Status, c.Reason = api.ConditionFalse, ReasonPaused
 		c.Message = "no further slot is touched until the failed one is good, or a newer manifest is applied: " + a.plan.Message
 	}
 	return c
-}
-
-// imageUnknown says whether the rollout of what the spec asks for waits for its image.
-func (o observed) imageUnknown(a assessment) bool {
-	if o.stamp(api.StampRollback) != "" || o.object.Value.Metadata.Deleting() {
-		return false
-	}
-	return !a.known || o.image().State != api.ImagePresent && a.target.release.Image != o.spec.Image
 }
 
 func (o observed) imageProgress() string {
@@ -79,17 +84,17 @@ func (o observed) trouble(a assessment) api.Condition {
 	image := o.image()
 	switch {
 	case o.nodesDown() != "":
-		c.Reason, c.Message = "EngineUnavailable", o.nodesDown()
-	case image.State == api.ImageFailed && o.imageUnknown(a):
+		c.Reason, c.Message = ReasonEngineUnavailable, o.nodesDown()
+	case image.State == api.ImageFailed && a.target.awaits:
 		c.Reason, c.Message = image.Reason, image.Message
 	case a.target.turned != nil:
-		c.Reason, c.Message = "RolledBack", rolledBackMessage(a.target)
+		c.Reason, c.Message = ReasonRolledBack, rolledBackMessage(a.target)
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
 		c.Reason, c.Message = a.plan.Reason, a.plan.Message+o.lastLog(a)
-	case a.plan.Reason == "NoNode":
-		c.Reason, c.Message = "NoNode", a.plan.Message
+	case a.plan.Reason == ReasonNoNode:
+		c.Reason, c.Message = ReasonNoNode, a.plan.Message
 	default:
-		c.Status, c.Reason = api.ConditionFalse, "AsExpected"
+		c.Status, c.Reason = api.ConditionFalse, ReasonAsExpected
 	}
 	return c
 }

@@ -7,7 +7,6 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
 )
@@ -28,31 +27,21 @@ func New(deps control.Deps, refusals func(layout.Snapshot) map[string]placement.
 // Reconcile looks at one deployment and does the next step.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	ref := api.Ref{Kind: api.Kind(key.Kind), Scope: key.Scope, Name: key.Name}
-	o, found, err := c.observe(c.Snapshot(), ref)
-	if !found || err != nil {
-		return engine.Result{}, err
+	snapshot, now := c.Snapshot(), c.Now()
+	o, found, err := c.observe(snapshot, ref)
+	switch {
+	case !found:
+		return engine.Result{}, nil
+	case err != nil:
+		return c.refuse(ctx, o, err, now)
+	case o.deleting() && len(o.tasks) == 0:
+		return c.finalize(ctx, snapshot, o)
 	}
-	now := c.Now()
 	a, err := c.assess(o, now)
 	if err != nil {
 		return engine.Result{}, err
 	}
-	if o.object.Value.Metadata.Deleting() && len(o.tasks) == 0 {
-		revision, err := c.finalize(ctx, o)
-		return engine.Result{Revision: revision}, err
-	}
-	revision, err := c.act(ctx, o, a, now)
-	return engine.Result{Revision: revision, After: a.after(revision)}, err
-}
-
-// after is when to look again without an event: when the plan says so, and at once after a step that no event follows.
-func (a assessment) after(revision int64) time.Duration {
-	for _, action := range a.plan.Actions {
-		if action.Verb == rollout.RollBack && revision > 0 {
-			return time.Millisecond
-		}
-	}
-	return a.plan.After
+	return c.act(ctx, o, a, now)
 }
 
 // Keys lists every deployment, for the replay and the full look.
@@ -64,21 +53,32 @@ func (c *Controller) Keys() []engine.Key {
 	return out
 }
 
-// Dirty lists the deployments whose plan isn't empty: a pure pass over the view.
+// Dirty lists the deployments that a look would write something for: a pure pass over the view.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
 	var out []engine.Key
 	snapshot := c.Snapshot()
 	for object := range snapshot.Objects(api.KindDeployment) {
-		o, found, err := c.observe(snapshot, object.Value.Ref())
-		if !found {
-			continue
-		}
-		a, assessErr := c.assess(o, now)
-		if err != nil || assessErr != nil || len(a.plan.Actions) > 0 || a.target.mint {
-			out = append(out, Key(o.ref))
+		if c.dirty(snapshot, object, now) {
+			out = append(out, Key(object.Value.Ref()))
 		}
 	}
 	return out
+}
+
+func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], now time.Time) bool {
+	o, err := c.observeAs(s, object)
+	switch {
+	case err != nil:
+		return o.refusalDue(err, now)
+	case o.deleting() && len(o.tasks) == 0:
+		return true
+	}
+	a, err := c.assess(o, now)
+	if err != nil {
+		return true
+	}
+	due, err := o.due(a, now)
+	return due || err != nil
 }
 
 // Key is the engine's key of an object.

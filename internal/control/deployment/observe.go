@@ -37,33 +37,51 @@ func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok boo
 	if !object.Exists() {
 		return o, false, nil
 	}
-	return c.observeAs(s, object)
+	o, err = c.observeAs(s, object)
+	return o, true, err
 }
 
-// observeAs reads everything around an object that is, or is about to be, stored.
-func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]) (o observed, ok bool, err error) {
+// observeAs reads everything around an object that is, or is about to be, stored. An *UnworkableError comes with what
+// could be read. What is being deleted needs neither spec nor environment: it goes even if they are unreadable.
+func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
-	o = observed{
+	o := observed{
 		ref: ref, object: object,
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
 		images: s.ImageStatuses(ref), frozen: s.Frozen(ref), nodes: s.Nodes(),
 	}
-	if o.spec, err = api.DecodeSpec[api.DeploymentSpec](*object.Value); err != nil {
-		return o, true, err
-	}
-	waiting := false
-	for _, task := range s.TasksOf(ref) {
-		o.tasks = append(o.tasks, taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value})
-		waiting = waiting || task.Value.Node == "" && task.Value.Desired == api.DesiredRunning
-	}
+	waiting := o.readTasks(s)
 	if waiting && c.refusals != nil {
 		o.refusals = c.refusals(s)
 	}
-	if o.env, err = c.env.merged(s, ref, o.spec); err != nil {
-		return o, true, fmt.Errorf("read the environment of %s: %w", ref, err)
+	var err error
+	if o.spec, err = api.DecodeSpec[api.DeploymentSpec](*object.Value); err != nil && !o.deleting() {
+		return o, &UnworkableError{Ref: ref, Reason: ReasonInvalidSpec, Cause: fmt.Errorf("read its spec: %w", err), Next: "apply a corrected manifest"}
 	}
-	return o, true, nil
+	if o.deleting() {
+		return o, nil
+	}
+	if o.env, err = c.env.merged(s, ref, o.spec); err != nil {
+		return o, &UnworkableError{
+			Ref: ref, Reason: ReasonEnvironmentUnreadable, Cause: fmt.Errorf("read its environment: %w", err),
+			Next: "start the server with the key the value was set under, or set the value anew",
+		}
+	}
+	return o, nil
 }
+
+// readTasks says whether one of the tasks waits for a node.
+func (o *observed) readTasks(s layout.Snapshot) (waiting bool) {
+	tasks := s.TasksOf(o.ref)
+	o.tasks = make([]taskView, len(tasks))
+	for i, task := range tasks {
+		o.tasks[i] = taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
+		waiting = waiting || task.Value.Node == "" && task.Value.Desired == api.DesiredRunning
+	}
+	return waiting
+}
+
+func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
 func (o observed) release(id string) *api.Release {
 	for _, r := range o.releases {

@@ -13,7 +13,7 @@ import (
 // planned as if it had been found.
 func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref := object.Ref()
-	o, _, err := c.observeAs(s, layout.Read[api.Object]{Value: &object})
+	o, err := c.observeAs(s, layout.Read[api.Object]{Value: &object})
 	if err != nil {
 		return nil, err
 	}
@@ -26,9 +26,9 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 	if err != nil {
 		return nil, err
 	}
-	if !object.Metadata.Deleting() && o.imageUnknown(a) {
+	if a.target.awaits {
 		add("resolve", "", "resolve image "+o.spec.Image)
-		if a, err = c.assessAsIfFound(o); err != nil {
+		if a, err = c.assessAsIfFound(o, a.target.release); err != nil {
 			return nil, err
 		}
 	}
@@ -47,10 +47,13 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 	return out, nil
 }
 
-// assessAsIfFound assesses with the image taken for present.
-func (c *Controller) assessAsIfFound(o observed) (assessment, error) {
+// assessAsIfFound assesses with the image taken for present: unchanged where it goes by the name of the one in force.
+func (c *Controller) assessAsIfFound(o observed, inForce *api.Release) (assessment, error) {
 	found := api.ImageStatus{
 		Owner: o.ref, Image: o.spec.Image, Nonce: o.stamp(api.StampPull), State: api.ImagePresent, ImageID: "unresolved",
+	}
+	if inForce != nil && inForce.Image == o.spec.Image {
+		found.ImageID = inForce.ImageID
 	}
 	o.images = []layout.Read[api.ImageStatus]{{Value: &found}}
 	return c.assess(o, c.Now())

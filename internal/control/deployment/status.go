@@ -42,7 +42,7 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	if a.target.turned == nil {
 		r.Failed = nil
 	} else {
-		r.Reason, r.Message = "RolledBack", rolledBackMessage(a.target)
+		r.Reason, r.Message = ReasonRolledBack, rolledBackMessage(a.target)
 		switch a.plan.Phase {
 		case api.RolloutComplete:
 			r.Phase = api.RolloutRolledBack

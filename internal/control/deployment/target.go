@@ -16,33 +16,55 @@ type identity struct {
 	imageID string // empty while nothing is known of the image
 	digest  string
 	pinned  *api.Release // the release a rollback repeats
+	// over is the hash of what the buckets and the spec give, where a rollback runs with another environment.
+	over string
+}
+
+// ownEnv: the environment is what the buckets and the spec give, not a pinned one.
+func (id identity) ownEnv() bool {
+	return id.pinned == nil || id.envHash == id.over
 }
 
 // target is the release a deployment should run.
 type target struct {
 	release *api.Release // nil while none can be told: the image isn't known
 	mint    bool         // release is new and must be written
+	// awaits: what the spec asks for isn't fully known before a node answered for its image. release is what is in force
+	// until then.
+	awaits bool
 	// turned is set where an automatic rollback turned away from what the spec asks for.
 	turned *api.FailedRollout
 }
 
 // identify computes what the spec amounts to now.
 func (c *Controller) identify(o observed) (identity, error) {
-	if pinned := o.release(o.stamp(api.StampRollback)); pinned != nil {
-		return identity{
-			hash: pinned.SpecHash, version: pinned.HashVersion, envHash: pinned.EnvHash,
-			imageID: pinned.ImageID, digest: pinned.ImageDigest, pinned: pinned,
-		}, nil
-	}
 	envHash, err := c.env.hash(o.env)
 	if err != nil {
 		return identity{}, fmt.Errorf("hash the environment: %w", err)
+	}
+	if pinned := o.release(o.stamp(api.StampRollback)); pinned != nil {
+		return identity{
+			hash: pinned.SpecHash, version: pinned.HashVersion, envHash: o.pinnedEnv(pinned, envHash), over: envHash,
+			imageID: pinned.ImageID, digest: pinned.ImageDigest, pinned: pinned,
+		}, nil
 	}
 	id := identity{hash: spechash.Deployment(o.spec, nil), version: spechash.Version, envHash: envHash}
 	if image := o.image(); image.State == api.ImagePresent {
 		id.imageID, id.digest = image.ImageID, image.Digest
 	}
 	return id, nil
+}
+
+// pinnedEnv is the environment under a rollback: that of the release it returned to, until a bucket changes.
+func (o observed) pinnedEnv(pinned *api.Release, now string) string {
+	made := o.release(o.rollout().TargetRelease)
+	switch {
+	case made == nil || made.RolledBackFrom != pinned.ID:
+		return pinned.EnvHash
+	case made.EnvOver == "" || made.EnvOver == now:
+		return made.EnvHash
+	}
+	return now
 }
 
 // same says whether a release is what the identity asks for. An image that isn't known can't differ; a release hashed
@@ -70,11 +92,11 @@ func (c *Controller) choose(o observed, id identity) (target, error) {
 	}
 	for _, candidate := range []*api.Release{active, o.newestRelease()} {
 		if o.same(candidate, id) {
-			return target{release: candidate}, nil
+			return target{release: candidate, awaits: id.imageID == "" && o.stamp(api.StampPull) != ""}, nil
 		}
 	}
 	if id.imageID == "" {
-		return target{release: active}, nil
+		return target{release: active, awaits: true}, nil
 	}
 	release, err := c.mint(o, id)
 	return target{release: release, mint: true}, err
@@ -103,15 +125,17 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
 	}
 	if id.pinned != nil {
-		release.RolledBackFrom, release.Env, release.Image = id.pinned.ID, id.pinned.Env, id.pinned.Image
+		release.RolledBackFrom, release.Image, release.EnvOver = id.pinned.ID, id.pinned.Image, id.over
 	}
 	var err error
 	if release.Spec, err = snapshotSpec(o.spec); err != nil {
 		return nil, err
 	}
-	if release.Env == nil {
-		release.Env, err = c.env.seal(o.env)
+	if !id.ownEnv() {
+		release.Env = id.pinned.Env
+		return release, nil
 	}
+	release.Env, err = c.env.seal(o.env)
 	return release, err
 }
 
@@ -126,7 +150,7 @@ func (o observed) reasonForRelease(id identity) string {
 	switch {
 	case newest == nil:
 		return "first release"
-	case id.pinned != nil:
+	case id.pinned != nil && newest.RolledBackFrom != id.pinned.ID:
 		return "rollback to " + id.pinned.ID
 	case newest.SpecHash != id.hash:
 		return "spec changed"

@@ -17,6 +17,7 @@ import (
 type Scheduler struct {
 	control.Deps
 	demands *demands
+	latest  latest
 }
 
 // key is the only one: placing is one decision over all tasks and nodes.
@@ -35,7 +36,7 @@ func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
 
 // Dirty asks for a look while a task waits for a node that takes it.
 func (s *Scheduler) Dirty(time.Time) []engine.Key {
-	if assigned, _ := s.plan(s.Snapshot()); len(assigned) > 0 {
+	if len(s.plan(s.Snapshot()).assigned) > 0 {
 		return s.Keys()
 	}
 	return nil
@@ -64,7 +65,7 @@ func Affected(change view.Change) []engine.Key {
 // Reconcile places what can be placed.
 func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
 	snapshot := s.Snapshot()
-	assigned, _ := s.plan(snapshot)
+	assigned := s.plan(snapshot).assigned
 	txn := layout.NewTxn("schedule")
 	for _, a := range assigned[:min(len(assigned), maxAssignments)] {
 		read := snapshot.Task(a.Task)
@@ -82,18 +83,20 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result,
 
 // Refusals say why tasks without a node fit nowhere, by task id.
 func (s *Scheduler) Refusals(snapshot layout.Snapshot) map[string]placement.Refusal {
-	_, refused := s.plan(snapshot)
-	out := make(map[string]placement.Refusal, len(refused))
-	for _, r := range refused {
-		out[r.Task] = r
-	}
-	return out
+	return s.plan(snapshot).refused
 }
 
-func (s *Scheduler) plan(snapshot layout.Snapshot) ([]placement.Assignment, []placement.Refusal) {
-	tasks, waiting := s.tasks(snapshot)
-	if !waiting {
-		return nil, nil
-	}
-	return placement.Plan(tasks, nodes(snapshot))
+func (s *Scheduler) plan(snapshot layout.Snapshot) decision {
+	return s.latest.at(snapshot.Revision(), func() decision {
+		tasks, waiting := s.tasks(snapshot)
+		if !waiting {
+			return decision{}
+		}
+		assigned, refused := placement.Plan(tasks, nodes(snapshot))
+		d := decision{assigned: assigned, refused: make(map[string]placement.Refusal, len(refused))}
+		for _, r := range refused {
+			d.refused[r.Task] = r
+		}
+		return d
+	})
 }
