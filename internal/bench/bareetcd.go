@@ -43,17 +43,20 @@ func runBareEtcd(dir string) error {
 	return err
 }
 
+// bareConfig repeats internal/store/etcd's: its ticks, sockets, quota, compaction and limits.
 func bareConfig(dir string) *embed.Config {
 	c := embed.NewConfig()
-	c.Name = "bench"
-	c.Dir = filepath.Join(dir, "data")
-	socket := func(name string) []url.URL { return []url.URL{{Scheme: "unix", Path: filepath.Join(dir, name)}} }
-	c.ListenClientUrls, c.AdvertiseClientUrls = socket("c"), socket("c")
-	c.ListenPeerUrls, c.AdvertisePeerUrls = socket("p"), socket("p")
-	c.InitialCluster = c.InitialClusterFromName(c.Name)
+	c.Name, c.Dir = "bench", filepath.Join(dir, "data")
+	nominal := []url.URL{{Scheme: "http", Host: "127.0.0.1:2380"}}
+	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{{Scheme: "unix", Host: filepath.Join(dir, "c.sock")}}, nominal
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{{Scheme: "unix", Host: filepath.Join(dir, "p.sock")}}, nominal
+	c.InitialCluster = c.Name + "=" + nominal[0].String()
 	c.TickMs, c.ElectionMs = 10, 100
-	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModeRevision, "10000"
-	c.MaxTxnOps, c.MaxRequestBytes = 10_000, 16<<20
+	c.QuotaBackendBytes = 2 << 30
+	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, "10m"
+	c.SnapshotCount, c.SnapshotCatchUpEntries = 5000, 500
+	c.MaxTxnOps, c.MaxRequestBytes = 10_000, 20<<20
+	c.EnableGRPCGateway = false
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	return c
 }

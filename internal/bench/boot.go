@@ -5,26 +5,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
 )
 
-// boot is the start of a process → ready, on a new folder and on the same one again, against a bare embedded etcd; and
-// what a bare one holds in memory. Tend is ready when /readyz says so: its store was read, every object and task was looked
+// boot is the start of a process → ready, on a new folder and on the same one again, against a bare embedded etcd. Tend is ready when /readyz says so: its store was read, every object and task was looked
 // at, the engine was listed.
 func boot(ctx context.Context, l *lab) error {
-	turn, bare := 0, 0.0
+	turn := 0
 	again := times{}
-	t, err := l.take(ctx, "boot", l.pairs, side{"etcd", func(ctx context.Context) (time.Duration, error) {
+	// An election's wait is drawn at random, so that one start says little: they are many, and short.
+	t, err := l.take(ctx, "boot", 3*l.pairs, side{"etcd", func(ctx context.Context) (time.Duration, error) {
 		turn++
 		dir := filepath.Join(l.dir, fmt.Sprintf("etcd-%d", turn))
-		first, err := l.bootBare(ctx, dir, &bare)
+		first, err := l.bootBare(ctx, dir)
 		if err != nil {
 			return 0, err
 		}
-		second, err := l.bootBare(ctx, dir, &bare)
+		second, err := l.bootBare(ctx, dir)
 		again["etcd"] = append(again["etcd"], second)
 		return first, err
 	}}, side{"tend", func(ctx context.Context) (time.Duration, error) {
@@ -42,7 +43,6 @@ func boot(ctx context.Context, l *lab) error {
 	}
 	compare("boot", t, "tend", "etcd", "bare-etcd")
 	compare("boot-again", again, "tend", "etcd", "bare-etcd")
-	value("idle-memory-bare-etcd", bare, "MB")
 	return nil
 }
 
@@ -54,34 +54,49 @@ func (l *lab) bootTend(ctx context.Context, root string) (time.Duration, error) 
 	return s.boot, s.stop()
 }
 
-// bootBare runs bench itself as a bare etcd, and looks at its memory at the end.
-func (l *lab) bootBare(ctx context.Context, dir string, megabytes *float64) (took time.Duration, err error) {
+func (l *lab) bootBare(ctx context.Context, dir string) (time.Duration, error) {
+	b, err := startBare(ctx, dir)
+	if err != nil {
+		return 0, err
+	}
+	return b.boot, b.stop()
+}
+
+// bareEtcd is bench itself, run as a bare etcd.
+type bareEtcd struct {
+	command *exec.Cmd
+	input   io.Closer
+	boot    time.Duration
+}
+
+func startBare(ctx context.Context, dir string) (*bareEtcd, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	command := exec.CommandContext(ctx, self, "-bare-etcd", dir)
-	command.SysProcAttr = ownGroup()
-	command.Stderr = os.Stderr
-	input, err := command.StdinPipe()
-	if err != nil {
-		return 0, err
+	b := &bareEtcd{command: exec.CommandContext(ctx, self, "-bare-etcd", dir)}
+	b.command.SysProcAttr = ownGroup()
+	b.command.Stderr = os.Stderr
+	if b.input, err = b.command.StdinPipe(); err != nil {
+		return nil, err
 	}
-	output, err := command.StdoutPipe()
+	output, err := b.command.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	began := time.Now()
-	if err := command.Start(); err != nil {
-		return 0, err
+	if err := b.command.Start(); err != nil {
+		return nil, err
 	}
 	line, err := bufio.NewReader(output).ReadString('\n')
-	took = time.Since(began)
+	b.boot = time.Since(began)
 	if err == nil && line != "ready\n" {
 		err = fmt.Errorf("the bare etcd said %q", line)
 	}
-	if err == nil {
-		*megabytes, err = residentMB(command.Process.Pid)
+	if err != nil {
+		return nil, errors.Join(err, b.stop())
 	}
-	return took, errors.Join(err, input.Close(), command.Wait())
+	return b, nil
 }
+
+func (b *bareEtcd) stop() error { return errors.Join(b.input.Close(), b.command.Wait()) }

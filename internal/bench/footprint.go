@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +31,23 @@ func idle(ctx context.Context, l *lab) error {
 	if err := fresh.stop(); err != nil {
 		return err
 	}
+	if err := l.idleBare(ctx); err != nil {
+		return err
+	}
 	return l.idleWith(ctx, 20)
+}
+
+func (l *lab) idleBare(ctx context.Context) error {
+	bare, err := startBare(ctx, filepath.Join(l.dir, "idle-etcd"))
+	if err != nil {
+		return err
+	}
+	rest(ctx, restFor)
+	megabytes, err := residentMB(bare.command.Process.Pid)
+	if err == nil {
+		value("idle-memory-bare-etcd", megabytes, "MB")
+	}
+	return errors.Join(err, bare.stop())
 }
 
 func (l *lab) idleWith(ctx context.Context, n int) error {

@@ -123,6 +123,18 @@ func (l *lab) sweep(ctx context.Context) error {
 		_, err := l.engine.ContainerRemove(ctx, c.ID, engine.ContainerRemoveOptions{Force: true})
 		faults = append(faults, ignoreNotFound(err))
 	}
-	_, err = l.engine.NetworkRemove(ctx, l.network, engine.NetworkRemoveOptions{})
-	return errors.Join(append(faults, ignoreNotFound(err))...)
+	return errors.Join(append(faults, l.removeNetwork(ctx))...)
+}
+
+// removeNetwork tries again for a while: the engine lets the endpoints of a removed container go a moment after it.
+func (l *lab) removeNetwork(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	var last error
+	err := every(ctx, 200*time.Millisecond, func() (bool, error) {
+		_, last = l.engine.NetworkRemove(ctx, l.network, engine.NetworkRemoveOptions{})
+		last = ignoreNotFound(last)
+		return last == nil, nil
+	})
+	return errors.Join(err, last)
 }

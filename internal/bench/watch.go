@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
@@ -22,11 +24,11 @@ func watches(ctx context.Context, l *lab) error {
 	if err := watchThrough(ctx, "memory", memory.New()); err != nil {
 		return err
 	}
-	etcd, err := openEtcd(ctx, l.dir)
+	embedded, err := etcd.Open(ctx, etcd.Options{DataDir: filepath.Join(l.dir, "watch")})
 	if err != nil {
 		return err
 	}
-	return watchThrough(ctx, "etcd", etcd)
+	return watchThrough(ctx, "etcd", embedded)
 }
 
 func watchThrough(ctx context.Context, name string, s store.Store) (err error) {
