@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/signal"
 	"sort"
@@ -35,6 +36,7 @@ var commands = map[string]func(args []string) int{
 	"id":          id,
 	"limits":      limits,
 	"size":        size,
+	"lookup":      lookup,
 }
 
 func command(name string, args []string) int {
@@ -149,6 +151,15 @@ func size(args []string) int {
 	var stat syscall.Statfs_t
 	err := syscall.Statfs(args[0], &stat)
 	fmt.Println(int64(stat.Blocks) * stat.Bsize)
+	return code(err)
+}
+
+// lookup prints the addresses of the host args[0], a line each.
+func lookup(args []string) int {
+	addresses, err := net.LookupHost(args[0])
+	for _, address := range addresses {
+		fmt.Println(address)
+	}
 	return code(err)
 }
 

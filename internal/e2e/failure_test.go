@@ -1,0 +1,86 @@
+//go:build integration
+
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// broken makes every container print three lines and end.
+func broken(s *api.DeploymentSpec) {
+	runs("v2")(s)
+	s.Env = map[string]string{"LINES": "3", "EXIT_AFTER": "1ms", "EXIT_CODE": "7"}
+}
+
+// TestAutomaticRollback: what ends at once is turned back, and the command says so with the container's last words.
+func TestAutomaticRollback(t *testing.T) {
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app", replicas(3), onFailure(api.OnFailureRollback)))
+	before := m.containers("app")
+	bad := m.file("bad.json", string(mustJSON(t, m.manifest("app", replicas(3), broken, onFailure(api.OnFailureRollback)))))
+	m.wantSaid(m.tend("apply", "-f", bad), 2, "rolled back", "v1", "line 3")
+	m.exactly("app", 3, "v1")
+	status := m.status("app")
+	if status.Rollout.Phase != api.RolloutRolledBack || status.Rollout.Failed.Release != "v2" || status.Release != "v1" {
+		t.Errorf("rollout %+v", status.Rollout)
+	}
+	if !slices.Equal(before, m.containers("app")) {
+		t.Errorf("containers that served were replaced: %v -> %v", before, m.containers("app"))
+	}
+	// The corrected manifest is taken as any other.
+	m.deploy(m.manifest("app", replicas(3), runs("v3"), onFailure(api.OnFailureRollback)))
+	m.exactly("app", 3, "v3")
+}
+
+// TestFailurePausesAndIsSuperseded: one slot was tried, the others serve on, and a newer manifest goes past it.
+func TestFailurePausesAndIsSuperseded(t *testing.T) {
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app", replicas(3)))
+	before := m.containers("app")
+	m.apply(m.manifest("app", replicas(3), broken))
+	m.degraded("app", "CrashLoop", "v2", "line 3")
+	m.until("the rollout is paused", func() bool { return m.status("app").Rollout.Phase == api.RolloutPaused })
+	if ready := m.status("app").Ready; ready != 3 {
+		t.Errorf("%d ready while the rollout is paused, want 3", ready)
+	}
+	if now := m.containers("app"); !contains(now, before) {
+		t.Errorf("containers that served were touched: %v -> %v", before, now)
+	}
+	m.deploy(m.manifest("app", replicas(3), runs("v3")))
+	m.exactly("app", 3, "v3")
+}
+
+// TestFailureContinues: told to go on, the rollout turns every slot; the correction still converges.
+func TestFailureContinues(t *testing.T) {
+	m := newMachine(t).start()
+	careless := func(s *api.DeploymentSpec) { s.Strategy.Order, s.Strategy.OnFailure = api.OrderStopFirst, api.OnFailureContinue }
+	m.deploy(m.manifest("app", replicas(3), careless))
+	old := m.pods("app")
+	m.apply(m.manifest("app", replicas(3), broken, careless))
+	m.until("no slot of v1 is left", func() bool {
+		return !slices.ContainsFunc(m.pods("app"), func(p api.Pod) bool {
+			return slices.ContainsFunc(old, func(o api.Pod) bool { return o.Name == p.Name })
+		})
+	})
+	m.degraded("app", "CrashLoop")
+	m.deploy(m.manifest("app", replicas(3), runs("v3"), careless))
+	m.exactly("app", 3, "v3")
+}
+
+// TestNewerApplySupersedes: two applies back to back are one rollout, to the newer.
+func TestNewerApplySupersedes(t *testing.T) {
+	m := newMachine(t).start()
+	slow := func(s *api.DeploymentSpec) { s.Strategy.Pause = "10m" }
+	m.deploy(m.manifest("app", replicas(4)))
+	h := m.follow()
+	m.apply(m.manifest("app", replicas(4), runs("v2"), slow))
+	m.until("the first slot turns to v2", func() bool { return h.starts("app", "v2") > 0 })
+	m.deploy(m.manifest("app", replicas(4), runs("v3")))
+	m.exactly("app", 4, "v3")
+	if n := h.starts("app", "v2"); n != 1 {
+		t.Errorf("%d containers of v2 were started, want the one from before v3", n)
+	}
+}

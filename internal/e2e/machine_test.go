@@ -1,0 +1,113 @@
+//go:build integration
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// patience is how long a condition may take on a busy machine before the test fails.
+const patience = 60 * time.Second
+
+// machine is one test's Tend: a root, a network and a scope of its own, and the server over them.
+type machine struct {
+	*testing.T
+	root    string
+	network string
+	scope   string
+	flags   []string
+	*process
+	client *client.Client
+	last   []func() // what is to be done once the machine's containers are gone
+}
+
+// newMachine prepares a machine; start starts its server. flags are the server's beyond those every test needs.
+func newMachine(t *testing.T, flags ...string) *machine {
+	t.Helper()
+	t.Parallel()
+	root, err := os.MkdirTemp("", "tend") // short: a socket lies in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := random()
+	m := &machine{T: t, root: root, network: "tendtest-" + id, scope: "t" + id, flags: flags}
+	if m.client, err = client.New(client.Options{Server: m.address()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.clean)
+	return m
+}
+
+func (m *machine) address() string { return "unix://" + filepath.Join(m.root, "tend.sock") }
+
+// start starts a server and waits until it is ready.
+func (m *machine) start() *machine {
+	m.Helper()
+	m.launch("server")
+	m.until("the server is ready", func() bool {
+		readiness, err := m.client.Readiness(m.Context())
+		return err == nil && readiness.Ready
+	})
+	return m
+}
+
+// launch starts the binary's server or dev command and does not wait.
+func (m *machine) launch(command string, more ...string) {
+	m.Helper()
+	args := []string{command, "--root", m.root, "--http", "off", "--network", m.network}
+	m.process = spawn(m.T, append(append(args, m.flags...), more...))
+}
+
+// clean ends the server and removes what it made, and nothing else.
+func (m *machine) clean() {
+	if m.process != nil {
+		m.process.kill()
+	}
+	m.client.Close()
+	if m.Failed() && m.process != nil {
+		m.Logf("the server's last words:\n%s", m.process.output.tail())
+	}
+	m.removeContainers("tend.scope=" + m.scope)
+	for _, done := range m.last {
+		done()
+	}
+	m.engine("network", "rm", m.network).ignored() // there is none where nothing was started
+	if err := os.RemoveAll(m.root); err != nil {
+		m.Error(err)
+	}
+}
+
+// afterwards does something once the machine's server and containers are gone.
+func (m *machine) afterwards(done func()) { m.last = append(m.last, done) }
+
+// until waits for a condition.
+func (m *machine) until(what string, holds func() bool) {
+	m.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			m.dump()
+			m.Fatalf("in vain: %s", what)
+		}
+	}
+}
+
+func (m *machine) dump() {
+	objects, _ := m.client.Objects(m.Context(), api.KindDeployment, client.ObjectFilter{})
+	pods, _ := m.client.Pods(m.Context(), client.PodFilter{})
+	for _, v := range []any{objects, pods} {
+		out, _ := json.MarshalIndent(v, "", " ")
+		m.Log(string(out))
+	}
+}
