@@ -52,6 +52,8 @@ func (o observed) desired(t target) rollout.Desired {
 		Probed:   o.spec.Probes != nil && (o.spec.Probes.Readiness != nil || o.spec.Probes.Startup != nil),
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
+
+		Superseded: t.superseded,
 	}
 	if good := o.release(o.rollout().LastGoodRelease); good != nil {
 		d.LastGood = good.ID

@@ -32,6 +32,8 @@ type target struct {
 	// awaits: what the spec asks for isn't fully known before a node answered for its image. release is what is in force
 	// until then.
 	awaits bool
+	// superseded: release is not what the spec asks for, though it is in force until that is known.
+	superseded bool
 	// turned is set where an automatic rollback turned away from what the spec asks for.
 	turned *api.FailedRollout
 }
@@ -96,7 +98,7 @@ func (c *Controller) choose(o observed, id identity) (target, error) {
 		}
 	}
 	if id.imageID == "" {
-		return target{release: active, awaits: true}, nil
+		return target{release: active, awaits: true, superseded: true}, nil
 	}
 	release, err := c.mint(o, id)
 	return target{release: release, mint: true}, err

@@ -25,6 +25,8 @@ func (p *picture) replace() {
 		case s.broken():
 			free--
 			p.stopFirst(s)
+		case p.desired.Superseded && s.Version.Release != p.desired.Target.Release:
+			// it would be turned twice; a restart of the same release goes on
 		case held && failed == nil:
 			// a failure of the target holds what still serves
 		case free > 0:

@@ -154,6 +154,8 @@ func (s *story) deploy(d *datadriven.TestData) error {
 			s.desired.KeepDead, err = strconv.Atoi(value)
 		case "wait-ready":
 			strategy.WaitReady = true
+		case "superseded":
+			s.desired.Superseded = value != "no"
 		case "probed":
 			s.desired.Probed = true
 		default:

@@ -17,6 +17,9 @@ type Desired struct {
 	// Replicas wanted. Frozen slots fill a place each without running.
 	Replicas int
 	Target   Version
+	// Superseded says that another release is wanted than Target, of which too little is known yet to turn to it: what
+	// serves is not turned to Target any more, what is missing is still filled by it.
+	Superseded bool
 	// LastGood is the release an automatic rollback would return to; empty where there is none.
 	LastGood string
 	Strategy api.ResolvedStrategy
