@@ -78,7 +78,9 @@ type FailedRollout struct {
 	Restart    string    `json:"restart,omitempty"`
 	Reason     string    `json:"reason"`
 	Message    string    `json:"message,omitempty"`
-	At         time.Time `json:"at"`
+	// LastLog holds the last lines of the container that failed.
+	LastLog []string  `json:"lastLog,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // WorkloadStatus is the status of a deployment or a statefulset. Its controller alone writes it.

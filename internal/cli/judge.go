@@ -29,7 +29,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	case ready == nil || progressing == nil || status.ObservedRevision < w.revision:
 		s.reason, s.message = "Unseen", "waiting for the controller"
 		return s
-	case ready.Status == api.ConditionTrue:
+	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse: // old pods have ended too
 		s.outcome = converged
 	case progressing.Status != api.ConditionFalse:
 	case didNotLast(status, *progressing):
@@ -88,9 +88,9 @@ func verdict(looks []seen) error {
 // trouble tells why a wait was in vain, with the last lines of the container that failed, and what helps.
 func trouble(s seen) string {
 	head, log, _ := strings.Cut(s.message, "\n")
-	text := fmt.Sprintf("%s: %s", s.ref, head)
-	for line := range strings.Lines(log) {
-		text += "\n  | " + strings.TrimRight(line, "\n")
+	text := fmt.Sprintf("%s: %s%s", s.ref, ending(s), head)
+	for _, line := range lastWords(s, log) {
+		text += "\n  | " + line
 	}
 	switch {
 	case s.reason == "Deleted" || s.reason == "Deleting":
@@ -101,6 +101,32 @@ func trouble(s seen) string {
 		text += "\n  apply a corrected manifest, or `tend rollback " + s.ref.Scope + "/" + s.ref.Name + "`"
 	}
 	return text + fmt.Sprintf("; `tend describe %s/%s` says more", s.ref.Scope, s.ref.Name)
+}
+
+// ending is the word for a rollout that did not last.
+func ending(s seen) string {
+	switch {
+	case s.outcome != held:
+		return ""
+	case s.reason == "RolledBack":
+		return "rolled back: "
+	}
+	return "paused: "
+}
+
+// lastWords are the last lines of the container that failed: those the condition carries, else those of the newest pod
+// that isn't well.
+func lastWords(s seen, log string) []string {
+	if log != "" {
+		return strings.Split(strings.TrimRight(log, "\n"), "\n")
+	}
+	var newest api.Pod
+	for _, pod := range s.pods {
+		if !pod.Ready && len(pod.LastLog) > 0 && pod.CreatedAt.After(newest.CreatedAt) {
+			newest = pod
+		}
+	}
+	return newest.LastLog
 }
 
 func timedOut(looks []seen, timeout time.Duration) error {

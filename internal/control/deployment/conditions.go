@@ -13,6 +13,7 @@ const (
 	ReasonFrozen            = "Frozen"            // so does every slot that no operator stopped
 	ReasonResolvingImage    = "ResolvingImage"    // no node has answered yet for the image
 	ReasonComplete          = "Complete"          // nothing is under way
+	ReasonStopping          = "Stopping"          // what is no longer wanted has not ended yet
 	ReasonPaused            = "Paused"            // a failed slot holds the rollout
 	ReasonEngineUnavailable = "EngineUnavailable" // no node's engine answers
 	ReasonRolledBack        = "RolledBack"        // an automatic rollback turned away from what the spec asks for
@@ -53,6 +54,8 @@ func (o observed) progress(a assessment) api.Condition {
 		if o.image().State == api.ImageFailed {
 			c.Status = api.ConditionFalse
 		}
+	case a.plan.Phase == api.RolloutComplete && o.stopping() > 0:
+		c.Reason, c.Message = ReasonStopping, fmt.Sprintf("%s; %d more still stopping", c.Message, o.stopping())
 	case a.plan.Phase == api.RolloutComplete:
 		c.Status, c.Reason = api.ConditionFalse, ReasonComplete
 	case a.plan.Phase == api.RolloutPaused:
@@ -60,6 +63,16 @@ func (o observed) progress(a assessment) api.Condition {
 		c.Message = "no further slot is touched until the failed one is good, or a newer manifest is applied: " + a.plan.Message
 	}
 	return c
+}
+
+// stopping counts the tasks that are no longer wanted and have not ended.
+func (o observed) stopping() (count int) {
+	for _, t := range o.tasks {
+		if t.desired.Value.Desired != api.DesiredRunning && t.status != nil && !t.status.State.Terminal() {
+			count++
+		}
+	}
+	return count
 }
 
 func (o observed) imageProgress() string {
@@ -90,7 +103,7 @@ func (o observed) trouble(a assessment) api.Condition {
 	case a.target.turned != nil:
 		c.Reason, c.Message = ReasonRolledBack, rolledBackMessage(a.target)
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
-		c.Reason, c.Message = a.plan.Reason, a.plan.Message+o.lastLog(a)
+		c.Reason, c.Message = a.plan.Reason, strings.Join(append([]string{a.plan.Message}, o.lastLog(a)...), "\n")
 	case a.plan.Reason == ReasonNoNode:
 		c.Reason, c.Message = ReasonNoNode, a.plan.Message
 	default:
@@ -112,11 +125,11 @@ func (o observed) nodesDown() string {
 }
 
 // lastLog is the end of the output of the first failing container.
-func (o observed) lastLog(a assessment) string {
+func (o observed) lastLog(a assessment) []string {
 	for _, t := range o.tasks {
 		if t.status != nil && len(t.status.LastLog) > 0 && strings.Contains(a.plan.Message, "slot "+t.desired.Value.Slot+" ") {
-			return "\n" + strings.Join(t.status.LastLog, "\n")
+			return t.status.LastLog
 		}
 	}
-	return ""
+	return nil
 }

@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -62,8 +63,9 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 }
 
 func rolledBackMessage(t target) string {
-	return fmt.Sprintf("%s failed (%s); back on %s until the manifest, its environment or image changes, or `tend restart`",
+	message := fmt.Sprintf("%s failed (%s); back on %s until the manifest, its environment or image changes, or `tend restart`",
 		t.turned.Release, t.turned.Message, t.release.ID)
+	return strings.Join(append([]string{message}, t.turned.LastLog...), "\n")
 }
 
 // failedRollout records what an automatic rollback turns away from.
@@ -72,6 +74,6 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 	return &api.FailedRollout{
 		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
 		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
-		Reason: a.plan.Reason, Message: a.plan.Message, At: now,
+		Reason: a.plan.Reason, Message: a.plan.Message, LastLog: o.lastLog(a), At: now,
 	}
 }
