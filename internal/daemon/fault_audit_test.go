@@ -1,0 +1,116 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// audit reads every commit of a store's life and checks what must hold between any two of them, whoever crashed where.
+type audit struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu     sync.Mutex
+	faults []string
+	// last is the newest value of each key that is there.
+	last map[string][]byte
+}
+
+func startAudit(t *testing.T, s store.Store) *audit {
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &audit{cancel: cancel, done: make(chan struct{}), last: map[string][]byte{}}
+	watch := s.Watch(ctx, "/", 1)
+	go func() {
+		defer close(a.done)
+		for batch := range watch.Batches() {
+			for _, event := range batch.Events {
+				a.check(event)
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); <-a.done })
+	return a
+}
+
+// findings are the rules that were broken.
+func (a *audit) findings() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.faults
+}
+
+func (a *audit) check(event store.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	was, existed := a.last[event.Key]
+	if event.Deleted {
+		delete(a.last, event.Key)
+		a.forgotten(event.Key)
+		return
+	}
+	a.last[event.Key] = event.Value
+	switch {
+	case !existed:
+	case strings.HasPrefix(event.Key, layout.TasksPrefix):
+		a.raised(event.Key, was, event.Value)
+	case strings.HasPrefix(event.Key, layout.ActualTasksPrefix):
+		a.moved(event.Key, was, event.Value)
+	case strings.HasPrefix(event.Key, layout.SlotsPrefix), strings.HasPrefix(event.Key, layout.ReleasesPrefix):
+		if !bytes.Equal(was, event.Value) {
+			a.fault("%s was rewritten from %s to %s", event.Key, was, event.Value)
+		}
+	}
+}
+
+// raised: a desired state only rises, and a node is chosen once.
+func (a *audit) raised(key string, was, is []byte) {
+	var before, after api.Task
+	decode(was, &before)
+	decode(is, &after)
+	if !before.Desired.CanBecome(after.Desired) {
+		a.fault("%s: desired fell from %s to %s", key, before.Desired, after.Desired)
+	}
+	if before.Node != "" && before.Node != after.Node {
+		a.fault("%s moved from node %s to %q", key, before.Node, after.Node)
+	}
+}
+
+// moved: an observed state goes forward.
+func (a *audit) moved(key string, was, is []byte) {
+	var before, after api.TaskStatus
+	decode(was, &before)
+	decode(is, &after)
+	if !before.State.CanBecome(after.State) {
+		a.fault("%s: the state went from %s to %s", key, before.State, after.State)
+	}
+}
+
+// forgotten: the desired half of a task goes last.
+func (a *audit) forgotten(key string) {
+	id, ok := strings.CutPrefix(key, layout.TasksPrefix)
+	if !ok {
+		return
+	}
+	if left, there := a.last[layout.TaskStatusKey(id)]; there {
+		a.fault("%s was forgotten while its agent still reports %s", key, left)
+	}
+}
+
+func (a *audit) fault(format string, args ...any) {
+	a.faults = append(a.faults, fmt.Sprintf(format, args...))
+}
+
+func decode(raw []byte, into any) {
+	if err := json.Unmarshal(raw, into); err != nil {
+		panic(err)
+	}
+}
