@@ -58,6 +58,8 @@ type RolloutStatus struct {
 	Phase RolloutPhase `json:"phase"`
 	// TargetRelease is what slots are being turned to: the newest, or the last good one after an automatic rollback.
 	TargetRelease string `json:"targetRelease"`
+	// Replicas is how many slots it fills. It may lag behind the spec while a newer spec's image is being looked for.
+	Replicas int `json:"replicas"`
 	// LastGoodRelease is the last one that every slot ran and was good.
 	LastGoodRelease string    `json:"lastGoodRelease,omitempty"`
 	StartedAt       time.Time `json:"startedAt,omitzero"`
@@ -70,14 +72,14 @@ type RolloutStatus struct {
 
 // FailedRollout identifies an attempt that was rolled back.
 type FailedRollout struct {
-	Release    string    `json:"release"`
-	Hash       string    `json:"hash"`
-	EnvHash    string    `json:"envHash,omitempty"`
-	ImageID    string    `json:"imageID,omitempty"`
-	Generation int64     `json:"generation"`
-	Restart    string    `json:"restart,omitempty"`
-	Reason     string    `json:"reason"`
-	Message    string    `json:"message,omitempty"`
+	Release    string `json:"release"`
+	Hash       string `json:"hash"`
+	EnvHash    string `json:"envHash,omitempty"`
+	ImageID    string `json:"imageID,omitempty"`
+	Generation int64  `json:"generation"`
+	Restart    string `json:"restart,omitempty"`
+	Reason     string `json:"reason"`
+	Message    string `json:"message,omitempty"`
 	// LastLog holds the last lines of the container that failed.
 	LastLog []string  `json:"lastLog,omitempty"`
 	At      time.Time `json:"at"`

@@ -80,11 +80,7 @@ func (l *lab) settle() {
 	l.Helper()
 	for range 2000 {
 		result := l.looks()
-		placed, err := l.scheduler.Reconcile(context.Background(), engine.Key{})
-		if err != nil {
-			l.Fatal(err)
-		}
-		l.await(placed.Revision)
+		placed := l.place()
 		obeyed := l.obey()
 		switch {
 		case result.Revision > 0 || placed.Revision > 0 || obeyed:
@@ -96,4 +92,15 @@ func (l *lab) settle() {
 		}
 	}
 	l.Fatal("it does not settle")
+}
+
+// place lets the scheduler work once.
+func (l *lab) place() engine.Result {
+	l.Helper()
+	placed, err := l.scheduler.Reconcile(context.Background(), engine.Key{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.await(placed.Revision)
+	return placed
 }

@@ -46,7 +46,7 @@ const keepDead = 3
 
 func (o observed) desired(t target) rollout.Desired {
 	d := rollout.Desired{
-		Replicas: o.spec.ReplicaCount(),
+		Replicas: o.replicas(t),
 		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
 		Strategy: o.strategy(),
 		Probed:   o.spec.Probes != nil && (o.spec.Probes.Readiness != nil || o.spec.Probes.Startup != nil),
@@ -62,6 +62,25 @@ func (o observed) desired(t target) rollout.Desired {
 		d.Frozen[frozen.Value.Slot] = true
 	}
 	return d
+}
+
+// replicas are how many slots are wanted of a target. While the image of something newer is being looked for, what is in
+// force doesn't grow: what it grew by would be replaced at once. If the image can't be had, it may.
+func (o observed) replicas(t target) int {
+	wanted := o.spec.ReplicaCount()
+	if !t.awaits || o.image().State == api.ImageFailed {
+		return wanted
+	}
+	if o.status.Value != nil && o.status.Value.Rollout != nil {
+		return min(wanted, o.rollout().Replicas)
+	}
+	running := 0
+	for _, t := range o.tasks {
+		if t.desired.Value.Desired == api.DesiredRunning {
+			running++
+		}
+	}
+	return min(wanted, running)
 }
 
 // strategy resolves the spec's strategy. Plain processes share the host's ports, so there the old one stops first.
