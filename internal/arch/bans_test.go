@@ -123,11 +123,32 @@ func defaultMux(all []*source) []string {
 	for _, s := range all {
 		s.uses(func(pkg, name string, node ast.Node) {
 			if pkg == "net/http" && slices.Contains([]string{"DefaultServeMux", "Handle", "HandleFunc"}, name) {
-				faults = append(faults, fmt.Sprintf("%s uses http.%s: etcd registers pprof on the default mux, serve a mux of your own", s.at(node), name))
+				faults = append(faults, fmt.Sprintf("%s uses http.%s: %s", s.at(node), name, ownMux))
 			}
+		})
+		ast.Inspect(s.ast, func(node ast.Node) bool {
+			if call, ok := node.(*ast.CallExpr); ok && servesNil(s, call) {
+				faults = append(faults, fmt.Sprintf("%s serves nil, which is http.DefaultServeMux: %s", s.at(node), ownMux))
+			}
+			return true
 		})
 	}
 	return faults
+}
+
+const ownMux = "etcd registers pprof on the default mux, serve a mux of your own"
+
+// servesNil: the functions of net/http that serve take their handler as the last argument, but for certificates' files.
+func servesNil(s *source, call *ast.CallExpr) bool {
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || !slices.Contains([]string{"ListenAndServe", "ListenAndServeTLS", "Serve", "ServeTLS"}, selector.Sel.Name) {
+		return false
+	}
+	base, ok := selector.X.(*ast.Ident)
+	return ok && s.imports[base.Name] == "net/http" && slices.ContainsFunc(call.Args, func(arg ast.Expr) bool {
+		name, ok := arg.(*ast.Ident)
+		return ok && name.Name == "nil"
+	})
 }
 
 // lazyTests finds tests that wait by the clock outside a synctest bubble, or that leave without a verdict.

@@ -46,6 +46,7 @@ var layers = []layer{
 	{"cmd", []string{"internal/cli", "internal/runtime/process"}, "main hands over; the process runtime's shim is the same binary"},
 	{"examples", []string{"api", "client"}, "an example shows what anybody could write"},
 	{"internal/bench", []string{"api", "client", "internal"}, "benchmarks measure every part"},
+	{"internal/e2e", nil, "it is tests alone: of the binary, through its commands and the API"},
 	{"internal/testimage", nil, "the image tests run"},
 	{"internal/arch", nil, "it reads sources, it runs none"},
 }
