@@ -70,14 +70,15 @@ func (d *applyDecision) place(stored layout.Read[api.Object], object api.Object,
 	}
 	result := api.ObjectResult{Ref: object.Ref(), Action: api.ActionCreated, Changes: changes,
 		Generation: next.Metadata.Generation, Revision: stored.Modified}
+	written := !stored.Exists() || !sameObject(*stored.Value, next)
 	switch {
-	case stored.Exists() && sameObject(*stored.Value, next):
+	case stored.Exists() && (!written || sameButSet(*stored.Value, next)):
 		result.Action = api.ActionUnchanged
 	case stored.Exists():
 		result.Action = api.ActionConfigured
 	}
 	d.result.Objects = append(d.result.Objects, result)
-	if result.Action == api.ActionUnchanged {
+	if !written {
 		return nil
 	}
 	next.Metadata.UpdatedAt = now
@@ -136,6 +137,15 @@ func stampsAfter(old, next api.Object, opts ApplyOptions, now time.Time) map[str
 		return nil
 	}
 	return stamps
+}
+
+// sameButSet says whether all that differs is which sources the object was applied from: a note of ours for --prune, no
+// change to whoever declared it.
+func sameButSet(stored, next api.Object) bool {
+	stored.Metadata.Stamps, next.Metadata.Stamps = maps.Clone(stored.Metadata.Stamps), maps.Clone(next.Metadata.Stamps)
+	delete(stored.Metadata.Stamps, api.StampApplySet)
+	delete(next.Metadata.Stamps, api.StampApplySet)
+	return sameObject(stored, next)
 }
 
 // sameObject says whether writing next would change anything that was stored.
