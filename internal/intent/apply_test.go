@@ -212,6 +212,12 @@ func TestPrune(t *testing.T) {
 	if again := set("mine", true, web); len(again.Pruned) != 0 {
 		t.Errorf("what is going already was pruned again: %v", again.Pruned)
 	}
+	if moved := set("other", false, db); moved.Objects[0].Action != api.ActionUnchanged {
+		t.Errorf("applied from another set, an object is %s, want unchanged", moved.Objects[0].Action)
+	}
+	if got := set("other", true, web); len(got.Pruned) != 1 || got.Pruned[0] != db.Ref() {
+		t.Errorf("the other set prunes %v, want what it took over", got.Pruned)
+	}
 	_, err := w.apply(ApplyOptions{}, api1)
 	wantReason(t, err, Terminating)
 }
