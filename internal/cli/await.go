@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -68,7 +69,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 			if errors.Is(err, context.DeadlineExceeded) {
 				return timedOut(last, timeout)
 			}
-			return err
+			return fmt.Errorf("%w; Tend goes on with it (`tend get` says how far it is)", err)
 		}
 	}
 }

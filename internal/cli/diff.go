@@ -83,7 +83,7 @@ func (a *app) printDiff(result api.ApplyResult) {
 	for _, ref := range result.Pruned {
 		fmt.Fprintln(a.out, p.red(fmt.Sprintf("- %s", ref)))
 	}
-	a.printPlan(result.Plan)
+	a.printPlan(p, result.Plan)
 }
 
 func (a *app) printChanges(p paint, object api.ObjectResult) {
@@ -107,7 +107,7 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 	}
 }
 
-func (a *app) printPlan(plan []api.PlannedAction) {
+func (a *app) printPlan(p paint, plan []api.PlannedAction) {
 	if len(plan) == 0 {
 		fmt.Fprintln(a.out, "\nno actions: what runs is what is declared")
 		return
@@ -118,6 +118,18 @@ func (a *app) printPlan(plan []api.PlannedAction) {
 			fmt.Fprintf(a.out, "\nactions for %s\n", action.Object)
 			last = action.Object
 		}
-		fmt.Fprintf(a.out, "  %s\n", strings.TrimSpace(action.Text))
+		fmt.Fprintln(a.out, p.action(action))
 	}
+}
+
+// action is a line of the plan: what comes, what goes, and the rest.
+func (p paint) action(action api.PlannedAction) string {
+	text := strings.TrimSpace(action.Text)
+	switch action.Verb {
+	case "create":
+		return p.green("  + " + text)
+	case "shutdown", "stop", "remove", "forget", "delete", "prune":
+		return p.red("  - " + text)
+	}
+	return p.yellow("  ~ " + text)
 }

@@ -48,9 +48,15 @@ func report(err error, stderr io.Writer) int {
 	)
 	switch {
 	case errors.As(err, &interrupted):
-		code, text = interrupted.code(), interrupted.Error()
+		code = interrupted.code()
+		if err == error(interrupted) {
+			text = "" // whoever pressed Ctrl-C knows
+		}
 	case errors.As(err, &status):
-		code, text = status.code, status.text
+		code = status.code
+		if err == error(status) {
+			text = status.text
+		}
 	}
 	if text != "" {
 		fmt.Fprintln(stderr, "error: "+text)

@@ -31,11 +31,12 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		return s
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse: // old pods have ended too
 		s.outcome = converged
-	case progressing.Status != api.ConditionFalse:
-	case didNotLast(status, *progressing):
+	case progressing.Status != api.ConditionFalse: // under way
+	case progressing.Reason == "ResolvingImage":
+		s.outcome = failed // the image can't be had
+	case didNotLast(status):
 		s.outcome = held
-	default:
-		s.outcome = failed
+	default: // what ran is being healed, or its engine is away: that passes
 	}
 	s.reason, s.message = ready.Reason, ready.Message
 	if w.generation > 0 && object.Metadata.Generation > w.generation {
@@ -46,9 +47,9 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 }
 
 // didNotLast says whether a rollout ended without having come through: rolled back or paused.
-func didNotLast(status api.WorkloadStatus, progressing api.Condition) bool {
-	if progressing.Reason == "ResolvingImage" || status.Rollout == nil {
-		return false // the newest spec has not even begun
+func didNotLast(status api.WorkloadStatus) bool {
+	if status.Rollout == nil {
+		return false
 	}
 	return status.Rollout.Phase == api.RolloutRolledBack || status.Rollout.Phase == api.RolloutPaused
 }

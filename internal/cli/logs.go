@@ -49,7 +49,11 @@ func (a *app) logsCommand() *cobra.Command {
 				return err
 			}
 			defer stream.Close()
-			return a.printLogs(stream, wanted.pod == "", ask.timestamps)
+			err = a.printLogs(stream, wanted.pod == "", ask.timestamps)
+			if err != nil && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return err
 		})(cmd, args)
 	}
 	flags := command.Flags()

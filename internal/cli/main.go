@@ -16,11 +16,11 @@ func Main(ctx context.Context, args []string) int {
 	return report(root.ExecuteContext(ctx), os.Stderr)
 }
 
-// interruptedError is a command that was told to end. What the server was asked for goes on.
+// interruptedError is a command that was told to end.
 type interruptedError struct{ signal syscall.Signal }
 
 func (*interruptedError) Error() string {
-	return "interrupted; the server goes on with what it was asked for"
+	return "interrupted"
 }
 
 // Unwrap lets everything below take it for what it is: a context that was ended.

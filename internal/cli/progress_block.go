@@ -105,14 +105,15 @@ func (b *block) row(pod api.Pod) string {
 	if !pod.Ready && pod.Message != "" {
 		detail, _, _ = strings.Cut(pod.Message, "\n")
 	}
-	state := fmt.Sprintf("%-20s", podState(pod))
+	state := podState(pod)
+	room := strings.Repeat(" ", max(0, 20-len(state)))
 	switch {
 	case pod.Ready:
 		state = b.paint.green(state)
 	case pod.CrashLoop || pod.State == api.TaskFailed || pod.State == api.TaskRejected:
 		state = b.paint.red(state)
 	}
-	return strings.TrimRight(fmt.Sprintf("%-28s %-4s %s %s", pod.Name, pod.Release, state, detail), " ")
+	return strings.TrimRight(fmt.Sprintf("%-28s %-4s %s%s %s", pod.Name, pod.Release, state, room, detail), " ")
 }
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧")

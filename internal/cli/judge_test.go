@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+var (
+	webRef = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+	asked  = wait{ref: webRef, revision: 10, generation: 2}
+)
+
+// status is one whose conditions are given as Ready and Progressing.
+func statusOf(observed int64, ready, progressing api.Condition) api.WorkloadStatus {
+	ready.Type, progressing.Type = api.ConditionReady, api.ConditionProgressing
+	return api.WorkloadStatus{ObservedRevision: observed, Conditions: []api.Condition{ready, progressing}}
+}
+
+func inPhase(s api.WorkloadStatus, phase api.RolloutPhase) api.WorkloadStatus {
+	s.Rollout = &api.RolloutStatus{Phase: phase}
+	return s
+}
+
+func TestJudge(t *testing.T) {
+	yes := func(reason string) api.Condition {
+		return api.Condition{Status: api.ConditionTrue, Reason: reason, Message: "message of " + reason}
+	}
+	no := func(reason string) api.Condition {
+		return api.Condition{Status: api.ConditionFalse, Reason: reason, Message: "message of " + reason}
+	}
+	now := time.Now()
+	present := api.Object{Metadata: api.Metadata{Generation: 2, Revision: 10}}
+	deleting := api.Object{Metadata: api.Metadata{Generation: 2, Revision: 11, DeletedAt: &now}}
+	newer := api.Object{Metadata: api.Metadata{Generation: 3, Revision: 12}}
+	goneOf := wait{ref: webRef, revision: 11, gone: true}
+
+	cases := map[string]struct {
+		reason  string
+		wait    wait
+		object  api.Object
+		status  api.WorkloadStatus
+		want    outcome
+		message string
+	}{
+		"NoStatus":    {"no controller has looked yet", asked, present, api.WorkloadStatus{}, pending, "waiting for the controller"},
+		"OldStatus":   {"what it says is of an older write, however good", asked, present, statusOf(9, yes("Converged"), no("Complete")), pending, "waiting"},
+		"Converged":   {"ready and nothing left to do", asked, present, statusOf(10, yes("Converged"), no("Complete")), converged, "Converged"},
+		"Ending":      {"ready, but old pods still stop", asked, present, statusOf(10, yes("Converged"), yes("Stopping")), pending, "Converged"},
+		"Progressing": {"under way", asked, present, statusOf(10, no("Progressing"), yes("Progressing")), pending, "Progressing"},
+		"NoImage":     {"the image can't be had: nothing changes without a person", asked, present, statusOf(10, no("ImageNotFound"), no("ResolvingImage")), failed, "ImageNotFound"},
+		"NoImageAfterPause": {"the phase is of the rollout before", asked, present,
+			inPhase(statusOf(10, no("ImageNotFound"), no("ResolvingImage")), api.RolloutPaused), failed, "ImageNotFound"},
+		"Paused":      {"a slot failed", asked, present, inPhase(statusOf(10, no("CrashLoop"), no("Paused")), api.RolloutPaused), held, "CrashLoop"},
+		"RolledBack":  {"turned back", asked, present, inPhase(statusOf(10, no("RolledBack"), no("Complete")), api.RolloutRolledBack), held, "RolledBack"},
+		"RollingBack": {"turning back takes its time", asked, present, inPhase(statusOf(10, no("RolledBack"), yes("RolledBack")), api.RolloutRollingBack), pending, "RolledBack"},
+		"EngineAway":  {"an engine comes back", asked, present, inPhase(statusOf(10, no("EngineUnavailable"), no("Complete")), api.RolloutComplete), pending, "EngineUnavailable"},
+		"Superseded":  {"the newest is waited for, and told of", asked, newer, statusOf(12, yes("Converged"), no("Complete")), converged, "of a newer change, generation 3"},
+		"Deleted":     {"somebody deletes what was applied", asked, deleting, statusOf(10, yes("Converged"), no("Complete")), failed, "is deleting it"},
+		"Deleting":    {"a deletion takes its time", goneOf, deleting, statusOf(10, yes("Converged"), no("Complete")), pending, "stopping"},
+		"Unseen":      {"the answer is older than the deletion", goneOf, present, api.WorkloadStatus{}, pending, "stopping"},
+		"Recreated":   {"it went, and another came", goneOf, newer, api.WorkloadStatus{}, converged, "created anew"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := judge(tc.wait, tc.object, tc.status)
+			if got.outcome != tc.want || !strings.Contains(got.message, tc.message) {
+				t.Errorf("%s: outcome %d, %q; want %d, %q", tc.reason, got.outcome, got.message, tc.want, tc.message)
+			}
+		})
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	good := seen{wait: asked, outcome: converged, message: "3 of 3"}
+	bad := seen{wait: asked, outcome: failed, reason: "ImageNotFound", message: "no such image"}
+	paused := seen{wait: asked, outcome: held, reason: "CrashLoop", message: "it ended\nlast line"}
+	back := seen{wait: asked, outcome: held, reason: "RolledBack", message: "v2 failed",
+		pods: []api.Pod{{CreatedAt: time.Unix(1, 0), LastLog: []string{"older"}}, {CreatedAt: time.Unix(2, 0), LastLog: []string{"newest"}}}}
+	cases := map[string]struct {
+		reason string
+		looks  []seen
+		code   int
+		parts  []string
+	}{
+		"Good":          {"all converged", []seen{good, good}, exitOK, nil},
+		"Failed":        {"an error with the next step", []seen{good, bad}, exitError, []string{"deployment/prod/web: no such image", "tend describe prod/web"}},
+		"Paused":        {"held, with the last lines", []seen{paused}, exitPaused, []string{"paused: it ended", "\n  | last line", "tend rollback prod/web"}},
+		"RolledBack":    {"the lines of the newest pod where the condition has none", []seen{back}, exitPaused, []string{"rolled back: v2 failed", "\n  | newest"}},
+		"ErrorWins":     {"an error weighs more than a pause, both are told", []seen{bad, paused}, exitError, []string{"no such image", "it ended"}},
+		"ErrorWinsLast": {"whatever the order", []seen{paused, bad}, exitError, []string{"no such image", "it ended"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, text := outcomeOf(verdict(tc.looks))
+			if code != tc.code {
+				t.Errorf("%s: code %d, want %d", tc.reason, code, tc.code)
+			}
+			for _, part := range tc.parts {
+				if !strings.Contains(text, part) {
+					t.Errorf("%s: %q is not in %q", tc.reason, part, text)
+				}
+			}
+		})
+	}
+}
+
+func TestTimedOut(t *testing.T) {
+	code, text := outcomeOf(timedOut([]seen{
+		{wait: asked, outcome: converged, message: "done"}, {wait: asked, message: "1 of 3\nmore"},
+	}, time.Minute))
+	if code != exitTimeout || !strings.Contains(text, "1 of 3") || strings.Contains(text, "done") || strings.Contains(text, "more") {
+		t.Errorf("code %d, %q", code, text)
+	}
+}
+
+func outcomeOf(err error) (int, string) {
+	var status *exitStatus
+	if !errors.As(err, &status) {
+		return exitOK, ""
+	}
+	return status.code, status.text
+}

@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+)
+
+// machine is what a script's servers stand on: a root, a store and a simulated engine that outlive them.
+type machine struct {
+	root   string
+	store  store.Store
+	engine *hollow.Engine
+	client *client.Client
+	// cancel and done belong to the running server, nil where there is none.
+	cancel context.CancelFunc
+	done   chan error
+}
+
+// kept is a store whose Close is the machine's affair.
+type kept struct{ store.Store }
+
+func (kept) Close() error { return nil }
+
+func setup(env *testscript.Env) error {
+	// A socket's path is short: the script's own folder is too deep.
+	root, err := os.MkdirTemp("", "tendcli")
+	if err != nil {
+		return err
+	}
+	m := &machine{root: root, store: memory.New(), engine: hollow.NewEngine()}
+	m.engine.Behave(behaviour)
+	for _, image := range []string{"web:1", "web:2", "crash:1"} {
+		m.engine.AddImage(image)
+	}
+	if m.client, err = client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")}); err != nil {
+		return err
+	}
+	env.Values["machine"] = m
+	env.Setenv("TEND_ROOT", root)
+	env.Defer(func() {
+		m.stop()
+		m.client.Close()
+		m.engine.Close()
+		_ = m.store.Close()
+		_ = os.RemoveAll(root)
+	})
+	return m.start()
+}
+
+// behaviour is what containers do, by their image: crash ends at once, the others print their image and run on.
+func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
+	if strings.HasPrefix(spec.Image, "crash") {
+		return hollow.Behaviour{Exits: true, ExitCode: 3, Output: []string{"fatal: DATABASE_URL is not set"}}
+	}
+	return hollow.Behaviour{Output: []string{"serving " + spec.Image}, Exec: command}
+}
+
+// command is the shell of the simulated containers.
+func command(call hollow.ExecCall) int {
+	switch words := call.Options.Command; words[0] {
+	case "echo":
+		fmt.Fprintln(call.Stdout, strings.Join(words[1:], " "))
+	case "warn":
+		fmt.Fprintln(call.Stderr, strings.Join(words[1:], " "))
+	case "printenv":
+		fmt.Fprintln(call.Stdout, strings.Join(call.Options.Env, "\n"))
+	case "cat":
+		_, _ = io.Copy(call.Stdout, call.Stdin)
+	case "fail":
+		return 7
+	default:
+		fmt.Fprintf(call.Stderr, "%s: not found\n", words[0])
+		return 127
+	}
+	return 0
+}
+
+// start runs a server until it answers that it is ready.
+func (m *machine) start() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel, m.done = cancel, make(chan error, 1)
+	go func(done chan<- error) {
+		done <- daemon.Run(ctx, daemon.Options{
+			Root: m.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: kept{m.store}, Logger: slog.New(slog.DiscardHandler),
+			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+		})
+	}(m.done)
+	return eventually("the server is ready", func() bool {
+		readiness, err := m.client.Readiness(ctx)
+		return err == nil && readiness.Ready
+	})
+}
+
+func (m *machine) stop() {
+	if m.cancel == nil {
+		return
+	}
+	m.cancel()
+	<-m.done
+	m.cancel = nil
+}
+
+// eventually waits for a condition.
+func eventually(what string, holds func() bool) error {
+	deadline, tick := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			return errors.New("in vain: " + what)
+		}
+	}
+	return nil
+}
+
+// firstLine of a text.
+func firstLine(text string) string {
+	scanner := bufio.NewScanner(strings.NewReader(text))
+	scanner.Scan()
+	return scanner.Text()
+}

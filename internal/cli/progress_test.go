@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+)
+
+var written = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func podAt(slot string, created time.Time, state api.TaskState) api.Pod {
+	return api.Pod{Name: "prod-web." + slot, Release: "v2", State: state, Desired: api.DesiredRunning,
+		Ready: state == api.TaskRunning, CreatedAt: created}
+}
+
+func lookOf(o outcome, reason, message string, pods ...api.Pod) []seen {
+	return []seen{{wait: asked, outcome: o, reason: reason, message: message, since: written, pods: pods}}
+}
+
+// TestLines: a line for every change, none for what stays, none for what was there before.
+func TestLines(t *testing.T) {
+	var out strings.Builder
+	l := &lines{out: &out, said: map[api.Ref]string{}, pods: map[string]string{}}
+	old, fresh := podAt("old", written.Add(-time.Hour), api.TaskRunning), podAt("new", written.Add(time.Second), api.TaskStarting)
+	stopping, running := old, podAt("new", fresh.CreatedAt, api.TaskRunning)
+	stopping.Desired = api.DesiredShutdown
+
+	l.update(lookOf(pending, "Unseen", "waiting for the controller", old))
+	l.update(lookOf(pending, "Progressing", "0 of 1", old, fresh))
+	l.update(lookOf(pending, "Progressing", "1 of 1", old, fresh))
+	l.away("unix:///x")
+	l.away("unix:///x")
+	l.update(lookOf(pending, "Progressing", "1 of 1", stopping, running))
+	l.update(lookOf(converged, "Converged", "1 of 1 replicas run v2", running))
+	want := `  prod-web.new v2 starting
+deployment/prod/web: 0 of 1
+the server at unix:///x does not answer; waiting for it
+the server answers again
+  prod-web.old v2 stopping
+  prod-web.new v2 running
+deployment/prod/web: 1 of 1 replicas run v2
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestBlock: it draws over what it drew, writes nothing where nothing changed, and fits its screen.
+func TestBlock(t *testing.T) {
+	var out strings.Builder
+	b := &block{out: &out}
+	b.update(lookOf(pending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
+	if text := out.String(); !strings.Contains(text, "deployment/prod/web  0 of 1") || !strings.Contains(text, "prod-web.new") || strings.Contains(text, "\x1b[2A") {
+		t.Errorf("the first drawing: %q", text)
+	}
+	out.Reset()
+	b.update(lookOf(pending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
+	if out.Len() != 0 {
+		t.Errorf("nothing changed, yet it wrote %q", out.String())
+	}
+	b.update(lookOf(converged, "Converged", "1 of 1", podAt("new", written, api.TaskRunning)))
+	if text := out.String(); !strings.HasPrefix(text, "\x1b[2A\r✓ deployment/prod/web  1 of 1") || strings.Contains(text, "prod-web.new") {
+		t.Errorf("the last drawing: %q", text)
+	}
+	out.Reset()
+	many := make([]api.Pod, 60)
+	for i := range many {
+		many[i] = podAt("x", written, api.TaskStarting)
+	}
+	b.update(lookOf(pending, "Progressing", strings.Repeat("long ", 100), many...))
+	rows := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(rows) > 40 || len([]rune(rows[0])) > 120 || !strings.Contains(out.String(), "and 40 more") {
+		t.Errorf("%d rows, the first %q", len(rows), rows[0])
+	}
+}
+
+func TestPodState(t *testing.T) {
+	seven := 7
+	cases := map[string]struct {
+		reason string
+		pod    api.Pod
+		want   string
+	}{
+		"Running":   {"all is well", api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, Ready: true}, "running"},
+		"Waiting":   {"why it isn't ready yet", api.Pod{State: api.TaskPreparing, Desired: api.DesiredRunning, Reason: "Pulling"}, "preparing (Pulling)"},
+		"Stopping":  {"not wanted any more", api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Ready: true}, "stopping"},
+		"Shutdown":  {"ended as asked", api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Reason: "Shutdown"}, "shutdown"},
+		"CrashLoop": {"its last exit", api.Pod{State: api.TaskRunning, Desired: api.DesiredRunning, CrashLoop: true, ExitCode: &seven}, "crash loop (exit 7)"},
+		"Failed":    {"an end is no loop any more", api.Pod{State: api.TaskFailed, Desired: api.DesiredShutdown, CrashLoop: true, ExitCode: &seven}, "failed (exit 7)"},
+		"Memory":    {"the kernel's kill", api.Pod{State: api.TaskFailed, Desired: api.DesiredRunning, OOMKilled: true, ExitCode: &seven}, "failed (out of memory)"},
+		"Rejected":  {"could not be started", api.Pod{State: api.TaskRejected, Desired: api.DesiredRunning, Reason: "PortTaken"}, "rejected (PortTaken)"},
+		"Freezing":  {"stopped on purpose, not yet down", api.Pod{State: api.TaskRunning, Desired: api.DesiredShutdown, Frozen: true}, "stopping (frozen)"},
+		"Frozen":    {"stopped on purpose", api.Pod{State: api.TaskShutdown, Desired: api.DesiredShutdown, Frozen: true}, "stopped (frozen)"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := podState(tc.pod); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
