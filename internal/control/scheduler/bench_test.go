@@ -1,0 +1,30 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// BenchmarkPlan is the decision over n running tasks and one that waits.
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{10, 1_000, 5_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := newLab(b)
+			l.node("n1", true)
+			l.release("v1", api.DeploymentSpec{})
+			l.tasks(n, "v1", func(task *api.Task) {
+				if task.ID != "t0000" {
+					task.Node = "n1"
+				}
+			})
+			for b.Loop() {
+				l.s.latest = latest{}
+				if got := len(l.s.plan(l.snapshot()).assigned); got != 1 {
+					b.Fatalf("%d assignments", got)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+var (
+	epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	web   = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+)
+
+// lab is a store with its view and a scheduler over it.
+type lab struct {
+	testing.TB
+	store   *memory.Store
+	view    *view.View
+	s       *Scheduler
+	commits []store.Txn
+	before  func()
+}
+
+func newLab(t testing.TB) *lab {
+	l := &lab{TB: t, store: memory.New()}
+	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.view.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = l.store.Close() })
+	<-l.view.Synced()
+	l.s = New(control.Deps{Snapshot: l.snapshot, Store: l})
+	return l
+}
+
+func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+
+// Commit is the scheduler's way to the store.
+func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if l.before != nil {
+		what := l.before
+		l.before = nil
+		what()
+	}
+	revision, err := l.store.Commit(ctx, txn)
+	if err == nil {
+		l.commits = append(l.commits, txn)
+	}
+	return revision, err
+}
+
+func (l *lab) write(fill func(*layout.Txn)) {
+	l.Helper()
+	txn := layout.NewTxn("test")
+	fill(txn)
+	revision, err := txn.Commit(context.Background(), l.store)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.await(revision)
+}
+
+func (l *lab) await(revision int64) {
+	l.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if err := l.view.WaitFor(ctx, revision); err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *lab) looks() engine.Result {
+	l.Helper()
+	result, err := l.s.Reconcile(context.Background(), key)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.await(result.Revision)
+	return result
+}
+
+// node is a node that answers; alive is its heartbeat.
+func (l *lab) node(id string, alive bool) {
+	l.Helper()
+	l.write(func(txn *layout.Txn) {
+		txn.Put(layout.NodeKey(id), api.NodeStatus{ID: id, Runtime: "docker", Ready: true, CPUs: 4, MemoryBytes: 4 << 30})
+		if alive {
+			txn.Put(layout.AliveKey(id), "now")
+		}
+	})
+}
+
+// release keeps a spec to make tasks of.
+func (l *lab) release(id string, spec api.DeploymentSpec) {
+	l.Helper()
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.write(func(txn *layout.Txn) {
+		txn.Put(layout.ReleaseKey(web, id), api.Release{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw})
+	})
+}
+
+// tasks makes n tasks of a release, the first one oldest.
+func (l *lab) tasks(n int, release string, edit func(*api.Task)) {
+	l.Helper()
+	l.write(func(txn *layout.Txn) {
+		for i := range n {
+			task := api.Task{
+				ID: fmt.Sprintf("t%04d", i), Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: fmt.Sprintf("s%d", i), Release: release,
+				Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Duration(i) * time.Second),
+			}
+			if edit != nil {
+				edit(&task)
+			}
+			txn.CreateTask(task)
+		}
+	})
+}
+
+// on counts the tasks of each node; "" are those without.
+func (l *lab) on() map[string]int {
+	out := map[string]int{}
+	for _, task := range l.snapshot().Tasks() {
+		out[task.Value.Node]++
+	}
+	return out
+}
