@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/containerd/errdefs"
 	engine "github.com/moby/moby/client"
 
 	"tend.dev/tend/internal/testimage"
@@ -94,7 +95,7 @@ func (l *lab) copyOptions(ctx context.Context) error {
 	return d.remove(ctx)
 }
 
-// close leaves the engine as it was found: every container on the network is of this run.
+// close leaves the engine as it was found: every container of the run carries its label, on either side.
 func (l *lab) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()
@@ -112,8 +113,13 @@ func (l *lab) close() error {
 }
 
 func (l *lab) sweep(ctx context.Context) error {
+	return errors.Join(l.removeContainers(ctx, runLabel), l.removeNetwork(ctx, l.network))
+}
+
+// removeContainers removes those of this run that carry a further label.
+func (l *lab) removeContainers(ctx context.Context, label string) error {
 	listed, err := l.engine.ContainerList(ctx, engine.ContainerListOptions{
-		All: true, Filters: make(engine.Filters).Add("network", l.network),
+		All: true, Filters: make(engine.Filters).Add("label", runLabel+"="+l.id, label),
 	})
 	if err != nil {
 		return err
@@ -121,18 +127,20 @@ func (l *lab) sweep(ctx context.Context) error {
 	var faults []error
 	for _, c := range listed.Items {
 		_, err := l.engine.ContainerRemove(ctx, c.ID, engine.ContainerRemoveOptions{Force: true})
-		faults = append(faults, ignoreNotFound(err))
+		if !errdefs.IsConflict(err) { // someone else removes it already
+			faults = append(faults, ignoreNotFound(err))
+		}
 	}
-	return errors.Join(append(faults, l.removeNetwork(ctx))...)
+	return errors.Join(faults...)
 }
 
 // removeNetwork tries again for a while: the engine lets the endpoints of a removed container go a moment after it.
-func (l *lab) removeNetwork(ctx context.Context) error {
+func (l *lab) removeNetwork(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	var last error
 	err := every(ctx, 200*time.Millisecond, func() (bool, error) {
-		_, last = l.engine.NetworkRemove(ctx, l.network, engine.NetworkRemoveOptions{})
+		_, last = l.engine.NetworkRemove(ctx, name, engine.NetworkRemoveOptions{})
 		last = ignoreNotFound(last)
 		return last == nil, nil
 	})

@@ -65,7 +65,6 @@ func run(ctx context.Context, s settings) (err error) {
 		}
 		if err := f.take(ctx, l); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", f.name, err))
-			fmt.Fprintf(os.Stderr, "bench: %s: %v\n", f.name, err)
 		}
 	}
 	return errors.Join(faults...)

@@ -29,10 +29,12 @@ func (l *lab) newService(ctx context.Context, replicas uint64) (*service, time.D
 		TaskTemplate: swarm.TaskSpec{
 			ContainerSpec: &swarm.ContainerSpec{Image: l.images[0], Labels: map[string]string{runLabel: l.id}},
 			RestartPolicy: &swarm.RestartPolicy{Condition: swarm.RestartPolicyConditionAny, Delay: &noDelay},
+			Networks:      []swarm.NetworkAttachmentConfig{{Target: l.swarmNetwork()}},
 			LogDriver:     &swarm.Driver{Name: "json-file", Options: l.raw.host.LogConfig.Config},
 		},
 		Mode:         swarm.ServiceMode{Replicated: &swarm.ReplicatedService{Replicas: &replicas}},
 		UpdateConfig: update,
+		EndpointSpec: &swarm.EndpointSpec{Mode: swarm.ResolutionModeDNSRR}, // its own load balancing needs IPVS
 	}}
 	began := time.Now()
 	created, err := l.engine.ServiceCreate(ctx, engine.ServiceCreateOptions{Spec: s.spec})

@@ -12,7 +12,7 @@ import (
 )
 
 // swarmFigures puts Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once, with
-// the updater's delays at zero. Swarm's tasks are on the engine's default bridge, the cheapest network it offers them.
+// the updater's delays at zero, on a bridge network of its own as Tend's.
 func swarmFigures(ctx context.Context, l *lab) (err error) {
 	if !l.settings.swarm {
 		return nil
@@ -38,23 +38,36 @@ func swarmFigures(ctx context.Context, l *lab) (err error) {
 	return nil
 }
 
+// enterSwarm also makes the network its tasks join: a bridge of the node, as Tend's own is, by way of a configuration that
+// a network of Swarm's is made from.
 func (l *lab) enterSwarm(ctx context.Context) error {
 	_, err := l.engine.SwarmInit(ctx, engine.SwarmInitOptions{ListenAddr: "127.0.0.1:2377", AdvertiseAddr: "127.0.0.1"})
 	if err != nil {
 		return fmt.Errorf("swarm init: %w", err)
 	}
+	config := l.swarmNetwork() + "-config"
+	if _, err = l.engine.NetworkCreate(ctx, config, engine.NetworkCreateOptions{ConfigOnly: true}); err == nil {
+		_, err = l.engine.NetworkCreate(ctx, l.swarmNetwork(), engine.NetworkCreateOptions{
+			Driver: "bridge", Scope: "swarm", ConfigFrom: config,
+		})
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("make a network for Swarm: %w", err), l.leaveSwarm())
+	}
 	return nil
 }
 
-// leaveSwarm also removes the two networks that Swarm leaves behind on a node.
+func (l *lab) swarmNetwork() string { return l.network + "-swarm" }
+
+// leaveSwarm removes the containers that are left and the networks that Swarm leaves behind on a node.
 func (l *lab) leaveSwarm() error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()
 	if _, err := l.engine.SwarmLeave(ctx, engine.SwarmLeaveOptions{Force: true}); err != nil {
 		return fmt.Errorf("swarm leave: %w", err)
 	}
-	_, err := l.engine.NetworkRemove(ctx, "docker_gwbridge", engine.NetworkRemoveOptions{})
-	return ignoreNotFound(err)
+	return errors.Join(l.removeContainers(ctx, "com.docker.swarm.service.id"),
+		l.removeNetwork(ctx, l.swarmNetwork()), l.removeNetwork(ctx, l.swarmNetwork()+"-config"), l.removeNetwork(ctx, "docker_gwbridge"))
 }
 
 func (l *lab) swarmDeploy(ctx context.Context, turns int) error {
