@@ -29,7 +29,7 @@ func swarmFigures(ctx context.Context, l *lab) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.leaveSwarm()) }()
-	turns := max(l.pairs-2, 1)
+	turns := max(l.pairs/2, 1)
 	for _, take := range []func(context.Context, int) error{l.swarmDeploy, l.swarmScale, l.swarmReplace} {
 		if err := take(ctx, turns); err != nil {
 			return err
