@@ -40,10 +40,18 @@ generate: ## rewrite generated files (JSON schema)
 	go generate ./...
 
 .PHONY: install
-install: build ## install the binary and the systemd unit (PREFIX, default /usr/local)
+install: build ## install the binary, its docs and the systemd unit (PREFIX, default /usr/local)
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
-	install -D -m 0644 deploy/systemd/tend.service $(DESTDIR)/etc/systemd/system/tend.service
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md docs/cli.md docs/operating.md
+	install -d -m 0755 $(DESTDIR)/etc/systemd/system
+	sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/tend.service > $(DESTDIR)/etc/systemd/system/tend.service
+	chmod 0644 $(DESTDIR)/etc/systemd/system/tend.service
 	@echo "now: systemctl daemon-reload && systemctl enable --now tend"
+
+.PHONY: uninstall
+uninstall: ## remove what install put there; state stays
+	rm -f $(DESTDIR)$(PREFIX)/bin/tend $(DESTDIR)/etc/systemd/system/tend.service
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/tend
 
 .PHONY: clean
 clean: ## remove what was built

@@ -16,14 +16,15 @@ type runner = func(cmd *cobra.Command, args []string) error
 
 // dial makes a client for the server the flags, the environment or the machine name.
 func (a *app) dial() (*client.Client, error) {
-	opts := client.Discover(os.Getenv)
-	if a.server != "" {
-		opts.Server = a.server
-	}
-	if a.token != "" {
-		opts.Token = a.token
-	}
-	return client.New(opts)
+	return client.New(client.Discover(func(name string) string {
+		switch {
+		case name == "TEND_SERVER" && a.server != "":
+			return a.server
+		case name == "TEND_TOKEN" && a.token != "":
+			return a.token
+		}
+		return os.Getenv(name)
+	}))
 }
 
 // connected is the skeleton of every command that calls a server.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,12 @@ func setup(env *testscript.Env) error {
 	}
 	env.Values["machine"] = m
 	env.Setenv("TEND_ROOT", root)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	env.Setenv("HTTP", free.Addr().String())
+	free.Close()
 	env.Defer(func() {
 		m.stop()
 		m.client.Close()
