@@ -117,7 +117,9 @@ func (a *Agent) happened(event runtime.Event) {
 		a.images.Enqueue(a.imageKeys()...)
 		return
 	}
-	if a.containers.happened(event) {
+	// What our own stop causes is looked at when the stop returns: until then the engine keeps whoever asks waiting, and
+	// a worker that waits starts nothing.
+	if a.containers.happened(event) && !a.stops.runs(event.Container) {
 		a.tasks.Enqueue(taskKey(event.Task))
 	}
 }
