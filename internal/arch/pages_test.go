@@ -1,0 +1,181 @@
+package arch
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestConformanceNamesTests(t *testing.T) {
+	page := readPage(t, "docs/conformance.md")
+	report(t, conformanceFaults(sources(t), page, func(name string) bool {
+		_, err := os.Stat(filepath.Join(root, name))
+		return err == nil
+	}))
+	for n := range 33 {
+		if !strings.Contains(page, fmt.Sprintf("\n| %d | ", n+1)) {
+			t.Errorf("defect %d has no row", n+1)
+		}
+	}
+}
+
+// proof is a test, as file:name, or a file of a test's data.
+var proof = regexp.MustCompile("`((?:api|client|cmd|internal)/[^`:]+)(?::(Test\\w+))?`")
+
+// conformanceFaults finds rows that prove nothing and tests that aren't there.
+func conformanceFaults(all []*source, page string, exists func(name string) bool) []string {
+	tests := map[string]bool{}
+	for _, s := range all {
+		for _, declaration := range s.ast.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && s.test && strings.HasPrefix(function.Name.Name, "Test") {
+				tests[s.name+":"+function.Name.Name] = true
+			}
+		}
+	}
+	var faults []string
+	for _, line := range strings.Split(page, "\n") {
+		cells := strings.Split(line, " | ")
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| ---") || strings.HasSuffix(line, " proof |") {
+			continue
+		}
+		last := cells[len(cells)-1]
+		found := proof.FindAllStringSubmatch(last, -1)
+		if len(found) == 0 && !strings.Contains(last, "**later**: ") {
+			faults = append(faults, "no test, and not later: "+line)
+		}
+		for _, ref := range found {
+			if there := ref[2] != "" && tests[ref[1]+":"+ref[2]] || ref[2] == "" && exists(ref[1]); !there {
+				faults = append(faults, fmt.Sprintf("%s is not there: %s", strings.Trim(ref[0], "`"), line))
+			}
+		}
+	}
+	return faults
+}
+
+func TestEveryReasonIsDocumented(t *testing.T) {
+	report(t, reasonFaults(sources(t), readPage(t, "docs/kinds/deployment.md")))
+}
+
+// reasonFolders are the packages whose reasons reach a deployment's conditions or its pods.
+var reasonFolders = []string{
+	"internal/control/deployment", "internal/core/healing", "internal/core/rollout", "internal/agent",
+	"internal/runtime/docker", "internal/runtime/process", "internal/runtime/process/shim",
+}
+
+// notReasons are words of that form that are none: what the engine says of a pull, and operations of a disk.
+var notReasons = []string{"Downloading", "Extracting", "Waiting", "Read", "Write", "Limited"}
+
+var (
+	reasonWord       = regexp.MustCompile(`^[A-Z][A-Za-z]*[a-z][A-Za-z]*$`)
+	documentedReason = regexp.MustCompile("`([A-Z][A-Za-z]*[a-z][A-Za-z]*)`")
+)
+
+// reasonFaults compares the CamelCase words of the sources with those in the first column of the page's conditions.
+func reasonFaults(all []*source, page string) []string {
+	_, page, _ = strings.Cut(page, "\n## Conditions\n")
+	mentioned, listed := map[string]bool{}, map[string]bool{}
+	for _, line := range strings.Split(page, "\n") {
+		first, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
+		for _, match := range documentedReason.FindAllStringSubmatch(line, -1) {
+			mentioned[match[1]] = true
+			if strings.HasPrefix(line, "| ") && strings.Contains(first, match[0]) {
+				listed[match[1]] = true
+			}
+		}
+	}
+	var faults []string
+	exist := map[string]bool{"Ready": true, "Progressing": true, "Degraded": true} // the types of conditions
+	for _, s := range all {
+		if s.test || !slices.Contains(reasonFolders, s.folder()) {
+			continue
+		}
+		ast.Inspect(s.ast, func(node ast.Node) bool {
+			literal, ok := node.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			word, err := strconv.Unquote(literal.Value)
+			if err != nil || !reasonWord.MatchString(word) || slices.Contains(notReasons, word) {
+				return true
+			}
+			exist[word] = true
+			if !mentioned[word] {
+				faults = append(faults, fmt.Sprintf("%s: docs/kinds/deployment.md does not explain %s", s.at(node), word))
+			}
+			return true
+		})
+	}
+	for word := range listed {
+		if !exist[word] {
+			faults = append(faults, fmt.Sprintf("docs/kinds/deployment.md explains %s, which does not exist", word))
+		}
+	}
+	return faults
+}
+
+// TestPageChecksBite gives each check a page that breaks its rule.
+func TestPageChecksBite(t *testing.T) {
+	tree := func(name, text string) []*source {
+		s, err := parse(name, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []*source{s}
+	}
+	tests := tree("internal/x/a_test.go", "package x\nfunc TestThere() {}")
+	none := func(string) bool { return false }
+	code := tree("internal/agent/a.go", `package agent; const a = "PortTaken"`)
+	for name, test := range map[string]struct {
+		faults []string
+		want   int
+	}{
+		"a test that is there":   {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestThere` |", none), 0},
+		"a test that isn't":      {conformanceFaults(tests, "| s | `internal/x/a_test.go:TestGone` |", none), 1},
+		"a file that isn't":      {conformanceFaults(tests, "| s | `internal/x/gone.txt` |", none), 1},
+		"a promise without test": {conformanceFaults(tests, "| s | surely |", none), 1},
+		"later":                  {conformanceFaults(tests, "| s | **later**: jobs |", none), 0},
+		"a heading":              {conformanceFaults(tests, "| statement | proof |\n| --- | --- |", none), 0},
+		"an explained reason":    {reasonFaults(code, "\n## Conditions\n| `PortTaken` | cause |"), 0},
+		"a reason unexplained":   {reasonFaults(code, "\n## Conditions\n"), 1},
+		"explained elsewhere":    {reasonFaults(code, "| `PortTaken` |\n## Conditions\n"), 1},
+		"a reason that is gone":  {reasonFaults(code, "\n## Conditions\n| `PortTaken`, `PortGone` | cause |"), 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if len(test.faults) != test.want {
+				t.Errorf("%d faults, want %d: %v", len(test.faults), test.want, test.faults)
+			}
+		})
+	}
+}
+
+// TestUnitKeepsTheServer: what the systemd unit must say so that the server comes back and containers outlive it.
+func TestUnitKeepsTheServer(t *testing.T) {
+	unit := "\n" + readPage(t, "deploy/systemd/tend.service")
+	for line, why := range map[string]string{
+		"ExecStart=/usr/local/bin/tend server": "it starts what `make install` installs",
+		"Restart=on-failure":                   "a crash is not the end",
+		"Environment=TEND_ROOT=/var/lib/tend":  "the root is named",
+		"KillMode=process":                     "containers and processes outlive the server",
+		"WantedBy=multi-user.target":           "it is there after a reboot",
+	} {
+		if !strings.Contains(unit, "\n"+line+"\n") {
+			t.Errorf("deploy/systemd/tend.service lacks %s: %s", line, why)
+		}
+	}
+}
