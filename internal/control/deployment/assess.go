@@ -71,8 +71,8 @@ func (o observed) replicas(t target) int {
 	if !t.awaits || o.image().State == api.ImageFailed {
 		return wanted
 	}
-	if o.status.Value != nil && o.status.Value.Rollout != nil {
-		return min(wanted, o.rollout().Replicas)
+	if before := o.rollout().Replicas; before > 0 {
+		return min(wanted, before)
 	}
 	running := 0
 	for _, t := range o.tasks {

@@ -84,11 +84,14 @@ func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
 		"down":          {"what isn't wanted goes at once", &api.RolloutStatus{Replicas: 2}, 1, true, nil, 1},
 		"healing":       {"what was there is brought back", &api.RolloutStatus{Replicas: 3}, 5, true, nil, 3},
 		"status lost":   {"what runs stays", nil, 5, true, nil, 2},
+		"not told":      {"a status that doesn't say it kills nothing", &api.RolloutStatus{}, 5, true, nil, 2},
 		"lost and down": {"unless it isn't wanted", nil, 1, true, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := scene{spec: replicas(test.wanted, "web:1"), tasks: two, image: test.image}.observed()
-			o.status.Value.Rollout = test.was
+			if o.status.Value.Rollout = test.was; test.was == nil {
+				o.status.Value = nil
+			}
 			if got := o.replicas(target{awaits: test.awaits}); got != test.want {
 				t.Errorf("%s: %d, want %d", test.reason, got, test.want)
 			}

@@ -257,6 +257,15 @@ func TestConditions(t *testing.T) {
 			line{"False", "Deleting", "2 of 2 replicas ready: its tasks are being stopped"},
 			line{"True", "Deleting", "its tasks are being stopped"}, line{"False", "AsExpected", ""},
 		},
+		"still stopping": {
+			"done is when the old containers have ended",
+			scene{
+				spec: replicas(2, "web:1"), rollout: complete, image: present("web:1"),
+				tasks: append([]taskView{slot("c", "v1", func(t *api.Task, _ *api.TaskStatus) { t.Desired = api.DesiredShutdown })}, two...),
+			},
+			line{"True", "Converged", "2 of 2 replicas run v1"},
+			line{"True", "Stopping", "2 of 2 slots run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},
+		},
 		"scaled to zero": {
 			"nothing is wanted and nothing runs",
 			scene{spec: replicas(0, "web:1"), rollout: complete, image: present("web:1")},
