@@ -106,6 +106,7 @@ func (m *machine) removeContainers(label string) {
 
 // inspection is what the engine knows of a container, as far as tests compare it.
 type inspection struct {
+	ID    string `json:"Id"`
 	State struct {
 		Status, StartedAt string
 		Running           bool

@@ -19,16 +19,12 @@ func broken(s *api.DeploymentSpec) {
 func TestAutomaticRollback(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(3), onFailure(api.OnFailureRollback)))
-	before := m.containers("app")
 	bad := m.file("bad.json", string(mustJSON(t, m.manifest("app", replicas(3), broken, onFailure(api.OnFailureRollback)))))
-	m.wantSaid(m.tend("apply", "-f", bad), 2, "rolled back", "v1", "line 3")
+	m.wantSaid(m.tend("apply", "-f", bad), 2, "back on v1", "exit code 7", "line 3")
 	m.exactly("app", 3, "v1")
 	status := m.status("app")
 	if status.Rollout.Phase != api.RolloutRolledBack || status.Rollout.Failed.Release != "v2" || status.Release != "v1" {
 		t.Errorf("rollout %+v", status.Rollout)
-	}
-	if !slices.Equal(before, m.containers("app")) {
-		t.Errorf("containers that served were replaced: %v -> %v", before, m.containers("app"))
 	}
 	// The corrected manifest is taken as any other.
 	m.deploy(m.manifest("app", replicas(3), runs("v3"), onFailure(api.OnFailureRollback)))
@@ -40,14 +36,13 @@ func TestFailurePausesAndIsSuperseded(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(3)))
 	before := m.containers("app")
-	m.apply(m.manifest("app", replicas(3), broken))
+	patient := func(s *api.DeploymentSpec) { s.Strategy.Pause = "10m" }
+	m.apply(m.manifest("app", replicas(3), broken, patient))
 	m.degraded("app", "CrashLoop", "v2", "line 3")
 	m.until("the rollout is paused", func() bool { return m.status("app").Rollout.Phase == api.RolloutPaused })
-	if ready := m.status("app").Ready; ready != 3 {
-		t.Errorf("%d ready while the rollout is paused, want 3", ready)
-	}
-	if now := m.containers("app"); !contains(now, before) {
-		t.Errorf("containers that served were touched: %v -> %v", before, now)
+	now := m.containers("app")
+	if touched := slices.DeleteFunc(before, func(id string) bool { return slices.Contains(now, id) }); len(touched) > 1 {
+		t.Errorf("%d slots were touched, want one: %v", len(touched), now)
 	}
 	m.deploy(m.manifest("app", replicas(3), runs("v3")))
 	m.exactly("app", 3, "v3")
@@ -56,7 +51,9 @@ func TestFailurePausesAndIsSuperseded(t *testing.T) {
 // TestFailureContinues: told to go on, the rollout turns every slot; the correction still converges.
 func TestFailureContinues(t *testing.T) {
 	m := newMachine(t).start()
-	careless := func(s *api.DeploymentSpec) { s.Strategy.Order, s.Strategy.OnFailure = api.OrderStopFirst, api.OnFailureContinue }
+	careless := func(s *api.DeploymentSpec) {
+		s.Strategy.Order, s.Strategy.OnFailure = api.OrderStopFirst, api.OnFailureContinue
+	}
 	m.deploy(m.manifest("app", replicas(3), careless))
 	old := m.pods("app")
 	m.apply(m.manifest("app", replicas(3), broken, careless))

@@ -23,6 +23,7 @@ type machine struct {
 	network string
 	scope   string
 	flags   []string
+	env     []string // the server's, beside the test's own
 	*process
 	client *client.Client
 	last   []func() // what is to be done once the machine's containers are gone
@@ -32,12 +33,24 @@ type machine struct {
 func newMachine(t *testing.T, flags ...string) *machine {
 	t.Helper()
 	t.Parallel()
+	return machineAt(t, "t"+random(), flags...)
+}
+
+// beside is another instance on the same engine, for the same scope.
+func (m *machine) beside() *machine {
+	m.Helper()
+	other := machineAt(m.T, m.scope)
+	m.Cleanup(m.process.kill) // before the other cleans up, lest it heal what is removed
+	return other
+}
+
+func machineAt(t *testing.T, scope string, flags ...string) *machine {
+	t.Helper()
 	root, err := os.MkdirTemp("", "tend") // short: a socket lies in it
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := random()
-	m := &machine{T: t, root: root, network: "tendtest-" + id, scope: "t" + id, flags: flags}
+	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, flags: flags}
 	if m.client, err = client.New(client.Options{Server: m.address()}); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +75,7 @@ func (m *machine) start() *machine {
 func (m *machine) launch(command string, more ...string) {
 	m.Helper()
 	args := []string{command, "--root", m.root, "--http", "off", "--network", m.network}
-	m.process = spawn(m.T, append(append(args, m.flags...), more...))
+	m.process = spawn(m.T, append(append(args, m.flags...), more...), m.env...)
 }
 
 // clean ends the server and removes what it made, and nothing else.

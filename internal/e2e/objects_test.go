@@ -88,12 +88,12 @@ func isTrue(status api.WorkloadStatus, condition string) bool {
 	return c != nil && c.Status == api.ConditionTrue
 }
 
-// converged waits until an object is Ready at a revision.
+// converged waits until an object is Ready at a revision and nothing is under way any more.
 func (m *machine) converged(name string, revision int64) (status api.WorkloadStatus) {
 	m.Helper()
 	m.until(name+" converges", func() bool {
 		status = m.status(name)
-		return status.ObservedRevision >= max(revision, 1) && isTrue(status, api.ConditionReady)
+		return status.ObservedRevision >= max(revision, 1) && isTrue(status, api.ConditionReady) && !isTrue(status, api.ConditionProgressing)
 	})
 	return status
 }

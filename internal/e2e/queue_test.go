@@ -1,0 +1,88 @@
+//go:build integration
+
+package e2e
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// TestASlowRolloutDelaysNobody: another object converges while a rollout waits out its pause, and while another's
+// container takes its whole grace to stop.
+func TestASlowRolloutDelaysNobody(t *testing.T) {
+	m := newMachine(t).start()
+	slow := func(s *api.DeploymentSpec) { s.Strategy.Pause, s.StopGracePeriod = "10m", "5m" }
+	m.deploy(m.manifest("slow", replicas(3), slow, does("ignore-term")))
+	h := m.follow()
+	m.apply(m.manifest("slow", replicas(3), slow, does("ignore-term"), runs("v2")))
+	m.until("the slow rollout has begun", func() bool { return h.starts("slow", "v2") == 1 })
+	began := time.Now()
+	m.deploy(m.manifest("quick"))
+	t.Logf("deployed beside a slow rollout in %d ms", time.Since(began).Milliseconds())
+	if n := h.starts("slow", "v2"); n != 1 {
+		t.Errorf("the slow rollout started %d containers: it was no longer in the way", n)
+	}
+}
+
+// TestVerbsAtOnce: restarts, applies, scales and rollbacks in any order, some of them at the same time, end in one
+// version and the exact number of replicas.
+func TestVerbsAtOnce(t *testing.T) {
+	m := newMachine(t).start()
+	quick := func(s *api.DeploymentSpec) { s.Strategy.MaxParallel, s.Strategy.Monitor = 3, "50ms" }
+	m.deploy(m.manifest("app", replicas(2), quick))
+	m.deploy(m.manifest("app", replicas(2), quick, runs("v2"))) // there is something to roll back to
+	target := client.TargetOf(m.ref("app"))
+	verbs := []func() error{
+		func() error { _, err := m.client.Restart(t.Context(), target); return err },
+		func() error { _, err := m.client.Scale(t.Context(), target, 1+rand.N(4)); return err },
+		func() error { _, err := m.client.Rollback(t.Context(), target, ""); return err },
+		func() error {
+			object := m.manifest("app", replicas(1+rand.N(4)), runs(versions[rand.N(len(versions))]), quick)
+			_, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{object}})
+			return err
+		},
+	}
+	for range 20 {
+		var group sync.WaitGroup
+		for _, i := range rand.Perm(len(verbs)) {
+			group.Go(func() {
+				if err := verbs[i](); err != nil && !client.IsConflict(err) {
+					t.Errorf("verb %d: %v", i, err)
+				}
+			})
+		}
+		group.Wait()
+		m.seen("app") // so that every round is acted upon, and cuts into what the one before began
+	}
+	last := m.apply(m.manifest("app", replicas(3), runs("v2"), quick, env(map[string]string{"LAST": "yes"})))
+	status := m.converged("app", last)
+	m.exactly("app", 3, "v2")
+	for name, b := range m.running("app") {
+		if b.Labels[api.LabelRelease] != status.Release {
+			t.Errorf("%s runs %s, want %s", name, b.Labels[api.LabelRelease], status.Release)
+		}
+	}
+	for _, b := range m.boxes("tend.scope=" + m.scope) {
+		if b.State != "running" && b.State != "exited" {
+			t.Errorf("%s is %s", b.name(), b.State)
+		}
+	}
+	t.Logf("%d releases were made on the way", status.LastReleaseNumber)
+}
+
+// seen waits until the controller has looked at an object as it is stored now.
+func (m *machine) seen(name string) {
+	m.Helper()
+	object, err := m.client.Object(m.Context(), m.ref(name))
+	if err != nil {
+		m.Fatal(err)
+	}
+	m.until("the newest write of "+name+" is looked at", func() bool {
+		return m.status(name).ObservedRevision >= object.Metadata.Revision
+	})
+}
