@@ -66,8 +66,9 @@ func (p *pulls) begin(reference, who string, l listener) {
 func (p *pulls) progress(reference string, percent int) {
 	p.mu.Lock()
 	running := p.active[reference]
+	known := running != nil && running.percent >= 0 // the first figure is told at once: a stalled pull may give no other
 	if running == nil || percent == running.percent ||
-		percent < running.percent+progressStep && p.now().Sub(running.toldAt) < progressTime {
+		known && percent < running.percent+progressStep && p.now().Sub(running.toldAt) < progressTime {
 		p.mu.Unlock()
 		return
 	}
