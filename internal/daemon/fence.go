@@ -27,10 +27,23 @@ type fenced struct {
 func takeOver(ctx context.Context, s store.Store) (*fenced, error) {
 	txn := store.Txn{Site: "election", Do: []store.Op{{Key: electionKey, Value: []byte(control.RandomHex(8))}}}
 	revision, err := s.Commit(ctx, txn)
+	if errors.Is(err, store.ErrNoSpace) {
+		return inherit(ctx, s, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("claim the controllers: %w", err)
 	}
 	return &fenced{Store: s, held: revision}, nil
+}
+
+// inherit goes on under the claim of the process before where the disk is too full for one of our own: a full disk makes
+// a server read-only, it doesn't keep one from starting.
+func inherit(ctx context.Context, s store.Store, full error) (*fenced, error) {
+	entry, err := s.Get(ctx, electionKey)
+	if err != nil {
+		return nil, fmt.Errorf("claim the controllers: %w", full)
+	}
+	return &fenced{Store: s, held: entry.Modified}, nil
 }
 
 // Commit commits under the election.
