@@ -132,7 +132,12 @@ func TestAfterAnAutomaticRollback(t *testing.T) {
 		"restart":   {"a restart tries it anew", func(l *lab) { l.stamp(api.StampRestart, "1") }, true, "v1"},
 		"new image": {"so does an image behind the tag", func(l *lab) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
 		"config":    {"and an environment", func(l *lab) { l.config("apps/prod/web/A", "1") }, true, "v3"},
-		"fix":       {"and a corrected manifest", func(l *lab) { l.apply(replicas(3, "web:3")) }, true, "v3"},
+		"same image": {"also where the image is the same", func(l *lab) {
+			spec := replicas(3, "web:2")
+			spec.Command = []string{"fixed"}
+			l.apply(spec)
+		}, true, "v3"},
+		"fix": {"and a corrected manifest", func(l *lab) { l.apply(replicas(3, "web:3")) }, true, "v3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)

@@ -110,6 +110,7 @@ func TestChoose(t *testing.T) {
 		return layout.Read[api.Release]{Value: &api.Release{ID: id, Number: number, SpecHash: hash, HashVersion: spechash.Version, EnvHash: "e", ImageID: "i"}}
 	}
 	releases := []layout.Read[api.Release]{release("v1", 1, "a"), release("v2", 2, "b"), release("v3", 3, "a")}
+	older := api.FailedRollout{Release: "v2", Generation: 3, EnvHash: "e", ImageID: "i"}
 	failed := api.FailedRollout{Release: "v2", Generation: 4, EnvHash: "e", ImageID: "i"}
 	want := func(hash, image string) identity {
 		return identity{hash: hash, version: spechash.Version, envHash: "e", imageID: image}
@@ -136,6 +137,7 @@ func TestChoose(t *testing.T) {
 		"turned away":       {"the failed one isn't tried again", want("b", "i"), api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &failed}, nil, result{Release: "v1", Turned: true}},
 		"turned, unknown":   {"nor while its image isn't known", want("b", ""), api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &failed}, nil, result{Release: "v1", Turned: true}},
 		"turned, moved":     {"another image is another try", want("b", "j"), api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &failed}, nil, result{Release: "v4", Mint: true}},
+		"turned, applied":   {"so is another manifest", want("b", "i"), api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &older}, nil, result{Release: "v4", Mint: true}},
 		"turned, restart":   {"so is a restart", want("b", "i"), api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1", Failed: &failed}, map[string]string{api.StampRestart: "1"}, result{Release: "v2"}},
 		"turned, good gone": {"there is nothing to stay on", want("b", "i"), api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v0", Failed: &failed}, nil, result{Release: "v2"}},
 	} {
