@@ -91,11 +91,17 @@ func unready(status api.NodeStatus, message string) api.NodeStatus {
 }
 
 // quarantined are containers of this cluster whose task the store doesn't know here. They are shown and never touched:
-// only a task that is desired removed has its container removed.
+// only a task that is desired removed has its container removed. A task is forgotten once its container is gone, so who
+// is still there after its task was asked for in vain was not merely seen on its way out.
 func (a *Agent) quarantined() []string {
+	strangers := map[string]bool{}
+	for _, c := range a.containers.all() {
+		_, known := a.control.Task(c.Task())
+		strangers[c.ID] = !known
+	}
 	var names []string
 	for _, c := range a.containers.all() {
-		if _, known := a.control.Task(c.Task()); !known && c.Name != "" {
+		if strangers[c.ID] && c.Name != "" {
 			names = append(names, c.Name)
 		}
 	}
