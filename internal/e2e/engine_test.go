@@ -96,12 +96,13 @@ func (m *machine) running(name string) map[string]box {
 }
 
 func (m *machine) removeContainers(label string) {
-	for _, b := range m.boxes(label) {
-		m.engine("rm", "-f", b.ID).ignored() // two of them may share a fate
-	}
-	if left := m.boxes(label); len(left) > 0 {
-		m.Errorf("containers left behind: %v", left)
-	}
+	m.until("every container with "+label+" is removed", func() bool {
+		boxes := m.boxes(label)
+		for _, b := range boxes {
+			m.engine("rm", "-f", b.ID).ignored() // it may be under way already
+		}
+		return len(boxes) == 0
+	})
 }
 
 // inspection is what the engine knows of a container, as far as tests compare it.
