@@ -75,7 +75,7 @@ func (d *drill) start() {
 		err := Run(ctx, Options{
 			Root: d.m.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: kept{d.m.store}, Faults: faults, Logger: logger,
 			Heartbeat: 20 * time.Millisecond, // its points are passed at every step of the scenario
-			Resync:    time.Hour,             // what converges must not owe it to the net below
+			Resync:    resync(),
 			Engine:    func(cluster, node string) (runtime.Runtime, error) { return d.m.engine.Client(cluster, node), nil },
 		})
 		logger.Info("the server ended", "error", err)
@@ -88,6 +88,14 @@ func (d *drill) start() {
 		}
 	}()
 	d.stop = func() { cancel(); <-done }
+}
+
+// resync is the net below: with -every-hit there is none, and what converges owes nothing to it.
+func resync() time.Duration {
+	if *everyHit {
+		return time.Hour
+	}
+	return 0
 }
 
 // revive replaces a dead server. It says whether there was one.

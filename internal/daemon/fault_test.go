@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/fault"
 )
 
-// everyHit also crashes at every single hit, and at random pairs of them: some minutes.
+// everyHit also crashes at every single hit, and at random pairs of them, with the resync as good as off: some minutes.
 var everyHit = flag.Bool("every-hit", false, "crash at every hit of every failpoint")
 
 // crash is where a server dies: at the n-th hit of a point.
