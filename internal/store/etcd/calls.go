@@ -56,6 +56,9 @@ func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions)
 	return page, nil
 }
 
+// nothing is a prefix no key has: listing it asks for the newest revision alone.
+const nothing = "\x00none"
+
 // bounds are the range of a prefix as etcd wants it.
 func bounds(prefix string) (from, end string) {
 	if prefix == "" {
@@ -71,6 +74,9 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, er
 		return 0, err
 	}
 	defer done()
+	if err := s.disk.keep(s.opts.MinFree/8, 0); err != nil {
+		return 0, fmt.Errorf("grant a lease: %w", err)
+	}
 	granted, err := s.client.Grant(ctx, int64((ttl+time.Second-1)/time.Second))
 	if err != nil {
 		return 0, s.translate("grant a lease", err)
@@ -118,24 +124,4 @@ func entry(kv *mvccpb.KeyValue) store.Entry {
 	return store.Entry{
 		Key: string(kv.Key), Value: kv.Value, Created: kv.CreateRevision, Modified: kv.ModRevision, Lease: store.LeaseID(kv.Lease),
 	}
-}
-
-// translate turns etcd's errors into the store's.
-func (s *Store) translate(doing string, err error) error {
-	if err == nil {
-		return nil
-	}
-	for theirs, ours := range map[error]error{
-		rpctypes.ErrCompacted: store.ErrCompacted, rpctypes.ErrFutureRev: store.ErrFutureRevision,
-		rpctypes.ErrLeaseNotFound: store.ErrLeaseNotFound, rpctypes.ErrNoSpace: store.ErrNoSpace,
-		rpctypes.ErrRequestTooLarge: store.ErrTooLarge, rpctypes.ErrTooManyOps: store.ErrTooLarge,
-	} {
-		if errors.Is(err, theirs) {
-			return fmt.Errorf("%s: %w", doing, ours)
-		}
-	}
-	if s.closed.Load() {
-		return fmt.Errorf("%s: %w", doing, store.ErrClosed)
-	}
-	return fmt.Errorf("%s: %w", doing, err)
 }

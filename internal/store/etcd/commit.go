@@ -10,27 +10,42 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Commit applies all operations or none. A database that is full is compacted once before the commit is given up.
+// Commit applies all operations or none. Room is made, or found missing, before anything is written.
 func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if err := txn.Validate(); err != nil {
 		return 0, err
 	}
-	if err := s.disk.check(txn); err != nil {
-		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
-	}
-	revision, err := s.commit(ctx, txn)
-	if errors.Is(err, store.ErrNoSpace) && s.Recover(ctx) == nil {
-		return s.commit(ctx, txn)
-	}
-	return revision, err
-}
-
-func (s *Store) commit(ctx context.Context, txn store.Txn) (int64, error) {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer done()
+	if err := s.roomFor(txn); err != nil {
+		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
+	}
+	revision, err := s.commit(ctx, txn)
+	if !errors.Is(err, store.ErrNoSpace) {
+		return revision, err
+	}
+	// etcd's own alarm, of an earlier life or another client.
+	if err := s.makeRoom(txn, true); err != nil {
+		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
+	}
+	return s.commit(ctx, txn)
+}
+
+// roomFor answers ErrNoSpace where disk or database have none.
+func (s *Store) roomFor(txn store.Txn) error {
+	if err := s.disk.check(txn); err != nil {
+		return err
+	}
+	if s.fits(txn) {
+		return nil
+	}
+	return s.makeRoom(txn, false)
+}
+
+func (s *Store) commit(ctx context.Context, txn store.Txn) (int64, error) {
 	got, err := s.client.Txn(ctx).If(comparisons(txn)...).Then(operations(txn)...).Else(readers(txn)...).Commit()
 	if err != nil {
 		return 0, s.translate("commit "+txn.Site, err)

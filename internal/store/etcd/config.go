@@ -3,13 +3,18 @@ package etcd
 import (
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 
 	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 
 	"tend.dev/tend/internal/store"
 )
+
+func init() {
+	// etcd lays out its log ahead of time, in two segments of this size at least. A quarter of its default is as much as
+	// the largest commit, and leaves small disks to others.
+	wal.SegmentSizeBytes = 16 << 20
+}
 
 // One member has nobody to hear from: it may tick ten times faster than the defaults, and is ready ten times sooner.
 const (
@@ -17,57 +22,56 @@ const (
 	electionMs = 100
 )
 
+// What is kept for followers that lag: there are none, and an entry is up to store.MaxBytes of memory. A snapshot every
+// thousand commits bounds the log on disk, and how much of it a start reads back into memory.
+const (
+	snapshotEvery  = 1000
+	catchUpEntries = 10
+)
+
 // nominal is the address the one member is recorded under. Nobody dials it, and it stays true when the data dir moves.
 var nominal = url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 
-// overhead is what etcd's encoding of a transaction takes beside its keys and values.
-const overhead = 4 << 20
+const (
+	// overhead is what etcd's encoding of a transaction takes beside its keys and values.
+	overhead = 4 << 20
+	// quotaReserve lies between our quota and etcd's. Ours refuses before anything is written; etcd's alarm, which can
+	// strike after a write when commits race, is behind it and not to be reached.
+	quotaReserve = 16 * store.MaxBytes
+)
 
-// config is the member's configuration; sockets is a folder to remove at the end, or empty.
-func config(o Options) (cfg *embed.Config, sockets string, err error) {
-	clientURL, peerURL, sockets, err := o.urls()
+// config is the member's configuration.
+func (s *Store) config() (*embed.Config, error) {
+	client, err := urlOr(s.opts.ClientURL, s.sockets.url("client.sock"))
 	if err != nil {
-		return nil, sockets, err
+		return nil, err
 	}
-	cfg = embed.NewConfig()
-	cfg.Name, cfg.Dir = o.Name, o.DataDir
-	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{clientURL}, []url.URL{nominal}
-	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peerURL}, []url.URL{nominal}
-	cfg.InitialCluster = o.Name + "=" + nominal.String()
+	peer, err := urlOr(s.opts.PeerURL, s.sockets.url("peer.sock"))
+	if err != nil {
+		return nil, err
+	}
+	cfg := embed.NewConfig()
+	cfg.Name, cfg.Dir = s.opts.Name, s.opts.DataDir
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{client}, []url.URL{nominal}
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{nominal}
+	cfg.InitialCluster = s.opts.Name + "=" + nominal.String()
 	cfg.InitialClusterToken = "tend-etcd"
 	cfg.TickMs, cfg.ElectionMs = tickMs, electionMs
-	cfg.QuotaBackendBytes = o.Quota
-	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModePeriodic, o.Retention.String()
-	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = 5000, 500 // entries are kept in memory until a snapshot
+	cfg.QuotaBackendBytes = s.opts.Quota + quotaReserve
+	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModePeriodic, s.opts.Retention.String()
+	cfg.SnapshotCount, cfg.SnapshotCatchUpEntries = snapshotEvery, catchUpEntries
+	cfg.MaxWalFiles, cfg.MaxSnapFiles = 2, 2
 	cfg.MaxTxnOps = store.MaxOps
 	cfg.MaxRequestBytes = store.MaxBytes + overhead
 	cfg.EnableGRPCGateway = false
-	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(logger(o))
-	return cfg, sockets, nil
+	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(s.logger())
+	return cfg, nil
 }
 
-// urls are where the member listens.
-func (o Options) urls() (client, peer url.URL, sockets string, err error) {
-	dir := o.DataDir
-	if o.ClientURL == "" || o.PeerURL == "" {
-		if dir, sockets, err = socketDir(o.DataDir); err != nil {
-			return client, peer, "", err
-		}
-	}
-	if client, err = urlOr(o.ClientURL, dir, "client.sock"); err == nil {
-		peer, err = urlOr(o.PeerURL, dir, "peer.sock")
-	}
-	return client, peer, sockets, err
-}
-
-func urlOr(text, dir, socket string) (url.URL, error) {
+// urlOr is a TCP address for everybody on this machine, or a socket for the owner of the data dir.
+func urlOr(text string, socket url.URL) (url.URL, error) {
 	if text == "" {
-		path := filepath.Join(dir, socket)
-		// The lock is ours, so a socket that is there was left by a dead process.
-		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
-			return url.URL{}, fmt.Errorf("remove the old socket %s: %w", path, err)
-		}
-		return url.URL{Scheme: "unix", Host: path}, nil // peers are served at the host part alone
+		return socket, nil
 	}
 	parsed, err := url.Parse(text)
 	if err != nil {
@@ -81,19 +85,4 @@ func urlOr(text, dir, socket string) (url.URL, error) {
 		return *parsed, nil
 	}
 	return url.URL{}, fmt.Errorf("etcd URL %q: beyond loopback it would need TLS, which this version does not have: use http://127.0.0.1:PORT", text)
-}
-
-// maxSocketPath is what the kernel takes for the path of a unix socket, less the longest file name here.
-const maxSocketPath = 107 - len("/client.sock")
-
-// socketDir is where the sockets lie: the data dir, or a private folder where its path is too long for a socket.
-func socketDir(dataDir string) (dir, remove string, err error) {
-	if len(dataDir) <= maxSocketPath {
-		return dataDir, "", nil
-	}
-	dir, err = os.MkdirTemp("", "tend-etcd-") // mode 0700
-	if err != nil {
-		return "", "", fmt.Errorf("make a folder for etcd's sockets: %w", err)
-	}
-	return dir, dir, nil
 }

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
-	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 
 	"tend.dev/tend/internal/store"
 )
@@ -23,131 +20,78 @@ type Store struct {
 	member  *embed.Etcd
 	client  *clientv3.Client
 	unlock  func() error
-	sockets string // a folder to remove at the end, or empty
-	disk    *disk
+	sockets *sockets
+	disk    disk
+	packing packing
 
-	recovering sync.Mutex
-	closed     atomic.Bool
-	closeOnce  sync.Once
-	closeErr   error
-	// lifetime ends with Close; every call and watch lives within it.
+	// lifetime ends with Close or when etcd gives up; its cause says which. Every call and watch lives within it.
 	lifetime context.Context
-	end      context.CancelFunc
+	end      context.CancelCauseFunc
+	// failed delivers, once, why etcd gave up. Its goroutines may stand still from then on, with all they hold.
+	failed chan error
+	gaveUp atomic.Bool
+
+	// running counts the goroutines of watches and supervision; starting is held to add one, and to forbid more.
+	running   sync.WaitGroup
+	starting  sync.Mutex
+	closeOnce sync.Once
+	closeErr  error
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open starts the member and waits until it serves.
+// Open starts the member and waits until it serves, no longer than ReadyTimeout. A data dir in use is ErrInUse at once.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(opts.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
-	}
-	if err := os.Chmod(opts.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("keep the data directory private: %w", err)
+	if err := privateDir(opts.DataDir); err != nil {
+		return nil, err
 	}
 	unlock, err := lock(opts.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{opts: opts, unlock: unlock, disk: newDisk(opts)}
-	s.lifetime, s.end = context.WithCancel(context.Background())
-	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+	s := &Store{opts: opts, unlock: unlock, disk: disk{opts}, failed: make(chan error, 1)}
+	s.lifetime, s.end = context.WithCancelCause(context.Background())
+	if err := s.boot(ctx); err != nil {
+		return nil, fmt.Errorf("start etcd in %s: %w", opts.DataDir, errors.Join(err, s.Close()))
 	}
 	s.disk.keepBallast()
+	s.spawn(s.supervise)
 	return s, nil
 }
 
-func (s *Store) start(ctx context.Context) error {
-	cfg, sockets, err := config(s.opts)
-	s.sockets = sockets
-	if err != nil {
-		return err
+// privateDir makes a folder only its owner may enter, also where it stands with wider permissions: the sockets in it ask
+// for no password.
+func privateDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make the data directory: %w", err)
 	}
-	if s.member, err = embed.StartEtcd(cfg); err != nil {
-		return fmt.Errorf("start etcd in %s: %w", s.opts.DataDir, err)
+	if err := os.Chmod(path, 0o700); err != nil {
+		return fmt.Errorf("keep the data directory private: %w", err)
 	}
-	timer := time.NewTimer(s.opts.ReadyTimeout)
-	defer timer.Stop()
-	select {
-	case <-s.member.Server.ReadyNotify():
-	case err := <-s.member.Err():
-		return fmt.Errorf("start etcd in %s: %w", s.opts.DataDir, err)
-	case <-timer.C:
-		return fmt.Errorf("etcd in %s was not ready within %s", s.opts.DataDir, s.opts.ReadyTimeout)
-	case <-ctx.Done():
-		return fmt.Errorf("start etcd in %s: %w", s.opts.DataDir, ctx.Err())
-	}
-	s.client = v3client.New(s.member.Server)
-	go s.watchMember()
 	return nil
 }
 
-// watchMember tells when the member ends by itself.
-func (s *Store) watchMember() {
-	select {
-	case err := <-s.member.Err():
-		if err != nil && !s.closed.Load() {
-			s.opts.OnFatal(fmt.Errorf("embedded etcd ended: %w", err))
-		}
-	case <-s.member.Server.StopNotify():
-		if !s.closed.Load() {
-			s.opts.OnFatal(errors.New("embedded etcd stopped"))
-		}
-	case <-s.lifetime.Done():
+// spawn runs f in a goroutine Close waits for, or says that the store has ended.
+func (s *Store) spawn(f func()) bool {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.lifetime.Err() != nil {
+		return false
 	}
-}
-
-// Close ends watches, flushes the log, frees the database and the lock. It is bounded by CloseTimeout.
-func (s *Store) Close() error {
-	s.closeOnce.Do(func() {
-		s.closed.Store(true)
-		s.end()
-		s.closeErr = errors.Join(s.stop(), s.unlock())
-		if s.sockets != "" {
-			_ = os.RemoveAll(s.sockets)
-		}
-	})
-	return s.closeErr
-}
-
-func (s *Store) stop() error {
-	if s.client != nil {
-		_ = s.client.Close() // its context is the only thing it holds
-	}
-	if s.member == nil {
-		return nil
-	}
-	done := make(chan struct{})
-	go func() { s.member.Close(); close(done) }()
-	timer := time.NewTimer(s.opts.CloseTimeout)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-timer.C:
-		return fmt.Errorf("close etcd: not done within %s: its log is replayed at the next start", s.opts.CloseTimeout)
-	}
-}
-
-// SizeBytes is the database's size on disk.
-func (s *Store) SizeBytes() int64 {
-	info, err := os.Stat(filepath.Join(s.opts.DataDir, "member", "snap", "db"))
-	if err != nil {
-		return 0
-	}
-	return info.Size()
+	s.running.Go(f)
+	return true
 }
 
 // within joins a call's context with the store's life.
 func (s *Store) within(ctx context.Context) (context.Context, func(), error) {
-	if s.closed.Load() {
-		return nil, nil, store.ErrClosed
+	if s.lifetime.Err() != nil {
+		return nil, nil, s.ended()
 	}
+	// etcd doesn't look at an ended context before it writes.
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -155,3 +99,9 @@ func (s *Store) within(ctx context.Context) (context.Context, func(), error) {
 	stop := context.AfterFunc(s.lifetime, cancel)
 	return ctx, func() { stop(); cancel() }, nil
 }
+
+// ended is why the store serves no more: ErrClosed, and what made etcd give up.
+func (s *Store) ended() error { return context.Cause(s.lifetime) }
+
+// SizeBytes is the database's size on disk.
+func (s *Store) SizeBytes() int64 { return s.member.Server.Backend().Size() }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -16,10 +19,13 @@ import (
 
 func TestMain(m *testing.M) {
 	// A watch of history waits for etcd's next round, 100 ms: fewer random histories than on the memory backend.
-	if err := flag.Set("rapid.checks", "8"); err != nil {
+	if err := flag.Set("rapid.checks", "5"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	if child(os.Getenv("TEND_ETCD_CHILD")) {
+		return
+	}
+	goleak.VerifyTestMain(m)
 }
 
 func open(t *testing.T, opts etcd.Options) *etcd.Store {
@@ -27,7 +33,9 @@ func open(t *testing.T, opts etcd.Options) *etcd.Store {
 	if opts.DataDir == "" {
 		opts.DataDir = filepath.Join(t.TempDir(), "state")
 	}
-	opts.Ballast = -1
+	if opts.Ballast == 0 {
+		opts.Ballast = -1
+	}
 	s, err := etcd.Open(context.Background(), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -51,11 +59,22 @@ func TestDataDirIsPrivateAndNothingListensOnTCP(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode %v, %v; want 0700", info.Mode(), err)
 	}
+	mustHaveSockets(t, dir)
+}
+
+// mustHaveSockets checks that the member listens in its data dir.
+func mustHaveSockets(t *testing.T, dir string) {
+	t.Helper()
 	for _, socket := range []string{"client.sock", "peer.sock"} {
-		if info, err := os.Lstat(filepath.Join(dir, socket)); len(dir) < 90 && (err != nil || info.Mode()&os.ModeSocket == 0) {
+		if info, err := os.Lstat(filepath.Join(dir, socket)); err != nil || info.Mode()&os.ModeSocket == 0 {
 			t.Errorf("%s is no socket: %v", socket, err)
 		}
 	}
+}
+
+// longDir is a data dir whose path is too long for a socket's.
+func longDir(t *testing.T) string {
+	return filepath.Join(t.TempDir(), strings.Repeat("a-long-name-", 12))
 }
 
 func TestSecondProcessIsToldWhoHoldsTheData(t *testing.T) {
@@ -69,7 +88,7 @@ func TestSecondProcessIsToldWhoHoldsTheData(t *testing.T) {
 
 func TestReopenedStoreHasEverything(t *testing.T) {
 	ctx := context.Background()
-	dir := filepath.Join(t.TempDir(), strings.Repeat("a-long-name-", 12)) // too long for a socket's path
+	dir := longDir(t)
 	s := open(t, etcd.Options{DataDir: dir})
 	revision, err := s.Commit(ctx, store.Txn{Do: []store.Op{{Key: "/a", Value: []byte("1")}}})
 	if err != nil {
@@ -78,7 +97,11 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.Lstat(filepath.Join(dir, "client.sock")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket after Close: %v; want it gone", err)
+	}
 	again := open(t, etcd.Options{DataDir: dir})
+	mustHaveSockets(t, dir)
 	got, err := again.Get(ctx, "/a")
 	if err != nil || string(got.Value) != "1" || got.Modified != revision {
 		t.Errorf("%+v, %v", got, err)
@@ -86,26 +109,45 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 }
 
 func TestFullDatabaseRecovers(t *testing.T) {
-	ctx := context.Background()
-	s := open(t, etcd.Options{Quota: 8 << 20})
-	for i := range 64 {
-		// The same key over and over: only history fills the quota.
-		_, err := s.Commit(ctx, store.Txn{Do: []store.Op{{Key: "/a", Value: make([]byte, 1<<20)}}})
-		if err != nil {
-			t.Fatalf("commit %d: %v", i, err)
-		}
+	p := &packings{Handler: slog.DiscardHandler}
+	s := open(t, etcd.Options{Quota: 8 * mib, Logger: slog.New(p)})
+	n := 0
+	for ; p.n.Load() < 3 && n < 1000; n++ {
+		commit(t, s, put("/a", make([]byte, mib))) // the same key over and over: only history fills the quota
+	}
+	if packed := p.n.Load(); packed < 3 || n < 3*4 {
+		t.Errorf("packed %d times for %d MiB in a quota of 8", packed, n)
 	}
 }
 
 func TestNearlyFullDiskRefusesWritesAndAllowsDeletes(t *testing.T) {
 	ctx := context.Background()
-	s := open(t, etcd.Options{MinFree: 1 << 60})
-	_, err := s.Commit(ctx, store.Txn{Do: []store.Op{{Key: "/a", Value: []byte("1")}}})
-	if !errors.Is(err, store.ErrNoSpace) || !strings.Contains(err.Error(), "free") {
-		t.Errorf("%v; want ErrNoSpace with what is free", err)
+	free, err := etcd.FreeDisk(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{{Key: "/a", Delete: true}}}); err != nil {
-		t.Errorf("a deletion: %v", err)
+	for name, c := range map[string]struct {
+		reason            string
+		minFree           int64
+		writes, deletions bool
+	}{
+		"plenty":     {"nothing is refused", free / 4, true, true},
+		"below":      {"deletions are the way out", free * 2, false, true},
+		"far below":  {"even a deletion takes room in the log", free * 16, false, false},
+		"not minded": {"negative is never", -1, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, etcd.Options{MinFree: c.minFree})
+			_, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/a", nil)}})
+			mustPass(t, c.reason+": a write", c.writes, err)
+			_, err = s.Commit(ctx, store.Txn{Do: []store.Op{{Key: "/a", Delete: true}}})
+			mustPass(t, c.reason+": a deletion", c.deletions, err)
+			_, err = s.Grant(ctx, 1)
+			mustPass(t, c.reason+": a lease", c.deletions, err)
+			if _, err := s.List(ctx, "/", store.ListOptions{}); err != nil {
+				t.Errorf("a read: %v", err)
+			}
+		})
 	}
 }
 
@@ -116,4 +158,57 @@ func TestURLsBeyondLoopbackAreRefused(t *testing.T) {
 			t.Errorf("%s was accepted", url)
 		}
 	}
+}
+
+func TestEmptyStoreTakesLittleDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	open(t, etcd.Options{DataDir: dir})
+	var size int64
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err == nil {
+			size += info.Size()
+		}
+		return nil // a file may have been renamed meanwhile
+	})
+	if err != nil || size > 64<<20 {
+		t.Errorf("%d MiB, %v; want at most 64 MiB", size>>20, err)
+	}
+}
+
+func TestCloseEndsWatchesAndEveryCall(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, etcd.Options{})
+	unread := s.Watch(ctx, "/", 0)
+	for range 3 {
+		commit(t, s, put("/a", []byte("1")))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Close waited for it: nobody read its batches, and it is over all the same.
+	if batch, open := <-unread.Batches(); open || !errors.Is(unread.Err(), store.ErrClosed) {
+		t.Errorf("watch: %v, %v; want ErrClosed", batch, unread.Err())
+	}
+	late := s.Watch(ctx, "/", 1)
+	if _, open := <-late.Batches(); open || !errors.Is(late.Err(), store.ErrClosed) {
+		t.Errorf("watch after Close: %v; want ErrClosed", late.Err())
+	}
+	if err := s.Recover(ctx); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("recover after Close: %v; want ErrClosed", err)
+	}
+}
+
+func put(key string, value []byte) store.Op { return store.Op{Key: key, Value: value} }
+
+func commit(t *testing.T, s store.Store, ops ...store.Op) int64 {
+	t.Helper()
+	revision, err := s.Commit(context.Background(), store.Txn{Site: "test", Do: ops})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return revision
 }

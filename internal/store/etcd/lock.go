@@ -1,16 +1,15 @@
 package etcd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 )
-
-// ErrInUse: another process has the data dir open.
-var ErrInUse = errors.New("data directory is in use")
 
 // lock makes sure that one process alone has the data dir, and says at once who has it otherwise: etcd itself would
 // wait for the database's lock without a word.
@@ -22,9 +21,9 @@ func lock(dataDir string) (unlock func() error, err error) {
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		defer file.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			holder, _ := os.ReadFile(file.Name())
+			holder, _ := io.ReadAll(io.LimitReader(file, 20))
 			return nil, fmt.Errorf("%w: %s is held by process %s: stop that server, or use another --root",
-				ErrInUse, dataDir, strings.TrimSpace(string(holder)))
+				ErrInUse, dataDir, cmp.Or(strings.TrimSpace(string(holder)), "unknown"))
 		}
 		return nil, fmt.Errorf("lock %s: %w", dataDir, err)
 	}

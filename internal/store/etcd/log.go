@@ -4,20 +4,18 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 )
 
-// logger hands what etcd says to slog: warnings and worse, or with Verbose everything. What etcd calls fatal ends the
-// goroutine that said it and is told to OnFatal, so that the server stops in its own order.
-func logger(o Options) *zap.Logger {
+// logger hands what etcd says to slog: warnings and worse, or with Verbose everything.
+func (s *Store) logger() *zap.Logger {
 	lowest := zapcore.WarnLevel
-	if o.Verbose {
+	if s.opts.Verbose {
 		lowest = zapcore.InfoLevel
 	}
-	return zap.New(&core{level: lowest, log: o.Logger}, zap.WithFatalHook(fatal{o.OnFatal}))
+	return zap.New(&core{level: lowest, log: s.opts.Logger}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
 }
 
 type core struct {
@@ -79,10 +77,21 @@ func severity(level zapcore.Level) slog.Level {
 	return slog.LevelDebug
 }
 
-// fatal is what happens instead of os.Exit.
-type fatal struct{ tell func(error) }
+// surrender is what happens instead of os.Exit and panic: the store hears of it, and the goroutine stands still with all
+// it holds. It must neither go on nor unwind: etcd gives up where its state is no longer to be trusted, and a lock let go
+// would let that state reach the disk.
+type surrender struct{ store *Store }
 
-func (f fatal) OnWrite(entry *zapcore.CheckedEntry, _ []zapcore.Field) {
-	f.tell(fmt.Errorf("embedded etcd can't go on: %s", entry.Message))
-	runtime.Goexit()
+func (g surrender) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	g.store.fail(fmt.Errorf("etcd gave up: %s%s", entry.Message, causeOf(fields)))
+	select {}
+}
+
+func causeOf(fields []zapcore.Field) string {
+	for _, f := range fields {
+		if err, ok := f.Interface.(error); ok && f.Type == zapcore.ErrorType {
+			return ": " + err.Error()
+		}
+	}
+	return ""
 }

@@ -1,7 +1,6 @@
 package etcd
 
 import (
-	"errors"
 	"log/slog"
 	"path/filepath"
 	"time"
@@ -21,25 +20,24 @@ type Options struct {
 	ReadyTimeout time.Duration
 	// CloseTimeout bounds the shutdown. Default 5 s.
 	CloseTimeout time.Duration
-	// Quota is the database's size limit in bytes. Default 2 GiB.
+	// Quota is the size in bytes the database is kept within, but for what is written in a tenth of a second (etcd sums up
+	// that seldom): what would outgrow it is refused. Default 2 GiB.
 	Quota int64
 	// Retention is how much history is kept for watches. Default 10 min.
 	Retention time.Duration
-	// MinFree is the free disk space, in bytes, below which commits are refused (deletions pass). Default 256 MiB;
-	// negative is never.
+	// MinFree is the free disk space, in bytes, below which commits are refused. Deletions and leases pass down to an
+	// eighth of it. Default 256 MiB; negative is never.
 	MinFree int64
-	// Ballast is the size of a file kept to recover a full disk with. Default 64 MiB; negative is none. It is not made
-	// where the disk is small.
+	// Ballast is the size of a file an operator may remove when the disk is full, to have room to delete with. It is made
+	// at a start where four times itself and MinFree are free. Default 64 MiB; negative is none.
 	Ballast int64
 	// Verbose lets etcd's own log through below warnings.
 	Verbose bool
 	Logger  *slog.Logger
-	// OnFatal is called when etcd can't go on (it would end the process by itself). Default: nothing.
+	// OnFatal is called once when etcd gives up after Open (it would end the process by itself): every call fails from then
+	// on, and the process should end. It must not wait for Close. Default: nothing.
 	OnFatal func(error)
 }
-
-// errNoDataDir refuses to run without a place for the data.
-var errNoDataDir = errors.New("embedded etcd needs a data directory")
 
 func (o Options) withDefaults() (Options, error) {
 	if o.DataDir == "" {

@@ -44,7 +44,7 @@ func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watc
 	}
 	if from == 0 {
 		// Now is when the caller asked, not when etcd gets to it.
-		page, err := s.List(inner, "\x00none", store.ListOptions{Limit: 1})
+		page, err := s.List(inner, nothing, store.ListOptions{Limit: 1})
 		if err != nil {
 			done()
 			w.fail(err)
@@ -54,10 +54,13 @@ func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watc
 	}
 	start, end := bounds(prefix)
 	stream := s.client.Watch(inner, start, clientv3.WithRange(end), clientv3.WithRev(from))
-	go func() {
+	if !s.spawn(func() {
 		defer done()
 		w.fail(s.pump(ctx, inner, stream, w.batches))
-	}()
+	}) {
+		done()
+		w.fail(s.ended())
+	}
 	return w
 }
 
@@ -71,20 +74,20 @@ func (s *Store) pump(ctx, inner context.Context, stream clientv3.WatchChan, out 
 			select {
 			case out <- batch:
 			case <-inner.Done():
-				return s.ended(ctx)
+				return s.over(ctx)
 			}
 		}
 	}
-	return s.ended(ctx)
+	return s.over(ctx)
 }
 
-// ended says why a watch is over.
-func (s *Store) ended(ctx context.Context) error {
+// over says why a watch is.
+func (s *Store) over(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case s.closed.Load():
-		return store.ErrClosed
+	case s.lifetime.Err() != nil:
+		return s.ended()
 	}
 	return store.ErrWatchLost
 }

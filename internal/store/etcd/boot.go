@@ -1,0 +1,91 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+)
+
+// boot starts the member and waits until it serves.
+func (s *Store) boot(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ReadyTimeout,
+		fmt.Errorf("not ready within %s: is the disk very slow, or its log very long? see etcd's log", s.opts.ReadyTimeout))
+	defer cancel()
+	var err error
+	if s.sockets, err = openSockets(s.opts.DataDir); err != nil {
+		return err
+	}
+	cfg, err := s.config()
+	if err != nil {
+		return err
+	}
+	if s.member, err = s.start(ctx, cfg); err != nil {
+		return err
+	}
+	s.client = v3client.New(s.member.Server)
+	return s.ready(ctx)
+}
+
+// started is what StartEtcd answered.
+type started struct {
+	member *embed.Etcd
+	err    error
+}
+
+// start stands in a goroutine of its own because etcd may give up in the middle of it, and then it never returns. What
+// comes too late is closed by that goroutine.
+func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, error) {
+	answer, abandoned := make(chan started), make(chan struct{})
+	go func() {
+		a := s.startEtcd(cfg)
+		select {
+		case answer <- a:
+		case <-abandoned:
+			if a.err == nil {
+				a.member.Close()
+			}
+			_ = s.release()
+		}
+	}()
+	select {
+	case a := <-answer:
+		return a.member, a.err
+	case err := <-s.failed:
+		close(abandoned)
+		return nil, err
+	case <-ctx.Done():
+		s.gaveUp.Store(true) // the goroutine releases what is claimed once etcd lets go of it, which may be never
+		close(abandoned)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// startEtcd also survives a panic: a damaged database makes etcd's storage panic rather than answer.
+func (s *Store) startEtcd(cfg *embed.Config) (a started) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.gaveUp.Store(true) // it still holds what it had opened
+			a = started{nil, fmt.Errorf("etcd gave up: panic: %v", p)}
+		}
+	}()
+	member, err := embed.StartEtcd(cfg)
+	return started{member, err}
+}
+
+func (s *Store) ready(ctx context.Context) error {
+	select {
+	case <-s.member.Server.ReadyNotify():
+		return nil
+	case err := <-s.failed:
+		return err
+	case err := <-s.member.Err():
+		return fmt.Errorf("stopped at once: %w", err)
+	case <-s.member.Server.StopNotify():
+		return errors.New("stopped at once")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,116 @@
+package etcd_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/internal/store/etcd"
+)
+
+func TestDamagedDataIsAnErrorOfOpen(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		damage func(t *testing.T, member string)
+		want   string
+	}{
+		"log": {"etcd answers by itself", func(t *testing.T, member string) {
+			overwrite(t, filepath.Join(member, "wal", "0000000000000000-0000000000000000.wal"), 4000)
+		}, "crc mismatch"},
+		"database": {"etcd panics through its log", func(t *testing.T, member string) {
+			overwrite(t, filepath.Join(member, "snap", "db"), 0)
+		}, "etcd gave up: failed to open database"},
+		"folder": {"etcd ends the process through its log", func(t *testing.T, member string) {
+			snap := filepath.Join(member, "snap")
+			if err := errors.Join(os.RemoveAll(snap), os.WriteFile(snap, nil, 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}, "etcd gave up: failed to create snapshot directory"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			s := open(t, etcd.Options{DataDir: dir})
+			for range 50 {
+				commit(t, s, put("/a", make([]byte, 1000)))
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c.damage(t, filepath.Join(dir, "member"))
+			// In another process: etcd's goroutines stand still with all they hold.
+			said := start(t, "idle", dir).rest()
+			if len(said) != 1 || !strings.HasPrefix(said[0], "error: start etcd in "+dir+": ") || !strings.Contains(said[0], c.want) {
+				t.Errorf("%s: Open said %q; want %q", c.reason, said, c.want)
+			}
+		})
+	}
+}
+
+// overwrite puts other bytes into a file.
+func overwrite(t *testing.T, path string, at int64) {
+	t.Helper()
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(bytes.Repeat([]byte("damage"), 3000), at)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestBootIsBounded(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	_, err := etcd.Open(context.Background(), etcd.Options{DataDir: dir, Ballast: -1, ReadyTimeout: time.Nanosecond})
+	if err == nil || !strings.Contains(err.Error(), "not ready within 1ns") {
+		t.Errorf("%v; want that it was not ready in time", err)
+	}
+	reopen(t, dir)
+	ctx, cancel := context.WithCancelCause(context.Background())
+	reason := errors.New("never mind")
+	cancel(reason)
+	if _, err := etcd.Open(ctx, etcd.Options{DataDir: dir, Ballast: -1}); !errors.Is(err, reason) {
+		t.Errorf("%v; want the context's cause", err)
+	}
+	reopen(t, dir)
+}
+
+// reopen opens and closes a store whose last start was abandoned: what came of it gives the data dir free in its own time.
+func reopen(t *testing.T, dir string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		s, err := etcd.Open(context.Background(), etcd.Options{DataDir: dir, Ballast: -1})
+		if errors.Is(err, etcd.ErrInUse) && time.Now().Before(deadline) {
+			<-time.After(10 * time.Millisecond)
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		commit(t, s, put("/a", nil))
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+}
+
+func TestGivingUpEndsTheStore(t *testing.T) {
+	said := start(t, "surrender", filepath.Join(t.TempDir(), "state")).rest()
+	want := []string{
+		"told: etcd gave up: the disk is gone",
+		"watch: store closed: etcd gave up: the disk is gone",
+		"commit: store closed: etcd gave up: the disk is gone",
+		"close: <nil>",
+	}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

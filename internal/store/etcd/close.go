@@ -1,0 +1,77 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tend.dev/tend/internal/store"
+)
+
+// supervise tells, once, that the member gave up or ended by itself.
+func (s *Store) supervise() {
+	var err error
+	select {
+	case <-s.lifetime.Done():
+		return
+	case err = <-s.failed:
+	case err = <-s.member.Err():
+		err = fmt.Errorf("etcd stopped serving: %w", err)
+	case <-s.member.Server.StopNotify():
+		err = errors.New("etcd stopped by itself")
+	}
+	if s.lifetime.Err() != nil {
+		return // it was Close
+	}
+	s.end(fmt.Errorf("%w: %w", store.ErrClosed, err))
+	s.opts.OnFatal(err)
+}
+
+// fail is called on goroutines of etcd, with its locks held: it hands over and does nothing else.
+func (s *Store) fail(err error) {
+	s.gaveUp.Store(true)
+	select {
+	case s.failed <- err:
+	default: // the first reason is the one that matters
+	}
+}
+
+// Close ends watches and calls, flushes the log and gives the data dir free. It is bounded by CloseTimeout. After etcd gave
+// up there is nothing to flush, and the data dir stays locked until the process ends: etcd may still hold its files.
+func (s *Store) Close() error {
+	s.closeOnce.Do(func() {
+		s.starting.Lock()
+		s.end(store.ErrClosed)
+		s.starting.Unlock()
+		if s.gaveUp.Load() {
+			return
+		}
+		s.closeErr = s.stop()
+	})
+	return s.closeErr
+}
+
+func (s *Store) stop() error {
+	done := make(chan error, 1)
+	go func() {
+		s.running.Wait()
+		if s.client != nil {
+			_ = s.client.Close() // its context is the only thing it holds
+		}
+		if s.member != nil {
+			s.member.Close()
+		}
+		done <- s.release()
+	}()
+	timer := time.NewTimer(s.opts.CloseTimeout)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("close etcd in %s: not done within %s: its log is replayed at the next start", s.opts.DataDir, s.opts.CloseTimeout)
+	}
+}
+
+// release gives back what Open claimed.
+func (s *Store) release() error { return errors.Join(s.sockets.close(), s.unlock()) }

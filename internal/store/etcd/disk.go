@@ -1,0 +1,82 @@
+package etcd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/internal/store"
+)
+
+// disk refuses what would fill the disk up: etcd could not even write that it has no room left, and would give up.
+type disk struct{ opts Options }
+
+// check answers ErrNoSpace where a commit must not be tried.
+func (d disk) check(txn store.Txn) error {
+	if deletesOnly(txn) {
+		return d.keep(d.opts.MinFree/8, 0)
+	}
+	return d.keep(d.opts.MinFree, int64(txn.Size()))
+}
+
+// keep answers ErrNoSpace where writing some bytes would leave less free than least.
+func (d disk) keep(least, writing int64) error {
+	if d.opts.MinFree < 0 {
+		return nil
+	}
+	free, err := d.free()
+	if err != nil || free-writing >= least {
+		return nil //nolint:nilerr // a disk that can't be asked is not known to be full
+	}
+	return fmt.Errorf("%w: the disk of %s has %d MiB free, %d MiB must stay free: free some, writes go on by themselves then%s",
+		store.ErrNoSpace, d.opts.DataDir, free>>20, least>>20, d.firstAid())
+}
+
+// firstAid names the ballast where there is one.
+func (d disk) firstAid() string {
+	info, err := os.Stat(d.ballast())
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(" (first aid: rm %s gives %d MiB back, for deleting objects)", d.ballast(), info.Size()>>20)
+}
+
+func deletesOnly(txn store.Txn) bool {
+	for _, op := range txn.Do {
+		if !op.Delete {
+			return false
+		}
+	}
+	return true
+}
+
+func (d disk) free() (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(d.opts.DataDir, &stat); err != nil {
+		return 0, err
+	}
+	return int64(stat.Bavail) * stat.Bsize, nil
+}
+
+func (d disk) ballast() string { return filepath.Join(d.opts.DataDir, "ballast") }
+
+// keepBallast sets room aside where there is plenty. It is a convenience: where it can't be made, the store runs without.
+func (d disk) keepBallast() {
+	if info, err := os.Stat(d.ballast()); d.opts.Ballast <= 0 || (err == nil && info.Size() == d.opts.Ballast) {
+		return
+	}
+	free, err := d.free()
+	if err != nil || free < 4*(d.opts.Ballast+max(d.opts.MinFree, 0)) {
+		return
+	}
+	file, err := os.OpenFile(d.ballast(), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	if unix.Fallocate(int(file.Fd()), 0, 0, d.opts.Ballast) != nil {
+		_ = os.Remove(d.ballast())
+	}
+}

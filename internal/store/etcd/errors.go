@@ -1,0 +1,43 @@
+package etcd
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+
+	"tend.dev/tend/internal/store"
+)
+
+var (
+	// ErrInUse: another process has the data dir open.
+	ErrInUse = errors.New("data directory is in use")
+	// errNoDataDir refuses to run without a place for the data.
+	errNoDataDir = errors.New("embedded etcd needs a data directory")
+)
+
+// meanings are the store's words for etcd's errors.
+var meanings = map[error]error{
+	rpctypes.ErrCompacted:       store.ErrCompacted,
+	rpctypes.ErrFutureRev:       store.ErrFutureRevision,
+	rpctypes.ErrLeaseNotFound:   store.ErrLeaseNotFound,
+	rpctypes.ErrNoSpace:         store.ErrNoSpace,
+	rpctypes.ErrRequestTooLarge: store.ErrTooLarge,
+	rpctypes.ErrTooManyOps:      store.ErrTooLarge,
+}
+
+// translate turns etcd's errors into the store's. Whatever etcd says once the store has ended, that is the reason.
+func (s *Store) translate(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for theirs, ours := range meanings {
+		if errors.Is(err, theirs) {
+			return fmt.Errorf("%s: %w", doing, ours)
+		}
+	}
+	if s.lifetime.Err() != nil {
+		return fmt.Errorf("%s: %w", doing, s.ended())
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}

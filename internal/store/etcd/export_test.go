@@ -1,0 +1,46 @@
+package etcd
+
+import (
+	"context"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/server/v3/embed"
+)
+
+// Config is what a member with these options runs on, for comparing with etcd alone.
+func Config(o Options) (*embed.Config, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := privateDir(o.DataDir); err != nil {
+		return nil, err
+	}
+	s := &Store{opts: o}
+	if s.sockets, err = openSockets(o.DataDir); err != nil {
+		return nil, err
+	}
+	return s.config()
+}
+
+// RaiseAlarm puts etcd under its own alarm, as a life with a lower quota would have left it.
+func (s *Store) RaiseAlarm(ctx context.Context) error {
+	_, err := s.member.Server.Alarm(ctx, &etcdserverpb.AlarmRequest{
+		MemberID: uint64(s.member.Server.MemberID()), Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_NOSPACE,
+	})
+	return err
+}
+
+// ForgetLastPacking lets the next attempt happen at once, as if packEvery had passed.
+func (s *Store) ForgetLastPacking() {
+	s.packing.mu.Lock()
+	defer s.packing.mu.Unlock()
+	s.packing.notBefore = time.Time{}
+}
+
+// GiveUp has etcd's log say what it says before it ends the process.
+func (s *Store) GiveUp(message string) { go s.logger().Fatal(message) }
+
+// FreeDisk is how much room the disk of a folder has.
+func FreeDisk(dir string) (int64, error) { return disk{Options{DataDir: dir}}.free() }

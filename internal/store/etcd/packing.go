@@ -1,0 +1,121 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"tend.dev/tend/internal/store"
+)
+
+// packEvery is how long a database that could not be packed much is left as it is.
+const packEvery = time.Minute
+
+// perKey is what a record takes in the database beside its key and value.
+const perKey = 256
+
+// packing keeps attempts to make room in the database apart: each stops the store for as long as the file takes to write.
+type packing struct {
+	mu sync.Mutex
+	// notBefore is when the next attempt is worth it.
+	notBefore time.Time
+}
+
+// fits says whether the database stays within its quota with a commit. Deletions always do: they are the way out.
+func (s *Store) fits(txn store.Txn) bool {
+	if deletesOnly(txn) {
+		return true
+	}
+	return s.SizeBytes()+int64(txn.Size()+perKey*len(txn.Do)) < s.opts.Quota
+}
+
+// makeRoom packs a database that reached its quota (or that etcd's own alarm holds back), unless that gained little less
+// than a minute ago. It answers ErrNoSpace where the commit still doesn't fit.
+func (s *Store) makeRoom(txn store.Txn, alarmed bool) error {
+	s.packing.mu.Lock()
+	defer s.packing.mu.Unlock()
+	if s.fits(txn) && !alarmed {
+		return nil // somebody else made room meanwhile
+	}
+	if time.Now().Before(s.packing.notBefore) {
+		return s.full()
+	}
+	// Not with the caller's context: half of it would gain nothing.
+	if err := s.packAndLog(s.lifetime); err != nil || s.fits(txn) {
+		return err
+	}
+	s.packing.notBefore = time.Now().Add(packEvery)
+	return s.full()
+}
+
+// full says what to do about a database that has no room left.
+func (s *Store) full() error {
+	return fmt.Errorf("%w: the database takes %d MiB of its quota of %d MiB without any history: delete objects that are no longer needed (tend delete), writes go on within %s then",
+		store.ErrNoSpace, s.SizeBytes()>>20, s.opts.Quota>>20, packEvery)
+}
+
+// packAndLog needs packing.mu.
+func (s *Store) packAndLog(ctx context.Context) error {
+	before := s.SizeBytes()
+	err := s.pack(ctx)
+	after := s.SizeBytes()
+	if err != nil || before-after < s.opts.Quota/4 {
+		s.packing.notBefore = time.Now().Add(packEvery)
+	}
+	args := []any{"quota", s.opts.Quota, "before", before, "after", after}
+	if err != nil {
+		args = append(args, "error", err)
+	}
+	s.opts.Logger.Warn("the database reached its quota: its history was forgotten and its file packed", args...)
+	return err
+}
+
+// Recover forgets all history, packs the database and takes etcd's alarm back. Commits that find no room do so by
+// themselves. ErrNoSpace where the records alone reach the quota.
+func (s *Store) Recover(ctx context.Context) error {
+	ctx, done, err := s.within(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	s.packing.mu.Lock()
+	defer s.packing.mu.Unlock()
+	return s.packAndLog(ctx)
+}
+
+func (s *Store) pack(ctx context.Context) error {
+	page, err := s.List(ctx, nothing, store.ListOptions{Limit: 1})
+	if err != nil {
+		return err
+	}
+	// Physical: packing gains nothing before the forgotten history is really deleted.
+	_, err = s.client.Compact(ctx, page.Revision, clientv3.WithCompactPhysical())
+	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		return s.translate("compact", err)
+	}
+	// The packed file is written beside the old one.
+	if err := s.disk.keep(s.opts.MinFree/8, s.member.Server.Backend().SizeInUse()); err != nil {
+		return fmt.Errorf("pack the database: %w", err)
+	}
+	if err := s.member.Server.Backend().Defrag(); err != nil {
+		return fmt.Errorf("pack the database: %w", err)
+	}
+	if s.SizeBytes() >= s.opts.Quota {
+		return s.full()
+	}
+	return s.disarm(ctx)
+}
+
+// disarm takes back the alarm under which etcd refuses everything.
+func (s *Store) disarm(ctx context.Context) error {
+	alarms, err := s.client.AlarmList(ctx)
+	if err == nil && len(alarms.Alarms) > 0 {
+		_, err = s.client.AlarmDisarm(ctx, &clientv3.AlarmMember{})
+	}
+	return s.translate("take etcd's alarm back", err)
+}
