@@ -16,6 +16,7 @@ import (
 )
 
 func TestDamagedDataIsAnErrorOfOpen(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		reason string
 		damage func(t *testing.T, member string)
@@ -67,6 +68,7 @@ func overwrite(t *testing.T, path string, at int64) {
 }
 
 func TestBootIsBounded(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	_, err := etcd.Open(context.Background(), etcd.Options{DataDir: dir, Ballast: -1, ReadyTimeout: time.Nanosecond})
 	if err == nil || !strings.Contains(err.Error(), "not ready within 1ns") {
@@ -103,6 +105,7 @@ func reopen(t *testing.T, dir string) {
 }
 
 func TestGivingUpEndsTheStore(t *testing.T) {
+	t.Parallel()
 	said := start(t, "surrender", filepath.Join(t.TempDir(), "state")).rest()
 	want := []string{
 		"told: etcd gave up: the disk is gone",

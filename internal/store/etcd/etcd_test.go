@@ -49,10 +49,12 @@ func open(t *testing.T, opts etcd.Options) *etcd.Store {
 }
 
 func TestContract(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Store { return open(t, etcd.Options{}) })
 }
 
 func TestDataDirIsPrivateAndNothingListensOnTCP(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	open(t, etcd.Options{DataDir: dir})
 	info, err := os.Stat(dir)
@@ -78,6 +80,7 @@ func longDir(t *testing.T) string {
 }
 
 func TestSecondProcessIsToldWhoHoldsTheData(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	open(t, etcd.Options{DataDir: dir})
 	_, err := etcd.Open(context.Background(), etcd.Options{DataDir: dir})
@@ -87,6 +90,7 @@ func TestSecondProcessIsToldWhoHoldsTheData(t *testing.T) {
 }
 
 func TestReopenedStoreHasEverything(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := longDir(t)
 	s := open(t, etcd.Options{DataDir: dir})
@@ -109,6 +113,7 @@ func TestReopenedStoreHasEverything(t *testing.T) {
 }
 
 func TestFullDatabaseRecovers(t *testing.T) {
+	t.Parallel()
 	p := &packings{Handler: slog.DiscardHandler}
 	s := open(t, etcd.Options{Quota: 8 * mib, Logger: slog.New(p)})
 	n := 0
@@ -121,6 +126,7 @@ func TestFullDatabaseRecovers(t *testing.T) {
 }
 
 func TestNearlyFullDiskRefusesWritesAndAllowsDeletes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	free, err := etcd.FreeDisk(t.TempDir())
 	if err != nil {
@@ -152,6 +158,7 @@ func TestNearlyFullDiskRefusesWritesAndAllowsDeletes(t *testing.T) {
 }
 
 func TestURLsBeyondLoopbackAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, url := range []string{"http://0.0.0.0:2379", "https://127.0.0.1:2379", "127.0.0.1:2379", "http://10.0.0.1:2379"} {
 		_, err := etcd.Open(context.Background(), etcd.Options{DataDir: t.TempDir(), ClientURL: url})
 		if err == nil {
@@ -161,6 +168,7 @@ func TestURLsBeyondLoopbackAreRefused(t *testing.T) {
 }
 
 func TestEmptyStoreTakesLittleDisk(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	open(t, etcd.Options{DataDir: dir})
 	var size int64
@@ -180,6 +188,7 @@ func TestEmptyStoreTakesLittleDisk(t *testing.T) {
 }
 
 func TestCloseEndsWatchesAndEveryCall(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := open(t, etcd.Options{})
 	unread := s.Watch(ctx, "/", 0)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestKilledInTheMiddleOfCommits(t *testing.T) {
+	t.Parallel()
 	dir, tmp := longDir(t), t.TempDir()
 	acknowledged := map[string]bool{}
 	for _, after := range []int{1, 120, 333} { // each life starts on what the one before left
@@ -76,6 +77,7 @@ func values(t *testing.T, s store.Store, prefix string) map[string]string {
 
 // A process that was killed leaves its sockets, and its lock file with its number.
 func TestWhatADeadProcessLeftIsNoObstacle(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	p := start(t, "idle", dir)
 	if !p.lines.Scan() || p.lines.Text() != "ready" {

@@ -46,6 +46,7 @@ func fill(t *testing.T, s *etcd.Store) (int, error) {
 }
 
 func TestRecordsBeyondTheQuotaAreRefused(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	p := &packings{Handler: slog.DiscardHandler}
 	s := open(t, etcd.Options{Quota: 8 * mib, Logger: slog.New(p)})
@@ -73,6 +74,7 @@ func TestRecordsBeyondTheQuotaAreRefused(t *testing.T) {
 }
 
 func TestRecoverMakesRoomAtOnce(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := open(t, etcd.Options{Quota: 8 * mib})
 	n, _ := fill(t, s)
@@ -97,6 +99,7 @@ func TestRecoverMakesRoomAtOnce(t *testing.T) {
 }
 
 func TestAlarmIsTakenBack(t *testing.T) {
+	t.Parallel()
 	s := open(t, etcd.Options{})
 	if err := s.RaiseAlarm(t.Context()); err != nil {
 		t.Fatal(err)
@@ -121,6 +124,7 @@ func mustPass(t *testing.T, what string, want bool, err error) {
 }
 
 func TestBallastIsMadeAndNamed(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir := filepath.Join(t.TempDir(), "state")
 	free, err := etcd.FreeDisk(t.TempDir())

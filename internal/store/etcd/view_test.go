@@ -16,6 +16,7 @@ import (
 )
 
 func TestViewFollowsWhileHistoryIsCompacted(t *testing.T) {
+	t.Parallel()
 	s := open(t, etcd.Options{})
 	v := runView(t, s)
 	<-v.Synced()
@@ -50,6 +51,7 @@ func (c *compactedFirst) Watch(ctx context.Context, prefix string, from int64) s
 }
 
 func TestViewListsAgainWhereHistoryIsGone(t *testing.T) {
+	t.Parallel()
 	s := open(t, etcd.Options{})
 	commit(t, s, put("/k/deleted", []byte("1")))
 	v := runView(t, &compactedFirst{Store: s, t: t})
