@@ -37,10 +37,11 @@ var randomID = regexp.MustCompile(`/[0-9a-f]{8,}$`)
 
 func anonymousKey(key string) string { return randomID.ReplaceAllString(key, "/*") }
 
-// own are the fields in which two runs differ rightly: ids, times, revisions, and what is sealed under a run's own keys.
+// own are the fields in which two runs differ rightly: ids, times (and who set which field when), revisions, and what is
+// sealed under a run's own keys.
 var own = map[string]bool{
 	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true, "address": true, "pid": true,
-	"keyFingerprint": true, "env": true, "envHash": true, "envOver": true, "observedRevision": true, "at": true,
+	"keyFingerprint": true, "env": true, "envHash": true, "envOver": true, "observedRevision": true, "fields": true, "at": true,
 }
 
 func anonymousValue(entry store.Entry) string {
