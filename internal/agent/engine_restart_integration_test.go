@@ -57,6 +57,8 @@ func (e *privateEngine) begin() {
 		"-p", filepath.Join(e.folder, "pid"), "--bridge", "none", "--iptables=false", "--ip-forward=false", "--ip-masq=false",
 		"--storage-driver", "vfs")
 	e.daemon.Stderr = &e.output
+	// A network namespace of its own: an engine without a bridge would take docker0 from the machine's engine.
+	e.daemon.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if err := e.daemon.Start(); err != nil {
 		e.t.Fatal(err)
 	}
