@@ -87,11 +87,7 @@ func (t *Txn) Commit(ctx context.Context, to Committer) (int64, error) {
 	if t.Empty() {
 		return 0, nil
 	}
-	revision, err := to.Commit(ctx, t.txn)
-	if err != nil {
-		return 0, fmt.Errorf("commit %s: %w", t.txn.Site, err)
-	}
-	return revision, nil
+	return to.Commit(ctx, t.txn) // its errors name the site
 }
 
 func encode(record any) ([]byte, error) {

@@ -38,6 +38,9 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 		if a.plan.Counts.Frozen > 0 {
 			c.Reason, c.Message = ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}
+		if wanted == 0 && a.plan.Counts.Frozen > 0 {
+			c.Status = api.ConditionFalse // nothing serves, if on purpose
+		}
 	case degraded.Status == api.ConditionTrue:
 		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, degraded.Message)
 	default:
