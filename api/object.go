@@ -83,7 +83,7 @@ type Metadata struct {
 	DeletedAt  *time.Time        `json:"deletedAt,omitempty"`
 	Finalizers []string          `json:"finalizers,omitempty"`
 	Owners     []Ref             `json:"owners,omitempty"`
-	// Fields records which manager set which field (structured-merge-diff's own form).
+	// Fields records which manager set which field, and when. `tend blame` reads it.
 	Fields json.RawMessage `json:"fields,omitempty"`
 }
 

@@ -1,0 +1,33 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ManagerApply is the role of everything people send: apply, scale, rollback. Managers are roles, not people, so that
+// two people who apply the same file don't stand in each other's way.
+const ManagerApply = "apply"
+
+// FieldOwner says who set a leaf of a spec to the value it has. A leaf several managers set alike has one for each.
+type FieldOwner struct {
+	// Path is in the manifest's own words: strategy.order, env.PORT. A list is one leaf.
+	Path    string          `json:"path"`
+	Value   json.RawMessage `json:"value"`
+	Manager string          `json:"manager"`
+	// Actor is who asked, in that role; empty where it is not known.
+	Actor string    `json:"actor,omitempty"`
+	At    time.Time `json:"at"`
+	// OrBefore is set where only the latest possible time is known: old writes of a manager are remembered together.
+	OrBefore bool `json:"orBefore,omitempty"`
+}
+
+// FieldConflict is a leaf that another manager set to another value than the one asked for.
+type FieldConflict struct {
+	Path string `json:"path"`
+	// Manager, Actor and At say who set it to Value.
+	Manager string          `json:"manager"`
+	Actor   string          `json:"actor,omitempty"`
+	At      time.Time       `json:"at"`
+	Value   json.RawMessage `json:"value"`
+}

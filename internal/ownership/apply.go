@@ -1,0 +1,179 @@
+package ownership
+
+import (
+	"encoding/json"
+	"time"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"tend.dev/tend/api"
+)
+
+// Stored is what there is of an object; zero before it is created.
+type Stored struct {
+	Spec Tree
+	// Fields is the record of who set what, as it was stored. Without it, `apply` set all there is.
+	Fields json.RawMessage
+	// Since is when the object was last written: fields nobody is known to have set are as old as that.
+	Since time.Time
+}
+
+// Change is one manager's word.
+type Change struct {
+	// Manager is the role, Actor who speaks in it, At when.
+	Manager string
+	Actor   string
+	At      time.Time
+	// About says which top-level fields the change speaks of; the others are declared as they are, and their owners
+	// stay. Default: all.
+	About func(field string) bool
+}
+
+// Outcome is what an object becomes.
+type Outcome struct {
+	// Spec is the declared one with what others own; Added says whether there is such a thing.
+	Spec  Tree
+	Added bool
+	// Fields is the stored text where nobody's fields change.
+	Fields json.RawMessage
+	// Conflicts are the fields that Spec and Fields take from another manager, by path. Whoever may not take them must
+	// not store the outcome.
+	Conflicts []api.FieldConflict
+}
+
+// comparison is what a manager declares, held against what is stored.
+type comparison struct {
+	live, next Tree
+	// declared are the leaves of next, changed those that are not in live with the same value.
+	declared, changed *fieldpath.Set
+}
+
+func compare(live, next Tree) comparison {
+	c := comparison{live: live, next: next, declared: fieldpath.NewSet(), changed: fieldpath.NewSet()}
+	walk(next, func(path fieldpath.Path, value any) {
+		c.declared.Insert(path)
+		if stored, there := lookup(live, path); !there || !same(stored, value) {
+			c.changed.Insert(path)
+		}
+	})
+	return c
+}
+
+// Apply decides what an object becomes when a manager declares a spec. It changes none of its arguments.
+func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
+	before, err := read(stored, leaves(stored.Spec))
+	if err != nil {
+		return Outcome{}, err
+	}
+	c := compare(stored.Spec, declared)
+	others := before.fields(func(manager string) bool { return manager != change.Manager })
+	taken := c.contested(others)
+	out := Outcome{Spec: declared, Fields: stored.Fields, Conflicts: before.conflicts(taken, change.Manager, c.live)}
+	all := c.declared
+	if left := others.Difference(taken).Difference(c.declared); !left.Empty() {
+		out.Spec, out.Added = c.with(left), true
+		all = leaves(out.Spec)
+	}
+	if after := before.after(c, change, taken, all); !after.equal(before) {
+		out.Fields, err = after.text()
+	}
+	return out, err
+}
+
+// contested are the leaves of others that what is declared changes, or puts a value or a block in the place of.
+func (c comparison) contested(others *fieldpath.Set) *fieldpath.Set {
+	taken := fieldpath.NewSet()
+	if others.Empty() {
+		return taken
+	}
+	c.changed.Iterate(func(path fieldpath.Path) {
+		for length := 1; length < len(path); length++ {
+			above := path[:length]
+			if stored, _ := lookup(c.live, above); others.Has(above) && !isBlock(stored) {
+				taken.Insert(above)
+			}
+		}
+		stored, _ := lookup(c.live, path)
+		if declared, _ := lookup(c.next, path); isBlock(declared) && isBlock(stored) {
+			return // an empty block: what others have in it stays
+		}
+		if others.Has(path) {
+			taken.Insert(path)
+		}
+		if block, ok := stored.(Tree); ok {
+			walkBelow(path.Copy(), block, func(below fieldpath.Path, _ any) {
+				if others.Has(below) {
+					taken.Insert(below)
+				}
+			})
+		}
+	})
+	return taken
+}
+
+func isBlock(value any) bool {
+	_, ok := value.(Tree)
+	return ok
+}
+
+// with is what is declared and what others have that the declaration leaves out.
+func (c comparison) with(left *fieldpath.Set) Tree {
+	out := clone(c.next)
+	left.Iterate(func(path fieldpath.Path) {
+		value, _ := lookup(c.live, path)
+		insert(out, path, value)
+	})
+	return out
+}
+
+// conflicts tells of whom the leaves are that a manager takes.
+func (r record) conflicts(taken *fieldpath.Set, manager string, live Tree) []api.FieldConflict {
+	var out []api.FieldConflict
+	if taken.Empty() {
+		return nil
+	}
+	walk(live, func(path fieldpath.Path, value any) {
+		if !taken.Has(path) {
+			return
+		}
+		for _, w := range r {
+			if w.manager != manager && w.fields.Has(path) {
+				line, _ := Text(value) // it was read from such a text
+				out = append(out, api.FieldConflict{Path: pathText(path), Manager: w.manager, Actor: w.actor, At: w.at, Value: line})
+			}
+		}
+	})
+	return out
+}
+
+// after is the record once the change is stored; all are the leaves there are then.
+func (r record) after(c comparison, change Change, taken, all *fieldpath.Set) record {
+	unchanged := c.declared.Difference(c.changed)
+	out := make(record, 0, len(r)+1)
+	for _, w := range r {
+		if w.manager == change.Manager {
+			w.fields = w.fields.Intersection(unchanged)
+		} else {
+			w.fields = w.fields.Difference(taken)
+		}
+		w.fields = w.fields.Intersection(all)
+		out = append(out, w)
+	}
+	out = out.compact()
+	claimed := c.declared
+	if change.About != nil {
+		claimed = about(claimed, change.About).Union(c.changed)
+	}
+	claimed = claimed.Intersection(all).Difference(out.fields(func(manager string) bool { return manager == change.Manager }))
+	return out.add(change, claimed)
+}
+
+func about(fields *fieldpath.Set, spoken func(field string) bool) *fieldpath.Set {
+	out := fieldpath.NewSet()
+	fields.Iterate(func(path fieldpath.Path) {
+		if spoken(*path[0].FieldName) {
+			out.Insert(path)
+		}
+	})
+	return out
+}

@@ -1,0 +1,26 @@
+package ownership
+
+import (
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"tend.dev/tend/api"
+)
+
+// Blame lists the leaves of a spec with who set them, ordered by path, then in the order they were set.
+func Blame(stored Stored) ([]api.FieldOwner, error) {
+	who, err := read(stored, leaves(stored.Spec))
+	if err != nil {
+		return nil, err
+	}
+	out := []api.FieldOwner{}
+	walk(stored.Spec, func(path fieldpath.Path, value any) {
+		line, _ := Text(value) // it was read from such a text
+		for _, w := range who {
+			if w.fields.Has(path) {
+				out = append(out, api.FieldOwner{Path: pathText(path), Value: line, Manager: w.manager, Actor: w.actor,
+					At: w.at, OrBefore: w.orBefore})
+			}
+		}
+	})
+	return out, nil
+}
