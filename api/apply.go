@@ -22,6 +22,8 @@ type ApplyRequest struct {
 	Prune bool
 	// Force makes every object look for its image anew. Query force.
 	Force bool
+	// ForceConflicts takes over fields that another manager set to another value. Query force_conflicts.
+	ForceConflicts bool
 	// Set names the sources an apply speaks for (a hash of their identity); objects are stamped with it. Query set.
 	Set string
 }
@@ -46,6 +48,9 @@ type ObjectResult struct {
 	Revision int64 `json:"revision"`
 	// Changes are the spec's fields that differ from what was stored, ordered by path.
 	Changes []FieldChange `json:"changes,omitempty"`
+	// Conflicts are the fields another manager had set to another value: taken over by force, or in a dry run what the
+	// apply would be refused for without it.
+	Conflicts []FieldConflict `json:"conflicts,omitempty"`
 }
 
 // ApplyResult is the answer of an apply. Objects are in the order they were given.

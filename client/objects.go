@@ -30,7 +30,7 @@ func (c *Client) ApplyBody(ctx context.Context, body []byte, contentType string,
 			Detail: fmt.Sprintf("the manifests are larger than %d bytes; nothing was sent", api.MaxApplyBytes), Next: "apply in smaller parts"}
 	}
 	return call[api.ApplyResult](ctx, c, request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType,
-		query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "set", r.Set)})
+		query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "force_conflicts", flag(r.ForceConflicts), "set", r.Set)})
 }
 
 // ObjectFilter narrows a listing or a watch. The zero value takes all.

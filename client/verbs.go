@@ -25,10 +25,23 @@ func (t Target) query(more ...string) url.Values {
 	return queryWith(append([]string{"kind", string(t.Kind), "scope", t.Scope, "name", t.Name}, more...)...)
 }
 
+// Option changes how a verb goes about its work.
+type Option string
+
+// ForceConflicts takes over the fields that another manager set to another value, instead of being refused.
+const ForceConflicts Option = "force_conflicts"
+
+func (t Target) queryOf(options []Option, more ...string) url.Values {
+	for _, option := range options {
+		more = append(more, string(option), flag(true))
+	}
+	return t.query(more...)
+}
+
 // Scale sets a deployment's replicas.
-func (c *Client) Scale(ctx context.Context, target Target, replicas int) (api.VerbResult, error) {
+func (c *Client) Scale(ctx context.Context, target Target, replicas int, options ...Option) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/scale",
-		query: target.query("replicas", strconv.Itoa(replicas))})
+		query: target.queryOf(options, "replicas", strconv.Itoa(replicas))})
 }
 
 // Restart replaces every pod by the deployment's strategy.
@@ -37,9 +50,9 @@ func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, er
 }
 
 // Rollback returns to a release; an empty one is the newest before the current that was good.
-func (c *Client) Rollback(ctx context.Context, target Target, release string) (api.VerbResult, error) {
+func (c *Client) Rollback(ctx context.Context, target Target, release string, options ...Option) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rollback",
-		query: target.query("release", release)})
+		query: target.queryOf(options, "release", release)})
 }
 
 // Stop stops all pods of an object; with freeze they stay stopped until Start, without it they heal again.

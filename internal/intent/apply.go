@@ -17,8 +17,7 @@ type ApplyOptions struct {
 	Force bool
 	// Set names the sources the apply speaks for; empty leaves the objects' set as it is.
 	Set string
-	// Actor is who asked, for the log. Fields are not owned by actors but by the role, which is `apply`.
-	Actor string
+	Speaker
 }
 
 // Apply stores the objects, all or none. Objects that are as stored are not written.
@@ -26,11 +25,14 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err := checkRequest(objects, opts); err != nil {
 		return api.ApplyResult{}, err
 	}
-	if err := checkObjects(objects, s.opts.Validate); err != nil {
+	if err := opts.check(); err != nil {
 		return api.ApplyResult{}, err
 	}
+	if checkObjects(objects, nil) != nil {
+		return api.ApplyResult{}, checkObjects(objects, s.opts.Validate) // with all that is wrong besides
+	}
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*applyDecision, error) {
-		decided, err := prepareApply(snap, objects, opts, s.opts.Now(), s.opts.NewUID)
+		decided, err := s.prepareApply(snap, objects, opts)
 		if err != nil || !opts.DryRun {
 			return decided, err
 		}

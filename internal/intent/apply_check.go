@@ -31,7 +31,8 @@ func checkRequest(objects []api.Object, opts ApplyOptions) error {
 	return nil
 }
 
-// checkObjects finds everything wrong with the objects whatever the store holds.
+// checkObjects finds everything wrong with the objects whatever the store holds. Without validate it looks at the form
+// alone: what a manager leaves out, the stored object may have.
 func checkObjects(objects []api.Object, validate func(api.Object) []api.FieldError) error {
 	var all []api.FieldError
 	seen := make(map[api.Ref]bool, len(objects))
@@ -66,6 +67,9 @@ func checkObject(object api.Object, validate func(api.Object) []api.FieldError) 
 			Detail: "is read by the client and merged into env; the server can't see the client's files"})
 		delete(fields, "env_file")
 		object.Spec, _ = json.Marshal(fields)
+	}
+	if validate == nil {
+		return found
 	}
 	for _, fault := range validate(object) {
 		if fault.Object == "" {

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,6 +17,8 @@ type applyDecision struct {
 	result api.ApplyResult
 	// next are the objects that are written, as they will be stored.
 	next []api.Object
+	// merged are all objects as they will be, written or not.
+	merged []api.Object
 }
 
 func (d *applyDecision) transaction() *layout.Txn { return d.txn }
@@ -28,10 +31,9 @@ func (d *applyDecision) written() []api.Ref {
 	return append(refs, d.result.Pruned...)
 }
 
-// prepareApply decides an apply of objects that passed checkObjects.
-func prepareApply(snap layout.Snapshot, objects []api.Object, opts ApplyOptions, now time.Time, newUID func() string,
-) (*applyDecision, error) {
-	decided := &applyDecision{txn: layout.NewTxn("apply")}
+// prepareApply decides an apply of objects whose form was checked.
+func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, opts ApplyOptions) (*applyDecision, error) {
+	decided, now := &applyDecision{txn: layout.NewTxn("apply")}, s.opts.Now()
 	found := &faults{}
 	claimed := claims{}
 	for _, object := range objects {
@@ -41,16 +43,22 @@ func prepareApply(snap layout.Snapshot, objects []api.Object, opts ApplyOptions,
 			continue
 		}
 		claimed.check(snap, object.Ref(), found)
-		if err := decided.place(stored, object, opts, now, newUID); err != nil {
+		if err := decided.place(stored, object, opts, now, s.opts.NewUID); err != nil {
 			return nil, err
 		}
+		if !opts.DryRun {
+			opts.refuse(object.Ref(), decided.result.Objects[len(decided.result.Objects)-1].Conflicts, found)
+		}
+	}
+	if err := checkObjects(decided.merged, s.opts.Validate); err != nil {
+		return nil, err
 	}
 	var pruned []layout.Read[api.Object]
 	if opts.Prune {
 		pruned = prunable(snap, objects, opts.Set)
 	}
 	checkPorts(snap, decided.next, pruned, found)
-	if err := found.err(plural(len(found.errors), "conflict") + " with what is stored; nothing was stored"); err != nil {
+	if err := found.err(conflictsText(found)); err != nil {
 		return nil, err
 	}
 	for _, object := range pruned {
@@ -64,12 +72,11 @@ func prepareApply(snap layout.Snapshot, objects []api.Object, opts ApplyOptions,
 func (d *applyDecision) place(stored layout.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time,
 	newUID func() string,
 ) error {
-	next, changes, err := merge(stored, object, opts, now, newUID)
+	next, result, err := merge(stored, object, opts, now, newUID)
 	if err != nil {
 		return err
 	}
-	result := api.ObjectResult{Ref: object.Ref(), Action: api.ActionCreated, Changes: changes,
-		Generation: next.Metadata.Generation, Revision: stored.Modified}
+	d.merged = append(d.merged, next)
 	written := !stored.Exists() || !sameObject(*stored.Value, next)
 	switch {
 	case stored.Exists() && (!written || sameButSet(*stored.Value, next)):
@@ -90,35 +97,7 @@ func (d *applyDecision) place(stored layout.Read[api.Object], object api.Object,
 	return nil
 }
 
-// merge is the object as it will be stored: the declared spec, labels and annotations over what Tend knows of it.
-func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOptions, now time.Time, newUID func() string,
-) (api.Object, []api.FieldChange, error) {
-	next := api.Object{Kind: declared.Kind, Scope: declared.Scope, Name: declared.Name, Spec: normalSpec(declared.Spec)}
-	old := api.Object{Spec: []byte("{}")}
-	if stored.Exists() {
-		old = *stored.Value
-		next.Metadata = old.Metadata
-	} else {
-		next.Metadata = api.Metadata{UID: newUID(), CreatedAt: now, Finalizers: finalizersOf(declared.Kind)}
-	}
-	next.Metadata.Revision = 0
-	next.Metadata.Labels = declared.Metadata.Labels
-	next.Metadata.Annotations = declared.Metadata.Annotations
-	next.Metadata.Stamps = stampsAfter(old, next, opts, now)
-
-	changes, err := Changes(old.Spec, next.Spec)
-	if err != nil {
-		return api.Object{}, nil, err
-	}
-	if len(changes) == 0 && stored.Exists() {
-		next.Spec = old.Spec
-	} else {
-		next.Metadata.Generation++
-	}
-	return next, changes, nil
-}
-
-func stampsAfter(old, next api.Object, opts ApplyOptions, now time.Time) map[string]string {
+func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, now time.Time) map[string]string {
 	stamps := maps.Clone(old.Metadata.Stamps)
 	if stamps == nil {
 		stamps = map[string]string{}
@@ -129,7 +108,7 @@ func stampsAfter(old, next api.Object, opts ApplyOptions, now time.Time) map[str
 	if opts.Force {
 		stamps[api.StampPull] = strconv.FormatInt(now.UnixMilli(), 36)
 	}
-	if opts.Force || !sameRelease(old.Spec, next.Spec) {
+	if opts.Force || asksForRelease(changes) {
 		// What a rollback pinned holds until the spec says something else; a count of replicas doesn't.
 		delete(stamps, api.StampRollback)
 	}
@@ -153,5 +132,5 @@ func sameObject(stored, next api.Object) bool {
 	a, b := stored.Metadata, next.Metadata
 	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) &&
 		maps.Equal(a.Annotations, b.Annotations) && maps.Equal(a.Stamps, b.Stamps) &&
-		slices.Equal(a.Finalizers, b.Finalizers)
+		slices.Equal(a.Finalizers, b.Finalizers) && bytes.Equal(a.Fields, b.Fields)
 }

@@ -6,6 +6,9 @@
 // condition that nothing it decided from has changed; if it has, it decides anew. So a verb is stored whole or not at
 // all, and two of them at once end as if one had come after the other.
 //
+// Whoever changes a spec speaks as a manager, which owns what it sets (package ownership): a value another manager owns
+// is a refusal, unless it is taken over by force.
+//
 // It decides what is written under /desired, /names, /frozen and /config, and nothing else: what happens because of it
 // is the controllers' business. It never touches a container, and it never waits for one.
 package intent

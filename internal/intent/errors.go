@@ -21,6 +21,8 @@ const (
 	NameTaken Reason = "NameTaken"
 	// PortTaken: two containers would publish the same port of the host.
 	PortTaken Reason = "PortTaken"
+	// FieldOwned: another manager set a field to another value.
+	FieldOwned Reason = "FieldOwned"
 	// Terminating: the object is being deleted.
 	Terminating Reason = "Terminating"
 	// TooLarge: the change exceeds what is stored at once.
@@ -66,6 +68,10 @@ func (f *faults) err(detail string) error {
 		return nil
 	}
 	return &Error{Reason: f.reason, Detail: detail, Next: f.next, Errors: f.errors}
+}
+
+func conflictsText(found *faults) string {
+	return plural(len(found.errors), "conflict") + " with what is stored; nothing was stored"
 }
 
 func notFound(next, format string, args ...any) error {

@@ -49,7 +49,7 @@ func TestPortsComeFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mustApply(deployment("prod", "new", `{"ports":["3000:80"]}`))
-	_, err := w.service.Scale(t.Context(), Target{Name: "new"}, 2, "")
+	_, err := w.service.Scale(t.Context(), Target{Name: "new"}, 2, Speaker{})
 	wantReason(t, err, PortTaken)
 	if got := w.object(ref("prod", "new")); got.Metadata.Generation != 1 {
 		t.Error("the refused scale was stored")

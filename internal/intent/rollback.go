@@ -10,15 +10,19 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Rollback writes the spec of an earlier release as a new generation, replicas untouched, and pins that release's image
-// and environment by a stamp. Without a release it returns to the newest one before the current that was good.
-func (s *Service) Rollback(ctx context.Context, target Target, release, actor string) (api.VerbResult, error) {
-	return s.verb(ctx, "rollback", actor, func(snap layout.Snapshot) (*verbDecision, error) {
-		return s.prepareRollback(snap, target, release)
+// Rollback writes the spec of an earlier release as a new generation, replicas and their owners untouched, and pins that
+// release's image and environment by a stamp. Without a release it returns to the newest one before the current that was
+// good.
+func (s *Service) Rollback(ctx context.Context, target Target, release string, by Speaker) (api.VerbResult, error) {
+	if err := by.check(); err != nil {
+		return api.VerbResult{}, err
+	}
+	return s.verb(ctx, "rollback", by.Actor, func(snap layout.Snapshot) (*verbDecision, error) {
+		return s.prepareRollback(snap, target, release, by)
 	})
 }
 
-func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted string) (*verbDecision, error) {
+func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted string, by Speaker) (*verbDecision, error) {
 	object, err := target.findDeployment(snap, "rolled back")
 	if err != nil {
 		return nil, err
@@ -41,12 +45,7 @@ func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted st
 		next.Metadata.Stamps = map[string]string{}
 	}
 	next.Metadata.Stamps[api.StampRollback] = release.ID
-	next.Metadata.Generation++
-	if err := s.checkWrite(snap, next); err != nil {
-		return nil, err
-	}
-	decided.write(object, next, s.opts.Now())
-	return decided, nil
+	return decided, s.amend(snap, decided, object, next, by, func(field string) bool { return !isReplicas(field) })
 }
 
 // specOfRelease is the release's spec with the replicas the object has now.

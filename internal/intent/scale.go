@@ -20,18 +20,21 @@ type verbDecision struct {
 
 func (d *verbDecision) transaction() *layout.Txn { return d.txn }
 
-// Scale sets spec.replicas, in the role `apply`.
-func (s *Service) Scale(ctx context.Context, target Target, replicas int, actor string) (api.VerbResult, error) {
+// Scale sets spec.replicas.
+func (s *Service) Scale(ctx context.Context, target Target, replicas int, by Speaker) (api.VerbResult, error) {
 	if replicas < 0 || replicas > MaxReplicas {
 		return api.VerbResult{}, invalid("give a count between 0 and "+strconv.Itoa(MaxReplicas),
 			"%d replicas can't be", replicas)
 	}
-	return s.verb(ctx, "scale", actor, func(snap layout.Snapshot) (*verbDecision, error) {
-		return s.prepareScale(snap, target, replicas)
+	if err := by.check(); err != nil {
+		return api.VerbResult{}, err
+	}
+	return s.verb(ctx, "scale", by.Actor, func(snap layout.Snapshot) (*verbDecision, error) {
+		return s.prepareScale(snap, target, replicas, by)
 	})
 }
 
-func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int) (*verbDecision, error) {
+func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int, by Speaker) (*verbDecision, error) {
 	object, err := target.findDeployment(snap, "scaled")
 	if err != nil {
 		return nil, err
@@ -43,17 +46,14 @@ func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int
 	before := spec.ReplicaCount()
 	decided := unchanged("scale", object)
 	decided.result.PreviousReplicas, decided.result.Replicas = &before, &replicas
-	if before == replicas {
+	if spec.Replicas == nil && before == replicas {
 		return decided, nil
 	}
 	next := *object.Value
 	if next.Spec, err = withField(next.Spec, "replicas", json.RawMessage(strconv.Itoa(replicas))); err != nil {
 		return nil, err
 	}
-	next.Metadata.Generation++
-	if err := s.checkWrite(snap, next); err != nil {
-		return nil, err
-	}
-	decided.write(object, next, s.opts.Now())
-	return decided, nil
+	return decided, s.amend(snap, decided, object, next, by, isReplicas)
 }
+
+func isReplicas(field string) bool { return field == "replicas" }

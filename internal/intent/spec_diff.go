@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/ownership"
 )
 
 // Changes lists the fields in which two specs differ, ordered by path; none means they say the same. Order of keys,
@@ -30,7 +30,11 @@ func Changes(old, next json.RawMessage) ([]api.FieldChange, error) {
 // sameRelease says whether two specs ask for the same release: replicas are not part of one.
 func sameRelease(old, next json.RawMessage) bool {
 	changes, err := Changes(old, next)
-	return err == nil && !slices.ContainsFunc(changes, func(c api.FieldChange) bool { return c.Path != "replicas" })
+	return err == nil && !asksForRelease(changes)
+}
+
+func asksForRelease(changes []api.FieldChange) bool {
+	return slices.ContainsFunc(changes, func(c api.FieldChange) bool { return !isReplicas(c.Path) })
 }
 
 func value(spec json.RawMessage) (any, error) {
@@ -63,7 +67,7 @@ func diff(path string, a, b any, out []api.FieldChange) []api.FieldChange {
 		}
 		slices.Sort(keys)
 		for _, key := range keys {
-			out = diff(join(path, key), objectA[key], objectB[key], out)
+			out = diff(ownership.Below(path, key), objectA[key], objectB[key], out)
 		}
 		return out
 	case isListA && (isListB || b == nil) && len(listA)+len(listB) > 0, isListB && a == nil && len(listB) > 0:
@@ -118,18 +122,6 @@ func at(list []any, i int) any {
 		return list[i]
 	}
 	return nil
-}
-
-var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-
-func join(path, key string) string {
-	switch {
-	case !plainKey.MatchString(key):
-		return path + "[" + strconv.Quote(key) + "]"
-	case path == "":
-		return key
-	}
-	return path + "." + key
 }
 
 // fieldsOf splits a spec into its top-level fields.

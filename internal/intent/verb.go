@@ -2,6 +2,7 @@ package intent
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"tend.dev/tend/api"
@@ -39,6 +40,34 @@ func (d *verbDecision) write(read layout.Read[api.Object], next api.Object, now 
 	d.txn.If(key, read.Modified).Put(key, next)
 }
 
+// amend adds the object with the spec the speaker declares in next; about says of which top-level fields. What is
+// pinned beside the spec makes a generation too.
+func (s *Service) amend(snap layout.Snapshot, decided *verbDecision, object layout.Read[api.Object], next api.Object,
+	by Speaker, about func(field string) bool,
+) error {
+	now := s.opts.Now()
+	owned, err := by.own(*object.Value, next, now, about)
+	if err != nil {
+		return err
+	}
+	found := &faults{}
+	by.refuse(next.Ref(), owned.conflicts, found)
+	if err := found.err(conflictsText(found)); err != nil {
+		return err
+	}
+	if len(owned.changes) > 0 || !maps.Equal(object.Value.Metadata.Stamps, next.Metadata.Stamps) {
+		owned.object.Metadata.Generation++
+	}
+	if sameObject(*object.Value, owned.object) {
+		return nil
+	}
+	if err := s.checkWrite(snap, owned.object); err != nil {
+		return err
+	}
+	decided.write(object, owned.object, now)
+	return nil
+}
+
 // checkWrite holds a verb's outcome to the rules an apply of it would be held to.
 func (s *Service) checkWrite(snap layout.Snapshot, next api.Object) error {
 	if err := checkObjects([]api.Object{next}, s.opts.Validate); err != nil {
@@ -46,7 +75,7 @@ func (s *Service) checkWrite(snap layout.Snapshot, next api.Object) error {
 	}
 	found := &faults{}
 	checkPorts(snap, []api.Object{next}, nil, found)
-	return found.err("conflict with what is stored; nothing was stored")
+	return found.err(conflictsText(found))
 }
 
 // findDeployment finds a live object that has slots and releases; done says what can't be done to others.

@@ -51,7 +51,7 @@ func TestRollbackTarget(t *testing.T) {
 			if tc.rollout != nil {
 				w.put(layout.StatusKey(ref("prod", "web")), api.WorkloadStatus{Rollout: tc.rollout})
 			}
-			got, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.wanted, "")
+			got, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.wanted, Speaker{})
 			if tc.want == "" {
 				wantReason(t, err, NotFound)
 				return
@@ -63,7 +63,7 @@ func TestRollbackTarget(t *testing.T) {
 			if spec.ReplicaCount() != 4 {
 				t.Errorf("%s: replicas became %d", tc.reason, spec.ReplicaCount())
 			}
-			again, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.want, "")
+			again, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.want, Speaker{})
 			if err != nil || again.Changed || again.Generation != 2 {
 				t.Errorf("%s: the same again changed something: %+v, %v", tc.reason, again, err)
 			}
@@ -146,9 +146,9 @@ func TestVerbsOnADeletedObject(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := Target{Name: "web"}
-	_, scale := w.service.Scale(t.Context(), target, 3, "")
+	_, scale := w.service.Scale(t.Context(), target, 3, Speaker{})
 	_, restart := w.service.Restart(t.Context(), target, "")
-	_, rollback := w.service.Rollback(t.Context(), target, "", "")
+	_, rollback := w.service.Rollback(t.Context(), target, "", Speaker{})
 	_, freeze := w.service.Freeze(t.Context(), target, nil, "")
 	_, thaw := w.service.Thaw(t.Context(), target, nil, "")
 	for verb, err := range map[string]error{"scale": scale, "restart": restart, "rollback": rollback, "freeze": freeze, "thaw": thaw} {

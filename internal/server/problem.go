@@ -26,6 +26,7 @@ var intentStatus = map[intent.Reason]int{
 	intent.Ambiguous:   http.StatusBadRequest,
 	intent.NameTaken:   http.StatusConflict,
 	intent.PortTaken:   http.StatusConflict,
+	intent.FieldOwned:  http.StatusConflict,
 	intent.Terminating: http.StatusConflict,
 	intent.TooLarge:    http.StatusRequestEntityTooLarge,
 	intent.Busy:        http.StatusConflict,

@@ -20,7 +20,7 @@ func (s *Server) routes() {
 	s.api = newHuma(s.mux, s.Version)
 
 	s.documented("POST", "/v1/apply", "Store manifests (JSON or YAML, one or a list), all or none",
-		[]string{"dry_run", "prune", "force", "set"}, s.apply)
+		[]string{"dry_run", "prune", "force", "force_conflicts", "set"}, s.apply)
 	s.documented("GET", "/v1/objects/{kind}", "List or, with watch, follow the objects of a kind",
 		[]string{"scope", "selector", "watch", "since"}, s.objects)
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)

@@ -31,12 +31,13 @@ func (t TargetQuery) target() (intent.Target, error) {
 
 type scaleQuery struct {
 	TargetQuery
-	Replicas int `query:"replicas" required:"true"`
+	Replicas       int  `query:"replicas" required:"true"`
+	ForceConflicts bool `query:"force_conflicts"`
 }
 
 func (s *Server) scale(ctx context.Context, in *scaleQuery) (api.VerbResult, error) {
 	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.Scale(ctx, target, in.Replicas, actorOf(ctx))
+		return s.Intents.Scale(ctx, target, in.Replicas, intent.Speaker{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	})
 }
 
@@ -48,12 +49,13 @@ func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, 
 
 type rollbackQuery struct {
 	TargetQuery
-	Release string `query:"release"`
+	Release        string `query:"release"`
+	ForceConflicts bool   `query:"force_conflicts"`
 }
 
 func (s *Server) rollback(ctx context.Context, in *rollbackQuery) (api.VerbResult, error) {
 	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.Rollback(ctx, target, in.Release, actorOf(ctx))
+		return s.Intents.Rollback(ctx, target, in.Release, intent.Speaker{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	})
 }
 

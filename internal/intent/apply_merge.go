@@ -1,0 +1,39 @@
+package intent
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// merge is the object as it will be stored, and what came of it: the declared spec with what other managers own, and
+// the labels and annotations, over what Tend knows of it.
+func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOptions, now time.Time, newUID func() string,
+) (api.Object, api.ObjectResult, error) {
+	next := api.Object{Kind: declared.Kind, Scope: declared.Scope, Name: declared.Name, Spec: normalSpec(declared.Spec)}
+	var old api.Object
+	if stored.Exists() {
+		old = *stored.Value
+		next.Metadata = old.Metadata
+	} else {
+		next.Metadata = api.Metadata{UID: newUID(), CreatedAt: now, Finalizers: finalizersOf(declared.Kind)}
+	}
+	next.Metadata.Revision = 0
+	if !stored.Exists() || opts.manager() == api.ManagerApply {
+		// Labels and annotations have no owners: people set them whole, the others only where they create the object.
+		next.Metadata.Labels = declared.Metadata.Labels
+		next.Metadata.Annotations = declared.Metadata.Annotations
+	}
+	owned, err := opts.own(old, next, now, nil)
+	if err != nil {
+		return api.Object{}, api.ObjectResult{}, err
+	}
+	next = owned.object
+	next.Metadata.Stamps = stampsAfter(old, owned.changes, opts, now)
+	if len(owned.changes) > 0 || !stored.Exists() {
+		next.Metadata.Generation++
+	}
+	return next, api.ObjectResult{Ref: next.Ref(), Action: api.ActionCreated, Changes: owned.changes,
+		Conflicts: owned.conflicts, Generation: next.Metadata.Generation, Revision: stored.Modified}, nil
+}

@@ -1,0 +1,47 @@
+package intent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// BenchmarkApply is the price of an apply that changes one field, with a store that costs next to nothing: what the
+// verb itself takes.
+func BenchmarkApply(b *testing.B) {
+	for _, keys := range []int{5, 200} {
+		b.Run(fmt.Sprintf("env=%d", keys), func(b *testing.B) {
+			var env []string
+			for i := range keys {
+				env = append(env, fmt.Sprintf(`"KEY_%03d":"the value of key %d"`, i, i))
+			}
+			benchmarkApply(b, `{"image":"web:%d","replicas":3,"ports":["80"],"env":{`+strings.Join(env, ",")+`}}`)
+		})
+	}
+}
+
+func benchmarkApply(b *testing.B, spec string) {
+	storage := memory.New()
+	defer storage.Close()
+	v := view.New(storage, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); _ = v.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	<-v.Synced()
+	service := New(Options{Store: storage, Reader: FromView{Store: storage, View: v}, Logger: slog.New(slog.DiscardHandler)})
+	n := 0
+	for b.Loop() {
+		n++
+		if _, err := service.Apply(ctx, []api.Object{deployment("prod", "web", fmt.Sprintf(spec, n))}, ApplyOptions{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
