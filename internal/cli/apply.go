@@ -52,9 +52,12 @@ func (a *app) applyCommand() *cobra.Command {
 	flags.BoolVar(&ask.request.DryRun, "dry-run", false, "show what would happen, as the diff command does; change nothing")
 	flags.BoolVar(&ask.request.Prune, "prune", false, "delete what the same sources applied before and no longer hold")
 	flags.BoolVar(&ask.request.Force, "force", false, "look for (and pull) images anew although their references did not change")
+	flags.BoolVar(&ask.request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	ask.wait.flags(command)
 	return command
 }
+
+const forceConflictsUsage = "take over fields that another manager set to another value"
 
 // applyRetrying waits for objects of the same name that are still being deleted.
 func applyRetrying(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error) {
@@ -90,7 +93,10 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, resul
 	default:
 		a.printApplied(result)
 	}
-	if ask.wait.none || result.DryRun {
+	if result.DryRun {
+		return refusedFor(result, ask.request.ForceConflicts)
+	}
+	if ask.wait.none {
 		return nil
 	}
 	var waits []wait

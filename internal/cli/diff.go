@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,18 +35,19 @@ func (a *app) diffCommand() *cobra.Command {
 				if err != nil {
 					return located(err, loaded)
 				}
-				return a.differs(result, detailed)
+				return a.differs(result, detailed, request.ForceConflicts)
 			})(cmd, args)
 		},
 	}
 	from.flags(command)
 	command.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 where there are changes")
+	command.Flags().BoolVar(&request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	command.Flags().BoolVar(&request.Prune, "prune", false, "include what --prune would delete")
 	return command
 }
 
 // differs shows a dry run and turns it into the exit status.
-func (a *app) differs(result api.ApplyResult, detailed bool) error {
+func (a *app) differs(result api.ApplyResult, detailed, force bool) error {
 	switch {
 	case a.structured():
 		if err := (listing{value: result}).write(a.streams, a.output); err != nil {
@@ -56,10 +58,26 @@ func (a *app) differs(result api.ApplyResult, detailed bool) error {
 	default:
 		a.printDiff(result)
 	}
+	if err := refusedFor(result, force); err != nil {
+		return err
+	}
 	if detailed && (result.Changed() || len(result.Plan) > 0) {
 		return &exitStatus{code: exitChanges}
 	}
 	return nil
+}
+
+// refusedFor is what an apply of a dry run's objects would be refused for.
+func refusedFor(result api.ApplyResult, force bool) error {
+	count := 0
+	for _, object := range result.Objects {
+		count += len(object.Conflicts)
+	}
+	if count == 0 || force {
+		return nil
+	}
+	return fmt.Errorf("apply would be refused: another manager set %d of these fields to another value\n"+
+		"  leave them out, set them to the same value, or take them over with --force-conflicts", count)
 }
 
 // changed leaves out the objects that stay as they are.
@@ -104,6 +122,10 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 		default:
 			fmt.Fprintln(a.out, p.yellow(fmt.Sprintf("    ~ %s: %s -> %s", change.Path, change.Old, change.New)))
 		}
+	}
+	for _, c := range object.Conflicts {
+		fmt.Fprintln(a.out, p.red(fmt.Sprintf("    ! %s: %s set it to %s at %s", c.Path, c.Manager, cut(string(c.Value), 60),
+			c.At.UTC().Format(time.RFC3339))))
 	}
 }
 

@@ -59,7 +59,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		}
 	}
 	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.configCommand())
-	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.statsCommand(), a.nodesCommand())
+	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.execCommand())
 	add("run", "Run Tend:", a.serverCommand(), a.devCommand(), a.versionCommand(), schemaCommand(a.streams))
 	root.SetHelpCommandGroupID("run")

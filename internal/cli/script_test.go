@@ -24,6 +24,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"server": serverCmd, "engine": engineCmd, "image": imageCmd, "exits": exitsCmd, "until": untilCmd, "pod": podCmd, "line": lineCmd,
+			"scaler": scalerCmd,
 		},
 	})
 }

@@ -52,8 +52,22 @@ func (a *app) verb(v verb) *cobra.Command {
 
 const exitStatusOfVerbs = "\n\nExit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it)."
 
+// forcing adds --force-conflicts to a verb's command.
+func forcing(command *cobra.Command, force *bool) *cobra.Command {
+	command.Flags().BoolVar(force, "force-conflicts", false, forceConflictsUsage)
+	return command
+}
+
+func optionsOf(force bool) []client.Option {
+	if force {
+		return []client.Option{client.ForceConflicts}
+	}
+	return nil
+}
+
 func (a *app) scaleCommand() *cobra.Command {
-	return a.verb(verb{
+	var force bool
+	return forcing(a.verb(verb{
 		use: "scale [KIND] SCOPE/NAME REPLICAS", short: "set how many replicas run", extra: 1,
 		long:    "Set how many replicas run. The next apply of a manifest that names replicas sets them again." + exitStatusOfVerbs,
 		example: "  tend scale prod/web 5\n  tend scale deployment prod/web 0",
@@ -65,10 +79,10 @@ func (a *app) scaleCommand() *cobra.Command {
 			if err != nil || replicas < 0 {
 				return api.VerbResult{}, "", fmt.Errorf("%q is not a number of replicas: want 0 or more", rest[0])
 			}
-			result, err := c.Scale(ctx, client.TargetOf(ref), replicas)
+			result, err := c.Scale(ctx, client.TargetOf(ref), replicas, optionsOf(force)...)
 			return result, scaleText(ref, result, replicas), err
 		},
-	})
+	}), &force)
 }
 
 func scaleText(ref api.Ref, result api.VerbResult, replicas int) string {
@@ -94,7 +108,8 @@ func (a *app) restartCommand() *cobra.Command {
 }
 
 func (a *app) rollbackCommand() *cobra.Command {
-	return a.verb(verb{
+	var force bool
+	return forcing(a.verb(verb{
 		use: "rollback [KIND] SCOPE/NAME [RELEASE]", short: "return to an earlier release: spec, image and environment; not replicas", extra: 1,
 		long: "Return to an earlier release: its spec, image and environment, not its replicas. Without RELEASE it is the newest one\n" +
 			"before the current that was good. `tend releases` lists them." + exitStatusOfVerbs,
@@ -104,8 +119,8 @@ func (a *app) rollbackCommand() *cobra.Command {
 			if len(rest) > 0 {
 				release = rest[0]
 			}
-			result, err := c.Rollback(ctx, client.TargetOf(ref), release)
+			result, err := c.Rollback(ctx, client.TargetOf(ref), release, optionsOf(force)...)
 			return result, fmt.Sprintf("%s rolling back to %s", ref, result.Release), err
 		},
-	})
+	}), &force)
 }

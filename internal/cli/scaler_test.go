@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// scalerCmd is `scaler SCOPE/NAME REPLICAS`: another manager than people scales, through the verb that is there for all.
+func scalerCmd(ts *testscript.TestScript, _ bool, args []string) {
+	scope, name, _ := strings.Cut(args[0], "/")
+	replicas, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ctx, cancel := context.WithCancel(context.Background())
+	storage, logger := machineOf(ts).store, slog.New(slog.DiscardHandler)
+	v := view.New(storage, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
+	done := make(chan struct{})
+	go func() { defer close(done); _ = v.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	<-v.Synced()
+	verbs := intent.New(intent.Options{Store: storage, Reader: intent.FromView{Store: storage, View: v}, Logger: logger})
+	_, err = verbs.Scale(ctx, intent.Target{Scope: scope, Name: name}, replicas, intent.Speaker{Manager: "autoscaler", Actor: "cpu"})
+	ts.Check(err)
+}
