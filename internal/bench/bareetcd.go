@@ -11,6 +11,7 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.etcd.io/etcd/server/v3/storage/wal"
 	"go.uber.org/zap"
 )
 
@@ -51,10 +52,11 @@ func bareConfig(dir string) *embed.Config {
 	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{{Scheme: "unix", Host: filepath.Join(dir, "c.sock")}}, nominal
 	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{{Scheme: "unix", Host: filepath.Join(dir, "p.sock")}}, nominal
 	c.InitialCluster = c.Name + "=" + nominal[0].String()
+	wal.SegmentSizeBytes = 16 << 20
 	c.TickMs, c.ElectionMs = 10, 100
-	c.QuotaBackendBytes = 2 << 30
+	c.QuotaBackendBytes = 2<<30 + 256<<20
 	c.AutoCompactionMode, c.AutoCompactionRetention = embed.CompactorModePeriodic, "10m"
-	c.SnapshotCount, c.SnapshotCatchUpEntries = 5000, 500
+	c.SnapshotCount, c.SnapshotCatchUpEntries, c.MaxWalFiles, c.MaxSnapFiles = 1000, 10, 2, 2
 	c.MaxTxnOps, c.MaxRequestBytes = 10_000, 20<<20
 	c.EnableGRPCGateway = false
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
