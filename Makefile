@@ -40,7 +40,8 @@ generate: ## rewrite generated files (JSON schema)
 	go generate ./...
 
 .PHONY: install
-install: build ## install the binary, its docs and the systemd unit (PREFIX, default /usr/local)
+install: ## install what `make build` made, its docs and the systemd unit (PREFIX, default /usr/local)
+	@test -x $(BIN)/tend || { echo 'error: there is no $(BIN)/tend: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md docs/cli.md docs/operating.md
 	install -d -m 0755 $(DESTDIR)/etc/systemd/system
