@@ -89,6 +89,9 @@ func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
 		if !configKey.MatchString(key) {
 			return invalid("use letters, digits and _, not beginning with a digit", "%q is no name of a variable", key)
 		}
+		if err := api.CheckEnv(key, v); err != nil { // runtimes quote a variable they can't set, value and all
+			return invalid("mount a file for binary data", "%s: %v", key, err)
+		}
 		if len(v) > maxConfigValue {
 			return &Error{Reason: TooLarge, Detail: "the value of " + key + " is larger than 64 KiB", Next: "mount a file instead"}
 		}
