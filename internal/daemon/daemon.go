@@ -28,7 +28,9 @@ import (
 // daemon is a running server with its parts, in the order they were started.
 type daemon struct {
 	Options
-	node     string
+	node string
+	// used says that the root had been used before this start.
+	used     bool
 	cluster  cluster
 	keys     *secret.Keys
 	store    store.Store
@@ -82,6 +84,8 @@ func (d *daemon) prepareRoot(context.Context) error {
 	if err != nil {
 		host = "node"
 	}
+	_, missing := os.Stat(filepath.Join(d.Root, "node"))
+	d.used = missing == nil
 	if d.node, err = remembered(d.Root, "node", d.Node, host); err != nil {
 		return err
 	}
@@ -100,9 +104,15 @@ func (d *daemon) claim(ctx context.Context) error {
 	if err := checkSchema(ctx, d.store); err != nil {
 		return err
 	}
-	var err error
+	_, err := d.store.Get(ctx, layout.ClusterKey)
+	founding := errors.Is(err, store.ErrNotFound)
 	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
 		return err
+	}
+	if founding && d.used {
+		d.Logger.WarnContext(ctx, "this root was used before, but its store is gone: what ran from it is not touched; "+
+			"restore the store from a backup, or find it with docker ps --filter label=tend.cluster",
+			"data", d.Data, "cluster", d.cluster.UID)
 	}
 	d.fenced, err = takeOver(ctx, d.store)
 	return err
