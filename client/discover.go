@@ -1,6 +1,8 @@
 package client
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,11 +23,15 @@ func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN")}
 	roots := roots(getenv)
 	if opts.Server == "" {
-		root := roots[len(roots)-1]
+		root, denied := roots[len(roots)-1], false
 		for _, candidate := range roots {
-			if _, err := os.Stat(filepath.Join(candidate, SocketName)); err == nil {
+			_, err := os.Stat(filepath.Join(candidate, SocketName))
+			if err == nil {
 				root = candidate
 				break
+			}
+			if errors.Is(err, fs.ErrPermission) && !denied { // the call itself will say what is in the way
+				root, denied = candidate, true
 			}
 		}
 		opts.Server = "unix://" + filepath.Join(root, SocketName)

@@ -3,7 +3,9 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -15,7 +17,15 @@ type UnreachableError struct {
 }
 
 func (e *UnreachableError) Error() string {
+	if e.Denied() {
+		return fmt.Sprintf("no permission to reach %s: %v\n  the socket belongs to another user: use sudo, or --server http://127.0.0.1:8686 with its token (TEND_TOKEN)", e.Server, e.Err)
+	}
 	return fmt.Sprintf("no server answers at %s: %v\n  start one with `tend server`, or say where it is with --server or TEND_SERVER", e.Server, e.Err)
+}
+
+// Denied says whether this user may not open the server's socket: waiting doesn't help.
+func (e *UnreachableError) Denied() bool { 
+	return strings.HasPrefix(e.Server, "unix:") && errors.Is(e.Err, fs.ErrPermission)
 }
 
 // Unwrap is the network's own error.

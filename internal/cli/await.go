@@ -39,6 +39,8 @@ type seen struct {
 	// since is the object's last write: pods that are older were there before.
 	since time.Time
 	pods  []api.Pod
+	// turnsBack says whether there is a good release to return to.
+	turnsBack bool
 }
 
 // await looks until every object has an outcome. The server may go away and come back meanwhile.
@@ -137,5 +139,8 @@ func lookAt(ctx context.Context, c *client.Client, w wait, all []api.Pod) (seen,
 // transient says whether the server did not answer properly: it may be restarting.
 func transient(err error) bool {
 	var gone *client.UnreachableError
-	return errors.As(err, &gone) || errors.Is(err, io.ErrUnexpectedEOF) || client.StatusOf(err) >= 500
+	if errors.As(err, &gone) {
+		return !gone.Denied()
+	}
+	return errors.Is(err, io.ErrUnexpectedEOF) || client.StatusOf(err) >= 500
 }

@@ -10,7 +10,7 @@ import (
 
 // judge says where a wait stands by the object's own conditions.
 func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
-	s := seen{wait: w, since: object.Metadata.UpdatedAt}
+	s := seen{wait: w, since: object.Metadata.UpdatedAt, turnsBack: turnsBack(status)}
 	if object.Metadata.Deleting() {
 		s.since = *object.Metadata.DeletedAt
 	}
@@ -44,6 +44,12 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, object.Metadata.Generation, rest), "\n")
 	}
 	return s
+}
+
+// turnsBack says whether a rollback leads anywhere: to a good release other than the one in force.
+func turnsBack(status api.WorkloadStatus) bool {
+	r := status.Rollout
+	return r != nil && r.LastGoodRelease != "" && r.LastGoodRelease != r.TargetRelease
 }
 
 // didNotLast says whether a rollout ended without having come through: rolled back or paused.
@@ -98,6 +104,8 @@ func trouble(s seen) string {
 		return text + "\n  apply again once it is gone"
 	case s.outcome == failed:
 		text += "\n  mend the cause: Tend tries again by itself; or apply a corrected manifest"
+	case !s.turnsBack:
+		text += "\n  apply a corrected manifest"
 	default:
 		text += "\n  apply a corrected manifest, or `tend rollback " + s.ref.Scope + "/" + s.ref.Name + "`"
 	}

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 )
 
 var (
@@ -77,7 +80,7 @@ func TestJudge(t *testing.T) {
 func TestVerdict(t *testing.T) {
 	good := seen{wait: asked, outcome: converged, message: "3 of 3"}
 	bad := seen{wait: asked, outcome: failed, reason: "ImageNotFound", message: "no such image"}
-	paused := seen{wait: asked, outcome: held, reason: "CrashLoop", message: "it ended\nlast line"}
+	paused := seen{wait: asked, outcome: held, reason: "CrashLoop", message: "it ended\nlast line", turnsBack: true}
 	back := seen{wait: asked, outcome: held, reason: "RolledBack", message: "v2 failed",
 		pods: []api.Pod{{CreatedAt: time.Unix(1, 0), LastLog: []string{"older"}}, {CreatedAt: time.Unix(2, 0), LastLog: []string{"newest"}}}}
 	cases := map[string]struct {
@@ -105,6 +108,40 @@ func TestVerdict(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRollbackOffered: only where there is a good release to return to.
+func TestRollbackOffered(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		rollout *api.RolloutStatus
+		want    bool
+	}{
+		"None":   {"no rollout yet", nil, false},
+		"First":  {"nothing was ever good", &api.RolloutStatus{TargetRelease: "v1"}, false},
+		"Same":   {"what is in force is the last good one", &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1"}, false},
+		"Second": {"the one before was good", &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := judge(asked, api.Object{}, api.WorkloadStatus{Rollout: tc.rollout})
+			s.outcome, s.reason = held, "CrashLoop"
+			if got := strings.Contains(trouble(s), "tend rollback"); got != tc.want {
+				t.Errorf("%s: offered %v, want %v", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDenied: a socket that may not be opened is told as that, and waiting for it is in vain.
+func TestDenied(t *testing.T) {
+	err := &client.UnreachableError{Server: "unix:///x", Err: fmt.Errorf("dial: %w", syscall.EACCES)}
+	if transient(err) || !strings.Contains(err.Error(), "use sudo") || strings.Contains(err.Error(), "start one") {
+		t.Errorf("transient %v: %v", transient(err), err)
+	}
+	if !transient(&client.UnreachableError{Err: syscall.ECONNREFUSED}) {
+		t.Error("a server that is being restarted is waited for")
 	}
 }
 
