@@ -101,6 +101,7 @@ func (a *Agent) tell(ctx context.Context, assigned Assignment, in healing.Input,
 
 // failed reports what came of an action, and has it tried again unless that is useless.
 func (a *Agent) failed(ctx context.Context, assigned Assignment, in healing.Input, cause error) (engine.Result, error) {
+	cause = a.withoutEnv(ctx, assigned.Task, cause)
 	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
 		return engine.Result{}, cause
 	}
