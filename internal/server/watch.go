@@ -24,7 +24,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilt
 		return
 	}
 	defer end()
+	s.settle(ctx, since) // a revision that was just answered may lie ahead of the view
 	snap, err := s.snapshot()
+	if err == nil && since > snap.Revision() {
+		err = &api.Problem{Status: http.StatusGone, Next: "list again, and watch from the list's revision",
+			Detail: "this server is at revision " + strconv.FormatInt(snap.Revision(), 10) + "; it can't watch from " + strconv.FormatInt(since, 10)}
+	}
 	if err != nil {
 		s.fail(w, r, err)
 		return

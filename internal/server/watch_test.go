@@ -80,6 +80,19 @@ func TestWatchIsGone(t *testing.T) {
 	}
 }
 
+// TestWatchFromTheFuture: after a restore the server's revision is below the client's; silence would look like peace.
+func TestWatchFromTheFuture(t *testing.T) {
+	w := newWorld(t)
+	first := w.apply("web", `{"image":"a"}`)
+	watch := w.client.Watch(t.Context(), api.KindDeployment, client.WatchOptions{Since: first.Revision + 1000})
+	defer watch.Close()
+	_, err := watch.Next()
+	if !client.IsGone(err) || !strings.Contains(err.Error(), fmt.Sprintf("at revision %d", w.view.Revision())) ||
+		!strings.Contains(err.Error(), "list again") {
+		t.Errorf("got %v, want 410 with the server's revision and the next step", err)
+	}
+}
+
 func TestWatchSelects(t *testing.T) {
 	w := newWorld(t)
 	watch := w.client.Watch(t.Context(), api.KindDeployment, client.WatchOptions{ObjectFilter: client.ObjectFilter{Scope: "prod", Selector: "tier=front"}})
