@@ -24,7 +24,7 @@ func (e *UnreachableError) Error() string {
 }
 
 // Denied says whether this user may not open the server's socket: waiting doesn't help.
-func (e *UnreachableError) Denied() bool { 
+func (e *UnreachableError) Denied() bool {
 	return strings.HasPrefix(e.Server, "unix:") && errors.Is(e.Err, fs.ErrPermission)
 }
 
