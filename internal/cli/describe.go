@@ -72,7 +72,7 @@ func (a *app) describe(d described) error {
 	if err != nil {
 		return err
 	}
-	now, w := time.Now(), a.out
+	now, w := time.Now(), plain{a.out}
 	describeHead(w, d.Object, status, now)
 	describeRollout(w, status.Rollout, now)
 	describeConditions(w, status.Conditions, now)

@@ -13,7 +13,7 @@ func (a *app) describePod(pod api.Pod) error {
 	if a.structured() || a.output == "name" {
 		return listing{value: pod, names: []string{pod.Name}}.write(a.streams, a.output)
 	}
-	now, w := time.Now(), a.out
+	now, w := time.Now(), plain{a.out}
 	fmt.Fprintf(w, "%s  %s\n", pod.Name, podState(pod))
 	for _, fact := range podFacts(pod, now) {
 		if fact[1] != "" && fact[1] != "-" {

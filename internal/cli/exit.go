@@ -59,7 +59,7 @@ func report(err error, stderr io.Writer) int {
 		}
 	}
 	if text != "" {
-		fmt.Fprintln(stderr, "error: "+text)
+		fmt.Fprintln(stderr, "error: "+printable(text, "\n"))
 	}
 	return code
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,11 +105,11 @@ func (a *app) printLogs(stream *client.LogStream, named, timestamps bool) error 
 		case a.output == "json":
 			err = compactJSON(a.out, line)
 		case line.Error != nil:
-			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, line.Error)
+			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, printable(fmt.Sprint(line.Error), "\n"))
 		case line.Stream == "stderr":
-			_, err = io.WriteString(a.err, logText(line, named, timestamps))
+			_, err = io.WriteString(a.err, logText(line, named, timestamps, terminal(a.err)))
 		default:
-			_, err = io.WriteString(a.out, logText(line, named, timestamps))
+			_, err = io.WriteString(a.out, logText(line, named, timestamps, terminal(a.out)))
 		}
 		if err != nil {
 			return err
@@ -117,8 +118,13 @@ func (a *app) printLogs(stream *client.LogStream, named, timestamps bool) error 
 	}
 }
 
-func logText(line api.LogLine, named, timestamps bool) string {
-	text := line.Text + "\n"
+// logText is a line of a pod: as it was written for a program, without control characters for a screen.
+func logText(line api.LogLine, named, timestamps, screen bool) string {
+	text := line.Text
+	if screen {
+		text = printable(strings.TrimSuffix(text, "\r"), "")
+	}
+	text += "\n"
 	if timestamps {
 		text = line.At.Format(time.RFC3339Nano) + " " + text
 	}

@@ -62,7 +62,13 @@ func (l listing) table(s streams, wide bool) error {
 		if wide {
 			cells = append(append([]string{}, cells...), more...)
 		}
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		for i, cell := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, printable(cell, ""))
+		}
+		fmt.Fprintln(w)
 	}
 	line(l.header, l.wideHeader)
 	for i, row := range l.rows {

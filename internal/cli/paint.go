@@ -16,6 +16,7 @@ func paintFor(w io.Writer) paint {
 }
 
 func (p paint) in(code, text string) string {
+	text = printable(text, "")
 	if !p {
 		return text
 	}

@@ -25,7 +25,7 @@ func (a *app) newProgress(waits []wait) progress {
 	case terminal(a.err) && os.Getenv("TERM") != "dumb":
 		return &block{out: a.err, paint: paintFor(a.err)}
 	}
-	return &lines{out: a.err, said: map[api.Ref]string{}, pods: map[string]string{}}
+	return &lines{out: plain{a.err}, said: map[api.Ref]string{}, pods: map[string]string{}}
 }
 
 type silent struct{}

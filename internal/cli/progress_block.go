@@ -84,7 +84,7 @@ func screen(w io.Writer) (width, height int) {
 
 func (b *block) rows(s seen) []string {
 	head, _, _ := strings.Cut(s.message, "\n")
-	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, head)}
+	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, printable(head, ""))}
 	if s.outcome == converged {
 		return rows
 	}
@@ -105,7 +105,8 @@ func (b *block) row(pod api.Pod) string {
 	if !pod.Ready && pod.Message != "" {
 		detail, _, _ = strings.Cut(pod.Message, "\n")
 	}
-	state := podState(pod)
+	detail = printable(detail, "")
+	state := printable(podState(pod), "")
 	room := strings.Repeat(" ", max(0, 20-len(state)))
 	switch {
 	case pod.Ready:

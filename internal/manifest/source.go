@@ -113,7 +113,7 @@ func padding(text []rune) string {
 // printable takes control characters out of what goes to a terminal.
 func printable(text []rune) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\t' && (r < ' ' || r == 0x7f) {
+		if r != '\t' && (r < ' ' || r >= 0x7f && r <= 0x9f) {
 			return '\uFFFD'
 		}
 		return r

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+func TestPrintable(t *testing.T) {
+	cases := map[string]struct{ reason, text, keep, want string }{
+		"Plain":   {"text and tabs stay", "a\tü€", "", "a\tü€"},
+		"Escape":  {"no colours, no titles", "\x1b[31mred\x07", "", `\x1b[31mred\x07`},
+		"Return":  {"no line is overwritten", "a\rb", "\n", `a\x0db`},
+		"Line":    {"one line stays one", "a\nb", "", `a\x0ab`},
+		"Lines":   {"a message may have lines", "a\nb", "\n", "a\nb"},
+		"C1":      {"the other escapes", "\u009b31m\u0080\u007f", "", `\x9b31m\x80\x7f`},
+		"Invalid": {"a bare byte is a C1 to some terminals", "\x9b31m", "", "\uFFFD31m"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := printable(tc.text, tc.keep); got != tc.want {
+				t.Errorf("%s: %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// TestForeignText: what containers and engines say reaches no terminal as it is.
+func TestForeignText(t *testing.T) {
+	const evil = "\x1b]0;owned\x07\u009b2J"
+	now := podAt("new", written, api.TaskFailed)
+	now.Ready, now.Message, now.LastLog = false, evil, []string{evil}
+	outputs := map[string]func(w *strings.Builder){
+		"Report":   func(w *strings.Builder) { report(errors.New(evil), w) },
+		"Table":    func(w *strings.Builder) { _ = listing{rows: [][]string{{evil}}}.write(streams{out: w}, "table") },
+		"Describe": func(w *strings.Builder) { describeTrouble(plain{w}, now) },
+		"Block": func(w *strings.Builder) {
+			w.WriteString(strings.Join((&block{}).rows(lookOf(pending, "X", evil, now)[0]), "\n"))
+		},
+		"Diff": func(w *strings.Builder) { w.WriteString(paint(false).red(evil)) },
+		"Logs": func(w *strings.Builder) {
+			w.WriteString(logText(api.LogLine{Pod: "p", Text: evil + "\rx"}, true, false, true))
+		},
+	}
+	for name, write := range outputs {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			write(&out)
+			if text := out.String(); strings.ContainsAny(text, "\x1b\x07\r\u009b") || !strings.Contains(text, `\x1b]0;owned`) {
+				t.Errorf("it wrote %q", text)
+			}
+		})
+	}
+	if raw := logText(api.LogLine{Text: evil}, false, false, false); raw != evil+"\n" {
+		t.Errorf("a pipe gets %q", raw)
+	}
+}
