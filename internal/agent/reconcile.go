@@ -66,6 +66,7 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 		if decision.Action.Verb == healing.None {
 			return engine.Result{After: min(decision.After, maxWait)}, nil
 		}
+		in.Status.State = decision.Status.State // it may be reported already, and no report goes back behind it
 		waits, err := a.act(ctx, assigned.Task, in, decision.Action)
 		if err != nil {
 			return a.failed(ctx, assigned, in, err)

@@ -211,12 +211,24 @@ func (r *reporter) flush(ctx context.Context) error {
 		switch {
 		case errors.As(err, &refused):
 			r.log.Error("the control plane refused a report", "error", err)
+			r.unsay(report)
 		case err != nil:
 			r.giveBack(b)
 			if ctx.Err() == nil {
 				r.log.Warn("a report was not taken; it is sent again", "parts", len(b), "error", err)
 			}
 			return err
+		}
+	}
+}
+
+// unsay lets what is stored count again for the tasks of a refused report, unless there is a newer word.
+func (r *reporter) unsay(report Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, status := range report.Tasks {
+		if _, newer := r.pending["task/"+status.ID]; !newer {
+			delete(r.tasks, status.ID)
 		}
 	}
 }
