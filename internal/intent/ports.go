@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dockerflags"
 	"tend.dev/tend/internal/layout"
 )
 
@@ -35,20 +36,54 @@ func fixedPorts(object api.Object) []hostPort {
 	}
 	var out []hostPort
 	for i, entry := range spec.Ports {
-		parsed, err := api.NormalizePort(entry)
-		if err != nil || parsed.Host.Len() != parsed.Container.Len() {
-			continue
-		}
-		ip, err := netip.ParseAddr(parsed.HostIP)
-		if err != nil {
-			ip = netip.IPv4Unspecified()
-		}
-		for port := parsed.Host.First; port <= parsed.Host.Last; port++ {
-			out = append(out, hostPort{ip: ip, port: uint16(port), proto: parsed.Protocol,
-				field: "ports[" + strconv.Itoa(i) + "]"})
+		if parsed, err := api.NormalizePort(entry); err == nil {
+			out = append(out, fixedBy(parsed, "ports["+strconv.Itoa(i)+"]")...)
 		}
 	}
+	options, err := dockerflags.Parse(spec.DockerOptions)
+	if err != nil || options.NetworkMode == "host" {
+		return out
+	}
+	for _, parsed := range options.Publish {
+		out = append(out, fixedBy(parsed, "docker_options")...)
+	}
 	return out
+}
+
+// fixedBy are the ports of one entry. The engine chooses where the host's range isn't as long as the container's.
+func fixedBy(entry api.PortSpec, field string) []hostPort {
+	if entry.Host.Len() != entry.Container.Len() {
+		return nil
+	}
+	ip, err := netip.ParseAddr(entry.HostIP)
+	if err != nil {
+		ip = netip.IPv4Unspecified()
+	}
+	var out []hostPort
+	for port := entry.Host.First; port <= entry.Host.Last; port++ {
+		out = append(out, hostPort{ip: ip, port: uint16(port), proto: entry.Protocol, field: field})
+	}
+	return out
+}
+
+// refuseShared refuses addresses given by flags to several replicas: only one container can have each.
+func refuseShared(object api.Object, found *faults) {
+	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
+	if err != nil || spec.ReplicaCount() < 2 {
+		return
+	}
+	options, err := dockerflags.Parse(spec.DockerOptions)
+	if err != nil {
+		return // validation's business
+	}
+	for _, given := range []struct{ flag, value string }{
+		{"--ip", options.IPv4}, {"--ip6", options.IPv6}, {"--mac-address", options.MACAddress},
+	} {
+		if given.value != "" {
+			found.add(Invalid, object.Ref(), "docker_options", "leave the flag out or set replicas to 1",
+				"%d replicas can't all have %s %s", spec.ReplicaCount(), given.flag, given.value)
+		}
+	}
 }
 
 // checkPorts refuses written objects that fix a port of the host another container publishes: of another object, or of
@@ -61,6 +96,7 @@ func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[
 		if object.Kind != api.KindDeployment {
 			continue
 		}
+		refuseShared(object, found)
 		if ports := fixedPorts(object); len(ports) > 0 {
 			asked[object.Ref()] = ports
 		}

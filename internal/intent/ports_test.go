@@ -20,6 +20,8 @@ func TestPorts(t *testing.T) {
 		"no host port":    {"the engine chooses", `{"ports":["80"]}`, `{"ports":["80"]}`, false},
 		"range to choose": {"the engine takes a free one of the range", `{"ports":["3000:80"]}`, `{"ports":["3000-3009:80"]}`, false},
 		"host network":    {"ports are not published in host mode", `{"ports":["3000:80"],"network_mode":"host"}`, `{"ports":["3000:80"]}`, false},
+		"flags":           {"flags publish too, on every address", `{"docker_options":["-p","3000:80"]}`, `{"ports":["3000:80"]}`, true},
+		"flags in host":   {"nothing is published in host mode", `{"docker_options":["-p","3000:80","--network=host"]}`, `{"ports":["3000:80"]}`, false},
 		"replicas":        {"two replicas can't share a port", `{}`, `{"ports":["3000:80"],"replicas":2}`, true},
 		"no replica":      {"nothing runs, nothing clashes", `{"ports":["3000:80"]}`, `{"ports":["3000:80"],"replicas":0}`, false},
 	}
@@ -53,5 +55,32 @@ func TestPortsComeFree(t *testing.T) {
 	wantReason(t, err, PortTaken)
 	if got := w.object(ref("prod", "new")); got.Metadata.Generation != 1 {
 		t.Error("the refused scale was stored")
+	}
+}
+
+func TestFlagsOfSeveralReplicas(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		spec   string
+		want   Reason
+	}{
+		"port":          {"a port has one publisher", `{"replicas":3,"docker_options":["-p","8123:80"]}`, PortTaken},
+		"chosen port":   {"the engine chooses", `{"replicas":3,"docker_options":["-p","80"]}`, ""},
+		"address":       {"an address has one container", `{"replicas":3,"docker_options":["--ip=10.0.0.9"]}`, Invalid},
+		"IPv6 address":  {"that too", `{"replicas":3,"docker_options":["--ip6=fd00::9"]}`, Invalid},
+		"MAC address":   {"and that", `{"replicas":3,"docker_options":["--mac-address=92:d0:c6:0a:29:33"]}`, Invalid},
+		"one container": {"one can have them all", `{"replicas":1,"docker_options":["--ip=10.0.0.9","-p","8123:80"]}`, ""},
+	} {
+		w := newWorld(t)
+		_, err := w.apply(ApplyOptions{}, deployment("prod", "web", tc.spec))
+		if tc.want == "" {
+			if err != nil {
+				t.Errorf("%s: %s: %v", name, tc.reason, err)
+			}
+			continue
+		}
+		if refused := wantReason(t, err, tc.want); refused.Errors[0].Field != "docker_options" {
+			t.Errorf("%s: %s: the fault is at %q", name, tc.reason, refused.Errors[0].Field)
+		}
 	}
 }
