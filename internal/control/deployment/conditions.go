@@ -29,7 +29,7 @@ func (o observed) conditions(a assessment) []api.Condition {
 
 func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
-	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, 0)
+	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // none is counted before there is a plan
 	ready := a.plan.Counts.Ready
 	switch {
 	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits:

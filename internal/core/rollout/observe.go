@@ -29,6 +29,7 @@ type picture struct {
 	retry map[string]*Slot
 	// unfilled are the open failures whose place is wanted.
 	unfilled []*Slot
+	target   int // places that should be filled
 	// failure is a slot of the target that used up its chance, or nil.
 	failure *Slot
 
@@ -52,6 +53,7 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 		}
 	}
 	p.findIced()
+	p.target = p.countWanted()
 	p.findFailures()
 	return p
 }
@@ -99,16 +101,21 @@ func (p *picture) places() []*Slot {
 	return out
 }
 
-// wanted is how many places should be filled: a frozen one stays empty. The two halves of a frozen pair are one place.
-func (p *picture) wanted() int {
+// countWanted counts how many places should be filled: a frozen one stays empty, and the two halves of a frozen pair are
+// one place. Where fewer replicas are wanted than there are places, a frozen one is surplus before one that is filled. It
+// is counted once, before the plan stops anything.
+func (p *picture) countWanted() int {
 	frozen := 0
 	for id := range p.frozen {
 		if !p.frozen[p.byID[id].Replaces] {
 			frozen++
 		}
 	}
-	return max(p.desired.Replicas-frozen, 0)
+	return max(p.desired.Replicas-frozen, min(p.desired.Replicas, len(p.places())))
 }
+
+// wanted is how many places should be filled.
+func (p *picture) wanted() int { return p.target }
 
 func (p *picture) stop(s *Slot, reason string) {
 	if p.stopped[s.ID] {

@@ -221,7 +221,8 @@ func TestTheSameWorldGetsTheSamePlan(t *testing.T) {
 	})
 }
 
-// wantedPlaces counts anew what the planner should have counted: a frozen place is one, whichever half is marked.
+// wantedPlaces counts anew what the planner should have counted: a frozen place is one, whichever half is marked, and
+// surplus before a filled one.
 func wantedPlaces(l look) int {
 	frozen := 0
 	for _, s := range l.before {
@@ -229,7 +230,8 @@ func wantedPlaces(l look) int {
 			frozen++
 		}
 	}
-	return max(l.desired.Replicas-frozen, 0)
+	filled := len(observe(l.desired, l.before, l.now).places())
+	return max(l.desired.Replicas-frozen, min(l.desired.Replicas, filled))
 }
 
 // countPlaces counts live slots, a pair once.

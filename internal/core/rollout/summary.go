@@ -49,7 +49,7 @@ func (p *picture) progress(c Counts, wanted int) (reason, message string) {
 }
 
 func (p *picture) count() Counts {
-	c := Counts{Frozen: len(p.frozen)}
+	c := Counts{Wanted: p.wanted(), Frozen: len(p.frozen)}
 	for _, s := range p.live {
 		if s.State == api.TaskRunning {
 			c.Running++

@@ -101,6 +101,7 @@ type Plan struct {
 
 // Counts are the numbers a status shows.
 type Counts struct {
+	Wanted int // places that should be filled
 	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of another,
 	// Failing those of the target that used up their chance and places that wait for another try.
 	Running, Ready, Updated, Outdated, Frozen, Failing int
