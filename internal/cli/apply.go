@@ -33,12 +33,20 @@ func (a *app) applyCommand() *cobra.Command {
 			if err := ask.wait.check(); err != nil {
 				return err
 			}
+			if ask.request.Prune {
+				if err := ask.from.prunable(args); err != nil {
+					return err
+				}
+			}
 			loaded, err := ask.from.load(a, args)
 			if err != nil {
 				return err
 			}
 			ask.request.Objects, ask.request.Set = loaded.Objects, ask.from.set(args)
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+				if err := a.tellPruned(ctx, c, ask.request); err != nil {
+					return located(err, loaded)
+				}
 				result, err := applyRetrying(ctx, c, ask.request)
 				if err != nil {
 					return located(err, loaded)
@@ -48,9 +56,10 @@ func (a *app) applyCommand() *cobra.Command {
 		},
 	}
 	ask.from.flags(command)
+	ask.from.setFlag(command)
 	flags := command.Flags()
 	flags.BoolVar(&ask.request.DryRun, "dry-run", false, "show what would happen, as the diff command does; change nothing")
-	flags.BoolVar(&ask.request.Prune, "prune", false, "delete what the same sources applied before and no longer hold")
+	flags.BoolVar(&ask.request.Prune, "prune", false, "delete what the same set (--set, or the same files) applied before and no longer hold")
 	flags.BoolVar(&ask.request.Force, "force", false, "look for (and pull) images anew although their references did not change")
 	flags.BoolVar(&ask.request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	ask.wait.flags(command)
@@ -58,6 +67,22 @@ func (a *app) applyCommand() *cobra.Command {
 }
 
 const forceConflictsUsage = "take over fields that another manager set to another value"
+
+// tellPruned says what a prune will take before anything is stored.
+func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.ApplyRequest) error {
+	if !request.Prune || request.DryRun || a.structured() || a.output == "name" {
+		return nil
+	}
+	request.DryRun = true
+	result, err := applyRetrying(ctx, c, request)
+	if err != nil {
+		return err
+	}
+	for _, ref := range result.Pruned {
+		fmt.Fprintf(a.err, "will be pruned: %s\n", ref)
+	}
+	return nil
+}
 
 // applyRetrying waits for objects of the same name that are still being deleted.
 func applyRetrying(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error) {

@@ -25,6 +25,11 @@ func (a *app) diffCommand() *cobra.Command {
 			"Exit status: 0, or with --detailed-exitcode 0 no changes, 1 error, 2 changes.",
 		Example: "  tend diff -f web.hcl\n  tend diff -f deploy/ --prune --detailed-exitcode",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if request.Prune {
+				if err := from.prunable(args); err != nil {
+					return err
+				}
+			}
 			loaded, err := from.load(a, args)
 			if err != nil {
 				return err
@@ -40,6 +45,7 @@ func (a *app) diffCommand() *cobra.Command {
 		},
 	}
 	from.flags(command)
+	from.setFlag(command)
 	command.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 where there are changes")
 	command.Flags().BoolVar(&request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	command.Flags().BoolVar(&request.Prune, "prune", false, "include what --prune would delete")

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,12 +20,26 @@ import (
 type sources struct {
 	files  []string
 	format string
+	// name names the apply set; without it files are known by their paths on this machine.
+	name string
 }
 
 func (s *sources) flags(command *cobra.Command) {
 	command.Flags().StringArrayVarP(&s.files, "file", "f", nil, "manifest: a `FILE`, a directory, or - for stdin (repeatable)")
 	command.Flags().StringVar(&s.format, "format", "", "`LANGUAGE` of stdin: hcl, yaml or json")
 	_ = command.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"hcl", "yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func (s *sources) setFlag(command *cobra.Command) {
+	command.Flags().StringVar(&s.name, "set", "", "`NAME` of what is applied, which --prune goes by (default: the paths of the files on this machine)")
+}
+
+// prunable refuses to prune by sources that anybody else's look like.
+func (s *sources) prunable(args []string) error {
+	if s.name == "" && slices.Contains(append(slices.Clone(s.files), args...), "-") {
+		return errors.New("--prune with stdin (-): nothing says which objects are of the same project\n  name them with --set NAME, in every apply of theirs")
+	}
+	return nil
 }
 
 func (s *sources) load(a *app, args []string) (manifest.Result, error) {
@@ -37,14 +52,25 @@ func (s *sources) load(a *app, args []string) (manifest.Result, error) {
 
 // set identifies the sources: --prune removes only what the same sources applied before.
 func (s *sources) set(args []string) string {
-	var names []string
+	if s.name != "" {
+		return digest("set", s.name)
+	}
+	host, _ := os.Hostname() // one path on two machines is two sets
+	names := []string{host}
 	for _, file := range append(slices.Clone(s.files), args...) {
 		if absolute, err := filepath.Abs(file); err == nil && file != "-" {
 			file = absolute
+			if real, err := filepath.EvalSymlinks(absolute); err == nil {
+				file = real
+			}
 		}
 		names = append(names, file)
 	}
-	slices.Sort(names)
+	slices.Sort(names[1:])
+	return digest(names...)
+}
+
+func digest(names ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(names, "\n")))
 	return hex.EncodeToString(sum[:8])
 }
