@@ -5,11 +5,13 @@ package agent_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -38,12 +40,29 @@ func newPrivateEngine(t *testing.T) *privateEngine {
 	}
 	t.Cleanup(func() {
 		e.end(syscall.SIGTERM)
+		unmountBelow(t, folder)
 		if err := os.RemoveAll(folder); err != nil {
 			t.Error(err)
 		}
 	})
 	e.begin()
 	return e
+}
+
+// unmountBelow takes away what an engine left mounted: its containers may end a moment after it.
+func unmountBelow(t *testing.T, folder string) {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		if fields := strings.Fields(line); len(fields) > 1 && strings.HasPrefix(fields[1], folder+"/") {
+			if err := syscall.Unmount(fields[1], syscall.MNT_DETACH); err != nil && !errors.Is(err, syscall.EINVAL) {
+				t.Errorf("unmount %s: %v", fields[1], err)
+			}
+		}
+	}
 }
 
 func (e *privateEngine) socket() string { return filepath.Join(e.folder, "docker.sock") }

@@ -45,7 +45,10 @@ func setup(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	m := &machine{root: root, store: memory.New(), engine: hollow.NewEngine()}
+	m := &machine{root: root, store: memory.New(), engine: hollow.NewEngine(hollow.Options{
+		// A start takes as long as it does on a quick engine, so that a look a tenth of a second later still sees it.
+		StartDelay: hollow.Delay(250 * time.Millisecond),
+	})}
 	m.engine.Behave(behaviour)
 	for _, image := range []string{"web:1", "web:2", "crash:1"} {
 		m.engine.AddImage(image)
