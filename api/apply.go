@@ -51,16 +51,23 @@ type ObjectResult struct {
 	// Conflicts are the fields another manager had set to another value: taken over by force, or in a dry run what the
 	// apply would be refused for without it.
 	Conflicts []FieldConflict `json:"conflicts,omitempty"`
+	// Build is the id of the build the object is made of; empty where its image is declared.
+	Build string `json:"build,omitempty"`
+	// Warnings are for a person to read; nothing was refused for them.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
-// ApplyResult is the answer of an apply. Objects are in the order they were given.
+// ApplyResult is the answer of an apply. Objects are in the order they were given; behind them come stored ones that use
+// an asset whose bytes changed.
 type ApplyResult struct {
 	Objects []ObjectResult `json:"objects"`
 	// Pruned are the objects whose deletion was asked for because the set no longer holds them.
 	Pruned []Ref `json:"pruned,omitempty"`
 	// Plan lists what the controllers will do about it. It is complete in a dry run, empty otherwise.
-	Plan   []PlannedAction `json:"plan,omitempty"`
-	DryRun bool            `json:"dryRun,omitempty"`
+	Plan []PlannedAction `json:"plan,omitempty"`
+	// Macros says what each macro of the apply stands for.
+	Macros []MacroResult `json:"macros,omitempty"`
+	DryRun bool          `json:"dryRun,omitempty"`
 	// Revision is the commit's; 0 where nothing was written.
 	Revision int64 `json:"revision,omitempty"`
 }
@@ -69,6 +76,11 @@ type ApplyResult struct {
 func (r ApplyResult) Changed() bool {
 	for _, object := range r.Objects {
 		if object.Action != ActionUnchanged {
+			return true
+		}
+	}
+	for _, macro := range r.Macros {
+		if len(macro.Actions) > 0 {
 			return true
 		}
 	}

@@ -8,12 +8,18 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync"
 )
 
-// DecodeDeployment reads a deployment's spec strictly: a field that does not exist (names are compared exactly), a key
-// given twice, a wrong type or anything behind the value is an error. The error is a FieldError where it has a place.
+// DecodeDeployment reads a deployment's spec strictly.
 func DecodeDeployment(raw json.RawMessage) (DeploymentSpec, error) {
-	var spec DeploymentSpec
+	return DecodeStrict[DeploymentSpec](raw)
+}
+
+// DecodeStrict reads a spec strictly: a field that does not exist (names are compared exactly), a key given twice, a
+// wrong type or anything behind the value is an error. The error is a FieldError where it has a place.
+func DecodeStrict[T any](raw json.RawMessage) (T, error) {
+	var spec T
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return spec, FieldError{Field: "spec", Detail: "is required"}
 	}
@@ -116,13 +122,26 @@ func fieldType(t reflect.Type, name string) (reflect.Type, bool) {
 	if t == nil || t.Kind() != reflect.Struct {
 		return elem(t), true
 	}
-	for i := range t.NumField() {
-		tag, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if tag == name {
-			return t.Field(i).Type, true
+	field, known := fieldsByName(t)[name]
+	return field, known
+}
+
+// fieldTypes remembers what reflection found: reflect.Type → map[string]reflect.Type.
+var fieldTypes sync.Map
+
+// fieldsByName are the types of a struct's fields by their names in JSON, those of embedded structs among them.
+func fieldsByName(t reflect.Type) map[string]reflect.Type {
+	if cached, ok := fieldTypes.Load(t); ok {
+		return cached.(map[string]reflect.Type)
+	}
+	fields := map[string]reflect.Type{}
+	for _, field := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag != "" && tag != "-" {
+			fields[tag] = field.Type
 		}
 	}
-	return nil, false
+	fieldTypes.Store(t, fields)
+	return fields
 }
 
 // describe puts json's type errors into a manifest's words.

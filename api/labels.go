@@ -11,7 +11,19 @@ const (
 	LabelTask    = "tend.task"
 	LabelRelease = "tend.release"
 	LabelNode    = "tend.node"
+	// LabelClaim and LabelOrdinal are those of an ordinal's volume.
+	LabelClaim   = "tend.claim"
+	LabelOrdinal = "tend.ordinal"
+	// LabelRole says what a container of a task is beside its main one, which has none: RoleInit.
+	LabelRole = "tend.role"
+	// An init container names its init, the main container it prepares (by id) and its attempt, from 1.
+	LabelInit        = "tend.init"
+	LabelInitFor     = "tend.init-for"
+	LabelInitAttempt = "tend.init-attempt"
 )
+
+// RoleInit is the LabelRole of init containers.
+const RoleInit = "init"
 
 // Names and environment variables containers see.
 const (
@@ -23,4 +35,7 @@ const (
 	EnvScope = "TEND_SCOPE"
 	EnvName  = "TEND_NAME"
 	EnvSlot  = "TEND_SLOT"
+	// EnvOrdinal and EnvReplica are a statefulset's: both are its ordinal.
+	EnvOrdinal = "TEND_REPLICA_ORDINAL"
+	EnvReplica = "TEND_REPLICA_ID"
 )

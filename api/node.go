@@ -1,6 +1,9 @@
 package api
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // NodeStatus holds the facts an agent reports of its machine. Key /actual/nodes/<id>; that agent alone writes it.
 type NodeStatus struct {
@@ -29,6 +32,13 @@ type ImageRequest struct {
 	Image string `json:"image"`
 	// Nonce changes to ask for another try, or another look, at the same reference.
 	Nonce string `json:"nonce,omitempty"`
+	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
+	Build *ImageBuild `json:"build,omitempty"`
+}
+
+// Equal says whether two requests ask for the same.
+func (r ImageRequest) Equal(other ImageRequest) bool {
+	return r.Owner == other.Owner && r.Image == other.Image && r.Nonce == other.Nonce && reflect.DeepEqual(r.Build, other.Build)
 }
 
 // ImageState says how far a node is with an image.
@@ -39,6 +49,8 @@ const (
 	ImagePulling ImageState = "pulling"
 	ImagePresent ImageState = "present"
 	ImageFailed  ImageState = "failed"
+	// ImageBuilding: it is made from a source tree, or waits for its turn.
+	ImageBuilding ImageState = "building"
 )
 
 // ImageStatus is a node's answer to an ImageRequest. Key /actual/images/<node>/<kind>/<scope>/<name>; the node's agent
@@ -56,6 +68,9 @@ type ImageStatus struct {
 	Message string `json:"message,omitempty"`
 	// Progress is 0 to 100 while pulling, -1 where the size is unknown.
 	Progress int `json:"progress,omitempty"`
+	// Step is where a build is: "3/7 RUN go build …". Log has the last lines of one that failed.
+	Step string   `json:"step,omitempty"`
+	Log  []string `json:"log,omitempty"`
 	// Attempts counts failed pulls in a row; RetryAt is when the agent tries again.
 	Attempts  int       `json:"attempts,omitempty"`
 	RetryAt   time.Time `json:"retryAt,omitzero"`

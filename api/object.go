@@ -29,11 +29,34 @@ var Kinds = []Kind{
 	KindDeployment, KindApp, KindStatefulSet, KindJob, KindCronJob, KindIngress, KindAsset, KindRegistry, KindLab, KindNode,
 }
 
-// ParseKind reads a kind as people type it: any case, with or without a plural s.
+// Unscoped is the scope of an asset or a registry that was declared without one.
+const Unscoped = "_"
+
+// HasSlots says whether objects of the kind keep slots filled: they scale, restart, roll out and roll back.
+func (k Kind) HasSlots() bool { return k == KindDeployment || k == KindStatefulSet }
+
+// HasRuns says whether objects of the kind run to an end.
+func (k Kind) HasRuns() bool { return k == KindJob || k == KindCronJob }
+
+// HasContainers says whether anything of the kind runs in containers.
+func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() }
+
+// Plural is the kind's word for several.
+func (k Kind) Plural() string {
+	switch {
+	case strings.HasSuffix(string(k), "y"):
+		return strings.TrimSuffix(string(k), "y") + "ies"
+	case strings.HasSuffix(string(k), "s"):
+		return string(k) + "es"
+	}
+	return string(k) + "s"
+}
+
+// ParseKind reads a kind as people type it: any case, one or several, or with a plain s behind it.
 func ParseKind(text string) (Kind, error) {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	for _, kind := range Kinds {
-		if lower == string(kind) || lower == string(kind)+"s" {
+		if lower == string(kind) || lower == string(kind)+"s" || lower == kind.Plural() {
 			return kind, nil
 		}
 	}
@@ -47,8 +70,13 @@ type Ref struct {
 	Name  string `json:"name"`
 }
 
-// String is the form people type and messages show: kind/scope/name.
-func (r Ref) String() string { return string(r.Kind) + "/" + r.Scope + "/" + r.Name }
+// String is the form people type and messages show: kind/scope/name. A macro may have no scope: it is kind/name then.
+func (r Ref) String() string {
+	if r.Scope == "" {
+		return string(r.Kind) + "/" + r.Name
+	}
+	return string(r.Kind) + "/" + r.Scope + "/" + r.Name
+}
 
 // AppID is <scope>-<name>: the prefix of container names, claimed in the store so that no two objects share it.
 func (r Ref) AppID() string { return r.Scope + "-" + r.Name }
@@ -94,8 +122,24 @@ func (m Metadata) Deleting() bool { return m.DeletedAt != nil }
 const (
 	// StampRestart is a nonce that grows with every `tend restart`: slots whose task carries another one are outdated.
 	StampRestart = "restart"
+	// StampRebootstrap is the beginning of keys that end in an ordinal; the value is a nonce that grows with every
+	// `tend rebootstrap` of it: a task that carries another one is made anew, with empty volumes.
+	StampRebootstrap = "rebootstrap/"
 	// StampRollback names the release whose image and env a rollback pinned; the next change of the spec clears it.
 	StampRollback = "rollback"
+	// StampAssets is a JSON object of the assets a consumer refers to: reference (scope.name.key) → digest (sha256:<hex>).
+	// An apply of an asset restamps all its consumers in the same transaction.
+	StampAssets = "assets"
+	// StampHookAssets is the same of the files its webhooks send: no container has them.
+	StampHookAssets = "hookassets"
+	// StampFiles is a JSON object of an asset's own files: key → digest.
+	StampFiles = "files"
+	// StampQuietEnv is the keyed hash of the environment that is in force without having replaced containers: config was
+	// set with restart=false. The next release carries it.
+	StampQuietEnv = "quietenv"
+	// StampTraffic says what an operator let become of an ingress's requests: paused, or maintenance with a message behind
+	// a colon.
+	StampTraffic = "traffic"
 	// StampApplySet names the set (a hash of the sources' identity) whose --prune may remove the object.
 	StampApplySet = "applyset"
 )

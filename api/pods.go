@@ -17,6 +17,9 @@ type Pod struct {
 	State    TaskState    `json:"state"`
 	Desired  DesiredState `json:"desired"`
 	Ready    bool         `json:"ready"`
+	// Run is the run the pod works for, and Role which command of its release it runs; both are empty for what fills a slot.
+	Run  string   `json:"run,omitempty"`
+	Role TaskRole `json:"role,omitempty"`
 	// Frozen is set while the slot is stopped on purpose.
 	Frozen bool `json:"frozen,omitempty"`
 	// Reason is a CamelCase word for why the pod isn't ready or has ended; Message is for a person.
@@ -32,6 +35,10 @@ type Pod struct {
 	CrashLoop    bool          `json:"crashLoop,omitempty"`
 	ExitCode     *int          `json:"exitCode,omitempty"`
 	OOMKilled    bool          `json:"oomKilled,omitempty"`
+	// Probes are where its probes stand, by kind: startup, liveness, readiness.
+	Probes map[string]ProbeStatus `json:"probes,omitempty"`
+	// LivenessRestarts are the times its liveness or startup probe gave the container up, newest last.
+	LivenessRestarts []time.Time `json:"livenessRestarts,omitempty"`
 	// LastLog holds the last lines of a container that failed.
 	LastLog    []string  `json:"lastLog,omitempty"`
 	CreatedAt  time.Time `json:"createdAt"`
@@ -54,6 +61,8 @@ type PodReadiness struct {
 	Reason string    `json:"reason,omitempty"`
 	// Message says in words why the pod isn't ready.
 	Message string `json:"message,omitempty"`
+	// Probes are where its probes stand, by kind: startup, liveness, readiness.
+	Probes map[string]ProbeStatus `json:"probes,omitempty"`
 }
 
 // PodStats is one sample of a pod's use.

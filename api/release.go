@@ -26,17 +26,38 @@ type Release struct {
 	Image       string `json:"image"`
 	ImageID     string `json:"imageID"`
 	ImageDigest string `json:"imageDigest,omitempty"`
+	// Build is what the image was made from; nil for one that was pulled.
+	Build *ImageBuild `json:"build,omitempty"`
 	// AssetDigests are the digests of the assets the spec mounts.
 	AssetDigests map[string]string `json:"assetDigests,omitempty"`
 	// RolledBackFrom is the release whose snapshot this one repeats, if it came from a rollback.
 	RolledBackFrom string `json:"rolledBackFrom,omitempty"`
 	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. Once
 	// they give something else, the environment is theirs again.
-	EnvOver    string    `json:"envOver,omitempty"`
-	Generation int64     `json:"generation"`
-	Reason     string    `json:"reason"`
-	CreatedAt  time.Time `json:"createdAt"`
+	EnvOver string `json:"envOver,omitempty"`
+	// Restart is the restart nonce it was made under.
+	Restart string `json:"restart,omitempty"`
+	// Steps are what surrounds its rollout; nil where nothing does. The return to an earlier release has none.
+	Steps      *ReleaseSteps `json:"steps,omitempty"`
+	Generation int64         `json:"generation"`
+	Reason     string        `json:"reason"`
+	CreatedAt  time.Time     `json:"createdAt"`
 }
+
+// ReleaseSteps are what happens before a slot is touched, and once the rollout is complete. They are read off the spec
+// when the release is made and never change.
+type ReleaseSteps struct {
+	// DependsOn are the workloads that must be ready first, as depends_on.workloads names them.
+	DependsOn []string `json:"dependsOn,omitempty"`
+	// Before are the commands that must have succeeded first, After those run at the end, each in this order.
+	Before []TaskRole `json:"before,omitempty"`
+	After  []TaskRole `json:"after,omitempty"`
+	// Timeout is how long each command may take.
+	Timeout Duration `json:"timeout,omitempty"`
+}
+
+// DefaultReleaseTimeout is how long a release's command may take.
+const DefaultReleaseTimeout = 10 * time.Minute
 
 // Owner names the workload the release belongs to.
 func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
@@ -105,5 +126,28 @@ type WorkloadStatus struct {
 	// LastReleaseNumber is the highest number ever used, so that numbers are never used again.
 	LastReleaseNumber int            `json:"lastReleaseNumber,omitempty"`
 	Rollout           *RolloutStatus `json:"rollout,omitempty"`
-	Conditions        []Condition    `json:"conditions,omitempty"`
+	// Told is the last outcome that on_deploy was told of, or would have been if it named a target.
+	Told *ToldOutcome `json:"told,omitempty"`
+	// Unhealthy are the probes whose failure on_probe was told of and whose recovery was not: task/probe → transition.
+	Unhealthy  map[string]int `json:"unhealthy,omitempty"`
+	Conditions []Condition    `json:"conditions,omitempty"`
+	// Autoscale is the autoscaler's record, laid beside the rest when a status is read; it is not stored here.
+	Autoscale *AutoscaleStatus `json:"autoscale,omitempty"`
 }
+
+// ToldOutcome is how a rollout ended. Each is told once: again when another release, restart or outcome follows.
+type ToldOutcome struct {
+	// Number counts the outcomes of the workload.
+	Number  int    `json:"number"`
+	Release string `json:"release"`
+	Restart string `json:"restart,omitempty"`
+	// Outcome is success or failure.
+	Outcome string    `json:"outcome"`
+	At      time.Time `json:"at"`
+}
+
+// The outcomes of a rollout.
+const (
+	OutcomeSuccess = "success"
+	OutcomeFailure = "failure"
+)

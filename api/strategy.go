@@ -20,9 +20,15 @@ type Strategy struct {
 	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
 	// Deadline is how long one slot may take to become good before it counts as failed. Default 5m.
 	Deadline Duration `json:"deadline,omitempty" hcl:"deadline,optional"`
+	// Drain is how long a pod that goes may finish the requests an ingress sent it, before the stop signal; it gets no new
+	// ones. Default 10s; 0s waits for none.
+	Drain Duration `json:"drain,omitempty" hcl:"drain,optional"`
 	// OnFailure is "pause", "rollback" or "continue". Default pause.
 	OnFailure string `json:"on_failure,omitempty" hcl:"on_failure,optional"`
 }
+
+// DefaultDrain is the default of Strategy.Drain.
+const DefaultDrain = 10 * time.Second
 
 // The values of Strategy.Order and Strategy.OnFailure.
 const (
@@ -41,6 +47,7 @@ type ResolvedStrategy struct {
 	WaitReady   bool
 	Monitor     time.Duration
 	Deadline    time.Duration
+	Drain       time.Duration
 	OnFailure   string
 }
 
@@ -56,6 +63,7 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 		Pause:       declared.Pause.Or(2 * time.Second),
 		Monitor:     declared.Monitor.Or(5 * time.Second),
 		Deadline:    declared.Deadline.Or(5 * time.Minute),
+		Drain:       declared.Drain.Or(DefaultDrain),
 		OnFailure:   declared.OnFailure,
 	}
 	if out.OnFailure == "" {
@@ -67,10 +75,9 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 			out.Order = OrderStopFirst
 		}
 	}
+	out.WaitReady = s.Probes.DecideReadiness()
 	if declared.WaitReady != nil {
 		out.WaitReady = *declared.WaitReady
-	} else if s.Probes != nil {
-		out.WaitReady = s.Probes.Readiness != nil || s.Probes.Startup != nil
 	}
 	return out
 }

@@ -56,6 +56,18 @@ const (
 	ClassOnce RestartClass = "once" // job, cron run, release command, lab: its end is its result
 )
 
+// TaskRole says which command of a release a task runs.
+type TaskRole string
+
+// The roles.
+const (
+	RoleMain    TaskRole = ""        // the workload itself
+	RolePre     TaskRole = "pre"     // release.pre_command
+	RoleCommand TaskRole = "command" // release.command
+	RolePost    TaskRole = "post"    // release.post_command
+	RoleDeploy  TaskRole = "deploy"  // post_deploy
+)
+
 // Task is the desired half of one filling of one slot on one node. The control plane writes it; Node is filled in once
 // by the scheduler; Desired only rises.
 type Task struct {
@@ -75,6 +87,21 @@ type Task struct {
 	// Restart is the restart nonce the task was created under.
 	Restart string       `json:"restart,omitempty"`
 	Class   RestartClass `json:"class"`
+	// Attempt counts the tasks that filled the slot, or ran for the run, one after another without lasting: 1, or 0, is
+	// the first. Backoffs are read from it.
+	Attempt int `json:"attempt,omitempty"`
+	// NextAttempt is the attempt of the task that fills the ordinal after this one, noted when this one was told to stop.
+	// 0 where nobody was to follow it: it was scaled down, or frozen.
+	NextAttempt int `json:"nextAttempt,omitempty"`
+	// Bootstrap is the rebootstrap nonce of its ordinal the task was created under; see StampRebootstrap.
+	Bootstrap string `json:"bootstrap,omitempty"`
+	// Wipe tells the agent to remove the volumes of the ordinal's claims once the container is gone, before it forgets
+	// the task.
+	Wipe bool `json:"wipe,omitempty"`
+	// Run is the run the task works for; empty for what fills a slot of a workload.
+	Run string `json:"run,omitempty"`
+	// Role says which of the release's commands it runs; empty is the main one.
+	Role    TaskRole     `json:"role,omitempty"`
 	Node    string       `json:"node,omitempty"`
 	Desired DesiredState `json:"desired"`
 	// Reason says why Desired is no longer running.
@@ -117,6 +144,13 @@ type TaskStatus struct {
 	OOMKilled bool          `json:"oomKilled,omitempty"`
 	Address   string        `json:"address,omitempty"`
 	Ports     []PortBinding `json:"ports,omitempty"`
+	// Probes are the phases of the current incarnation's probes, by kind: liveness, readiness, startup.
+	Probes map[string]ProbeStatus `json:"probes,omitempty"`
+	// LivenessRestarts are the times the liveness or startup probe gave the container up, newest last, at most the last
+	// 5: it was restarted in place, until the fourth within 10 minutes failed the task.
+	LivenessRestarts []time.Time `json:"livenessRestarts,omitempty"`
+	// Inits is how far the init containers of the current container are; nil where there are none.
+	Inits *InitProgress `json:"inits,omitempty"`
 	// LastLog holds the last lines of a container that failed, at most 20 lines and 4 KiB.
 	LastLog    []string  `json:"lastLog,omitempty"`
 	CreatedAt  time.Time `json:"createdAt,omitzero"`
@@ -132,4 +166,40 @@ type PortBinding struct {
 	Protocol  string `json:"protocol"`
 	HostIP    string `json:"hostIP"`
 	HostPort  int    `json:"hostPort"`
+}
+
+// ProbePhase is what a probe says.
+type ProbePhase string
+
+// The phases of a probe.
+const (
+	ProbeUnknown   ProbePhase = "unknown" // fewer answers than a threshold
+	ProbeHealthy   ProbePhase = "healthy"
+	ProbeUnhealthy ProbePhase = "unhealthy"
+)
+
+// ProbeStatus is one probe's phase. It begins as unknown, and is unknown again when another incarnation starts.
+type ProbeStatus struct {
+	Phase ProbePhase `json:"phase"`
+	// Before is the last phase but unknown ahead of this one, also of an earlier incarnation: healthy after unhealthy is
+	// a recovery, healthy after nothing a first pass.
+	Before ProbePhase `json:"before,omitempty"`
+	// Since is when the phase began; Transition counts its changes over the task's life, those to unknown too.
+	Since      time.Time `json:"since,omitzero"`
+	Transition int       `json:"transition,omitempty"`
+	// Message says why the last failed attempt failed.
+	Message string `json:"message,omitempty"`
+}
+
+// InitProgress is how far a container's init containers are.
+type InitProgress struct {
+	// For is the container they prepare: its id.
+	For string `json:"for,omitempty"`
+	// Next is the index of the one that runs or runs next; all are done when it is their number.
+	Next int `json:"next"`
+	// Attempt of that one, from 1; StartedAt when it began, RetryAt when the next attempt may begin.
+	Attempt   int       `json:"attempt,omitempty"`
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	RetryAt   time.Time `json:"retryAt,omitzero"`
+	Done      bool      `json:"done,omitempty"`
 }

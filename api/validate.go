@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 )
@@ -21,27 +22,54 @@ const (
 // what depends on other objects is the server's to check, and docker_options are internal/core/dockerflags'.
 func ValidateObject(o Object) []FieldError {
 	c := &checker{object: o.Ref().String()}
-	c.name("scope", o.Scope)
+	if o.Scope != Unscoped || o.Kind != KindAsset && o.Kind != KindRegistry {
+		c.name("scope", o.Scope)
+	}
 	c.name("name", o.Name)
 	if len(c.errors) == 0 && len(o.Ref().AppID()) > MaxAppIDBytes {
 		c.add("name", "scope and name together are longer than %d characters, so containers could not be named after them", MaxAppIDBytes-1)
-	}
-	if o.Kind != KindDeployment {
-		c.add("kind", "kind %q is not supported yet; there is %q", o.Kind, KindDeployment)
-		return c.errors
 	}
 	if len(o.Spec) > MaxSpecBytes {
 		c.add("spec", "is larger than %d bytes", MaxSpecBytes)
 		return c.errors
 	}
-	spec, err := DecodeDeployment(o.Spec)
+	c.spec(o)
+	c.references(o)
+	return c.errors
+}
+
+// spec checks an object's spec by its kind.
+func (c *checker) spec(o Object) {
+	switch o.Kind {
+	case KindDeployment:
+		validate(c, o.Spec, c.deployment)
+	case KindStatefulSet:
+		validate(c, o.Spec, c.statefulSet)
+	case KindJob:
+		validate(c, o.Spec, c.job)
+	case KindCronJob:
+		validate(c, o.Spec, c.cronJob)
+	case KindIngress:
+		validate(c, o.Spec, c.ingress)
+	case KindAsset:
+		validate(c, o.Spec, c.asset)
+	case KindRegistry:
+		validate(c, o.Spec, c.registry)
+	case KindApp:
+		c.add("kind", "an app is a deployment and an ingress; whoever reads the manifest makes these of it")
+	default:
+		c.add("kind", "kind %q is not supported yet", o.Kind)
+	}
+}
+
+// validate reads a spec strictly and checks what was read.
+func validate[T any](c *checker, raw json.RawMessage, check func(T)) {
+	spec, err := DecodeStrict[T](raw)
 	if err != nil {
 		c.addError("", err)
-		return c.errors
+		return
 	}
-	c.deployment(spec)
-	c.references(o.Spec)
-	return c.errors
+	check(spec)
 }
 
 var dnsLabel = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
@@ -61,6 +89,8 @@ func (c *checker) name(field, text string) {
 type checker struct {
 	object string
 	errors []FieldError
+	// targets are the fields that mount something, by the path it is mounted at.
+	targets map[string]string
 }
 
 func (c *checker) add(field, format string, args ...any) {

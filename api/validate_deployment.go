@@ -9,11 +9,13 @@ func (c *checker) deployment(s DeploymentSpec) {
 		c.between("replicas", *s.Replicas, 0, MaxReplicas)
 	}
 	c.process(s)
+	c.config(s.Container)
 	c.network(s)
 	c.storage(s)
 	c.host(s)
 	c.limits(s)
-	c.later(s)
+	c.probes(s)
+	c.blocks(s)
 	if s.HealthCheck != "" && s.HealthCheck[0] != '/' {
 		c.add("health_check", "%q does not begin with /", s.HealthCheck)
 	}
@@ -33,6 +35,7 @@ func (c *checker) strategy(s Strategy) {
 	c.duration("strategy.pause", s.Pause, 0, maxWait)
 	c.duration("strategy.monitor", s.Monitor, 0, maxWait)
 	c.duration("strategy.deadline", s.Deadline, time.Second, maxWait)
+	c.duration("strategy.drain", s.Drain, 0, time.Hour)
 	c.oneOf("strategy.on_failure", s.OnFailure, OnFailurePause, OnFailureRollback, OnFailureContinue)
 	resolved := DeploymentSpec{Strategy: &s}.ResolvedStrategy()
 	if (s.Monitor != "" || s.Deadline != "") && resolved.Monitor > resolved.Deadline {

@@ -8,37 +8,52 @@ import (
 	"strings"
 )
 
-// storage checks what is mounted, and that nothing is mounted twice on one place.
-func (c *checker) storage(s DeploymentSpec) {
-	targets := map[string]string{}
-	claim := func(field, target string) {
-		target = path.Clean(target)
-		if first, twice := targets[target]; twice {
-			c.add(field, "%s is the target of %s already", target, first)
-			return
-		}
-		targets[target] = field
+// mounts checks that nothing else is mounted at a place.
+func (c *checker) mounts(field, target string) {
+	target = path.Clean(target)
+	if first, twice := c.targets[target]; twice {
+		c.add(field, "%s is the target of %s already", target, first)
+		return
 	}
+	if c.targets == nil {
+		c.targets = map[string]string{}
+	}
+	c.targets[target] = field
+}
+
+// storage checks what is mounted.
+func (c *checker) storage(s DeploymentSpec) {
 	for i, entry := range s.Volumes {
-		if hasReference(entry) {
-			continue
-		}
-		volume, err := ParseVolume(entry)
+		volume, err := parseVolume(entry)
 		c.addError(index("volumes", i), err)
 		if err == nil {
-			claim(index("volumes", i), volume.Target)
+			c.mounts(index("volumes", i), volume.Target)
 		}
 	}
 	for i, entry := range s.Tmpfs {
 		target, _, err := ParseTmpfs(entry)
 		c.addError(index("tmpfs", i), err)
 		if err == nil {
-			claim(index("tmpfs", i), target)
+			c.mounts(index("tmpfs", i), target)
 		}
 	}
 	if s.ShmSize != "" {
 		c.size("shm_size", s.ShmSize)
 	}
+}
+
+// parseVolume is ParseVolume of an entry that may mount a file of an asset.
+func parseVolume(entry string) (Volume, error) {
+	volume, err := ParseVolume(StandIn(entry))
+	switch {
+	case err != nil || !strings.Contains(volume.Source, AssetStandIn) || !hasReference(entry):
+		return volume, err
+	case !AssetMount(entry):
+		return volume, fmt.Errorf("%q: the source is one file of an asset, and nothing else", entry)
+	case slices.Contains(strings.Split(volume.Mode, ","), "rw"):
+		return volume, fmt.Errorf("%q: a file of an asset is mounted read-only; leave rw out", entry)
+	}
+	return volume, nil
 }
 
 // host checks what the container may do to its machine.

@@ -2,20 +2,30 @@ package api
 
 import (
 	"maps"
+	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
-func (c *checker) probes(p *Probes) {
+func (c *checker) probes(s DeploymentSpec) {
+	p := s.Probes
 	if p == nil {
 		return
+	}
+	if *p == (Probes{}) {
+		c.add("probes", "has none of liveness, readiness and startup; declare one or leave it out")
 	}
 	for _, probe := range []struct {
 		field string
 		value *Probe
 	}{{"probes.liveness", p.Liveness}, {"probes.readiness", p.Readiness}, {"probes.startup", p.Startup}} {
-		if probe.value != nil {
-			c.probe(probe.field, *probe.value)
+		if probe.value == nil {
+			continue
+		}
+		c.probe(probe.field, *probe.value)
+		if s.NetworkMode == "none" && probe.value.Exec == nil {
+			c.add(probe.field, "can't reach a container with network_mode none; use exec")
 		}
 	}
 }
@@ -24,11 +34,7 @@ func (c *checker) probe(field string, p Probe) {
 	questions := 0
 	if p.HTTPGet != nil {
 		questions++
-		if p.HTTPGet.Path == "" || p.HTTPGet.Path[0] != '/' {
-			c.add(field+".http_get.path", "%q does not begin with /", p.HTTPGet.Path)
-		}
-		c.between(field+".http_get.port", p.HTTPGet.Port, 1, 65535)
-		c.oneOf(field+".http_get.scheme", p.HTTPGet.Scheme, "http", "https")
+		c.httpGet(field+".http_get", *p.HTTPGet)
 	}
 	if p.TCPSocket != nil {
 		questions++
@@ -51,28 +57,17 @@ func (c *checker) probe(field string, p Probe) {
 	c.between(field+".success_threshold", p.SuccessThreshold, 0, 1000)
 }
 
-func (c *checker) inits(inits []Init) {
-	var names []string
-	for i, init := range inits {
-		field := index("inits", i)
-		c.name(field+".name", init.Name)
-		if slices.Contains(names, init.Name) {
-			c.add(field+".name", "%q is used twice", init.Name)
+func (c *checker) httpGet(field string, get HTTPGet) {
+	if get.Path == "" || get.Path[0] != '/' {
+		c.add(field+".path", "%q does not begin with /", get.Path)
+	} else if _, err := url.Parse("http://x" + get.Path); err != nil || strings.ContainsAny(get.Path, " \t\r\n#") {
+		c.add(field+".path", "%q is not a path of a URL; write a space as %%20", get.Path)
+	}
+	c.between(field+".port", get.Port, 1, 65535)
+	c.oneOf(field+".scheme", get.Scheme, "http", "https")
+	for _, name := range slices.Sorted(maps.Keys(get.HTTPHeaders)) {
+		if !headerName(name) || strings.ContainsAny(get.HTTPHeaders[name], "\r\n\x00") {
+			c.add(key(field+".http_headers", name), "is not a header")
 		}
-		names = append(names, init.Name)
-		if len(init.Command) == 0 {
-			c.add(field+".command", "is required")
-		}
-		c.argv(field+".command", init.Command)
-		if init.Image != "" && !hasReference(init.Image) {
-			c.addError(field+".image", CheckImage(init.Image))
-		}
-		c.duration(field+".timeout", init.Timeout, time.Second, maxWait)
-		c.between(field+".retries", init.Retries, 0, 5)
-		for _, name := range slices.Sorted(maps.Keys(init.Ulimits)) {
-			_, _, _, err := ParseUlimit(name + "=" + init.Ulimits[name])
-			c.addError(key(field+".ulimits", name), err)
-		}
-		c.resources(field+".resources", init.Resources)
 	}
 }

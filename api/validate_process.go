@@ -54,7 +54,7 @@ var bareID = regexp.MustCompile(`^[0-9a-f]{64}$`)
 func (c *checker) image(s DeploymentSpec) {
 	switch {
 	case s.Image == "" && s.Build == nil:
-		c.add("image", "is required")
+		c.add("image", "is required, or build to make it from source")
 	case s.Image != "" && s.Build != nil:
 		c.add("image", "and build exclude each other")
 	case s.Image != "" && !hasReference(s.Image):

@@ -128,7 +128,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := api.ResolvedStrategy{
-		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2e9, Monitor: 5e9, Deadline: 300e9, OnFailure: api.OnFailurePause,
+		Order: api.OrderStartFirst, MaxParallel: 1, Pause: 2e9, Monitor: 5e9, Deadline: 300e9, Drain: 10e9, OnFailure: api.OnFailurePause,
 	}
 	if diff := cmp.Diff(want, spec.ResolvedStrategy()); diff != "" {
 		t.Errorf("strategy (-want +got):\n%s", diff)
@@ -145,14 +145,16 @@ func TestValidateObject(t *testing.T) {
 		object api.Object
 		want   []string
 	}{
-		"good": {"nothing is wrong", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x"}`)}, nil},
-		"kind": {"a kind of later", api.Object{Kind: "job", Scope: "prod", Name: "web"}, []string{`job/prod/web: kind: kind "job" is not supported yet; there is "deployment"`}},
+		"good":    {"nothing is wrong", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x"}`)}, nil},
+		"kind":    {"a kind of later", api.Object{Kind: "lab", Scope: "prod", Name: "web"}, []string{`lab/prod/web: kind: kind "lab" is not supported yet`}},
+		"macro":   {"an app that nobody expanded", api.Object{Kind: "app", Scope: "prod", Name: "web"}, []string{"app/prod/web: kind: an app is a deployment and an ingress; whoever reads the manifest makes these of it"}},
+		"no spec": {"an object without its spec", api.Object{Kind: "job", Scope: "prod", Name: "web"}, []string{"job/prod/web: spec: is required"}},
 		"too long": {"a container could not be named", api.Object{Kind: "deployment", Scope: long, Name: long, Spec: json.RawMessage(`{"image":"x"}`)},
 			[]string{"deployment/" + long + "/" + long + ": name: scope and name together are longer than 53 characters, so containers could not be named after them"}},
 		"env file": {"a client's field that reached the server", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x","env_file":["a"]}`)},
 			[]string{"deployment/prod/web: env_file: is read by the client and never sent; apply the manifest with tend apply"}},
 		"all at once": {"every fault is told", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"replicas":-1,"user":":"}`)},
-			[]string{"deployment/prod/web: image: is required", "deployment/prod/web: replicas: -1 is outside 0 to 10000", `deployment/prod/web: user: ":" is not a name, a uid, or either with :group`}},
+			[]string{"deployment/prod/web: image: is required, or build to make it from source", "deployment/prod/web: replicas: -1 is outside 0 to 10000", `deployment/prod/web: user: ":" is not a name, a uid, or either with :group`}},
 		"huge": {"a spec beyond the bound", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(strings.Repeat(" ", api.MaxSpecBytes+1))},
 			[]string{"deployment/prod/web: spec: is larger than 1048576 bytes"}},
 	}

@@ -50,8 +50,12 @@ type VerbResult struct {
 	Release string `json:"release,omitempty"`
 	// Restart is the new nonce of a restart: pods whose task carries it are new.
 	Restart string `json:"restart,omitempty"`
+	// Build is the id of the build an object is made of from now on.
+	Build string `json:"build,omitempty"`
 	// Unfrozen are the pods whose frozen mark was cleared.
 	Unfrozen []string `json:"unfrozen,omitempty"`
+	// Volumes are those a rebootstrap removes.
+	Volumes []string `json:"volumes,omitempty"`
 }
 
 // DeleteResult is the answer of a delete. The object is gone when a read answers 404.
@@ -61,6 +65,8 @@ type DeleteResult struct {
 	Already   bool      `json:"already,omitempty"`
 	DeletedAt time.Time `json:"deletedAt"`
 	Revision  int64     `json:"revision"`
+	// Volumes are those of a statefulset's ordinals, which stay. Remove them by the engine's own means.
+	Volumes []string `json:"volumes,omitempty"`
 }
 
 // StopResult is the answer of stop and start.
@@ -68,6 +74,8 @@ type StopResult struct {
 	Object Ref `json:"object"`
 	// Pods that were stopped, frozen or thawed.
 	Pods []string `json:"pods"`
+	// Runs of a job that were stopped: no attempt follows.
+	Runs []string `json:"runs,omitempty"`
 	// Frozen says whether they stay stopped until they are started.
 	Frozen   bool  `json:"frozen,omitempty"`
 	Changed  bool  `json:"changed"`
@@ -93,8 +101,10 @@ type ReleaseInfo struct {
 	// Current marks the one slots are being turned to; Good the last one every slot ran and was good.
 	Current bool `json:"current,omitempty"`
 	Good    bool `json:"good,omitempty"`
-	// Pods counts the live pods that run it.
+	// Pods counts the live pods that serve it.
 	Pods int `json:"pods"`
+	// Runs are its commands that were asked for, oldest first.
+	Runs []Run `json:"runs,omitempty"`
 }
 
 // DecodeSpec reads an object's spec into a typed one.
@@ -137,18 +147,4 @@ type Readiness struct {
 	Ready bool `json:"ready"`
 	// Missing says in words what is waited for.
 	Missing []string `json:"missing,omitempty"`
-}
-
-// ConfigResult names the keys of a bucket: a scope's, or with Name one app's. Values are never told again.
-type ConfigResult struct {
-	Scope    string   `json:"scope"`
-	Name     string   `json:"name,omitempty"`
-	Keys     []string `json:"keys"`
-	Revision int64    `json:"revision,omitempty"`
-}
-
-// ConfigRequest sets and removes keys of a bucket in one commit.
-type ConfigRequest struct {
-	Set   map[string]string `json:"set,omitempty"`
-	Unset []string          `json:"unset,omitempty"`
 }

@@ -1,0 +1,130 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
+
+// MaxTreeBytes bounds the files of a source tree; TEND_BUILD_MAX_SIZE may lower it. The tar of a tree, which is kept as a
+// blob, has a little more.
+const MaxTreeBytes = 500 << 20
+
+// Build declares that the image is made from a source tree. The client packs the tree and sends it; what is stored beside
+// the spec is the tree's digest (StampBuild).
+type Build struct {
+	// Context is the folder of the source, relative to the manifest's. The client alone reads it. Default ".".
+	Context string `json:"context,omitempty" hcl:"context,optional"`
+	// Dockerfile is a file of the tree, relative to Context. Default: Dockerfile where there is one, else one is written
+	// for the language.
+	Dockerfile string `json:"dockerfile,omitempty" hcl:"dockerfile,optional"`
+	// Path is the package a Go program is built from, relative to its module. Default: the module's own folder.
+	Path string `json:"path,omitempty" hcl:"path,optional"`
+	// Args are the build's arguments (ARG): no place for secrets, for an image tells them to whoever has it.
+	Args map[string]string `json:"args,omitempty" hcl:"args,optional"`
+	Lang *BuildLang        `json:"lang,omitempty" hcl:"lang,block"`
+}
+
+// BuildLang overrides what the source tree's language detection found.
+type BuildLang struct {
+	// Name is go, nodejs (or node, javascript, bun), python, ruby or rails. Default: what the tree's files say.
+	Name string `json:"name,omitempty" hcl:"name,optional"`
+	// Version is a tag of the language's base image. Default: what the tree's files say, else the newest.
+	Version string `json:"version,omitempty" hcl:"version,optional"`
+	// Entrypoint is a file that the language runs, or a line for the shell. Default: what is usual in the language.
+	Entrypoint string `json:"entrypoint,omitempty" hcl:"entrypoint,optional"`
+}
+
+// StampBuild is a key of Metadata.Stamps: the tree an object with a build is made from, as its digest (sha256:<hex>).
+// Behind a # stands a nonce where it was asked to be built anew; it stays until another tree comes.
+const StampBuild = "build"
+
+// ReasonBuildFailed is an ImageStatus' reason: a step of the build failed, or it can't be built at all.
+const ReasonBuildFailed = "BuildFailed"
+
+// Labels on every image that was built here. Containers inherit an image's labels, so these are none of theirs.
+const (
+	LabelBuildCluster = "tend.build.cluster"
+	// LabelBuildOwner is the repository of the image: <scope>-<name>.
+	LabelBuildOwner = "tend.build.owner"
+	LabelBuildID    = "tend.build.id"
+	LabelBuildTree  = "tend.build.tree"
+)
+
+// ImageBuild says how an image is made. It is a value: the same tree built the same way has the same ID.
+type ImageBuild struct {
+	// ID names the image: 12 hex digits. They are those of the tree's digest where nothing else says how it is built.
+	ID string `json:"id"`
+	// Tree is the digest of the source tree's tar.
+	Tree string `json:"tree"`
+	// Nonce is set where it was asked to be built anew; nothing of an earlier build is used then.
+	Nonce string `json:"nonce,omitempty"`
+	Build Build  `json:"build"`
+}
+
+// NewImageBuild makes the build of an object's spec from its stamp; nil where no tree is known.
+func NewImageBuild(stamp string, declared Build) *ImageBuild {
+	digest, nonce, _ := strings.Cut(stamp, "#")
+	if digest == "" {
+		return nil
+	}
+	b := &ImageBuild{Tree: digest, Nonce: nonce, Build: declared}
+	b.Build.Context = "" // where the source lay on somebody's machine
+	if len(b.Build.Args) == 0 {
+		b.Build.Args = nil
+	}
+	if b.Build.Lang != nil && *b.Build.Lang == (BuildLang{}) {
+		b.Build.Lang = nil
+	}
+	raw, _ := json.Marshal(b.Build) // texts alone: never fails
+	hexes := strings.TrimPrefix(digest, "sha256:")
+	if nonce != "" || string(raw) != "{}" {
+		sum := sha256.Sum256([]byte(digest + "\n" + nonce + "\n" + string(raw)))
+		hexes = hex.EncodeToString(sum[:])
+	}
+	b.ID = hexes[:min(12, len(hexes))]
+	return b
+}
+
+// Name is the build's ID; that of no build is empty.
+func (b *ImageBuild) Name() string {
+	if b == nil {
+		return ""
+	}
+	return b.ID
+}
+
+// Stamp is the one an object is made of this build by.
+func (b ImageBuild) Stamp() string {
+	if b.Nonce == "" {
+		return b.Tree
+	}
+	return b.Tree + "#" + b.Nonce
+}
+
+// Image is the reference of the image of an object's build.
+func (b ImageBuild) Image(owner Ref) string { return owner.AppID() + ":" + b.ID }
+
+// WantedImage is what a container of the object is made from: the image it declares, or the one of its build. Both are
+// empty while no tree is known.
+func (o Object) WantedImage(c Container) (image string, build *ImageBuild) {
+	if c.Build == nil {
+		return c.Image, nil
+	}
+	if build = NewImageBuild(o.Metadata.Stamps[StampBuild], *c.Build); build == nil {
+		return "", nil
+	}
+	return build.Image(o.Ref()), build
+}
+
+// Tree is the digest of the tree the object was stamped with, without the nonce.
+func (o Object) Tree() string {
+	digest, _, _ := strings.Cut(o.Metadata.Stamps[StampBuild], "#")
+	return digest
+}
+
+// BuildLine is one line of a build's output. The last one says how it ended.
+type BuildLine struct {
+	Text string `json:"text"`
+}

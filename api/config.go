@@ -1,0 +1,25 @@
+package api
+
+// ConfigResult names the keys of a bucket: a scope's, or with Name one app's.
+type ConfigResult struct {
+	Scope string   `json:"scope"`
+	Name  string   `json:"name,omitempty"`
+	Keys  []string `json:"keys"`
+	// Value is that of the one key that was asked for by its name. No other answer holds a value.
+	Value *string `json:"value,omitempty"`
+	// Created, Changed, Unchanged and Removed sort the keys that were to be set or removed.
+	Created   []string `json:"created,omitempty"`
+	Changed   []string `json:"changed,omitempty"`
+	Unchanged []string `json:"unchanged,omitempty"`
+	Removed   []string `json:"removed,omitempty"`
+	// Affected are the deployments and statefulsets whose environment differs by it.
+	Affected []Ref `json:"affected,omitempty"`
+	// Revision to wait for in the status.observedRevision of what is affected; 0 where nothing was written.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// ConfigRequest sets and removes keys of a bucket in one commit.
+type ConfigRequest struct {
+	Set   map[string]string `json:"set,omitempty"`
+	Unset []string          `json:"unset,omitempty"`
+}

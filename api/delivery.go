@@ -1,0 +1,39 @@
+package api
+
+import "time"
+
+// DeliveryState is how far a webhook's call is.
+type DeliveryState string
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryState = "pending"
+	DeliveryDelivered DeliveryState = "delivered" // an answer of 200 to 299
+	DeliveryFailed    DeliveryState = "failed"    // every attempt failed, or the hook is gone
+)
+
+// Delivery is one call of one webhook. It is created, if absent, in the commit that records what happened, so that it is
+// told once even if the server dies in between. It names the hook, whose URL and headers are read from the object when
+// the call is made: they may be secrets.
+type Delivery struct {
+	// ID is unique under the owner and the same for the same event and target.
+	ID    string `json:"id"`
+	Kind  Kind   `json:"kind"`
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+	// Hook is the field path of the target: on_deploy.success[0].
+	Hook string `json:"hook"`
+	// Tokens are what {{…}} in the body stands for.
+	Tokens    map[string]string `json:"tokens"`
+	State     DeliveryState     `json:"state"`
+	Attempts  int               `json:"attempts,omitempty"`
+	NextTryAt time.Time         `json:"nextTryAt,omitzero"`
+	// StatusCode and Error tell of the last attempt.
+	StatusCode int       `json:"statusCode,omitempty"`
+	Error      string    `json:"error,omitempty"`
+	CreatedAt  time.Time `json:"createdAt"`
+	EndedAt    time.Time `json:"endedAt,omitzero"`
+}
+
+// Owner names the object whose hook is called.
+func (d Delivery) Owner() Ref { return Ref{Kind: d.Kind, Scope: d.Scope, Name: d.Name} }

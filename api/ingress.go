@@ -1,0 +1,44 @@
+package api
+
+// IngressSpec declares which requests a workload of the same scope serves.
+type IngressSpec struct {
+	// Host is a DNS name; *.example.org takes every name one level below.
+	Host string `json:"host" hcl:"host"`
+	// Service names the deployment. Default: the ingress's own name.
+	Service string `json:"service,omitempty" hcl:"service,optional"`
+	// Port of the containers. Default: the container side of the workload's first port, else 80.
+	Port      int               `json:"port,omitempty" hcl:"port,optional"`
+	TLS       *IngressTLS       `json:"tls,omitempty" hcl:"tls,block"`
+	Locations []IngressLocation `json:"locations,omitempty" hcl:"location,block"`
+	LB        *IngressLB        `json:"lb,omitempty" hcl:"lb,block"`
+}
+
+// IngressTLS asks for HTTPS.
+type IngressTLS struct {
+	// Enabled is true where the block is present.
+	Enabled *bool `json:"enabled,omitempty" hcl:"enabled,optional"`
+	// Provider is letsencrypt (default) or internal.
+	Provider string `json:"provider,omitempty" hcl:"provider,optional"`
+	Email    string `json:"email,omitempty" hcl:"email,optional"`
+	// Certificate and Key name config keys of the ingress's own bucket, or its scope's, that hold a certificate (with its
+	// chain) and its private key in PEM. They exclude the other fields.
+	Certificate string `json:"certificate,omitempty" hcl:"certificate,optional"`
+	Key         string `json:"key,omitempty" hcl:"key,optional"`
+	// OnDemand gets certificates at the first request for a name that Ask answers 200 for: a GET with ?domain=NAME.
+	OnDemand bool   `json:"on_demand,omitempty" hcl:"on_demand,optional"`
+	Ask      string `json:"ask,omitempty" hcl:"ask,optional"`
+}
+
+// IngressLocation takes the requests below a path.
+type IngressLocation struct {
+	Path string `json:"path" hcl:"path"`
+	// Strip takes the path off before the request is passed on.
+	Strip bool `json:"strip,omitempty" hcl:"strip,optional"`
+}
+
+// IngressLB says how requests are spread.
+type IngressLB struct {
+	// Policy is round_robin (default), random, least_conn or ip_hash.
+	Policy   string   `json:"policy,omitempty" hcl:"policy,optional"`
+	Interval Duration `json:"interval,omitempty" hcl:"interval,optional"`
+}

@@ -1,0 +1,30 @@
+package api
+
+// DefaultIngressPort is asked where neither the ingress nor the workload names one.
+const DefaultIngressPort = 80
+
+// Secure says whether the host is served with TLS.
+func (s IngressSpec) Secure() bool {
+	return s.TLS != nil && (s.TLS.Enabled == nil || *s.TLS.Enabled)
+}
+
+// ServiceName is Service with its default, the ingress's own name.
+func (s IngressSpec) ServiceName(own string) string {
+	if s.Service == "" {
+		return own
+	}
+	return s.Service
+}
+
+// PortOf is Port with its default: the container side of the workload's first port, else 80.
+func (s IngressSpec) PortOf(workload DeploymentSpec) int {
+	if s.Port != 0 {
+		return s.Port
+	}
+	for _, entry := range workload.Ports {
+		if port, err := NormalizePort(entry); err == nil && port.Container.First > 0 {
+			return port.Container.First
+		}
+	}
+	return DefaultIngressPort
+}

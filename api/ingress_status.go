@@ -1,0 +1,57 @@
+package api
+
+import "time"
+
+// IngressNodeStatus is how a node's proxy is. Key /actual/ingress/<node>; that node's agent alone writes it.
+type IngressNodeStatus struct {
+	Node  string     `json:"node"`
+	HTTP  DoorStatus `json:"http"`
+	HTTPS DoorStatus `json:"https"`
+	// Certificates are how those of the hosts are, by host.
+	Certificates map[string]CertificateStatus `json:"certificates,omitempty"`
+}
+
+// DoorStatus is how one listener is.
+type DoorStatus struct {
+	// Address it listens at, or is meant to; empty where it is turned off.
+	Address string `json:"address,omitempty"`
+	// Wanted: an ingress needs it. Error says why it isn't open then.
+	Wanted bool   `json:"wanted,omitempty"`
+	Open   bool   `json:"open,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// CertificateStatus is how the certificate of a host is.
+type CertificateStatus struct {
+	// NotAfter is when it ends; zero while there is none. It is renewed before.
+	NotAfter time.Time `json:"notAfter,omitzero"`
+	// Error is why the last attempt to get or renew it failed; At when that was. It is tried again by itself.
+	Error string    `json:"error,omitempty"`
+	At    time.Time `json:"at,omitzero"`
+}
+
+// IngressStatus is the status of an ingress. Its controller alone writes it.
+type IngressStatus struct {
+	// ObservedGeneration and ObservedRevision say which write of the object this status speaks of.
+	ObservedGeneration int64 `json:"observedGeneration"`
+	ObservedRevision   int64 `json:"observedRevision"`
+	// URL is where it is served; Host and TLS are its parts.
+	URL  string `json:"url,omitempty"`
+	Host string `json:"host,omitempty"`
+	TLS  bool   `json:"tls,omitempty"`
+	// Service is the workload that serves, Port the containers'; ReadyPods of Pods get requests now.
+	Service   string `json:"service,omitempty"`
+	Port      int    `json:"port,omitempty"`
+	ReadyPods int    `json:"readyPods"`
+	Pods      int    `json:"pods"`
+	// Traffic is paused or maintenance where an operator said so.
+	Traffic     string             `json:"traffic,omitempty"`
+	Certificate *CertificateStatus `json:"certificate,omitempty"`
+	Conditions  []Condition        `json:"conditions,omitempty"`
+}
+
+// The values of the stamp StampTraffic, before a colon and a message.
+const (
+	TrafficPaused      = "paused"
+	TrafficMaintenance = "maintenance"
+)

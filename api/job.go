@@ -1,0 +1,96 @@
+package api
+
+import (
+	"time"
+)
+
+// Defaults of jobs and cron jobs.
+const (
+	DefaultSuccessfulHistory = 3
+	DefaultFailedHistory     = 1
+	DefaultTimezone          = "UTC"
+	// DefaultStartingDeadline is how late a missed run may still begin.
+	DefaultStartingDeadline = 5 * time.Minute
+)
+
+// JobSpec declares a container that runs to its end when it is asked to: applying it runs nothing.
+type JobSpec struct {
+	Container
+	// Timeout is how long one attempt may run before it is stopped and failed. Default: as long as it takes.
+	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`
+	// Retries is how often a failed attempt is followed by another, 0 to 10, after 1, 2, 4 … 30 s. Default 0.
+	Retries int `json:"retries,omitempty" hcl:"retries,optional"`
+	// SuccessfulHistoryLimit is how many succeeded runs stay, with their containers and logs. Default 3.
+	SuccessfulHistoryLimit *int `json:"successful_history_limit,omitempty" hcl:"successful_history_limit,optional"`
+	// FailedHistoryLimit is how many failed runs stay, with their containers and logs. Default 1.
+	FailedHistoryLimit *int `json:"failed_history_limit,omitempty" hcl:"failed_history_limit,optional"`
+}
+
+// CronJobSpec declares a job and when it runs.
+type CronJobSpec struct {
+	JobSpec
+	// Schedule has five fields (minute hour day-of-month month day-of-week) or is @hourly, @daily, @weekly, @monthly or
+	// @yearly.
+	Schedule string `json:"schedule" hcl:"schedule"`
+	// Timezone is an IANA name. Default UTC.
+	Timezone string `json:"timezone,omitempty" hcl:"timezone,optional"`
+	// Suspend keeps due runs from starting; they count as missed. Runs asked for by hand still start.
+	Suspend bool `json:"suspend,omitempty" hcl:"suspend,optional"`
+	// ConcurrencyPolicy says what a due run does while another one runs: Allow (default), Forbid or Replace.
+	ConcurrencyPolicy string `json:"concurrency_policy,omitempty" hcl:"concurrency_policy,optional"`
+	// StartingDeadline is how late a due run may begin, for instance after a downtime. Of several missed runs only the
+	// newest begins. Default 5m; 0s lets missed runs go (a delay under 10 s is none).
+	StartingDeadline Duration `json:"starting_deadline,omitempty" hcl:"starting_deadline,optional"`
+}
+
+// The values of CronJobSpec.ConcurrencyPolicy.
+const (
+	ConcurrencyAllow   = "Allow"
+	ConcurrencyForbid  = "Forbid"
+	ConcurrencyReplace = "Replace"
+)
+
+// SuccessfulHistory is SuccessfulHistoryLimit with its default.
+func (s JobSpec) SuccessfulHistory() int {
+	return orDefault(s.SuccessfulHistoryLimit, DefaultSuccessfulHistory)
+}
+
+// FailedHistory is FailedHistoryLimit with its default.
+func (s JobSpec) FailedHistory() int { return orDefault(s.FailedHistoryLimit, DefaultFailedHistory) }
+
+func orDefault(n *int, fallback int) int {
+	if n == nil {
+		return fallback
+	}
+	return *n
+}
+
+// JobStatus is the status of a job or a cron job. Its controller alone writes it.
+type JobStatus struct {
+	// ObservedGeneration and ObservedRevision say which write of the object this status speaks of.
+	ObservedGeneration int64 `json:"observedGeneration"`
+	ObservedRevision   int64 `json:"observedRevision"`
+	// Release is the newest snapshot, which the next run uses; Image and ImageID what it runs.
+	Release           string `json:"release,omitempty"`
+	Image             string `json:"image,omitempty"`
+	ImageID           string `json:"imageID,omitempty"`
+	LastReleaseNumber int    `json:"lastReleaseNumber,omitempty"`
+	// Active, Succeeded and Failed count the runs that are kept.
+	Active    int `json:"active"`
+	Succeeded int `json:"succeeded"`
+	Failed    int `json:"failed"`
+	// LastRun is the id of the newest run; LastState and LastExitCode how it is.
+	LastRun      string   `json:"lastRun,omitempty"`
+	LastState    RunState `json:"lastState,omitempty"`
+	LastExitCode *int     `json:"lastExitCode,omitempty"`
+	// ScheduleHash identifies schedule and time zone: when it changes, due times count from then on.
+	ScheduleHash string `json:"scheduleHash,omitempty"`
+	// LastScheduled is the newest due time that was dealt with, NextRun the next one. Missed counts due times that began
+	// no run since the schedule was last changed; LastMissed is the newest of them, and MissedReason says why.
+	LastScheduled time.Time   `json:"lastScheduled,omitzero"`
+	NextRun       time.Time   `json:"nextRun,omitzero"`
+	Missed        int         `json:"missed,omitempty"`
+	LastMissed    time.Time   `json:"lastMissed,omitzero"`
+	MissedReason  string      `json:"missedReason,omitempty"`
+	Conditions    []Condition `json:"conditions,omitempty"`
+}

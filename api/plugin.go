@@ -1,0 +1,114 @@
+package api
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// LabelMacro is the label of objects that stand for a macro: <kind>/<scope>/<name> of the block a plugin expanded.
+const LabelMacro = "tend.macro"
+
+// EnvController is the variable that says where containers whose manifest a plugin wrote reach the server.
+const EnvController = "TEND_CONTROLLER_URL"
+
+// Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's name
+// says which objects it stands for, and it is never stored itself.
+func (k Kind) Core() bool { return slices.Contains(Kinds, k) }
+
+// MacroPlugin is the field of a macro's spec that says where its plugin is from; plugins don't see it.
+const MacroPlugin = "plugin"
+
+// PluginSource says which plugin a macro is for: it is installed by an apply that doesn't find it.
+type PluginSource struct {
+	// Version is the one that has to be installed, or latest: the newest, installed anew by every apply.
+	Version string `json:"version,omitempty" hcl:"version,optional"`
+	// Repo is where it is from: owner/repo on GitHub, or anything `tend plugins install` takes.
+	Repo string `json:"repo,omitempty" hcl:"repo,optional"`
+}
+
+// Plugin is a plugin that is installed, or with Error a folder that can't be used as one.
+type Plugin struct {
+	Name        string          `json:"name"`
+	Version     string          `json:"version,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Homepage    string          `json:"homepage,omitempty"`
+	Aliases     []string        `json:"aliases,omitempty"`
+	Commands    []PluginCommand `json:"commands,omitempty"`
+	// Source is where it was installed from, Pinned the version that was asked for; empty follows the source.
+	Source string `json:"source,omitempty"`
+	Pinned string `json:"pinned,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// PluginCommand is what a plugin does.
+type PluginCommand struct {
+	Name string `json:"name"`
+	Help string `json:"help,omitempty"`
+}
+
+// PluginInstall asks for a plugin: from a folder or archive of the server's machine, an archive's URL, owner/repo on
+// GitHub, or the URL of a git repository.
+type PluginInstall struct {
+	Source string `json:"source"`
+	// Version pins it. Default: the newest.
+	Version string `json:"version,omitempty"`
+}
+
+// PluginRemoval is the answer to the removal of a plugin.
+type PluginRemoval struct {
+	Name string `json:"name"`
+	// Warning is what its uninstall hook complained about.
+	Warning string `json:"warning,omitempty"`
+}
+
+// PluginCall is the body of a plugin's command.
+type PluginCall struct {
+	Args []string `json:"args"`
+}
+
+// PluginResult is what a plugin's command came to. ExecLocal and FetchFile are the client's to do.
+type PluginResult struct {
+	Message string `json:"message"`
+	// Applied is a line for each action the server did, in order.
+	Applied   []string    `json:"applied"`
+	ExecLocal []ExecLocal `json:"exec_local,omitempty"`
+	FetchFile []FetchFile `json:"fetch_file,omitempty"`
+}
+
+// ExecLocal is a command the client runs at its own terminal.
+type ExecLocal struct {
+	Command []string `json:"command"`
+}
+
+// FetchFile is a file of the server's machine that the client copies.
+type FetchFile struct {
+	RemotePath string `json:"remote_path"`
+	DestPath   string `json:"dest_path"`
+	SizeBytes  int64  `json:"size_bytes,omitempty"`
+}
+
+// Envelope is the answer of the paths that plugins and their callers share.
+type Envelope struct {
+	// Status is ok or error.
+	Status string          `json:"status"`
+	Data   json.RawMessage `json:"data,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}
+
+// PluginDone is a plugin that an apply installed for a macro.
+type PluginDone struct {
+	Plugin  string `json:"plugin"`
+	Version string `json:"version,omitempty"`
+	Source  string `json:"source,omitempty"`
+}
+
+// MacroResult says what a macro stands for.
+type MacroResult struct {
+	From Ref   `json:"from"`
+	To   []Ref `json:"to"`
+	// Actions are what was done before the objects were stored; in a dry run what would be.
+	Actions []string `json:"actions,omitempty"`
+	// Installed is the plugin the apply installed for it.
+	Installed *PluginDone `json:"installed,omitempty"`
+	Warnings  []string    `json:"warnings,omitempty"`
+}

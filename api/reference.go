@@ -1,0 +1,115 @@
+package api
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// The spaces a reference may point into.
+const (
+	SpaceRef   = "ref"   // a fact of another object: ${ref.kind.name.field}, ${ref.kind.scope.name.field}
+	SpaceAsset = "asset" // a file of an asset: ${asset.name.key}, ${asset.scope.name.key}
+)
+
+// Reference is one ${space.a.b} in a text of a spec. What it stands for is looked up when a container is made; the stored
+// spec keeps the text. Written $${space.a.b} it stands for itself.
+type Reference struct {
+	// Text is how it was written, braces and all.
+	Text string
+	// Space is SpaceRef or SpaceAsset; Path are the parts behind it.
+	Space string
+	Path  []string
+	// Start and End are where it lies in the text. Escaped ones begin at the first $.
+	Start, End int
+	// Escaped: it was written with a second $ and stands for itself.
+	Escaped bool
+}
+
+var (
+	// referenceForm takes slips of the pen for references too, so that Check can refuse them.
+	referenceForm = regexp.MustCompile(`\$?\$\{(?i:refs?|assets?)\.[^}]*\}`)
+	referencePart = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
+)
+
+// References finds every ${ref.…} and ${asset.…} in a text, escaped ones too, in order. Any other ${…} is none: it means
+// something to the shell or the program.
+func References(text string) []Reference {
+	if !strings.Contains(text, "${") {
+		return nil
+	}
+	var found []Reference
+	for _, at := range referenceForm.FindAllStringIndex(text, -1) {
+		written := text[at[0]:at[1]]
+		bare := "${" + strings.TrimLeft(written, "${")
+		parts := strings.Split(strings.TrimSuffix(bare[2:], "}"), ".")
+		found = append(found, Reference{
+			Text: bare, Space: strings.TrimSuffix(strings.ToLower(parts[0]), "s"), Path: parts[1:],
+			Start: at[0], End: at[1], Escaped: strings.HasPrefix(written, "$$"),
+		})
+	}
+	return found
+}
+
+// Check says what is wrong with the form of a reference, whatever it points at.
+func (r Reference) Check() error {
+	if !strings.HasPrefix(r.Text, "${"+r.Space+".") {
+		return fmt.Errorf("%s: write ${%s.…; or $%s for the characters themselves", r.Text, r.Space, r.Text)
+	}
+	for _, part := range r.Path {
+		if !referencePart.MatchString(part) {
+			return fmt.Errorf("%s: %q is no name; write $%s for the characters themselves", r.Text, part, r.Text)
+		}
+	}
+	switch r.Space {
+	case SpaceAsset:
+		if len(r.Path) != 2 && len(r.Path) != 3 {
+			return fmt.Errorf("%s: want ${asset.name.key} or ${asset.scope.name.key}", r.Text)
+		}
+	case SpaceRef:
+		if len(r.Path) != 3 && len(r.Path) != 4 {
+			return fmt.Errorf("%s: want ${ref.kind.name.field} or ${ref.kind.scope.name.field}", r.Text)
+		}
+		if _, err := ParseKind(r.Path[0]); err != nil {
+			return fmt.Errorf("%s: %w", r.Text, err)
+		}
+	}
+	return nil
+}
+
+var (
+	factOfAll     = regexp.MustCompile(`^(host|port|address|image|release)$`)
+	factOfOrdinal = regexp.MustCompile(`^host-(0|[1-9][0-9]{0,8})$`)
+)
+
+// CheckFact says whether a well-formed ${ref.…} can ever stand for something, seen from its consumer.
+func (r Reference) CheckFact(consumer Ref) error {
+	target, field := r.Target(consumer.Scope)
+	switch {
+	case !target.Kind.HasSlots():
+		return fmt.Errorf("%s: deployments and statefulsets alone have facts to refer to", r.Text)
+	case target == consumer:
+		return fmt.Errorf("%s: an object can't refer to itself; its variables TEND_SCOPE and TEND_NAME say who it is", r.Text)
+	case factOfAll.MatchString(field), target.Kind == KindStatefulSet && factOfOrdinal.MatchString(field):
+		return nil
+	}
+	return fmt.Errorf("%s: a %s has no field %s: there are host, port, address, image, release, and of a statefulset host-0, host-1 and so on",
+		r.Text, target.Kind, field)
+}
+
+// Target is the object a well-formed ${ref.…} points at and the field of it, seen from an object of a scope.
+func (r Reference) Target(scope string) (ref Ref, field string) {
+	kind, _ := ParseKind(r.Path[0])
+	if len(r.Path) == 4 {
+		return Ref{Kind: kind, Scope: r.Path[1], Name: r.Path[2]}, r.Path[3]
+	}
+	return Ref{Kind: kind, Scope: scope, Name: r.Path[1]}, r.Path[2]
+}
+
+// Asset is the asset a well-formed ${asset.…} points at and the key in it, seen from an object of a scope.
+func (r Reference) Asset(scope string) (ref Ref, file string) {
+	if len(r.Path) == 3 {
+		return Ref{Kind: KindAsset, Scope: r.Path[0], Name: r.Path[1]}, r.Path[2]
+	}
+	return Ref{Kind: KindAsset, Scope: scope, Name: r.Path[0]}, r.Path[1]
+}

@@ -1,0 +1,78 @@
+package api
+
+import "time"
+
+// RunState is how a run is.
+type RunState string
+
+// The states of a run. It moves forward only.
+const (
+	RunPending   RunState = "pending"   // its container is not asked for yet: the image, or a dependency, is awaited
+	RunRunning   RunState = "running"   // an attempt is under way, or its successor waits
+	RunSucceeded RunState = "succeeded" // an attempt exited with 0
+	RunFailed    RunState = "failed"    // the last attempt failed, ran out of time, or was lost
+	RunReplaced  RunState = "replaced"  // a newer run took its place (concurrency_policy Replace)
+)
+
+// Ended says whether nothing follows.
+func (s RunState) Ended() bool { return s == RunSucceeded || s == RunFailed || s == RunReplaced }
+
+// The values of Run.Trigger.
+const (
+	TriggerSchedule = "schedule" // a cron job's due time
+	TriggerManual   = "manual"   // somebody asked
+	TriggerRelease  = "release"  // a release's command
+)
+
+// Run is one execution of a job, of a cron job's due time, or of a release's command. It is created, if absent, before
+// anything runs, so that no crash and no second server runs it twice. Who creates it writes it once; from then on the
+// controller of its owner alone does, but for StoppedBy.
+type Run struct {
+	// ID is unique under the owner: the due time (20261121T143000Z), m-<8 hex> for one asked for by hand, or
+	// <release>-pre, -command, -post or -deploy.
+	ID    string `json:"id"`
+	Kind  Kind   `json:"kind"`
+	Scope string `json:"scope"`
+	Name  string `json:"name"`
+	// Trigger says why it runs; By who asked.
+	Trigger string `json:"trigger"`
+	By      string `json:"by,omitempty"`
+	// StoppedBy is who asked for its end: what runs of it is stopped, and no attempt follows.
+	StoppedBy string `json:"stoppedBy,omitempty"`
+	// Release is the snapshot it runs; empty while it is pending.
+	Release     string    `json:"release,omitempty"`
+	ScheduledAt time.Time `json:"scheduledAt,omitzero"`
+	CreatedAt   time.Time `json:"createdAt"`
+	State       RunState  `json:"state"`
+	// Attempts are its tasks, oldest first.
+	Attempts []RunAttempt `json:"attempts,omitempty"`
+	// ExitCode is the last attempt's.
+	ExitCode   *int      `json:"exitCode,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	Message    string    `json:"message,omitempty"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	// LastLog holds the last lines of an attempt that failed, at most 20.
+	LastLog []string `json:"lastLog,omitempty"`
+}
+
+// RunAttempt is one container of a run.
+type RunAttempt struct {
+	Task string `json:"task"`
+	// Pod is the container's name: whose logs to read.
+	Pod        string    `json:"pod"`
+	StartedAt  time.Time `json:"startedAt,omitzero"`
+	FinishedAt time.Time `json:"finishedAt,omitzero"`
+	ExitCode   *int      `json:"exitCode,omitempty"`
+	Reason     string    `json:"reason,omitempty"`
+	Message    string    `json:"message,omitempty"`
+}
+
+// Owner names the object that runs.
+func (r Run) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
+
+// RunResult is the answer of POST /v1/jobs/run and /v1/cronjobs/run: the run that was asked for.
+type RunResult struct {
+	Run      Run   `json:"run"`
+	Revision int64 `json:"revision"`
+}

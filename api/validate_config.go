@@ -1,0 +1,53 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var configKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+// CheckConfigKey checks the key of a config value.
+func CheckConfigKey(name string) error {
+	if !configKey.MatchString(name) {
+		return fmt.Errorf("%q is no key: use letters, digits and _, not beginning with a digit, at most 128", name)
+	}
+	return nil
+}
+
+// config checks what a container takes from buckets.
+func (c *checker) config(s Container) {
+	c.each("env_from", s.EnvFrom, func(entry string) error {
+		for part := range strings.SplitSeq(entry, "/") {
+			if !dnsLabel.MatchString(part) || strings.Count(entry, "/") > 1 {
+				return fmt.Errorf("%q is not scope/name or name", entry)
+			}
+		}
+		return nil
+	})
+	c.secretFiles(s.SecretFiles)
+}
+
+func (c *checker) secretFiles(files map[string]string) {
+	paths := slices.Sorted(maps.Keys(files))
+	for i, path := range paths {
+		field := key("secret_files", path)
+		c.addError(field, checkTarget(path))
+		if strings.HasSuffix(path, "/") || path != strings.ReplaceAll(path, "//", "/") {
+			c.add(field, "is the path of a file, without double or final slashes")
+		}
+		if strings.ContainsAny(path, ":,\x00") {
+			c.add(field, "holds a colon, a comma or a NUL, which no mount can")
+		}
+		for _, other := range paths[:i] {
+			if strings.HasPrefix(path, other+"/") {
+				c.add(field, "lies below %s, which is a file", other)
+			}
+		}
+		c.addError(field, CheckConfigKey(files[path]))
+		c.mounts(field, path)
+	}
+}

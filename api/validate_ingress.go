@@ -1,0 +1,109 @@
+package api
+
+import (
+	"fmt"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The values of IngressTLS.Provider and IngressLB.Policy; the first ones are the defaults.
+var (
+	tlsProviders = []string{"letsencrypt", "internal"}
+	lbPolicies   = []string{"round_robin", "random", "least_conn", "ip_hash"}
+)
+
+func (c *checker) ingress(s IngressSpec) {
+	c.addError("host", CheckHost(s.Host))
+	if s.Service != "" {
+		c.name("service", s.Service)
+	}
+	c.between("port", s.Port, 0, 65535)
+	if s.TLS != nil {
+		c.tls(*s.TLS)
+	}
+	var paths []string
+	for i, location := range s.Locations {
+		field := index("locations", i) + ".path"
+		c.addError(field, checkLocation(location.Path))
+		if first := slices.Index(paths, location.Path); first >= 0 {
+			c.add(field, "%q is at locations[%d] already", location.Path, first)
+		}
+		paths = append(paths, location.Path)
+	}
+	if s.LB != nil {
+		c.oneOf("lb.policy", s.LB.Policy, lbPolicies...)
+		c.duration("lb.interval", s.LB.Interval, 100*time.Millisecond, time.Hour)
+	}
+}
+
+func (c *checker) tls(t IngressTLS) {
+	c.oneOf("tls.provider", t.Provider, tlsProviders...)
+	if t.Email != "" {
+		if parsed, err := mail.ParseAddress(t.Email); err != nil || parsed.Address != t.Email {
+			c.add("tls.email", "%q is not an address such as ops@example.org", t.Email)
+		}
+	}
+	if (t.Certificate == "") != (t.Key == "") {
+		c.add("tls.key", "and certificate come together")
+	}
+	for _, key := range []struct{ field, name string }{{"tls.certificate", t.Certificate}, {"tls.key", t.Key}} {
+		if key.name != "" && !configKey.MatchString(key.name) {
+			c.add(key.field, "%q is no config key: letters, digits and _, not beginning with a digit", key.name)
+		}
+	}
+	if t.Certificate != "" && (t.Provider != "" || t.Email != "" || t.OnDemand) {
+		c.add("tls.certificate", "excludes provider, email and on_demand: nothing is asked for")
+	}
+	switch ask, err := url.Parse(t.Ask); {
+	case t.OnDemand && t.Ask == "":
+		c.add("tls.ask", "is required with on_demand: without a question anybody could make the host ask for certificates")
+	case !t.OnDemand && t.Ask != "":
+		c.add("tls.ask", "is asked with on_demand = true alone")
+	case t.Ask != "" && (err != nil || ask.Host == "" || ask.Scheme != "http" && ask.Scheme != "https"):
+		c.add("tls.ask", "%q does not begin with http:// or https://", t.Ask)
+	}
+}
+
+// CheckHost checks a host name of an ingress: a DNS name in any case, with *. before it for every name one level below.
+func CheckHost(host string) error {
+	name := strings.TrimPrefix(strings.ToLower(host), "*.")
+	if host == "" {
+		return FieldError{Field: "host", Detail: "is required"}
+	}
+	if _, err := netip.ParseAddr(name); err == nil {
+		return fmt.Errorf("%q is an address, not a name", host)
+	}
+	if len(host) > 253 {
+		return fmt.Errorf("is longer than 253 characters")
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if len(label) > MaxNameBytes || !dnsLabel.MatchString(label) {
+			return fmt.Errorf("%q is not a DNS name such as app.example.org or *.example.org", host)
+		}
+	}
+	return nil
+}
+
+func checkLocation(path string) error {
+	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t\r\n?#") {
+		return fmt.Errorf("%q does not begin with /, or holds a space, ? or #", path)
+	}
+	return nil
+}
+
+// Routes are what an ingress claims for itself: its host, and each location's path below it ("/" where it has none).
+func (s IngressSpec) Routes() []string {
+	host := strings.ToLower(s.Host)
+	if len(s.Locations) == 0 {
+		return []string{host + "/"}
+	}
+	var routes []string
+	for _, location := range s.Locations {
+		routes = append(routes, host+location.Path)
+	}
+	return routes
+}
