@@ -17,14 +17,14 @@ func TestConflicts(t *testing.T) {
 		want   []string
 	}{
 		"nothing said":  {"flags alone are fine", api.DeploymentSpec{}, []string{"--user=1", "--cpus=1", "--entrypoint=", "--network=a"}, nil},
-		"other fields":  {"fields beside flags are fine", api.DeploymentSpec{User: "1", Networks: []string{"a"}}, []string{"--init", "--sysctl=a=b"}, nil},
-		"user":          {"who runs it is said once", api.DeploymentSpec{User: "1"}, []string{"-u", "2"}, []string{"--user says again what user says; keep one of them"}},
-		"network":       {"so are networks", api.DeploymentSpec{NetworkMode: "none"}, []string{"--net=host"}, []string{"--network says again what network, networks and network_mode says; keep one of them"}},
-		"quota":         {"a quota is a limit of cpu", api.DeploymentSpec{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "1"}}}, []string{"--cpu-quota=50000"}, []string{"--cpu-quota says again what resources.limits.cpu says; keep one of them"}},
-		"stop":          {"the grace period is said once", api.DeploymentSpec{StopGracePeriod: "1s", StopSignal: "TERM"}, []string{"--stop-timeout=1", "--stop-signal=INT"}, []string{"--stop-signal says again what stop_signal says; keep one of them", "--stop-timeout says again what stop_grace_period says; keep one of them"}},
-		"env":           {"a variable has one value", api.DeploymentSpec{Env: map[string]string{"A": "1"}}, []string{"-e", "A=2", "-e", "B=2"}, []string{"--env A is in env too; keep one of them"}},
-		"logs":          {"logs bounds json-file", api.DeploymentSpec{Logs: &api.Logs{}}, []string{"--log-driver=journald"}, []string{"--log-driver says again what logs says; keep one of them"}},
-		"logs the same": {"naming the driver we use is no conflict", api.DeploymentSpec{Logs: &api.Logs{}}, []string{"--log-driver=json-file"}, nil},
+		"other fields":  {"fields beside flags are fine", api.DeploymentSpec{Container: api.Container{User: "1", Networks: []string{"a"}}}, []string{"--init", "--sysctl=a=b"}, nil},
+		"user":          {"who runs it is said once", api.DeploymentSpec{Container: api.Container{User: "1"}}, []string{"-u", "2"}, []string{"--user says again what user says; keep one of them"}},
+		"network":       {"so are networks", api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, []string{"--net=host"}, []string{"--network says again what network, networks and network_mode says; keep one of them"}},
+		"quota":         {"a quota is a limit of cpu", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "1"}}}}, []string{"--cpu-quota=50000"}, []string{"--cpu-quota says again what resources.limits.cpu says; keep one of them"}},
+		"stop":          {"the grace period is said once", api.DeploymentSpec{Container: api.Container{StopGracePeriod: "1s", StopSignal: "TERM"}}, []string{"--stop-timeout=1", "--stop-signal=INT"}, []string{"--stop-signal says again what stop_signal says; keep one of them", "--stop-timeout says again what stop_grace_period says; keep one of them"}},
+		"env":           {"a variable has one value", api.DeploymentSpec{Container: api.Container{Env: map[string]string{"A": "1"}}}, []string{"-e", "A=2", "-e", "B=2"}, []string{"--env A is in env too; keep one of them"}},
+		"logs":          {"logs bounds json-file", api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{}}}, []string{"--log-driver=journald"}, []string{"--log-driver says again what logs says; keep one of them"}},
+		"logs the same": {"naming the driver we use is no conflict", api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{}}}, []string{"--log-driver=json-file"}, nil},
 	}
 	for name, c := range cases {
 		options, err := Parse(c.args)

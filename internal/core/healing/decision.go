@@ -1,6 +1,7 @@
 package healing
 
 import (
+	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -23,17 +24,27 @@ const (
 type Action struct {
 	Verb  Verb
 	Grace time.Duration
+	// Init names the init container it concerns; empty is the main one. Attempt is which one of it is made.
+	Init    string
+	Attempt int
 }
 
 // String is the line people read.
 func (a Action) String() string {
-	switch a.Verb {
-	case None:
+	if a.Verb == None {
 		return "nothing"
-	case Stop:
-		return "stop (grace " + a.Grace.String() + ")"
 	}
-	return string(a.Verb)
+	text := string(a.Verb)
+	if a.Init != "" {
+		text += " init " + a.Init
+	}
+	if a.Attempt > 1 {
+		text += " (attempt " + strconv.Itoa(a.Attempt) + ")"
+	}
+	if a.Verb == Stop {
+		text += " (grace " + a.Grace.String() + ")"
+	}
+	return text
 }
 
 // Decision is the next step of one task and what to report of it.
@@ -45,6 +56,10 @@ type Decision struct {
 	Forget bool
 	// WantLog: Status should carry the container's last lines, which it does not have yet.
 	WantLog bool
+	// LogFrom names the init container whose last lines Status should carry; empty where none's are wanted.
+	LogFrom string
+	// Probe: the container runs and stays; its probes are to be asked, and Status.Probes is where they stand.
+	Probe bool
 	// After is when time alone changes the decision; 0 is never.
 	After time.Duration
 }

@@ -10,6 +10,9 @@
 // stopped by a person or by the engine's own restart, and is started again. Where the policy would not have brought it
 // back, the events say who it was, and what no event told of counts as an exit. The whole table is testdata/table.txt.
 //
+// A container that runs is ready when its probes say so (internal/core/probe). One they give up is restarted in place,
+// with growing rests, and fails its task in the end; that a restart was decided is recorded before the stop begins.
+//
 // The safety sentences that property_test.go checks on random histories: states only move forward, an end is never
 // left, nothing starts that isn't wanted or whose predecessor may still run, no second container is made, and a state
 // that has been reported and needs nothing plans nothing.

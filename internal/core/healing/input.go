@@ -29,8 +29,23 @@ type Input struct {
 	Grace time.Duration
 	// Image says whether the image the container is made from is there. Zero: nothing speaks against it.
 	Image ImageState
+	// Inits are the init containers declared, in order; InitContainers those that are seen.
+	Inits          []Init
+	InitContainers []InitContainer
+	// Probes is what is known of the container's probes; nil where not even that is known whether there are any. Then what
+	// was reported of them stays.
+	Probes *Probing
 	// Fault is what came of the last action, nil where it succeeded or was not tried yet.
 	Fault *Fault
+}
+
+// Probing is what is declared and known of a container's probes.
+type Probing struct {
+	Declared api.Probes
+	// Answers are the phases of one incarnation: Container's, which started at StartedAt. They count for no other.
+	Answers   map[string]api.ProbeStatus
+	Container string
+	StartedAt time.Time
 }
 
 // State is what a container is doing.

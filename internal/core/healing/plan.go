@@ -36,7 +36,7 @@ func Plan(in Input, now time.Time) Decision {
 
 // remove stops and removes the container; then the observed half goes.
 func (p *planner) remove() {
-	if p.Container == nil {
+	if p.Container == nil && len(p.InitContainers) == 0 {
 		p.out.Forget = true
 		return
 	}
@@ -48,6 +48,8 @@ func (p *planner) remove() {
 		p.down(p.Fault.Reason, p.Fault.Message)
 	case p.Container.live():
 		p.stop()
+	case len(p.InitContainers) > 0:
+		p.clearInit(&p.InitContainers[0])
 	case p.Container.State == Removing:
 		p.out.After = removingLook
 	default:
@@ -57,8 +59,12 @@ func (p *planner) remove() {
 
 // rest keeps what ended at its end, also when somebody starts the container again.
 func (p *planner) rest() {
-	if p.Fault == nil && p.Container.live() {
+	switch {
+	case p.Fault != nil:
+	case p.Container.live():
 		p.stop()
+	default:
+		p.tidyInits(p.passedInit)
 	}
 }
 
@@ -70,6 +76,10 @@ func (p *planner) shutDown() {
 		p.down(p.Fault.Reason, p.Fault.Message)
 	case p.Container.live():
 		p.stop()
+		p.down(ReasonStopping, "")
+	case p.Fault != nil && p.initRuns():
+		p.down(p.Fault.Reason, p.Fault.Message)
+	case p.stopInits():
 		p.down(ReasonStopping, "")
 	default:
 		p.end(api.TaskShutdown, ReasonShutdown, p.Task.Reason)
@@ -85,6 +95,8 @@ func (p *planner) run() {
 		p.failedAction()
 	case crashing:
 		p.giveUp()
+	case p.givenUpByProbes():
+		p.giveUpLifeless()
 	case p.Frozen:
 		p.freeze()
 	default:
@@ -104,6 +116,7 @@ func (p *planner) bring() {
 		p.start(ReasonStarting, "")
 	case Running:
 		p.up()
+		p.tidyInits(func(*InitContainer) bool { return true })
 	case Paused:
 		p.advance(api.TaskRunning)
 		p.down(ReasonPaused, "the container was paused by hand; `docker unpause` lets it go on")
@@ -138,6 +151,9 @@ func (p *planner) absent() {
 // ended: the container stopped and the engine left it so.
 func (p *planner) ended() {
 	switch {
+	case p.Task.Class == api.ClassKeep && p.restartDecided():
+		reason, message := p.lifelessWords()
+		p.start(reason, message+"; it is being restarted")
 	case p.Task.Class == api.ClassOnce || p.endedByItself():
 		p.endByExitCode()
 	case p.Cause == CauseEngine:
@@ -151,6 +167,8 @@ func (p *planner) ended() {
 func (p *planner) freeze() {
 	if p.Container.live() {
 		p.stop()
+	} else {
+		p.freezeInits()
 	}
 	p.down(ReasonFrozen, "the slot was stopped on purpose; `tend start` lets it run again")
 }

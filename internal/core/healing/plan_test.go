@@ -134,6 +134,20 @@ func TestCrashLoop(t *testing.T) {
 	}
 }
 
+// TestCrashLoopWithoutOutput: what the engine could not tell the first time is asked for again, until it is there.
+func TestCrashLoopWithoutOutput(t *testing.T) {
+	d := crash(t, true, 0, 10*time.Second, 50*time.Second)
+	waiting := &healing.Container{ID: "c1", State: healing.Restarting, RestartCount: 3, ExitCode: 3, FinishedAt: start.Add(50 * time.Second)}
+	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
+	for _, lines := range [][]string{nil, {"boom"}} {
+		d.Status.LastLog = lines
+		again := healing.Plan(healing.Input{Task: task, Status: d.Status, Container: waiting, Watched: true}, start.Add(51*time.Second))
+		if want := lines == nil; again.WantLog != want {
+			t.Errorf("with %d lines the log is wanted: %t", len(lines), again.WantLog)
+		}
+	}
+}
+
 func TestCrashLoopPasses(t *testing.T) {
 	d := crash(t, true, 0, 10*time.Second, 20*time.Second)
 	up := &healing.Container{ID: "c1", State: healing.Running, RestartCount: 3, StartedAt: start.Add(21 * time.Second)}

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/core/probe"
 )
 
 // world is a task with an engine that does what engines do; rapid decides what happens to it.
@@ -42,6 +43,19 @@ func (w *world) engineStarts() {
 	if c := w.in.Container; c != nil && c.State == healing.Restarting {
 		c.State, c.StartedAt, c.ExitCode = healing.Running, w.now, 0
 	}
+}
+
+// probe lets the probes of what runs answer.
+func (w *world) probe(t *rapid.T) {
+	c := w.in.Container
+	if c == nil || c.State != healing.Running || w.in.Task.Class == api.ClassOnce {
+		return
+	}
+	phases := map[probe.Kind]api.ProbePhase{}
+	for _, kind := range []probe.Kind{probe.Startup, probe.Liveness, probe.Readiness} {
+		phases[kind] = rapid.SampledFrom([]api.ProbePhase{api.ProbeUnknown, api.ProbeHealthy, api.ProbeUnhealthy}).Draw(t, string(kind))
+	}
+	w.in.Probes = answers(everyProbe, c, phases)
 }
 
 // step carries one decision out, checking the safety sentences.
@@ -122,6 +136,7 @@ func TestSafety(t *testing.T) {
 			},
 			"prune":    func(*rapid.T) { w.in.Image = healing.ImageMissing },
 			"released": func(*rapid.T) { w.in.Held = false },
+			"probe":    func(t *rapid.T) { w.probe(t) },
 			"freeze":   func(t *rapid.T) { w.in.Frozen = rapid.Bool().Draw(t, "frozen") },
 			"amnesia":  func(*rapid.T) { w.in.Cause = healing.CauseUnknown },
 			"raise": func(t *rapid.T) {
@@ -149,6 +164,9 @@ func (w *world) check(t *rapid.T) {
 	runs := c != nil && c.State == healing.Running
 	if w.in.Status.Ready && !runs {
 		t.Fatal("ready without a running container")
+	}
+	if w.in.Status.Ready && !probe.Judge(w.in.Status.Probes).Ready {
+		t.Fatalf("ready against its probes %+v", w.in.Status.Probes)
 	}
 	if runs && (desired != api.DesiredRunning || w.in.Frozen || w.in.Status.State.Terminal()) {
 		t.Fatalf("runs although desired %s, frozen %v, %s", desired, w.in.Frozen, w.in.Status.State)

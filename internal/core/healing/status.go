@@ -23,10 +23,12 @@ func (p *planner) observe() {
 		return
 	}
 	next.StartedAt = c.StartedAt
+	p.carryProbes()
 	if next.RunningAt.IsZero() {
 		next.RunningAt = c.StartedAt
 	}
-	if (c.State == Exited || c.State == Restarting) && !givesUp(p.Status.Exits) { // what follows giving up is our own stop
+	ours := givesUp(p.Status.Exits) || p.restartDecided() // what follows giving up is our own stop
+	if (c.State == Exited || c.State == Restarting) && !ours {
 		p.exited(Exit{Code: c.ExitCode, OOM: c.OOMKilled})
 	}
 }
@@ -45,10 +47,9 @@ func (p *planner) advance(state api.TaskState) {
 	}
 }
 
-// up: the container runs. Without probes that is all it takes to be ready.
-func (p *planner) up() {
+// ready: the container runs and serves.
+func (p *planner) ready() {
 	next := &p.out.Status
-	p.advance(api.TaskRunning)
 	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) {
 		next.ReadyAt = p.now
 	}
@@ -75,6 +76,9 @@ func (p *planner) start(reason, message string) {
 	if p.Held {
 		p.advance(api.TaskPreparing)
 		p.down(ReasonWaiting, "starts when task "+p.Task.After+" has stopped")
+		return
+	}
+	if p.Container.State == Created && !p.initialized() {
 		return
 	}
 	p.advance(api.TaskStarting)
@@ -130,5 +134,6 @@ func (p *planner) exitMessage() string {
 func (p *planner) wantLog() {
 	next := p.out.Status
 	begins := next.CrashLoop && !p.Status.CrashLoop
-	p.out.WantLog = p.Container != nil && (begins || next.State == api.TaskFailed)
+	missing := next.CrashLoop && len(p.Status.LastLog) == 0 // the engine was too busy to tell them
+	p.out.WantLog = p.Container != nil && (begins || missing || next.State == api.TaskFailed)
 }

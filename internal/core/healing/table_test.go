@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/core/probe"
 )
 
 var (
@@ -51,6 +52,7 @@ var happenings = []happening{
 	{name: "kill", cause: healing.CauseHand, code: 137},
 	{name: "rm -f", cause: healing.CauseHand, gone: true},
 	{name: "engine restart", cause: healing.CauseEngine, code: 137},
+	{name: "liveness fails", probe: probe.Liveness}, {name: "readiness fails", probe: probe.Readiness},
 }
 
 // happening is what happened to a running container, and what an agent that watched knows of it.
@@ -60,6 +62,7 @@ type happening struct {
 	oom   bool
 	gone  bool
 	cause healing.Cause // empty: it ended by itself
+	probe probe.Kind    // it runs on, and this probe says that it shouldn't
 }
 
 func row(class api.RestartClass, watched bool, policy policy, what happening) string {
@@ -78,6 +81,14 @@ func row(class api.RestartClass, watched bool, policy policy, what happening) st
 			in.Cause = healing.CauseExit
 		}
 	}
+	if what.probe != "" && class == api.ClassOnce {
+		return "" // what runs once has no probes
+	}
+	if what.probe != "" {
+		in.Probes = answers(everyProbe, container, map[probe.Kind]api.ProbePhase{
+			probe.Startup: api.ProbeHealthy, probe.Readiness: api.ProbeHealthy, what.probe: api.ProbeUnhealthy,
+		})
+	}
 	decision := healing.Plan(in, now)
 	return fmt.Sprintf("%-15s %-15s -> %-11s -> %s\n", policy.name, what.name, engine, outcome(decision))
 }
@@ -91,6 +102,10 @@ func afterwards(policy policy, what happening) (*healing.Container, string) {
 	c := &healing.Container{
 		ID: "c1", State: healing.Exited, Restart: policy.name, RestartCount: policy.restarts, ExitCode: what.code,
 		OOMKilled: what.oom, CreatedAt: start, StartedAt: start, FinishedAt: ended,
+	}
+	if what.probe != "" {
+		c.State = healing.Running
+		return c, string(c.State)
 	}
 	restarts := map[string]bool{"always": true, "unless-stopped": true, "on-failure": what.code != 0}[policy.name]
 	if what.cause == "" && restarts {

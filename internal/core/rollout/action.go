@@ -5,7 +5,8 @@ type Verb string
 
 // The actions of a plan.
 const (
-	// Create makes a new task in a fresh slot.
+	// Create makes a new task: in a fresh slot, or in the ordinal that Slot names. There it takes the place of Task, whose
+	// container is gone and whose record goes in the same step.
 	Create Verb = "create"
 	// Shutdown stops a task and keeps its container for inspection.
 	Shutdown Verb = "shutdown"
@@ -20,7 +21,7 @@ const (
 // Action is one step. The same value is shown by the dry run, carried out by the controller, and told by events.
 type Action struct {
 	Verb Verb
-	// Slot and Task are what the action is about; empty for Create, whose slot is drawn when it is carried out.
+	// Slot and Task are what the action is about; empty for the Create of a slot that is drawn when it is carried out.
 	Slot string
 	Task string
 	// Version is what a created task runs, or what a rollback returns to.
@@ -28,7 +29,9 @@ type Action struct {
 	// Replaces is the slot a created one takes over from; After the task that must have stopped first.
 	Replaces string
 	After    string
-	Reason   string
+	// Attempt is a created ordinal's; NextAttempt is noted on one that is told to stop.
+	Attempt, NextAttempt int
+	Reason               string
 }
 
 // String is the line people read.
@@ -37,6 +40,8 @@ func (a Action) String() string {
 	case Create:
 		text := "create a task of " + a.Version.Release
 		switch {
+		case a.Slot != "":
+			text += " in slot " + a.Slot
 		case a.Replaces != "" && a.After != "":
 			text += " in place of slot " + a.Replaces + ", once that has stopped"
 		case a.Replaces != "":

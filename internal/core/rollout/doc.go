@@ -20,7 +20,18 @@
 //	failure.go   what counts as a failure of the target, and the return to the last good release
 //	collect.go   ended slots are removed, but the last few failed ones
 //
-// The safety sentences that property_test.go and converge_test.go check on random histories:
+// A statefulset's slots are its ordinals, and each has one task at a time, one container name, and volumes that only one
+// container may hold. So its rules are their own (Desired.Ordered), over the same slots and actions:
+//
+//	ordered.go          what is wanted, what is surplus; surplus goes from the top, one after another
+//	ordered_fill.go     what is missing comes from the bottom, each once those below have settled; what ended comes back
+//	ordered_turn.go     what is outdated is replaced from the top, one at a time
+//	ordered_failure.go  attempts, the backoff between them, and what a failure holds
+//
+// An ordinal is replaced in steps that each survive a crash: stop, remove the container, and then one step that forgets
+// the old task and creates the new one.
+//
+// The safety sentences that the property tests check on random histories:
 //
 //   - never more places than wanted, never a second successor for one slot;
 //   - start-first never takes a serving slot away before its successor is settled, nor lets fewer places serve than did
@@ -28,6 +39,10 @@
 //   - stop-first never has more than max_parallel serving slots down at once;
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
+//   - an ordinal never has two tasks, and a new one only once the old container is gone;
+//   - a scale-up never makes an ordinal before those below have settled, a scale-down never stops one before those above
+//     have stopped;
+//   - a rollout takes down one serving ordinal at a time, the highest outdated one, and ordinal 0 last;
 //   - an up-to-date state plans nothing, and any state gets there when faults end;
 //   - time changes a plan only at the moment the plan named;
 //   - the order in which slots are listed changes nothing.

@@ -29,12 +29,17 @@ func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 	for _, s := range slots {
 		world[s.ID] = s
 	}
-	if most := max(len(slots), desired.Replicas); most > inTurn {
+	most := max(len(slots), desired.Replicas)
+	if most > inTurn {
 		desired.Strategy.MaxParallel = most
+	}
+	decide := Decide
+	if desired.Ordered {
+		decide = func(d Desired, slots []Slot, now time.Time) Plan { return decideOrdered(d, slots, now, most > inTurn) }
 	}
 	var out []Action
 	for made := 0; len(out) < maxForecast; {
-		plan := Decide(desired, slices.Collect(maps.Values(world)), now)
+		plan := decide(desired, slices.Collect(maps.Values(world)), now)
 		for _, a := range plan.Actions {
 			if a.Verb == RollBack {
 				return append(out, a), slices.Collect(maps.Values(world))
@@ -61,11 +66,14 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	switch a.Verb {
 	case Create:
 		made++
-		id := fmt.Sprintf("new-%d", made)
+		id := a.Slot
+		if id == "" {
+			id = fmt.Sprintf("new-%d", made)
+		}
 		world[id] = Slot{ID: id, Task: id, Replaces: a.Replaces, After: a.After, Version: a.Version, Desired: api.DesiredRunning, CreatedAt: now}
 		return made
 	case Shutdown:
-		s.Desired = api.DesiredShutdown
+		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
 		if s.EndedAt.IsZero() {
 			s.EndedAt = now
 		}

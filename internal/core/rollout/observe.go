@@ -39,7 +39,8 @@ type picture struct {
 	due     time.Time       // the earliest instant at which time alone changes the plan
 }
 
-func observe(desired Desired, slots []Slot, now time.Time) *picture {
+// newPicture sorts the slots; what they amount to is for the kind of planner to find.
+func newPicture(desired Desired, slots []Slot, now time.Time) *picture {
 	p := &picture{
 		desired: desired, now: now,
 		byID: make(map[string]*Slot, len(slots)), unstopped: make(map[string]*Slot, len(slots)),
@@ -47,6 +48,11 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 		retry: map[string]*Slot{}, stopped: map[string]bool{},
 	}
 	p.sort(slots)
+	return p
+}
+
+func observe(desired Desired, slots []Slot, now time.Time) *picture {
+	p := newPicture(desired, slots, now)
 	for _, s := range p.live {
 		if old := p.byID[s.Replaces]; old != nil && old.live() {
 			p.successor[old.ID] = s

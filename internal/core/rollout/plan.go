@@ -5,6 +5,9 @@ import "time"
 // Decide compares what should be with what is and returns the next actions. It is the whole of a rollout: scaling,
 // replacing, healing, collecting and deleting are one decision over the same slots.
 func Decide(desired Desired, slots []Slot, now time.Time) Plan {
+	if desired.Ordered {
+		return decideOrdered(desired, slots, now, false)
+	}
 	p := observe(desired, slots, now)
 	switch {
 	case desired.Deleting:

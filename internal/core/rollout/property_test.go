@@ -36,26 +36,28 @@ func TestNeverASecondSuccessor(t *testing.T) {
 
 // One plan speaks of a task once, raises desired states only, and never forgets a container that may be there.
 func TestDesiredStatesOnlyRise(t *testing.T) {
+	obeys(t, desiredStatesRise)
+}
+
+func desiredStatesRise(t *rapid.T, l look) {
 	order := map[api.DesiredState]int{"": 0, api.DesiredRunning: 0, api.DesiredShutdown: 1, api.DesiredRemoved: 2}
 	raises := map[Verb]int{Shutdown: 1, Remove: 2, Forget: 3}
-	obeys(t, func(t *rapid.T, l look) {
-		acted := map[string]bool{}
-		for _, a := range l.plan.Actions {
-			if a.Verb == Create || a.Verb == RollBack {
-				continue
-			}
-			s := l.slot(a.Slot)
-			switch {
-			case s == nil || s.Task != a.Task || acted[a.Task]:
-				t.Fatalf("%v: of an unknown task, or the second one", a)
-			case raises[a.Verb] <= order[s.Desired]:
-				t.Fatalf("%v: it is already wanted %s", a, s.Desired)
-			case a.Verb == Remove && !s.stopped(), a.Verb == Forget && !s.stopped(), a.Verb == Forget && s.Placed && s.Observed:
-				t.Fatalf("%v: its container is still there: %+v", a, *s)
-			}
-			acted[a.Task] = true
+	acted := map[string]bool{}
+	for _, a := range l.plan.Actions {
+		if a.Verb == Create || a.Verb == RollBack {
+			continue
 		}
-	})
+		s := l.slot(a.Slot)
+		switch {
+		case s == nil || s.Task != a.Task || acted[a.Task]:
+			t.Fatalf("%v: of an unknown task, or the second one", a)
+		case raises[a.Verb] <= order[s.Desired]:
+			t.Fatalf("%v: it is already wanted %s", a, s.Desired)
+		case a.Verb == Remove && !s.stopped(), a.Verb == Forget && !s.stopped(), a.Verb == Forget && s.Placed && s.Observed:
+			t.Fatalf("%v: its container is still there: %+v", a, *s)
+		}
+		acted[a.Task] = true
+	}
 }
 
 // Start-first: what the planner stops never makes fewer places serve than did before and were wanted. No room beside the
@@ -176,49 +178,49 @@ func crashLoops(l look) bool {
 	return slices.ContainsFunc(p.live, func(s *Slot) bool { return s.CrashLoop && p.current(s) && !p.iced[s.ID] })
 }
 
-func TestTimeChangesAPlanOnlyWhenItSaid(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
-		var moments []time.Duration
-		switch {
-		case l.plan.After < 0:
-			t.Fatalf("looks again %s ago", -l.plan.After)
-		case l.plan.After == 0:
-			moments = []time.Duration{time.Nanosecond, time.Minute, 3 * time.Hour, 10_000 * time.Hour}
-		default:
-			moments = []time.Duration{1, l.plan.After / 2, l.plan.After - 1}
-		}
-		for _, d := range moments {
-			if d < l.plan.After || l.plan.After == 0 {
-				later := Decide(l.desired, l.before, l.now.Add(d))
-				later.After = l.plan.After
-				if diff := cmp.Diff(l.plan, later); diff != "" {
-					t.Fatalf("looking again after %s was promised, but after %s:\n%s", l.plan.After, d, diff)
-				}
+func TestTimeChangesAPlanOnlyWhenItSaid(t *testing.T) { obeys(t, timeKeepsItsWord) }
+
+func timeKeepsItsWord(t *rapid.T, l look) {
+	var moments []time.Duration
+	switch {
+	case l.plan.After < 0:
+		t.Fatalf("looks again %s ago", -l.plan.After)
+	case l.plan.After == 0:
+		moments = []time.Duration{time.Nanosecond, time.Minute, 3 * time.Hour, 10_000 * time.Hour}
+	default:
+		moments = []time.Duration{1, l.plan.After / 2, l.plan.After - 1}
+	}
+	for _, d := range moments {
+		if d < l.plan.After || l.plan.After == 0 {
+			later := Decide(l.desired, l.before, l.now.Add(d))
+			later.After = l.plan.After
+			if diff := cmp.Diff(l.plan, later); diff != "" {
+				t.Fatalf("looking again after %s was promised, but after %s:\n%s", l.plan.After, d, diff)
 			}
 		}
-	})
+	}
 }
 
-func TestOrderChangesNothing(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
-		shuffled := slices.Clone(l.before)
-		rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(shuffled), func(i, j int) {
-			shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
-		})
-		if diff := cmp.Diff(l.plan, Decide(l.desired, shuffled, l.now)); diff != "" {
-			t.Fatal(diff)
-		}
+func TestOrderChangesNothing(t *testing.T) { obeys(t, orderIsNothing) }
+
+func orderIsNothing(t *rapid.T, l look) {
+	shuffled := slices.Clone(l.before)
+	rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)).Shuffle(len(shuffled), func(i, j int) {
+		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 	})
+	if diff := cmp.Diff(l.plan, Decide(l.desired, shuffled, l.now)); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
-func TestTheSameWorldGetsTheSamePlan(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
-		given := slices.Clone(l.before)
-		again := Decide(l.desired, l.before, l.now)
-		if diff := cmp.Diff(l.plan, again) + cmp.Diff(given, l.before); diff != "" {
-			t.Fatal(diff)
-		}
-	})
+func TestTheSameWorldGetsTheSamePlan(t *testing.T) { obeys(t, planIsAFunction) }
+
+func planIsAFunction(t *rapid.T, l look) {
+	given := slices.Clone(l.before)
+	again := Decide(l.desired, l.before, l.now)
+	if diff := cmp.Diff(l.plan, again) + cmp.Diff(given, l.before); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 // wantedPlaces counts anew what the planner should have counted: a frozen place is one, whichever half is marked, and

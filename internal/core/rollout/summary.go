@@ -8,20 +8,32 @@ import (
 
 // summarize says what the state amounts to, before the plan's actions.
 func (p *picture) summarize() Plan {
+	plan := p.plan()
 	failure := p.failure
 	if failure == nil {
 		failure = p.unproven()
 	}
-	plan := p.plan()
+	if failure != nil {
+		return p.failedPlan(plan, failure)
+	}
+	return p.soundPlan(plan, p.complete(plan.Counts))
+}
+
+// failedPlan is what a failure of the target makes of a plan.
+func (p *picture) failedPlan(plan Plan, failure *Slot) Plan {
+	plan.Phase = api.RolloutPaused
+	if p.desired.Strategy.OnFailure == api.OnFailureContinue {
+		plan.Phase = api.RolloutProgressing
+	}
+	plan.Reason, plan.Message = explain(failure)
+	return plan
+}
+
+// soundPlan is a plan while nothing fails.
+func (p *picture) soundPlan(plan Plan, complete bool) Plan {
 	wanted := p.wanted()
 	switch {
-	case failure != nil:
-		plan.Phase = api.RolloutPaused
-		if p.desired.Strategy.OnFailure == api.OnFailureContinue {
-			plan.Phase = api.RolloutProgressing
-		}
-		plan.Reason, plan.Message = explain(failure)
-	case p.complete(plan.Counts):
+	case complete:
 		plan.Phase = api.RolloutComplete
 		plan.Reason, plan.Message = "Complete", fmt.Sprintf("%d of %d slots run %s", wanted, wanted, p.desired.Target.Release)
 	default:

@@ -15,10 +15,11 @@ import (
 // TestTranscripts plays the stories of testdata: commands, and what the planner does about them. Run with -rewrite to
 // write down what it does now, and read the difference.
 //
-//	deploy [replicas=N] [release=R] [order= max-parallel= pause= monitor= deadline= on-failure= probed wait-ready]
+//	deploy [replicas=N] [release=R] [order= max-parallel= pause= monitor= deadline= on-failure= probed wait-ready
+//	  ordered]
 //	scale N · restart · delete · freeze SLOT · unfreeze SLOT
 //	release R fails|crash-loops|never-ready|ok     what becomes of its tasks from now on
-//	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT     what happens to one
+//	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT · rebootstrap SLOT     what happens to one
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
 //	perform N                 do the first N actions of the plan, and "crash"
@@ -114,6 +115,8 @@ func (s *story) happens(what, id string, d *datadriven.TestData) error {
 		s.crashLoop(slot)
 	case "unready":
 		s.stuck[id], slot.Ready = true, false
+	case "rebootstrap":
+		slot.Rebootstrap = true
 	case "recover":
 		delete(s.stuck, id)
 		slot.Ready, slot.CrashLoop, slot.StartedAt, slot.ReadyAt = true, false, s.now, s.now
@@ -156,6 +159,8 @@ func (s *story) deploy(d *datadriven.TestData) error {
 			strategy.WaitReady = true
 		case "superseded":
 			s.desired.Superseded = value != "no"
+		case "ordered":
+			s.desired.Ordered, strategy.Order = true, api.OrderStopFirst
 		case "probed":
 			s.desired.Probed = true
 		default:

@@ -14,6 +14,9 @@ type Version struct {
 
 // Desired is what the workload should be.
 type Desired struct {
+	// Ordered says that the slots are the ordinals 0 to Replicas-1, each an identity that keeps its place: they start
+	// from the bottom, stop from the top, and are replaced one at a time, the old one gone before the new one is made.
+	Ordered bool
 	// Replicas wanted. Frozen slots fill a place each without running.
 	Replicas int
 	Target   Version
@@ -25,11 +28,12 @@ type Desired struct {
 	Strategy api.ResolvedStrategy
 	// Probed says whether the target has a readiness or startup probe, so that ready is more than running.
 	Probed bool
-	// Frozen are the slots an operator stopped on purpose. A mark whose slot is not among the observed counts nothing.
+	// Frozen are the slots an operator stopped on purpose. A mark whose slot is not among the observed counts nothing; of
+	// ordered slots, one beyond the replicas.
 	Frozen map[string]bool
 	// Deleting asks for every slot to go.
 	Deleting bool
-	// KeepDead is how many failed slots stay for inspection.
+	// KeepDead is how many failed slots stay for inspection. Of ordered ones each stays until its next try.
 	KeepDead int
 }
 
@@ -43,6 +47,10 @@ type Slot struct {
 	After   string
 	Version Version
 	Desired api.DesiredState
+	// Attempt is an ordinal's api.Task.Attempt, NextAttempt its api.Task.NextAttempt.
+	Attempt, NextAttempt int
+	// Rebootstrap asks for an ordinal to be made anew, with its volumes emptied.
+	Rebootstrap bool
 	// Placed says whether a node was chosen; Unplaceable that none fits.
 	Placed      bool
 	Unplaceable bool

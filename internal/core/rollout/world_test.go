@@ -91,14 +91,20 @@ func (w *world) perform(a Action) {
 	switch a.Verb {
 	case Create:
 		name := slotName(w.made)
+		task := "task-" + name
+		if a.Slot != "" { // an ordinal has many tasks, one after another
+			name, task = a.Slot, fmt.Sprintf("task-%s-%d", a.Slot, w.made)
+			delete(w.told, name)
+			delete(w.since, name)
+		}
 		w.made++
 		w.slots[name] = &Slot{
-			ID: name, Task: "task-" + name, Replaces: a.Replaces, After: a.After, Version: a.Version,
-			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now,
+			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version,
+			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
 		}
 		w.tell("create %s of %s%s", name, a.Version.Release, inPlace(a))
 	case Shutdown:
-		s.Desired = api.DesiredShutdown
+		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
 		w.told[s.ID] = w.now
 		if s.EndedAt.IsZero() {
 			s.EndedAt = w.now

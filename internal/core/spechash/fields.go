@@ -5,7 +5,7 @@ import "slices"
 // includedV1 are the fields of a deployment that version 1 covers, by their json name. network is folded into networks,
 // and of build only the arguments count.
 var includedV1 = []string{
-	"image", "command", "entrypoint", "env", "env_from", "user", "working_dir", "hostname", "labels", "stop_signal",
+	"image", "command", "entrypoint", "env", "secret_files", "env_from", "user", "working_dir", "hostname", "labels", "stop_signal",
 	"stop_grace_period", "ports", "volumes", "network", "networks", "network_mode", "restart", "extra_hosts", "cap_add",
 	"cap_drop", "read_only", "tmpfs", "shm_size", "devices", "dns", "security_opt", "ulimits", "docker_options",
 	"resources", "logs", "build", "autoscale", "probes", "inits",
@@ -25,7 +25,7 @@ var excluded = map[string]string{
 	"release":       "commands run once per release, not by the slots",
 	"on_deploy":     "a webhook's address must not roll slots",
 	"on_probe":      "a webhook's address must not roll slots",
-	"depends_on":    "names assets, whose digests are in the hash by themselves",
+	"depends_on":    "says when a release may begin; the digests of the assets it names are in the hash by themselves",
 }
 
 // Covers says whether a change of a field replaces containers; the reason says why not. Fields go by their json name.

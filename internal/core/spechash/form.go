@@ -41,6 +41,21 @@ func deploymentV1(spec api.DeploymentSpec, assets map[string]string) map[string]
 	return form
 }
 
+// workloadV1 is version 1 of any kind: a deployment's form, and the claims where there are any, by name. The size of a
+// claim is told to people and reaches no container, so it doesn't count.
+func workloadV1(spec api.WorkloadSpec, assets map[string]string) map[string]any {
+	form := deploymentV1(spec.DeploymentSpec, assets)
+	if len(spec.Claims) == 0 {
+		return form
+	}
+	paths := make(map[string]any, len(spec.Claims))
+	for _, claim := range spec.Claims {
+		paths[claim.Name] = claim.MountPath
+	}
+	form["volume_claims"] = paths
+	return form
+}
+
 // assetList is a sorted list of reference=digest.
 func assetList(assets map[string]string) []string {
 	out := make([]string, 0, len(assets))

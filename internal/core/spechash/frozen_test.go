@@ -83,7 +83,7 @@ func writeFrozen(t *testing.T) {
 
 // randomSpec sets each field about every third time.
 func randomSpec(r *rand.Rand, n int) (api.DeploymentSpec, map[string]string) {
-	spec := api.DeploymentSpec{Image: fmt.Sprintf("registry.example/app-%d:%d", n, r.IntN(9))}
+	spec := api.DeploymentSpec{Container: api.Container{Image: fmt.Sprintf("registry.example/app-%d:%d", n, r.IntN(9))}}
 	setters := setters()
 	for _, name := range setterNames() {
 		if r.IntN(3) == 0 {

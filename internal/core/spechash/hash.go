@@ -28,6 +28,19 @@ func DeploymentVersion(version int, spec api.DeploymentSpec, assets map[string]s
 	return "", fmt.Errorf("spec hash version %d is not known to this version of tend", version)
 }
 
+// Workload is the hash of what a release of any kind holds, in the newest form. That of a deployment is Deployment's.
+func Workload(spec api.WorkloadSpec, assets map[string]string) string {
+	return sum(workloadV1(spec, assets))
+}
+
+// WorkloadVersion is Workload in an older form; see DeploymentVersion.
+func WorkloadVersion(version int, spec api.WorkloadSpec, assets map[string]string) (string, error) {
+	if version != 1 {
+		return "", fmt.Errorf("spec hash version %d is not known to this version of tend", version)
+	}
+	return Workload(spec, assets), nil
+}
+
 // sum hashes the canonical JSON of a form: keys sorted, no space, no escaping of HTML.
 func sum(form map[string]any) string {
 	var out bytes.Buffer

@@ -94,11 +94,11 @@ func TestSpellings(t *testing.T) {
 		same   bool
 	}{
 		"replicas":       {"left out and 1 are the same to the hash", api.DeploymentSpec{}, api.DeploymentSpec{Replicas: &one}, true},
-		"network":        {"the older spelling means the same", api.DeploymentSpec{Network: "a"}, api.DeploymentSpec{Networks: []string{"a"}}, true},
+		"network":        {"the older spelling means the same", api.DeploymentSpec{Container: api.Container{Network: "a"}}, api.DeploymentSpec{Container: api.Container{Networks: []string{"a"}}}, true},
 		"empty list":     {"an empty list declares nothing", api.DeploymentSpec{}, api.DeploymentSpec{Ports: []string{}}, true},
-		"empty block":    {"an empty block declares nothing", api.DeploymentSpec{}, api.DeploymentSpec{Resources: &api.Resources{Limits: &api.ResourceLimits{}}}, true},
-		"build context":  {"only build.args reach the image's content by themselves", api.DeploymentSpec{}, api.DeploymentSpec{Build: &api.Build{Context: "."}}, true},
-		"empty variable": {"a variable that is empty is set", api.DeploymentSpec{}, api.DeploymentSpec{Env: map[string]string{"A": ""}}, false},
+		"empty block":    {"an empty block declares nothing", api.DeploymentSpec{}, api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{}}}}, true},
+		"build context":  {"only build.args reach the image's content by themselves", api.DeploymentSpec{}, api.DeploymentSpec{Container: api.Container{Build: &api.Build{Context: "."}}}, true},
+		"empty variable": {"a variable that is empty is set", api.DeploymentSpec{}, api.DeploymentSpec{Container: api.Container{Env: map[string]string{"A": ""}}}, false},
 		"default said":   {"a default that is written is a declaration: defaults may change", api.DeploymentSpec{}, api.DeploymentSpec{Restart: api.DefaultRestart}, false},
 		"ports unread":   {"ports are hashed as written", api.DeploymentSpec{Ports: []string{"80"}}, api.DeploymentSpec{Ports: []string{"127.0.0.1::80"}}, false},
 	}
@@ -110,7 +110,7 @@ func TestSpellings(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	spec := api.DeploymentSpec{Image: "nginx"}
+	spec := api.DeploymentSpec{Container: api.Container{Image: "nginx"}}
 	got, err := DeploymentVersion(Version, spec, nil)
 	if err != nil || got != Deployment(spec, nil) {
 		t.Errorf("the newest version is the one Deployment computes: %s, %v", got, err)

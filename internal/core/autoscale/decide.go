@@ -1,0 +1,168 @@
+package autoscale
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// The mean is too high above the target times tooHigh, too low below the target times tooLow. Between them nothing
+// happens, nor where the step down would ask for the step up: one pod at 90 % is two at 45 %.
+const (
+	tooHigh = 1.1
+	tooLow  = 0.7
+)
+
+// Input is all that decides about one deployment.
+type Input struct {
+	Spec api.Autoscale
+	// Replicas are wanted now, as the spec says; they may lie outside the bounds.
+	Replicas int
+	// Samples are the CPU use of the pods that have one, 100 being one core.
+	Samples []float64
+	// Rolling says that a rollout is under way: what starts or stops says nothing of the load.
+	Rolling bool
+	// Owner is the manager that has set replicas, where it isn't the autoscaler and was given them on purpose.
+	Owner string
+	// Generation is the spec's.
+	Generation int64
+	// Status is what was decided before.
+	Status api.AutoscaleStatus
+}
+
+// The reasons of a decision.
+const (
+	ReasonScaledUp     = "ScaledUp"
+	ReasonScaledDown   = "ScaledDown"
+	ReasonOutOfBounds  = "OutOfBounds"
+	ReasonOnTarget     = "OnTarget"
+	ReasonAtMaximum    = "AtMaximum"
+	ReasonAtMinimum    = "AtMinimum"
+	ReasonCoolingDown  = "CoolingDown"
+	ReasonNoStats      = "NoStats"
+	ReasonRolling      = "RolloutInProgress"
+	ReasonReplicasHeld = "ReplicasHeld"
+)
+
+// Decision is how many replicas there should be, and what to say of it.
+type Decision struct {
+	Replicas int
+	Status   api.AutoscaleStatus
+	// After is when the cooldown that holds a step back is over; 0 where none does.
+	After time.Duration
+}
+
+// decider holds one decision while it is made.
+type decider struct {
+	Input
+	now time.Time
+	out Decision
+}
+
+// Decide says how many replicas there should be.
+func Decide(in Input, now time.Time) Decision {
+	d := &decider{Input: in, now: now, out: Decision{Replicas: in.Replicas, Status: in.Status}}
+	next := &d.out.Status
+	next.ObservedGeneration, next.At = in.Generation, now
+	next.CPUPercent, next.Pods = mean(in.Samples), len(in.Samples)
+	switch low, high := in.Spec.Bounds(); {
+	case in.Owner != "":
+		d.stay(ReasonReplicasHeld, "%s has set replicas to %d; apply the manifest again without replicas to hand them back", in.Owner, in.Replicas)
+	case in.Replicas < low:
+		d.step(low, ReasonOutOfBounds, "%d replicas are fewer than min", in.Replicas)
+	case in.Replicas > high:
+		d.step(high, ReasonOutOfBounds, "%d replicas are more than max", in.Replicas)
+	case in.Rolling:
+		d.stay(ReasonRolling, "a rollout is under way; the load is judged when it is over")
+	case len(in.Samples) == 0:
+		d.stay(ReasonNoStats, "no pod that has been ready has a sample yet")
+	default:
+		d.judge(low, high)
+	}
+	next.Replicas = d.out.Replicas
+	return d.out
+}
+
+// judge compares the mean with the target.
+func (d *decider) judge(low, high int) {
+	use, target := d.out.Status.CPUPercent, float64(d.Spec.CPUTarget)
+	above, below := use > tooHigh*target, use < tooLow*target
+	switch {
+	case above && d.Replicas >= high:
+		d.stay(ReasonAtMaximum, "the mean of %.1f %% is above the target, and there are max replicas", use)
+	case above && !d.cooled(d.Spec.CooldownUp.Or(api.DefaultCooldownUp)):
+		d.stay(ReasonCoolingDown, "the mean of %.1f %% is above the target; the last change is not cooldown_up ago", use)
+	case above:
+		d.step(d.Replicas+1, ReasonScaledUp, "the mean of %.1f %% was above %.0f %%", use, tooHigh*target)
+	case below && d.Replicas <= low:
+		d.stay(ReasonAtMinimum, "the mean of %.1f %% is below the target, and there are min replicas", use)
+	case below && use*float64(d.Replicas)/float64(d.Replicas-1) > tooHigh*target:
+		d.stay(ReasonOnTarget, "the mean of %.1f %% is low, but one replica fewer would be above the target", use)
+	case below && !d.cooled(d.Spec.CooldownDown.Or(api.DefaultCooldownDown)):
+		d.stay(ReasonCoolingDown, "the mean of %.1f %% is below the target; the last change is not cooldown_down ago", use)
+	case below:
+		d.step(d.Replicas-1, ReasonScaledDown, "the mean of %.1f %% was below %.0f %%", use, tooLow*target)
+	default:
+		d.stay(ReasonOnTarget, "the mean of %.1f %% is near the target", use)
+	}
+}
+
+// cooled says whether the last change, in either direction, is long enough ago. One in the future is of a clock that
+// was set back, and holds nothing up.
+func (d *decider) cooled(cooldown time.Duration) bool {
+	last := d.Status.LastUp
+	if d.Status.LastDown.After(last) {
+		last = d.Status.LastDown
+	}
+	left := cooldown - d.now.Sub(last)
+	if left <= 0 || last.After(d.now) {
+		return true
+	}
+	d.out.After = left
+	return false
+}
+
+func (d *decider) step(to int, reason, format string, args ...any) {
+	d.stay(reason, format, args...)
+	d.out.Status.Message = fmt.Sprintf("from %d to %d: ", d.Replicas, to) + d.out.Status.Message
+	d.out.Replicas = to
+	if to > d.Replicas {
+		d.out.Status.LastUp = d.now
+	} else {
+		d.out.Status.LastDown = d.now
+	}
+}
+
+func (d *decider) stay(reason, format string, args ...any) {
+	d.out.Status.Reason, d.out.Status.Message = reason, fmt.Sprintf(format, args...)
+}
+
+// mean is rounded to a tenth: what is finer is noise.
+func mean(samples []float64) float64 {
+	if len(samples) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, s := range samples {
+		sum += s
+	}
+	return math.Round(10*sum/float64(len(samples))) / 10
+}
+
+// How often a status is written that says nothing but another use, and how much that must differ.
+const (
+	retell     = time.Minute
+	difference = 1.0
+)
+
+// Telling says whether a status is worth a write over the last one: a change of what is wanted or why at once, another
+// CPU use once a minute.
+func Telling(last, next api.AutoscaleStatus) bool {
+	if last.Reason != next.Reason || last.Replicas != next.Replicas || last.ObservedGeneration != next.ObservedGeneration {
+		return true
+	}
+	aged := next.At.Sub(last.At) >= retell || next.At.Before(last.At)
+	return aged && (math.Abs(last.CPUPercent-next.CPUPercent) >= difference || last.Pods != next.Pods)
+}

@@ -1,0 +1,51 @@
+package env
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Bucket names config values: a scope's, or with Name one app's in it.
+type Bucket struct{ Scope, Name string }
+
+// Source is a step of the order: an env_from entry, or with an empty Entry the object itself.
+type Source struct {
+	Entry string
+	// Buckets of the source, lowest first.
+	Buckets []Bucket
+}
+
+// Sources are the buckets under an object's own env, lowest first.
+func Sources(ref api.Ref, envFrom []string) []Source {
+	out := make([]Source, 0, len(envFrom)+1)
+	for _, entry := range envFrom {
+		from := named(ref.Scope, entry)
+		source := Source{Entry: entry, Buckets: []Bucket{from}}
+		if from.Scope != ref.Scope {
+			source.Buckets = []Bucket{{Scope: from.Scope}, from}
+		}
+		out = append(out, source)
+	}
+	return append(out, Source{Buckets: []Bucket{{Scope: ref.Scope}, {Scope: ref.Scope, Name: ref.Name}}})
+}
+
+// named reads scope/name, or a name of the scope.
+func named(scope, entry string) Bucket {
+	if other, name, found := strings.Cut(entry, "/"); found {
+		return Bucket{Scope: other, Name: name}
+	}
+	return Bucket{Scope: scope, Name: entry}
+}
+
+// Reads says whether an object's environment is made of a bucket among others.
+func Reads(ref api.Ref, envFrom []string, bucket Bucket) bool {
+	for _, source := range Sources(ref, envFrom) {
+		for _, b := range source.Buckets {
+			if b == bucket {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"fmt"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// The reasons of a run that failed otherwise than by its container's end.
+const (
+	ReasonReleaseTimeout = "ReleaseTimeout" // it took longer than release.timeout
+	ReasonInterrupted    = "Interrupted"    // it was stopped before its end
+	ReasonLost           = "Lost"           // the record of its task is gone
+)
+
+// Attempt is the one task of a command's run: both halves, the observed one nil while nothing was reported.
+type Attempt struct {
+	Task   *api.Task
+	Status *api.TaskStatus
+}
+
+// Progress is what becomes of a run.
+type Progress struct {
+	Run api.Run
+	// Changed says whether Run differs from what was given.
+	Changed bool
+	// Stop is why the run's task must be stopped; empty where it needn't.
+	Stop string
+	// After is when time alone changes the answer; 0 is never.
+	After time.Duration
+}
+
+// Follow carries a run on by what is known of its task. One that takes too long is stopped first and has failed once it
+// stopped: until then its command may still be at work.
+func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) Progress {
+	p := Progress{Run: run}
+	deadline := run.CreatedAt.Add(timeout)
+	switch {
+	case run.State.Ended():
+		return p
+	case attempt.Task == nil:
+		return p.fail(ReasonLost, "the record of its task is gone", now)
+	case attempt.Status != nil && attempt.Status.State.Terminal():
+		return p.end(attempt, timeout, now)
+	case attempt.Task.Desired != api.DesiredRunning && attempt.Task.Node == "":
+		return p.fail(attempt.Task.Reason, "no node took it in time", now)
+	case attempt.Task.Desired != api.DesiredRunning:
+		return p // it is being stopped
+	case !now.Before(deadline):
+		p.Stop = ReasonReleaseTimeout
+	default:
+		p.After = deadline.Sub(now)
+	}
+	return p.begun(attempt.Status)
+}
+
+// begun notes when the container started.
+func (p Progress) begun(status *api.TaskStatus) Progress {
+	if status != nil && p.Run.StartedAt.IsZero() && !status.StartedAt.IsZero() {
+		p.Run.StartedAt, p.Changed = status.StartedAt, true
+	}
+	return p
+}
+
+// end reads the outcome off a task that ended. Stopping one that had ended by itself before is no interruption: its own
+// end counts.
+func (p Progress) end(attempt Attempt, timeout time.Duration, now time.Time) Progress {
+	status, task := attempt.Status, attempt.Task
+	p = p.begun(status)
+	p.Run.ExitCode = status.ExitCode
+	byItself := status.State != api.TaskShutdown ||
+		status.ExitCode != nil && !task.EndedAt.IsZero() && !status.FinishedAt.IsZero() && status.FinishedAt.Before(task.EndedAt)
+	switch {
+	case byItself && status.ExitCode != nil && *status.ExitCode == 0:
+		p.Run.State, p.Run.FinishedAt, p.Changed = api.RunSucceeded, status.FinishedAt, true
+		return p
+	case !byItself && task.Reason == ReasonReleaseTimeout:
+		p = p.fail(ReasonReleaseTimeout, fmt.Sprintf("it did not end within %s and was stopped", timeout), now)
+	case !byItself:
+		p = p.fail(ReasonInterrupted, "it was stopped before its end", now)
+	case status.State == api.TaskShutdown:
+		p = p.fail("Exited", fmt.Sprintf("the container ended with exit code %d", *status.ExitCode), now)
+	default:
+		p = p.fail(status.Reason, status.Message, now)
+	}
+	p.Run.LastLog = status.LastLog
+	if !status.FinishedAt.IsZero() {
+		p.Run.FinishedAt = status.FinishedAt
+	}
+	return p
+}
+
+func (p Progress) fail(reason, message string, now time.Time) Progress {
+	p.Run.State, p.Run.Reason, p.Run.Message, p.Run.FinishedAt = api.RunFailed, reason, message, now
+	p.Changed = true
+	return p
+}

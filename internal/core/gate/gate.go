@@ -1,0 +1,125 @@
+package gate
+
+import (
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// State is how a gate stands.
+type State string
+
+// The states of a gate.
+const (
+	Open    State = "open"
+	Waiting State = "waiting" // for what the release depends on, or for another release's command
+	Start   State = "start"   // Decision.Start is the command to begin now
+	Running State = "running" // Decision.Run is under way
+	Failed  State = "failed"  // Decision.Run failed; nothing follows
+)
+
+// The reasons a gate gives.
+const (
+	ReasonWaitingForDependency  = "WaitingForDependency"  // a workload it depends on is not ready
+	ReasonWaitingForCommand     = "WaitingForCommand"     // the command of an earlier release still runs
+	ReasonRunningReleaseCommand = "RunningReleaseCommand" // its own command runs
+	ReasonReleaseCommandFailed  = "ReleaseCommandFailed"  // its command failed: nothing was touched
+)
+
+// Command is one command of a release with its run, nil where it was not asked for yet.
+type Command struct {
+	Role api.TaskRole
+	Run  *api.Run
+}
+
+// Input is all that decides about a release.
+type Input struct {
+	Release string
+	// Waiting is what the release depends on and is not ready.
+	Waiting []string
+	// Commands are run in this order.
+	Commands []Command
+	// Busy is the run of another release of the workload that has not ended; nil where there is none.
+	Busy *api.Run
+	// Lenient passes over a failed command: those that run after the rollout hold up nothing.
+	Lenient bool
+}
+
+// Decision is what stands between a release and its slots.
+type Decision struct {
+	State State
+	// Start is the command to begin, with state Start.
+	Start api.TaskRole
+	// Run is what the decision speaks of: what runs, or failed.
+	Run     *api.Run
+	Reason  string
+	Message string
+}
+
+// Decide looks at a release's gate.
+func Decide(in Input) Decision {
+	for i, command := range in.Commands {
+		switch {
+		case command.Run == nil:
+			return in.begin(i, command.Role)
+		case !command.Run.State.Ended():
+			return Decision{State: Running, Run: command.Run, Reason: ReasonRunningReleaseCommand, Message: running(command)}
+		case command.Run.State != api.RunSucceeded && !in.Lenient:
+			return Decision{State: Failed, Run: command.Run, Reason: ReasonReleaseCommandFailed, Message: failed(in.Release, command)}
+		}
+	}
+	if len(in.Commands) == 0 && len(in.Waiting) > 0 {
+		return in.wait()
+	}
+	return Decision{State: Open}
+}
+
+// begin says whether the next command may start. The dependencies count before the first one alone.
+func (in Input) begin(i int, role api.TaskRole) Decision {
+	switch {
+	case i == 0 && len(in.Waiting) > 0:
+		return in.wait()
+	case in.Busy != nil:
+		return Decision{State: Waiting, Run: in.Busy, Reason: ReasonWaitingForCommand,
+			Message: fmt.Sprintf("%s waits for run %s, which began earlier, to end", in.Release, in.Busy.ID)}
+	}
+	return Decision{State: Start, Start: role, Reason: ReasonRunningReleaseCommand,
+		Message: fmt.Sprintf("%s of %s begins", Field(role), in.Release)}
+}
+
+func (in Input) wait() Decision {
+	return Decision{State: Waiting, Reason: ReasonWaitingForDependency,
+		Message: in.Release + " waits for " + strings.Join(in.Waiting, ", ")}
+}
+
+// Field is the field that declares a role's command.
+func Field(role api.TaskRole) string {
+	switch role {
+	case api.RolePre:
+		return "release.pre_command"
+	case api.RoleCommand:
+		return "release.command"
+	case api.RolePost:
+		return "release.post_command"
+	case api.RoleDeploy:
+		return "post_deploy"
+	}
+	return string(role)
+}
+
+func running(command Command) string {
+	return fmt.Sprintf("%s runs in %s", Field(command.Role), pod(command.Run))
+}
+
+func failed(release string, command Command) string {
+	return fmt.Sprintf("%s of %s failed, no slot was touched: %s: %s", Field(command.Role), release, command.Run.Reason, command.Run.Message)
+}
+
+// pod is the container of a run's last attempt.
+func pod(run *api.Run) string {
+	if len(run.Attempts) == 0 {
+		return run.ID
+	}
+	return run.Attempts[len(run.Attempts)-1].Pod
+}

@@ -1,0 +1,146 @@
+package healing
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
+)
+
+// How often a container that its liveness or startup probe gave up is restarted in place, and the rest between two
+// restarts: none before the first, then restartRest, doubled each time.
+const (
+	probeRestarts = 3
+	restartWindow = 10 * time.Minute
+	restartRest   = 10 * time.Second
+	keptRestarts  = 5
+)
+
+// carryProbes takes over what the probes of this incarnation say.
+func (p *planner) carryProbes() {
+	c, next := p.Container, &p.out.Status
+	same := c.ID == p.Status.Container && c.StartedAt.Equal(p.Status.StartedAt)
+	if p.Probes == nil {
+		next.Probes = probe.Carry(nil, p.Status.Probes, same, c.StartedAt)
+		return
+	}
+	last := p.Status.Probes
+	if same && p.Probes.Container == c.ID && p.Probes.StartedAt.Equal(c.StartedAt) {
+		last = p.Probes.Answers
+	}
+	next.Probes = probe.Carry(&p.Probes.Declared, last, same, c.StartedAt)
+}
+
+// up: the container runs. Its probes say the rest; without them it is ready.
+func (p *planner) up() {
+	p.advance(api.TaskRunning)
+	verdict := probe.Judge(p.out.Status.Probes)
+	switch {
+	case verdict.Failed || p.restartDecided():
+		p.lifeless()
+	case verdict.Ready:
+		p.out.Probe = true
+		p.ready()
+	default:
+		p.out.Probe = true
+		p.unready(verdict.Reason, verdict.Message)
+	}
+}
+
+// lifeless restarts a container its probes gave up, when the rest since the last time is over. Once decided it stays so,
+// whatever the probes say while it stops.
+func (p *planner) lifeless() {
+	if !p.restartDecided() {
+		if left := p.restingFor(); left > 0 {
+			reason, message := p.lifelessWords()
+			p.unready(reason, message+"; it is restarted at "+p.now.Add(left).UTC().Format(time.TimeOnly)+" UTC")
+			p.lookAfter(left)
+			p.out.Probe = true // it may recover
+			return
+		}
+		p.decideRestart()
+	}
+	if p.givenUpByProbes() {
+		p.giveUpLifeless()
+		return
+	}
+	reason, message := p.lifelessWords()
+	p.stop()
+	p.down(reason, message+"; it is being restarted")
+}
+
+// decideRestart records the time, a moment after the start at the earliest: that is what tells which incarnation it was.
+func (p *planner) decideRestart() {
+	at := p.now
+	if !at.After(p.Container.StartedAt) {
+		at = p.Container.StartedAt.Add(1)
+	}
+	next := &p.out.Status
+	times := append(append([]time.Time(nil), next.LivenessRestarts...), at)
+	next.LivenessRestarts = times[max(0, len(times)-keptRestarts):]
+}
+
+// restartDecided: the probes gave up the incarnation that is seen.
+func (p *planner) restartDecided() bool {
+	times := p.out.Status.LivenessRestarts
+	return len(times) > 0 && times[len(times)-1].After(p.Container.StartedAt)
+}
+
+// restingFor is how long the next restart has to wait. A time yet to come tells that the clock was set back since.
+func (p *planner) restingFor() time.Duration {
+	times := p.out.Status.LivenessRestarts
+	if len(times) == 0 || times[len(times)-1].After(p.now) {
+		return 0
+	}
+	rest := restartRest / 2
+	for _, at := range times[max(0, len(times)-probeRestarts):] {
+		if p.now.Sub(at) < restartWindow {
+			rest *= 2
+		}
+	}
+	if rest < restartRest {
+		return 0
+	}
+	return times[len(times)-1].Add(rest).Sub(p.now)
+}
+
+// givenUpByProbes judges by the recorded times alone, so that it stays so however long stopping takes.
+func (p *planner) givenUpByProbes() bool {
+	times := p.out.Status.LivenessRestarts
+	n := len(times)
+	return n > probeRestarts && times[n-1].Sub(times[n-1-probeRestarts]) <= restartWindow
+}
+
+// giveUpLifeless fails the task once its container has stopped.
+func (p *planner) giveUpLifeless() {
+	reason, message := p.lifelessWords()
+	message += ", also after 3 restarts within 10 minutes"
+	if p.Container.live() {
+		p.stop()
+		p.down(reason, message+"; it is being stopped")
+		return
+	}
+	p.end(api.TaskFailed, reason, message)
+}
+
+func (p *planner) lifelessWords() (reason, message string) {
+	if verdict := probe.Judge(p.out.Status.Probes); verdict.Failed {
+		return verdict.Reason, verdict.Message
+	}
+	return probe.ReasonLivenessFailed, "the liveness probe failed"
+}
+
+// unready: the container runs and its probes say it can't serve. That it keeps ending is worse to know.
+func (p *planner) unready(reason, message string) {
+	if p.out.Status.CrashLoop {
+		reason, message = ReasonCrashLoop, p.crashMessage()
+	}
+	p.down(reason, message)
+}
+
+// lookAfter asks for the earlier look.
+func (p *planner) lookAfter(d time.Duration) {
+	if p.out.After == 0 || d < p.out.After {
+		p.out.After = d
+	}
+}

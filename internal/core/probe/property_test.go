@@ -1,0 +1,177 @@
+package probe_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/probe"
+)
+
+func drawProbe(t *rapid.T, label string) *api.Probe {
+	if !rapid.Bool().Draw(t, label) {
+		return nil
+	}
+	seconds := func(least int, name string) api.Duration {
+		return api.Duration((time.Duration(rapid.IntRange(least, 20).Draw(t, label+" "+name)) * time.Second).String())
+	}
+	return &api.Probe{
+		InitialDelay: seconds(0, "delay"), Period: seconds(1, "period"),
+		FailureThreshold: rapid.IntRange(0, 4).Draw(t, label+" fails"), SuccessThreshold: rapid.IntRange(0, 3).Draw(t, label+" passes"),
+	}
+}
+
+// dumb counts one probe's answers again, from their whole history.
+type dumb struct {
+	fails, passes int
+	delay, period time.Duration
+	history       []bool
+	asks          []time.Time
+	phase         api.ProbePhase
+}
+
+func newDumb(p *api.Probe) *dumb {
+	d := &dumb{fails: p.FailureThreshold, passes: p.SuccessThreshold, phase: api.ProbeUnknown}
+	d.delay, d.period = p.InitialDelay.Or(0), p.Period.Or(0)
+	if d.fails == 0 {
+		d.fails = 3
+	}
+	if d.passes == 0 {
+		d.passes = 1
+	}
+	return d
+}
+
+func (d *dumb) ends(with bool, times int) bool {
+	if len(d.history) < times {
+		return false
+	}
+	for _, answer := range d.history[len(d.history)-times:] {
+		if answer != with {
+			return false
+		}
+	}
+	return true
+}
+
+// take is one answer. The second ask comes early and can't fail.
+func (d *dumb) take(pass bool) {
+	n := len(d.asks)
+	if !pass && n == 2 && d.asks[1].Sub(d.asks[0]) < d.period {
+		return
+	}
+	d.history = append(d.history, pass)
+	if d.ends(true, d.passes) {
+		d.phase = api.ProbeHealthy
+	} else if d.ends(false, d.fails) {
+		d.phase = api.ProbeUnhealthy
+	}
+}
+
+func TestMachineAgreesWithACount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"), Readiness: drawProbe(t, "readiness")}
+		counts := map[probe.Kind]*dumb{}
+		for kind, p := range map[probe.Kind]*api.Probe{
+			probe.Startup: probes.Startup, probe.Liveness: probes.Liveness, probe.Readiness: probes.Readiness,
+		} {
+			if p != nil {
+				counts[kind] = newDumb(p)
+			}
+		}
+		m := probe.New(probe.Options{
+			Probes: probes, Status: probe.Carry(&probes, nil, false, start), StartedAt: start,
+			Spread: func() float64 { return rapid.Float64Range(0, 0.99).Draw(t, "spread") },
+		})
+		before := m.Status()
+		for now, asks := start, 0; asks < 60; asks++ {
+			next, ok := m.Next(now)
+			if !ok {
+				if len(counts) > 0 && !(len(counts) == 1 && counts[probe.Startup] != nil) {
+					t.Fatal("nobody is asked any more")
+				}
+				return
+			}
+			if next.After(now) {
+				now = next
+			}
+			due := m.Due(now)
+			if len(due) == 0 {
+				t.Fatalf("nothing is due at %s, when something should be", next)
+			}
+			for _, ask := range due {
+				counts[ask.Kind].asks = append(counts[ask.Kind].asks, now)
+				before = answer(t, m, ask.Kind, counts, before, now)
+			}
+		}
+	})
+}
+
+func answer(t *rapid.T, m *probe.Machine, kind probe.Kind, counts map[probe.Kind]*dumb, before map[string]api.ProbeStatus, now time.Time) map[string]api.ProbeStatus {
+	count := counts[kind]
+	startup := counts[probe.Startup]
+	if masked := startup != nil && startup.phase != api.ProbeHealthy; masked != (kind == probe.Startup) && startup != nil {
+		t.Fatalf("%s is asked although startup is %s", kind, startup.phase)
+	}
+	if n := len(count.asks); n == 1 && now.Before(start.Add(count.delay)) {
+		t.Fatal("asked before its initial delay")
+	} else if n > 2 && now.Sub(count.asks[n-2]) != count.period {
+		t.Fatalf("asked %s after the last, the period is %s", now.Sub(count.asks[n-2]), count.period)
+	}
+	pass := rapid.IntRange(0, 2).Draw(t, "answer") > 0
+	count.take(pass)
+	changed := m.Answer(kind, probe.Result{Pass: pass, Message: "no"}, now)
+	after := m.Status()
+	is, was := after[string(kind)], before[string(kind)]
+	if is.Phase != count.phase {
+		t.Fatalf("%s is %s, counting says %s after %v", kind, is.Phase, count.phase, count.history)
+	}
+	if is.Transition-was.Transition != map[bool]int{true: 1}[is.Phase != was.Phase] {
+		t.Fatalf("from %+v to %+v", was, is)
+	}
+	if !changed && is != was {
+		t.Fatalf("%+v became %+v and nothing was said", was, is)
+	}
+	if is.Phase == api.ProbeUnhealthy && was.Phase == api.ProbeUnknown {
+		if lasted := now.Sub(count.asks[0]); lasted < time.Duration(count.fails-1)*count.period {
+			t.Fatalf("given up after %s, %d failures take %s", lasted, count.fails, time.Duration(count.fails-1)*count.period)
+		}
+	}
+	return after
+}
+
+// TestCarry: a new incarnation changes phases alone, counts each change once, and carrying twice is carrying once.
+func TestCarry(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"), Readiness: drawProbe(t, "readiness")}
+		last := map[string]api.ProbeStatus{}
+		for _, kind := range []string{"startup", "liveness", "readiness"} {
+			if rapid.Bool().Draw(t, kind+" known") {
+				phase := rapid.SampledFrom([]api.ProbePhase{api.ProbeUnknown, api.ProbeHealthy, api.ProbeUnhealthy}).Draw(t, "phase")
+				last[kind] = api.ProbeStatus{Phase: phase, Since: start, Transition: rapid.IntRange(0, 5).Draw(t, "transition"), Message: "m"}
+			}
+		}
+		next := probe.Carry(&probes, last, false, start.Add(time.Hour))
+		for kind, status := range next {
+			was, known := last[kind]
+			changed := known && was.Phase != api.ProbeUnknown
+			if status.Phase != api.ProbeUnknown || status.Transition != was.Transition+map[bool]int{true: 1}[changed] {
+				t.Fatalf("%+v became %+v", was, status)
+			}
+			if changed && status.Before != was.Phase {
+				t.Fatalf("%s before, and %q is remembered", was.Phase, status.Before)
+			}
+		}
+		again := probe.Carry(&probes, next, true, start.Add(2*time.Hour))
+		for kind, status := range next {
+			if again[kind] != status {
+				t.Fatalf("carried twice: %+v, then %+v", status, again[kind])
+			}
+		}
+		if len(again) != len(next) {
+			t.Fatal("carrying within an incarnation adds or drops a probe")
+		}
+	})
+}

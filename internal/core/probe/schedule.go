@@ -1,0 +1,80 @@
+package probe
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Next is when the machine should be asked for what is due; false while only answers are awaited, or nothing is asked.
+func (m *Machine) Next(now time.Time) (at time.Time, ok bool) {
+	for _, one := range m.probes {
+		if one.away || m.silent(one) {
+			continue
+		}
+		if next := one.next(now); !ok || next.Before(at) {
+			at, ok = next, true
+		}
+	}
+	return at, ok
+}
+
+// Due are the attempts to begin now. Each is under way until Answer is told of it.
+func (m *Machine) Due(now time.Time) []Ask {
+	var out []Ask
+	for _, one := range m.probes {
+		if one.away || m.silent(one) {
+			continue
+		}
+		next := one.next(now)
+		if next.After(now) {
+			continue
+		}
+		one.away, one.early = true, one.asks == 1 && next.Before(one.last.Add(one.rule.period))
+		one.last = next
+		one.asks++
+		out = append(out, Ask{Kind: one.kind, Probe: one.probe, Timeout: one.rule.timeout})
+	}
+	return out
+}
+
+// silent: the probe isn't asked in this state.
+func (m *Machine) silent(a *asked) bool {
+	startup := m.probes[0]
+	if startup.kind != Startup {
+		return false
+	}
+	passed := startup.status.Phase == api.ProbeHealthy
+	return passed == (a.kind == Startup)
+}
+
+// earliest is the part of a period that passes before the second ask at least: asking again at once tells nothing new.
+const earliest = 0.05
+
+// within is the probe's place in its period, after a part of it that is left free.
+func (a *asked) within(free float64) time.Duration {
+	return time.Duration((free + (1-free)*a.spread) * float64(a.rule.period))
+}
+
+// next is when a probe asks next. It stays the same until it is asked, as far as it isn't long past.
+func (a *asked) next(now time.Time) time.Time {
+	switch a.asks {
+	case 0:
+		if now.Sub(a.begin) < a.rule.period {
+			return a.begin
+		}
+		a.begin = now.Add(a.within(0)) // it has run for long: the agent is new, or was held up
+		return a.begin
+	case 1:
+		return a.kept(a.last.Add(a.within(earliest)), now)
+	}
+	return a.kept(a.last.Add(a.rule.period), now)
+}
+
+// kept leaves out the asks that were missed by whole periods.
+func (a *asked) kept(at, now time.Time) time.Time {
+	if late := now.Sub(at); late >= a.rule.period {
+		return at.Add(late.Truncate(a.rule.period))
+	}
+	return at
+}

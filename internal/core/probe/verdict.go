@@ -1,0 +1,50 @@
+package probe
+
+import "tend.dev/tend/api"
+
+// The reasons a container isn't ready for, by its probes.
+const (
+	ReasonStartupPending = "StartupPending" // the startup probe has not passed yet
+	ReasonStartupFailed  = "StartupFailed"  // the startup probe used up its failures
+	ReasonLivenessFailed = "LivenessFailed" // the liveness probe used up its failures
+	ReasonUnready        = "Unready"        // the readiness probe has not passed yet, or fails
+)
+
+// Verdict is what a running container's probes amount to.
+type Verdict struct {
+	// Ready: started up, alive and ready, as far as that is asked.
+	Ready bool
+	// Failed: the startup or liveness probe gives the container up.
+	Failed bool
+	// Reason is a CamelCase word for what is amiss, Message for a person. Both are empty where Ready.
+	Reason  string
+	Message string
+}
+
+// Judge reads the phases; a probe without one isn't declared.
+func Judge(probes map[string]api.ProbeStatus) Verdict {
+	if startup, ok := probes[string(Startup)]; ok {
+		switch startup.Phase {
+		case api.ProbeHealthy:
+		case api.ProbeUnhealthy:
+			return failed(ReasonStartupFailed, Startup, startup)
+		case api.ProbeUnknown:
+			return Verdict{Reason: ReasonStartupPending, Message: "the startup probe has not passed yet"}
+		}
+	}
+	if liveness := probes[string(Liveness)]; liveness.Phase == api.ProbeUnhealthy {
+		return failed(ReasonLivenessFailed, Liveness, liveness)
+	}
+	readiness, ok := probes[string(Readiness)]
+	switch {
+	case !ok || readiness.Phase == api.ProbeHealthy:
+		return Verdict{Ready: true}
+	case readiness.Phase == api.ProbeUnknown:
+		return Verdict{Reason: ReasonUnready, Message: "the readiness probe has not passed yet"}
+	}
+	return Verdict{Reason: ReasonUnready, Message: "the readiness probe fails: " + readiness.Message}
+}
+
+func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {
+	return Verdict{Failed: true, Reason: reason, Message: "the " + string(kind) + " probe fails: " + status.Message}
+}

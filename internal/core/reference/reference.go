@@ -1,0 +1,121 @@
+package reference
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Lookup says what a well-formed reference stands for.
+type Lookup func(api.Reference) (string, error)
+
+// Spaces are the lookups of the spaces that a pass resolves (api.SpaceRef, api.SpaceAsset). References of the others, and
+// their escapes, stay as they are for the pass that does.
+type Spaces map[string]Lookup
+
+// Find lists the references of a text that stand for something else, in order.
+func Find(text string) []api.Reference {
+	return slices.DeleteFunc(api.References(text), func(r api.Reference) bool { return r.Escaped })
+}
+
+// Expand replaces every reference of the spaces. The error names all that have no answer; the text is then of no use. A
+// space is resolved in one pass over a text: a second one would take values, and what was escaped, for references.
+func Expand(text string, spaces Spaces) (string, error) {
+	var out strings.Builder
+	var faults []error
+	at := 0
+	for _, r := range api.References(text) {
+		lookup := spaces[r.Space]
+		if lookup == nil {
+			continue
+		}
+		value, err := resolve(r, lookup)
+		faults = append(faults, err)
+		out.WriteString(text[at:r.Start])
+		out.WriteString(value)
+		at = r.End
+	}
+	out.WriteString(text[at:])
+	return out.String(), errors.Join(faults...)
+}
+
+// Escape is the text of which Expand makes this one, whatever the space's references stand for.
+func Escape(text, space string) string {
+	var out strings.Builder
+	at := 0
+	for _, r := range api.References(text) {
+		if r.Space == space {
+			out.WriteString(text[at:r.Start] + "$")
+			at = r.Start
+		}
+	}
+	return out.String() + text[at:]
+}
+
+func resolve(r api.Reference, lookup Lookup) (string, error) {
+	if r.Escaped {
+		return r.Text, nil
+	}
+	if err := r.Check(); err != nil {
+		return "", err
+	}
+	return lookup(r)
+}
+
+// ExpandAll expands the texts of a list into a new one.
+func ExpandAll(texts []string, spaces Spaces) ([]string, error) {
+	if !slices.ContainsFunc(texts, holds) {
+		return texts, nil
+	}
+	out := make([]string, len(texts))
+	var faults []error
+	for i, text := range texts {
+		var err error
+		out[i], err = Expand(text, spaces)
+		faults = append(faults, err)
+	}
+	return out, errors.Join(faults...)
+}
+
+// ExpandMap expands the values of a map into a new one.
+func ExpandMap(texts map[string]string, spaces Spaces) (map[string]string, error) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(texts)), holds) {
+		return texts, nil
+	}
+	out := make(map[string]string, len(texts))
+	var faults []error
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		var err error
+		out[key], err = Expand(texts[key], spaces)
+		faults = append(faults, err)
+	}
+	return out, errors.Join(faults...)
+}
+
+func holds(text string) bool { return len(api.References(text)) > 0 }
+
+// Walk calls fn for every text of a decoded JSON value with its path (env.A, volumes[0]), in a fixed order.
+func Walk(value any, fn func(path, text string)) { walk("", value, fn) }
+
+func walk(path string, value any, fn func(path, text string)) {
+	switch v := value.(type) {
+	case string:
+		fn(path, v)
+	case []any:
+		for i, item := range v {
+			walk(path+"["+strconv.Itoa(i)+"]", item, fn)
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			here := name
+			if path != "" {
+				here = path + "." + name
+			}
+			walk(here, v[name], fn)
+		}
+	}
+}

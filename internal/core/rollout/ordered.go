@@ -1,0 +1,122 @@
+package rollout
+
+import (
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// ordered is the picture of slots that are ordinals. What a deployment tells by who replaces whom, an ordinal's own task
+// tells: it is the one task of its place, so the next can only be made once its container is gone, and the attempts
+// are counted in the tasks.
+type ordered struct {
+	*picture
+	places  []*Slot // by ordinal, those wanted; nil where there is no task
+	surplus []*Slot // of ordinals that are not wanted, the highest first
+	atOnce  bool
+}
+
+// decideOrdered leaves the turns out where all is to be told at once: a forecast of very many asks for that.
+func decideOrdered(desired Desired, slots []Slot, now time.Time, atOnce bool) Plan {
+	o := observeOrdered(desired, slots, now)
+	o.atOnce = atOnce
+	switch {
+	case desired.Deleting:
+		o.deletion()
+		return o.deleting()
+	case o.rollBack():
+		return o.rollingBack()
+	}
+	o.freeze()
+	o.scaleDown()
+	o.renew()
+	o.replaceBroken()
+	o.fill()
+	o.turn()
+	return o.summarizeOrdered()
+}
+
+func observeOrdered(desired Desired, slots []Slot, now time.Time) *ordered {
+	p := newPicture(desired, slots, now)
+	o := &ordered{picture: p, places: make([]*Slot, max(desired.Replicas, 0))}
+	clear(p.frozen)
+	for n := range o.places {
+		if s := p.byID[strconv.Itoa(n)]; s != nil {
+			o.places[n] = s
+		}
+		if id := strconv.Itoa(n); desired.Frozen[id] {
+			p.frozen[id] = true
+			p.iced[id] = true
+		}
+	}
+	p.target = len(o.places) - len(p.frozen)
+	o.findSurplus()
+	o.findFailedOrdinals()
+	return o
+}
+
+// findSurplus finds the slots that are no wanted ordinal. One whose name is no ordinal at all goes last.
+func (o *ordered) findSurplus() {
+	highest := -1
+	byOrdinal := map[int]*Slot{}
+	var strangers []*Slot
+	for _, list := range [][]*Slot{o.live, o.ended} {
+		for _, s := range list {
+			n, err := strconv.Atoi(s.ID)
+			switch {
+			case err != nil || n < 0 || strconv.Itoa(n) != s.ID:
+				strangers = append(strangers, s)
+			case n >= len(o.places):
+				byOrdinal[n] = s
+				highest = max(highest, n)
+			}
+		}
+	}
+	for n := highest; n >= len(o.places); n-- {
+		if s := byOrdinal[n]; s != nil {
+			o.surplus = append(o.surplus, s)
+		}
+	}
+	o.surplus = append(o.surplus, strangers...)
+}
+
+// thawed says whether an ordinal is to run.
+func (o *ordered) thawed(n int) bool { return !o.frozen[strconv.Itoa(n)] }
+
+// scaleDown stops what is surplus from the top: the next one once the container above it has stopped.
+func (o *ordered) scaleDown() {
+	for _, s := range o.surplus {
+		if s.live() {
+			o.stop(s, "scaled down")
+		} else {
+			o.collectOrdinal(s)
+		}
+		if !s.stopped() && !o.atOnce {
+			return
+		}
+	}
+}
+
+// collectOrdinal takes the next step of removing what is left of an ended ordinal. Its desired state rises once a plan.
+func (o *ordered) collectOrdinal(s *Slot) {
+	if s.wanted() {
+		o.retire(s, "ended: "+string(s.State), o.afterEnd(s))
+		return
+	}
+	o.clear(s, "")
+}
+
+// retire stops an ordinal that is to be filled again; next is the attempt that will be.
+func (o *ordered) retire(s *Slot, reason string, next int) {
+	if o.stopped[s.ID] {
+		return
+	}
+	o.stop(s, reason)
+	o.actions[len(o.actions)-1].NextAttempt = next
+}
+
+// gone: nothing is left of the ordinal's container, so that its name is free.
+func gone(s *Slot) bool {
+	return !s.wanted() && (!s.Placed || s.Desired == api.DesiredRemoved && !s.Observed)
+}

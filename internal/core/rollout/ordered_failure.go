@@ -1,0 +1,79 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// findFailedOrdinals finds the wanted ordinals whose task of the target ended by itself, and the failure to tell people
+// of: a live one that used up its chance, or else an ended one, the lowest first.
+func (o *ordered) findFailedOrdinals() {
+	for n, s := range o.places {
+		switch {
+		case s == nil || !o.thawed(n) || !o.current(s):
+		case s.live() && o.failure == nil && o.failing(s):
+			o.failure = s
+		case !s.live() && s.failed():
+			o.unfilled = append(o.unfilled, s)
+		}
+	}
+	if o.failure == nil && len(o.unfilled) > 0 {
+		o.failure = o.unfilled[0]
+	}
+}
+
+// unprovenOrdinal is an ordinal on another try of the target after one that failed, until it is good.
+func (o *ordered) unprovenOrdinal() *Slot {
+	for n, s := range o.places {
+		if s == nil || !o.thawed(n) || !o.current(s) {
+			continue
+		}
+		if s.live() && s.Attempt > 1 && !o.good(s) || !s.live() && s.NextAttempt > 1 {
+			return s
+		}
+	}
+	return nil
+}
+
+// heldOrdered says whether a failure of the target, or another try after one, stops the rollout where it stands.
+func (o *ordered) heldOrdered() bool {
+	return o.desired.Strategy.OnFailure != api.OnFailureContinue && (o.failure != nil || o.unprovenOrdinal() != nil)
+}
+
+// afterEnd is the attempt that follows a task that ended by itself. One that lasted starts over.
+func (o *ordered) afterEnd(s *Slot) int {
+	if ranLong(s) {
+		return 1
+	}
+	return max(s.Attempt, 1) + 1
+}
+
+// orderedBackoff is the wait before an attempt: 1 s before the first after a task that lasted and before the second,
+// then twice as long each time, up to 5 min.
+func orderedBackoff(attempt int) time.Duration {
+	wait := minBackoff
+	for range attempt - 2 {
+		if wait *= 2; wait >= maxBackoff {
+			return maxBackoff
+		}
+	}
+	return wait
+}
+
+// summarizeOrdered says what the state amounts to, before the plan's actions.
+func (o *ordered) summarizeOrdered() Plan {
+	plan := o.plan()
+	if o.failure != nil {
+		return o.failedPlan(plan, o.failure)
+	}
+	if s := o.unprovenOrdinal(); s != nil {
+		plan = o.failedPlan(plan, s)
+		plan.Reason = "SlotFailed"
+		plan.Message = fmt.Sprintf("slot %s of %s: attempt %d is not good yet", s.ID, s.Version.Release, max(s.Attempt, s.NextAttempt))
+		return plan
+	}
+	complete := len(o.surplus) == 0 && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to be made anew is still up
+	return o.soundPlan(plan, complete)
+}

@@ -1,0 +1,80 @@
+package rollout
+
+import (
+	"fmt"
+	"strconv"
+
+	"tend.dev/tend/api"
+)
+
+// renew stops the ordinals whose volumes are to be emptied. Whoever asked for that waits for no rollout.
+func (o *ordered) renew() {
+	for n, s := range o.places {
+		if s != nil && s.Rebootstrap && s.live() && o.thawed(n) {
+			o.retire(s, "made anew with empty volumes", 1)
+		}
+	}
+}
+
+// fill makes a task for every ordinal that has none, from the bottom. One that was never there, or was scaled down or
+// frozen before, comes up once every ordinal below has settled. One that failed, or was stopped to be replaced, comes
+// back by itself: those below may need it to become ready again.
+func (o *ordered) fill() {
+	below := true // every ordinal below has settled
+	for n, s := range o.places {
+		switch {
+		case !o.thawed(n):
+			o.rest(s)
+			continue
+		case s == nil && (below || o.atOnce):
+			o.createOrdinal(n, nil)
+		case s != nil && !s.live():
+			o.refill(n, s, below || o.atOnce)
+		}
+		below = below && s != nil && s.live() && !o.stopped[s.ID] && o.settled(s)
+	}
+}
+
+// rest keeps what a frozen ordinal left behind, for inspection.
+func (o *ordered) rest(s *Slot) {
+	if s != nil && s.State.Terminal() && s.wanted() {
+		o.stop(s, "ended: "+string(s.State))
+	}
+}
+
+// refill takes the next step from an ended ordinal to its next task.
+func (o *ordered) refill(n int, s *Slot, below bool) {
+	switch {
+	case s.wanted():
+		o.collectOrdinal(s)
+	case o.backsOff(s):
+		// its container stays for inspection until the next try
+	case !gone(s):
+		o.clear(s, "")
+	case below || s.NextAttempt > 0:
+		o.createOrdinal(n, s)
+	default:
+		o.clear(s, "")
+	}
+}
+
+func (o *ordered) createOrdinal(n int, before *Slot) {
+	a := Action{Verb: Create, Slot: strconv.Itoa(n), Version: o.desired.Target, Attempt: 1}
+	if before != nil {
+		a.Task = before.Task
+		if o.current(before) && !before.Rebootstrap {
+			a.Attempt = max(before.NextAttempt, 1)
+		}
+		if a.Attempt > 1 {
+			a.Reason = fmt.Sprintf("attempt %d", a.Attempt)
+		}
+	}
+	o.created++
+	o.actions = append(o.actions, a)
+}
+
+// backsOff says whether a failed ordinal must still wait. A new version, or a rebootstrap, deserves a try at once.
+func (o *ordered) backsOff(s *Slot) bool {
+	return s.failed() && o.current(s) && !s.Rebootstrap && s.Desired != api.DesiredRemoved &&
+		!o.passed(s.EndedAt, orderedBackoff(s.NextAttempt))
+}

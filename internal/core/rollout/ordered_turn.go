@@ -1,0 +1,78 @@
+package rollout
+
+import "tend.dev/tend/api"
+
+// replaceBroken replaces the outdated ordinals that serve nobody and never did, all at once: nothing is lost by it, and a
+// bad rollout can always be superseded.
+func (o *ordered) replaceBroken() {
+	for _, s := range o.outdatedOrdinals() {
+		if s.broken() {
+			o.retire(s, o.why(s), 1)
+		}
+	}
+}
+
+// turn replaces the other outdated ordinals from the top, ordinal 0 last. Each waits until all that is on its way has
+// settled, or ran for the monitor time where nothing is probed, and the pause has passed; none goes while the target fails.
+func (o *ordered) turn() {
+	free, held := o.freeTurns(), o.heldOrdered()
+	for _, s := range o.outdatedOrdinals() {
+		switch {
+		case o.desired.Superseded && s.Version.Release != o.desired.Target.Release:
+			// it would be turned twice; a restart of the same release goes on
+		case held:
+			// a failure of the target holds what still serves
+		case free > 0:
+			free--
+			o.retire(s, o.why(s), 1)
+		}
+	}
+}
+
+// outdatedOrdinals are the live ones that run something else than the target, the highest first.
+func (o *ordered) outdatedOrdinals() []*Slot {
+	var out []*Slot
+	for n := len(o.places) - 1; n >= 0; n-- {
+		s := o.places[n]
+		if s != nil && s.live() && !o.current(s) && !o.stopped[s.ID] && o.thawed(n) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// freeTurns is how many ordinals may be stopped for their replacement now.
+func (o *ordered) freeTurns() int {
+	free := o.desired.Strategy.MaxParallel - o.created
+	for _, s := range o.surplus {
+		if !s.stopped() {
+			free--
+		}
+	}
+	for n, s := range o.places {
+		if s != nil && o.thawed(n) && o.onItsWay(s) {
+			free--
+		}
+	}
+	return free
+}
+
+// onItsWay: the ordinal is down for its replacement, or its task of the target has not settled. One that waits for those
+// below, or for another try, is not: it may be the turn of others that lets it come up.
+func (o *ordered) onItsWay(s *Slot) bool {
+	switch {
+	case o.stopped[s.ID]:
+		return true
+	case s.live():
+		return o.current(s) && (o.inLane(s) || o.onTrial(s))
+	case s.failed() && o.current(s):
+		return o.desired.Strategy.OnFailure != api.OnFailureContinue
+	}
+	return s.NextAttempt > 0 || s.wanted()
+}
+
+// onTrial: nothing but time tells whether the ordinal is good. A deployment goes on meanwhile; here the next one may hold
+// what the others can't do without.
+func (o *ordered) onTrial(s *Slot) bool {
+	return o.settled(s) && !o.desired.Probed && !o.passed(s.StartedAt, o.desired.Strategy.Monitor)
+}

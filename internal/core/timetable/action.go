@@ -1,0 +1,77 @@
+package timetable
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// Verb says what an action does.
+type Verb string
+
+// The actions of a plan.
+const (
+	// CreateRun makes the run of a due time.
+	CreateRun Verb = "create-run"
+	// StartAttempt makes a task for a run.
+	StartAttempt Verb = "start-attempt"
+	// StopAttempt stops a task and keeps its container.
+	StopAttempt Verb = "stop-attempt"
+	// FinishRun gives a run its last state.
+	FinishRun Verb = "finish-run"
+	// PruneRun deletes a run's record; its tasks are removed with it.
+	PruneRun Verb = "prune-run"
+	// RemoveTask removes the container of a task that belongs to no run.
+	RemoveTask Verb = "remove-task"
+	// ForgetTask deletes the record of a task whose container is gone.
+	ForgetTask Verb = "forget-task"
+	// MarkMissed counts due times that began no run.
+	MarkMissed Verb = "mark-missed"
+)
+
+// Action is one step. The same value is logged, shown and carried out.
+type Action struct {
+	Verb Verb
+	Run  string
+	// Due is the run CreateRun makes.
+	Due *api.Run
+	// Task is what StopAttempt, RemoveTask and ForgetTask are about.
+	Task string
+	// Attempt and Release belong to StartAttempt.
+	Attempt int
+	Release string
+	// State, ExitCode, Reason and Message are the end FinishRun tells; Reason also goes with StopAttempt and MarkMissed.
+	State    api.RunState
+	ExitCode *int
+	Reason   string
+	Message  string
+	// Count is how many due times MarkMissed counts.
+	Count int
+}
+
+// String is the line people read.
+func (a Action) String() string {
+	switch a.Verb {
+	case CreateRun:
+		return "create run " + a.Run
+	case StartAttempt:
+		return fmt.Sprintf("start attempt %d of run %s with %s", a.Attempt, a.Run, a.Release)
+	case StopAttempt:
+		return fmt.Sprintf("stop task %s of run %s (%s)", a.Task, a.Run, a.Reason)
+	case FinishRun:
+		text := fmt.Sprintf("finish run %s: %s", a.Run, a.State)
+		if a.Reason != "" {
+			text += " (" + a.Reason + ")"
+		}
+		return text
+	case PruneRun:
+		return "prune run " + a.Run
+	case RemoveTask:
+		return "remove task " + a.Task
+	case ForgetTask:
+		return "forget task " + a.Task
+	case MarkMissed:
+		return fmt.Sprintf("count %d missed (%s)", a.Count, a.Reason)
+	}
+	return string(a.Verb)
+}

@@ -1,0 +1,69 @@
+package timetable
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Linger is how long an ended run stays whatever the limits say, so that who waits for it learns of its end and reads
+// the rest of its output.
+const Linger = 10 * time.Second
+
+// prune lets go of the ended runs beyond the limits, those that ended first.
+func (p *planner) prune() {
+	keep := map[api.RunState]int{
+		api.RunSucceeded: p.KeepSucceeded, api.RunFailed: p.KeepFailed, api.RunReplaced: p.KeepFailed,
+	}
+	ended := make([]*run, 0, len(p.runs))
+	for i := range p.runs {
+		if r := &p.runs[i]; !r.active() && !r.ended {
+			ended = append(ended, r)
+		}
+	}
+	slices.SortFunc(ended, func(a, b *run) int { return cmp.Or(b.FinishedAt.Compare(a.FinishedAt), cmp.Compare(b.ID, a.ID)) })
+	for _, r := range ended {
+		if keep[r.State] > 0 {
+			keep[r.State]--
+			continue
+		}
+		if goes := r.FinishedAt.Add(Linger); p.now.Before(goes) && !r.FinishedAt.After(p.now) {
+			p.look(goes)
+			continue
+		}
+		if slices.ContainsFunc(r.tasks, func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.terminal() }) {
+			continue // it is still to be stopped
+		}
+		r.pruned = true
+		p.do(Action{Verb: PruneRun, Run: r.ID})
+	}
+}
+
+// sweep removes the tasks that belong to no run, and forgets those whose container is gone.
+func (p *planner) sweep(tasks []Task) {
+	known := map[string]bool{}
+	for i := range p.runs {
+		known[p.runs[i].ID] = !p.runs[i].pruned
+	}
+	for _, task := range tasks {
+		p.collect(task, known[task.Run])
+	}
+}
+
+func (p *planner) removeAll(tasks []Task) {
+	for _, task := range tasks {
+		p.collect(task, false)
+	}
+}
+
+// collect takes a task that isn't wanted a step nearer to its end.
+func (p *planner) collect(task Task, wanted bool) {
+	switch {
+	case task.Desired == api.DesiredRemoved && (task.Status == nil || !task.Placed):
+		p.do(Action{Verb: ForgetTask, Run: task.Run, Task: task.ID})
+	case !wanted && task.Desired != api.DesiredRemoved:
+		p.do(Action{Verb: RemoveTask, Run: task.Run, Task: task.ID, Reason: ReasonDeleted})
+	}
+}

@@ -1,0 +1,102 @@
+package timetable
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Decide compares what is declared with what is there and returns the next actions.
+func Decide(desired Desired, observed Observed, now time.Time) Plan {
+	p := &planner{Desired: desired, now: now, plan: Plan{Timeline: observed.Timeline}}
+	p.sort(observed)
+	if desired.Deleting {
+		p.removeAll(observed.Tasks)
+		return p.plan
+	}
+	p.due()
+	for i := range p.runs {
+		p.attempt(&p.runs[i])
+	}
+	p.prune()
+	p.sweep(observed.Tasks)
+	p.count()
+	return p.plan
+}
+
+// planner holds one decision while it is made.
+type planner struct {
+	Desired
+	now  time.Time
+	runs []run // oldest first
+	plan Plan
+}
+
+// run is a run with its tasks, the newest attempt last. ended is set where this very plan ends it, pruned where it goes.
+type run struct {
+	api.Run
+	tasks         []Task
+	ended, pruned bool
+}
+
+func (r *run) active() bool { return !r.ended && !r.State.Ended() }
+
+// newest is the last attempt's task; nil before the first.
+func (r *run) newest() *Task {
+	if len(r.tasks) == 0 {
+		return nil
+	}
+	return &r.tasks[len(r.tasks)-1]
+}
+
+func (p *planner) sort(o Observed) {
+	p.runs = make([]run, len(o.Runs))
+	for i, record := range o.Runs {
+		p.runs[i] = run{Run: record}
+		for _, task := range o.Tasks {
+			if task.Run == record.ID {
+				p.runs[i].tasks = append(p.runs[i].tasks, task)
+			}
+		}
+		slices.SortFunc(p.runs[i].tasks, func(a, b Task) int { return cmp.Or(a.Attempt-b.Attempt, cmp.Compare(a.ID, b.ID)) })
+	}
+	slices.SortFunc(p.runs, func(a, b run) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+}
+
+func (p *planner) do(a Action) { p.plan.Actions = append(p.plan.Actions, a) }
+
+// look asks for another look at a moment; of several the earliest counts.
+func (p *planner) look(at time.Time) {
+	after := max(at.Sub(p.now), time.Millisecond)
+	if p.plan.After == 0 || after < p.plan.After {
+		p.plan.After = after
+	}
+}
+
+// finish ends a run.
+func (p *planner) finish(r *run, state api.RunState, code *int, reason, message string) {
+	r.ended = true
+	r.State, r.FinishedAt = state, p.now
+	p.do(Action{Verb: FinishRun, Run: r.ID, State: state, ExitCode: code, Reason: reason, Message: message})
+}
+
+// exclusive says that two runs must not run at once.
+func (p *planner) exclusive() bool {
+	return p.Concurrency == api.ConcurrencyForbid || p.Concurrency == api.ConcurrencyReplace
+}
+
+func (p *planner) count() {
+	for i := range p.runs {
+		switch r := &p.runs[i]; {
+		case r.pruned:
+		case r.active():
+			p.plan.Active++
+		case r.State == api.RunSucceeded:
+			p.plan.Succeeded++
+		default:
+			p.plan.Failed++
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package timetable
+
+import (
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Record is a run's record as its tasks tell it: the attempts with what became of them. What is known is never unlearned,
+// and an ended run's outcome stays as it is; the end of a container that was stopped late is still noted.
+func Record(run api.Run, tasks []Task) api.Run {
+	run.Attempts = slices.Clone(run.Attempts)
+	for _, task := range tasks {
+		if task.Run == run.ID {
+			note(&run, task)
+		}
+	}
+	return run
+}
+
+func note(run *api.Run, task Task) {
+	i := slices.IndexFunc(run.Attempts, func(a api.RunAttempt) bool { return a.Task == task.ID })
+	if i < 0 {
+		run.Attempts = append(run.Attempts, api.RunAttempt{Task: task.ID, Pod: task.Pod})
+		i = len(run.Attempts) - 1
+	}
+	attempt := &run.Attempts[i]
+	if s := task.Status; s != nil && !s.StartedAt.IsZero() {
+		attempt.StartedAt = s.StartedAt
+		if run.StartedAt.IsZero() {
+			run.StartedAt = s.StartedAt
+		}
+	}
+	if !task.Ended() || !attempt.FinishedAt.IsZero() {
+		return
+	}
+	v := verdictOf(task)
+	attempt.FinishedAt, attempt.ExitCode = v.at, v.code
+	if !v.ok {
+		attempt.Reason, attempt.Message = v.reason, v.message
+		if s := task.Status; s != nil && len(s.LastLog) > 0 {
+			run.LastLog = s.LastLog
+		}
+	}
+}
+
+// Finish is a run's record with its outcome.
+func Finish(run api.Run, a Action, now time.Time) api.Run {
+	if run.State.Ended() {
+		return run
+	}
+	run.State, run.ExitCode, run.Reason, run.Message, run.FinishedAt = a.State, a.ExitCode, a.Reason, a.Message, now
+	if a.State == api.RunSucceeded {
+		run.LastLog = nil
+	}
+	return run
+}

@@ -1,0 +1,116 @@
+package timetable
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Desired is what is declared.
+type Desired struct {
+	// Deleting: everything goes.
+	Deleting bool
+	// Schedule is nil for what runs only when it is asked to.
+	Schedule *Schedule
+	// ScheduleHash identifies schedule and time zone; when it changes, due times count from Since.
+	ScheduleHash string
+	// Since is when the object was last written.
+	Since   time.Time
+	Suspend bool
+	// Concurrency is Allow, Forbid or Replace.
+	Concurrency string
+	// StartingDeadline is how late a due time may begin a run.
+	StartingDeadline time.Duration
+	// Timeout bounds an attempt, counted from its container's start; 0 is no bound.
+	Timeout time.Duration
+	// Retries is how many attempts may follow the first.
+	Retries int
+	// KeepSucceeded and KeepFailed are how many ended runs are kept.
+	KeepSucceeded, KeepFailed int
+	// Release is what a run that starts now executes; empty while that can't be told.
+	Release string
+	// Held says what a run has to wait for before its first attempt, and Refused why it can't have one at all.
+	Held    string
+	Refused *Refusal
+}
+
+// Refusal says why nothing can be started, as of a moment: it doesn't speak of runs that came later.
+type Refusal struct {
+	Reason, Message string
+	At              time.Time
+}
+
+// Observed is what is there.
+type Observed struct {
+	Timeline Timeline
+	// Runs are the runs that are kept, in any order, and Tasks all tasks of the object.
+	Runs  []api.Run
+	Tasks []Task
+}
+
+// Timeline is how far the due times were dealt with. It is stored in the object's status.
+type Timeline struct {
+	ScheduleHash string
+	// Last is the newest due time that was dealt with, or when the schedule began. It only grows.
+	Last time.Time
+	// Missed counts the due times since the schedule began that started no run; LastMissed is the newest of them, and Why
+	// the reason.
+	Missed     int
+	LastMissed time.Time
+	Why        string
+}
+
+// The reasons for which a due time begins no run.
+const (
+	MissedSuspended = "Suspended" // the cron job was suspended
+	MissedLate      = "TooLate"   // the server came too late, or a newer due time was missed with it
+	MissedForbidden = "Forbidden" // another run was on
+)
+
+// Task is one attempt's container, as both its halves tell.
+type Task struct {
+	ID string
+	// Pod is the container's name.
+	Pod       string
+	Run       string
+	Attempt   int
+	Desired   api.DesiredState
+	Reason    string
+	CreatedAt time.Time
+	// Placed says whether a node was chosen; a task without one that isn't wanted any more has nothing to stop.
+	Placed bool
+	// Lost says that its node is down.
+	Lost bool
+	// Status is nil before the node told of it, and after it has forgotten it.
+	Status *api.TaskStatus
+}
+
+// Ended says whether its container certainly doesn't run, or can't be told of any more.
+func (t Task) Ended() bool {
+	switch {
+	case t.terminal(), t.Lost:
+		return true
+	case t.Desired == api.DesiredRunning:
+		return false
+	case t.Desired == api.DesiredRemoved:
+		return t.Status == nil
+	}
+	return !t.Placed
+}
+
+// Plan is what to do.
+type Plan struct {
+	Actions []Action
+	// Timeline is the next one.
+	Timeline Timeline
+	// NextRun is the next due time; zero where none comes.
+	NextRun time.Time
+	// After is when time alone changes the plan; 0 is never.
+	After time.Duration
+	// Active, Succeeded and Failed count the runs as they will be; Waiting says what an active run waits for.
+	Active, Succeeded, Failed int
+	Waiting                   string
+}
+
+// terminal says whether its node told of its end.
+func (t Task) terminal() bool { return t.Status != nil && t.Status.State.Terminal() }

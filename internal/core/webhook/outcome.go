@@ -1,0 +1,75 @@
+package webhook
+
+import (
+	"fmt"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// The times of a delivery.
+const (
+	// AttemptTime is how long one attempt may take.
+	AttemptTime = 10 * time.Second
+	// Attempts is how many there are in all.
+	Attempts = 4
+	// Stale is how old a call may be to be begun: after a long downtime it is history.
+	Stale = time.Hour
+	// Kept is how long a delivery's record stays once it ended.
+	Kept = time.Hour
+)
+
+var waits = [Attempts - 1]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+
+// Answer is what came of an attempt.
+type Answer struct {
+	// Status is the HTTP status; 0 where there was no answer.
+	Status int
+	// Err says why there was none. It names no more of the address than its host.
+	Err error
+	// Final: there will never be one, whatever is tried: the request can't even be made.
+	Final bool
+}
+
+// Next is a delivery after an attempt. spread, from 0 to 1, is where in the jitter the next attempt lies.
+func Next(d api.Delivery, a Answer, now time.Time, spread float64) api.Delivery {
+	d.Attempts++
+	d.StatusCode, d.Error, d.NextTryAt = a.Status, a.text(), time.Time{}
+	switch {
+	case a.delivered():
+		d.State, d.EndedAt = api.DeliveryDelivered, now
+	case a.again() && d.Attempts < Attempts:
+		wait := waits[d.Attempts-1]
+		d.NextTryAt = now.Add(wait + time.Duration(spread*0.2*float64(wait)))
+	default:
+		d.State, d.EndedAt = api.DeliveryFailed, now
+	}
+	return d
+}
+
+// GiveUp is a delivery that is not tried any more, with the reason.
+func GiveUp(d api.Delivery, reason string, now time.Time) api.Delivery {
+	d.State, d.Error, d.EndedAt, d.NextTryAt = api.DeliveryFailed, reason, now, time.Time{}
+	return d
+}
+
+func (a Answer) delivered() bool { return a.Err == nil && a.Status >= 200 && a.Status < 300 }
+
+func (a Answer) again() bool {
+	const timeout, tooEarly, tooMany = 408, 425, 429
+	switch a.Status {
+	case 0, timeout, tooEarly, tooMany:
+		return !a.Final
+	}
+	return a.Status >= 500
+}
+
+func (a Answer) text() string {
+	switch {
+	case a.Err != nil:
+		return a.Err.Error()
+	case a.delivered():
+		return ""
+	}
+	return fmt.Sprintf("the receiver answered %d", a.Status)
+}
