@@ -23,6 +23,14 @@ var codecs = []struct {
 	{ActualNodesPrefix, decodeAs[api.NodeStatus]},
 	{ActualImagesPrefix, decodeAs[api.ImageStatus]},
 	{StatusPrefix + string(api.KindDeployment) + "/", decodeAs[api.WorkloadStatus]},
+	{StatusPrefix + string(api.KindStatefulSet) + "/", decodeAs[api.WorkloadStatus]},
+	{StatusPrefix + string(api.KindJob) + "/", decodeAs[api.JobStatus]},
+	{StatusPrefix + string(api.KindCronJob) + "/", decodeAs[api.JobStatus]},
+	{StatusPrefix + string(api.KindIngress) + "/", decodeAs[api.IngressStatus]},
+	{ActualIngressPrefix, decodeAs[api.IngressNodeStatus]},
+	{RunsPrefix, decodeAs[api.Run]},
+	{DeliveriesPrefix, decodeAs[api.Delivery]},
+	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
 	{SlotsPrefix, func(b []byte) (any, error) { return string(b), nil }},
 }
 

@@ -8,22 +8,27 @@ import (
 
 // The prefixes of the store, each with its one writer.
 const (
-	DesiredPrefix      = "/desired/"       // manifests with metadata: the API
-	StatusPrefix       = "/status/"        // statuses: the kind's controller
-	TasksPrefix        = "/tasks/"         // desired halves of tasks: the control plane, forward only
-	SlotsPrefix        = "/slots/"         // which task fills a slot: created with the task
-	ReleasesPrefix     = "/releases/"      // snapshots: the rollout controller
-	ImagesPrefix       = "/images/"        // image requests: the workload's controller
-	FrozenPrefix       = "/frozen/"        // slots stopped on purpose: the API
-	NamesPrefix        = "/names/"         // claims of <scope>-<name>: the API
-	ActualTasksPrefix  = "/actual/tasks/"  // observed halves of tasks: the node's agent
-	ActualNodesPrefix  = "/actual/nodes/"  // node facts: that agent
-	ActualImagesPrefix = "/actual/images/" // image states: that agent
-	AlivePrefix        = "/alive/"         // heartbeats, bound to a lease: that agent
-	ConfigPrefix       = "/config/"        // buckets, encrypted: the API
-	LeasesPrefix       = "/leases/"        // elections: the server
-	ClusterKey         = "/cluster"        // the store's uid and key material's fingerprint: the first boot
-	SchemaKey          = "/schema"         // the layout's version: the server that boots
+	DesiredPrefix       = "/desired/"        // manifests with metadata: the API
+	StatusPrefix        = "/status/"         // statuses: the kind's controller
+	TasksPrefix         = "/tasks/"          // desired halves of tasks: the control plane, forward only
+	SlotsPrefix         = "/slots/"          // which task fills a slot: created with the task
+	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
+	ImagesPrefix        = "/images/"         // image requests: the workload's controller
+	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
+	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
+	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
+	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
+	ActualImagesPrefix  = "/actual/images/"  // image states: that agent
+	ActualIngressPrefix = "/actual/ingress/" // proxies: that agent
+	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
+	AlivePrefix         = "/alive/"          // heartbeats, bound to a lease: that agent
+	ConfigPrefix        = "/config/"         // buckets, encrypted: the API
+	RunsPrefix          = "/runs/"           // runs: created by who triggers them, then written by their owner's controller
+	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with what they tell of, then the delivery controller
+	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
+	LeasesPrefix        = "/leases/"         // elections: the server
+	ClusterKey          = "/cluster"         // the store's uid and key material's fingerprint: the first boot
+	SchemaKey           = "/schema"          // the layout's version: the server that boots
 )
 
 // ObjectKey is where an object's manifest lies.
@@ -61,11 +66,29 @@ func FrozenKey(r api.Ref, slot string) string { return FrozenSetPrefix(r) + slot
 // FrozenSetPrefix holds the frozen slots of an object.
 func FrozenSetPrefix(r api.Ref) string { return FrozenPrefix + refPath(r) + "/" }
 
+// RunKey is where a run lies.
+func RunKey(r api.Ref, id string) string { return RunSetPrefix(r) + id }
+
+// RunSetPrefix holds the runs of an object.
+func RunSetPrefix(r api.Ref) string { return RunsPrefix + refPath(r) + "/" }
+
+// DeliveryKey is where a webhook call lies.
+func DeliveryKey(r api.Ref, id string) string { return DeliverySetPrefix(r) + id }
+
+// DeliverySetPrefix holds the webhook calls of an object.
+func DeliverySetPrefix(r api.Ref) string { return DeliveriesPrefix + refPath(r) + "/" }
+
+// AutoscaleKey is where the autoscaler's status of a workload lies.
+func AutoscaleKey(r api.Ref) string { return AutoscalePrefix + refPath(r) }
+
 // NameKey is the claim of <scope>-<name>. Its value is the Ref of the owner.
 func NameKey(r api.Ref) string { return NamesPrefix + r.AppID() }
 
 // NodeKey is where a node's facts lie.
 func NodeKey(id string) string { return ActualNodesPrefix + id }
+
+// IngressNodeKey is where the facts of a node's proxy lie.
+func IngressNodeKey(node string) string { return ActualIngressPrefix + node }
 
 // AliveKey is a node's heartbeat.
 func AliveKey(id string) string { return AlivePrefix + id }
@@ -90,4 +113,21 @@ func ConfigScopePrefix(scope string) string { return ConfigPrefix + "scopes/" + 
 // ConfigAppPrefix holds the bucket of one app of a scope.
 func ConfigAppPrefix(scope, name string) string {
 	return ConfigPrefix + "apps/" + scope + "/" + name + "/"
+}
+
+// ParseConfig reads the bucket off the key of a config value: a scope's, or with a name one app's.
+func ParseConfig(key string) (scope, name string, ok bool) {
+	if rest, found := strings.CutPrefix(key, ConfigPrefix+"apps/"); found {
+		parts := strings.SplitN(rest, "/", 3)
+		if len(parts) != 3 {
+			return "", "", false
+		}
+		return parts[0], parts[1], true
+	}
+	rest, found := strings.CutPrefix(key, ConfigPrefix+"scopes/")
+	if !found {
+		return "", "", false
+	}
+	scope, _, ok = strings.Cut(rest, "/")
+	return scope, "", ok
 }

@@ -17,6 +17,7 @@ const (
 
 // Indexes are what Snapshot needs of its view.
 var Indexes = []view.Index{
+	dependents,
 	{Name: IndexTasksByOwner, Keys: func(_ string, value any) []string {
 		if task, ok := value.(*api.Task); ok {
 			return []string{task.Owner().String()}
@@ -35,6 +36,7 @@ var Indexes = []view.Index{
 		}
 		return nil
 	}},
+	{Name: IndexReferring, Keys: referring},
 }
 
 // Reader is an immutable picture of the store, as a view hands out.
@@ -74,7 +76,7 @@ func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
 	}
 }
 
-// WorkloadStatus reads the status of a deployment.
+// WorkloadStatus reads the status of a deployment or a statefulset.
 func (s Snapshot) WorkloadStatus(ref api.Ref) Read[api.WorkloadStatus] {
 	return get[api.WorkloadStatus](s, StatusKey(ref))
 }
@@ -134,6 +136,36 @@ func (s Snapshot) ImageStatus(node string, ref api.Ref) Read[api.ImageStatus] {
 	return get[api.ImageStatus](s, ImageStatusKey(node, ref))
 }
 
+// JobStatus reads the status of a job or a cron job.
+func (s Snapshot) JobStatus(ref api.Ref) Read[api.JobStatus] {
+	return get[api.JobStatus](s, StatusKey(ref))
+}
+
+// Run reads one run.
+func (s Snapshot) Run(ref api.Ref, id string) Read[api.Run] { return get[api.Run](s, RunKey(ref, id)) }
+
+// Runs are the runs kept of an object, oldest first.
+func (s Snapshot) Runs(ref api.Ref) []Read[api.Run] {
+	runs := collect[api.Run](s.Prefix(RunSetPrefix(ref)))
+	slices.SortStableFunc(runs, func(a, b Read[api.Run]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
+	return runs
+}
+
+// Delivery reads one webhook call.
+func (s Snapshot) Delivery(ref api.Ref, id string) Read[api.Delivery] {
+	return get[api.Delivery](s, DeliveryKey(ref, id))
+}
+
+// Deliveries are the webhook calls kept of an object.
+func (s Snapshot) Deliveries(ref api.Ref) []Read[api.Delivery] {
+	return collect[api.Delivery](s.Prefix(DeliverySetPrefix(ref)))
+}
+
+// AutoscaleStatus reads what the autoscaler knows of a workload.
+func (s Snapshot) AutoscaleStatus(ref api.Ref) Read[api.AutoscaleStatus] {
+	return get[api.AutoscaleStatus](s, AutoscaleKey(ref))
+}
+
 // Frozen are the slots of a workload an operator stopped on purpose.
 func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
 	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
@@ -151,6 +183,16 @@ func (s Snapshot) Nodes() []Read[api.NodeStatus] {
 func (s Snapshot) Alive(node string) bool {
 	_, ok := s.Get(AliveKey(node))
 	return ok
+}
+
+// Slot reads which task fills a slot: its id.
+func (s Snapshot) Slot(ref api.Ref, slot string) Read[string] {
+	record, ok := s.Get(SlotKey(ref, slot))
+	id, isID := record.Value.(string)
+	if !ok || !isID {
+		return Read[string]{}
+	}
+	return Read[string]{Value: &id, Created: record.Created, Modified: record.Modified}
 }
 
 // NameOwner says which object claimed <scope>-<name>.

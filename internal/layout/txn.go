@@ -59,6 +59,18 @@ func (t *Txn) CreateTask(task api.Task) *Txn {
 	return t.If(SlotKey(task.Owner(), task.Slot), 0).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
+// ReplaceTask deletes the record of an ended task and gives its slot to a new one, on the condition that nobody wrote
+// either since they were read: slot is what names the task of the slot.
+func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) *Txn {
+	if !slot.Exists() || *slot.Value != old.Value.ID {
+		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
+		return t
+	}
+	t.If(TaskKey(old.Value.ID), old.Modified).Delete(TaskKey(old.Value.ID))
+	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
+	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
+}
+
 // RaiseTask writes a task whose desired state rose, on the condition that nobody wrote it since it was read.
 func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason string, now time.Time) *Txn {
 	task := *read.Value

@@ -1,0 +1,93 @@
+package asset
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// cache remembers, one small file a URL, which bytes it gave last and how to ask whether they changed. The bytes
+// themselves are blobs.
+type cache struct{ folder string }
+
+// remembered is what is known of a URL.
+type remembered struct {
+	URL          string    `json:"url"`
+	Digest       string    `json:"digest"`
+	ETag         string    `json:"etag,omitempty"`
+	LastModified string    `json:"lastModified,omitempty"`
+	FetchedAt    time.Time `json:"fetchedAt"`
+}
+
+const cacheSuffix = ".json"
+
+func (c cache) path(url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return filepath.Join(c.folder, hex.EncodeToString(sum[:])+cacheSuffix)
+}
+
+// read is what is remembered of a URL; one that can't be read is forgotten: it only saves a download.
+func (c cache) read(url string) (remembered, bool) {
+	known, ok := readRemembered(c.path(url))
+	return known, ok && known.URL == url
+}
+
+func readRemembered(path string) (remembered, bool) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return remembered{}, false
+	}
+	var known remembered
+	return known, json.Unmarshal(content, &known) == nil && known.Digest != ""
+}
+
+// write remembers, whole or not at all. Nothing is synced: a crash at worst forgets.
+func (c cache) write(known remembered) error {
+	content, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.folder, 0o700); err != nil {
+		return fmt.Errorf("remember %s: %w", known.URL, err)
+	}
+	half, err := os.CreateTemp(c.folder, ".half-*")
+	if err != nil {
+		return fmt.Errorf("remember %s: %w", known.URL, err)
+	}
+	defer os.Remove(half.Name())
+	_, err = half.Write(content)
+	if err = errors.Join(err, half.Close()); err == nil {
+		err = os.Rename(half.Name(), c.path(known.URL))
+	}
+	if err != nil {
+		return fmt.Errorf("remember %s: %w", known.URL, err)
+	}
+	return nil
+}
+
+// forget drops what is remembered of blobs that are gone.
+func (c cache) forget(there func(digest string) bool) error {
+	entries, err := os.ReadDir(c.folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, entry := range entries {
+		path := filepath.Join(c.folder, entry.Name())
+		known, ok := readRemembered(path)
+		if strings.HasSuffix(path, cacheSuffix) && (!ok || !there(known.Digest)) {
+			faults = append(faults, os.Remove(path))
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,80 @@
+package blob
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Blob is one entry of a Store.
+type Blob struct {
+	Digest string
+	Size   int64
+	// At is when it was put or renewed last.
+	At time.Time
+}
+
+// List are all blobs, by digest. Half-written ones are none.
+func (s *Store) List() ([]Blob, error) {
+	entries, err := os.ReadDir(s.blobs)
+	if err != nil {
+		return nil, fmt.Errorf("list the blobs: %w", err)
+	}
+	var out []Blob
+	for _, entry := range entries {
+		if !hexDigits.MatchString(entry.Name()) {
+			continue
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list the blobs: %w", err)
+		}
+		out = append(out, Blob{Digest: algorithm + entry.Name(), Size: info.Size(), At: info.ModTime()})
+	}
+	return out, nil
+}
+
+// Remove removes a blob and the paths made for it, unless it was put or renewed after before. A container that has it
+// mounted keeps its bytes; one that is gone is no fault.
+func (s *Store) Remove(digest string, before time.Time) error {
+	path, err := s.path(digest)
+	if err != nil {
+		return err
+	}
+	s.ages.Lock() // so that nobody is told that it is there and then has it taken away
+	defer s.ages.Unlock()
+	info, err := os.Stat(path)
+	if err == nil && info.ModTime().After(before) {
+		return nil
+	}
+	if err := os.RemoveAll(filepath.Join(s.links, filepath.Base(path))); err != nil {
+		return fmt.Errorf("remove %s: %w", digest, err)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", digest, err)
+	}
+	return nil
+}
+
+// RemoveHalves removes what a crash left half written, as far as nobody wrote to it after before.
+func (s *Store) RemoveHalves(before time.Time) error {
+	halves, err := filepath.Glob(filepath.Join(s.blobs, halfWritten))
+	if err != nil {
+		return err
+	}
+	for _, half := range halves {
+		if info, err := os.Stat(half); err == nil && info.ModTime().After(before) {
+			continue
+		}
+		if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a half-written blob: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package certstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/internal/store"
+)
+
+// The prefixes of the store.
+const (
+	filesPrefix = "/certs/files/"
+	locksPrefix = "/certs/locks/"
+)
+
+// lockLife is how long a lock outlives a server that died with it; a live one renews it three times in that.
+const lockLife = 15 * time.Second
+
+// Sealer encrypts what must not lie in the store in the clear.
+type Sealer interface {
+	Encrypt(plain []byte) ([]byte, error)
+	Decrypt(sealed []byte) ([]byte, error)
+}
+
+// Storage is certmagic's storage over a store. Safe for concurrent use.
+type Storage struct {
+	store  store.Store
+	sealer Sealer
+
+	mu   sync.Mutex
+	held map[string]*lock
+}
+
+var _ certmagic.Storage = (*Storage)(nil)
+
+// New makes a Storage.
+func New(s store.Store, sealer Sealer) *Storage {
+	return &Storage{store: s, sealer: sealer, held: map[string]*lock{}}
+}
+
+// file is one stored value.
+type file struct {
+	Sealed   []byte    `json:"sealed"`
+	Size     int64     `json:"size"`
+	Modified time.Time `json:"modified"`
+}
+
+// Store implements certmagic.Storage.
+func (s *Storage) Store(ctx context.Context, key string, value []byte) error {
+	sealed, err := s.sealer.Encrypt(value)
+	if err != nil {
+		return err
+	}
+	record, err := json.Marshal(file{Sealed: sealed, Size: int64(len(value)), Modified: time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	_, err = s.store.Commit(ctx, store.Txn{Site: "certs.store", Do: []store.Op{{Key: path(key), Value: record}}})
+	return err
+}
+
+// Load implements certmagic.Storage.
+func (s *Storage) Load(ctx context.Context, key string) ([]byte, error) {
+	found, err := s.read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	plain, err := s.sealer.Decrypt(found.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	return plain, nil
+}
+
+func (s *Storage) read(ctx context.Context, key string) (file, error) {
+	var found file
+	entry, err := s.store.Get(ctx, path(key))
+	if errors.Is(err, store.ErrNotFound) {
+		return found, fmt.Errorf("%s: %w", key, fs.ErrNotExist)
+	}
+	if err != nil {
+		return found, err
+	}
+	if err := json.Unmarshal(entry.Value, &found); err != nil {
+		return found, fmt.Errorf("read %s: %w", key, err)
+	}
+	return found, nil
+}
+
+// Delete implements certmagic.Storage: a key goes with all below it.
+func (s *Storage) Delete(ctx context.Context, key string) error {
+	txn := store.Txn{Site: "certs.delete", Do: []store.Op{{Key: path(key), Delete: true}}}
+	page, err := s.store.List(ctx, path(key)+"/", store.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, entry := range page.Entries {
+		txn.Do = append(txn.Do, store.Op{Key: entry.Key, Delete: true})
+	}
+	_, err = s.store.Commit(ctx, txn)
+	return err
+}
+
+// Exists implements certmagic.Storage: as a file, or as a folder of files.
+func (s *Storage) Exists(ctx context.Context, key string) bool {
+	if _, err := s.store.Get(ctx, path(key)); err == nil {
+		return true
+	}
+	page, err := s.store.List(ctx, path(key)+"/", store.ListOptions{Limit: 1})
+	return err == nil && len(page.Entries) > 0
+}
+
+// List implements certmagic.Storage.
+func (s *Storage) List(ctx context.Context, folder string, recursive bool) ([]string, error) {
+	prefix := filesPrefix
+	if folder = clean(folder); folder != "" {
+		prefix += folder + "/"
+	}
+	page, err := s.store.List(ctx, prefix, store.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if len(page.Entries) == 0 {
+		return nil, fmt.Errorf("%s: %w", folder, fs.ErrNotExist)
+	}
+	var out []string
+	seen := map[string]bool{}
+	for _, entry := range page.Entries {
+		rest := strings.TrimPrefix(entry.Key, prefix)
+		if child, _, below := strings.Cut(rest, "/"); below && !recursive {
+			rest = child
+		}
+		if name := strings.TrimPrefix(prefix, filesPrefix) + rest; !seen[name] {
+			seen[name] = true
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// Stat implements certmagic.Storage.
+func (s *Storage) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error) {
+	found, err := s.read(ctx, key)
+	if err == nil {
+		return certmagic.KeyInfo{Key: key, Modified: found.Modified, Size: found.Size, IsTerminal: true}, nil
+	}
+	if errors.Is(err, fs.ErrNotExist) && s.Exists(ctx, key) {
+		return certmagic.KeyInfo{Key: key}, nil
+	}
+	return certmagic.KeyInfo{}, err
+}
+
+func path(key string) string { return filesPrefix + clean(key) }
+
+func clean(key string) string { return strings.Trim(key, "/") }

@@ -1,0 +1,58 @@
+package layout
+
+import (
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/view"
+)
+
+// IndexReferring finds the objects whose spec holds a ${ref.…}: Ref.String() of what it points at → objects.
+const IndexReferring = "objects.refs"
+
+// Referring are the objects whose spec holds a reference to an object, whether that exists or not.
+func (s Snapshot) Referring(ref api.Ref) []Read[api.Object] {
+	return collect[api.Object](s.Index(IndexReferring, ref.String()))
+}
+
+// referring names what an object refers to, each once. A reference is plain ASCII, so it reads the same in the spec's JSON.
+func referring(_ string, value any) []string {
+	object, ok := value.(*api.Object)
+	if !ok {
+		return nil
+	}
+	var targets []string
+	for _, r := range api.References(string(object.Spec)) {
+		if r.Escaped || r.Space != api.SpaceRef || r.Check() != nil {
+			continue
+		}
+		target, _ := r.Target(object.Scope)
+		if text := target.String(); !slices.Contains(targets, text) {
+			targets = append(targets, text)
+		}
+	}
+	return targets
+}
+
+// With is the picture as it will be once objects are stored: Object answers with them, listings don't know them yet.
+func (s Snapshot) With(objects []api.Object) Snapshot {
+	next := make(map[string]*api.Object, len(objects))
+	for _, object := range objects {
+		next[ObjectKey(object.Ref())] = &object
+	}
+	return Snapshot{Reader: ahead{Reader: s.Reader, objects: next}}
+}
+
+type ahead struct {
+	Reader
+	objects map[string]*api.Object
+}
+
+func (a ahead) Get(key string) (view.Record, bool) {
+	record, ok := a.Reader.Get(key)
+	if object := a.objects[key]; object != nil {
+		record.Key, record.Value = key, object
+		return record, true
+	}
+	return record, ok
+}

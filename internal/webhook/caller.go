@@ -1,0 +1,77 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"tend.dev/tend/internal/core/webhook"
+)
+
+const (
+	// maxRead bounds what is read of an answer; its content says nothing to us.
+	maxRead      = 64 << 10
+	maxRedirects = 3
+)
+
+// Caller makes calls. Safe for concurrent use.
+type Caller struct{ client *http.Client }
+
+// New makes a caller. Proxies are those of the server's environment.
+func New() *Caller {
+	transport := &http.Transport{
+		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 64, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
+		TLSHandshakeTimeout: webhook.AttemptTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+	}
+	return &Caller{client: &http.Client{Transport: transport, CheckRedirect: sameAgain}}
+}
+
+// Close frees idle connections.
+func (c *Caller) Close() { c.client.CloseIdleConnections() }
+
+// Call makes one attempt. It ends with its context.
+func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
+	call, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
+	if err != nil {
+		return webhook.Answer{Final: true, Err: fmt.Errorf("call %s: %w", r.Host(), plain(err))}
+	}
+	for _, field := range r.Header {
+		call.Header.Set(field.Name, field.Value)
+	}
+	if host := call.Header.Get("Host"); host != "" {
+		call.Host = host
+	}
+	response, err := c.client.Do(call)
+	if err != nil {
+		return webhook.Answer{Err: fmt.Errorf("call %s: %w", r.Host(), plain(err))}
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead))
+	return webhook.Answer{Status: response.StatusCode}
+}
+
+// sameAgain follows a redirect that keeps method, body, scheme and host.
+func sameAgain(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	if next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme || len(via) > maxRedirects {
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+// plain takes the address off an error.
+func plain(err error) error {
+	var wrapped *url.Error
+	if !errors.As(err, &wrapped) {
+		return err
+	}
+	if wrapped.Timeout() {
+		return errors.New("no answer in time")
+	}
+	return wrapped.Err
+}
