@@ -58,6 +58,14 @@ func (r *faultyRuntime) Remove(ctx context.Context, id string) error {
 	return r.points.call(ctx, "runtime.remove", func(ctx context.Context) error { return r.inner.Remove(ctx, id) })
 }
 
+func (r *faultyRuntime) EnsureVolume(ctx context.Context, name string, labels map[string]string) error {
+	return r.points.call(ctx, "runtime.ensurevolume", func(ctx context.Context) error { return r.inner.EnsureVolume(ctx, name, labels) })
+}
+
+func (r *faultyRuntime) RemoveVolume(ctx context.Context, name string) error {
+	return r.points.call(ctx, "runtime.removevolume", func(ctx context.Context) error { return r.inner.RemoveVolume(ctx, name) })
+}
+
 func (r *faultyRuntime) Resolve(ctx context.Context, reference string) (runtime.Image, error) {
 	return between(ctx, r, "resolve", func(ctx context.Context) (runtime.Image, error) { return r.inner.Resolve(ctx, reference) })
 }
@@ -66,6 +74,22 @@ func (r *faultyRuntime) Pull(ctx context.Context, reference string, progress fun
 	return between(ctx, r, "pull", func(ctx context.Context) (runtime.Image, error) {
 		return r.inner.Pull(ctx, reference, progress)
 	})
+}
+
+func (r *faultyRuntime) Build(ctx context.Context, spec runtime.BuildSpec, output func(string)) (runtime.Image, error) {
+	return between(ctx, r, "build", func(ctx context.Context) (runtime.Image, error) { return r.inner.Build(ctx, spec, output) })
+}
+
+func (r *faultyRuntime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
+	return between(ctx, r, "built", r.inner.Built)
+}
+
+func (r *faultyRuntime) Tag(ctx context.Context, image, reference string) error {
+	return r.points.call(ctx, "runtime.tag", func(ctx context.Context) error { return r.inner.Tag(ctx, image, reference) })
+}
+
+func (r *faultyRuntime) Untag(ctx context.Context, reference string) error {
+	return r.points.call(ctx, "runtime.untag", func(ctx context.Context) error { return r.inner.Untag(ctx, reference) })
 }
 
 func (r *faultyRuntime) Stats(ctx context.Context, id string) (runtime.Stats, error) {

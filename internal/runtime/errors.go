@@ -11,6 +11,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrNameTaken: a container that is not the task's own holds the name.
 	ErrNameTaken = errors.New("container name is taken")
+	// ErrInUse: a container is made from the image.
+	ErrInUse = errors.New("in use by a container")
 	// ErrUnavailable: the engine does not answer; nothing can be said of its containers.
 	ErrUnavailable = errors.New("container engine does not answer")
 	// ErrUnsupported: this runtime can't do what was asked.

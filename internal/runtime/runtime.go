@@ -28,6 +28,11 @@ type Runtime interface {
 	// Remove removes a container, running or not; one that is gone is no fault. Volumes with a name stay;
 	// nameless ones (an image's VOLUME) go with their container.
 	Remove(ctx context.Context, id string) error
+	// EnsureVolume makes a volume of that name with labels; one that exists is left as it is. A RejectedError where the
+	// runtime has no volumes.
+	EnsureVolume(ctx context.Context, name string, labels map[string]string) error
+	// RemoveVolume removes a volume with all that it holds; one that is gone is no fault, one in use is.
+	RemoveVolume(ctx context.Context, name string) error
 	// Events streams what happens to the cluster's containers, and to image tags, until ctx ends or the engine goes
 	// away; then the channel closes. Whoever reads it lists again.
 	Events(ctx context.Context) (<-chan Event, error)
@@ -36,12 +41,13 @@ type Runtime interface {
 	Resolve(ctx context.Context, reference string) (Image, error)
 	// Pull fetches an image and returns it. Progress is called with 0..100, or -1 where sizes are unknown.
 	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
+	Builder
 
 	// Logs streams a container's output.
 	Logs(ctx context.Context, id string, opts LogOptions) (LogReader, error)
 	// Exec runs a command in a running container.
 	Exec(ctx context.Context, id string, opts ExecOptions) (Exec, error)
-	// Stats samples a running container once.
+	// Stats samples a running container once. It doesn't wait: a rate is made from two samples.
 	Stats(ctx context.Context, id string) (Stats, error)
 	// Close frees the client. Containers keep running.
 	Close() error
@@ -86,7 +92,7 @@ type Container struct {
 	// Error is the engine's own word on why the last start failed.
 	Error      string
 	ImageID    string
-	Address    string // on the platform network, else on any
+	Address    string // on the platform network, else on any; loopback where it shares the node's network
 	Ports      []api.PortBinding
 	CreatedAt  time.Time
 	StartedAt  time.Time
@@ -108,13 +114,21 @@ type ContainerSpec struct {
 	ImageID string
 	// Env is the complete environment beside the image's own.
 	Env map[string]string
+	// Files of the host are mounted read-only. One that is missing when the container starts fails the start: nothing is
+	// made in its place.
+	Files []File
 	// Aliases are the DNS names on the platform network.
 	Aliases []string
+	// Private: no port is published and no DNS name given, whatever Spec and its docker_options say.
+	Private bool
 	// Spec is the release's spec: every field that reaches the container is read from here.
 	Spec api.DeploymentSpec
 	// Restart overrides Spec.Restart ("no" for restart class once and for frozen slots).
 	Restart string
 }
+
+// File is a file of the host and its place in the container.
+type File struct{ Source, Target string }
 
 // EventKind says what happened.
 type EventKind string
@@ -153,6 +167,8 @@ type Image struct {
 	Reference string
 	// Digest is the registry's digest (sha256:…), empty for an image that never saw a registry.
 	Digest string
+	// User is who its containers run as where nobody says: a name or number, with :group or without. Empty is root.
+	User string
 }
 
 // LogOptions choose lines.
@@ -202,10 +218,18 @@ type Exec interface {
 
 // Stats is one sample of a container's use.
 type Stats struct {
-	CPUPercent                          float64 // 100 is one core
+	// CPUTime is what it used of the processors since it started, over all of them.
+	CPUTime                             time.Duration
 	MemoryBytes                         int64
 	MemoryLimit                         int64
 	PIDs                                int
 	NetRx, NetTx, BlockRead, BlockWrite int64
 	At                                  time.Time
+}
+
+// Usage is a sample with the rate since the one before. With Err there is none.
+type Usage struct {
+	Stats
+	CPUPercent float64 // 100 is one core
+	Err        error
 }

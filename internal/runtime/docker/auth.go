@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,6 +53,9 @@ func ConfigAuth(path string) AuthProvider {
 		return auth, ok, nil
 	}
 }
+
+// UserAuth are the credentials of the user this process runs as: what docker login left in docker's config file.
+func UserAuth() AuthProvider { return ConfigAuth(defaultConfigPath()) }
 
 func defaultConfigPath() string {
 	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
@@ -136,21 +140,40 @@ func askHelper(ctx context.Context, name, registry string) (Auth, bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, helperTimeout)
 	defer cancel()
+	output := &boundedBuffer{limit: maxHelperBytes}
 	command := exec.CommandContext(ctx, "docker-credential-"+name, "get")
-	command.Stdin = strings.NewReader(registry)
-	output, err := command.Output()
-	if err != nil {
-		if bytes.Contains(output, []byte("credentials not found")) {
-			return Auth{}, false, nil
-		}
+	command.Stdin, command.Stdout = strings.NewReader(registry), output
+	command.WaitDelay = time.Second // a child of the helper may hold its output open
+	err := command.Run()
+	switch {
+	case err != nil && bytes.Contains(output.Bytes(), []byte("credentials not found")):
+		return Auth{}, false, nil
+	case errors.Is(err, exec.ErrNotFound):
+		return Auth{}, false, fmt.Errorf("the program docker-credential-%s is not on the node's PATH", name)
+	case ctx.Err() != nil:
+		return Auth{}, false, fmt.Errorf("docker-credential-%s did not answer within %s", name, helperTimeout)
+	case err != nil:
 		return Auth{}, false, fmt.Errorf("docker-credential-%s: %w", name, err)
 	}
 	var answer struct{ Username, Secret string }
-	if len(output) > maxHelperBytes || json.Unmarshal(output, &answer) != nil {
+	if json.Unmarshal(output.Bytes(), &answer) != nil || answer.Secret == "" {
 		return Auth{}, false, fmt.Errorf("docker-credential-%s did not answer with credentials", name)
 	}
 	if answer.Username == "<token>" {
 		return Auth{IdentityToken: answer.Secret, Server: registry}, true, nil
 	}
 	return Auth{Username: answer.Username, Password: answer.Secret, Server: registry}, true, nil
+}
+
+// boundedBuffer refuses what goes beyond its limit, which ends whoever writes it.
+type boundedBuffer struct {
+	bytes.Buffer
+	limit int
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.limit {
+		return 0, fmt.Errorf("more than %d bytes of output", b.limit)
+	}
+	return b.Buffer.Write(p)
 }

@@ -83,7 +83,7 @@ func TestEngineGoesAndReturns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := rt.Create(t.Context(), container(api.DeploymentSpec{NetworkMode: "none"}, "wait"))
+	made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}

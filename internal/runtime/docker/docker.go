@@ -42,7 +42,6 @@ type Runtime struct {
 	log     *slog.Logger
 	owned   *owned
 	network *platformNetwork
-	samples *samples
 	limits  atomic.Pointer[hardLimits]
 	// negotiated says that the client knows the engine's API version.
 	negotiated atomic.Bool
@@ -73,7 +72,7 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}
-	rt := &Runtime{client: engine, options: options, log: options.Logger, owned: newOwned(), samples: newSamples()}
+	rt := &Runtime{client: engine, options: options, log: options.Logger, owned: newOwned()}
 	rt.network = &platformNetwork{runtime: rt, name: options.NetworkName}
 	return rt, nil
 }

@@ -106,7 +106,6 @@ func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 		r.owned.add(event.Container)
 	case runtime.EventDestroy:
 		r.owned.drop(event.Container)
-		r.samples.drop(event.Container)
 	}
 	return event, true
 }

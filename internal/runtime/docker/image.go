@@ -22,7 +22,11 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	if err != nil {
 		return runtime.Image{}, fault("inspect image "+ref, err)
 	}
-	return runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests)}, nil
+	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests)}
+	if found.Config != nil {
+		image.User = found.Config.User
+	}
+	return image, nil
 }
 
 // repositoryDigest is the digest the image has in the repository of the reference: one image may have several names.

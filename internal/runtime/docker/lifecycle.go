@@ -67,7 +67,6 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	}
 	if err == nil {
 		r.owned.drop(id)
-		r.samples.drop(id)
 	}
 	return fault("remove container "+short(id), err)
 }
@@ -88,7 +87,6 @@ func (r *Runtime) forget(err error, id string) bool {
 		return false
 	}
 	r.owned.drop(id)
-	r.samples.drop(id)
 	return true
 }
 

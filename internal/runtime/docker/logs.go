@@ -26,6 +26,20 @@ func (r *Runtime) Logs(ctx context.Context, id string, opts runtime.LogOptions) 
 		return nil, err
 	}
 	id = inspected.Container.ID
+	body, err := r.openLogs(ctx, id, opts)
+	if err != nil {
+		return nil, err
+	}
+	reader := &logReader{id: id, ctx: ctx, body: body, input: bufio.NewReaderSize(body, 32<<10)}
+	reader.tty = inspected.Container.Config.Tty
+	if opts.Follow {
+		opts.Follow = false
+		reader.reopen = func(last time.Time) (io.ReadCloser, error) { return r.openLogs(ctx, id, behind(opts, last)) }
+	}
+	return reader, nil
+}
+
+func (r *Runtime) openLogs(ctx context.Context, id string, opts runtime.LogOptions) (io.ReadCloser, error) {
 	request := client.ContainerLogsOptions{ShowStdout: true, ShowStderr: true, Timestamps: true, Follow: opts.Follow}
 	if !opts.Since.IsZero() {
 		request.Since = opts.Since.UTC().Format(time.RFC3339Nano)
@@ -37,9 +51,15 @@ func (r *Runtime) Logs(ctx context.Context, id string, opts runtime.LogOptions) 
 	if err != nil {
 		return nil, fault("logs of container "+short(id), err)
 	}
-	reader := &logReader{id: id, ctx: ctx, body: body, input: bufio.NewReaderSize(body, 32<<10)}
-	reader.tty = inspected.Container.Config.Tty
-	return reader, nil
+	return body, nil
+}
+
+// behind asks for what comes after a moment; the zero one is before everything.
+func behind(opts runtime.LogOptions, last time.Time) runtime.LogOptions {
+	if !last.IsZero() {
+		opts.Tail, opts.Since = -1, last.Add(1)
+	}
+	return opts
 }
 
 // logReader takes lines out of the engine's stream. Without a terminal the stream is frames: a header with stream and
@@ -50,6 +70,10 @@ type logReader struct {
 	body  io.ReadCloser
 	input *bufio.Reader
 	tty   bool
+	// reopen reads on after a moment without following; nil where nothing was followed, and once it was called.
+	reopen func(last time.Time) (io.ReadCloser, error)
+	// last is the latest time of a message.
+	last time.Time
 	// partial are the lines begun, by stream; ready those whole.
 	partial [3]runtime.LogLine
 	ready   []runtime.LogLine
@@ -65,10 +89,13 @@ func (l *logReader) Next() (runtime.LogLine, error) {
 		err := l.read()
 		if errors.Is(err, io.EOF) {
 			l.flush()
-			if len(l.ready) == 0 {
+			err = l.readOn()
+			if len(l.ready) > 0 {
+				break
+			}
+			if errors.Is(err, io.EOF) {
 				return runtime.LogLine{}, io.EOF
 			}
-			break
 		}
 		if err != nil {
 			if cause := l.ctx.Err(); cause != nil {
@@ -80,6 +107,24 @@ func (l *logReader) Next() (runtime.LogLine, error) {
 	line := l.ready[0]
 	l.ready = l.ready[1:]
 	return line, nil
+}
+
+// readOn goes on, where a stream that was followed has ended, with what the log holds beyond it: an engine that rotates a
+// log faster than it is followed loses its place, and tells no more of it but the container's end. io.EOF is the end.
+func (l *logReader) readOn() error {
+	if l.reopen == nil {
+		return io.EOF
+	}
+	reopen := l.reopen
+	l.reopen = nil
+	body, err := reopen(l.last)
+	if err != nil {
+		return io.EOF // the container is gone, and its log with it
+	}
+	_ = l.body.Close() // it has ended
+	l.body = body
+	l.input.Reset(body)
+	return nil
 }
 
 func (l *logReader) read() error {
@@ -132,6 +177,9 @@ func (l *logReader) message(stream, size int, next func(limit int) ([]byte, erro
 		at := time.Time{}
 		if begin {
 			at, part = cutTime(part)
+			if at.After(l.last) {
+				l.last = at
+			}
 		}
 		l.add(stream, at, part)
 	}

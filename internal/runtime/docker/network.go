@@ -3,7 +3,9 @@ package docker
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -25,6 +27,8 @@ type platformNetwork struct {
 
 	mu    sync.Mutex
 	known bool
+	// gateway is the node's own address in the network, where the engine says one.
+	gateway netip.Addr
 }
 
 // ensureNetworks makes sure of the platform network where the container joins it. Others are not ours to make: the
@@ -33,7 +37,30 @@ func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	if !slices.ContainsFunc(request.endpoints, func(e endpoint) bool { return e.network == r.network.name }) {
 		return nil
 	}
-	return r.network.ensure(ctx)
+	if err := r.network.ensure(ctx); err != nil {
+		return err
+	}
+	request.reachNodeAt(r.network.address())
+	return nil
+}
+
+// Gateway is the address at which containers of the platform network reach their node; the network is made where it isn't
+// there yet.
+func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
+	if err := r.network.ensure(ctx); err != nil {
+		return netip.Addr{}, err
+	}
+	gateway := r.network.address()
+	if _, local := r.local(); !local || !gateway.IsValid() {
+		return netip.Addr{}, fmt.Errorf("the network %s has no gateway on this machine", r.network.name)
+	}
+	return gateway, nil
+}
+
+func (n *platformNetwork) address() netip.Addr {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.gateway
 }
 
 func (n *platformNetwork) forget() {
@@ -121,6 +148,7 @@ func (n *platformNetwork) yield(ctx context.Context, own string) error {
 func (n *platformNetwork) settle(ctx context.Context) error {
 	for found := range n.looks(ctx, 200) {
 		if len(found) == 1 {
+			n.gateway = gatewayOf(found[0])
 			return nil
 		}
 	}
@@ -131,6 +159,16 @@ func (n *platformNetwork) settle(ctx context.Context) error {
 		Reason: "NetworkAmbiguous", Detail: "there is not one network of the name " + n.name,
 		Next: "remove all but one with docker network rm <id>",
 	}
+}
+
+// gatewayOf is the first gateway of a network; invalid where it has none.
+func gatewayOf(found network.Summary) netip.Addr {
+	for _, config := range found.IPAM.Config {
+		if config.Gateway.IsValid() {
+			return config.Gateway
+		}
+	}
+	return netip.Addr{}
 }
 
 // looks yields what there is, again and again, at most so many times.

@@ -56,7 +56,7 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for i, rt := range runtimes {
 			group.Go(func() {
-				made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Networks: []string{api.NetworkAlias}}, "wait"))
+				made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{Networks: []string{api.NetworkAlias}}}, "wait"))
 				if err == nil {
 					err = rt.Start(t.Context(), made.ID)
 				}
@@ -97,7 +97,7 @@ func TestFurtherNetworks(t *testing.T) {
 	further := "tendtest-" + random()
 	dockerCLI(t, "network", "create", further)
 	t.Cleanup(func() { dockerCLI(t, "network", "rm", further) })
-	spec := container(api.DeploymentSpec{Networks: []string{further}}, "wait")
+	spec := container(api.DeploymentSpec{Container: api.Container{Networks: []string{further}}}, "wait")
 	spec.Aliases = []string{"web.prod", "web.prod.tend"}
 	made, err := c.Create(t.Context(), spec)
 	if err != nil {

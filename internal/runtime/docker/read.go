@@ -38,6 +38,9 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 		out.Address = address(from.NetworkSettings, r.options.NetworkName)
 		out.Ports = bindings(from.NetworkSettings)
 	}
+	if from.HostConfig != nil && from.HostConfig.NetworkMode.IsHost() && out.State == runtime.StateRunning {
+		out.Address = api.Loopback // it shares the node's
+	}
 	return out
 }
 

@@ -29,6 +29,8 @@ type request struct {
 	client.ContainerCreateOptions
 	endpoints []endpoint
 	legacy    legacyFields
+	// nodeNamed says that the first of the extra hosts is the node's name, which we gave it.
+	nodeNamed bool
 }
 
 // endpoint is a network to join.
@@ -42,6 +44,13 @@ func newRequest(spec runtime.ContainerSpec, m machine) (*request, error) {
 	options, err := dockerflags.Parse(spec.Spec.DockerOptions)
 	if err != nil {
 		return nil, invalid("docker_options", err)
+	}
+	if spec.Private {
+		options.Publish, options.PublishAll, options.NetworkAliases = nil, false, nil
+		for i := range options.Networks {
+			options.Networks[i].Aliases = nil
+		}
+		options.IPv4, options.IPv6, options.LinkLocalIPs, options.MACAddress = "", "", nil, ""
 	}
 	r := &request{}
 	r.Name = spec.Name

@@ -97,10 +97,21 @@ func dockerCLI(t *testing.T, args ...string) string {
 func TestFieldsReachTheContainer(t *testing.T) {
 	c := newCluster(t)
 	run := c.start(api.DeploymentSpec{
-		User: "1000:1001", WorkingDir: "/data", Hostname: "db", ShmSize: "3m", Tmpfs: []string{"/scratch:size=2m,mode=1777"},
-		ReadOnly: true, ExtraHosts: []string{"peer:10.9.8.7"}, Ulimits: map[string]string{"nofile": "1000:1500"},
-		Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "500m", Memory: "64Mi"}},
-		CapDrop:   []string{"ALL"}, DNS: []string{"10.1.2.3"}, StopSignal: "SIGUSR1", Labels: map[string]string{"team": "a"},
+		Container: api.Container{
+			User:       "1000:1001",
+			WorkingDir: "/data",
+			Hostname:   "db",
+			ShmSize:    "3m",
+			Tmpfs:      []string{"/scratch:size=2m,mode=1777"},
+			ReadOnly:   true,
+			ExtraHosts: []string{"peer:10.9.8.7"},
+			Ulimits:    map[string]string{"nofile": "1000:1500"},
+			Resources:  &api.Resources{Limits: &api.ResourceLimits{CPU: "500m", Memory: "64Mi"}},
+			CapDrop:    []string{"ALL"},
+			DNS:        []string{"10.1.2.3"},
+			StopSignal: "SIGUSR1",
+			Labels:     map[string]string{"team": "a"},
+		},
 	}, "wait")
 	hosts := c.output(run.ID, "cat", "/etc/hosts")
 	tests := map[string]struct{ got, want string }{
@@ -167,7 +178,7 @@ func TestVolumesKeepWhatIsWritten(t *testing.T) {
 	volume := "tendtest-" + random()
 	t.Cleanup(func() { dockerCLI(t, "volume", "rm", volume) })
 	host := t.TempDir()
-	spec := api.DeploymentSpec{Volumes: []string{volume + ":/kept", host + ":/host:ro"}}
+	spec := api.DeploymentSpec{Container: api.Container{Volumes: []string{volume + ":/kept", host + ":/host:ro"}}}
 	first := c.start(spec, "wait")
 	c.output(first.ID, "write", "/kept/file", "there")
 	if err := c.Remove(t.Context(), first.ID); err != nil {
@@ -184,7 +195,7 @@ func TestVolumesKeepWhatIsWritten(t *testing.T) {
 
 func TestNamelessVolumesGoWithTheirContainer(t *testing.T) {
 	c := newCluster(t)
-	run := c.start(api.DeploymentSpec{DockerOptions: []string{"-v", "/nameless"}}, "wait")
+	run := c.start(api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"-v", "/nameless"}}}, "wait")
 	volume := dockerCLI(t, "inspect", "-f", `{{(index .Mounts 0).Name}}`, run.ID)
 	if volume == "" {
 		t.Fatal("the container has no volume")
@@ -200,7 +211,7 @@ func TestNamelessVolumesGoWithTheirContainer(t *testing.T) {
 // TestFlagsOldEnginesReadElsewhere: the client library lost two fields that engines before API 1.44 know.
 func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 	c := newCluster(t)
-	run := c.start(api.DeploymentSpec{DockerOptions: []string{"--mac-address", "92:d0:c6:0a:29:33", "-t"}}, "print", "2")
+	run := c.start(api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mac-address", "92:d0:c6:0a:29:33", "-t"}}}, "print", "2")
 	if configured := dockerCLI(t, "inspect", "-f", `{{.Config.MacAddress}}`, run.ID); configured != "92:d0:c6:0a:29:33" {
 		t.Errorf("configured mac address %q", configured)
 	}
@@ -227,7 +238,7 @@ func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 
 func TestTerminal(t *testing.T) {
 	c := newCluster(t)
-	run := c.start(api.DeploymentSpec{NetworkMode: "none"}, "wait")
+	run := c.start(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait")
 	shell, err := c.Exec(t.Context(), run.ID, runtime.ExecOptions{
 		Command: []string{testimage.Program, "copy"}, TTY: true, Stdin: true, Width: 100, Height: 30,
 	})
@@ -258,7 +269,7 @@ func TestOutOfMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := &api.Resources{Limits: &api.ResourceLimits{Memory: "16Mi"}}
-	run := c.start(api.DeploymentSpec{NetworkMode: "none", Resources: limits}, "eat", "64")
+	run := c.start(api.DeploymentSpec{Container: api.Container{NetworkMode: "none", Resources: limits}}, "eat", "64")
 	var oom, died bool
 	deadline := time.After(20 * time.Second)
 	for !oom || !died {

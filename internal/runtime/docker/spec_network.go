@@ -182,7 +182,7 @@ func (m *mapping) hosts() error {
 		hosts = append(hosts, strings.NewReplacer("[", "", "]", "").Replace(host)) // older engines take IPv6 without brackets
 	}
 	declaresGateway := slices.ContainsFunc(hosts, func(host string) bool { return strings.HasPrefix(host, hostGateway+":") })
-	if m.bridged() && !declaresGateway {
+	if m.nodeNamed = m.bridged() && !declaresGateway; m.nodeNamed {
 		hosts = append([]string{hostGateway + ":host-gateway"}, hosts...)
 	}
 	m.HostConfig.ExtraHosts = hosts
@@ -190,6 +190,14 @@ func (m *mapping) hosts() error {
 	servers, err := addresses("dns", together(m.declared.DNS, m.options.DNS))
 	m.HostConfig.DNS = servers
 	return err
+}
+
+// reachNodeAt lets a container on the platform network reach its node at that network's gateway: there the server listens
+// for it, and not at the engine's own default.
+func (r *request) reachNodeAt(gateway netip.Addr) {
+	if r.nodeNamed && gateway.IsValid() {
+		r.HostConfig.ExtraHosts[0] = hostGateway + ":" + gateway.String()
+	}
 }
 
 func addresses(field string, texts []string) ([]netip.Addr, error) {

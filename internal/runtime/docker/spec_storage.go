@@ -22,6 +22,9 @@ func (m *mapping) storage() error {
 	for _, wanted := range m.options.Mounts {
 		host.Mounts = append(host.Mounts, newMount(wanted))
 	}
+	for _, file := range m.spec.Files { // as mounts: of a bind whose source is missing the engine makes a folder
+		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeBind, Source: file.Source, Target: file.Target, ReadOnly: true})
+	}
 	host.VolumeDriver, host.VolumesFrom = m.options.VolumeDriver, m.options.VolumesFrom
 	host.StorageOpt = m.options.StorageOpts
 	host.ReadonlyRootfs = m.declared.ReadOnly || m.options.ReadOnly

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"net/netip"
 	"os"
 	"reflect"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/mount"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dockerflags"
@@ -35,7 +37,7 @@ func TestFields(t *testing.T) {
 		return spec
 	})
 	notInContainer := []string{
-		"Image", "Env", // given resolved, in ContainerSpec
+		"Image", "Env", "SecretFiles", // given resolved, in ContainerSpec
 		"Replicas", "EnvFile", "EnvFrom", "HealthCheck", "PostDeploy", "KeepReleases", "Strategy", "DependsOn", "Build",
 		"Release", "Autoscale", "Probes", "OnDeploy", "OnProbe", "Inits", "DockerOptions",
 	}
@@ -51,7 +53,7 @@ func TestOptions(t *testing.T) {
 			t.Fatalf("%s: %v", input, err)
 		}
 		markUsed(used, options)
-		return api.DeploymentSpec{DockerOptions: args}
+		return api.DeploymentSpec{Container: api.Container{DockerOptions: args}}
 	})
 	wantComplete(t, reflect.TypeFor[dockerflags.Options](), used, nil)
 }
@@ -166,9 +168,9 @@ func testMachine() machine {
 
 func markUsed(used map[string]bool, value any) {
 	v := reflect.ValueOf(value)
-	for i := range v.NumField() {
-		if !v.Field(i).IsZero() {
-			used[v.Type().Field(i).Name] = true
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if !v.FieldByIndex(field.Index).IsZero() {
+			used[field.Name] = true
 		}
 	}
 }
@@ -176,8 +178,11 @@ func markUsed(used map[string]bool, value any) {
 // wantComplete fails for a field that no line shows: a new one can't be forgotten.
 func wantComplete(t *testing.T, of reflect.Type, used map[string]bool, except []string) {
 	t.Helper()
-	for i := range of.NumField() {
-		name := of.Field(i).Name
+	for _, field := range reflect.VisibleFields(of) {
+		name := field.Name
+		if field.Anonymous {
+			continue
+		}
 		if !used[name] && !slices.Contains(except, name) {
 			t.Errorf("%s.%s: no golden line shows what it becomes", of.Name(), name)
 		}
@@ -209,5 +214,41 @@ func TestBaseline(t *testing.T) {
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
 		t.Errorf("a container that declares nothing (-want +got):\n%s", diff)
+	}
+}
+
+// TestFiles: as mounts, not binds, for which the engine would make a folder where the file is missing.
+func TestFiles(t *testing.T) {
+	made, err := newRequest(runtime.ContainerSpec{Files: []runtime.File{{Source: "/run/tend/c/secrets/t/0", Target: "/run/secrets/db"}}}, machine{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []mount.Mount{{Type: mount.TypeBind, Source: "/run/tend/c/secrets/t/0", Target: "/run/secrets/db", ReadOnly: true}}
+	if diff := cmp.Diff(want, made.HostConfig.Mounts); diff != "" || len(made.HostConfig.Binds) != 0 {
+		t.Errorf("binds %v\n%s", made.HostConfig.Binds, diff)
+	}
+}
+
+// On the platform network a container's name for its node leads to that network's gateway; a name the manifest declares
+// stays, and so does what has no gateway.
+func TestReachesItsNodeAtTheGateway(t *testing.T) {
+	gateway := netip.MustParseAddr("172.30.0.1")
+	for reason, c := range map[string]struct {
+		declared api.DeploymentSpec
+		gateway  netip.Addr
+		want     string
+	}{
+		"bridged":    {api.DeploymentSpec{}, gateway, "host.docker.internal:172.30.0.1"},
+		"no gateway": {api.DeploymentSpec{}, netip.Addr{}, "host.docker.internal:host-gateway"},
+		"declared":   {api.DeploymentSpec{Container: api.Container{ExtraHosts: []string{"host.docker.internal:10.0.0.1"}}}, gateway, "host.docker.internal:10.0.0.1"},
+	} {
+		request, err := newRequest(testSpec(c.declared), testMachine())
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.reachNodeAt(c.gateway)
+		if got := request.HostConfig.ExtraHosts; len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: the hosts are %v, want %s", reason, got, c.want)
+		}
 	}
 }

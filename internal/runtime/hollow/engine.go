@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -20,9 +21,13 @@ type Engine struct {
 	images     map[string]string // normal reference → id
 	imageIDs   map[string]bool
 	registry   map[string]published
-	streams    map[*stream]struct{}
-	sequence   int // of ids, pids, addresses, ports
-	log        history
+	built      map[string]runtime.BuiltImage // by id
+	// buildFailure is what builds answer.
+	buildFailure error
+	volumes      map[string]map[string]string // name → labels
+	streams      map[*stream]struct{}
+	sequence     int // of ids, pids, addresses, ports
+	log          history
 }
 
 // NewEngine is an empty machine. At most one Options is read.
@@ -33,6 +38,8 @@ func NewEngine(opts ...Options) *Engine {
 		images:     map[string]string{},
 		imageIDs:   map[string]bool{},
 		registry:   map[string]published{},
+		built:      map[string]runtime.BuiltImage{},
+		volumes:    map[string]map[string]string{},
 		streams:    map[*stream]struct{}{},
 		log:        newHistory(),
 	}
@@ -127,7 +134,7 @@ func digestOf(format string, args ...any) string {
 
 func (e *Engine) behaviourLocked(spec runtime.ContainerSpec) Behaviour {
 	if e.opts.Behaviour == nil {
-		return Behaviour{}
+		return Behaviour{Exits: spec.Labels[api.LabelRole] == api.RoleInit} // what prepares a container ends
 	}
 	return e.opts.Behaviour(spec)
 }

@@ -100,6 +100,9 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 		}
 		out = c.behaviour.Stats
 		out.At = time.Now()
+		if out.CPUTime == 0 {
+			out.CPUTime = time.Duration(c.behaviour.CPUPercent / 100 * float64(out.At.Sub(c.started)))
+		}
 		if out.PIDs == 0 {
 			out.PIDs = 1
 		}

@@ -2,6 +2,7 @@ package hollow
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"tend.dev/tend/internal/runtime"
@@ -122,6 +123,19 @@ func (e *Engine) Containers() []runtime.Container {
 		out = append(out, c.view())
 	}
 	return out
+}
+
+// Spec is what a container was made from, its environment a copy; the zero value where there is none of that name.
+func (e *Engine) Spec(name string) runtime.ContainerSpec {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := e.names[name]
+	if c == nil {
+		return runtime.ContainerSpec{}
+	}
+	spec := c.spec
+	spec.Env = maps.Clone(spec.Env)
+	return spec
 }
 
 func (e *Engine) hand(name string, do func(c *container) error) error {

@@ -15,10 +15,13 @@ type Options struct {
 	// CreateDelay, StartDelay and StopDelay are how long a create, a start, and a container asked to stop take. PullDelay
 	// is how long a pull takes. Nil is no time at all.
 	CreateDelay, StartDelay, StopDelay, PullDelay func() time.Duration
+	// BuildDelay is how long a build takes.
+	BuildDelay func() time.Duration
 	// Behaviour says what the containers of a spec do. It is asked at create and again at every start, with the engine
-	// locked: it must not call the engine. Nil is a container that runs until it is stopped.
+	// locked: it must not call the engine. Nil is a container that runs until it is stopped,
+	// or for an init container one that passes at once.
 	Behaviour func(spec runtime.ContainerSpec) Behaviour
-	// Before is called before every mutating call of a client (create, start, stop, remove, pull) with the engine
+	// Before is called before every mutating call of a client (create, start, stop, remove, pull, build, tag, untag) with the engine
 	// unlocked; its error is the call's, and nothing has happened then.
 	Before func(verb, subject string) error
 	// AnyImage lets every reference name a local image.
@@ -53,8 +56,9 @@ type Behaviour struct {
 	Unhealthy bool
 	// Exec runs a command in it. Nil answers 0 and prints nothing.
 	Exec func(call ExecCall) int
-	// Stats are its samples. At is filled in.
-	Stats runtime.Stats
+	// Stats are its samples. At is filled in, and CPUTime from CPUPercent (100 is one core) where it is 0.
+	Stats      runtime.Stats
+	CPUPercent float64
 }
 
 // ExecCall is a command run in a container.

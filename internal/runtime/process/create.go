@@ -64,6 +64,9 @@ func (r *Runtime) make(spec runtime.ContainerSpec, image rootfs.Image) (runtime.
 	if err != nil {
 		return runtime.Container{}, err
 	}
+	if err := r.seal(&record); err != nil {
+		return runtime.Container{}, err
+	}
 	dir, err := r.store(record)
 	if err != nil {
 		return runtime.Container{}, err

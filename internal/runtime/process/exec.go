@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -84,7 +83,11 @@ func (r *Runtime) command(record shim.Record, opts runtime.ExecOptions) (*exec.C
 	if opts.WorkingDir != "" {
 		dir = folderOf(image.Root, opts.WorkingDir)
 	}
-	env := append(slices.Clone(program.Env), opts.Env...)
+	own, err := r.open(record)
+	if err != nil {
+		return nil, err
+	}
+	env := append(own, opts.Env...)
 	return &exec.Cmd{
 		Path: lookUp(image.Root, dir, opts.Command[0], pathIn(env)), Args: opts.Command, Env: env, Dir: dir,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Credential: user.Credential()},

@@ -66,7 +66,7 @@ func (b *bench) reopen() {
 func spec(name string, command ...string) runtime.ContainerSpec {
 	return runtime.ContainerSpec{
 		Name: name, Image: "hello", Restart: "no", Labels: map[string]string{api.LabelTask: "task-" + name},
-		Spec: api.DeploymentSpec{Image: "hello", Command: command},
+		Spec: api.DeploymentSpec{Container: api.Container{Image: "hello", Command: command}},
 	}
 }
 

@@ -22,6 +22,11 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
 	}
+	if named, ok := r.recall(reference); ok {
+		if image, err := r.images.ByID(named.ID); err == nil {
+			return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
+		}
+	}
 	image, err := r.images.Resolve(ctx, reference)
 	if errors.Is(err, rootfs.ErrNotFound) {
 		return runtime.Image{}, fmt.Errorf("%w: %w", runtime.ErrNotFound, err)
@@ -29,7 +34,7 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 	if err != nil {
 		return runtime.Image{}, diskFull(err)
 	}
-	return runtime.Image{ID: image.ID, Reference: reference}, nil
+	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
 // Pull implements runtime.Runtime. There is nothing to fetch from: an image is here or it isn't.
@@ -44,7 +49,7 @@ func (r *Runtime) Pull(ctx context.Context, reference string, progress func(perc
 	if progress != nil {
 		progress(100)
 	}
-	return runtime.Image{ID: image.ID, Reference: reference}, nil
+	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
 // local is an image of this machine; without one, the reference is at fault.
@@ -72,6 +77,7 @@ func (r *Runtime) prune() {
 		return nil
 	})
 	if err == nil {
+		r.named(used)
 		_ = r.images.Prune(used, keptImages)
 	}
 }

@@ -48,7 +48,11 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	if err := portsFree(record); err != nil {
 		return err
 	}
-	child, err := shim.Spawn(dir)
+	env, err := r.open(record)
+	if err != nil {
+		return err
+	}
+	child, err := shim.Spawn(dir, env)
 	var failed *shim.StartError
 	switch {
 	case errors.Is(err, shim.ErrRunning):
@@ -177,7 +181,6 @@ func (r *Runtime) remove(ctx context.Context, dir string, record shim.Record) er
 	if err := os.Rename(dir, old); err != nil {
 		return ignoreRemoved(err)
 	}
-	r.used.forget(record.ID)
 	r.events.emit(eventOf(record, runtime.EventDestroy))
 	r.prune()
 	return os.RemoveAll(old)

@@ -70,8 +70,8 @@ func TestContract(t *testing.T) {
 			return rt
 		},
 		Image:   image(t, dir, "hello"),
-		Program: []string{"/server"},
-		Adjust:  func(spec *runtime.ContainerSpec) { spec.Spec.NetworkMode = "" },
+		Program: []string{"/server"}, NoVolumes: true,
+		Adjust: func(spec *runtime.ContainerSpec) { spec.Spec.NetworkMode = "" },
 		Kill: func(t *testing.T, container runtime.Container) {
 			if err := syscall.Kill(container.PID, syscall.SIGKILL); err != nil {
 				t.Fatal(err)

@@ -19,16 +19,28 @@ func TestUnsupported(t *testing.T) {
 		names  string // empty is accepted
 	}{
 		"nothing":         {"plain programs are what it is for", api.DeploymentSpec{}, ""},
-		"our network":     {"every process is reached on this host", api.DeploymentSpec{Networks: []string{"tend0"}}, ""},
-		"host network":    {"it is what a process has", api.DeploymentSpec{NetworkMode: "host"}, ""},
-		"volume in place": {"a process sees the host's path", api.DeploymentSpec{Volumes: []string{"/srv:/srv", "/a:/a:rw"}}, ""},
-		"volume moved":    {"nothing can be mounted", api.DeploymentSpec{Volumes: []string{"/srv:/data"}}, "volumes"},
-		"volume ro":       {"nothing can be made read-only", api.DeploymentSpec{Volumes: []string{"/srv:/srv:ro"}}, "volumes"},
-		"no network":      {"the host's can't be taken away", api.DeploymentSpec{NetworkMode: "none"}, "network_mode"},
+		"our network":     {"every process is reached on this host", api.DeploymentSpec{Container: api.Container{Networks: []string{"tend0"}}}, ""},
+		"host network":    {"it is what a process has", api.DeploymentSpec{Container: api.Container{NetworkMode: "host"}}, ""},
+		"volume in place": {"a process sees the host's path", api.DeploymentSpec{Container: api.Container{Volumes: []string{"/srv:/srv", "/a:/a:rw"}}}, ""},
+		"volume moved":    {"nothing can be mounted", api.DeploymentSpec{Container: api.Container{Volumes: []string{"/srv:/data"}}}, "volumes"},
+		"volume ro":       {"nothing can be made read-only", api.DeploymentSpec{Container: api.Container{Volumes: []string{"/srv:/srv:ro"}}}, "volumes"},
+		"no network":      {"the host's can't be taken away", api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "network_mode"},
 		"all at once": {"every field is named", api.DeploymentSpec{
-			Hostname: "h", Network: "n", Networks: []string{"n"}, ExtraHosts: []string{"a:1"}, CapAdd: []string{"x"},
-			CapDrop: []string{"x"}, ReadOnly: true, Tmpfs: []string{"/t"}, ShmSize: "1m", Devices: []string{"/d"},
-			DNS: []string{"1.1.1.1"}, SecurityOpt: []string{"x"}, DockerOptions: []string{"--init"},
+			Container: api.Container{
+				Hostname:      "h",
+				Network:       "n",
+				Networks:      []string{"n"},
+				ExtraHosts:    []string{"a:1"},
+				CapAdd:        []string{"x"},
+				CapDrop:       []string{"x"},
+				ReadOnly:      true,
+				Tmpfs:         []string{"/t"},
+				ShmSize:       "1m",
+				Devices:       []string{"/d"},
+				DNS:           []string{"1.1.1.1"},
+				SecurityOpt:   []string{"x"},
+				DockerOptions: []string{"--init"},
+			},
 		}, "hostname, network, networks, extra_hosts, cap_add, cap_drop, read_only, tmpfs, shm_size, devices, dns, security_opt, docker_options"},
 	}
 	for name, tc := range tests {
@@ -91,4 +103,15 @@ func TestRefusals(t *testing.T) {
 func portOf(listener net.Listener) string {
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	return port
+}
+
+func TestVolumesAreRefused(t *testing.T) {
+	var rt Runtime
+	var rejected *runtime.RejectedError
+	if err := rt.EnsureVolume(t.Context(), "data", nil); !errors.As(err, &rejected) || !strings.Contains(rejected.Error(), "volume_claims") {
+		t.Errorf("a volume was not refused by its field: %v", err)
+	}
+	if err := rt.RemoveVolume(t.Context(), "data"); err != nil {
+		t.Errorf("there is nothing to remove, so removing is no fault: %v", err)
+	}
 }

@@ -24,7 +24,6 @@ type Runtime struct {
 	images *rootfs.Store
 	events *events
 	locks  keyed
-	used   sampler
 	shells shells
 
 	ctx    context.Context // ends with Close

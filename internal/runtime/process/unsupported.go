@@ -17,6 +17,7 @@ func unsupported(spec runtime.ContainerSpec) error {
 		set  bool
 	}{
 		{"hostname", declared.Hostname != ""},
+		{"secret_files", len(declared.SecretFiles) > 0},
 		{"volumes", !samePlaces(declared.Volumes)},
 		{"network", !ours(declared.Network)},
 		{"networks", !ours(declared.Networks...)},

@@ -29,6 +29,8 @@ type Harness struct {
 	Simulated bool
 	// NoExec and NoStats leave out what the runtime answers ErrUnsupported to.
 	NoExec, NoStats bool
+	// NoVolumes leaves out volumes, which the runtime refuses.
+	NoVolumes bool
 	// Adjust changes what every case's container is made from, for a runtime that can't honour part of it. Nil changes
 	// nothing.
 	Adjust func(spec *runtime.ContainerSpec)
@@ -81,6 +83,9 @@ func cases(h Harness) map[string]func(*fixture) {
 	if h.Kill != nil {
 		all["kill"] = testKill
 	}
+	if !h.NoVolumes {
+		all["volumes"] = testVolumes
+	}
 	if !h.Simulated {
 		all["env"] = testEnv
 		all["logs"] = testLogs
@@ -92,6 +97,7 @@ func cases(h Harness) map[string]func(*fixture) {
 		all["exec"] = testExec
 		all["exec/stdin"] = testExecStdin
 		all["exec/stopped"] = testExecStopped
+		all["exec/killed"] = testExecKilled
 	}
 	if !h.Simulated && !h.NoStats {
 		all["stats"] = testStats
@@ -133,7 +139,7 @@ func (f *fixture) spec(args ...string) runtime.ContainerSpec {
 			api.LabelTask: "task-" + slot, api.LabelSlot: slot, api.LabelScope: "tendtest", api.LabelName: name,
 		},
 		Image:   f.Image,
-		Spec:    api.DeploymentSpec{Image: f.Image, Command: append(append([]string{}, f.Program...), args...), NetworkMode: "none"},
+		Spec:    api.DeploymentSpec{Container: api.Container{Image: f.Image, Command: append(append([]string{}, f.Program...), args...), NetworkMode: "none"}},
 		Restart: "no",
 	}
 	if f.Adjust != nil {

@@ -150,6 +150,21 @@ func testExecStdin(f *fixture) {
 	}
 }
 
+// testExecKilled: a command that ignores every signal it may ends all the same, and is known to have.
+func testExecKilled(f *fixture) {
+	container := f.start(f.spec())
+	exec := f.exec(container.ID, runtime.ExecOptions{Command: []string{"ignore-term"}})
+	_, err := io.ReadFull(exec.Stdout(), make([]byte, len("ignoring")))
+	f.noError("read stdout", err)
+	ctx, cancel := context.WithTimeout(f.Context(), f.Patience)
+	defer cancel()
+	f.noError("kill", runtime.Kill(ctx, exec))
+	if code, err := exec.Wait(ctx); code != 137 || err != nil {
+		f.Errorf("wait after a kill: %d, %v; want 137", code, err)
+	}
+	f.inState(container.ID, runtime.StateRunning)
+}
+
 func testExecStopped(f *fixture) {
 	container := f.create(f.spec())
 	_, err := f.runtime.Exec(f.Context(), container.ID, runtime.ExecOptions{Command: append(slices.Clone(f.Program), "env")})
@@ -166,7 +181,7 @@ func testStats(f *fixture) {
 	defer cancel()
 	stats, err := f.runtime.Stats(ctx, container.ID)
 	f.noError("stats", err)
-	if stats.MemoryBytes < 16<<20 || stats.PIDs < 1 || stats.At.IsZero() || stats.CPUPercent < 0 {
+	if stats.MemoryBytes < 16<<20 || stats.PIDs < 1 || stats.At.IsZero() || stats.CPUTime < 0 {
 		f.Errorf("stats %+v, want at least 16 MiB and one process", stats)
 	}
 }

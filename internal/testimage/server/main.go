@@ -28,6 +28,8 @@ var commands = map[string]func(args []string) int{
 	"wait":        func([]string) int { return waitForTerm() },
 	"ignore-term": func([]string) int { return ignoreTerm() },
 	"sleep":       sleep,
+	"burn":        burn,
+	"call":        call,
 	"print":       printLines,
 	"eat":         eat,
 	"write":       write,
@@ -83,6 +85,13 @@ func ignoreTerm() int {
 func sleep(args []string) int {
 	time.Sleep(duration(args, 0))
 	return 0
+}
+
+// burn keeps a core busy for the duration args[0], then waits.
+func burn(args []string) int {
+	for end := time.Now().Add(duration(args, 0)); time.Now().Before(end); {
+	}
+	return waitForTerm()
 }
 
 // printLines prints args[0] numbered lines, each args[1] bytes long where given, odd ones on stdout, even ones on stderr.

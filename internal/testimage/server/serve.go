@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -52,17 +53,36 @@ func handler(version string, ready time.Time) http.Handler {
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "hello %s from %s\n", version, host)
 	})
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
-		if time.Now().Before(ready) {
-			http.Error(w, "not ready", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	health(mux, ready)
+	traffic(mux)
 	mux.HandleFunc("/exit", func(_ http.ResponseWriter, r *http.Request) {
 		os.Exit(number([]string{r.FormValue("code")}, 0))
 	})
 	return mux
+}
+
+// health answers probes: /healthz with 503 until ready, then with 200, or with the status last given to /health?code=.
+// /redirect leads away, /hang never answers.
+func health(mux *http.ServeMux, ready time.Time) {
+	var given atomic.Int64
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		status := int(given.Load())
+		switch {
+		case status == 0 && time.Now().Before(ready):
+			status = http.StatusServiceUnavailable
+		case status == 0:
+			status = http.StatusOK
+		}
+		w.WriteHeader(status)
+		fmt.Fprintln(w, http.StatusText(status))
+	})
+	mux.HandleFunc("/health", func(_ http.ResponseWriter, r *http.Request) {
+		given.Store(int64(number([]string{r.FormValue("code")}, 0)))
+	})
+	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://127.0.0.1:1/nobody", http.StatusFound)
+	})
+	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 }
 
 func envOr(name, fallback string) string {

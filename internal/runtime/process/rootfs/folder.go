@@ -131,8 +131,10 @@ func digestEntry(h hash.Hash, dir string, item entry) error {
 	return nil
 }
 
+// readEntry reads a file that lies in the folder still: whoever owns it may have put a link in its place since it was
+// listed, and what reads here may be root.
 func readEntry(dir string, item entry, into io.Writer) error {
-	file, err := os.Open(filepath.Join(dir, filepath.FromSlash(item.path)))
+	file, err := os.OpenInRoot(dir, filepath.FromSlash(item.path))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ var bootID = sync.OnceValue(func() string {
 type Process struct {
 	PID, Parent, Session int
 	State                byte
-	// Ticks are the processor time used, Start the time of start; both in clock ticks.
+	// Ticks are the processor time used, also by children that have ended, Start the time of start; both in clock ticks.
 	Ticks, Start uint64
 }
 
@@ -76,7 +76,7 @@ func readProcess(pid int) (Process, error) {
 	}
 	return Process{
 		PID: pid, State: fields[0][0], Parent: int(number(4)), Session: int(number(6)),
-		Ticks: number(14) + number(15), Start: number(22),
+		Ticks: number(14) + number(15) + number(16) + number(17), Start: number(22),
 	}, nil
 }
 

@@ -4,6 +4,7 @@ package shim
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"syscall"
 
@@ -25,7 +26,8 @@ func KnownLimit(name string) bool {
 	return ok
 }
 
-// becomeProgram sets the limits, takes the program's user and turns into the program. It returns only on failure.
+// becomeProgram sets the limits, takes the program's user and turns into the program. The environment is its own already.
+// It returns only on failure.
 func becomeProgram(dir string) error {
 	record, err := ReadRecord(dir)
 	if err != nil {
@@ -46,7 +48,7 @@ func becomeProgram(dir string) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("die with the shim: %w", err)
 	}
-	return fmt.Errorf("run %s: %w", program.Path, syscall.Exec(program.Path, program.Args, program.Env))
+	return fmt.Errorf("run %s: %w", program.Path, syscall.Exec(program.Path, program.Args, os.Environ()))
 }
 
 func (u *User) become() error {

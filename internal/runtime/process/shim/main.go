@@ -97,6 +97,9 @@ func newSupervisor(dir string) (*supervisor, error) {
 	if err != nil {
 		return nil, err
 	}
+	if record.Program.Env, err = handedOver(); err != nil {
+		return nil, err
+	}
 	s := &supervisor{dir: dir}
 	if s.status, err = ReadStatus(dir); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Record is what a container is made from. It never changes; it holds the environment, so its file is 0600.
+// Record is what a container is made from. It never changes; it may hold the environment, so its file is 0600.
 type Record struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
@@ -24,6 +24,9 @@ type Record struct {
 	Ports     []api.PortBinding `json:"ports,omitempty"`
 	CreatedAt time.Time         `json:"createdAt"`
 	Program   Program           `json:"program"`
+	// Sealed is the program's environment as only the runtime's owner can open it; then Program.Env is empty, and whoever
+	// starts the program brings it along.
+	Sealed []byte `json:"sealed,omitempty"`
 	// LogSize and LogFiles bound the output kept.
 	LogSize  int64 `json:"logSize"`
 	LogFiles int   `json:"logFiles"`
@@ -34,7 +37,7 @@ type Program struct {
 	// Path is the executable, Args its argv, Args[0] included.
 	Path string   `json:"path"`
 	Args []string `json:"args"`
-	Env  []string `json:"env"`
+	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir"`
 	// User is who it runs as; nil is whoever runs the shim.
 	User *User `json:"user,omitempty"`

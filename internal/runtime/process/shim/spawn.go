@@ -25,9 +25,9 @@ type Child struct {
 // Reap takes the shim's end off the kernel's table. Call it after its connection ended.
 func (c *Child) Reap() { _ = c.process.Wait() }
 
-// Spawn starts a folder's shim and its program. The program runs when it returns without error; a *StartError is the
-// program's own, ErrRunning says that another shim was quicker.
-func Spawn(dir string) (*Child, error) {
+// Spawn starts a folder's shim and its program with an environment. The program runs when it returns without error; a
+// *StartError is the program's own, ErrRunning says that another shim was quicker.
+func Spawn(dir string, env []string) (*Child, error) {
 	conn, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -38,12 +38,17 @@ func Spawn(dir string) (*Child, error) {
 		return nil, errors.Join(err, conn.Close())
 	}
 	defer complaints.Close()
+	environment, err := handOver(env)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	defer environment.Close()
 	process := &exec.Cmd{
 		Path: selfPath, Args: []string{"tend", command, stageRun, dir}, Dir: "/",
 		Env:        []string{"GOMAXPROCS=1", "PATH=" + os.Getenv("PATH")},
 		Stdout:     complaints,
 		Stderr:     complaints,
-		ExtraFiles: []*os.File{theirs},
+		ExtraFiles: []*os.File{theirs, environment},
 		// A session of its own: what ends the server's session, a terminal's Ctrl-C too, doesn't reach it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}

@@ -1,0 +1,54 @@
+package docker
+
+import (
+	"context"
+
+	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Built lists the images with the cluster's label. One that somebody made from such an image has the label too, but none
+// of its names.
+func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
+	list, err := r.client.ImageList(ctx, client.ImageListOptions{
+		Filters: make(client.Filters).Add("label", api.LabelBuildCluster+"="+r.options.Cluster).Add("dangling", "false"),
+	})
+	if err != nil {
+		return nil, fault("list built images", err)
+	}
+	var out []runtime.BuiltImage
+	for _, image := range list.Items {
+		owner, id := image.Labels[api.LabelBuildOwner], image.Labels[api.LabelBuildID]
+		built := runtime.BuiltImage{ID: image.ID, Owner: owner, Build: id}
+		for _, tag := range image.RepoTags {
+			if tag == owner+":"+id || tag == owner+":latest" {
+				built.Tags = append(built.Tags, tag)
+			}
+		}
+		if owner != "" && len(built.Tags) > 0 {
+			out = append(out, built)
+		}
+	}
+	return out, nil
+}
+
+// Tag gives an image another name.
+func (r *Runtime) Tag(ctx context.Context, image, reference string) error {
+	_, err := r.client.ImageTag(ctx, client.ImageTagOptions{Source: image, Target: reference})
+	return fault("tag image "+reference, err)
+}
+
+// Untag takes a name away.
+func (r *Runtime) Untag(ctx context.Context, reference string) error {
+	_, err := r.client.ImageRemove(ctx, reference, client.ImageRemoveOptions{PruneChildren: true})
+	switch {
+	case cerrdefs.IsNotFound(err):
+		return nil
+	case cerrdefs.IsConflict(err):
+		return runtime.ErrInUse
+	}
+	return fault("remove image "+reference, err)
+}

@@ -1,0 +1,76 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// errForeignProcess: the engine's process numbers are not this machine's (it is remote, or in a namespace of its own).
+var errForeignProcess = errors.New("its process can't be found on this machine; the command goes on until it ends by itself")
+
+// Kill implements runtime.Killer. The engine has no call that ends a command, so its process is killed on this machine,
+// with the group it leads; whoever may speak to the engine may do that where both run as root. The engine answers that a
+// command was started a moment before it has a process, so that is waited for.
+func (e *execution) Kill(ctx context.Context) error {
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		state, err := e.runtime.client.ExecInspect(ctx, e.id, client.ExecInspectOptions{})
+		switch {
+		case err != nil:
+			return fault("inspect exec", err)
+		case !state.Running && (state.PID > 0 || e.over()):
+			return nil
+		case state.Running && runsIn(state.PID, state.ContainerID):
+			if err := killGroup(state.PID); err != nil {
+				return fmt.Errorf("kill exec in container %s: %w", short(state.ContainerID), err)
+			}
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("kill exec in container %s: %w", short(state.ContainerID), errForeignProcess)
+		}
+	}
+}
+
+// over says whether the output has ended.
+func (e *execution) over() bool {
+	select {
+	case <-e.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// killGroup kills a command with what it started: it leads a session, and so a group, of its own. One that is gone is no
+// fault.
+func killGroup(pid int) error {
+	err := syscall.Kill(-pid, syscall.SIGKILL)
+	if errors.Is(err, syscall.ESRCH) {
+		err = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if errors.Is(err, syscall.ESRCH) {
+		return nil
+	}
+	return err
+}
+
+// runsIn says whether a process of this machine is one of the container's, by its control group: numbers are reused,
+// and another machine's mean somebody else here.
+func runsIn(pid int, container string) bool {
+	if pid <= 0 || container == "" {
+		return false
+	}
+	groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+	return err == nil && bytes.Contains(groups, []byte(container))
+}

@@ -1,0 +1,46 @@
+package hollow
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// EnsureVolume implements runtime.Runtime.
+func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[string]string) error {
+	if err := r.begin(ctx, "ensurevolume", name); err != nil {
+		return err
+	}
+	return r.look(ctx, func(e *Engine) error {
+		if _, there := e.volumes[name]; !there {
+			e.volumes[name] = maps.Clone(labels)
+		}
+		return nil
+	})
+}
+
+// RemoveVolume implements runtime.Runtime.
+func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
+	if err := r.begin(ctx, "removevolume", name); err != nil {
+		return err
+	}
+	return r.look(ctx, func(e *Engine) error {
+		for _, c := range e.sortedLocked() {
+			for _, mount := range c.spec.Spec.Volumes {
+				if strings.HasPrefix(mount, name+":") {
+					return fmt.Errorf("volume %s is in use by container %s", name, c.name)
+				}
+			}
+		}
+		delete(e.volumes, name)
+		return nil
+	})
+}
+
+// Volumes are the volumes there are, with their labels.
+func (e *Engine) Volumes() map[string]map[string]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return maps.Clone(e.volumes)
+}

@@ -1,0 +1,128 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/process/shim"
+)
+
+// built is a name of an image that was built here: a file of that name says whose it is.
+type built struct {
+	ID    string `json:"id"`
+	Owner string `json:"owner"`
+	Build string `json:"build"`
+}
+
+// builtName is what images that are built are called. It is safe as a file's name.
+var builtName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*:[a-z0-9]+$`)
+
+// builtFolder holds the names of the cluster's images.
+func (r *Runtime) builtFolder() string {
+	return filepath.Join(filepath.Dir(r.dir), "built", filepath.Base(filepath.Clean("/"+r.opts.Cluster)))
+}
+
+func (r *Runtime) remember(reference string, image built) error {
+	if !builtName.MatchString(reference) {
+		return fmt.Errorf("%.100q is no name of a built image", reference)
+	}
+	if err := os.MkdirAll(r.builtFolder(), 0o700); err != nil {
+		return diskFull(err)
+	}
+	raw, err := json.Marshal(image)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(r.builtFolder(), reference)
+	half := path + ".new" // no name of an image: it holds a dot
+	return diskFull(errors.Join(os.WriteFile(half, raw, 0o600), os.Rename(half, path)))
+}
+
+// recall reads a name; false where no built image has it.
+func (r *Runtime) recall(reference string) (built, bool) {
+	if !builtName.MatchString(reference) {
+		return built{}, false
+	}
+	return readBuilt(filepath.Join(r.builtFolder(), reference))
+}
+
+func readBuilt(path string) (image built, ok bool) {
+	raw, err := os.ReadFile(path)
+	return image, err == nil && json.Unmarshal(raw, &image) == nil
+}
+
+// Built implements runtime.Runtime.
+func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
+	if err := r.check(ctx); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(r.builtFolder())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []runtime.BuiltImage
+	for _, entry := range entries {
+		image, ok := r.recall(entry.Name())
+		repository, _, _ := strings.Cut(entry.Name(), ":")
+		if ok && repository == image.Owner {
+			out = append(out, runtime.BuiltImage{ID: image.ID, Owner: image.Owner, Build: image.Build, Tags: []string{entry.Name()}})
+		}
+	}
+	return out, nil
+}
+
+// Tag implements runtime.Runtime.
+func (r *Runtime) Tag(_ context.Context, image, reference string) error {
+	found, ok := r.recall(image)
+	if !ok {
+		return fmt.Errorf("tag %s: image %s: %w", reference, image, runtime.ErrNotFound)
+	}
+	return r.remember(reference, found)
+}
+
+// Untag implements runtime.Runtime. The image's files go once they are the oldest that nothing uses.
+func (r *Runtime) Untag(_ context.Context, reference string) error {
+	image, ok := r.recall(reference)
+	if !ok {
+		return nil
+	}
+	inUse := false
+	err := r.each(func(_ string, record shim.Record) error {
+		inUse = inUse || record.ImageID == image.ID
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case inUse:
+		return runtime.ErrInUse
+	}
+	if err := os.Remove(filepath.Join(r.builtFolder(), reference)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	r.prune()
+	return nil
+}
+
+// named are the images of all clusters that were built and have a name.
+func (r *Runtime) named(used map[string]bool) {
+	names, _ := filepath.Glob(filepath.Join(filepath.Dir(r.builtFolder()), "*", "*"))
+	for _, name := range names {
+		if image, ok := readBuilt(name); ok {
+			used[image.ID] = true
+		}
+	}
+}

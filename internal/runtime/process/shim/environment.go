@@ -1,0 +1,47 @@
+//go:build linux
+
+package shim
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// environmentFile is the file descriptor of the program's environment, which is handed over in memory: no file on disk
+// and no process list holds it.
+const environmentFile = 4
+
+// handOver makes the file, which its reader finds at the beginning.
+func handOver(env []string) (*os.File, error) {
+	raw, err := json.Marshal(env)
+	if err != nil {
+		return nil, err
+	}
+	number, err := unix.MemfdCreate("environment", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("hand over the environment: %w", err)
+	}
+	file := os.NewFile(uintptr(number), "environment")
+	if _, err = file.Write(raw); err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("hand over the environment: %w", err)
+	}
+	return file, nil
+}
+
+// handedOver reads it and closes the file.
+func handedOver() (env []string, err error) {
+	file := os.NewFile(environmentFile, "environment")
+	defer file.Close()
+	if err := json.NewDecoder(file).Decode(&env); err != nil {
+		return nil, fmt.Errorf("read the environment: %w", err)
+	}
+	return env, nil
+}
