@@ -1,0 +1,167 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxLog bounds what is kept of one build. What a build prints beyond it is dropped, but not its last words.
+const maxLog = 4 << 20
+
+// ErrNotFound: no build of that name has printed anything.
+var ErrNotFound = errors.New("no such build")
+
+// name is what a log may be called: it becomes a file's name.
+var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}$`)
+
+const suffix = ".log"
+
+// Name is what the log of a build of an application (<scope>-<name>) is called.
+func Name(app, build string) string { return app + "." + build }
+
+// Journal is a folder of logs. Safe for concurrent use.
+type Journal struct {
+	folder string
+
+	mu   sync.Mutex
+	open map[string]*Log
+	// begun closes, and is made anew, when a log is opened.
+	begun chan struct{}
+}
+
+// Open makes the folder where it is missing.
+func Open(folder string) (*Journal, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("open the builds' logs: %w", err)
+	}
+	return &Journal{folder: folder, open: map[string]*Log{}, begun: make(chan struct{})}, nil
+}
+
+func (j *Journal) path(called string) (string, error) {
+	if !name.MatchString(called) {
+		return "", fmt.Errorf("%.100q: %w", called, ErrNotFound)
+	}
+	return filepath.Join(j.folder, called+suffix), nil
+}
+
+// Begin opens a log anew: what an earlier build of the name printed is gone.
+func (j *Journal) Begin(called string) (*Log, error) {
+	path, err := j.path(called)
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(path) // whoever reads the old one goes on with it
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open a build's log: %w", err)
+	}
+	log := &Log{file: file, changed: make(chan struct{})}
+	log.ended = func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.open[called] == log {
+			delete(j.open, called)
+		}
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.open[called] = log
+	close(j.begun)
+	j.begun = make(chan struct{})
+	return log, nil
+}
+
+// Surplus removes the logs that keep doesn't want, but for the newest spare ones of those: what failed is looked at later.
+func (j *Journal) Surplus(keep func(called string) bool, spare int) error {
+	entries, err := os.ReadDir(j.folder)
+	if err != nil {
+		return fmt.Errorf("list the builds' logs: %w", err)
+	}
+	type old struct {
+		path string
+		at   time.Time
+	}
+	var unwanted []old
+	for _, entry := range entries {
+		called, isLog := strings.CutSuffix(entry.Name(), suffix)
+		info, err := entry.Info()
+		if !isLog || err != nil || keep(called) || j.writing(called) {
+			continue
+		}
+		unwanted = append(unwanted, old{filepath.Join(j.folder, entry.Name()), info.ModTime()})
+	}
+	slices.SortFunc(unwanted, func(a, b old) int { return b.at.Compare(a.at) })
+	var faults []error
+	for _, o := range unwanted[min(spare, len(unwanted)):] {
+		if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func (j *Journal) writing(called string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.open[called] != nil
+}
+
+// Log is what one build prints.
+type Log struct {
+	mu      sync.Mutex
+	file    *os.File
+	size    int
+	full    bool
+	changed chan struct{} // closes, and is made anew, with each line; stays closed at the end
+	done    bool
+	ended   func()
+}
+
+// Line adds a line.
+func (l *Log) Line(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.full || l.done {
+		return
+	}
+	if l.full = l.size+len(text) > maxLog; l.full {
+		text = "… what it printed from here on is not kept"
+	}
+	l.writeLocked(text)
+}
+
+// End adds the last line and closes the log.
+func (l *Log) End(text string) {
+	l.mu.Lock()
+	l.writeLocked(text)
+	l.done = true
+	_ = l.file.Close()
+	l.mu.Unlock()
+	l.ended()
+}
+
+// writeLocked makes one line of a text. A disk that is full costs lines, not the build.
+func (l *Log) writeLocked(text string) {
+	if l.done {
+		return
+	}
+	n, _ := l.file.WriteString(strings.ReplaceAll(text, "\n", " ") + "\n")
+	l.size += n
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// state is what a reader waits for, and whether it is the end.
+func (l *Log) state() (changed <-chan struct{}, done bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed, l.done
+}

@@ -1,0 +1,175 @@
+package recipe
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// The languages a Dockerfile is written for.
+const (
+	Go     = "go"
+	NodeJS = "nodejs"
+	Python = "python"
+	Rails  = "rails"
+	Ruby   = "ruby"
+)
+
+// Docker is the language of a tree with a Dockerfile of its own.
+const Docker = "docker"
+
+// Recipe is how a tree is built.
+type Recipe struct {
+	// Language is what was found, or declared.
+	Language string
+	// Version of the language, where the tree or the manifest names one.
+	Version string
+	// Folder is where in the tree the source lies: "." or a path.
+	Folder string
+	// Dockerfile is the name of the one in the tree, or empty where Text is one that was written.
+	Dockerfile string
+	Text       string
+	// Bases are the images its stages begin with, but for those that depend on an argument.
+	Bases []string
+	// Why says in a sentence how this was decided.
+	Why string
+}
+
+// UndecidedError says that nothing in the tree tells how to build it.
+type UndecidedError struct{ Why string }
+
+func (e *UndecidedError) Error() string {
+	return e.Why + ": put a Dockerfile into the folder, or name the language (build { lang { name = … } })"
+}
+
+// detector finds a language by a file.
+type detector struct {
+	language string
+	markers  []string
+}
+
+// detectors are asked in this order. Rails comes before Node.js, and Ruby last: a Rails application has a package.json and
+// a Gemfile too.
+var detectors = []detector{
+	{Go, []string{"go.mod"}},
+	{Rails, []string{"config/application.rb"}},
+	{NodeJS, []string{"package.json"}},
+	{Python, []string{"requirements.txt", "pyproject.toml"}},
+	{Ruby, []string{"Gemfile"}},
+}
+
+// maxDepth is how many folders down a language is looked for.
+const maxDepth = 2
+
+// Decide finds out how to build a tree. A Dockerfile comes first, then what the manifest declares, then what the tree tells.
+// registry is put before the names of base images in a Dockerfile that is written: "" for none, or "mirror.local:5000/".
+func Decide(tree fs.FS, build api.Build, registry string) (Recipe, error) {
+	if recipe, found, err := ownDockerfile(tree, build); found || err != nil {
+		return recipe, err
+	}
+	lang := api.BuildLang{}
+	if build.Lang != nil {
+		lang = *build.Lang
+	}
+	recipe, err := language(tree, lang.Name)
+	if err != nil {
+		return Recipe{}, err
+	}
+	source, err := fs.Sub(tree, recipe.Folder)
+	if err != nil {
+		return Recipe{}, err
+	}
+	s := &contents{FS: source, build: build, lang: lang, registry: registry}
+	recipe.Version = lang.Version
+	if recipe.Version == "" {
+		recipe.Version = s.version(recipe.Language)
+	}
+	recipe.Text = write(s, recipe)
+	recipe.Bases = bases(recipe.Text)
+	return recipe, nil
+}
+
+// ownDockerfile finds the one the manifest names, or the tree's.
+func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
+	if build.Dockerfile == "" {
+		if !isFile(tree, "Dockerfile") {
+			return Recipe{}, false, nil
+		}
+		return classic(tree, "Dockerfile", "the folder has a Dockerfile")
+	}
+	name := path.Clean(build.Dockerfile)
+	if !fs.ValidPath(name) || !isFile(tree, name) {
+		return Recipe{}, false, fmt.Errorf("there is no file %s in the folder: correct build.dockerfile, which is relative to build.context",
+			build.Dockerfile)
+	}
+	return classic(tree, name, "the manifest names "+name)
+}
+
+// language finds the language of a tree: the declared one, or that of the file nearest to the top.
+func language(tree fs.FS, declared string) (Recipe, error) {
+	asked := detectors
+	if declared != "" {
+		asked = nil
+		for _, d := range detectors {
+			if d.language == declared || d.language == NodeJS && slices.Contains([]string{"node", "javascript", "bun"}, declared) {
+				asked = []detector{d}
+			}
+		}
+		if asked == nil {
+			return Recipe{}, &UndecidedError{Why: fmt.Sprintf("%q is no language a Dockerfile is written for (%s)", declared, languages())}
+		}
+	}
+	for depth := range maxDepth + 1 {
+		for _, folder := range folders(tree, depth) {
+			for _, d := range asked {
+				for _, marker := range d.markers {
+					if isFile(tree, path.Join(folder, marker)) {
+						return Recipe{Language: d.language, Folder: folder, Why: path.Join(folder, marker) + " says so"}, nil
+					}
+				}
+			}
+		}
+	}
+	if declared != "" {
+		return Recipe{Language: asked[0].language, Folder: ".", Why: "the manifest says so"}, nil
+	}
+	return Recipe{}, &UndecidedError{Why: "the folder has no Dockerfile and is in no language that is known (" + languages() + ")"}
+}
+
+func languages() string {
+	var out []string
+	for _, d := range detectors {
+		out = append(out, d.language)
+	}
+	return strings.Join(out, ", ")
+}
+
+// folders are those at a depth, in the order of their names; hidden ones and those of dependencies aren't looked at.
+func folders(tree fs.FS, depth int) []string {
+	if depth == 0 {
+		return []string{"."}
+	}
+	var out []string
+	for _, parent := range folders(tree, depth-1) {
+		entries, err := fs.ReadDir(tree, parent)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			name := entry.Name()
+			if entry.IsDir() && !strings.HasPrefix(name, ".") && name != "node_modules" && name != "vendor" && name != "testdata" {
+				out = append(out, path.Join(parent, name))
+			}
+		}
+	}
+	return out
+}
+
+func isFile(tree fs.FS, name string) bool {
+	info, err := fs.Stat(tree, name)
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,68 @@
+package tree
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What a compressed tree may grow to: tars of text grow by ten, so what grows by two hundred is meant to fill a disk. A
+// small one may do that, for nothing is filled by it.
+const (
+	maxGrowth   = 200
+	smallGrowth = 64 << 20
+)
+
+// Inflate reads a tar that may be compressed with gzip, at most limit bytes of it. Beyond that, and where it grows as no
+// source does, the error is a *HostileError.
+func Inflate(from io.Reader, limit int64) (io.Reader, error) {
+	counted := &counter{from: from}
+	buffered := bufio.NewReaderSize(counted, 64<<10)
+	magic, err := buffered.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read the tree: %w", err)
+	}
+	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return &inflated{from: buffered, packed: counted, limit: limit}, nil
+	}
+	unpacked, err := gzip.NewReader(buffered)
+	if err != nil {
+		return nil, &HostileError{Entry: "gzip", Why: "is damaged: " + err.Error()}
+	}
+	return &inflated{from: unpacked, packed: counted, limit: limit, compressed: true}, nil
+}
+
+type counter struct {
+	from io.Reader
+	n    int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+type inflated struct {
+	from       io.Reader
+	packed     *counter
+	limit, n   int64
+	compressed bool
+}
+
+func (i *inflated) Read(p []byte) (int, error) {
+	n, err := i.from.Read(p)
+	i.n += int64(n)
+	switch {
+	case i.n > i.limit:
+		return 0, &HostileError{Entry: "the whole", Why: fmt.Sprintf("is larger than %d MiB", i.limit>>20)}
+	case i.compressed && i.n > smallGrowth && i.n/maxGrowth > i.packed.n:
+		return 0, &HostileError{Entry: "the whole", Why: fmt.Sprintf("grows to more than %d times its size", maxGrowth)}
+	case errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader):
+		return n, &HostileError{Entry: "gzip", Why: "is damaged: " + err.Error()}
+	}
+	return n, err
+}

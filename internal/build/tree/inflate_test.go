@@ -1,0 +1,96 @@
+package tree
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func zipped(t testing.TB, content io.Reader) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	writer := gzip.NewWriter(&out)
+	if _, err := io.Copy(writer, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
+func TestInflate(t *testing.T) {
+	plain := tarOf(t, entry{name: "a", content: "x"})
+	for name, packed := range map[string][]byte{"plain": plain, "gzip": zipped(t, bytes.NewReader(plain)), "empty": {}} {
+		reader, err := Inflate(bytes.NewReader(packed), 1<<20)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := io.ReadAll(reader)
+		if err != nil || name != "empty" && !bytes.Equal(got, plain) {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+}
+
+func TestInflateRefuses(t *testing.T) {
+	bomb := zipped(t, io.LimitReader(zeros{}, 2*smallGrowth))
+	whole := zipped(t, strings.NewReader(strings.Repeat("x", 100)))
+	for name, test := range map[string]struct {
+		packed []byte
+		limit  int64
+		want   string
+	}{
+		"a bomb":            {bomb, 1 << 40, "grows"},
+		"too large":         {bomb, 1 << 20, "larger than 1 MiB"},
+		"too large, plain":  {bytes.Repeat([]byte("x"), 2<<20), 1 << 20, "larger than 1 MiB"},
+		"a broken head":     {[]byte{0x1f, 0x8b, 9}, 1 << 20, ""},
+		"a broken checksum": {append(whole[:len(whole)-8:len(whole)-8], 0, 0, 0, 0, 0, 0, 0, 0), 1 << 20, "damaged"},
+		"cut off":           {whole[:len(whole)-8], 1 << 20, ""},
+	} {
+		reader, err := Inflate(bytes.NewReader(test.packed), test.limit)
+		if err == nil {
+			_, err = io.Copy(io.Discard, reader)
+		}
+		var hostile *HostileError
+		if err == nil || test.want != "" && (!errors.As(err, &hostile) || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// FuzzReceive: whatever comes, compressed or not, nothing is written outside of the folder, and what is written is bounded.
+func FuzzReceive(f *testing.F) {
+	plain := tarOf(f, entry{name: "a/b", content: "x"})
+	f.Add(plain)
+	f.Add(zipped(f, bytes.NewReader(plain)))
+	f.Add(zipped(f, io.LimitReader(zeros{}, 1<<20)))
+	f.Add([]byte{0x1f, 0x8b})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		outside := t.TempDir()
+		to := filepath.Join(outside, "in")
+		if err := os.Mkdir(to, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		reader, err := Inflate(bytes.NewReader(data), 1<<18)
+		if err != nil {
+			return
+		}
+		_ = Unpack(t.Context(), reader, to, Limits{Bytes: 1 << 16, Entries: 100})
+		if left, _ := os.ReadDir(outside); len(left) != 1 {
+			t.Fatalf("left outside: %v", left)
+		}
+	})
+}

@@ -1,0 +1,182 @@
+package tree
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// DefaultMaxBytes bounds a tree: the sum of its files.
+const DefaultMaxBytes = 500 << 20
+
+// PackOptions say what becomes part of a tree.
+type PackOptions struct {
+	// Keep are files that are part of it although they are ignored: the Dockerfile.
+	Keep []string
+	// MaxBytes bounds the sum of the files. Default DefaultMaxBytes.
+	MaxBytes int64
+}
+
+// Packed is what was packed.
+type Packed struct {
+	// Digest is sha256:<hex> of the tar: the same for the same content, wherever and whenever it was packed.
+	Digest string
+	Files  int
+	Bytes  int64
+}
+
+// ID is the build's name: the first 12 hex digits of the digest.
+func (p Packed) ID() string { return ID(p.Digest) }
+
+// ID is the name of the build of a tree: the first 12 hex digits of its digest.
+func ID(digest string) string {
+	hexes := strings.TrimPrefix(digest, "sha256:")
+	return hexes[:min(12, len(hexes))]
+}
+
+// TooLargeError says that a tree exceeds a bound.
+type TooLargeError struct {
+	Max int64
+	// File is where the bound was passed.
+	File string
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the tree is larger than %d MiB (at %s): name what isn't needed in .dockerignore, or raise TEND_BUILD_MAX_SIZE",
+		e.Max>>20, e.File)
+}
+
+// Pack writes a folder as a tar. Times and owners are left out, and of modes all but whether a file can be run; entries are
+// in the order of their names. Links must lead to somewhere in the folder; sockets and pipes are left out.
+func Pack(ctx context.Context, folder string, to io.Writer, opts PackOptions) (Packed, error) {
+	if opts.MaxBytes <= 0 {
+		opts.MaxBytes = DefaultMaxBytes
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return Packed{}, fmt.Errorf("open the source folder: %w", err)
+	}
+	defer root.Close()
+	ignored, err := readIgnored(root, opts.Keep)
+	if err != nil {
+		return Packed{}, err
+	}
+	hash := sha256.New()
+	p := &packer{ctx: ctx, root: root, ignored: ignored, tar: tar.NewWriter(io.MultiWriter(to, hash)), max: opts.MaxBytes}
+	if err := fs.WalkDir(root.FS(), ".", p.visit); err != nil {
+		return Packed{}, err
+	}
+	if err := p.tar.Close(); err != nil {
+		return Packed{}, err
+	}
+	p.packed.Digest = "sha256:" + hex.EncodeToString(hash.Sum(nil))
+	return p.packed, nil
+}
+
+type packer struct {
+	ctx     context.Context
+	root    *os.Root
+	ignored *ignored
+	tar     *tar.Writer
+	max     int64
+	packed  Packed
+}
+
+// visit packs one entry. Folders are packed with what is in them: an empty one is content too.
+func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", name, err)
+	case p.ctx.Err() != nil:
+		return p.ctx.Err()
+	case name == ".":
+		return nil
+	}
+	out, inside, err := p.ignored.match(name)
+	switch {
+	case err != nil:
+		return err
+	case out && entry.IsDir() && !inside:
+		return fs.SkipDir
+	case out:
+		return nil
+	}
+	info, err := entry.Info()
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		return p.tar.WriteHeader(header(name+"/", tar.TypeDir, 0o755, 0))
+	case mode&fs.ModeSymlink != 0:
+		return p.link(name)
+	case mode.IsRegular():
+		return p.file(name, info)
+	case mode&(fs.ModeSocket|fs.ModeNamedPipe) != 0:
+		return nil
+	}
+	return fmt.Errorf("%s is neither a file, a folder nor a link: name it in .dockerignore", name)
+}
+
+func (p *packer) file(name string, info fs.FileInfo) error {
+	p.packed.Files++
+	if p.packed.Bytes += info.Size(); p.packed.Bytes > p.max {
+		return &TooLargeError{Max: p.max, File: name}
+	}
+	mode := int64(0o644)
+	if info.Mode()&0o111 != 0 {
+		mode = 0o755
+	}
+	if err := p.tar.WriteHeader(header(name, tar.TypeReg, mode, info.Size())); err != nil {
+		return fmt.Errorf("pack %s: %w", name, err)
+	}
+	file, err := p.root.Open(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	defer file.Close()
+	switch n, err := io.Copy(p.tar, file); {
+	case err != nil:
+		return fmt.Errorf("pack %s, which changed or can't be read: %w", name, err)
+	case n != info.Size():
+		return fmt.Errorf("%s changed while it was read: try again", name)
+	}
+	return nil
+}
+
+func (p *packer) link(name string) error {
+	target, err := p.root.Readlink(name)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	target = filepath.ToSlash(target)
+	if !staysInside(name, target) {
+		return fmt.Errorf("%s leads to %s, which is not in the folder: replace the link by what it leads to, or name it in .dockerignore",
+			name, target)
+	}
+	h := header(name, tar.TypeSymlink, 0o777, 0)
+	h.Linkname = target
+	return p.tar.WriteHeader(h)
+}
+
+// staysInside says whether a link at name to a target leads to somewhere in the tree, judged by the names alone.
+func staysInside(name, target string) bool {
+	if target == "" || path.IsAbs(target) {
+		return false
+	}
+	joined := path.Join(path.Dir(name), target)
+	return joined != ".." && !strings.HasPrefix(joined, "../")
+}
+
+func header(name string, kind byte, mode, size int64) *tar.Header {
+	return &tar.Header{Name: name, Typeflag: kind, Mode: mode, Size: size, ModTime: time.Unix(0, 0)}
+}

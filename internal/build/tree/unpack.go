@@ -1,0 +1,174 @@
+package tree
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// Limits bound what a tar may unpack to.
+type Limits struct {
+	// Bytes is the sum of the files. Default DefaultMaxBytes.
+	Bytes int64
+	// Entries is how many files, folders and links there may be. Default 200,000.
+	Entries int
+}
+
+// The bounds of one name.
+const (
+	maxPath  = 1024
+	maxDepth = 64
+)
+
+// HostileError says why a tar is not unpacked. What was unpacked before is to be removed.
+type HostileError struct{ Entry, Why string }
+
+func (e *HostileError) Error() string {
+	return fmt.Sprintf("the tree is refused: entry %.100q %s", e.Entry, e.Why)
+}
+
+// Unpack writes a tar into an empty folder. An entry that could lead out of it, or is nothing a tree has, refuses the
+// whole: absolute names, parent folders, links that lead elsewhere, hard links, devices, the same name twice.
+func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) error {
+	if limits.Bytes <= 0 {
+		limits.Bytes = DefaultMaxBytes
+	}
+	if limits.Entries <= 0 {
+		limits.Entries = 200_000
+	}
+	root, err := os.OpenRoot(folder) // also keeps links that were unpacked from leading out
+	if err != nil {
+		return fmt.Errorf("open %s: %w", folder, err)
+	}
+	defer root.Close()
+	u := &unpacker{root: root, left: limits.Bytes, limits: limits, seen: map[string]bool{}, implied: map[string]bool{}}
+	reader := tar.NewReader(from)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		entry, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the tree: %w", err)
+		}
+		if err := u.entry(entry, reader); err != nil {
+			return err
+		}
+	}
+}
+
+type unpacker struct {
+	root   *os.Root
+	left   int64
+	limits Limits
+	seen   map[string]bool
+	// implied are folders that no entry had named when they were needed.
+	implied map[string]bool
+}
+
+func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
+	if h.Typeflag == tar.TypeXGlobalHeader {
+		return nil // a comment of who packed it; git writes one
+	}
+	name := strings.TrimPrefix(strings.TrimSuffix(h.Name, "/"), "./")
+	if why := u.refused(h, name); why != "" {
+		return &HostileError{Entry: h.Name, Why: why}
+	}
+	if name == "." {
+		return nil
+	}
+	delete(u.implied, name)
+	u.seen[name] = true
+	if parent := path.Dir(name); parent != "." {
+		if !u.room(parent) {
+			return &HostileError{Entry: h.Name, Why: fmt.Sprintf("makes the tree hold more than %d", u.limits.Entries)}
+		}
+		if err := u.root.MkdirAll(parent, 0o755); err != nil {
+			return u.failed(name, err)
+		}
+	}
+	switch h.Typeflag {
+	case tar.TypeDir:
+		return u.failed(name, u.root.MkdirAll(name, 0o755))
+	case tar.TypeSymlink:
+		return u.failed(name, u.root.Symlink(h.Linkname, name))
+	}
+	return u.file(name, h, content)
+}
+
+// room counts the folders that an entry brings along without naming them: they take room too.
+func (u *unpacker) room(folder string) bool {
+	for ; folder != "." && !u.seen[folder] && !u.implied[folder]; folder = path.Dir(folder) {
+		u.implied[folder] = true
+	}
+	return len(u.seen)+len(u.implied) <= u.limits.Entries
+}
+
+// refused says why an entry is nothing a tree has.
+func (u *unpacker) refused(h *tar.Header, name string) string {
+	switch {
+	case len(u.seen)+len(u.implied) >= u.limits.Entries && !u.implied[name]:
+		return fmt.Sprintf("is one of more than %d", u.limits.Entries)
+	case name == "" || len(name) > maxPath || strings.ContainsAny(name, "\x00\\"):
+		return "has no usable name"
+	case path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../"):
+		return "leads out of the tree"
+	case strings.Count(name, "/") >= maxDepth:
+		return fmt.Sprintf("lies deeper than %d folders", maxDepth)
+	case u.seen[name]:
+		return "is there twice"
+	}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeDir:
+	case tar.TypeSymlink:
+		if len(h.Linkname) > maxPath || strings.ContainsRune(h.Linkname, 0) || !staysInside(name, h.Linkname) {
+			return fmt.Sprintf("is a link to %.100q, out of the tree", h.Linkname)
+		}
+	default:
+		return "is neither a file, a folder nor a symbolic link"
+	}
+	return ""
+}
+
+// file writes one file: never through a link, and never over what is there.
+func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
+	if h.Size > u.left {
+		return &HostileError{Entry: h.Name, Why: fmt.Sprintf("makes the tree larger than %d MiB", u.limits.Bytes>>20)}
+	}
+	mode := fs.FileMode(0o644)
+	if h.Mode&0o111 != 0 {
+		mode = 0o755
+	}
+	file, err := u.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return u.failed(name, err)
+	}
+	n, err := io.Copy(file, io.LimitReader(content, u.left+1))
+	u.left -= n
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return u.failed(name, err)
+}
+
+// failed tells what the tar is to blame for from what the disk is.
+func (u *unpacker) failed(name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, fs.ErrExist):
+		return &HostileError{Entry: name, Why: "is there already"}
+	case strings.Contains(err.Error(), "path escapes from parent"):
+		return &HostileError{Entry: name, Why: "leads out of the tree"}
+	}
+	return fmt.Errorf("unpack %s: %w", name, err)
+}
