@@ -1,0 +1,122 @@
+package certs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const (
+	// askTime bounds one question: a handshake waits for it.
+	askTime = 5 * time.Second
+	// refusalLife is how long a no, or a question without an answer, is remembered: whoever floods the door with a name
+	// floods nobody else.
+	refusalLife = time.Minute
+	// maxRefusals bounds how many names are remembered, maxAsking how many questions are under way; what goes beyond is
+	// refused unasked.
+	maxRefusals = 10_000
+	maxAsking   = 16
+)
+
+// asked asks an ask URL whether names may have certificates, and remembers who may not. A yes isn't remembered: the
+// certificate is.
+type asked struct {
+	client *http.Client
+	now    func() time.Time
+
+	mu       sync.Mutex
+	refusals map[question]refusal
+	asking   int
+}
+
+type question struct{ where, name string }
+
+type refusal struct {
+	err   error
+	until time.Time
+}
+
+func newAsked(client *http.Client, now func() time.Time) *asked {
+	return &asked{client: client, now: now, refusals: map[question]refusal{}}
+}
+
+// allowed is nil where a name may have a certificate: the URL answers 200 for it.
+func (a *asked) allowed(ctx context.Context, where, name string) error {
+	q := question{where, name}
+	if err := a.begin(q); err != nil {
+		return err
+	}
+	err := a.ask(ctx, q)
+	a.end(q, err)
+	return err
+}
+
+func (a *asked) begin(q question) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if known, refused := a.refusals[q]; refused && a.now().Before(known.until) {
+		return known.err
+	}
+	if a.asking >= maxAsking {
+		return fmt.Errorf("%s has %d questions to answer already: %s is to be asked for later", q.where, a.asking, q.name)
+	}
+	a.asking++
+	return nil
+}
+
+func (a *asked) end(q question, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.asking--
+	if err == nil {
+		delete(a.refusals, q)
+		return
+	}
+	if len(a.refusals) >= maxRefusals {
+		a.forget()
+	}
+	a.refusals[q] = refusal{err: err, until: a.now().Add(refusalLife)}
+}
+
+// forget drops the refusals that are over; where none is, all of them.
+func (a *asked) forget() {
+	now := a.now()
+	for q, known := range a.refusals {
+		if !now.Before(known.until) {
+			delete(a.refusals, q)
+		}
+	}
+	if len(a.refusals) >= maxRefusals {
+		clear(a.refusals)
+	}
+}
+
+func (a *asked) ask(ctx context.Context, q question) error {
+	at, err := url.Parse(q.where)
+	if err != nil {
+		return err
+	}
+	query := at.Query()
+	query.Set("domain", q.name)
+	at.RawQuery = query.Encode()
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := a.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("ask whether %s may have a certificate: %w", q.name, err)
+	}
+	defer response.Body.Close()
+	_, _ = io.CopyN(io.Discard, response.Body, 1<<10)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %d for %s", at.Host, response.StatusCode, q.name)
+	}
+	return nil
+}

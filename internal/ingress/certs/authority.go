@@ -1,0 +1,146 @@
+package certs
+
+import (
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+)
+
+// The lives of the cluster's own certificates. A root is trusted by hand, so it lives long; a leaf is renewed at two
+// thirds of its life by itself.
+const (
+	rootLife = 10 * 365 * 24 * time.Hour
+	leafLife = 7 * 24 * time.Hour
+	// skew is how far another machine's clock may lag behind.
+	skew = time.Hour
+)
+
+const (
+	rootCertificate = "internal/root.crt"
+	rootKey         = "internal/root.key"
+)
+
+// authority is the cluster's own certificate authority: one root for all servers, in the storage.
+type authority struct {
+	storage certmagic.Storage
+	now     func() time.Time
+}
+
+// IssuerKey implements certmagic.Issuer.
+func (a *authority) IssuerKey() string { return Internal }
+
+// Issue implements certmagic.Issuer.
+func (a *authority) Issue(ctx context.Context, request *x509.CertificateRequest) (*certmagic.IssuedCertificate, error) {
+	root, key, err := a.root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	now := a.now()
+	leaf := &x509.Certificate{
+		SerialNumber: serial, DNSNames: request.DNSNames, NotBefore: now.Add(-skew), NotAfter: now.Add(leafLife),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, leaf, root, request.PublicKey, key)
+	if err != nil {
+		return nil, fmt.Errorf("sign a certificate: %w", err)
+	}
+	return &certmagic.IssuedCertificate{Certificate: block("CERTIFICATE", signed)}, nil
+}
+
+// Root is the certificate clients have to trust, in PEM.
+func (m *Manager) Root(ctx context.Context) ([]byte, error) {
+	root, _, err := (&authority{storage: m.opts.Storage, now: time.Now}).root(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return block("CERTIFICATE", root.Raw), nil
+}
+
+// root reads the root, and makes it where there is none: under the storage's lock, so that two servers have the same.
+func (a *authority) root(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
+	if certificate, key, err := a.load(ctx); !errors.Is(err, fs.ErrNotExist) {
+		return certificate, key, err
+	}
+	if err := a.storage.Lock(ctx, "internal-root"); err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = a.storage.Unlock(context.WithoutCancel(ctx), "internal-root") }()
+	if certificate, key, err := a.load(ctx); !errors.Is(err, fs.ErrNotExist) {
+		return certificate, key, err
+	}
+	if err := a.make(ctx); err != nil {
+		return nil, nil, err
+	}
+	return a.load(ctx)
+}
+
+func (a *authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
+	certificatePEM, err := a.storage.Load(ctx, rootCertificate)
+	if err != nil {
+		return nil, nil, err
+	}
+	keyPEM, err := a.storage.Load(ctx, rootKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	certificateBlock, _ := pem.Decode(certificatePEM)
+	keyBlock, _ := pem.Decode(keyPEM)
+	if certificateBlock == nil || keyBlock == nil {
+		return nil, nil, errors.New("the cluster's root certificate is damaged: restore it from a backup")
+	}
+	certificate, err := x509.ParseCertificate(certificateBlock.Bytes)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the root certificate: %w", err)
+	}
+	key, err := x509.ParseECPrivateKey(keyBlock.Bytes)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the root's key: %w", err)
+	}
+	return certificate, key, nil
+}
+
+// make writes a new root. The key comes first: a certificate without a key would be taken for damage.
+func (a *authority) make(ctx context.Context) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	now := a.now()
+	root := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: "Tend internal root " + now.UTC().Format("2006-01-02")},
+		NotBefore: now.Add(-skew), NotAfter: now.Add(rootLife), IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, root, root, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	encoded, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := a.storage.Store(ctx, rootKey, block("EC PRIVATE KEY", encoded)); err != nil {
+		return err
+	}
+	return a.storage.Store(ctx, rootCertificate, block("CERTIFICATE", signed))
+}
+
+func block(kind string, data []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data})
+}

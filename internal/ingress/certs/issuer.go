@@ -1,0 +1,73 @@
+package certs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+	"go.uber.org/zap"
+)
+
+// issuer makes, once, what a group gets its certificates by.
+func (m *Manager) issuer(g group) *issuer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if made := m.issuers[g]; made != nil {
+		return made
+	}
+	made := &issuer{}
+	config := certmagic.Config{Storage: m.opts.Storage, Logger: zap.NewNop(), OnEvent: m.event}
+	if g.ask != "" {
+		config.OnDemand = &certmagic.OnDemandConfig{DecisionFunc: func(ctx context.Context, name string) error { return m.asked.allowed(ctx, g.ask, name) }}
+	}
+	made.config = certmagic.New(m.cache, config)
+	if g.provider == Internal {
+		made.config.Issuers = []certmagic.Issuer{&authority{storage: m.opts.Storage, now: time.Now}}
+	} else {
+		made.acme = certmagic.NewACMEIssuer(made.config, m.acmeOf(g))
+		made.config.Issuers = []certmagic.Issuer{made.acme}
+	}
+	m.issuers[g] = made
+	return made
+}
+
+func (m *Manager) acmeOf(g group) certmagic.ACMEIssuer {
+	out := certmagic.ACMEIssuer{
+		CA: m.opts.Directory, TestCA: m.opts.Directory, Email: g.email, Agreed: true, TrustedRoots: m.opts.Roots,
+		Resolver: m.opts.Resolver, Logger: zap.NewNop(),
+	}
+	if m.opts.DNS != nil {
+		solver := &certmagic.DNS01Solver{DNSManager: certmagic.DNSManager{DNSProvider: m.opts.DNS, Logger: zap.NewNop()}}
+		if m.opts.Resolver != "" {
+			solver.Resolvers = []string{m.opts.Resolver}
+		}
+		out.DNS01Solver = solver
+	}
+	return out
+}
+
+func (m *Manager) configOf(names []string) (*certmagic.Config, error) {
+	for _, name := range names {
+		if p, found := m.policyOf(name); found && !p.own() {
+			return m.issuer(p.group()).config, nil
+		}
+	}
+	return nil, fmt.Errorf("no ingress asks for a certificate of %v", names)
+}
+
+// event follows what becomes of certificates.
+func (m *Manager) event(_ context.Context, name string, data map[string]any) error {
+	switch name {
+	case "cert_failed":
+		host, _ := data["identifier"].(string)
+		err, _ := data["error"].(error)
+		m.note(host, State{Error: fmt.Sprint(err), At: time.Now()})
+	case "cached_managed_cert": // got, renewed, or read from the storage
+		names, _ := data["sans"].([]string)
+		for _, host := range names {
+			m.cached(host)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package certs
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+	"go.uber.org/zap"
+)
+
+// Options make a Manager. Storage is needed.
+type Options struct {
+	Storage certmagic.Storage
+	// Directory is the ACME directory. Default Let's Encrypt's.
+	Directory string
+	// Roots are who the directory's own certificate is checked against. Default the system's.
+	Roots *x509.CertPool
+	// DNS solves DNS-01 challenges, which wildcards need. Default none.
+	DNS certmagic.DNSProvider
+	// Resolver is a DNS server (host:port) for the checks around DNS-01. Default the system's.
+	Resolver string
+	// Changed is called after a certificate came, failed or went. It must not block.
+	Changed func()
+	// Client asks whether a name may get a certificate on demand, for 5 s at most. Default one that follows no redirect.
+	Client *http.Client
+}
+
+// Manager finds certificates. Safe for concurrent use.
+type Manager struct {
+	opts   Options
+	asked  *asked
+	cache  *certmagic.Cache
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	policies []Policy
+	issuers  map[group]*issuer
+	owned    map[string]*tls.Certificate // by host
+	states   map[string]State            // by host
+}
+
+// issuer is what one group of policies gets its certificates by.
+type issuer struct {
+	config *certmagic.Config
+	acme   *certmagic.ACMEIssuer // nil for the cluster's own authority
+}
+
+// State is how the certificate of a host is.
+type State struct {
+	// NotAfter is when it ends; zero while there is none.
+	NotAfter time.Time
+	// Error is why the last attempt failed, empty since the last success; At when either was.
+	Error string
+	At    time.Time
+}
+
+// New makes a Manager that has no policies yet.
+func New(opts Options) *Manager {
+	if opts.Directory == "" {
+		opts.Directory = certmagic.LetsEncryptProductionCA
+	}
+	if opts.Client == nil {
+		opts.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	if opts.Changed == nil {
+		opts.Changed = func() {}
+	}
+	m := &Manager{opts: opts, issuers: map[group]*issuer{}, owned: map[string]*tls.Certificate{}, states: map[string]State{}}
+	m.asked = newAsked(opts.Client, time.Now)
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.cache = certmagic.NewCache(certmagic.CacheOptions{
+		GetConfigForCert: func(c certmagic.Certificate) (*certmagic.Config, error) { return m.configOf(c.Names) },
+		Logger:           zap.NewNop(), // events tell what matters
+	})
+	return m
+}
+
+// Close ends renewals.
+func (m *Manager) Close() {
+	m.cancel()
+	m.cache.Stop()
+}
+
+// Update sets what hosts get their certificates by, and begins to get those that aren't there. It doesn't wait for them.
+func (m *Manager) Update(policies []Policy) {
+	m.mu.Lock()
+	fresh, gone := m.adopt(policies)
+	m.mu.Unlock()
+	m.cache.RemoveManaged(gone)
+	for _, p := range fresh {
+		m.manage(p)
+	}
+	if len(fresh)+len(gone) > 0 {
+		m.opts.Changed() // else nothing did: who updates at each change would never end
+	}
+}
+
+// adopt takes policies in and returns those that are new or changed, and whose certificates nobody asks for any more.
+func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.SubjectIssuer) {
+	for _, old := range m.policies {
+		if !slices.ContainsFunc(policies, func(p Policy) bool { return same(old, p) }) {
+			gone = append(gone, certmagic.SubjectIssuer{Subject: old.Host})
+		}
+	}
+	states, owned := map[string]State{}, map[string]*tls.Certificate{}
+	for _, p := range policies {
+		known := slices.ContainsFunc(m.policies, func(old Policy) bool { return same(old, p) })
+		if state, had := m.states[p.Host]; had && known {
+			states[p.Host] = state
+		}
+		if certificate := m.owned[p.Host]; certificate != nil && known {
+			owned[p.Host] = certificate
+		}
+		if !known {
+			fresh = append(fresh, p)
+		}
+	}
+	m.policies, m.states, m.owned = slices.Clone(policies), states, owned
+	return fresh, gone
+}
+
+func same(a, b Policy) bool {
+	return a.Host == b.Host && a.Fault == b.Fault && a.group() == b.group() && a.OnDemand == b.OnDemand &&
+		string(a.Certificate) == string(b.Certificate) && string(a.Key) == string(b.Key)
+}
+
+// manage begins to serve a policy.
+func (m *Manager) manage(p Policy) {
+	if p.own() {
+		m.own(p)
+		return
+	}
+	if err := p.refused(m.opts.DNS != nil); err != nil {
+		m.note(p.Host, State{Error: err.Error(), At: time.Now()})
+		return
+	}
+	if p.OnDemand {
+		return // by the first handshake
+	}
+	// It tells by events: of a certificate that is stored at once, else of each attempt, in the background.
+	if err := m.issuer(p.group()).config.ManageAsync(m.ctx, []string{p.Host}); err != nil {
+		m.note(p.Host, State{Error: err.Error(), At: time.Now()})
+		return
+	}
+	m.cached(p.Host)
+}
+
+// own takes in a certificate the user gave.
+func (m *Manager) own(p Policy) {
+	certificate, err := tls.X509KeyPair(p.Certificate, p.Key)
+	if err == nil && certificate.Leaf.VerifyHostname(strings.Replace(p.Host, "*.", "any.", 1)) != nil {
+		err = fmt.Errorf("the certificate is for %s", strings.Join(certificate.Leaf.DNSNames, ", "))
+	}
+	if err != nil {
+		m.note(p.Host, State{Error: "the certificate can't be used: " + err.Error(), At: time.Now()})
+		return
+	}
+	m.mu.Lock()
+	m.owned[p.Host] = &certificate
+	m.mu.Unlock()
+	m.note(p.Host, State{NotAfter: certificate.Leaf.NotAfter, At: time.Now()})
+}
+
+// cached tells of a certificate that is served from now on.
+func (m *Manager) cached(name string) {
+	for _, c := range m.cache.AllMatchingCertificates(name) {
+		if c.Leaf != nil {
+			m.note(name, State{NotAfter: c.Leaf.NotAfter, At: time.Now()})
+		}
+	}
+}
+
+// State tells how a host's certificate is; false where nothing is known yet.
+func (m *Manager) State(host string) (State, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	state, known := m.states[host]
+	return state, known
+}
+
+// note keeps the state under the policy's host: names that come on demand have no end.
+func (m *Manager) note(name string, state State) {
+	p, found := m.policyOf(name)
+	if !found {
+		return // its ingress went meanwhile
+	}
+	host := p.Host
+	m.mu.Lock()
+	if before := m.states[host]; state.Error != "" {
+		state.NotAfter = before.NotAfter // the one there is goes on to serve
+	}
+	m.states[host] = state
+	m.mu.Unlock()
+	m.opts.Changed()
+}
+
+// policyOf is the policy a name is served by: its own before a wildcard's.
+func (m *Manager) policyOf(name string) (Policy, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found *Policy
+	for i := range m.policies {
+		if p := &m.policies[i]; p.covers(name) && (found == nil || p.Host == name) {
+			found = p
+		}
+	}
+	if found == nil {
+		return Policy{}, false
+	}
+	return *found, true
+}

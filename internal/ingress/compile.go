@@ -1,0 +1,110 @@
+package ingress
+
+import (
+	"cmp"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Declared is an ingress as it is stored.
+type Declared struct {
+	Ref     api.Ref
+	Spec    api.IngressSpec
+	Mode    Mode
+	Message string
+}
+
+// Service is a workload that may serve.
+type Service struct {
+	Spec api.DeploymentSpec
+	Pods []Candidate
+}
+
+// Candidate is a pod of it.
+type Candidate struct {
+	Name string
+	// Address is the container's, Ports what it publishes, as its node reported.
+	Address string
+	Ports   []api.PortBinding
+	// Ready says whether it may get requests: it is wanted, runs, and its probes pass.
+	Ready bool
+}
+
+// Compile turns ingresses into routes, in an order that depends on nothing but them. service finds a workload of a scope
+// by name; one that isn't there has no pods.
+func Compile(declared []Declared, service func(scope, name string) (Service, bool)) []Route {
+	declared = slices.Clone(declared)
+	slices.SortFunc(declared, func(a, b Declared) int { return cmp.Compare(a.Ref.String(), b.Ref.String()) })
+	var out []Route
+	for _, d := range declared {
+		route := Route{
+			Ingress: d.Ref, Host: hostname(d.Spec.Host), Path: "/", Secure: d.Spec.Secure(), Mode: d.Mode, Message: d.Message,
+		}
+		if d.Spec.LB != nil {
+			route.Policy = d.Spec.LB.Policy
+		}
+		if serves, found := service(d.Ref.Scope, d.Spec.ServiceName(d.Ref.Name)); found {
+			route.Pods = serves.ready(d.Spec.PortOf(serves.Spec))
+		}
+		if len(d.Spec.Locations) == 0 {
+			out = append(out, route)
+		}
+		for _, location := range d.Spec.Locations {
+			route.Path, route.Strip = cleanPath(location.Path), location.Strip
+			out = append(out, route)
+		}
+	}
+	return out
+}
+
+// ready are the pods that may get requests, by name.
+func (s Service) ready(port int) []Pod {
+	var out []Pod
+	for _, c := range s.Pods {
+		if address := c.endpoint(port, s.Spec.NetworkMode); c.Ready && address != "" {
+			out = append(out, Pod{Name: c.Name, Address: address})
+		}
+	}
+	slices.SortFunc(out, func(a, b Pod) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+// endpoint is where a pod listens: its own address, or the host's where it shares the host's network or is a plain
+// process, which has its ports there.
+func (c Candidate) endpoint(port int, networkMode string) string {
+	host := c.Address
+	switch {
+	case networkMode == "host":
+		host = api.Loopback
+	case host == api.Loopback:
+		port = c.published(port)
+	}
+	if host == "" {
+		return ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// published is the host's port for a container's; a process that declared none was given one.
+func (c Candidate) published(port int) int {
+	for _, binding := range c.Ports {
+		if binding.Container == port {
+			return binding.HostPort
+		}
+	}
+	if len(c.Ports) == 1 {
+		return c.Ports[0].HostPort
+	}
+	return port
+}
+
+func cleanPath(path string) string {
+	if trimmed := strings.TrimRight(path, "/"); trimmed != "" {
+		return trimmed
+	}
+	return "/"
+}

@@ -1,0 +1,97 @@
+package edge
+
+import (
+	"context"
+	"crypto/x509"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/ingress"
+	"tend.dev/tend/internal/ingress/certs"
+)
+
+// Options make an Edge. Storage is needed where a route wants TLS.
+type Options struct {
+	// HTTP and HTTPS are addresses such as :80; empty is not listened at.
+	HTTP, HTTPS string
+	// Hold is how long a request waits for a pod; see ingress.Options.
+	Hold time.Duration
+	// Balancers are networks whose connections begin with the PROXY protocol.
+	Balancers []netip.Prefix
+	Storage   certmagic.Storage
+	// Directory is the ACME directory, Roots who its certificate is checked against. Default Let's Encrypt's, the system's.
+	Directory string
+	Roots     *x509.CertPool
+	// DNS solves DNS-01 challenges; nil gets no wildcards. Resolver (host:port) is asked whether it did. Default the system's.
+	DNS      certmagic.DNSProvider
+	Resolver string
+	Registry prometheus.Registerer
+	// Access gets a line for each request; nil writes none.
+	Access *slog.Logger
+	Logger *slog.Logger
+	// Changed is called when a door or a certificate changed. It must not block.
+	Changed func()
+}
+
+// Edge is one node's ingress. Safe for concurrent use; it runs once.
+type Edge struct {
+	proxy *ingress.Proxy
+	certs *certs.Manager
+	doors *ingress.Listeners
+}
+
+// New makes an Edge that serves nothing yet.
+func New(o Options) *Edge {
+	e := &Edge{}
+	e.proxy = ingress.New(ingress.Options{
+		Hold: o.Hold, SecurePort: portOf(o.HTTPS), Registry: o.Registry, Access: o.Access, Logger: o.Logger,
+	})
+	e.certs = certs.New(certs.Options{
+		Storage: o.Storage, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
+	})
+	e.doors = ingress.NewListeners(ingress.ListenOptions{
+		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Plain: e.proxy, Secure: e.proxy, TLS: e.certs.TLSConfig(),
+		Balancers: o.Balancers, Changed: o.Changed, Logger: o.Logger,
+	})
+	return e
+}
+
+// Update replaces what is served.
+func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
+	e.proxy.Update(routes)
+	e.certs.Update(policies)
+	e.doors.Want(len(routes) > 0, len(policies) > 0)
+}
+
+// Drained waits until a pod that is served no more works on no request, or until ctx ends.
+func (e *Edge) Drained(ctx context.Context, pod string) error { return e.proxy.Drained(ctx, pod) }
+
+// Doors tell how the plain and the secure door are.
+func (e *Edge) Doors() (plain, secure ingress.Door) { return e.doors.Doors() }
+
+// Certificate tells how the certificate of a host is; false where nothing is known yet.
+func (e *Edge) Certificate(host string) (certs.State, bool) { return e.certs.State(host) }
+
+// Root is the cluster's own certificate authority, in PEM: who wants to trust it, trusts this.
+func (e *Edge) Root(ctx context.Context) ([]byte, error) { return e.certs.Root(ctx) }
+
+// Run serves until ctx ends.
+func (e *Edge) Run(ctx context.Context) error {
+	defer e.certs.Close()
+	return e.doors.Run(ctx)
+}
+
+func portOf(address string) int {
+	_, text, _ := net.SplitHostPort(address)
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return port
+}

@@ -1,0 +1,222 @@
+//go:build integration
+
+package edge
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pebble is an ACME server of this test, with a DNS server that knows every name as this machine.
+type pebble struct {
+	directory string
+	// dns is where the DNS server listens, names where it is told what to answer.
+	dns, names string
+	// trust is who its own certificate is checked against, issued who signs what it issues.
+	trust  *x509.CertPool
+	issued *x509.CertPool
+}
+
+// startPebble builds the server from its own module and starts it: it looks for challenges at the given ports.
+func startPebble(t *testing.T, httpPort, tlsPort int) *pebble {
+	t.Helper()
+	folder := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../e2e/acme", "-o", folder+"/",
+		"github.com/letsencrypt/pebble/v2/cmd/pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the ACME server: %v\n%s", err, out)
+	}
+	p := &pebble{trust: x509.NewCertPool(), issued: x509.NewCertPool()}
+	p.trust.AppendCertsFromPEM(ownCertificate(t, folder))
+	dns, names, management, listen := freePort(t), freePort(t), freePort(t), freePort(t)
+	p.dns, p.names = fmt.Sprintf("127.0.0.1:%d", dns), fmt.Sprintf("http://127.0.0.1:%d", names)
+	start(t, folder, "anagement", "pebble-challtestsrv", "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dns),
+		"-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "", "-management", fmt.Sprintf("127.0.0.1:%d", names))
+	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
+		"listenAddress": fmt.Sprintf("127.0.0.1:%d", listen), "managementListenAddress": fmt.Sprintf("127.0.0.1:%d", management),
+		"certificate": filepath.Join(folder, "own.crt"), "privateKey": filepath.Join(folder, "own.key"),
+		"httpPort": httpPort, "tlsPort": tlsPort, "domainBlocklist": []string{"blocked.test"}, "retryAfter": map[string]int{"authz": 1, "order": 1},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "pebble.json"), config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, folder, "ACME directory available", "pebble", "-config", "pebble.json", "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dns))
+	p.directory = fmt.Sprintf("https://127.0.0.1:%d/dir", listen)
+	p.issued.AppendCertsFromPEM(p.get(t, fmt.Sprintf("https://127.0.0.1:%d/roots/0", management)))
+	return p
+}
+
+// start runs a program until the test ends and waits until it said something.
+func start(t *testing.T, folder, until, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	command := exec.CommandContext(ctx, filepath.Join(folder, name), args...)
+	command.Dir = folder
+	command.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=10")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Stdout, command.Stderr = writer, writer
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = writer.Close()
+	ready := make(chan struct{})
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		lines, said := bufio.NewScanner(reader), false
+		for lines.Scan() {
+			if !said && strings.Contains(lines.Text(), until) {
+				said = true
+				close(ready)
+			}
+		}
+	}()
+	t.Cleanup(func() { cancel(); _ = command.Wait(); _ = reader.Close(); <-drained })
+	select {
+	case <-ready:
+	case <-drained:
+		t.Fatalf("%s ended before it was ready", name)
+	case <-time.After(30 * time.Second):
+		t.Fatalf("%s did not get ready", name)
+	}
+}
+
+// get reads from the ACME server, which says that it listens a moment before it does.
+func (p *pebble) get(t *testing.T, where string) []byte {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.trust}}
+	defer transport.CloseIdleConnections()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for limit := time.After(20 * time.Second); ; {
+		response, err := (&http.Client{Transport: transport}).Get(where)
+		if err == nil {
+			defer response.Body.Close()
+			text, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatal(err)
+		}
+	}
+}
+
+// tell has the DNS server answer otherwise for a name; see pebble-challtestsrv.
+func (p *pebble) tell(ctx context.Context, what string, about map[string]string) error {
+	text, err := json.Marshal(about)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.names+"/"+what, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", what, response.Status)
+	}
+	return nil
+}
+
+// limited stands before the server and refuses the first orders as an authority does that limits them; what it says is
+// what an authority says.
+func (p *pebble) limited(t *testing.T, refuse func(path string) bool, status int, kind, detail string) string {
+	t.Helper()
+	target, err := url.Parse(p.directory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: target.Host})
+	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.trust}}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !refuse(r.URL.Path) {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/problem+json")
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"type":"urn:ietf:params:acme:error:%s","detail":%q,"status":%d}`, kind, detail, status)
+	}))
+	t.Cleanup(server.Close)
+	p.trust.AddCert(server.Certificate())
+	return server.URL + "/dir"
+}
+
+// ownCertificate writes the certificate the ACME server itself listens with.
+func ownCertificate(t *testing.T, folder string) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	signed, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})
+	for name, content := range map[string][]byte{
+		"own.crt": certificate, "own.key": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: encoded}),
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return bytes.Clone(certificate)
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}

@@ -1,0 +1,45 @@
+package ingress
+
+import (
+	"net/http"
+	"time"
+)
+
+// await finds the backend of a request. Where its route is paused, or has no pod that is ready, the request waits for a
+// table that serves it: a replacement without a second pod is a delay then, not an error. It is nil where no route fits.
+func (p *Proxy) await(r *http.Request) *backend {
+	picture := p.picture.Load()
+	b := picture.find(r)
+	if b == nil || b.serves() || b.Secure && r.TLS == nil || p.opts.Hold < 0 {
+		return b
+	}
+	if p.held.Add(1) > maxHeld {
+		p.held.Add(-1)
+		return b
+	}
+	defer p.held.Add(-1)
+	timer := time.NewTimer(p.opts.Hold)
+	defer timer.Stop()
+	for {
+		select {
+		case <-picture.over:
+		case <-timer.C:
+			return b
+		case <-r.Context().Done():
+			return b
+		}
+		picture = p.picture.Load()
+		if b = picture.find(r); b == nil || b.serves() {
+			return b
+		}
+	}
+}
+
+func (v *picture) find(r *http.Request) *backend {
+	return v.backends[v.table.Match(r.Host, r.URL.Path)]
+}
+
+// serves says whether a request has nothing to wait for: a pod, or an answer without one.
+func (b *backend) serves() bool {
+	return b.Mode == ModeMaintenance || b.Mode == ModeServe && len(b.pods) > 0
+}

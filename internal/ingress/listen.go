@@ -1,0 +1,247 @@
+package ingress
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/pires/go-proxyproto"
+)
+
+// ListenOptions make Listeners.
+type ListenOptions struct {
+	// HTTP and HTTPS are addresses such as :80; empty is not listened at.
+	HTTP, HTTPS string
+	// Handler serves plain requests, Secure those over TLS.
+	Handler, Secure http.Handler
+	// Plain passes plain requests on by itself, which is faster; Handler serves what it leaves. Nil leaves all to Handler.
+	Plain *Proxy
+	TLS   *tls.Config
+	// Balancers are the networks of load balancers that announce the client's address by the PROXY protocol (1 or 2).
+	// Connections from elsewhere are taken as they are.
+	Balancers []netip.Prefix
+	// Changed is called after a door opened, closed or could not be opened. It must not block.
+	Changed func()
+	Logger  *slog.Logger
+}
+
+// stallTime is how long a client may take nothing of what it is sent.
+const stallTime = 2 * time.Minute
+
+// retryBind is how often a door that could not be opened is tried again.
+const retryBind = 5 * time.Second
+
+// Listeners are the doors of a proxy: opened when there is something to serve, and tried again where another program
+// holds the port. Make them with NewListeners; they run once.
+type Listeners struct {
+	opts  ListenOptions
+	plain *door
+	tls   *door
+}
+
+// Door says how one door is.
+type Door struct {
+	// Address is what was asked for, and once it is open what it became.
+	Address string
+	Wanted  bool
+	Open    bool
+	// Error is why it is not open.
+	Error string
+}
+
+// NewListeners makes doors that are closed and not wanted.
+func NewListeners(opts ListenOptions) *Listeners {
+	if opts.Changed == nil {
+		opts.Changed = func() {}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	l := &Listeners{opts: opts}
+	l.plain = newDoor(opts, opts.HTTP, opts.Handler, nil)
+	l.tls = newDoor(opts, opts.HTTPS, opts.Secure, opts.TLS)
+	return l
+}
+
+// Want says which doors should be open.
+func (l *Listeners) Want(plain, secure bool) {
+	l.plain.want(plain)
+	l.tls.want(secure)
+}
+
+// Doors tell how the plain and the secure door are.
+func (l *Listeners) Doors() (plain, secure Door) { return l.plain.state(), l.tls.state() }
+
+// Run serves until ctx ends; then requests under way have up to ten seconds.
+func (l *Listeners) Run(ctx context.Context) error {
+	var both sync.WaitGroup
+	for _, d := range []*door{l.plain, l.tls} {
+		both.Go(func() { d.run(ctx) })
+	}
+	both.Wait()
+	return nil
+}
+
+// door is one listener with its server.
+type door struct {
+	ListenOptions
+	handler http.Handler
+	secure  *tls.Config
+	wake    chan struct{}
+	stall   time.Duration
+
+	mu  sync.Mutex
+	now Door
+}
+
+func newDoor(opts ListenOptions, address string, handler http.Handler, secure *tls.Config) *door {
+	return &door{ListenOptions: opts, handler: handler, secure: secure, wake: make(chan struct{}, 1), stall: stallTime,
+		now: Door{Address: address}}
+}
+
+func (d *door) state() Door {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now
+}
+
+func (d *door) want(wanted bool) {
+	d.mu.Lock()
+	d.now.Wanted = wanted && d.now.Address != ""
+	d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (d *door) note(open bool, address string, err error) {
+	d.mu.Lock()
+	before := d.now
+	d.now.Open, d.now.Error = open, ""
+	if err != nil {
+		d.now.Error = err.Error()
+	}
+	if open {
+		d.now.Address = address
+	}
+	changed := before != d.now
+	d.mu.Unlock()
+	if changed {
+		d.Changed()
+	}
+}
+
+// run opens and closes the door as it is wanted.
+func (d *door) run(ctx context.Context) {
+	var server site
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			d.shut(server)
+			return
+		case <-d.wake:
+		case <-retry.C:
+		}
+		switch wanted := d.state().Wanted; {
+		case wanted && server == nil:
+			var err error
+			if server, err = d.open(); err != nil {
+				d.Logger.Warn("ingress can't listen", "address", d.state().Address, "error", err)
+				retry.Reset(retryBind)
+			}
+		case !wanted && server != nil:
+			d.shut(server)
+			server = nil
+			d.note(false, "", nil)
+		case !wanted:
+			d.note(false, "", nil)
+		}
+	}
+}
+
+// open begins to listen and to serve.
+func (d *door) open() (site, error) {
+	config := net.ListenConfig{Control: letGo(d.stall)}
+	listener, err := config.Listen(context.Background(), "tcp", d.state().Address)
+	if err != nil {
+		d.note(false, "", err)
+		return nil, err
+	}
+	address := listener.Addr().String()
+	if len(d.Balancers) > 0 {
+		listener = &proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: 10 * time.Second}
+	}
+	server := &http.Server{
+		Handler: d.handler, ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug), Protocols: protocols(), TLSConfig: d.secure,
+	}
+	made := site(server)
+	switch {
+	case d.secure != nil:
+		made = secureSite{server}
+	case d.Plain != nil:
+		made = newPlainSite(d.Plain, server, d.Logger)
+	}
+	go func() {
+		if err := made.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			d.Logger.Error("ingress stopped serving", "address", address, "error", err)
+		}
+	}()
+	d.note(true, address, nil)
+	return made, nil
+}
+
+// site is what serves at a door.
+type site interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Close() error
+}
+
+// secureSite is a server over TLS.
+type secureSite struct{ *http.Server }
+
+// Serve implements site.
+func (s secureSite) Serve(l net.Listener) error { return s.ServeTLS(l, "", "") }
+
+// policy takes the PROXY protocol from load balancers alone: anybody else could claim any address by it.
+func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
+	from, err := netip.ParseAddrPort(options.Upstream.String())
+	if err == nil {
+		for _, network := range d.Balancers {
+			if network.Contains(from.Addr().Unmap()) {
+				return proxyproto.USE, nil
+			}
+		}
+	}
+	return proxyproto.SKIP, nil
+}
+
+func (d *door) shut(server site) {
+	if server == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close()
+	}
+}
+
+// protocols are what a listener speaks: HTTP/1.1, HTTP/2, and HTTP/2 without TLS by prior knowledge, as gRPC clients do.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	p.SetHTTP2(true)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}

@@ -1,0 +1,125 @@
+package ingress
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// doors runs listeners until the test ends and returns what waits for their next change.
+func doors(t *testing.T, opts ListenOptions) (*Listeners, func(what string, holds func(plain Door) bool) Door) {
+	t.Helper()
+	changed := make(chan struct{}, 16)
+	opts.Changed = func() { changed <- struct{}{} }
+	l := NewListeners(opts)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return l, func(what string, holds func(Door) bool) Door {
+		t.Helper()
+		limit := time.After(20 * time.Second)
+		for {
+			if plain, _ := l.Doors(); holds(plain) {
+				return plain
+			}
+			select {
+			case <-changed:
+			case <-limit:
+				plain, _ := l.Doors()
+				t.Fatalf("in vain: %s: %+v", what, plain)
+			}
+		}
+	}
+}
+
+func whoAmI(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, clientAddress(r)) }
+
+func isOpen(d Door) bool { return d.Open }
+func isShut(d Door) bool { return !d.Open }
+
+func TestDoorsOpenWhenThereIsSomethingToServe(t *testing.T) {
+	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI)})
+	if plain, secure := l.Doors(); plain.Open || secure.Open || secure.Wanted {
+		t.Errorf("%+v %+v", plain, secure)
+	}
+	l.Want(true, true)
+	address := until("it opens", isOpen).Address
+	if got := get(t, address, ""); got != "127.0.0.1" {
+		t.Errorf("%q", got)
+	}
+	if _, secure := l.Doors(); secure.Wanted {
+		t.Error("a door without an address is wanted")
+	}
+	l.Want(false, false)
+	until("it closes", isShut)
+	if conn, err := net.Dial("tcp", address); err == nil {
+		conn.Close()
+		t.Error("it still listens")
+	}
+}
+
+// TestATakenPortIsTold: and taken once it is free.
+func TestATakenPortIsTold(t *testing.T) {
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, until := doors(t, ListenOptions{HTTP: other.Addr().String(), Handler: http.HandlerFunc(whoAmI)})
+	l.Want(true, false)
+	if door := until("it says so", func(d Door) bool { return d.Error != "" }); !strings.Contains(door.Error, "address already in use") {
+		t.Errorf("%+v", door)
+	}
+	other.Close()
+	l.Want(true, false) // looks again at once
+	if door := until("it opens", isOpen); door.Error != "" {
+		t.Errorf("%+v", door)
+	}
+}
+
+func TestTheAddressThatABalancerTells(t *testing.T) {
+	for name, test := range map[string]struct {
+		from netip.Prefix
+		say  string
+		want string
+	}{
+		"a balancer":              {netip.MustParsePrefix("127.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "192.0.2.7"},
+		"a balancer that is mute": {netip.MustParsePrefix("127.0.0.0/8"), "", "127.0.0.1"},
+		"somebody else":           {netip.MustParsePrefix("10.0.0.0/8"), "", "127.0.0.1"},
+		"somebody who pretends":   {netip.MustParsePrefix("10.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "400"},
+	} {
+		l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI), Balancers: []netip.Prefix{test.from}})
+		l.Want(true, false)
+		if got := get(t, until("it opens", isOpen).Address, test.say); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// get asks an address, after saying something before the request; an answer other than 200 is its code.
+func get(t *testing.T, address, before string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, before+"GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n")
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	if response.StatusCode != http.StatusOK {
+		return fmt.Sprint(response.StatusCode)
+	}
+	return string(text)
+}

@@ -1,0 +1,99 @@
+package ingress
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics count by ingress, never by host or path: those come from the clients.
+type metrics struct {
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
+	active   *prometheus.GaugeVec
+	failures *prometheus.CounterVec
+
+	mu    sync.Mutex
+	known map[string]*series // by ingress
+}
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := &metrics{
+		known: map[string]*series{},
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tend_ingress_requests_total", Help: "Requests answered, by ingress and status code. No ingress: nobody serves the host.",
+		}, []string{"ingress", "code"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tend_ingress_request_duration_seconds", Help: "Time from a request's head to its answer's end.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
+		}, []string{"ingress"}),
+		active: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "tend_ingress_requests_active", Help: "Requests under way.",
+		}, []string{"ingress"}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tend_ingress_pod_failures_total", Help: "Tries that reached no pod, or ended before an answer began.",
+		}, []string{"ingress"}),
+	}
+	if registry != nil {
+		registry.MustRegister(m.requests, m.duration, m.active, m.failures)
+	}
+	return m
+}
+
+// series are the metrics of one ingress, looked up once.
+type series struct {
+	all      *metrics
+	ingress  string
+	active   prometheus.Gauge
+	duration prometheus.Observer
+	failures prometheus.Counter
+	codes    [600]atomic.Pointer[prometheus.Counter] // by status
+}
+
+// of finds the series of an ingress; those of none are what nobody serves.
+func (m *metrics) of(ingress string) *series {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.known[ingress]; known != nil {
+		return known
+	}
+	made := &series{
+		all: m, ingress: ingress, active: m.active.WithLabelValues(ingress), duration: m.duration.WithLabelValues(ingress),
+		failures: m.failures.WithLabelValues(ingress),
+	}
+	m.known[ingress] = made
+	return made
+}
+
+// keep forgets the series of ingresses that are no more.
+func (m *metrics) keep(ingresses map[string]bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for ingress := range m.known {
+		if ingress != "" && !ingresses[ingress] {
+			delete(m.known, ingress)
+			for _, vec := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.duration, m.active, m.failures} {
+				vec.DeletePartialMatch(prometheus.Labels{"ingress": ingress})
+			}
+		}
+	}
+}
+
+// served counts an answer.
+func (s *series) served(status int, took time.Duration) {
+	s.duration.Observe(took.Seconds())
+	if status < 0 || status >= len(s.codes) {
+		s.all.requests.WithLabelValues(s.ingress, strconv.Itoa(status)).Inc()
+		return
+	}
+	counter := s.codes[status].Load()
+	if counter == nil {
+		found := s.all.requests.WithLabelValues(s.ingress, strconv.Itoa(status))
+		counter = &found
+		s.codes[status].Store(counter)
+	}
+	(*counter).Inc()
+}

@@ -1,0 +1,163 @@
+package ingress
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How long a pod whose connections fail gets no requests: doubled with each failure in a row, forgotten at a success.
+const (
+	firstEjection = time.Second
+	maxEjection   = 30 * time.Second
+)
+
+// pod is what the wire tells of one pod. It outlives tables.
+type pod struct {
+	Pod
+	active atomic.Int64
+	// gone says that it has no place in the table any more: what is about to begin with it must choose again.
+	gone atomic.Bool
+	// winding says that its answers are not always plain; they are left to net/http.
+	winding atomic.Bool
+	links   links
+
+	failing  atomic.Bool // whether failures is more than 0
+	mu       sync.Mutex
+	failures int
+	until    time.Time     // no requests before
+	idle     chan struct{} // closed when the last request ended; nil while nobody waits
+}
+
+// begin counts a request in, unless the pod has left the table meanwhile: then nobody waits for its requests any more.
+func (p *pod) begin() bool {
+	p.active.Add(1)
+	if !p.gone.Load() {
+		return true
+	}
+	p.end()
+	return false
+}
+
+// leave tells a pod that it is in no table any more.
+func (p *pod) leave() {
+	p.gone.Store(true) // before anybody reads active: see begin
+	p.links.close()
+}
+
+func (p *pod) end() {
+	if p.active.Add(-1) > 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.idle != nil && p.active.Load() == 0 {
+		close(p.idle)
+		p.idle = nil
+	}
+}
+
+// failed counts a connection that could not be made, or ended before an answer began.
+func (p *pod) failed(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	pause := maxEjection
+	if p.failures < 5 {
+		pause = firstEjection << p.failures
+	}
+	p.failures++
+	p.until = now.Add(pause)
+	p.failing.Store(true)
+}
+
+func (p *pod) worked() {
+	if !p.failing.Load() {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failures, p.until = 0, time.Time{}
+	p.failing.Store(false)
+}
+
+func (p *pod) ejected(now time.Time) bool {
+	if !p.failing.Load() {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now.Before(p.until)
+}
+
+// drained waits until the pod works on no request.
+func (p *pod) drained(ctx context.Context) error {
+	p.mu.Lock()
+	if p.active.Load() == 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	if p.idle == nil {
+		p.idle = make(chan struct{})
+	}
+	idle := p.idle
+	p.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// pods are all that have a place in the table or still work on a request, by name and address.
+type pods struct {
+	mu    sync.Mutex
+	known map[Pod]*pod
+}
+
+// update takes in the pods of a new table and forgets those that left and work on nothing. Those that left are to be told
+// so, by leave, once the table is in force: who chose one of them then finds another in it.
+func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wanted = map[Pod]*pod{}
+	for _, route := range routes {
+		for _, served := range route.Pods {
+			known := p.known[served]
+			if known == nil {
+				known = &pod{Pod: served}
+			}
+			wanted[served] = known
+		}
+	}
+	next := make(map[Pod]*pod, len(wanted))
+	for key, known := range wanted {
+		known.gone.Store(false)
+		known.links.open()
+		next[key] = known
+	}
+	for key, known := range p.known {
+		if next[key] == nil {
+			left = append(left, known)
+			if known.active.Load() > 0 {
+				next[key] = known
+			}
+		}
+	}
+	p.known = next
+	return wanted, left
+}
+
+// named are the pods of a name: more than one while its address changes.
+func (p *pods) named(name string) []*pod {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []*pod
+	for key, known := range p.known {
+		if key.Name == name {
+			out = append(out, known)
+		}
+	}
+	return out
+}

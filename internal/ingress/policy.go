@@ -1,0 +1,108 @@
+package ingress
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+)
+
+// The policies of IngressLB.Policy.
+const (
+	PolicyRoundRobin = "round_robin"
+	PolicyRandom     = "random"
+	PolicyLeastConn  = "least_conn"
+	PolicyIPHash     = "ip_hash"
+)
+
+// backend is a route with its pods' states, as one table has it.
+type backend struct {
+	*Route
+	pods []*pod
+	tell *series
+	// turn is the round-robin's place, carried from table to table.
+	turn *atomic.Uint64
+}
+
+// choose picks the pod for a request of a client, none of those tried before. Pods whose connections fail are taken only
+// where nobody else is left: one that may answer is better than an error.
+func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
+	if len(b.pods) == 1 && len(tried) == 0 {
+		return b.pods[0]
+	}
+	var room [16]*pod
+	candidates, ejected := room[:0], []*pod(nil)
+	for _, p := range b.pods {
+		switch {
+		case contains(tried, p):
+		case p.ejected(now):
+			ejected = append(ejected, p)
+		default:
+			candidates = append(candidates, p)
+		}
+	}
+	if len(candidates) == 0 {
+		candidates = ejected
+	}
+	switch {
+	case len(candidates) == 0:
+		return nil
+	case len(candidates) == 1:
+		return candidates[0]
+	}
+	switch b.Policy {
+	case PolicyRandom:
+		return candidates[rand.IntN(len(candidates))]
+	case PolicyLeastConn:
+		return leastConn(candidates)
+	case PolicyIPHash:
+		return rendezvous(candidates, client)
+	}
+	return candidates[(b.turn.Add(1)-1)%uint64(len(candidates))]
+}
+
+func contains(list []*pod, p *pod) bool {
+	for _, other := range list {
+		if other == p {
+			return true
+		}
+	}
+	return false
+}
+
+// leastConn is the pod with the fewest requests; of equals, any.
+func leastConn(candidates []*pod) *pod {
+	start := rand.IntN(len(candidates))
+	best := candidates[start]
+	for i := range candidates {
+		if p := candidates[(start+i)%len(candidates)]; p.active.Load() < best.active.Load() {
+			best = p
+		}
+	}
+	return best
+}
+
+// rendezvous gives every client a pod of its own, and moves only the clients of a pod that leaves.
+func rendezvous(candidates []*pod, client string) *pod {
+	var best *pod
+	var highest uint64
+	for _, p := range candidates {
+		hash := fnv.New64a()
+		_, _ = hash.Write([]byte(client))
+		_, _ = hash.Write([]byte{0})
+		_, _ = hash.Write([]byte(p.Name))
+		if weight := mix(hash.Sum64()); best == nil || weight > highest {
+			best, highest = p, weight
+		}
+	}
+	return best
+}
+
+// mix spreads a hash over all its bits (the finalizer of SplitMix64): FNV's high bits follow its last input too closely.
+func mix(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}

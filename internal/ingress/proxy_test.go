@@ -1,0 +1,375 @@
+package ingress
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+var shop = api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "shop"}
+
+// front is a proxy that listens, as clients see it.
+type front struct {
+	*Proxy
+	*testing.T
+	url string
+}
+
+func newFront(t *testing.T) *front {
+	t.Helper()
+	return newFrontWith(t, Options{Hold: 5 * time.Second})
+}
+
+func newFrontWith(t *testing.T, opts Options) *front {
+	t.Helper()
+	proxy := New(opts)
+	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Plain: proxy})
+	l.Want(true, false)
+	return &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
+}
+
+// podOf starts something that answers as a pod.
+func podOf(t *testing.T, name string, handler http.HandlerFunc) Pod {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.Protocols = protocols()
+	server.Start()
+	t.Cleanup(server.Close)
+	return Pod{Name: name, Address: server.Listener.Addr().String()}
+}
+
+// deadPod is an address nobody listens at.
+func deadPod(t *testing.T, name string) Pod {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return Pod{Name: name, Address: listener.Addr().String()}
+}
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, text)
+	}
+}
+
+func (f *front) serve(pods ...Pod) { f.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: pods}}) }
+
+func (f *front) do(method, path string, body io.Reader, edit ...func(*http.Request)) (*http.Response, string) {
+	f.Helper()
+	request, err := http.NewRequestWithContext(f.Context(), method, f.url+path, body)
+	if err != nil {
+		f.Fatal(err)
+	}
+	request.Host = "shop.org"
+	for _, change := range edit {
+		change(request)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return response, string(text)
+}
+
+func TestWhatAPodIsTold(t *testing.T) {
+	f := newFront(t)
+	var got http.Header
+	var path, host string
+	p := podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) { got, path, host = r.Header, r.RequestURI, r.Host })
+	f.Update([]Route{{Ingress: shop, Host: "shop.org", Path: "/api", Strip: true, Pods: []Pod{p}}})
+	f.do("GET", "/api/a%2Fb?q=1", nil, func(r *http.Request) {
+		r.Header.Set("X-Forwarded-For", "6.6.6.6") // what a client says of itself
+		r.Header.Set("X-Real-IP", "6.6.6.6")
+		r.Header.Set("Forwarded", "for=6.6.6.6")
+	})
+	for name, want := range map[string]string{
+		"X-Forwarded-For": "127.0.0.1", "X-Real-Ip": "127.0.0.1", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "shop.org",
+		"X-Forwarded-Prefix": "/api", "Forwarded": "",
+	} {
+		if got.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.Get(name), want)
+		}
+	}
+	if path != "/a%2Fb?q=1" || host != "shop.org" {
+		t.Errorf("it was asked for %s at %s", path, host)
+	}
+}
+
+func TestWhoServesNobody(t *testing.T) {
+	f := newFront(t)
+	f.opts.Hold = -1
+	f.serve()
+	response, text := f.do("GET", "/", nil)
+	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" || !strings.Contains(text, "prod/shop") {
+		t.Errorf("without pods: %d %q", response.StatusCode, text)
+	}
+	response, _ = f.do("GET", "/", nil, func(r *http.Request) { r.Host = "other.org" })
+	if response.StatusCode != http.StatusNotFound {
+		t.Errorf("another host: %d", response.StatusCode)
+	}
+	f.serve(deadPod(t, "dead"))
+	if response, _ = f.do("GET", "/", nil); response.StatusCode != http.StatusBadGateway {
+		t.Errorf("a dead pod alone: %d", response.StatusCode)
+	}
+}
+
+// TestADeadPodCostsNoRequest: what could not be sent is sent to another pod, a body too.
+func TestADeadPodCostsNoRequest(t *testing.T) {
+	f := newFront(t)
+	f.serve(deadPod(t, "dead"), podOf(t, "live", says("hello")))
+	for i := range 20 {
+		method, body := "GET", io.Reader(nil)
+		if i%2 == 1 {
+			method, body = "POST", strings.NewReader(strings.Repeat("x", 1<<16))
+		}
+		if response, text := f.do(method, "/", body); response.StatusCode != 200 || text != "hello" {
+			t.Fatalf("%s %d: %d %q", method, i, response.StatusCode, text)
+		}
+	}
+}
+
+// TestAPodThatIsAboutToListen: a request waits a moment for it, body and all.
+func TestAPodThatIsAboutToListen(t *testing.T) {
+	f := newFront(t)
+	late := deadPod(t, "late")
+	f.serve(late)
+	answer := make(chan string)
+	go func() {
+		_, text := f.do("POST", "/", strings.NewReader("body"))
+		answer <- text
+	}()
+	for f.pods.named("late")[0].failureCount() == 0 { // until it was tried in vain
+		f.serve(late)
+	}
+	listener, err := net.Listen("tcp", late.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: says("hello")}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { _ = server.Close() })
+	if got := <-answer; got != "hello" {
+		t.Errorf("%q", got)
+	}
+}
+
+func (p *pod) failureCount() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.failures
+}
+
+// TestWhatMayBeDoneTwice: a pod that dies over a request costs a GET nothing; a POST is not repeated.
+func TestWhatMayBeDoneTwice(t *testing.T) {
+	for method, want := range map[string]int{"GET": 200, "DELETE": 200, "POST": 502, "PATCH": 502} {
+		f := newFront(t)
+		var asked atomic.Int32
+		hangUp := func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				conn.Close()
+			}
+		}
+		f.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "a", hangUp), podOf(t, "b", says("hello"))}}})
+		response, _ := f.do(method, "/", nil)
+		if response.StatusCode != want || asked.Load() != 1 {
+			t.Errorf("%s: %d after %d tries, want %d", method, response.StatusCode, asked.Load(), want)
+		}
+	}
+}
+
+func TestUpgradedConnections(t *testing.T) {
+	f := newFront(t)
+	f.serve(podOf(t, "p", func(w http.ResponseWriter, _ *http.Request) {
+		conn, both, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = both.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		_ = both.Flush()
+		line, _ := both.ReadString('\n')
+		_, _ = both.WriteString("echo " + line)
+		_ = both.Flush()
+	}))
+	at, _ := url.Parse(f.url)
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprint(conn, "GET /ws HTTP/1.1\r\nHost: shop.org\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	reader := bufio.NewReader(conn)
+	response, err := http.ReadResponse(reader, nil)
+	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v %v", response, err)
+	}
+	fmt.Fprint(conn, "hello\n")
+	if line, err := reader.ReadString('\n'); line != "echo hello\n" {
+		t.Errorf("%q %v", line, err)
+	}
+}
+
+// TestEventsComeAtOnce: an answer without an end arrives line by line.
+func TestEventsComeAtOnce(t *testing.T) {
+	f := newFront(t)
+	next := make(chan struct{})
+	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for n := 0; ; n++ {
+			fmt.Fprintf(w, "data: %d\n\n", n)
+			_ = http.NewResponseController(w).Flush()
+			select {
+			case <-next: // only once the client has seen it
+			case <-r.Context().Done():
+				return
+			}
+		}
+	}))
+	request, _ := http.NewRequestWithContext(t.Context(), "GET", f.url, nil)
+	request.Host = "shop.org"
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	reader := bufio.NewReader(response.Body)
+	for n := range 5 {
+		line, err := reader.ReadString('\n')
+		if line != fmt.Sprintf("data: %d\n", n) {
+			t.Fatalf("%q %v", line, err)
+		}
+		_, _ = reader.ReadString('\n')
+		next <- struct{}{}
+	}
+}
+
+// TestGRPCForm: HTTP/2 without TLS through and through, with trailers.
+func TestGRPCForm(t *testing.T) {
+	f := newFront(t)
+	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Trailer", "Grpc-Status")
+		sent, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, "%s %s", r.Proto, sent)
+		w.Header().Set("Grpc-Status", "0")
+	}))
+	transport := &http.Transport{Protocols: new(http.Protocols)}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	defer transport.CloseIdleConnections()
+	request, _ := http.NewRequestWithContext(t.Context(), "POST", f.url+"/svc/Call", strings.NewReader("ping"))
+	request.Host = "shop.org"
+	request.Header.Set("Content-Type", "application/grpc")
+	request.Header.Set("Te", "trailers")
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	if string(text) != "HTTP/2.0 ping" || response.Trailer.Get("Grpc-Status") != "0" {
+		t.Errorf("%s, trailers %v", text, response.Trailer)
+	}
+}
+
+// TestNoRequestIsLostInAHandOver: the table changes over and over under load, a pod is drained before it goes, and every
+// request is answered.
+func TestNoRequestIsLostInAHandOver(t *testing.T) {
+	f := newFront(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first := podOf(t, "p0", says("0"))
+	f.serve(first)
+	var clients sync.WaitGroup
+	var served atomic.Int64
+	for range 8 {
+		clients.Go(func() {
+			for ctx.Err() == nil {
+				if response, _ := f.do("POST", "/", strings.NewReader("body")); response.StatusCode != 200 {
+					f.Errorf("lost: %d", response.StatusCode)
+					return
+				}
+				served.Add(1)
+			}
+		})
+	}
+	before, name := first, "p0"
+	for n := range 20 {
+		server := httptest.NewServer(says("next"))
+		defer server.Close()
+		next := Pod{Name: fmt.Sprintf("p%d", n+1), Address: server.Listener.Addr().String()}
+		f.serve(before, next)
+		f.serve(next)
+		if err := f.Drained(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		for goal := served.Load() + 10; served.Load() < goal && !f.Failed(); {
+			_, _ = f.do("GET", "/", nil)
+		}
+		before, name = next, next.Name
+	}
+	cancel()
+	clients.Wait()
+}
+
+func TestDrainingWaitsForTheLastRequest(t *testing.T) {
+	f := newFront(t)
+	inside, leave := make(chan struct{}), make(chan struct{})
+	f.serve(podOf(t, "slow", func(http.ResponseWriter, *http.Request) { close(inside); <-leave }))
+	done := make(chan struct{})
+	go func() { defer close(done); f.do("GET", "/", nil) }()
+	<-inside
+	f.serve()
+	short, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := f.Drained(short, "slow"); err == nil {
+		t.Error("it counts as drained while it works")
+	}
+	close(leave)
+	<-done
+	if err := f.Drained(t.Context(), "slow"); err != nil {
+		t.Error(err)
+	}
+	if len(f.pods.named("slow")) > 0 {
+		f.serve()
+		if left := f.pods.named("slow"); len(left) > 0 {
+			t.Error("it is never forgotten")
+		}
+	}
+}
+
+func TestRoundRobinGoesOnOverTables(t *testing.T) {
+	f := newFront(t)
+	a, b := podOf(t, "a", says("a")), podOf(t, "b", says("b"))
+	var got []string
+	for range 6 {
+		f.serve(a, b)
+		_, text := f.do("GET", "/", nil)
+		got = append(got, text)
+	}
+	if want := []string{"a", "b", "a", "b", "a", "b"}; !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,53 @@
+package ingress
+
+import (
+	"net/http"
+	"time"
+)
+
+// record is what there is to tell of one exchange.
+type record struct {
+	client, host, method, path, proto string
+	status                            int
+	bytes                             int64 // of the answer's body
+	backend                           *backend
+	pod                               *pod // who answered
+	failure                           error
+}
+
+// told writes down an exchange that net/http read.
+func (p *Proxy) told(r *http.Request, w *watched, x *exchange, began time.Time) {
+	told := record{
+		client: clientAddress(r), host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
+	}
+	if x != nil {
+		told.backend, told.pod, told.failure = x.backend, x.pod, x.failure
+	}
+	p.write(told, began)
+}
+
+// write counts an exchange in the metrics, and logs it where there is an access log.
+func (p *Proxy) write(r record, began time.Time) {
+	took, tell := p.opts.Now().Sub(began), p.nobody
+	if r.backend != nil {
+		tell = r.backend.tell
+	}
+	tell.served(r.status, took)
+	if p.opts.Access == nil {
+		return
+	}
+	fields := []any{
+		"client", r.client, "host", hostname(r.host), "method", r.method, "path", r.path, "proto", r.proto,
+		"status", r.status, "bytes", r.bytes, "took", took.Seconds(),
+	}
+	if r.backend != nil {
+		fields = append(fields, "ingress", tell.ingress)
+	}
+	if r.pod != nil {
+		fields = append(fields, "pod", r.pod.Name)
+	}
+	if r.failure != nil {
+		fields = append(fields, "error", r.failure.Error())
+	}
+	p.opts.Access.Info("request", fields...)
+}

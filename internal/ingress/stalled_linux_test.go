@@ -1,0 +1,48 @@
+package ingress
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAClientThatReadsNothing is let go of, with the pod's connection.
+func TestAClientThatReadsNothing(t *testing.T) {
+	proxy := New(Options{})
+	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Plain: proxy})
+	l.plain.stall = 300 * time.Millisecond
+	opened := make(chan struct{}, 8)
+	l.plain.Changed = func() { opened <- struct{}{} }
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- l.Run(ctx) }()
+	defer func() { cancel(); <-done }()
+	l.Want(true, false)
+	<-opened
+	door, _ := l.Doors()
+	f := &front{Proxy: proxy, T: t, url: "http://" + door.Address}
+	left := make(chan struct{})
+	f.serve(script(t, func(conn net.Conn) {
+		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {
+			return
+		}
+		fmt.Fprint(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		for piece := fmt.Sprintf("%x\r\n%s\r\n", 64<<10, strings.Repeat("x", 64<<10)); ; {
+			if _, err := fmt.Fprint(conn, piece); err != nil {
+				close(left)
+				return
+			}
+		}
+	}))
+	f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n")
+	select {
+	case <-left:
+	case <-time.After(20 * time.Second):
+		t.Error("its pod's connection is kept")
+	}
+}

@@ -1,0 +1,143 @@
+package ingress
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Route says who serves the requests of one host below one path.
+type Route struct {
+	// Ingress is the object that declares it: for logs and metrics, and the owner of the round-robin's place.
+	Ingress api.Ref
+	// Host is a lower-case DNS name; *.example.org is every name one label below example.org.
+	Host string
+	// Path is "/" or a path without a slash at its end; it takes itself and what is below it.
+	Path string
+	// Strip takes the path off before the request is passed on.
+	Strip bool
+	// Secure is set where the host is served with TLS: plain requests are sent there.
+	Secure bool
+	// Mode says whether requests are passed on; Message is what a maintenance answers.
+	Mode    Mode
+	Message string
+	// Policy is how requests are spread. Empty is round_robin.
+	Policy string
+	// Pods are those that are ready now.
+	Pods []Pod
+}
+
+// Mode says what becomes of a route's requests.
+type Mode string
+
+// The modes.
+const (
+	ModeServe       Mode = ""
+	ModePaused      Mode = "paused"      // held until the route is resumed, or the hold time has passed
+	ModeMaintenance Mode = "maintenance" // answered with 503 and a message
+)
+
+// Pod is one container that can serve.
+type Pod struct {
+	// Name is the pod's name: unique on the node.
+	Name string
+	// Address is its ip:port.
+	Address string
+}
+
+// Table finds routes. It is never changed: a change is a new table.
+type Table struct {
+	exact    map[string][]*Route // by host, longest path first
+	wildcard map[string][]*Route // by what follows "*."
+}
+
+// NewTable sorts routes. Of two with the same host and path the first counts.
+func NewTable(routes []Route) *Table {
+	t := &Table{exact: map[string][]*Route{}, wildcard: map[string][]*Route{}}
+	for i := range routes {
+		route := routes[i]
+		if route.Path == "" {
+			route.Path = "/"
+		}
+		hosts, host := t.exact, route.Host
+		if suffix, wild := strings.CutPrefix(route.Host, "*."); wild {
+			hosts, host = t.wildcard, suffix
+		}
+		hosts[host] = append(hosts[host], &route)
+	}
+	for _, hosts := range []map[string][]*Route{t.exact, t.wildcard} {
+		for _, list := range hosts {
+			slices.SortStableFunc(list, func(a, b *Route) int { return cmp.Compare(len(b.Path), len(a.Path)) })
+		}
+	}
+	return t
+}
+
+// Match finds the route of a request: that of the host itself before a wildcard's, and of those the longest path. It is
+// nil where nobody serves it.
+func (t *Table) Match(host, path string) *Route {
+	host = hostname(host)
+	if routes, known := t.exact[host]; known {
+		return longest(routes, path)
+	}
+	if _, parent, found := strings.Cut(host, "."); found {
+		return longest(t.wildcard[parent], path)
+	}
+	return nil
+}
+
+// Hosts are the names the table serves, wildcards among them, in order.
+func (t *Table) Hosts() []string {
+	var out []string
+	for host := range t.exact {
+		out = append(out, host)
+	}
+	for host := range t.wildcard {
+		out = append(out, "*."+host)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func longest(routes []*Route, path string) *Route {
+	for _, route := range routes {
+		if below(path, route.Path) {
+			return route
+		}
+	}
+	return nil
+}
+
+// below says whether a path is a prefix's own or lies below it: /api takes /api and /api/v1, not /apis.
+func below(path, prefix string) bool {
+	if prefix == "/" {
+		return true
+	}
+	rest, found := strings.CutPrefix(path, prefix)
+	return found && (rest == "" || rest[0] == '/')
+}
+
+// hostname is a Host header without its port, in lower case and without a dot at its end.
+func hostname(host string) string {
+	if strings.HasPrefix(host, "[") {
+		address, _, _ := strings.Cut(host[1:], "]")
+		return address
+	}
+	if i := strings.LastIndexByte(host, ':'); i >= 0 {
+		host = host[:i]
+	}
+	return strings.TrimSuffix(strings.ToLower(host), ".")
+}
+
+// each calls fn for every route.
+func (t *Table) each(fn func(*Route)) {
+	for _, hosts := range []map[string][]*Route{t.exact, t.wildcard} {
+		for _, list := range hosts {
+			for _, route := range list {
+				fn(route)
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package ingress
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"sync"
+)
+
+// watched is a response writer that remembers what was answered.
+type watched struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader implements http.ResponseWriter. Of several, the first that isn't informational counts.
+func (w *watched) WriteHeader(status int) {
+	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *watched) Write(data []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(data)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach what is below.
+func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Hijack lets a connection be upgraded.
+func (w *watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return http.NewResponseController(w.ResponseWriter).Hijack()
+}
+
+// buffers lends the buffers answers are copied with.
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 32 << 10
+
+func (b *buffers) Get() []byte {
+	if lent, ok := b.pool.Get().(*[]byte); ok {
+		return *lent
+	}
+	return make([]byte, bufferSize)
+}
+
+func (b *buffers) Put(back []byte) { b.pool.Put(&back) }
+
+// chunks lends the buffers that parts of an answer are read into.
+var chunks sync.Pool

@@ -1,0 +1,115 @@
+package wire
+
+import "bytes"
+
+// Request is the head of a GET or HEAD without a body. Its parts point into the buffer it was read from.
+type Request struct {
+	// Method is GET or HEAD.
+	Method []byte
+	// Target is as the client sent it. Path is what comes before its query: no escapes, so it means itself.
+	Target, Path []byte
+	Host         []byte
+	// Fields are the others that are the pod's affair: neither what concerns this connection alone, nor what a proxy says
+	// of the client.
+	Fields []Field
+	// Close says that the client wants no further request on this connection.
+	Close bool
+	// Size is the head's length, with the empty line.
+	Size int
+}
+
+var endOfHead = []byte("\r\n\r\n")
+
+// Parse reads the head that text begins with, keeping the room its fields take. It is false where the head isn't there
+// to its end, or isn't plain.
+func (r *Request) Parse(text []byte) bool {
+	end := bytes.Index(text, endOfHead)
+	if end < 0 {
+		return false
+	}
+	*r = Request{Fields: r.Fields[:0], Size: end + len(endOfHead)}
+	first, rest, ok := line(text[:end+2])
+	if !ok || !r.start(first) {
+		return false
+	}
+	for len(rest) > 0 {
+		var one []byte
+		if one, rest, ok = line(rest); !ok {
+			return false
+		}
+		f, ok := field(one)
+		if !ok || !r.take(f) {
+			return false
+		}
+	}
+	return len(r.Host) > 0
+}
+
+// start reads the first line.
+func (r *Request) start(first []byte) bool {
+	method, rest, ok := bytes.Cut(first, []byte{' '})
+	if !ok || string(method) != "GET" && string(method) != "HEAD" {
+		return false
+	}
+	target, version, ok := bytes.Cut(rest, []byte{' '})
+	if !ok || string(version) != "HTTP/1.1" || len(target) == 0 || target[0] != '/' {
+		return false
+	}
+	path, query, _ := bytes.Cut(target, []byte{'?'})
+	for _, c := range path {
+		if c <= ' ' || c >= 0x7f || c == '%' || c == '#' || c == '\\' {
+			return false
+		}
+	}
+	r.Method, r.Target, r.Path = method, target, path
+	return plainQuery(query)
+}
+
+// plainQuery says whether every reader parts a query in the same way: whole escapes, and no semicolons.
+func plainQuery(query []byte) bool {
+	for i, c := range query {
+		switch {
+		case c <= ' ' || c >= 0x7f || c == '#' || c == ';':
+			return false
+		case c == '%' && (i+2 >= len(query) || !hex(query[i+1]) || !hex(query[i+2])):
+			return false
+		}
+	}
+	return true
+}
+
+func hex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+// take keeps a field, or leaves it out, or says that the head isn't plain.
+func (r *Request) take(f Field) bool {
+	var buffer [longestKnown]byte
+	switch string(known(f.Name, &buffer)) {
+	case "host":
+		if r.Host != nil || len(f.Value) == 0 {
+			return false
+		}
+		for _, c := range f.Value {
+			if !hostname[c] {
+				return false
+			}
+		}
+		r.Host = f.Value
+	case "connection":
+		switch {
+		case bytes.EqualFold(f.Value, []byte("close")):
+			r.Close = true
+		case !bytes.EqualFold(f.Value, []byte("keep-alive")):
+			return false
+		}
+	case "content-length", "transfer-encoding", "upgrade", "expect", "te", "trailer", "keep-alive", "http2-settings",
+		"proxy-connection", "proxy-authorization", "proxy-authenticate":
+		return false
+	case "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-prefix", "x-real-ip":
+		// what the client says of itself
+	default:
+		r.Fields = append(r.Fields, f)
+	}
+	return true
+}
