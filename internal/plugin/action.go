@@ -1,0 +1,143 @@
+package plugin
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// ActionType is what a plugin asks for.
+type ActionType string
+
+// The types of actions. The last two are the client's to do, and only a command may ask for them.
+const (
+	ConfigSet      ActionType = "config_set"
+	ConfigUnset    ActionType = "config_unset"
+	ApplyManifest  ActionType = "apply_manifest"
+	DeleteManifest ActionType = "delete_manifest"
+	RunJob         ActionType = "run_job"
+	ExecLocal      ActionType = "exec_local"
+	FetchFile      ActionType = "fetch_file"
+)
+
+// Action is one thing a plugin asks for. Which fields count depends on the type.
+type Action struct {
+	Type  ActionType `json:"type"`
+	Scope string     `json:"scope,omitempty"`
+	Name  string     `json:"name,omitempty"`
+	// KV are the keys config_set sets, Keys those config_unset removes.
+	KV   map[string]string `json:"kv,omitempty"`
+	Keys []string          `json:"keys,omitempty"`
+	// SkipRestart lets config reach containers with their next release or restart alone.
+	SkipRestart bool `json:"skip_restart,omitempty"`
+	// Manifest is what apply_manifest stores.
+	Manifest *Manifest `json:"manifest,omitempty"`
+	// Kind is that of the object delete_manifest removes.
+	Kind string `json:"kind,omitempty"`
+	// Command is what exec_local runs.
+	Command CommandLine `json:"command,omitempty"`
+	// RemotePath is a file of the server's that fetch_file copies to DestPath; SizeBytes is what it should measure.
+	RemotePath string `json:"remote_path,omitempty"`
+	DestPath   string `json:"dest_path,omitempty"`
+	SizeBytes  int64  `json:"size_bytes,omitempty"`
+	// Summary is told in place of our own words.
+	Summary string `json:"summary,omitempty"`
+}
+
+// CommandLine is a command, written as a list or as one text for a shell.
+type CommandLine []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *CommandLine) UnmarshalJSON(raw []byte) error {
+	var line string
+	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte(`"`)) {
+		err := json.Unmarshal(raw, &line)
+		if *c = nil; line != "" {
+			*c = CommandLine{"sh", "-c", line}
+		}
+		return err
+	}
+	return json.Unmarshal(raw, (*[]string)(c))
+}
+
+// ForClient says whether the client does it.
+func (a Action) ForClient() bool { return a.Type == ExecLocal || a.Type == FetchFile }
+
+// fault says why an action can't be done, or nothing.
+func (a Action) fault(client bool) string {
+	switch {
+	case a.ForClient() && !client:
+		return "can only be asked for by a command: nobody is at a terminal"
+	case a.Type == ExecLocal && len(a.Command) == 0, a.Type == FetchFile && a.RemotePath == "":
+		return "doesn't say what"
+	case a.ForClient():
+		return ""
+	case a.Type == ApplyManifest && a.Manifest == nil:
+		return "has no manifest"
+	case a.scope() == "" || a.name() == "":
+		return "needs scope and name"
+	}
+	switch a.Type {
+	case ConfigSet:
+		if len(a.KV) == 0 {
+			return "has no kv"
+		}
+	case ConfigUnset:
+		if len(a.Keys) == 0 {
+			return "has no keys"
+		}
+	case DeleteManifest:
+		if a.Kind == "" {
+			return "has no kind"
+		}
+	case ApplyManifest, RunJob:
+	default:
+		return "is of no type that is known"
+	}
+	return ""
+}
+
+func (a Action) scope() string {
+	if a.Scope == "" && a.Manifest != nil {
+		return a.Manifest.Scope
+	}
+	return a.Scope
+}
+
+func (a Action) name() string {
+	if a.Name == "" && a.Manifest != nil {
+		return a.Manifest.Name
+	}
+	return a.Name
+}
+
+// Target is the scope and the name an action is about.
+func (a Action) Target() (scope, name string) { return a.scope(), a.name() }
+
+// String says what it does, in the plugin's words where it has some. It never tells a value.
+func (a Action) String() string {
+	if a.Summary != "" {
+		return clipped(a.Summary)
+	}
+	at := a.scope() + "/" + a.name()
+	switch a.Type {
+	case ConfigSet:
+		return fmt.Sprintf("set %s of %s", strings.Join(slices.Sorted(maps.Keys(a.KV)), ", "), at)
+	case ConfigUnset:
+		return fmt.Sprintf("unset %s of %s", strings.Join(a.Keys, ", "), at)
+	case ApplyManifest:
+		return fmt.Sprintf("apply %s/%s", a.Manifest.Kind, at)
+	case DeleteManifest:
+		return fmt.Sprintf("delete %s/%s", a.Kind, at)
+	case RunJob:
+		return "run " + at
+	case ExecLocal:
+		return "run " + strings.Join(a.Command, " ")
+	case FetchFile:
+		return fmt.Sprintf("fetch %s to %s", a.RemotePath, a.DestPath)
+	}
+	return string(a.Type)
+}

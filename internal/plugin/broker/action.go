@@ -1,0 +1,131 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/plugin"
+)
+
+// ActionError is an action that could not be done. What was done before it stays.
+type ActionError struct {
+	Action plugin.Action
+	// Done are the actions before it.
+	Done []string
+	Err  error
+}
+
+func (e *ActionError) Error() string {
+	text := fmt.Sprintf("%s: %s", e.Action, e.Err)
+	if len(e.Done) > 0 {
+		text += "; done before it, and kept: " + strings.Join(e.Done, ", ")
+	}
+	return text
+}
+
+// Unwrap gives the cause.
+func (e *ActionError) Unwrap() error { return e.Err }
+
+// do does the actions that are the server's, in order, and says what it did and the revision of the last write. The first
+// that fails ends it.
+func (b *Broker) do(ctx context.Context, actions []plugin.Action, actor string) (done []string, revision int64, err error) {
+	done = []string{}
+	for _, action := range actions {
+		if action.ForClient() {
+			continue
+		}
+		written, err := b.act(ctx, action, actor)
+		if err != nil {
+			return done, revision, &ActionError{Action: action, Done: done, Err: err}
+		}
+		revision = max(revision, written)
+		done = append(done, action.String())
+	}
+	return done, revision, nil
+}
+
+func (b *Broker) act(ctx context.Context, action plugin.Action, actor string) (int64, error) {
+	scope, name := action.Target()
+	switch action.Type {
+	case plugin.ConfigSet, plugin.ConfigUnset:
+		change := intent.ConfigChange{Set: action.KV, Quiet: action.SkipRestart, Actor: actor}
+		if action.Type == plugin.ConfigUnset {
+			change.Set = nil
+		}
+		return b.configure(ctx, intent.Bucket{Scope: scope, Name: name}, change, action.Keys)
+	case plugin.ApplyManifest:
+		return b.applyOne(ctx, *action.Manifest, scope, name, actor)
+	case plugin.DeleteManifest:
+		kind, err := api.ParseKind(action.Kind)
+		if err != nil {
+			return 0, err
+		}
+		result, err := b.Intents.Delete(ctx, intent.Target{Kind: kind, Scope: scope, Name: name}, actor)
+		return result.Revision, unless(err, intent.NotFound)
+	case plugin.RunJob:
+		result, err := b.Intents.Run(ctx, b.jobNamed(scope, name), actor)
+		return result.Revision, err
+	}
+	return 0, fmt.Errorf("%q is no type of action", action.Type)
+}
+
+// unless forgives one reason.
+func unless(err error, forgiven intent.Reason) error {
+	var refused *intent.Error
+	if errors.As(err, &refused) && refused.Reason == forgiven {
+		return nil
+	}
+	return err
+}
+
+// configure changes a bucket. Keys to remove that aren't there are no fault of a plugin's.
+func (b *Broker) configure(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange, unset []string) (int64, error) {
+	if len(unset) > 0 {
+		values, err := b.Intents.ConfigValues(ctx, bucket, false, change.Actor)
+		if err != nil {
+			return 0, err
+		}
+		for _, key := range unset {
+			if _, there := values[key]; there {
+				change.Unset = append(change.Unset, key)
+			}
+		}
+	}
+	if len(change.Set)+len(change.Unset) == 0 {
+		return 0, nil
+	}
+	result, err := b.Intents.SetConfig(ctx, bucket, change)
+	return result.Revision, err
+}
+
+// applyOne stores a manifest as a plugin wrote it. Labels and annotations stay as they are stored: plugins don't see them.
+func (b *Broker) applyOne(ctx context.Context, manifest plugin.Manifest, scope, name, actor string) (int64, error) {
+	manifest.Scope, manifest.Name = scope, name
+	objects, err := b.objectOf(manifest, nil)
+	if err != nil {
+		return 0, err
+	}
+	for i, object := range objects {
+		if stored := b.Snapshot().Object(object.Ref()); stored.Exists() {
+			objects[i].Metadata.Labels = maps.Clone(stored.Value.Metadata.Labels)
+			objects[i].Metadata.Annotations = maps.Clone(stored.Value.Metadata.Annotations)
+		}
+	}
+	result, err := b.Intents.Apply(ctx, objects, intent.ApplyOptions{Speaker: intent.Speaker{Actor: actor}})
+	return result.Revision, err
+}
+
+// jobNamed is the job of a name, or the cron job where there is none.
+func (b *Broker) jobNamed(scope, name string) intent.Target {
+	target := intent.Target{Kind: api.KindJob, Scope: scope, Name: name}
+	cron := api.Ref{Kind: api.KindCronJob, Scope: scope, Name: name}
+	if b.Snapshot().Object(cron).Exists() {
+		target.Kind = api.KindCronJob
+	}
+	return target
+}

@@ -1,0 +1,101 @@
+package broker
+
+import (
+	"context"
+	"os"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/plugin"
+)
+
+// Intents are the verbs a broker needs; *intent.Service has them.
+type Intents interface {
+	Apply(ctx context.Context, objects []api.Object, opts intent.ApplyOptions) (api.ApplyResult, error)
+	Delete(ctx context.Context, target intent.Target, actor string) (api.DeleteResult, error)
+	Run(ctx context.Context, target intent.Target, actor string) (api.RunResult, error)
+	SetConfig(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange) (api.ConfigResult, error)
+	ConfigValues(ctx context.Context, bucket intent.Bucket, merged bool, actor string) (map[string]string, error)
+}
+
+// Options are what a Broker works with. Root, Intents, Snapshot and Decode are needed.
+type Options struct {
+	Root    *plugin.Root
+	Intents Intents
+	// Snapshot is a picture of the store.
+	Snapshot func() layout.Snapshot
+	// Decode reads manifests as the API does: what plugins write is held to the same rules.
+	Decode func(data []byte, contentType string) ([]api.Object, error)
+	// Getenv finds the default sources of plugins. Default os.Getenv.
+	Getenv func(name string) string
+}
+
+// Broker asks plugins and does what they answer. Safe for concurrent use.
+type Broker struct{ Options }
+
+// New makes a Broker.
+func New(o Options) *Broker {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	return &Broker{Options: o}
+}
+
+// Door opens a way for a plugin to call the server back while it runs, about objects of the scopes and nothing else.
+type Door func(scopes []string) (url string, shut func(), err error)
+
+// through runs do with a door open.
+func (d Door) through(scopes []string, do func(url string) error) error {
+	if d == nil {
+		return do("")
+	}
+	url, shut, err := d(scopes)
+	if err != nil {
+		return err
+	}
+	defer shut()
+	return do(url)
+}
+
+// List are the plugins there are.
+func (b *Broker) List() ([]api.Plugin, error) {
+	found, err := b.Root.List()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Plugin, 0, len(found))
+	for _, p := range found {
+		out = append(out, described(p))
+	}
+	return out, nil
+}
+
+func described(p *plugin.Plugin) api.Plugin {
+	out := api.Plugin{
+		Name: p.Folder(), Version: p.Version, Description: p.Description.Description, Homepage: p.Homepage, Aliases: p.Aliases,
+		Source: p.Installed.Source, Pinned: p.Installed.Version,
+	}
+	for _, c := range p.Offered() {
+		out.Commands = append(out.Commands, api.PluginCommand(c))
+	}
+	if p.Err != nil {
+		out.Error = p.Err.Error()
+	}
+	return out
+}
+
+// Install installs a plugin, or replaces it.
+func (b *Broker) Install(ctx context.Context, ask api.PluginInstall) (api.Plugin, error) {
+	p, err := b.Root.Install(ctx, plugin.Request{Source: ask.Source, Version: ask.Version})
+	if err != nil {
+		return api.Plugin{}, err
+	}
+	return described(p), nil
+}
+
+// Remove removes a plugin. What its macros stand for stays.
+func (b *Broker) Remove(ctx context.Context, name string) (api.PluginRemoval, error) {
+	warning, err := b.Root.Remove(ctx, name)
+	return api.PluginRemoval{Name: name, Warning: warning}, err
+}

@@ -1,0 +1,98 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin"
+)
+
+// Command is a command of a plugin to run for somebody.
+type Command struct {
+	// Plugin is its name or an alias, as it was typed.
+	Plugin string
+	Name   string
+	Args   []string
+	Actor  string
+	// Within are the scopes its actions may be about. Default: all.
+	Within []string
+}
+
+// Call runs a command and does what it asks for. The revision is that of the last write.
+func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.PluginResult, revision int64, err error) {
+	p, err := b.Root.Find(ask.Plugin)
+	if err != nil {
+		return result, 0, err
+	}
+	var answer plugin.Answer
+	err = door.through(Scopes(ask.Args), func(url string) (err error) {
+		answer, err = p.Dispatch(ctx, ask.Plugin, ask.Name, ask.Args, url)
+		return err
+	})
+	if err == nil {
+		err = ask.allows(p, answer.Actions)
+	}
+	if err != nil {
+		return result, 0, err
+	}
+	result.Message = answer.Message
+	if result.Applied, revision, err = b.do(ctx, answer.Actions, actorOf(ask.Actor, p.Folder())); err != nil {
+		return result, revision, err
+	}
+	forClient(answer.Actions, &result)
+	return result, revision, nil
+}
+
+// allows refuses actions about scopes that whoever asks has no say in.
+func (c Command) allows(p *plugin.Plugin, actions []plugin.Action) error {
+	for _, action := range actions {
+		scope, _ := action.Target()
+		if c.Within != nil && !action.ForClient() && !slices.Contains(c.Within, scope) {
+			return &plugin.Error{Reason: plugin.Failed, Plugin: p.Folder(), Command: c.Name,
+				Detail: fmt.Sprintf("%s: whoever asks has no say in the scope %s", action, scope), Next: "run the command with `tend`"}
+		}
+	}
+	return nil
+}
+
+// forClient lists what the client is to do.
+func forClient(actions []plugin.Action, result *api.PluginResult) {
+	for _, action := range actions {
+		switch action.Type {
+		case plugin.ExecLocal:
+			result.ExecLocal = append(result.ExecLocal, api.ExecLocal{Command: action.Command})
+		case plugin.FetchFile:
+			result.FetchFile = append(result.FetchFile, api.FetchFile{RemotePath: action.RemotePath, DestPath: action.DestPath,
+				SizeBytes: action.SizeBytes})
+		}
+	}
+}
+
+// addressed is an argument that names an object: scope/name, scope/name.ordinal, or either behind a flag's =.
+var addressed = regexp.MustCompile(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/[a-z0-9][a-z0-9.-]*$`)
+
+// Scopes are those of the objects that arguments name.
+func Scopes(args []string) []string {
+	var out []string
+	for _, arg := range args {
+		for _, word := range strings.Split(arg, ",") {
+			if found := addressed.FindStringSubmatch(word); found != nil && !slices.Contains(out, found[1]) {
+				out = append(out, found[1])
+			}
+		}
+	}
+	return out
+}
+
+// NameOf is the name of the plugin that answers to a name or an alias.
+func (b *Broker) NameOf(named string) (string, error) {
+	p, err := b.Root.Find(named)
+	if err != nil {
+		return "", err
+	}
+	return p.Folder(), nil
+}

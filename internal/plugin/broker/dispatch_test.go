@@ -1,0 +1,127 @@
+package broker_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/plugin/broker"
+)
+
+func TestCommandActions(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/plugin.yml": "aliases: [k]\n", "kv/bin/go": answers(`{"message":"m","actions":[
+	  {"type":"config_set","scope":"prod","name":"web","kv":{"A":"1","B":"2"}},
+	  {"type":"config_unset","scope":"prod","name":"web","keys":["A","NEVER"]},
+	  {"type":"apply_manifest","manifest":{"kind":"job","scope":"prod","name":"backup","spec":{"image":"a:1","_asset_digests":{}}},"summary":"make the job"},
+	  {"type":"run_job","scope":"prod","name":"backup"},
+	  {"type":"delete_manifest","scope":"prod","name":"gone","kind":"job"},
+	  {"type":"exec_local","command":["psql","-h","x"]},
+	  {"type":"fetch_file","remote_path":"/b/1","dest_path":"1.dump","size_bytes":9}]}`)})
+	result, revision, err := w.broker.Call(t.Context(), broker.Command{Plugin: "k", Name: "go", Actor: "tester"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := api.PluginResult{
+		Message: "m", Applied: []string{"set A, B of prod/web", "unset A, NEVER of prod/web", "make the job", "run prod/backup", "delete job/prod/gone"},
+		ExecLocal: []api.ExecLocal{{Command: []string{"psql", "-h", "x"}}}, FetchFile: []api.FetchFile{{RemotePath: "/b/1", DestPath: "1.dump", SizeBytes: 9}},
+	}
+	if diff := cmp.Diff(want, result); diff != "" {
+		t.Error(diff)
+	}
+	w.settle(revision)
+	if diff := cmp.Diff(map[string]string{"B": "2"}, w.config("prod", "web")); diff != "" {
+		t.Error(diff)
+	}
+	if runs := w.snapshot().Runs(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "backup"}); len(runs) != 1 || runs[0].Value.By != "tester through the plugin kv" {
+		t.Errorf("the runs are %+v", runs)
+	}
+}
+
+// listening notes how config was changed.
+type listening struct {
+	broker.Intents
+	quiet []bool
+}
+
+func (l *listening) SetConfig(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange) (api.ConfigResult, error) {
+	l.quiet = append(l.quiet, change.Quiet)
+	return l.Intents.SetConfig(ctx, bucket, change)
+}
+
+// skip_restart changes config quietly; what expand asks for is always quiet, for it is about to be applied.
+func TestSkipRestart(t *testing.T) {
+	loud, quiet := `{"type":"config_set","scope":"prod","name":"cache","kv":{"A":"1"}}`, `{"type":"config_set","scope":"prod","name":"cache","kv":{"B":"1"},"skip_restart":true}`
+	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[` + loud + `,` + quiet + `]}`),
+		"kv/bin/expand": answers(`{"manifests":[{"kind":"deployment","name":"x","spec":{"image":"a:1"}}],"actions":[` + strings.ReplaceAll(loud, `"1"`, `"2"`) + `]}`)})
+	ears := &listening{Intents: w.intents}
+	w.broker.Intents = ears
+	if _, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.apply(cache, intent.ApplyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]bool{false, true, true}, ears.quiet); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The first action that fails ends it, and says what was done before.
+func TestActionFails(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[
+	  {"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}},
+	  {"type":"run_job","scope":"prod","name":"nothing"},
+	  {"type":"config_set","scope":"prod","name":"web","kv":{"B":"1"}}]}`)})
+	_, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go"}, nil)
+	var failed *broker.ActionError
+	if !errors.As(err, &failed) || !strings.Contains(err.Error(), "run prod/nothing") || !strings.Contains(err.Error(), "kept: set A of prod/web") {
+		t.Fatalf("got %v", err)
+	}
+	if diff := cmp.Diff(map[string]string{"A": "1"}, w.config("prod", "web")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Who has a say in one scope alone gets nothing done in another.
+func TestWithin(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[{"type":"config_set","scope":"prod","name":"a","kv":{"A":"1"}},{"type":"config_set","scope":"other","name":"a","kv":{"A":"1"}}]}`)})
+	before := w.stored()
+	_, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go", Within: []string{"prod"}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "no say in the scope other") {
+		t.Errorf("got %v", err)
+	}
+	if diff := cmp.Diff(before, w.stored()); diff != "" {
+		t.Errorf("something was done: %s", diff)
+	}
+}
+
+// A door is open while the plugin runs, for the scopes its arguments name.
+func TestDoor(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/bin/go": `echo "$TEND_CONTROLLER_URL"`})
+	var scopes []string
+	open := false
+	result, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go", Args: []string{"prod/a", "--from=dev/b", "x", "https://e.org/x", "prod/c.0", "a/b/c"}},
+		func(asked []string) (string, func(), error) {
+			scopes, open = asked, true
+			return "http://door", func() { open = false }, nil
+		})
+	if diff := cmp.Diff([]string{"prod", "dev"}, scopes); diff != "" || open || result.Message != "http://door\n" || err != nil {
+		t.Errorf("open %v, %q, %v\n%s", open, result.Message, err, diff)
+	}
+}
+
+func TestList(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/plugin.yml": "version: 1\ncommands: [{name: go, help: goes}]\n", "kv/bin/go": "", "bad/plugin.yml": "["})
+	got, err := w.broker.List()
+	if err != nil || len(got) != 2 || got[0].Error == "" || got[1].Name != "kv" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if diff := cmp.Diff([]api.PluginCommand{{Name: "go", Help: "goes"}}, got[1].Commands); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,254 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/plugin"
+)
+
+// MacroError is what keeps a macro from being expanded.
+type MacroError struct {
+	Macro api.Ref
+	Err   error
+}
+
+func (e *MacroError) Error() string { return e.Macro.String() + ": " + e.Err.Error() }
+
+// Unwrap gives the cause.
+func (e *MacroError) Unwrap() error { return e.Err }
+
+// Apply stores objects as the verb does, macros as what they stand for. Actions run once everything was found storable and
+// before it is stored.
+func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts intent.ApplyOptions, door Door) (api.ApplyResult, error) {
+	if !slices.ContainsFunc(objects, isMacro) {
+		return b.Intents.Apply(ctx, objects, opts)
+	}
+	e := &expanding{Broker: b, opts: opts, door: door, plugins: map[api.Kind]chosen{}, pending: map[intent.Bucket]map[string]*string{}, from: map[string]api.Ref{}}
+	for _, object := range objects {
+		if err := e.add(ctx, object); err != nil {
+			return api.ApplyResult{}, &MacroError{Macro: object.Ref(), Err: err}
+		}
+	}
+	if err := e.perform(ctx); err != nil {
+		return api.ApplyResult{}, e.explain(err)
+	}
+	result, err := b.Intents.Apply(ctx, e.objects, opts)
+	result.Macros = e.results
+	return result, e.explain(err)
+}
+
+func isMacro(o api.Object) bool { return !o.Kind.Core() }
+
+// expanding is the expansion of an apply's macros under way.
+type expanding struct {
+	*Broker
+	opts    intent.ApplyOptions
+	door    Door
+	objects []api.Object
+	results []api.MacroResult
+	actions []plugin.Action
+	plugins map[api.Kind]chosen
+	// pending is what the actions so far will make of buckets; nil is a key that goes.
+	pending map[intent.Bucket]map[string]*string
+	// from says which macro an object is from.
+	from map[string]api.Ref
+}
+
+// add takes an object in: as it is, or as what it stands for.
+func (e *expanding) add(ctx context.Context, object api.Object) error {
+	if !isMacro(object) {
+		e.objects = append(e.objects, object)
+		return nil
+	}
+	if found := api.ValidateMacro(object); len(found) > 0 {
+		return &intent.Error{Reason: intent.Invalid, Detail: "the macro can't be expanded", Next: "correct the manifest", Errors: found}
+	}
+	asked, spec, err := splitSpec(object.Spec)
+	if err != nil {
+		return err
+	}
+	p, result, err := e.choose(ctx, object.Ref(), asked)
+	if err != nil {
+		return err
+	}
+	config, err := e.config(ctx, object)
+	if err != nil {
+		return err
+	}
+	var expansion plugin.Expansion
+	request := plugin.ExpandRequest{Kind: object.Kind, Scope: object.Scope, Name: object.Name, Spec: spec, Config: config}
+	err = e.door.through(scopesOf(object), func(url string) (err error) {
+		expansion, err = p.Expand(ctx, request, url, e.opts.DryRun)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return e.take(ctx, object, p, expansion, result)
+}
+
+func scopesOf(object api.Object) []string {
+	if object.Scope == "" {
+		return nil
+	}
+	return []string{object.Scope}
+}
+
+// splitSpec takes the core's own block out of a macro's spec.
+func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessage, err error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(spec, &fields); err != nil {
+		return asked, nil, fmt.Errorf("its spec is no object: %w", err)
+	}
+	raw, has := fields[api.MacroPlugin]
+	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name is no matter of ours
+		return api.PluginSource{}, spec, nil
+	}
+	delete(fields, api.MacroPlugin)
+	rest, err = json.Marshal(fields)
+	return asked, rest, err
+}
+
+// config is what a plugin is told of the macro's buckets: as they will be when its turn comes.
+func (e *expanding) config(ctx context.Context, object api.Object) (map[string]string, error) {
+	if object.Scope == "" {
+		return nil, nil
+	}
+	own := intent.Bucket{Scope: object.Scope, Name: object.Name}
+	values, err := e.Intents.ConfigValues(ctx, own, true, actorOf(e.opts.Actor, string(object.Kind)))
+	if err != nil {
+		return nil, err
+	}
+	for _, bucket := range []intent.Bucket{{Scope: object.Scope}, own} {
+		for key, value := range e.pending[bucket] {
+			if delete(values, key); value != nil {
+				values[key] = *value
+			}
+		}
+	}
+	return values, nil
+}
+
+// actorOf is who acts when a plugin does.
+func actorOf(actor, name string) string { return actor + " through the plugin " + name }
+
+// take adds what a macro stands for.
+func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult) error {
+	made, err := e.objectsOf(macro, p, expansion.Manifests)
+	if err != nil {
+		return err
+	}
+	for _, object := range made {
+		result.To = append(result.To, object.Ref())
+		e.from[object.Ref().String()] = macro.Ref()
+	}
+	for _, action := range expansion.Actions {
+		if scope, _ := action.Target(); macro.Scope != "" && scope != macro.Scope {
+			return foreign(p, fmt.Sprintf("the action %s is about the scope %s", action, scope), macro)
+		}
+		action.SkipRestart = true // what it changes is about to be applied
+		changes, err := e.changes(ctx, action)
+		if err != nil {
+			return err
+		}
+		if !changes {
+			continue
+		}
+		e.expect(action)
+		e.actions = append(e.actions, action)
+		result.Actions = append(result.Actions, action.String())
+	}
+	e.objects = append(e.objects, made...)
+	e.results = append(e.results, result)
+	return nil
+}
+
+// changes says whether an action does anything: config that is set already is left out, so that nothing is told of it.
+func (e *expanding) changes(ctx context.Context, action plugin.Action) (bool, error) {
+	if action.Type != plugin.ConfigSet && action.Type != plugin.ConfigUnset {
+		return true, nil
+	}
+	scope, name := action.Target()
+	bucket := intent.Bucket{Scope: scope, Name: name}
+	values, err := e.Intents.ConfigValues(ctx, bucket, false, actorOf(e.opts.Actor, "that sets it"))
+	if err != nil {
+		return false, err
+	}
+	for key, value := range e.pending[bucket] {
+		if delete(values, key); value != nil {
+			values[key] = *value
+		}
+	}
+	for key, value := range action.KV {
+		if have, there := values[key]; !there || have != value {
+			return true, nil
+		}
+	}
+	return slices.ContainsFunc(action.Keys, func(key string) bool { _, there := values[key]; return there }), nil
+}
+
+// expect notes what an action will make of a bucket.
+func (e *expanding) expect(action plugin.Action) {
+	scope, name := action.Target()
+	bucket := intent.Bucket{Scope: scope, Name: name}
+	if e.pending[bucket] == nil {
+		e.pending[bucket] = map[string]*string{}
+	}
+	for key, value := range action.KV {
+		e.pending[bucket][key] = &value
+	}
+	for _, key := range action.Keys {
+		e.pending[bucket][key] = nil
+	}
+}
+
+// perform does the actions of a real apply, once a rehearsal has shown that everything can be stored.
+func (e *expanding) perform(ctx context.Context) error {
+	if e.opts.DryRun || len(e.actions) == 0 {
+		return nil
+	}
+	rehearsal := e.opts
+	rehearsal.DryRun = true
+	result, err := e.Intents.Apply(ctx, e.objects, rehearsal)
+	if err != nil {
+		return err
+	}
+	if !e.opts.ForceConflicts && slices.ContainsFunc(result.Objects, func(o api.ObjectResult) bool { return len(o.Conflicts) > 0 }) {
+		return nil // the apply itself refuses them, in its own words
+	}
+	_, _, err = e.do(ctx, e.actions, e.opts.Actor)
+	return err
+}
+
+// explain says of faults in objects that no person wrote which macro they are from.
+func (e *expanding) explain(err error) error {
+	var refused *intent.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	told := *refused
+	told.Errors = slices.Clone(refused.Errors)
+	for i, fault := range told.Errors {
+		if macro, made := e.from[fault.Object]; made {
+			told.Errors[i].Detail += fmt.Sprintf(" (the plugin %s made it of %s)", macro.Kind, macro)
+		}
+	}
+	return &told
+}
+
+// labelled are a macro's labels, and which macro it is.
+func labelled(macro api.Object) map[string]string {
+	labels := maps.Clone(macro.Metadata.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[api.LabelMacro] = macro.Ref().String()
+	return labels
+}

@@ -1,0 +1,91 @@
+package broker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin"
+)
+
+// assetDigests is what plugins write into a spec that they read: the stamps of its assets, which are ours to know.
+const assetDigests = "_asset_digests"
+
+// objectsOf makes objects of the manifests a macro's plugin wrote: core kinds, in the macro's scope.
+func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest) ([]api.Object, error) {
+	probes, err := probesOf(macro.Spec)
+	if err != nil {
+		return nil, err
+	}
+	var out []api.Object
+	for i, manifest := range manifests {
+		if manifest.Scope == "" && manifest.Kind != string(api.KindRegistry) {
+			manifest.Scope = macro.Scope
+		}
+		if macro.Scope != "" && manifest.Scope != macro.Scope && manifest.Kind != string(api.KindRegistry) {
+			return nil, foreign(p, fmt.Sprintf("manifests[%d] (%.40s %.80s/%.80s) is in another scope", i, manifest.Kind, manifest.Scope, manifest.Name), macro)
+		}
+		made, err := b.objectOf(manifest, probes)
+		if err != nil {
+			return nil, &plugin.Error{Reason: plugin.Nonsense, Plugin: p.Folder(), Command: plugin.ExpandCommand, Err: err,
+				Detail: fmt.Sprintf("manifests[%d] can't be used: %s", i, flat(err)), Next: "report it to the plugin's author; nothing was stored"}
+		}
+		for _, object := range made {
+			object.Metadata.Labels, object.Metadata.Annotations = labelled(macro), maps.Clone(macro.Metadata.Annotations)
+			out = append(out, object)
+		}
+	}
+	return out, nil
+}
+
+func foreign(p *plugin.Plugin, what string, macro api.Object) error {
+	return &plugin.Error{Reason: plugin.Nonsense, Plugin: p.Folder(), Command: plugin.ExpandCommand,
+		Detail: fmt.Sprintf("%s, and %s speaks for the scope %s alone", what, macro.Ref(), macro.Scope),
+		Next:   "report it to the plugin's author; nothing was stored"}
+}
+
+// probesOf are the webhooks of a macro's probes: they are a person's, and go to every workload the macro stands for.
+func probesOf(spec json.RawMessage) (json.RawMessage, error) {
+	var fields struct {
+		OnProbe json.RawMessage `json:"on_probe"`
+	}
+	return fields.OnProbe, json.Unmarshal(spec, &fields)
+}
+
+// objectOf reads one manifest as the API would: an app is two objects.
+func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]api.Object, error) {
+	kind, err := api.ParseKind(manifest.Kind)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a macro stands for core kinds", err)
+	}
+	if manifest.Name == "" {
+		return nil, errors.New("it has no name")
+	}
+	var spec map[string]json.RawMessage
+	if err := json.Unmarshal(manifest.Spec, &spec); err != nil || spec == nil {
+		return nil, errors.New("its spec is no object")
+	}
+	delete(spec, assetDigests)
+	if len(probes) > 0 && (kind.HasSlots() || kind == api.KindApp) {
+		spec["on_probe"] = probes
+	}
+	wire := map[string]any{"kind": kind, "name": manifest.Name, "spec": spec}
+	if manifest.Scope != "" {
+		wire["scope"] = manifest.Scope
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(wire); err != nil {
+		return nil, err
+	}
+	return b.Decode(text.Bytes(), "application/json")
+}
+
+// flat is an error on one line.
+func flat(err error) string {
+	return string(bytes.Join(bytes.Fields([]byte(err.Error())), []byte(" ")))
+}

@@ -1,0 +1,155 @@
+package plugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Whatever a plugin does, the caller learns what and what to do, and gets no answer of it.
+func TestBadPlugins(t *testing.T) {
+	cases := map[string]struct {
+		reason, body string
+		want         Reason
+		part         string
+	}{
+		"crash":             {"a signal ended it", "kill -SEGV $$", Failed, "segmentation fault"},
+		"silent":            {"it fails and says nothing", "exit 7", Failed, "ended with 7"},
+		"stderr envelope":   {"its error is on stderr", `echo '{"status":"error","error":"no such cache"}' >&2; exit 1`, Failed, "x: no such cache"},
+		"envelope and more": {"the envelope's words go before stderr", `echo '{"status":"error","error":"told"}'; echo noise >&2; exit 1`, Failed, "x: told"},
+		"stderr":            {"stderr goes before stdout", "echo out; echo broken >&2; exit 1", Failed, "x: broken"},
+		"stdout":            {"stdout is better than nothing", "echo only out; exit 1", Failed, "x: only out"},
+		"said so":           {"it says error and exits 0", `echo '{"status":"error","error":"no"}'`, Failed, "x: no"},
+		"flood":             {"stdout without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", Flood, "wrote more than 65536 bytes"},
+		"flood of errors":   {"stderr without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done", Flood, "wrote more than"},
+		"unknown action":    {"an action of no type", `echo '{"status":"ok","data":{"actions":[{"type":"explode","scope":"a","name":"b"}]}}'`, Nonsense, "actions[0]"},
+		"homeless action":   {"an action about nothing", `echo '{"status":"ok","data":{"actions":[{"type":"config_set","kv":{"A":"1"}}]}}'`, Nonsense, "needs scope and name"},
+		"wrong types":       {"actions that are none", `echo '{"status":"ok","data":{"actions":{"a":1}}}'`, Nonsense, "can't be used"},
+	}
+	files := map[string]string{"p/bin/no-interpreter*": "#!/nowhere/sh\n"}
+	for name, c := range cases {
+		files["p/bin/"+strings.ReplaceAll(name, " ", "-")+"*"] = script(c.body)
+	}
+	r := open(t, files, func(o *Options) { o.MaxStdout, o.MaxStderr = 64<<10, 64<<10 })
+	p := r.must(t, "p")
+	for name, c := range cases {
+		command := strings.ReplaceAll(name, " ", "-")
+		answer, err := p.Dispatch(t.Context(), "p", command, nil, "")
+		wantReason(t, err, c.want, strings.Replace(c.part, "x:", command+":", 1))
+		if len(answer.Actions) > 0 && c.want != Nonsense {
+			t.Errorf("%s: %s: it has an answer all the same: %+v", name, c.reason, answer)
+		}
+	}
+	_, err := p.Dispatch(t.Context(), "p", "no-interpreter", nil, "")
+	wantReason(t, err, Broken, "can't be started")
+}
+
+// A plugin that hangs is ended with all it started.
+func TestHangingPlugin(t *testing.T) {
+	r := open(t, map[string]string{"p/bin/hang*": script("sleep 1000 &\necho $! > child\nwait")}, func(o *Options) { o.Timeout = 500 * time.Millisecond })
+	_, err := r.must(t, "p").Dispatch(t.Context(), "p", "hang", nil, "")
+	wantReason(t, err, Timeout, "did not end within 500ms")
+	child, err := os.ReadFile(filepath.Join(r.opts.Dir, "p", "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(20 * time.Second); alive(strings.TrimSpace(string(child))); {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("its child lives on")
+		}
+	}
+}
+
+// alive says whether a process runs: one that nobody has waited for doesn't.
+func alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+// A child that is left behind and holds the pipes keeps nobody waiting; one that is asked to leave does.
+func TestLeftBehindAndCancelled(t *testing.T) {
+	r := open(t, map[string]string{"p/bin/leave*": script("sleep 1000 &\necho left"), "p/bin/hang*": script("sleep 1000")})
+	answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "leave", nil, "")
+	if err != nil || answer.Message != "left\n" {
+		t.Errorf("got %q, %v", answer.Message, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.must(t, "p").Dispatch(ctx, "p", "hang", nil, ""); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that it was cancelled", err)
+	}
+}
+
+func TestExpand(t *testing.T) {
+	one := Manifest{Kind: "asset", Scope: "s", Name: "n", Spec: json.RawMessage(`{"files":{}}`)}
+	text := `{"kind":"asset","scope":"s","name":"n","spec":{"files":{}}}`
+	cases := map[string]struct {
+		data string
+		want Expansion
+		part string
+	}{
+		"one":     {text, Expansion{Manifests: []Manifest{one}}, ""},
+		"list":    {"[" + text + "," + text + "]", Expansion{Manifests: []Manifest{one, one}}, ""},
+		"object":  {`{"manifests":[` + text + `],"actions":[{"type":"config_set","scope":"s","name":"n","kv":{"A":"1"},"skip_restart":true,"summary":"sum"}]}`, Expansion{Manifests: []Manifest{one}, Actions: []Action{{Type: ConfigSet, Scope: "s", Name: "n", KV: map[string]string{"A": "1"}, SkipRestart: true, Summary: "sum"}}}, ""},
+		"nothing": {`[]`, Expansion{}, "holds no manifest"},
+		"text":    {`"x"`, Expansion{}, "can't be used"},
+		"local":   {`{"manifests":[` + text + `],"actions":[{"type":"exec_local","command":["sh"]}]}`, Expansion{}, "nobody is at a terminal"},
+	}
+	files := map[string]string{"p/bin/expand*": script(`cat > seen; env | grep TEND_DRY_RUN > dry; cat answer`), "p/answer": ""}
+	r := open(t, files)
+	p := r.must(t, "p")
+	for name, c := range cases {
+		lay(t, p.Dir, map[string]string{"answer": `{"status":"ok","data":` + c.data + `}`})
+		got, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Scope: "s", Name: "n", Spec: json.RawMessage(`{"a":1}`), Config: map[string]string{"K": "v"}}, "", name == "one")
+		if c.part != "" {
+			wantReason(t, err, Nonsense, c.part)
+			continue
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+		dry, _ := os.ReadFile(filepath.Join(p.Dir, "dry"))
+		if (string(dry) == "TEND_DRY_RUN=1\n") != (name == "one") {
+			t.Errorf("%s: the dry run is told as %q", name, dry)
+		}
+	}
+	seen, _ := os.ReadFile(filepath.Join(p.Dir, "seen"))
+	if string(seen) != `{"kind":"kv","scope":"s","name":"n","spec":{"a":1},"config":{"K":"v"}}` {
+		t.Errorf("it was given %s", seen)
+	}
+	for name, answer := range map[string]string{"nonsense": "hello", "half": `{"status":"ok","data":{"kind":`, "empty": "", "no status": `{"data":[]}`} {
+		lay(t, p.Dir, map[string]string{"answer": answer})
+		_, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Name: name}, "", false)
+		wantReason(t, err, Nonsense, "no envelope")
+	}
+}
+
+func TestDispatchAnswers(t *testing.T) {
+	r := open(t, map[string]string{"p/bin/say*": script(`printf '%s' "$1"`)})
+	for given, want := range map[string]Answer{
+		"plain text": {Message: "plain text"}, `{"a":1}`: {Message: `{"a":1}`}, `{"status":"ok"}`: {}, `{"status":"ok","data":"done"}`: {Message: "done"},
+		`{"status":"ok","data":[1]}`: {Message: "[1]"}, `{"status":"ok","data":{"rows":3}}`: {Message: `{"rows":3}`},
+		`{"status":"ok","data":{"message":"m","actions":[{"type":"exec_local","command":"psql -l"},{"type":"run_job","scope":"s","name":"j"}]}}`: {Message: "m", Actions: []Action{
+			{Type: ExecLocal, Command: CommandLine{"sh", "-c", "psql -l"}}, {Type: RunJob, Scope: "s", Name: "j"}}},
+	} {
+		got, err := r.must(t, "p").Dispatch(t.Context(), "p", "say", []string{given}, "")
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", given, err, diff)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package plugin
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// describedBy is the file in a plugin's folder that says what it is.
+const describedBy = "plugin.yml"
+
+// maxDescription bounds a plugin.yml.
+const maxDescription = 256 << 10
+
+// Description is what a plugin.yml says. Keys that are not here are left alone: they may mean something elsewhere.
+type Description struct {
+	Name        string `yaml:"name"`
+	Version     string `yaml:"version"`
+	Description string `yaml:"description"`
+	Homepage    string `yaml:"homepage"`
+	// Aliases are other names it answers to.
+	Aliases []string `yaml:"aliases"`
+	// Entrypoint is a program that is given the command as its first argument. Without it each command is a file of its
+	// own in bin or commands.
+	Entrypoint string `yaml:"entrypoint"`
+	// Commands are those with a help text; with an entrypoint they are all there are.
+	Commands []Command `yaml:"commands"`
+	// Env is set in every call.
+	Env map[string]string `yaml:"env"`
+}
+
+// Command is one thing a plugin does.
+type Command struct {
+	Name string `yaml:"name"`
+	Help string `yaml:"help"`
+}
+
+// The words a plugin may use for itself and its commands.
+var (
+	pluginName  = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+	commandName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]{0,62}$`)
+	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// ValidName says whether a plugin may be called so.
+func ValidName(name string) bool { return pluginName.MatchString(name) }
+
+// describe reads the plugin.yml of a folder. One that doesn't say its name, there or in commands/name, is named fallback.
+func describe(dir, fallback string) (Description, error) {
+	text, err := readSmall(filepath.Join(dir, describedBy))
+	if errors.Is(err, fs.ErrNotExist) {
+		return undescribed(dir, fallback)
+	}
+	if err != nil {
+		return Description{}, err
+	}
+	var d Description
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		return Description{}, fmt.Errorf("%s is not what a plugin.yml is: %s", describedBy, strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if d.Name == "" {
+		d.Name = fallback
+	}
+	return d, d.check(dir)
+}
+
+func undescribed(dir, fallback string) (Description, error) {
+	d := Description{Name: fallback}
+	text, err := readSmall(filepath.Join(dir, "commands", "name"))
+	if err == nil && ValidName(strings.TrimSpace(string(text))) {
+		d.Name = strings.TrimSpace(string(text))
+	}
+	return d, d.check(dir)
+}
+
+// check says what is wrong with a description.
+func (d Description) check(dir string) error {
+	if !ValidName(d.Name) {
+		return fmt.Errorf("name %q: a plugin is named with a-z, 0-9, - and _, at most 63 characters", d.Name)
+	}
+	for _, alias := range d.Aliases {
+		if !ValidName(alias) {
+			return fmt.Errorf("alias %q: an alias is written like a name: a-z, 0-9, - and _", alias)
+		}
+	}
+	for _, command := range d.Commands {
+		if !commandName.MatchString(command.Name) {
+			return fmt.Errorf("command %q: a command is named with letters, digits and . _ : -", command.Name)
+		}
+	}
+	for name, value := range d.Env {
+		if !envName.MatchString(name) || strings.ContainsRune(value, 0) {
+			return fmt.Errorf("env %q can't be a variable", name)
+		}
+	}
+	if d.Entrypoint == "" {
+		return nil
+	}
+	if !filepath.IsLocal(d.Entrypoint) {
+		return fmt.Errorf("entrypoint %q leads out of the plugin's folder", d.Entrypoint)
+	}
+	return executable(filepath.Join(dir, d.Entrypoint))
+}
+
+// answersTo says whether the plugin has the alias.
+func (d Description) answersTo(alias string) bool { return slices.Contains(d.Aliases, alias) }
+
+// executable says what keeps a file from being run.
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s is not there", filepath.Base(path))
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular() || info.Mode()&0o111 == 0:
+		return fmt.Errorf("%s can't be executed", filepath.Base(path))
+	}
+	return nil
+}
+
+func readSmall(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxDescription+1))
+	if err == nil && len(text) > maxDescription {
+		err = fmt.Errorf("%s is larger than %d bytes", filepath.Base(path), maxDescription)
+	}
+	return bytes.TrimPrefix(text, []byte("\ufeff")), err
+}

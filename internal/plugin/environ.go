@@ -1,0 +1,62 @@
+package plugin
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// passed are the variables of the server that its plugins see too: what programs need to find their way, and nothing that
+// could be a secret of Tend's.
+var passed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE",
+	"DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "DOCKER_CONTEXT", "DOCKER_CONFIG",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR",
+}
+
+// prefixes are those of variables that are meant for plugins.
+var prefixes = []string{"LC_", "TEND_PLUGIN_", "VOODU_"}
+
+// inherited is the part of the server's environment that a program of a plugin gets.
+func (r *Root) inherited() map[string]string {
+	out := map[string]string{}
+	for _, entry := range r.opts.Environ() {
+		name, value, _ := strings.Cut(entry, "=")
+		meant := slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		if meant || slices.Contains(passed, name) {
+			out[name] = value
+		}
+	}
+	if out["PATH"] == "" {
+		out["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+	}
+	return out
+}
+
+// environ is the environment of a call: the server's part, what plugin.yml sets, who calls, and what this call says.
+func (p *Plugin) environ(call map[string]string) []string {
+	env := p.root.inherited()
+	maps.Copy(env, p.Env)
+	say := func(value string, names ...string) {
+		for _, name := range names {
+			if delete(env, name); value != "" {
+				env[name] = value
+			}
+		}
+	}
+	say(p.Dir, "TEND_PLUGIN_DIR", "VOODU_PLUGIN_DIR")
+	say(p.root.opts.Dir, "TEND_PLUGIN_ROOT", "VOODU_ROOT")
+	say(p.root.opts.Node, "TEND_NODE", "VOODU_NODE")
+	say(p.root.opts.Etcd, "TEND_ETCD_CLIENT", "VOODU_ETCD_CLIENT")
+	maps.Copy(env, call)
+	return lines(env)
+}
+
+func lines(env map[string]string) []string {
+	out := make([]string, 0, len(env))
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, name+"="+env[name])
+	}
+	return out
+}

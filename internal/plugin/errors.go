@@ -1,0 +1,78 @@
+package plugin
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reason says in one word what is wrong with a plugin, or with what it did.
+type Reason string
+
+// The reasons. Each is an *Error's.
+const (
+	// NotFound: no plugin has the name or the alias.
+	NotFound Reason = "PluginNotFound"
+	// Ambiguous: several plugins have the alias.
+	Ambiguous Reason = "PluginAmbiguous"
+	// Broken: its plugin.yml or its files can't be used.
+	Broken Reason = "PluginBroken"
+	// NoCommand: it has no such command.
+	NoCommand Reason = "PluginNoCommand"
+	// Timeout: it did not end in time and was killed.
+	Timeout Reason = "PluginTimeout"
+	// Flood: it wrote more than is read and was killed.
+	Flood Reason = "PluginFlood"
+	// Failed: it said that it failed, or crashed.
+	Failed Reason = "PluginFailed"
+	// Nonsense: its answer can't be used.
+	Nonsense Reason = "PluginNonsense"
+	// Source: it can't be had from where it was asked for.
+	Source Reason = "PluginSource"
+	// Taken: another plugin has its name or one of its aliases.
+	Taken Reason = "PluginNameTaken"
+)
+
+// Error is what went wrong with a plugin: what, where and the next step.
+type Error struct {
+	Reason  Reason
+	Plugin  string
+	Command string
+	Detail  string
+	Next    string
+	// Err is the cause where there is one.
+	Err error
+}
+
+func (e *Error) Error() string {
+	var text strings.Builder
+	if e.Plugin != "" {
+		fmt.Fprintf(&text, "plugin %s: ", e.Plugin)
+	}
+	if e.Command != "" {
+		fmt.Fprintf(&text, "%s: ", e.Command)
+	}
+	text.WriteString(e.Detail)
+	return text.String()
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func broken(name string, err error) *Error {
+	return &Error{Reason: Broken, Plugin: name, Detail: err.Error(), Err: err,
+		Next: "correct the plugin, or install it again; other plugins are not affected"}
+}
+
+func badSource(source, next, format string, args ...any) *Error {
+	return &Error{Reason: Source, Detail: fmt.Sprintf("install %s: ", source) + fmt.Sprintf(format, args...), Next: next}
+}
+
+// clipped is a text short enough for a message.
+func clipped(text string) string {
+	const most = 4096
+	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,97 @@
+package plugin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"tend.dev/tend/api"
+)
+
+// ExpandCommand is the command that turns a macro into manifests.
+const ExpandCommand = "expand"
+
+// ExpandRequest is a macro as it is written on the plugin's stdin.
+type ExpandRequest struct {
+	Kind  api.Kind        `json:"kind"`
+	Scope string          `json:"scope,omitempty"`
+	Name  string          `json:"name"`
+	Spec  json.RawMessage `json:"spec"`
+	// Config are the macro's buckets, its scope's under its own. Left out where they are empty.
+	Config map[string]string `json:"config,omitempty"`
+}
+
+// Manifest is one that a plugin wrote.
+type Manifest struct {
+	Kind  string          `json:"kind"`
+	Scope string          `json:"scope,omitempty"`
+	Name  string          `json:"name"`
+	Spec  json.RawMessage `json:"spec"`
+}
+
+// Expansion is what a macro stands for, and what is to be done before it is stored.
+type Expansion struct {
+	Manifests []Manifest `json:"manifests"`
+	Actions   []Action   `json:"actions"`
+}
+
+// maxActions bounds the actions of one answer.
+const maxActions = 1000
+
+// Expand asks a plugin what a macro stands for. It is to be a function of what it is given: a dry run asks too.
+func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, controller string, dry bool) (Expansion, error) {
+	stdin, err := json.Marshal(request)
+	if err != nil {
+		return Expansion{}, err
+	}
+	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Controller: controller, DryRun: dry})
+	if err != nil {
+		return Expansion{}, err
+	}
+	if envelope.Status == "" {
+		return Expansion{}, p.nonsense(ExpandCommand, "stdout is no envelope {\"status\",\"data\"}: %.200q", clipped(envelope.Text))
+	}
+	out, err := expansionOf(envelope.Data)
+	if err != nil {
+		return Expansion{}, p.nonsense(ExpandCommand, "%s", err)
+	}
+	switch {
+	case len(out.Manifests) > api.MaxApplyObjects:
+		return out, p.nonsense(ExpandCommand, "%d manifests are more than %d", len(out.Manifests), api.MaxApplyObjects)
+	case len(out.Manifests)+len(out.Actions) == 0:
+		return out, p.nonsense(ExpandCommand, "it holds no manifest")
+	}
+	return out, p.checkActions(ExpandCommand, out.Actions, false)
+}
+
+// expansionOf reads data in its three forms: a manifest, a list of them, or an object with manifests and actions.
+func expansionOf(data json.RawMessage) (Expansion, error) {
+	data = bytes.TrimSpace(data)
+	var out Expansion
+	if bytes.HasPrefix(data, []byte("[")) {
+		return out, json.Unmarshal(data, &out.Manifests)
+	}
+	var form struct {
+		Kind *json.RawMessage `json:"kind"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return out, err
+	}
+	if form.Kind == nil {
+		return out, json.Unmarshal(data, &out)
+	}
+	out.Manifests = make([]Manifest, 1)
+	return out, json.Unmarshal(data, &out.Manifests[0])
+}
+
+func (p *Plugin) checkActions(command string, actions []Action, client bool) error {
+	if len(actions) > maxActions {
+		return p.nonsense(command, "%d actions are more than %d", len(actions), maxActions)
+	}
+	for i, action := range actions {
+		if why := action.fault(client); why != "" {
+			return p.nonsense(command, "actions[%d] (%.40q) %s", i, string(action.Type), why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The bounds of what is fetched.
+const (
+	maxPlugin   = 512 << 20
+	maxEntries  = 50_000
+	fetchTime   = 5 * time.Minute
+	maxGitWords = 1 << 20
+)
+
+// fetch puts a plugin's files into an empty folder.
+func (r *Root) fetch(ctx context.Context, from source, version, into string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errLate)
+	defer cancel()
+	if err := r.fetchFiles(ctx, from, version, into); err != nil {
+		return err
+	}
+	return inside(from, into)
+}
+
+// inside refuses files with a link that leads out, however it does: what is in the folder is about to be written to and run.
+func inside(from source, into string) error {
+	root, err := os.OpenRoot(into)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return filepath.WalkDir(into, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type() != fs.ModeSymlink {
+			return err
+		}
+		name, err := filepath.Rel(into, path)
+		if err != nil {
+			return err
+		}
+		if _, err := root.Stat(name); err != nil && strings.Contains(err.Error(), "path escapes from parent") {
+			return badSource(from.text, "put what it leads to into the folder", "the link %s leads out of it", name)
+		}
+		return nil
+	})
+}
+
+func (r *Root) fetchFiles(ctx context.Context, from source, version, into string) error {
+	switch from.kind {
+	case fromFolder:
+		return copyTree(from, into)
+	case fromFile:
+		file, err := os.Open(from.where)
+		if err != nil {
+			return badSource(from.text, "the server has to be able to read it", "%s", err)
+		}
+		defer file.Close()
+		return unpack(ctx, from, file, into)
+	case fromWeb:
+		return download(ctx, from, into)
+	}
+	return r.clone(ctx, from, version, into)
+}
+
+// clone has git fetch one commit. It asks nobody anything, runs no hook and follows no submodule.
+func (r *Root) clone(ctx context.Context, from source, version, into string) error {
+	argv := []string{r.opts.Git, "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "clone", "--quiet", "--depth=1"}
+	if pinned := pin(version); pinned != "" {
+		argv = append(argv, "--branch", "v"+pinned)
+	}
+	env := r.inherited()
+	maps.Copy(env, map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "GIT_CONFIG_NOSYSTEM": "1"})
+	out, err := process{
+		argv: append(argv, "--", from.where, into), dir: r.opts.Dir, env: lines(env), limit: fetchTime,
+		stdout: maxGitWords, stderr: maxGitWords,
+	}.run(ctx)
+	if err != nil {
+		return badSource(from.text, "see that git is installed and that the repository answers", "git: %s", err)
+	}
+	if out.code != 0 {
+		next := "see that the repository exists and can be read without a password"
+		if version != "" {
+			next = fmt.Sprintf("see that the repository has a tag v%s", pin(version))
+		}
+		return badSource(from.text, next, "git: %s", clipped(string(out.stderr)))
+	}
+	return os.RemoveAll(filepath.Join(into, ".git"))
+}
+
+// pin is the version to ask for: without its v, and nothing for the newest.
+func pin(version string) string {
+	if version == "latest" {
+		return ""
+	}
+	return strings.TrimPrefix(version, "v")
+}
+
+// download fetches an archive.
+func download(ctx context.Context, from source, into string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.where, nil)
+	if err != nil {
+		return badSource(from.text, "correct the URL", "%s", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return badSource(from.text, "see that the URL can be reached from the server", "%s", err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return badSource(from.text, "see that the archive is there", "the answer is %s", response.Status)
+	}
+	return unpack(ctx, from, io.LimitReader(response.Body, maxPlugin), into)
+}

@@ -1,0 +1,168 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Request says what to install.
+type Request struct {
+	// Source is a folder, an archive, owner/repo, or the URL of a repository.
+	Source string
+	// Version pins it: a repository's tag v<version>, and what its plugin.yml has to say. Empty and "latest" take the newest.
+	Version string
+	// Name is what the plugin has to be called, where somebody counts on that.
+	Name string
+}
+
+// Install fetches a plugin, takes it in the place of one of the same name, and runs its install hook. Where anything of
+// that fails, what was installed before stays as it was.
+func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
+	from, err := parseSource(ask.Source)
+	if err != nil {
+		return nil, err
+	}
+	r.installing.Lock()
+	defer r.installing.Unlock()
+	if err := os.MkdirAll(r.opts.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of plugins: %w", err)
+	}
+	stage, err := os.MkdirTemp(r.opts.Dir, stagePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
+	}
+	defer os.RemoveAll(stage)
+	files := filepath.Join(stage, filesFolder)
+	if err := os.Mkdir(files, 0o755); err != nil {
+		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
+	}
+	if err := r.fetch(ctx, from, ask.Version, files); err != nil {
+		return nil, err
+	}
+	found, err := r.prepare(stage, files, from, ask)
+	if err != nil {
+		return nil, err
+	}
+	return r.place(ctx, found)
+}
+
+// prepare makes a folder that was fetched ready to take its place. A tree with a single folder is that folder: so archives
+// are packed.
+func (r *Root) prepare(stage, dir string, from source, ask Request) (*Plugin, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	fallback := nameOf(from)
+	if len(entries) == 1 && entries[0].IsDir() && entries[0].Name() != "bin" && entries[0].Name() != "commands" {
+		fallback = entries[0].Name()
+		dir = filepath.Join(dir, fallback)
+	}
+	if err := makeExecutable(dir); err != nil {
+		return nil, err
+	}
+	d, err := describe(dir, fallback)
+	if err != nil {
+		return nil, badSource(ask.Source, "correct the plugin", "%s", err)
+	}
+	commands, err := programs(dir, d)
+	if err == nil {
+		err = r.acceptable(d, commands, ask)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := (Installed{Source: from.text, Version: ask.Version}).write(dir); err != nil {
+		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
+	}
+	ready := filepath.Join(stage, d.Name)
+	if ready != dir {
+		err = os.Rename(dir, ready)
+	}
+	return &Plugin{Description: d, Dir: ready, root: r}, err
+}
+
+// makeExecutable lets what belongs to be run be run: archives and some file systems forget it.
+func makeExecutable(dir string) error {
+	paths := []string{filepath.Join(dir, "install"), filepath.Join(dir, "uninstall")}
+	for _, folder := range []string{"bin", "commands"} {
+		entries, err := os.ReadDir(filepath.Join(dir, folder))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		for _, entry := range entries {
+			paths = append(paths, filepath.Join(dir, folder, entry.Name()))
+		}
+	}
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		if err == nil && info.Mode().IsRegular() {
+			err = os.Chmod(path, 0o755)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// acceptable says what speaks against a plugin: it does nothing, is another one than was asked for, or has a name that
+// another one answers to.
+func (r *Root) acceptable(d Description, commands map[string]program, ask Request) error {
+	if len(commands) == 0 {
+		return badSource(ask.Source, "a plugin has a plugin.yml with an entrypoint and commands, or programs in bin", "it offers no command")
+	}
+	if ask.Name != "" && d.Name != ask.Name {
+		return badSource(ask.Source, "correct the repository", "it is the plugin %s, not %s", d.Name, ask.Name)
+	}
+	if want := pin(ask.Version); want != "" && pin(d.Version) != want {
+		return badSource(ask.Source, "correct the version, or the source", "it is version %q, not %s", d.Version, want)
+	}
+	others, err := r.List()
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		if other.Folder() == d.Name {
+			continue
+		}
+		for _, name := range append([]string{d.Name}, d.Aliases...) {
+			if other.Folder() == name || slices.Contains(other.Aliases, name) {
+				return &Error{Reason: Taken, Plugin: d.Name, Detail: fmt.Sprintf("the plugin %s answers to %s already", other.Folder(), name),
+					Next: "remove that one first (`tend plugins remove " + other.Folder() + "`), or install another"}
+			}
+		}
+	}
+	return nil
+}
+
+// nameOf is what a plugin is called that doesn't say.
+func nameOf(from source) string {
+	name := filepath.Base(from.where)
+	for _, ending := range []string{".git", ".tar.gz", ".tgz"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
+}
+
+// Remove runs a plugin's uninstall hook and removes its folder. A hook that fails keeps nothing: it is told as a warning.
+func (r *Root) Remove(ctx context.Context, name string) (warning string, err error) {
+	r.installing.Lock()
+	defer r.installing.Unlock()
+	p, err := r.Find(name)
+	if p == nil {
+		return "", err
+	}
+	if hooked := p.hook(ctx, "uninstall"); hooked != nil {
+		warning = hooked.Error()
+	}
+	r.swapping.Lock()
+	defer r.swapping.Unlock()
+	return warning, r.discard(p.Dir)
+}

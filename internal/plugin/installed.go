@@ -1,0 +1,36 @@
+package plugin
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+)
+
+// installedBy is the file within a plugin's folder that says where it came from. It lies in the folder so that it changes
+// with it, whole or not at all.
+const installedBy = ".tend-plugin.json"
+
+// Installed is where a plugin came from.
+type Installed struct {
+	// Source is as it was given, a folder's path absolute.
+	Source string `json:"source,omitempty"`
+	// Version is what it is pinned to; empty follows the source.
+	Version string `json:"version,omitempty"`
+}
+
+// installed reads where a plugin came from. What can't be read counts as unknown.
+func installed(dir string) Installed {
+	var out Installed
+	if text, err := readSmall(filepath.Join(dir, installedBy)); err == nil {
+		_ = json.Unmarshal(text, &out)
+	}
+	return out
+}
+
+func (i Installed) write(dir string) error {
+	text, err := json.Marshal(i)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, installedBy), append(text, '\n'), 0o644)
+}

@@ -1,0 +1,116 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// What lies in the folder of plugins beside them. A crash may leave both: settle removes the first and puts the second
+// back where its place is empty.
+const (
+	stagePrefix = ".stage-" // is being fetched, or removed
+	oldPrefix   = ".old-"   // what another is taking the place of
+	filesFolder = ".files"  // the fetched files within a stage
+)
+
+// place puts a staged plugin where it belongs and runs its install hook there, since it may keep paths. The plugin whose
+// place it takes lies beside it until then, and comes back where the hook fails.
+func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
+	name := staged.Folder()
+	target, old := filepath.Join(r.opts.Dir, name), filepath.Join(r.opts.Dir, oldPrefix+name)
+	replaced, err := r.swap(staged.Dir, target, old)
+	if err != nil {
+		return nil, fmt.Errorf("install %s: %w", name, err)
+	}
+	p := r.load(target)
+	if err = p.Err; err == nil {
+		err = p.hook(ctx, "install")
+	}
+	if err == nil {
+		return p, r.discard(old)
+	}
+	r.swapping.Lock()
+	defer r.swapping.Unlock()
+	undone := os.Rename(target, staged.Dir)
+	if undone == nil && replaced {
+		undone = os.Rename(old, target)
+	}
+	return nil, errors.Join(err, undone)
+}
+
+// discard removes a folder. It has another name first, so that half of it is never taken for what is to come back.
+func (r *Root) discard(dir string) error {
+	gone, err := os.MkdirTemp(r.opts.Dir, stagePrefix)
+	if err == nil {
+		err = os.Rename(dir, filepath.Join(gone, filesFolder))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, os.RemoveAll(gone))
+}
+
+// swap puts one folder into another's place; replaced says whether there was one, which is in old then.
+func (r *Root) swap(staged, target, old string) (replaced bool, err error) {
+	r.swapping.Lock()
+	defer r.swapping.Unlock()
+	err = os.Rename(target, old)
+	if replaced = err == nil; err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	if err = os.Rename(staged, target); err != nil && replaced {
+		err = errors.Join(err, os.Rename(old, target))
+	}
+	return replaced, err
+}
+
+// settle finishes what a crash interrupted: an installation that was not done is undone.
+func (r *Root) settle() error {
+	entries, err := os.ReadDir(r.opts.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open the plugins: %w", err)
+	}
+	for _, entry := range entries {
+		path := filepath.Join(r.opts.Dir, entry.Name())
+		name, replaced := strings.CutPrefix(entry.Name(), oldPrefix)
+		switch {
+		case strings.HasPrefix(entry.Name(), stagePrefix):
+			err = errors.Join(err, os.RemoveAll(path))
+		case replaced: // its successor's hook did not end: the one that worked is taken back
+			target := filepath.Join(r.opts.Dir, name)
+			err = errors.Join(err, os.RemoveAll(target))
+			err = errors.Join(err, os.Rename(path, target))
+		}
+	}
+	return err
+}
+
+// hook runs install or uninstall where the plugin has it. The caller's leaving doesn't end it: it may have done half.
+func (p *Plugin) hook(ctx context.Context, name string) error {
+	path := filepath.Join(p.Dir, name)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	opts := p.root.opts
+	out, err := process{
+		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStdout,
+		env: p.environ(map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir}),
+	}.run(context.WithoutCancel(ctx))
+	switch {
+	case errors.Is(err, errLate):
+		return &Error{Reason: Timeout, Plugin: p.Folder(), Command: name, Err: err,
+			Detail: fmt.Sprintf("the hook did not end within %s and was killed", opts.HookTimeout), Next: "look for what it waits for"}
+	case err != nil:
+		return p.ended(name, err)
+	}
+	_, err = p.answer(name, out)
+	return err
+}

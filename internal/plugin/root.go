@@ -1,0 +1,194 @@
+package plugin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options say where plugins are and what they are told. Dir is needed.
+type Options struct {
+	// Dir is the folder of plugins, one folder each. It need not exist.
+	Dir string
+	// Node is this machine's name.
+	Node string
+	// Etcd is the address of the store's client API, where it is open on TCP. Default: plugins are told none.
+	Etcd string
+	// Timeout bounds a call, HookTimeout a hook. Defaults 60 s and 10 min.
+	Timeout, HookTimeout time.Duration
+	// MaxStdout and MaxStderr bound what a call may write. Defaults 16 MiB and 1 MiB.
+	MaxStdout, MaxStderr int64
+	// Git is the program that clones. Default git.
+	Git string
+	// Environ is the server's own environment, of which plugins get a part. Default os.Environ.
+	Environ func() []string
+}
+
+// Root is a folder of plugins. Safe for concurrent use.
+type Root struct {
+	opts Options
+	// installing lets one plugin be installed or removed at a time.
+	installing sync.Mutex
+	// swapping is held while one folder takes another's place, so that nobody finds neither.
+	swapping sync.RWMutex
+	// calls bounds the programs that run at a time.
+	calls chan struct{}
+}
+
+// maxCalls is how many calls run at a time; others wait their turn.
+const maxCalls = 32
+
+// Open makes a Root, and finishes what a crash left of an installation. Where only that fails the Root is there all the
+// same.
+func Open(opts Options) (*Root, error) {
+	dir, err := filepath.Abs(opts.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the plugins: %w", err)
+	}
+	opts.Dir = dir
+	if opts.Timeout <= 0 {
+		opts.Timeout = time.Minute
+	}
+	if opts.HookTimeout <= 0 {
+		opts.HookTimeout = 10 * time.Minute
+	}
+	if opts.MaxStdout <= 0 {
+		opts.MaxStdout = 16 << 20
+	}
+	if opts.MaxStderr <= 0 {
+		opts.MaxStderr = 1 << 20
+	}
+	if opts.Git == "" {
+		opts.Git = "git"
+	}
+	if opts.Environ == nil {
+		opts.Environ = os.Environ
+	}
+	r := &Root{opts: opts, calls: make(chan struct{}, maxCalls)}
+	return r, r.settle()
+}
+
+// Plugin is a plugin that is installed.
+type Plugin struct {
+	Description
+	// Dir is its folder; the folder's name is what the plugin is found by first.
+	Dir string
+	// Installed is where it came from; zero for a folder that somebody put there.
+	Installed Installed
+	// Err is what is wrong with it. Nothing of such a plugin is run.
+	Err error
+
+	root     *Root
+	commands map[string]program
+}
+
+// Folder is the name of its folder.
+func (p *Plugin) Folder() string { return filepath.Base(p.Dir) }
+
+// List is every plugin by the name of its folder, the broken ones among them.
+func (r *Root) List() ([]*Plugin, error) {
+	r.swapping.RLock()
+	defer r.swapping.RUnlock()
+	return r.list()
+}
+
+func (r *Root) list() ([]*Plugin, error) {
+	entries, err := os.ReadDir(r.opts.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the plugins: %w", err)
+	}
+	var out []*Plugin
+	for _, entry := range entries {
+		dir := filepath.Join(r.opts.Dir, entry.Name())
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() || strings.HasPrefix(entry.Name(), ".") {
+			continue
+		}
+		out = append(out, r.load(dir))
+	}
+	return out, nil
+}
+
+// Find finds a plugin by its folder's name, else by an alias.
+func (r *Root) Find(name string) (*Plugin, error) {
+	r.swapping.RLock()
+	defer r.swapping.RUnlock()
+	if dir := filepath.Join(r.opts.Dir, name); ValidName(name) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			p := r.load(dir)
+			return p, p.Err
+		}
+	}
+	all, err := r.list()
+	if err != nil {
+		return nil, err
+	}
+	var found []*Plugin
+	for _, p := range all {
+		if p.Err == nil && p.answersTo(name) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, missing(name, all)
+	}
+	return nil, &Error{Reason: Ambiguous, Detail: fmt.Sprintf("%s is an alias of %s", name, strings.Join(folders(found), " and of ")),
+		Next: "use the plugin's own name"}
+}
+
+func missing(name string, all []*Plugin) *Error {
+	next := "install it with `tend plugins install SOURCE`; none is installed"
+	if len(all) > 0 {
+		next = "install it with `tend plugins install SOURCE`; installed are: " + strings.Join(folders(all), ", ")
+	}
+	return &Error{Reason: NotFound, Detail: fmt.Sprintf("no plugin is named %.100q", name), Next: next}
+}
+
+func folders(plugins []*Plugin) []string {
+	names := make([]string, len(plugins))
+	for i, p := range plugins {
+		names[i] = p.Folder()
+	}
+	return names
+}
+
+// load reads what a folder offers. What is wrong is the plugin's own fault: others are not affected.
+func (r *Root) load(dir string) *Plugin {
+	p := &Plugin{Dir: dir, root: r, Installed: installed(dir)}
+	var err error
+	if p.Description, err = describe(dir, filepath.Base(dir)); err == nil {
+		p.commands, err = programs(dir, p.Description)
+	}
+	if err != nil {
+		p.Name, p.Err = filepath.Base(dir), broken(filepath.Base(dir), err)
+	}
+	return p
+}
+
+// Offered are its commands with their help, sorted.
+func (p *Plugin) Offered() []Command {
+	help := map[string]string{}
+	for _, command := range p.Commands {
+		help[command.Name] = command.Help
+	}
+	var out []Command
+	for name := range p.commands {
+		out = append(out, Command{Name: name, Help: help[name]})
+	}
+	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Has says whether it has a command.
+func (p *Plugin) Has(command string) bool { _, has := p.commands[command]; return has }
