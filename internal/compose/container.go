@@ -1,0 +1,208 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// container converts what every kind has.
+func (c *converter) container(u *unit) api.Container {
+	r, at := c.report, u.at
+	out := api.Container{Image: c.image(u), User: u.User, WorkingDir: u.WorkingDir, StopSignal: u.StopSignal, ReadOnly: u.ReadOnly}
+	r.carry(at+".user", at+".working_dir", at+".stop_signal", at+".read_only")
+	out.Command = c.argv(at+".command", u.Command)
+	out.Entrypoint = c.argv(at+".entrypoint", u.Entrypoint)
+	out.Env = c.environment(u)
+	if len(u.Labels) > 0 {
+		out.Labels = map[string]string(u.Labels)
+	}
+	r.carryAll(at + ".labels")
+	r.carryAll(at + ".label_file")
+	r.noteIfWritten(at+".label_file", "its labels were written into labels")
+	if u.StopGracePeriod != nil {
+		out.StopGracePeriod = duration(time.Duration(*u.StopGracePeriod))
+	}
+	r.carry(at + ".stop_grace_period")
+	out.Hostname = u.Hostname
+	r.carry(at + ".hostname")
+	c.network(u, &out)
+	c.storage(u, &out)
+	c.files(u, &out)
+	c.rights(u, &out)
+	c.limits(u, &out)
+	c.flags(u)
+	return out
+}
+
+// image is the reference, or what `docker compose build` calls the image it builds.
+func (c *converter) image(u *unit) string {
+	c.report.carry(u.at + ".image")
+	if u.Build != nil {
+		c.report.lost(u.at+".build", "%s", reasons["services.*.build"])
+		if u.Image == "" {
+			name := c.project.Name + "-" + strings.ToLower(lastKey(u.at))
+			c.report.note(u.at, "image is %s, as `docker compose build` calls it", name)
+			return name
+		}
+	}
+	return u.Image
+}
+
+func (c *converter) argv(at string, argv []string) []string {
+	c.report.carryAll(at)
+	if argv != nil && len(argv) == 0 {
+		c.report.lost(at, "an empty list takes the image's own away, which Tend can't; write what is to run")
+	}
+	if len(argv) > 0 && argv[0] == "" {
+		c.report.lost(at, "its first word is empty")
+		return nil
+	}
+	return argv
+}
+
+// environment is the environment as Compose resolves it; env_file is part of it.
+func (c *converter) environment(u *unit) map[string]string {
+	r, at := c.report, u.at+".environment"
+	r.carryAll(at)
+	// compose-go drops the files once it has read them, so the text alone tells of them.
+	r.carryAll(u.at + ".env_file")
+	r.noteIfWritten(u.at+".env_file", "its values were written into env; for secrets: take them out and `tend config import`")
+	env := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(u.Environment)) {
+		value := u.Environment[name]
+		switch {
+		case value == nil:
+			r.lost(join(at, name), "it takes its value from the environment, which has no %s", name)
+		case api.CheckEnv(name, *value) != nil:
+			r.lost(join(at, name), "%s", api.CheckEnv(name, *value))
+		default:
+			env[name] = literal(*value)
+		}
+	}
+	if len(env) == 0 {
+		return nil
+	}
+	return env
+}
+
+// literal keeps a text from being read as a reference to another object.
+func literal(text string) string {
+	references := api.References(text)
+	for i := len(references) - 1; i >= 0; i-- {
+		if at := references[i]; !at.Escaped {
+			text = text[:at.Start] + "$" + text[at.Start:]
+		}
+	}
+	return text
+}
+
+// rights converts what the container may do.
+func (c *converter) rights(u *unit, out *api.Container) {
+	r, at := c.report, u.at
+	r.carryAll(at+".cap_add", at+".cap_drop")
+	out.CapAdd, out.CapDrop = u.CapAdd, u.CapDrop
+	r.carry(at+".devices", at+".devices[*]", at+".devices[*].source", at+".devices[*].target", at+".devices[*].permissions")
+	for i, device := range u.Devices {
+		entry := device.Source
+		if device.Target != "" && device.Target != device.Source || device.Permissions != "" && device.Permissions != "rwm" {
+			entry += ":" + device.Target
+		}
+		if device.Permissions != "" && device.Permissions != "rwm" {
+			entry += ":" + device.Permissions
+		}
+		if !strings.HasPrefix(entry, "/") {
+			r.lost(fmt.Sprintf("%s.devices[%d]", at, i), "%q is no path of a device", entry)
+			continue
+		}
+		out.Devices = append(out.Devices, entry)
+	}
+	r.carry(at+".security_opt", at+".security_opt[*]")
+	for i, option := range u.SecurityOpt {
+		entry := option
+		if key, value, found := strings.Cut(option, ":"); found && !strings.Contains(key, "=") {
+			entry = key + "=" + value
+		}
+		if err := api.CheckSecurityOpt(entry); err != nil {
+			r.lost(fmt.Sprintf("%s.security_opt[%d]", at, i), "%s", err)
+			continue
+		}
+		out.SecurityOpt = append(out.SecurityOpt, entry)
+	}
+}
+
+// limits converts what the container may use; deploy.resources.limits is the newer form of the same.
+func (c *converter) limits(u *unit, out *api.Container) {
+	r, at := c.report, u.at
+	r.carry(at+".ulimits", at+".cpus", at+".mem_limit", at+".shm_size")
+	for _, name := range slices.Sorted(maps.Keys(u.Ulimits)) {
+		limit := u.Ulimits[name]
+		here := join(at+".ulimits", name)
+		r.carry(here, here+".soft", here+".hard")
+		if out.Ulimits == nil {
+			out.Ulimits = map[string]string{}
+		}
+		if limit.Single != 0 {
+			out.Ulimits[name] = strconv.Itoa(limit.Single)
+		} else {
+			out.Ulimits[name] = fmt.Sprintf("%d:%d", limit.Soft, limit.Hard)
+		}
+	}
+	if u.ShmSize > 0 {
+		out.ShmSize = strconv.FormatInt(int64(u.ShmSize), 10)
+	}
+	if u.CPUS > 0 {
+		limitsOf(out).CPU = cores(u.CPUS)
+	}
+	if u.MemLimit > 0 {
+		limitsOf(out).Memory = strconv.FormatInt(int64(u.MemLimit), 10)
+	}
+	c.logs(u, out)
+}
+
+func limitsOf(out *api.Container) *api.ResourceLimits {
+	if out.Resources == nil {
+		out.Resources = &api.Resources{Limits: &api.ResourceLimits{}}
+	}
+	return out.Resources.Limits
+}
+
+func cores(n float32) string { return strconv.FormatFloat(float64(n), 'f', -1, 32) }
+
+// logs converts the size of json-file logs; other drivers send logs where `tend logs` can't follow.
+func (c *converter) logs(u *unit, out *api.Container) {
+	r, at := c.report, u.at+".logging"
+	if u.Logging == nil {
+		return
+	}
+	r.carry(at, at+".options")
+	switch u.Logging.Driver {
+	case "", "json-file", "local":
+		r.carry(at + ".driver")
+	default:
+		r.lost(at+".driver", "logs are kept in json-file, where `tend logs` finds them")
+		return
+	}
+	logs := &api.Logs{}
+	for _, name := range slices.Sorted(maps.Keys(u.Logging.Options)) {
+		value, here := u.Logging.Options[name], join(at+".options", name)
+		switch n, err := strconv.Atoi(value); {
+		case name == "max-size":
+			logs.MaxSize = value
+			r.carry(here)
+		case name == "max-file" && err == nil:
+			logs.MaxFiles = &n
+			r.carry(here)
+		default:
+			r.lost(here, "Tend sets max-size and max-file alone")
+		}
+	}
+	if *logs != (api.Logs{}) {
+		out.Logs = logs
+	}
+}

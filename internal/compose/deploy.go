@@ -1,0 +1,110 @@
+package compose
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"tend.dev/tend/api"
+)
+
+// restart converts restart and deploy.restart_policy. Compose restarts nothing unless it is told to; Tend always keeps
+// what was declared.
+func (c *converter) restart(u *unit, s types.ServiceConfig, out *api.DeploymentSpec) {
+	r, at := c.report, u.at+".restart"
+	r.carry(at)
+	out.Restart = s.Restart
+	if s.Deploy == nil || s.Deploy.RestartPolicy == nil {
+		switch s.Restart {
+		case "":
+			r.note(u.at, "has no restart policy; Tend keeps it running, with unless-stopped")
+		case "no":
+			r.note(at, "the engine won't restart it, but Tend replaces a container that ended; what runs to an end is a job")
+		}
+		return
+	}
+	policy, here := s.Deploy.RestartPolicy, u.at+".deploy.restart_policy"
+	r.carry(here, here+".condition", here+".max_attempts")
+	if s.Restart != "" {
+		r.lostIfWritten(at, "deploy.restart_policy says it too, and is taken")
+	}
+	switch policy.Condition {
+	case "none":
+		out.Restart = "no"
+	case "on-failure":
+		out.Restart = "on-failure"
+		if policy.MaxAttempts != nil {
+			out.Restart += ":" + strconv.FormatUint(*policy.MaxAttempts, 10)
+		}
+	default:
+		out.Restart = "always"
+	}
+}
+
+// replicas converts scale, and the parts of deploy that say how many and how much.
+func (c *converter) replicas(u *unit, s types.ServiceConfig, out *api.DeploymentSpec) {
+	r, at := c.report, u.at
+	r.carry(at+".scale", at+".deploy", at+".deploy.replicas")
+	out.Replicas = s.Scale
+	if s.Deploy == nil {
+		return
+	}
+	if s.Deploy.Replicas != nil {
+		out.Replicas = s.Deploy.Replicas
+	}
+	switch s.Deploy.Mode {
+	case "", "replicated":
+		r.carry(at + ".deploy.mode")
+	default:
+		r.lost(at+".deploy.mode", "%s: this version runs on one machine; replicas say how many run there", s.Deploy.Mode)
+	}
+}
+
+// deployLimits converts deploy.resources.limits over the older keys that say the same.
+func (c *converter) deployLimits(u *unit, d *types.DeployConfig) {
+	at := u.at + ".deploy"
+	c.report.carry(at)
+	if d == nil || d.Resources.Limits == nil {
+		return
+	}
+	limits := d.Resources.Limits
+	here := at + ".resources.limits"
+	c.report.carry(at+".resources", here, here+".cpus", here+".memory")
+	if limits.Pids > 0 && u.PidsLimit == 0 {
+		u.flag(c, here+".pids", fmt.Sprintf("--pids-limit=%d", limits.Pids))
+	}
+	c.report.carry(here + ".pids")
+	if limits.NanoCPUs > 0 {
+		u.CPUS = float32(limits.NanoCPUs)
+	}
+	if limits.MemoryBytes > 0 {
+		u.MemLimit = limits.MemoryBytes
+	}
+}
+
+// update converts deploy.update_config to the strategy of rollouts.
+func (c *converter) update(u *unit, d *types.DeployConfig, out *api.DeploymentSpec) {
+	if d == nil || d.UpdateConfig == nil {
+		return
+	}
+	update, at := d.UpdateConfig, u.at+".deploy.update_config"
+	c.report.carry(at, at+".parallelism", at+".delay", at+".failure_action", at+".monitor", at+".order")
+	s := &api.Strategy{Order: update.Order, OnFailure: update.FailureAction}
+	if update.Parallelism != nil {
+		s.MaxParallel = int(min(*update.Parallelism, 1000))
+		if s.MaxParallel == 0 {
+			s.MaxParallel = out.ReplicaCount() // all at once
+		}
+	}
+	if update.Delay > 0 {
+		s.Pause = duration(time.Duration(update.Delay))
+	}
+	if update.Monitor > 0 {
+		s.Monitor = duration(time.Duration(update.Monitor))
+	}
+	if *s != (api.Strategy{}) {
+		out.Strategy = s
+	}
+}

@@ -1,0 +1,100 @@
+package compose
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/manifest"
+)
+
+// configAsset is the asset that holds the configs of a file, a key for each.
+const configAsset = "configs"
+
+// assets turns the configs into one asset, and says of each secret how it gets in: its value is never read.
+func (c *converter) assets() {
+	files := map[string]api.AssetFile{}
+	for _, name := range slices.Sorted(maps.Keys(c.project.Configs)) {
+		config, at := c.project.Configs[name], join("configs", name)
+		c.report.carry(at, at+".name", at+".file", at+".content", at+".environment")
+		switch {
+		case bool(config.External):
+			c.report.lost(at, "what an external config holds is not in the file; write an asset")
+		case config.File != "":
+			files[assetKey(name)] = api.AssetFile{Source: api.AssetLocal, Filename: config.File, Content: []byte{}}
+			c.report.note(at, "is read from %s at each apply", config.File)
+		case config.Environment != "":
+			files[assetKey(name)] = api.AssetFile{Text: c.project.Environment[config.Environment]}
+			c.report.note(at, "holds the value %s has today", config.Environment)
+		default:
+			files[assetKey(name)] = api.AssetFile{Text: config.Content}
+		}
+	}
+	if len(files) > 0 {
+		raw, _ := json.Marshal(api.AssetSpec{Files: files}) // texts and names: always JSON
+		c.sections = append(c.sections, manifest.Section{Object: api.Object{Kind: api.KindAsset, Scope: c.scope, Name: configAsset, Spec: raw}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.project.Secrets)) {
+		secret, at := c.project.Secrets[name], join("secrets", name)
+		c.report.carry(at, at+".name", at+".file", at+".environment", at+".external")
+		value := "…"
+		switch {
+		case secret.File != "":
+			value = fmt.Sprintf("\"$(cat %s)\"", secret.File)
+		case secret.Environment != "":
+			value = fmt.Sprintf("\"$%s\"", secret.Environment)
+		}
+		c.report.note(at, "set it once: tend config set %s %s=%s", c.scope, configKey(name), value)
+	}
+}
+
+func assetKey(name string) string {
+	return strings.Map(func(r rune) rune {
+		if plainKey.MatchString(string(r)) {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// files mounts configs and secrets where Compose does.
+func (c *converter) files(u *unit, out *api.Container) {
+	r := c.report
+	for _, key := range []string{"configs", "secrets"} {
+		at := u.at + "." + key
+		r.carry(at, at+"[*]", at+"[*].source", at+"[*].target")
+	}
+	for i, mounted := range u.Configs {
+		config, known := c.project.Configs[mounted.Source]
+		if !known || bool(config.External) {
+			r.lost(fmt.Sprintf("%s.configs[%d]", u.at, i), "what an external config holds is not in the file; write an asset")
+			continue
+		}
+		target := mounted.Target
+		if !path.IsAbs(target) {
+			target = "/" + strings.TrimPrefix(orText(target, mounted.Source), "/")
+		}
+		out.Volumes = append(out.Volumes, "${asset."+configAsset+"."+assetKey(mounted.Source)+"}:"+target+":ro")
+	}
+	for _, mounted := range u.Secrets {
+		target := mounted.Target
+		if !path.IsAbs(target) {
+			target = "/run/secrets/" + orText(target, mounted.Source)
+		}
+		if out.SecretFiles == nil {
+			out.SecretFiles = map[string]string{}
+		}
+		out.SecretFiles[target] = configKey(mounted.Source)
+	}
+}
+
+func orText(text, fallback string) string {
+	if text == "" {
+		return fallback
+	}
+	return text
+}

@@ -1,0 +1,68 @@
+package compose
+
+import (
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"tend.dev/tend/api"
+)
+
+// What Compose takes where a healthcheck doesn't say.
+const (
+	healthInterval = 30 * time.Second
+	healthTimeout  = 30 * time.Second
+	healthRetries  = 3
+)
+
+// health converts a healthcheck into a readiness probe: others wait for it, and nothing is restarted, as with Compose. A
+// liveness probe of it would kill a database that takes its time to be set up.
+func (c *converter) health(u *unit, out *api.DeploymentSpec) {
+	h, at := u.HealthCheck, u.at+".healthcheck"
+	if h == nil {
+		return
+	}
+	r := c.report
+	r.carry(at, at+".disable", at+".interval", at+".timeout", at+".retries")
+	r.carry(at + ".start_period")
+	r.noteIfWritten(at+".start_period", "has nothing to hold back: a readiness probe that fails restarts nothing")
+	r.carryAll(at + ".test")
+	command := healthCommand(h.Test)
+	switch {
+	case h.Disable || len(h.Test) > 0 && h.Test[0] == "NONE":
+		u.flag(c, at+".disable", "--no-healthcheck")
+		return
+	case len(command) == 0:
+		r.lost(at, "it changes the image's own check, which Tend doesn't ask; write its test")
+		return
+	}
+	readiness := api.Probe{
+		Exec: &api.ExecProbe{Command: command}, Period: duration(orTime(h.Interval, healthInterval)),
+		Timeout: duration(orTime(h.Timeout, healthTimeout)), FailureThreshold: healthRetries,
+	}
+	if h.Retries != nil && *h.Retries > 0 {
+		readiness.FailureThreshold = int(min(*h.Retries, 1000))
+	}
+	out.Probes = &api.Probes{Readiness: &readiness}
+	r.note(at, "became a readiness probe, which restarts nothing, as with Compose; a liveness probe that asks the same would")
+}
+
+func healthCommand(test types.HealthCheckTest) []string {
+	if len(test) < 2 {
+		return nil
+	}
+	switch test[0] {
+	case "CMD":
+		return test[1:]
+	case "CMD-SHELL":
+		return []string{"/bin/sh", "-c", test[1]}
+	}
+	return nil
+}
+
+func orTime(d *types.Duration, fallback time.Duration) time.Duration {
+	if d == nil || *d <= 0 {
+		return fallback
+	}
+	return time.Duration(*d)
+}

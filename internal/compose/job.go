@@ -1,0 +1,50 @@
+package compose
+
+import (
+	"fmt"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"tend.dev/tend/api"
+)
+
+// job turns a job of Compose into a job, or into a cron job where a schedule triggers it.
+func (c *converter) job(j types.JobConfig) error {
+	at := join("jobs", j.Name)
+	u := &unit{at: at, name: c.names[at], ContainerSpec: &j.ContainerSpec, WorkloadSpec: &j.WorkloadSpec}
+	spec := api.JobSpec{Container: c.container(u)}
+	spec.DependsOn = c.dependsOn(u)
+	spec.DockerOptions = u.flags()
+	c.report.carry(at, at+".profiles", at+".profiles[*]", at+".triggers", at+".triggers.manual", at+".triggers.schedule")
+	if j.Triggers != nil && j.Triggers.Manual != nil && !*j.Triggers.Manual {
+		c.report.lost(at+".triggers.manual", "anybody who may run commands may run a job")
+	}
+	if j.Triggers == nil || len(j.Triggers.Schedule) == 0 {
+		return c.add(api.KindJob, u, spec)
+	}
+	for i := range j.Triggers.Schedule[1:] {
+		c.report.lost(fmt.Sprintf("%s.triggers.schedule[%d]", at, i+1), "a cron job has one schedule; write another cron job")
+	}
+	return c.add(api.KindCronJob, u, c.schedule(at+".triggers.schedule[0]", spec, j.Triggers.Schedule[0]))
+}
+
+// schedule says when a cron job runs. Compose forbids a second run beside the first unless told otherwise, and takes the
+// machine's time zone.
+func (c *converter) schedule(at string, spec api.JobSpec, s types.ScheduleConfig) api.CronJobSpec {
+	r := c.report
+	r.carry(at, at+".cron", at+".timezone", at+".concurrency", at+".missed_fires")
+	cron := api.CronJobSpec{JobSpec: spec, Schedule: s.Cron, Timezone: s.Timezone, ConcurrencyPolicy: api.ConcurrencyForbid}
+	if s.Timezone == "" {
+		r.note(at, "its times are UTC; write timezone for another")
+	}
+	if s.Concurrency == "queue" {
+		r.lost(at+".concurrency", "runs are not queued; one that is due while another runs is left out")
+	}
+	switch s.MissedFires {
+	case "skip":
+		cron.StartingDeadline = "0s"
+	case "one":
+		cron.StartingDeadline = "24h"
+	}
+	return cron
+}

@@ -1,0 +1,145 @@
+package compose
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/rogpeppe/go-internal/txtar"
+	"go.yaml.in/yaml/v3"
+)
+
+// silent are values of the file with every key whose absence changes nothing, each with the reason.
+var silent = map[string]string{
+	"version":                          "Compose itself ignores it",
+	"services.all.healthcheck.retries": "3 is the default",
+	"services.all.deploy.mode":         "replicated is the default",
+	"services.all.expose[0]":           "containers on one network reach every port of each other",
+	"services.all.logging.driver":      "json-file is the default",
+	"services.all.ports[2].mode":       "one machine has one way to publish a port",
+	"services.all.ports[2].protocol":   "tcp is the default",
+	"jobs.report.profiles[0]":          "what must be asked for by a profile is a job, which must be asked for",
+	"volumes.other.external":           "a volume is mounted by its name, whoever made it",
+	"configs.placed.name":              "the asset goes by the name in the file",
+	"secrets.placedsecret.name":        "the bucket's key goes by the name in the file",
+	"secrets.far.name":                 "the bucket's key goes by the name in the file",
+}
+
+// TestNoKeyIsSilent: take any one value out of the file with every key, and the manifests or the report change: nothing
+// in the file is passed over. What lies in something that is reported as a whole need not be told again.
+func TestNoKeyIsSilent(t *testing.T) {
+	dir, file := everything(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	whole := told(t, dir, file)
+	checked := 0
+	eachCut(document.Content[0], "", lostIn(whole), func(path string) {
+		cut, err := yaml.Marshal(&document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, cut, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		checked++
+		_, excused := silent[path]
+		if same := told(t, dir, file) == whole; same && !excused {
+			t.Errorf("%s: it is in the file, and nothing tells of it", path)
+		} else if !same && excused {
+			t.Errorf("%s: it is told; take it off the list", path)
+		}
+	})
+	if checked < 120 {
+		t.Errorf("only %d values were taken out", checked)
+	}
+}
+
+func everything(t *testing.T) (dir, file string) {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/everything.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, files := unpack(t, archive)
+	return dir, files[0]
+}
+
+var position = regexp.MustCompile(`\.yaml:\d+:\d+`)
+
+// told is everything an import says, without the places: these move when something is taken out.
+func told(t *testing.T, dir, file string) string {
+	text, report := outcome(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x"}, valid: true})
+	lines := strings.Split(position.ReplaceAllString(report, ".yaml"), "\n")
+	slices.Sort(lines)
+	return text + strings.Join(lines, "\n")
+}
+
+// lostIn are the paths a report calls lost.
+func lostIn(report string) map[string]bool {
+	lost := map[string]bool{}
+	for _, match := range regexp.MustCompile(`(?m)\.yaml: (\S+): not carried`).FindAllStringSubmatch(report, -1) {
+		lost[match[1]] = true
+	}
+	return lost
+}
+
+// eachCut takes each value out in turn that holds no others, and each that is lost as a whole.
+func eachCut(n *yaml.Node, path string, lost map[string]bool, visit func(path string)) {
+	step := 1
+	if n.Kind == yaml.MappingNode {
+		step = 2
+	}
+	whole := n.Content
+	for i := 0; i+step <= len(whole); i += step {
+		here, value := fmt.Sprintf("%s[%d]", path, i), whole[i+step-1]
+		if step == 2 {
+			here = join(path, whole[i].Value)
+		}
+		if value.Kind != yaml.ScalarNode && !lost[here] {
+			eachCut(value, here, lost, visit)
+			continue
+		}
+		n.Content = slices.Concat(whole[:i], whole[i+step:])
+		visit(here)
+		n.Content = whole
+	}
+}
+
+// TestEveryKeyIsThere: the file with every key has every key compose-go knows, so that a new one is looked at.
+func TestEveryKeyIsThere(t *testing.T) {
+	_, file := everything(t)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	older := []string{"net", "dockerfile", "log_driver", "log_opt", "volume_driver", "extends"} // which the specification has no more
+	for _, of := range []reflect.Type{
+		reflect.TypeFor[types.ContainerSpec](), reflect.TypeFor[types.WorkloadSpec](), reflect.TypeFor[types.ServiceConfig](),
+		reflect.TypeFor[types.DeployConfig](), reflect.TypeFor[types.HealthCheckConfig](), reflect.TypeFor[types.ServicePortConfig](),
+		reflect.TypeFor[types.UpdateConfig](), reflect.TypeFor[types.RestartPolicy](), reflect.TypeFor[types.TriggerConfig](),
+		reflect.TypeFor[types.ScheduleConfig](), reflect.TypeFor[types.ServiceNetworkConfig](), reflect.TypeFor[types.BlkioConfig](),
+	} {
+		for field := range of.NumField() {
+			name, _, _ := strings.Cut(of.Field(field).Tag.Get("yaml"), ",")
+			if name == "" || name == "-" || name == "name" || strings.HasPrefix(name, "#") || slices.Contains(older, name) {
+				continue
+			}
+			if !bytes.Contains(text, []byte(name+":")) {
+				t.Errorf("%s: %s is not in %s", of.Name(), name, filepath.Base(file))
+			}
+		}
+	}
+}

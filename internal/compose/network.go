@@ -1,0 +1,103 @@
+package compose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/compose-spec/compose-go/v2/types"
+
+	"tend.dev/tend/api"
+)
+
+// network converts how the container is reached and what it reaches.
+func (c *converter) network(u *unit, out *api.Container) {
+	r, at := c.report, u.at
+	r.carry(at + ".network_mode")
+	switch u.NetworkMode {
+	case "", "bridge", "default":
+	case "host", "none":
+		out.NetworkMode = u.NetworkMode
+	default:
+		r.lost(at+".network_mode", "Tend knows host and none")
+	}
+	c.networks(u, out)
+	r.carryAll(at+".extra_hosts", at+".dns")
+	for _, host := range slices.Sorted(maps.Keys(u.ExtraHosts)) {
+		for _, address := range u.ExtraHosts[host] {
+			out.ExtraHosts = append(out.ExtraHosts, host+":"+address)
+		}
+	}
+	out.DNS = u.DNS
+	// Compose's containers find each other by the service's name alone. Tend's are called <name>.<scope>; searching the
+	// scope makes the short name do.
+	if out.NetworkMode == "" && len(c.project.Services) > 1 {
+		u.flag(c, u.at+".networks.default", "--dns-search="+c.scope)
+		u.flag(c, u.at+".networks.default", "--dns-option=ndots:1")
+	}
+}
+
+// networks converts the networks joined: those that exist already. Every container joins tend0 anyway.
+func (c *converter) networks(u *unit, out *api.Container) {
+	r, at := c.report, u.at+".networks"
+	r.carry(at)
+	index := map[string]int{}
+	for i, name := range slices.Sorted(maps.Keys(u.Networks)) {
+		index[name] = i
+	}
+	r.carry(at + "[*]")
+	for _, name := range slices.Sorted(maps.Keys(u.Networks)) {
+		here, joined, network := join(at, name), u.Networks[name], c.project.Networks[name]
+		r.carry(here)
+		switch {
+		case name == "default" && !bool(network.External):
+		case bool(network.External):
+			out.Networks = append(out.Networks, network.Name)
+		default:
+			r.note(at, "%s is not joined; all containers meet on tend0", name)
+		}
+		if joined == nil {
+			continue
+		}
+		r.carryAll(here + ".aliases")
+		for _, alias := range joined.Aliases {
+			u.flag(c, here+".aliases", "--network-alias="+alias)
+		}
+	}
+}
+
+// ports are published on every address, as Compose does, where the file names none.
+func (c *converter) ports(u *unit) []string {
+	r, at := c.report, u.at+".ports"
+	r.carry(at, at+"[*]", at+"[*].target", at+"[*].published", at+"[*].host_ip", at+"[*].protocol", at+"[*].mode")
+	r.carry(u.at+".expose", u.at+".expose[*]") // containers on one network reach every port of each other
+	var out []string
+	for i, port := range u.Ports {
+		entry := portOf(port)
+		if _, err := api.NormalizePort(entry); err != nil {
+			r.lost(fmt.Sprintf("%s[%d]", at, i), "%s: %s", entry, err)
+			continue
+		}
+		out = append(out, entry)
+	}
+	if u.NetworkMode == "host" && len(out) > 0 {
+		r.lost(at, "with network_mode host the container has the machine's ports itself")
+		return nil
+	}
+	return out
+}
+
+func portOf(p types.ServicePortConfig) string {
+	address := p.HostIP
+	switch {
+	case address == "":
+		address = "0.0.0.0"
+	case slices.Contains([]byte(address), ':'):
+		address = "[" + address + "]"
+	}
+	entry := fmt.Sprintf("%s:%s:%d", address, p.Published, p.Target)
+	if p.Protocol != "" && p.Protocol != "tcp" {
+		entry += "/" + p.Protocol
+	}
+	return entry
+}

@@ -1,0 +1,221 @@
+package compose
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Finding is something a reader of the Compose file should know.
+type Finding struct {
+	File         string
+	Line, Column int
+	// Path is where it stands: services.web.ports[0].
+	Path string
+	// Lost: it is not in the manifests. Otherwise it is, and became different, or leaves something to do.
+	Lost bool
+	Text string
+}
+
+// String is file:line:column: path: what.
+func (f Finding) String() string {
+	text := f.Path + ": " + f.Text
+	if f.Lost {
+		text = f.Path + ": not carried: " + f.Text
+	}
+	if f.Line > 0 {
+		text = fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, text)
+	}
+	return text
+}
+
+// report remembers what was converted. What stands in a file and in no record here was not carried.
+type report struct {
+	// carried are paths whose own value was converted; whole those with all below them. [*] stands for any index.
+	carried, whole map[string]bool
+	// told are findings by path, in the order they were made.
+	told map[string][]Finding
+	// asides are notes for where a path is written in a file.
+	asides map[string]string
+	// implied are paths that compose-go may have made up: they are told where they are written alone.
+	implied map[string]bool
+	found   []Finding
+	// seen keeps an anchor that is used twice from being told twice.
+	seen map[Finding]bool
+	// around are the paths something below was spoken of; what lies around nothing is told as a whole.
+	around map[string]bool
+}
+
+func newReport() *report {
+	return &report{carried: map[string]bool{}, whole: map[string]bool{}, told: map[string][]Finding{}, asides: map[string]string{}, implied: map[string]bool{}, seen: map[Finding]bool{}}
+}
+
+func (r *report) carry(paths ...string) {
+	for _, path := range paths {
+		r.carried[path] = true
+	}
+}
+
+func (r *report) carryAll(paths ...string) {
+	for _, path := range paths {
+		r.whole[path] = true
+	}
+}
+
+// lost says that what stands at the path, and all below it, is not in the manifests.
+func (r *report) lost(path, format string, args ...any) {
+	r.told[path] = append(r.told[path], Finding{Path: path, Lost: true, Text: fmt.Sprintf(format, args...)})
+}
+
+// lostIfWritten is lost for what compose-go may have filled in.
+func (r *report) lostIfWritten(path, format string, args ...any) {
+	r.implied[path] = true
+	r.lost(path, format, args...)
+}
+
+// note says what became of something that was carried.
+func (r *report) note(path, format string, args ...any) {
+	r.told[path] = append(r.told[path], Finding{Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// noteIfWritten is a note where the path is written; compose-go has done with it and doesn't say so.
+func (r *report) noteIfWritten(path, text string) { r.asides[path] = text }
+
+// finish walks the files and lists everything there is to say.
+func (r *report) finish(pieces []piece) []Finding {
+	placed := map[string]bool{}
+	r.surround()
+	for _, p := range pieces {
+		r.walk(p.file, p.node, p.path, placed)
+	}
+	for path, findings := range r.told {
+		if !placed[path] && !r.implied[path] { // it comes from a file that is not here
+			r.found = append(r.found, findings...)
+		}
+	}
+	slices.SortStableFunc(r.found, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), a.Line-b.Line, a.Column-b.Column, cmp.Compare(a.Path, b.Path), cmp.Compare(a.Text, b.Text))
+	})
+	return r.found
+}
+
+// surround marks what lies around each record.
+func (r *report) surround() {
+	r.around = map[string]bool{"": true}
+	mark := func(path string) {
+		for path != "" {
+			path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+			r.around[path] = true
+		}
+	}
+	for path := range r.carried {
+		mark(path)
+	}
+	for path := range r.whole {
+		mark(path)
+	}
+	for path := range r.told {
+		mark(path)
+		mark(anyIndex.ReplaceAllString(path, "[*]"))
+	}
+}
+
+var anyIndex = regexp.MustCompile(`\[\d+\]`)
+
+// walk visits a value: told is told with its place, carried is passed over, a mapping or list is entered, and a value
+// nobody spoke of is lost.
+func (r *report) walk(file string, n *yaml.Node, path string, placed map[string]bool) {
+	r.visit(file, resolved(n), n, path, placed, 0)
+}
+
+func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[string]bool, depth int) {
+	if n == nil || depth > 64 {
+		return
+	}
+	general := anyIndex.ReplaceAllString(path, "[*]")
+	lost := false
+	for _, finding := range r.told[path] {
+		finding.File, finding.Line, finding.Column = file, at.Line, at.Column
+		r.add(finding)
+		placed[path] = true
+		lost = lost || finding.Lost
+	}
+	if aside, has := r.asides[path]; has {
+		r.add(Finding{File: file, Line: at.Line, Column: at.Column, Path: path, Text: aside})
+	}
+	if lost || r.whole[path] || r.whole[general] {
+		return
+	}
+	known := r.around[path] || r.around[general] || r.carried[path] || r.carried[general]
+	switch {
+	case n.Kind == yaml.MappingNode && known && len(n.Content) > 0:
+		r.visitKeys(file, n, path, placed, depth)
+		return
+	case n.Kind == yaml.SequenceNode && known && len(n.Content) > 0:
+		for i, item := range n.Content {
+			r.visit(file, resolved(item), item, fmt.Sprintf("%s[%d]", path, i), placed, depth+1)
+		}
+		return
+	}
+	if path != "" && !r.carried[path] && !r.carried[general] {
+		r.add(Finding{File: file, Line: at.Line, Column: at.Column, Path: path, Lost: true, Text: why(general)})
+	}
+}
+
+func (r *report) visitKeys(file string, n *yaml.Node, path string, placed map[string]bool, depth int) {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], resolved(n.Content[i+1])
+		if key.Tag == "!!merge" || key.Value == "<<" {
+			r.visitMerged(file, value, path, placed, depth+1)
+			continue
+		}
+		here := join(path, key.Value)
+		if strings.HasPrefix(key.Value, "x-") && !r.userKeys(path) {
+			r.add(Finding{File: file, Line: key.Line, Column: key.Column, Path: here, Lost: true,
+				Text: "an extension means something to other programs alone; what it anchors is used where it is referred to"})
+			continue
+		}
+		r.visit(file, value, key, here, placed, depth+1)
+	}
+}
+
+// visitMerged visits what << puts into a mapping: one mapping, or a list of them.
+func (r *report) visitMerged(file string, n *yaml.Node, path string, placed map[string]bool, depth int) {
+	switch {
+	case n == nil || depth > 64:
+	case n.Kind == yaml.MappingNode:
+		r.visitKeys(file, n, path, placed, depth)
+	case n.Kind == yaml.SequenceNode:
+		for _, item := range n.Content {
+			r.visitMerged(file, resolved(item), path, placed, depth+1)
+		}
+	}
+}
+
+// userKeys says whether the keys below a path are names the author chose: x-y may be one of them.
+func (r *report) userKeys(path string) bool {
+	return slices.Contains([]string{"services", "jobs", "volumes", "networks", "secrets", "configs", "models"}, path)
+}
+
+func (r *report) add(f Finding) {
+	if !r.seen[f] {
+		r.seen[f] = true
+		r.found = append(r.found, f)
+	}
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func join(path, key string) string {
+	switch {
+	case !plainKey.MatchString(key):
+		return fmt.Sprintf("%s[%q]", path, key)
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}

@@ -1,0 +1,43 @@
+package compose
+
+import (
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+)
+
+// logging is the standard logger of logrus, which compose-go warns through: one import at a time has it.
+var logging sync.Mutex
+
+// warnings collects what compose-go says while it reads, such as that a variable is not set.
+type warnings struct{ texts []string }
+
+func (*warnings) Levels() []logrus.Level {
+	return []logrus.Level{logrus.WarnLevel, logrus.ErrorLevel}
+}
+
+func (w *warnings) Fire(entry *logrus.Entry) error {
+	if !strings.Contains(entry.Message, "`version` is obsolete") { // said of the first file alone, and of no weight
+		w.texts = append(w.texts, entry.Message)
+	}
+	return nil
+}
+
+// listen collects warnings until the returned function is called.
+func (w *warnings) listen() (stop func()) {
+	logging.Lock()
+	logger := logrus.StandardLogger()
+	out, level := logger.Out, logger.GetLevel()
+	hooks := logger.ReplaceHooks(logrus.LevelHooks{})
+	logger.AddHook(w)
+	logger.SetOutput(io.Discard)
+	logger.SetLevel(logrus.WarnLevel)
+	return func() {
+		logger.ReplaceHooks(hooks)
+		logger.SetOutput(out)
+		logger.SetLevel(level)
+		logging.Unlock()
+	}
+}
