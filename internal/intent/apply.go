@@ -28,11 +28,18 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err := opts.check(); err != nil {
 		return api.ApplyResult{}, err
 	}
-	if checkObjects(objects, nil) != nil {
-		return api.ApplyResult{}, checkObjects(objects, s.opts.Validate) // with all that is wrong besides
+	if checkObjects(objects, api.CheckDeclared) != nil {
+		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all that is wrong besides
+	}
+	if err := s.holdTrees(objects, opts.DryRun); err != nil {
+		return api.ApplyResult{}, err
+	}
+	objects, gathered, err := s.materialize(ctx, objects, opts.DryRun)
+	if err != nil {
+		return api.ApplyResult{}, err
 	}
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*applyDecision, error) {
-		decided, err := s.prepareApply(snap, objects, opts)
+		decided, err := s.prepareApply(snap, objects, gathered, opts)
 		if err != nil || !opts.DryRun {
 			return decided, err
 		}
@@ -60,4 +67,13 @@ func (s *Service) preview(snap layout.Snapshot, decided *applyDecision) error {
 	plan, err := s.opts.Preview(snap, decided.next, decided.result.Pruned)
 	decided.result.Plan = plan
 	return err
+}
+
+// declared finds all that is wrong with an object as it was declared.
+func (s *Service) declared(object api.Object) []api.FieldError {
+	found := api.CheckDeclared(object)
+	if s.opts.Validate != nil {
+		found = append(s.opts.Validate(object), found...)
+	}
+	return found
 }

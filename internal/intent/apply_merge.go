@@ -29,11 +29,13 @@ func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOption
 	if err != nil {
 		return api.Object{}, api.ObjectResult{}, err
 	}
+	if owned, err = owned.handOver(old, now); err != nil {
+		return api.Object{}, api.ObjectResult{}, err
+	}
 	next = owned.object
 	next.Metadata.Stamps = stampsAfter(old, owned.changes, opts, now)
 	if len(owned.changes) > 0 || !stored.Exists() {
 		next.Metadata.Generation++
 	}
-	return next, api.ObjectResult{Ref: next.Ref(), Action: api.ActionCreated, Changes: owned.changes,
-		Conflicts: owned.conflicts, Generation: next.Metadata.Generation, Revision: stored.Modified}, nil
+	return next, api.ObjectResult{Ref: next.Ref(), Changes: owned.changes, Conflicts: owned.conflicts, Generation: next.Metadata.Generation, Revision: stored.Modified}, nil
 }

@@ -17,8 +17,25 @@ type applyDecision struct {
 	result api.ApplyResult
 	// next are the objects that are written, as they will be stored.
 	next []api.Object
-	// merged are all objects as they will be, written or not.
-	merged []api.Object
+	// placed are all objects, written or not.
+	placed []placed
+}
+
+// placed is one object of an apply: as it is stored, as it will be, and what comes of it.
+type placed struct {
+	stored layout.Read[api.Object]
+	next   api.Object
+	result api.ObjectResult
+	// tree is the source that came with it; empty where none did.
+	tree string
+}
+
+func (d *applyDecision) merged() []api.Object {
+	out := make([]api.Object, len(d.placed))
+	for i, p := range d.placed {
+		out[i] = p.next
+	}
+	return out
 }
 
 func (d *applyDecision) transaction() *layout.Txn { return d.txn }
@@ -32,7 +49,7 @@ func (d *applyDecision) written() []api.Ref {
 }
 
 // prepareApply decides an apply of objects whose form was checked.
-func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, opts ApplyOptions) (*applyDecision, error) {
+func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m material, opts ApplyOptions) (*applyDecision, error) {
 	decided, now := &applyDecision{txn: layout.NewTxn("apply")}, s.opts.Now()
 	found := &faults{}
 	claimed := claims{}
@@ -43,21 +60,33 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, opts 
 			continue
 		}
 		claimed.check(snap, object.Ref(), found)
-		if err := decided.place(stored, object, opts, now, s.opts.NewUID); err != nil {
+		object, err := s.sealSecrets(stored, object, found)
+		if err != nil {
 			return nil, err
 		}
+		next, result, err := merge(stored, object, opts, now, s.opts.NewUID)
+		if err != nil {
+			return nil, err
+		}
+		decided.placed = append(decided.placed, placed{stored: stored, next: next, result: result, tree: object.Tree()})
 		if !opts.DryRun {
-			opts.refuse(object.Ref(), decided.result.Objects[len(decided.result.Objects)-1].Conflicts, found)
+			opts.refuse(object.Ref(), result.Conflicts, found)
 		}
 	}
-	if err := checkObjects(decided.merged, s.opts.Validate); err != nil {
+	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
 		return nil, err
 	}
 	var pruned []layout.Read[api.Object]
 	if opts.Prune {
 		pruned = prunable(snap, objects, opts.Set)
 	}
+	decided.stampAssets(snap, m, pruned, found)
+	decided.stampBuilds(snap, opts, now, found)
+	decided.put(now)
+	checkRegistries(snap, decided.next, pruned, found)
 	checkPorts(snap, decided.next, pruned, found)
+	checkDependencies(snap, decided.next, pruned, found)
+	checkRoutes(snap, decided.next, pruned, found)
 	if err := found.err(conflictsText(found)); err != nil {
 		return nil, err
 	}
@@ -68,33 +97,31 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, opts 
 	return decided, nil
 }
 
-// place adds one object to the decision: what becomes of it, and the write if it is not as stored already.
-func (d *applyDecision) place(stored layout.Read[api.Object], object api.Object, opts ApplyOptions, now time.Time,
-	newUID func() string,
-) error {
-	next, result, err := merge(stored, object, opts, now, newUID)
-	if err != nil {
-		return err
+// put adds what becomes of each object to the decision, and the write where it is not as stored already.
+func (d *applyDecision) put(now time.Time) {
+	for _, p := range d.placed {
+		written := !p.stored.Exists() || !sameObject(*p.stored.Value, p.next)
+		switch {
+		case !p.stored.Exists():
+			p.result.Action = api.ActionCreated
+		case !written || sameButSet(*p.stored.Value, p.next):
+			p.result.Action = api.ActionUnchanged
+		default:
+			p.result.Action = api.ActionConfigured
+		}
+		p.result.Changes = withoutSecrets(p.next.Kind, p.result.Changes)
+		d.result.Objects = append(d.result.Objects, p.result)
+		if !written {
+			continue
+		}
+		p.next.Metadata.UpdatedAt = now
+		d.next = append(d.next, p.next)
+		key := layout.ObjectKey(p.next.Ref())
+		d.txn.If(key, p.stored.Modified).Put(key, p.next)
+		if !p.stored.Exists() && ownsName(p.next.Kind) {
+			d.txn.If(layout.NameKey(p.next.Ref()), 0).Put(layout.NameKey(p.next.Ref()), p.next.Ref())
+		}
 	}
-	d.merged = append(d.merged, next)
-	written := !stored.Exists() || !sameObject(*stored.Value, next)
-	switch {
-	case stored.Exists() && (!written || sameButSet(*stored.Value, next)):
-		result.Action = api.ActionUnchanged
-	case stored.Exists():
-		result.Action = api.ActionConfigured
-	}
-	d.result.Objects = append(d.result.Objects, result)
-	if !written {
-		return nil
-	}
-	next.Metadata.UpdatedAt = now
-	d.next = append(d.next, next)
-	d.txn.If(layout.ObjectKey(next.Ref()), stored.Modified).Put(layout.ObjectKey(next.Ref()), next)
-	if !stored.Exists() && ownsName(next.Kind) {
-		d.txn.If(layout.NameKey(next.Ref()), 0).Put(layout.NameKey(next.Ref()), next.Ref())
-	}
-	return nil
 }
 
 func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, now time.Time) map[string]string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/layout"
 )
 
@@ -20,6 +21,13 @@ func (b Bucket) prefix() string {
 	return layout.ConfigAppPrefix(b.Scope, b.Name)
 }
 
+func (b Bucket) String() string {
+	if b.Name == "" {
+		return b.Scope
+	}
+	return b.Scope + "/" + b.Name
+}
+
 func (b Bucket) check() error {
 	if !bucketName.MatchString(b.Scope) || (b.Name != "" && !bucketName.MatchString(b.Name)) {
 		return invalid("scope and name are lower-case letters, digits and dashes", "no bucket can be called %q/%q", b.Scope, b.Name)
@@ -27,15 +35,61 @@ func (b Bucket) check() error {
 	return nil
 }
 
-const (
-	maxConfigKeys  = 1000
-	maxConfigValue = 64 << 10
-)
+var bucketName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-var (
-	bucketName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	configKey  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
-)
+// ConfigChange is what is to be done to one bucket, at once.
+type ConfigChange struct {
+	// Set are values to store; one that is there already isn't written. Unset are keys to remove.
+	Set   map[string]string
+	Unset []string
+	// Quiet keeps what runs: the values reach containers with their workload's next release or restart.
+	Quiet bool
+	Actor string
+}
+
+// SetConfig stores values, encrypted, and removes keys. Removing one that isn't there is an error: it is most likely a
+// slip of the pen. Every workload whose environment changes by it is written in the same transaction, so that its status
+// says when it has taken notice.
+func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigChange) (api.ConfigResult, error) {
+	switch {
+	case s.opts.Seal == nil || s.opts.Open == nil:
+		return api.ConfigResult{}, invalid("start the server with its key", "this server has no key to keep values under")
+	case change.Quiet && s.opts.EnvHash == nil:
+		return api.ConfigResult{}, invalid("leave restart=false out", "this server can't tell environments apart")
+	}
+	if err := checkConfig(bucket, change.Set, change.Unset); err != nil {
+		return api.ConfigResult{}, err
+	}
+	sealed, err := s.sealAll(change.Set)
+	if err != nil {
+		return api.ConfigResult{}, err
+	}
+	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*configDecision, error) {
+		return s.prepareConfig(snap, bucket, change, sealed)
+	})
+	if err != nil {
+		return api.ConfigResult{}, err
+	}
+	result := decided.result
+	result.Revision = revision
+	if revision != 0 { // keys are told, values never
+		s.opts.Logger.Info("config stored", "actor", change.Actor, "revision", revision, "scope", bucket.Scope, "name", bucket.Name,
+			"set", slices.Concat(result.Created, result.Changed), "unset", change.Unset, "quiet", change.Quiet, "affected", len(result.Affected))
+	}
+	return result, nil
+}
+
+func (s *Service) sealAll(values map[string]string) (map[string][]byte, error) {
+	sealed := make(map[string][]byte, len(values))
+	for key, plain := range values {
+		value, err := s.opts.Seal([]byte(plain))
+		if err != nil {
+			return nil, err
+		}
+		sealed[key] = value
+	}
+	return sealed, nil
+}
 
 type configDecision struct {
 	txn    *layout.Txn
@@ -44,98 +98,53 @@ type configDecision struct {
 
 func (d *configDecision) transaction() *layout.Txn { return d.txn }
 
-// SetConfig stores values, encrypted, and removes the keys in unset. Removing one that isn't there is an error: it is
-// most likely a slip of the pen.
-func (s *Service) SetConfig(ctx context.Context, bucket Bucket, set map[string]string, unset []string, actor string,
-) (api.ConfigResult, error) {
-	if s.opts.Seal == nil {
-		return api.ConfigResult{}, invalid("start the server with its key", "this server has no key to keep values under")
-	}
-	if err := checkConfig(bucket, set, unset); err != nil {
-		return api.ConfigResult{}, err
-	}
-	sealed := make(map[string][]byte, len(set))
-	for key, plain := range set {
-		value, err := s.opts.Seal([]byte(plain))
-		if err != nil {
-			return api.ConfigResult{}, err
-		}
-		sealed[key] = value
-	}
-	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*configDecision, error) {
-		return prepareConfig(snap, bucket, sealed, unset)
-	})
-	if err != nil {
-		return api.ConfigResult{}, err
-	}
-	decided.result.Revision = revision
-	// Keys are told, values never.
-	s.opts.Logger.Info("config stored", "actor", actor, "revision", revision, "scope", bucket.Scope, "name", bucket.Name,
-		"set", slices.Sorted(maps.Keys(set)), "unset", unset)
-	return decided.result, nil
-}
-
-func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
-	if err := bucket.check(); err != nil {
-		return err
-	}
-	if len(set)+len(unset) == 0 {
-		return invalid("give KEY=VALUE pairs, or keys to remove", "nothing to set")
-	}
-	if len(set)+len(unset) > maxConfigKeys {
-		return &Error{Reason: TooLarge, Detail: "more than 1000 keys at once", Next: "set them in parts"}
-	}
-	for key, v := range set {
-		if !configKey.MatchString(key) {
-			return invalid("use letters, digits and _, not beginning with a digit", "%q is no name of a variable", key)
-		}
-		if err := api.CheckEnv(key, v); err != nil { // runtimes quote a variable they can't set, value and all
-			return invalid("mount a file for binary data", "%s: %v", key, err)
-		}
-		if len(v) > maxConfigValue {
-			return &Error{Reason: TooLarge, Detail: "the value of " + key + " is larger than 64 KiB", Next: "mount a file instead"}
-		}
-	}
-	for _, key := range unset {
-		if _, both := set[key]; both {
-			return invalid("choose one", "%s is to be set and removed", key)
-		}
-	}
-	return nil
-}
-
-func prepareConfig(snap layout.Snapshot, bucket Bucket, sealed map[string][]byte, unset []string) (*configDecision, error) {
-	decided := &configDecision{txn: layout.NewTxn("config"), result: api.ConfigResult{Scope: bucket.Scope, Name: bucket.Name}}
+// prepareConfig sorts the keys of a change into those that are new, differ, are the same, and go.
+func (s *Service) prepareConfig(snap layout.Snapshot, bucket Bucket, change ConfigChange, sealed map[string][]byte) (*configDecision, error) {
+	d := &configDecision{txn: layout.NewTxn("config"), result: api.ConfigResult{Scope: bucket.Scope, Name: bucket.Name}}
+	effect := env.Change{Bucket: env.Bucket(bucket), Set: map[string]string{}, Unset: change.Unset}
 	for _, key := range slices.Sorted(maps.Keys(sealed)) {
-		decided.txn.Put(bucket.prefix()+key, sealed[key])
-	}
-	for _, key := range unset {
-		record, ok := snap.Get(bucket.prefix() + key)
-		if !ok {
-			return nil, notFound("`tend config list` shows the keys there are", "there is no key %s", key)
+		record, there := snap.Get(bucket.prefix() + key)
+		switch {
+		case !there:
+			d.result.Created = append(d.result.Created, key)
+		case s.holds(record.Value, change.Set[key]):
+			d.result.Unchanged = append(d.result.Unchanged, key)
+			continue
+		default:
+			d.result.Changed = append(d.result.Changed, key)
 		}
-		decided.txn.If(record.Key, record.Modified).Delete(record.Key)
+		effect.Set[key] = change.Set[key]
+		d.txn.Put(bucket.prefix()+key, sealed[key])
 	}
-	kept := map[string]bool{}
-	for _, key := range ConfigKeys(snap, bucket) {
-		kept[key] = !slices.Contains(unset, key)
-	}
-	for key := range sealed {
-		kept[key] = true
-	}
-	for _, key := range slices.Sorted(maps.Keys(kept)) {
-		if kept[key] {
-			decided.result.Keys = append(decided.result.Keys, key)
+	for _, key := range change.Unset {
+		record, there := snap.Get(bucket.prefix() + key)
+		if !there {
+			return nil, noKey(snap, bucket, key)
 		}
+		d.result.Removed = append(d.result.Removed, key)
+		d.txn.If(record.Key, record.Modified).Delete(record.Key)
 	}
-	return decided, nil
+	d.result.Keys = keysAfter(ConfigKeys(snap, bucket), d.result)
+	if len(effect.Set)+len(effect.Unset) > 0 {
+		s.tellConsumers(d, snap, effect, change.Quiet)
+	}
+	return d, nil
 }
 
-// ConfigKeys are the keys of a bucket. Values are never handed out.
-func ConfigKeys(snap layout.Snapshot, bucket Bucket) []string {
-	var keys []string
-	for record := range snap.Prefix(bucket.prefix()) {
-		keys = append(keys, record.Key[len(bucket.prefix()):])
+// holds says whether a stored value is this one. One that can't be opened is set anew.
+func (s *Service) holds(record any, value string) bool {
+	sealed, ok := record.([]byte)
+	if !ok {
+		return false
 	}
+	plain, err := s.opts.Open(sealed)
+	return err == nil && string(plain) == value
+}
+
+func keysAfter(before []string, result api.ConfigResult) []string {
+	keys := slices.DeleteFunc(slices.Concat(before, result.Created), func(key string) bool {
+		return slices.Contains(result.Removed, key)
+	})
+	slices.Sort(keys)
 	return keys
 }

@@ -43,7 +43,11 @@ func prepareDelete(snap layout.Snapshot, target Target, now time.Time) (*deleteD
 		decided.result.Already, decided.result.DeletedAt = true, *at
 		return decided, nil
 	}
+	if err := checkUnused(snap, object.Value.Ref()); err != nil {
+		return nil, err
+	}
 	removeObject(decided.txn, object, now)
+	decided.result.Volumes = keptVolumes(snap, *object.Value)
 	return decided, nil
 }
 

@@ -9,6 +9,9 @@
 // Whoever changes a spec speaks as a manager, which owns what it sets (package ownership): a value another manager owns
 // is a refusal, unless it is taken over by force.
 //
+// What comes from outside is settled at this border, before anything is decided: the bytes of assets are kept, and their
+// digests stamped on all who use them; a registry's token is encrypted.
+//
 // It decides what is written under /desired, /names, /frozen and /config, and nothing else: what happens because of it
 // is the controllers' business. It never touches a container, and it never waits for one.
 package intent

@@ -21,8 +21,16 @@ const (
 	NameTaken Reason = "NameTaken"
 	// PortTaken: two containers would publish the same port of the host.
 	PortTaken Reason = "PortTaken"
+	// RouteTaken: two ingresses would serve the same host and path.
+	RouteTaken Reason = "RouteTaken"
+	// RegistryTaken: two registries would say how to log in to one host.
+	RegistryTaken Reason = "RegistryTaken"
+	// InUse: another object can't do without it.
+	InUse Reason = "InUse"
 	// FieldOwned: another manager set a field to another value.
 	FieldOwned Reason = "FieldOwned"
+	// RunForbidden: another run is on, and the cron job allows one at a time.
+	RunForbidden Reason = "RunForbidden"
 	// Terminating: the object is being deleted.
 	Terminating Reason = "Terminating"
 	// TooLarge: the change exceeds what is stored at once.

@@ -43,13 +43,16 @@ func (s *Service) mark(ctx context.Context, verb, actor string, prepare func(lay
 
 func prepareFreeze(snap layout.Snapshot, target Target, slots []string, actor string, now time.Time,
 ) (*freezeDecision, error) {
-	object, err := target.findDeployment(snap, "frozen")
+	object, err := target.findSlotted(snap, "frozen")
 	if err != nil {
 		return nil, err
 	}
 	ref := object.Value.Ref()
 	decided := &freezeDecision{txn: layout.NewTxn("freeze"), result: api.StopResult{Object: ref, Frozen: true}}
 	marked := marks(snap, ref)
+	if ref.Kind == api.KindStatefulSet {
+		return decided, freezeOrdinals(decided, object, marked, slots, actor, now)
+	}
 	live := liveSlots(snap, ref)
 	if len(slots) == 0 {
 		slots = live.order
@@ -72,7 +75,7 @@ func prepareFreeze(snap layout.Snapshot, target Target, slots []string, actor st
 }
 
 func prepareThaw(snap layout.Snapshot, target Target, slots []string) (*freezeDecision, error) {
-	object, err := target.findDeployment(snap, "started")
+	object, err := target.findSlotted(snap, "started")
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +112,7 @@ type slotTasks struct {
 func liveSlots(snap layout.Snapshot, ref api.Ref) slotTasks {
 	out := slotTasks{tasks: map[string]layout.Read[api.Task]{}}
 	for _, task := range snap.TasksOf(ref) {
-		if task.Value.Desired == api.DesiredRunning {
+		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command fills no slot
 			out.order = append(out.order, task.Value.Slot)
 			out.tasks[task.Value.Slot] = task
 		}

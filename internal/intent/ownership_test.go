@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/ownership"
 )
 
-var scaler = Speaker{Manager: "autoscaler", Actor: "cpu"}
+var scaler = Speaker{Manager: "scaler", Actor: "cpu"}
 
 // owners is who set what of prod/web, a line each.
 func (w *world) owners() []string {
@@ -41,7 +41,7 @@ func (w *world) wantOwners(reason string, want ...string) {
 	}
 }
 
-// scaled is a world where people applied prod/web and the autoscaler set its replicas.
+// scaled is a world where people applied prod/web and the scaler set its replicas.
 func scaled(t *testing.T, replicas int, change ...func(*Options)) *world {
 	w := newWorld(t, change...)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
@@ -62,19 +62,19 @@ func TestApplyKeepsWhatOthersOwn(t *testing.T) {
 	if got.Generation != 3 || len(got.Changes) != 1 {
 		t.Errorf("%+v, want one change at generation 3", got)
 	}
-	w.wantOwners("replicas are not in the file", `image="web:2" apply`, `replicas=4 autoscaler`)
+	w.wantOwners("replicas are not in the file", `image="web:2" apply`, `replicas=4 scaler`)
 
 	joined := w.mustApply(deployment("prod", "web", `{"image":"web:2","replicas":4}`)).Objects[0]
 	if joined.Generation != 3 || joined.Action != api.ActionConfigured || len(joined.Changes) != 0 {
 		t.Errorf("%+v, want configured at generation 3 without a change of the spec", joined)
 	}
-	w.wantOwners("the same value", `image="web:2" apply`, `replicas=4 autoscaler`, `replicas=4 apply`)
+	w.wantOwners("the same value", `image="web:2" apply`, `replicas=4 scaler`, `replicas=4 apply`)
 	_, err := w.service.Scale(t.Context(), Target{Name: "web"}, 5, scaler)
 	if refused := wantReason(t, err, FieldOwned); refused.Errors[0].Field != "replicas" {
 		t.Errorf("%v, want replicas named", err)
 	}
 	w.mustApply(deployment("prod", "web", `{"image":"web:2"}`))
-	w.wantOwners("released again", `image="web:2" apply`, `replicas=4 autoscaler`)
+	w.wantOwners("released again", `image="web:2" apply`, `replicas=4 scaler`)
 }
 
 func TestApplyConflict(t *testing.T) {
@@ -83,7 +83,7 @@ func TestApplyConflict(t *testing.T) {
 	file := deployment("prod", "web", `{"image":"web:2","replicas":2}`)
 	_, err := w.apply(ApplyOptions{}, deployment("prod", "other", `{}`), file)
 	refused := wantReason(t, err, FieldOwned)
-	want := []api.FieldError{{Object: "deployment/prod/web", Field: "replicas", Detail: "autoscaler (cpu) set it to 4 at " + testTime.Format(time.RFC3339)}}
+	want := []api.FieldError{{Object: "deployment/prod/web", Field: "replicas", Detail: "scaler (cpu) set it to 4 at " + testTime.Format(time.RFC3339)}}
 	if diff := cmp.Diff(want, refused.Errors); diff != "" || !strings.Contains(refused.Next, "--force-conflicts") {
 		t.Errorf("%s next %q", diff, refused.Next)
 	}
@@ -91,7 +91,7 @@ func TestApplyConflict(t *testing.T) {
 		t.Error("something was stored")
 	}
 	dry, err := w.apply(ApplyOptions{DryRun: true}, file)
-	if err != nil || len(dry.Objects[0].Conflicts) != 1 || dry.Objects[0].Conflicts[0].Manager != "autoscaler" || len(dry.Objects[0].Changes) != 2 {
+	if err != nil || len(dry.Objects[0].Conflicts) != 1 || dry.Objects[0].Conflicts[0].Manager != "scaler" || len(dry.Objects[0].Changes) != 2 {
 		t.Errorf("dry run: %+v, %v; want the changes and the conflict", dry, err)
 	}
 	forced, err := w.apply(ApplyOptions{Speaker: Speaker{ForceConflicts: true}}, file)
@@ -152,7 +152,7 @@ func TestScaleOwnership(t *testing.T) {
 	w := scaled(t, 4)
 	_, err := w.service.Scale(t.Context(), Target{Name: "web"}, 2, Speaker{})
 	wantReason(t, err, FieldOwned)
-	w.wantOwners("refused", `image="web:1" apply`, `replicas=4 autoscaler`)
+	w.wantOwners("refused", `image="web:1" apply`, `replicas=4 scaler`)
 	forced, err := w.service.Scale(t.Context(), Target{Name: "web"}, 2, Speaker{ForceConflicts: true})
 	if err != nil || !forced.Changed || forced.Generation != 3 {
 		t.Fatalf("%+v, %v; want generation 3", forced, err)
@@ -170,7 +170,7 @@ func TestRollbackKeepsReplicasAndTheirOwner(t *testing.T) {
 	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v1", Speaker{Actor: "ann"}); err != nil {
 		t.Fatal(err)
 	}
-	w.wantOwners("replicas stay whose they are", `image="web:0" apply`, `replicas=4 autoscaler`)
+	w.wantOwners("replicas stay whose they are", `image="web:0" apply`, `replicas=4 scaler`)
 	if _, err := w.apply(ApplyOptions{Speaker: Speaker{Manager: "updater", ForceConflicts: true}}, deployment("prod", "web", `{"image":"web:9"}`)); err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestRollbackKeepsReplicasAndTheirOwner(t *testing.T) {
 	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v2", Speaker{ForceConflicts: true}); err != nil {
 		t.Fatal(err)
 	}
-	w.wantOwners("by force", `image="web:1" apply`, `replicas=4 autoscaler`)
+	w.wantOwners("by force", `image="web:1" apply`, `replicas=4 scaler`)
 }
 
 // TestVerbsThatOwnNothing: what changes no field of the spec changes no owner.

@@ -40,7 +40,7 @@ func fixedPorts(object api.Object) []hostPort {
 			out = append(out, fixedBy(parsed, "ports["+strconv.Itoa(i)+"]")...)
 		}
 	}
-	options, err := dockerflags.Parse(spec.DockerOptions)
+	options, err := flagsOf(spec)
 	if err != nil || options.NetworkMode == "host" {
 		return out
 	}
@@ -48,6 +48,15 @@ func fixedPorts(object api.Object) []hostPort {
 		out = append(out, fixedBy(parsed, "docker_options")...)
 	}
 	return out
+}
+
+// flagsOf reads docker_options; files of assets have stand-ins in them.
+func flagsOf(spec api.DeploymentSpec) (dockerflags.Options, error) {
+	flags := make([]string, len(spec.DockerOptions))
+	for i, flag := range spec.DockerOptions {
+		flags[i] = api.StandIn(flag)
+	}
+	return dockerflags.Parse(flags)
 }
 
 // fixedBy are the ports of one entry. The engine chooses where the host's range isn't as long as the container's.
@@ -69,10 +78,10 @@ func fixedBy(entry api.PortSpec, field string) []hostPort {
 // refuseShared refuses addresses given by flags to several replicas: only one container can have each.
 func refuseShared(object api.Object, found *faults) {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-	if err != nil || spec.ReplicaCount() < 2 {
+	if err != nil || spec.MostReplicas() < 2 {
 		return
 	}
-	options, err := dockerflags.Parse(spec.DockerOptions)
+	options, err := flagsOf(spec)
 	if err != nil {
 		return // validation's business
 	}
@@ -81,7 +90,7 @@ func refuseShared(object api.Object, found *faults) {
 	} {
 		if given.value != "" {
 			found.add(Invalid, object.Ref(), "docker_options", "leave the flag out or set replicas to 1",
-				"%d replicas can't all have %s %s", spec.ReplicaCount(), given.flag, given.value)
+				"%d replicas can't all have %s %s", spec.MostReplicas(), given.flag, given.value)
 		}
 	}
 }
@@ -93,7 +102,7 @@ func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[
 	skip := map[api.Ref]bool{}
 	for _, object := range written {
 		skip[object.Ref()] = true
-		if object.Kind != api.KindDeployment {
+		if !object.Kind.HasSlots() {
 			continue
 		}
 		refuseShared(object, found)
@@ -108,9 +117,11 @@ func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[
 		skip[object.Value.Ref()] = true
 	}
 	taken := publishers{}
-	for object := range snap.Objects(api.KindDeployment) {
-		if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
-			taken.add(object.Value.Ref(), fixedPorts(*object.Value))
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+		for object := range snap.Objects(kind) {
+			if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
+				taken.add(object.Value.Ref(), fixedPorts(*object.Value))
+			}
 		}
 	}
 	for _, object := range written {
@@ -130,10 +141,10 @@ func refusePorts(object api.Object, ports []hostPort, taken publishers, found *f
 			found.add(PortTaken, object.Ref(), port.field, "choose another port of the host, or none to get a free one",
 				"the host's port %s is published by %s already", port, owner)
 		}
-		if spec.ReplicaCount() > 1 {
+		if spec.MostReplicas() > 1 {
 			found.add(PortTaken, object.Ref(), port.field,
 				"leave the host's port out (\"80\" instead of \"3000:80\") or set replicas to 1",
-				"%d replicas can't all publish the host's port %s", spec.ReplicaCount(), port)
+				"%d replicas can't all publish the host's port %s", spec.MostReplicas(), port)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Restart makes every slot outdated by a new nonce, and thaws the frozen ones: whoever restarts wants it to run.
 func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
 	return s.verb(ctx, "restart", actor, func(snap layout.Snapshot) (*verbDecision, error) {
-		object, err := target.findDeployment(snap, "restarted")
+		object, err := target.findSlotted(snap, "restarted")
 		if err != nil {
 			return nil, err
 		}
@@ -23,6 +23,7 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		}
 		nonce := nextNonce(next.Metadata.Stamps[api.StampRestart])
 		next.Metadata.Stamps[api.StampRestart] = nonce
+		delete(next.Metadata.Stamps, api.StampQuietEnv) // what config set --no-restart put off is done now
 		decided := unchanged("restart", object)
 		decided.write(object, next, s.opts.Now())
 		decided.result.Restart = nonce

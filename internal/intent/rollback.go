@@ -1,12 +1,14 @@
 package intent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/layout"
 )
 
@@ -23,7 +25,7 @@ func (s *Service) Rollback(ctx context.Context, target Target, release string, b
 }
 
 func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted string, by Speaker) (*verbDecision, error) {
-	object, err := target.findDeployment(snap, "rolled back")
+	object, err := target.findSlotted(snap, "rolled back")
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +47,51 @@ func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted st
 		next.Metadata.Stamps = map[string]string{}
 	}
 	next.Metadata.Stamps[api.StampRollback] = release.ID
+	stampRollback(snap, &next, release)
 	return decided, s.amend(snap, decided, object, next, by, func(field string) bool { return !isReplicas(field) })
 }
 
-// specOfRelease is the release's spec with the replicas the object has now.
+// stampRollback stamps the returned spec as an apply of it would be: the release's own digests are pinned with it, but
+// what changes from here on counts.
+func stampRollback(snap layout.Snapshot, next *api.Object, release *api.Release) {
+	hooks := next.HookDigests()
+	stamps, _ := stampsOf(*next, filesIn(snap, nil), func(key string) string {
+		return cmp.Or(release.AssetDigests[key], hooks[key])
+	})
+	for _, name := range []string{api.StampAssets, api.StampHookAssets} {
+		delete(next.Metadata.Stamps, name)
+	}
+	maps.Copy(next.Metadata.Stamps, stamps)
+	delete(next.Metadata.Stamps, api.StampBuild)
+	if release.Build != nil {
+		next.Metadata.Stamps[api.StampBuild] = release.Build.Stamp()
+	}
+}
+
+// specOfRelease is the release's spec with the replicas the object has now. A release holds what references stood for when
+// it was made, and so does the spec from here on: it must come back though their targets are gone. What looks like a
+// reference in it is none.
 func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
-	fields, err := fieldsOf(current)
+	now, err := fieldsOf(current)
 	if err != nil {
 		return nil, err
 	}
-	return withField(release, "replicas", fields["replicas"])
+	fields, err := fieldsOf(release)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range api.ReferenceFields[api.SpaceRef] {
+		if fields[name] == nil {
+			continue
+		}
+		if fields[name], err = reference.EscapeValue(fields[name], api.SpaceRef); err != nil {
+			return nil, err
+		}
+	}
+	if fields["replicas"] = now["replicas"]; now["replicas"] == nil {
+		delete(fields, "replicas")
+	}
+	return json.Marshal(fields)
 }
 
 // rollbackTarget is the named release, or the newest before the current one that was good and says something else.

@@ -35,7 +35,7 @@ func (s *Service) Scale(ctx context.Context, target Target, replicas int, by Spe
 }
 
 func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int, by Speaker) (*verbDecision, error) {
-	object, err := target.findDeployment(snap, "scaled")
+	object, err := target.findSlotted(snap, "scaled")
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +46,11 @@ func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int
 	before := spec.ReplicaCount()
 	decided := unchanged("scale", object)
 	decided.result.PreviousReplicas, decided.result.Replicas = &before, &replicas
-	if spec.Replicas == nil && before == replicas {
+	if before == replicas && (spec.Replicas == nil || spec.Autoscale != nil && *spec.Replicas == replicas && !by.ForceConflicts) {
 		return decided, nil
+	}
+	if err := checkScale(*object.Value, spec, replicas, by); err != nil {
+		return nil, err
 	}
 	next := *object.Value
 	if next.Spec, err = withField(next.Spec, "replicas", json.RawMessage(strconv.Itoa(replicas))); err != nil {
@@ -55,5 +58,3 @@ func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int
 	}
 	return decided, s.amend(snap, decided, object, next, by, isReplicas)
 }
-
-func isReplicas(field string) bool { return field == "replicas" }

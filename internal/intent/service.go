@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
 )
@@ -28,8 +29,17 @@ type Options struct {
 	// Preview lists what the controllers will do once objects are as in next and those in deleted are gone. Default:
 	// an empty plan.
 	Preview func(snap layout.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error)
-	// Seal encrypts a config value. Default: buckets are refused.
+	// Seal encrypts a config value, or a registry's token. Default: both are refused.
 	Seal func(plain []byte) ([]byte, error)
+	// MAC is a keyed hash, by which a sealed token is told from another. Needed with Seal for registries.
+	MAC func(plain []byte) string
+	// Open decrypts what Seal encrypted. Needed with Seal for buckets.
+	Open func(sealed []byte) ([]byte, error)
+	// EnvHash identifies the environment an object will have once a bucket has changed. Default: every reader of a bucket
+	// counts as affected by its changes, and quiet changes are refused.
+	EnvHash func(snap layout.Snapshot, object api.Object, change env.Change) (string, error)
+	// Assets keep the bytes of assets. Default: assets are refused.
+	Assets Assets
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 	// NewUID names an object. Default: 128 random bits.

@@ -70,7 +70,7 @@ func (s Speaker) own(old, next api.Object, now time.Time, about func(field strin
 		}
 	}
 	next.Metadata.Fields = outcome.Fields
-	return owned{object: next, changes: changes, conflicts: outcome.Conflicts}, nil
+	return owned{object: next, changes: changes, conflicts: withoutLapsed(next, outcome.Conflicts)}, nil
 }
 
 // refuse adds the conflicts a speaker may not decide for itself.

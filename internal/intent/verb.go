@@ -78,11 +78,11 @@ func (s *Service) checkWrite(snap layout.Snapshot, next api.Object) error {
 	return found.err(conflictsText(found))
 }
 
-// findDeployment finds a live object that has slots and releases; done says what can't be done to others.
-func (t Target) findDeployment(snap layout.Snapshot, done string) (layout.Read[api.Object], error) {
+// findSlotted finds a live object that has slots and releases; done says what can't be done to others.
+func (t Target) findSlotted(snap layout.Snapshot, done string) (layout.Read[api.Object], error) {
 	object, err := t.findLive(snap)
-	if err == nil && object.Value.Kind != api.KindDeployment {
-		return object, invalid("name a deployment", "%s can't be %s", object.Value.Ref(), done)
+	if err == nil && !object.Value.Kind.HasSlots() {
+		return object, invalid("name a deployment or a statefulset", "%s can't be %s", object.Value.Ref(), done)
 	}
 	return object, err
 }

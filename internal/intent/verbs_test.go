@@ -19,6 +19,23 @@ func (w *world) release(number int, image, hash string) {
 		Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: hash, ImageID: image})
 }
 
+// TestRollbackToWhatLooksLikeAReference: a release holds texts as containers have them, so they come back as they are.
+func TestRollbackToWhatLooksLikeAReference(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{"image":"web:2","replicas":3}`))
+	spec := `{"command":["run","$${ref.a}"],"env":{"LIVE":"api.prod:80","RAW":"${ref.deployment.gone.host}"},"image":"web:1","working_dir":"/x"}`
+	w.put(layout.ReleaseKey(ref("prod", "web"), "v1"), api.Release{ID: "v1", Number: 1, Kind: api.KindDeployment,
+		Scope: "prod", Name: "web", Spec: json.RawMessage(spec), SpecHash: "a"})
+	w.release(2, "web:2", "b")
+	if _, err := w.service.Rollback(t.Context(), Target{Name: "web"}, "v1", Speaker{}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"command":["run","$$${ref.a}"],"env":{"LIVE":"api.prod:80","RAW":"$${ref.deployment.gone.host}"},"image":"web:1","replicas":3,"working_dir":"/x"}`
+	if got := string(w.object(ref("prod", "web")).Spec); got != want {
+		t.Errorf("the spec is\n%s, want\n%s", got, want)
+	}
+}
+
 func TestRollbackTarget(t *testing.T) {
 	type release struct{ image, hash string }
 	three := []release{{"web:1", "a"}, {"web:2", "b"}, {"web:3", "c"}}

@@ -16,7 +16,7 @@ func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 			continue
 		}
 		if d := draftOfBlock(src, block, f); d != nil {
-			out = append(out, d)
+			out = append(out, expandApp(d)...)
 		}
 	}
 	return out
@@ -24,15 +24,16 @@ func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 
 func draftOfBlock(src *source, block field, f *faults) *draft {
 	kind := knownKind(block.key)
-	if kind == "" {
-		next := didYouMean(block.key, kindNames())
-		if next == "" {
-			next = "the kinds of today: " + string(api.KindDeployment)
-		}
-		f.at(src, block.at, next, "no plugin named %s; plugins are not supported yet", block.key)
-		return nil
+	scope, name, ok := "", "", false
+	switch {
+	case kind != "":
+		scope, name, ok = blockNames(src, kind, block, f)
+	case macroKind(block.key):
+		kind = api.Kind(block.key)
+		scope, name, ok = macroNames(src, block, f)
+	default:
+		f.at(src, block.at, closestKind(block.key), "there is no kind %q, and no plugin can have the name", block.key)
 	}
-	scope, name, ok := blockNames(src, kind, block, f)
 	if !ok {
 		return nil
 	}
@@ -43,36 +44,19 @@ func draftOfBlock(src *source, block field, f *faults) *draft {
 	if !d.decodeSpec(block.value, true, f) {
 		return keepBroken(d)
 	}
-	for i, field := range []string{"scope", "name"} {
-		d.places[field] = block.value.labels[i].at
+	if labels := block.value.labels; len(labels) > 0 {
+		d.places["scope"], d.places["name"] = labels[0].at, labels[len(labels)-1].at
 	}
 	return d
 }
 
 // keepBroken keeps what was refused for the search for duplicates; what has no spec type is dropped.
 func keepBroken(d *draft) *draft {
-	if _, supported := specTypes[d.object.Kind]; !supported {
+	if _, supported := specTypes[d.object.Kind]; !supported && d.object.Kind.Core() {
 		return nil
 	}
 	d.broken = true
 	return d
-}
-
-func knownKind(word string) api.Kind {
-	for _, kind := range api.Kinds {
-		if word == string(kind) {
-			return kind
-		}
-	}
-	return ""
-}
-
-func kindNames() []string {
-	names := make([]string, 0, len(api.Kinds))
-	for _, kind := range api.Kinds {
-		names = append(names, string(kind))
-	}
-	return names
 }
 
 // blockNames reads a block's labels. Only a registry has no scope, and an asset needs none.
@@ -94,8 +78,11 @@ func blockNames(src *source, kind api.Kind, block field, f *faults) (scope, name
 		return "", "", false
 	}
 	name = labels[len(labels)-1].text
-	if len(labels) == 2 {
+	switch {
+	case len(labels) == 2:
 		scope = labels[0].text
+	case scopeless(kind):
+		scope = api.Unscoped
 	}
 	return scope, name, true
 }

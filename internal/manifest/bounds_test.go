@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -37,15 +36,33 @@ func TestNothingUsualIsTooDeep(t *testing.T) {
 	}
 }
 
-// TestDocsNameEveryField: the page of a kind has a row, or a word, for each field of its spec.
+// TestDocsNameEveryField: each kind has a page, and each field of its spec a row or a word there, or on the page of
+// deployments, which tells of what kinds share; a cron job's also on the page of jobs.
 func TestDocsNameEveryField(t *testing.T) {
-	page, err := os.ReadFile("../../docs/kinds/deployment.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range properties(reflect.TypeFor[api.DeploymentSpec]()) {
-		if !strings.Contains(string(page), "`"+p.native+"`") && !strings.Contains(string(page), "`"+p.native+".") && !strings.Contains(string(page), "### "+p.native) {
-			t.Errorf("docs/kinds/deployment.md does not name %s", p.native)
+	shared := page(t, "deployment")
+	for _, kind := range supportedKinds() {
+		own := page(t, string(kind))
+		if kind == api.KindCronJob {
+			own += page(t, string(api.KindJob))
+		}
+		for _, p := range properties(specTypes[kind]) {
+			if !names(own, p.native) && !names(shared, p.native) {
+				t.Errorf("docs/kinds/%s.md does not name %s", kind, p.native)
+			}
 		}
 	}
+}
+
+func page(t *testing.T, kind string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/kinds/" + kind + ".md")
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// names says whether a page speaks of a field: in code, with what lies below it, or as a title.
+func names(page, field string) bool {
+	return strings.Contains(page, "`"+field+"`") || strings.Contains(page, "`"+field+".") || strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
 }

@@ -32,6 +32,10 @@ func (d *decoder) value(n *node, t reflect.Type, path string) any {
 		return nil
 	}
 	d.places[path] = n.at
+	if n.kind == callNode {
+		d.fail(n.at, path, "", "%s() may stand for the files of an asset alone", n.text)
+		return nil
+	}
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -52,6 +56,8 @@ func (d *decoder) value(n *node, t reflect.Type, path string) any {
 		return d.truth(n, path)
 	case reflect.Int, reflect.Int64:
 		return d.integer(n, path)
+	case reflect.Interface:
+		return d.free(n, path)
 	}
 	return nil
 }

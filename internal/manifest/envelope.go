@@ -16,7 +16,7 @@ func draftsOfValues(src *source, values []*node, f *faults) []*draft {
 		}
 		for _, item := range items {
 			if d := draftOfValue(src, item, f); d != nil {
-				out = append(out, d)
+				out = append(out, expandApp(d)...)
 			}
 		}
 	}
@@ -40,14 +40,25 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 	d := &draft{src: src, at: n.at, places: map[string]span{}}
 	before := f.count()
 	kind := d.word(n, "kind", f)
-	d.object.Scope, d.object.Name = d.word(n, "scope", f), d.word(n, "name", f)
+	parsed, err := api.ParseKind(kind)
+	if err != nil && macroKind(kind) {
+		parsed, err = api.Kind(kind), nil
+	}
+	scope := n.find("scope")
+	unscoped := scope == nil || scope.value.kind == nullNode
+	switch {
+	case unscoped && scopeless(parsed):
+		d.object.Scope = api.Unscoped
+	case parsed.Macro() && (unscoped || scope.value.kind == textNode && scope.value.text == ""):
+	default:
+		d.object.Scope = d.word(n, "scope", f)
+	}
+	d.object.Name = d.word(n, "name", f)
 	if f.count() > before {
 		return nil
 	}
-	parsed, err := api.ParseKind(kind)
 	if err != nil {
-		next := didYouMean(kind, kindNames())
-		f.at(src, d.places["kind"], next, "%s", err)
+		f.at(src, d.places["kind"], closestKind(kind), "%s", err)
 		return nil
 	}
 	d.object.Kind = parsed
@@ -104,6 +115,9 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 	d.object.Metadata.Labels = d.table(entry.value, "labels", f)
 	d.object.Metadata.Annotations = d.table(entry.value, "annotations", f)
+	if tree := d.table(entry.value, "stamps", f)[api.StampBuild]; tree != "" {
+		d.object.Metadata.Stamps = map[string]string{api.StampBuild: tree} // the one stamp that a client knows better
+	}
 }
 
 func (d *draft) table(n *node, key string, f *faults) map[string]string {

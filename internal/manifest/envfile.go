@@ -77,13 +77,15 @@ func parseEnv(text string) (map[string]string, error) {
 	return env, nil
 }
 
+var errNoPair = errors.New("the line is not NAME=value")
+
 func parseEnvLine(line string) (name, value string, err error) {
 	if rest, found := strings.CutPrefix(line, "export "); found {
 		line = strings.TrimSpace(rest)
 	}
 	name, value, found := strings.Cut(line, "=")
 	if !found {
-		return "", "", errors.New("the line is not NAME=value")
+		return "", "", errNoPair
 	}
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {

@@ -15,7 +15,12 @@ const (
 	formatHCL  = "hcl"
 	formatYAML = "yaml"
 	formatJSON = "json"
+	// formatProcfile is that of a file of this name, not of an ending.
+	formatProcfile = "procfile"
 )
+
+// manifestFolders are where a project may keep its manifests: names without a path are looked for there first.
+var manifestFolders = []string{".tend", ".voodu"}
 
 // extensions say which language a file holds; their case doesn't matter.
 var extensions = map[string]string{
@@ -27,7 +32,25 @@ var extensions = map[string]string{
 // suffixes are tried, in order, behind a name that doesn't exist as it is.
 var suffixes = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
 
-func formatOf(path string) string { return extensions[strings.ToLower(filepath.Ext(path))] }
+func formatOf(path string) string {
+	if filepath.Base(path) == Procfile {
+		return formatProcfile
+	}
+	return extensions[strings.ToLower(filepath.Ext(path))]
+}
+
+// Defaults are the sources of a folder where none are named: its Procfile, else .tend or .voodu where it holds a manifest.
+func Defaults(folder string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(folder, Procfile)); err == nil {
+		return []string{filepath.Join(folder, Procfile)}, nil
+	}
+	for _, hidden := range manifestFolders {
+		if hasManifest(filepath.Join(folder, hidden)) {
+			return []string{filepath.Join(folder, hidden)}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: there is no Procfile here, and none in .tend or .voodu; name a file or a folder with -f", ErrNoManifest)
+}
 
 // input is one text to read and its language.
 type input struct {
@@ -77,6 +100,9 @@ func inputsOf(name string, o Options) ([]input, error) {
 		return walk(path)
 	}
 	format := formatOf(path)
+	if format == "" && strings.HasPrefix(filepath.Base(path), Procfile+".") {
+		format = formatProcfile // Procfile.dev, where it is named
+	}
 	if o.Format != "" && format == "" {
 		format, err = formatNamed(o.Format)
 	}
@@ -100,15 +126,38 @@ func formatNamed(format string) (string, error) {
 	return "", fmt.Errorf("format %q is not hcl, yaml or json", format)
 }
 
+// resolve finds a file or folder by its name, with or without its ending. A name that is no path of its own may lie in
+// one of the manifest folders; where it lies there and here, it has to be told which is meant.
 func resolve(name string) (string, fs.FileInfo, error) {
-	info, err := os.Stat(name)
+	here, info, err := resolveIn("", name)
+	if filepath.IsAbs(name) || strings.HasPrefix(name, ".") {
+		return here, info, err
+	}
+	for _, folder := range manifestFolders {
+		there, found, missing := resolveIn(folder, name)
+		switch {
+		case missing == nil && err == nil && !os.SameFile(info, found):
+			return "", nil, fmt.Errorf("%s is both %s and %s: write ./%s or %s", name, there, here, here, there)
+		case missing == nil:
+			return there, found, nil
+		}
+	}
+	return here, info, err
+}
+
+func resolveIn(folder, name string) (string, fs.FileInfo, error) {
+	path := filepath.Join(folder, name)
+	if folder == "" {
+		path = name
+	}
+	info, err := os.Stat(path)
 	if err == nil {
-		return name, info, nil
+		return path, info, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		for _, suffix := range suffixes {
-			if info, err := os.Stat(name + suffix); err == nil && !info.IsDir() {
-				return name + suffix, info, nil
+			if info, err := os.Stat(path + suffix); err == nil && !info.IsDir() {
+				return path + suffix, info, nil
 			}
 		}
 	}
@@ -122,9 +171,9 @@ func walk(root string) ([]input, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
-			return filepath.SkipDir
-		case entry.IsDir() || formatOf(path) == "":
+		case entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || filepath.Base(root) == ".tend"):
+			return filepath.SkipDir // .tend may be a server's root as well, which keeps its own in folders
+		case entry.IsDir() || !isManifest(filepath.Dir(path), entry.Name()):
 			return nil
 		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {

@@ -1,9 +1,11 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -50,7 +52,15 @@ func fuzzFormat(f *testing.F, format string) {
 			if err := d.finish(); err != nil {
 				t.Fatalf("%s can't be written: %v", d.object.Ref(), err)
 			}
-			if _, err := api.DecodeDeployment(d.object.Spec); err != nil {
+			if !d.object.Kind.Core() {
+				for _, fault := range api.ValidateMacro(d.object) {
+					_ = d.diagnose(fault).String()
+				}
+				continue
+			}
+			read := json.NewDecoder(bytes.NewReader(d.object.Spec))
+			read.DisallowUnknownFields()
+			if err := read.Decode(reflect.New(specTypes[d.object.Kind]).Interface()); err != nil {
 				t.Fatalf("%s was decoded to what can't be read: %v", d.object.Spec, err)
 			}
 			for _, fault := range Validate(d.object) {
@@ -58,6 +68,31 @@ func fuzzFormat(f *testing.F, format string) {
 			}
 		}
 		checkPlaces(t, text, found)
+	})
+}
+
+// FuzzProcfile: whatever the text, an error with a place, or a deployment for each line.
+func FuzzProcfile(f *testing.F) {
+	for _, text := range []string{"web: bin/serve\n", "release: x\nweb: y", "# c\n\nWEB:a\r\nw_:b", ":", "\uFEFFweb: web"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var found faults
+		drafts := procfileDrafts(newSource("fuzz", "", text), procfileOptions{scope: "s", image: "app"}, &found)
+		checkPlaces(t, text, found)
+		if found.count() == 0 && len(drafts) == 0 {
+			t.Fatalf("%q is neither wrong nor anything", text)
+		}
+		for _, d := range drafts {
+			if err := d.finish(); err != nil {
+				t.Fatal(err)
+			}
+			for _, fault := range Validate(d.object) {
+				if fault.Field != "name" && !strings.HasPrefix(fault.Field, "command") && !strings.HasPrefix(fault.Field, "release") {
+					t.Fatalf("%q: %v", text, fault)
+				}
+			}
+		}
 	})
 }
 

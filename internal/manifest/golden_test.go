@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -13,61 +12,6 @@ import (
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what is found into testdata instead of comparing")
-
-// TestFields: each line of testdata/fields.txt is one field, accepted or refused.
-func TestFields(t *testing.T) {
-	const file = "testdata/fields.txt"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for line := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
-		input, want, isCase := strings.Cut(line, " =>")
-		if strings.HasPrefix(line, "#") || !isCase {
-			out.WriteString(line + "\n")
-			continue
-		}
-		want = strings.TrimSpace(want)
-		got := outcomeOf(t, input)
-		out.WriteString(input + " => " + got + "\n")
-		if diff := cmp.Diff(want, got); diff != "" && !*rewrite {
-			t.Errorf("%s (-want +got):\n%s", input, diff)
-		}
-	}
-	if *rewrite {
-		write(t, file, out.String())
-	}
-}
-
-// outcomeOf is the stored spec of a deployment with that body, or what is wrong with it.
-func outcomeOf(t *testing.T, body string) string {
-	t.Helper()
-	if !strings.Contains("\n"+body, "\nimage ") && !strings.HasPrefix(body, "image =") {
-		body = "image = \"app\"\n" + body
-	}
-	text := "deployment \"prod\" \"web\" {\n" + strings.ReplaceAll(body, "⏎", "\n") + "\n}\n"
-	result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: none})
-	if err == nil {
-		return string(result.Objects[0].Spec)
-	}
-	var faults *Error
-	if !errors.As(err, &faults) {
-		t.Fatalf("%s: %v", body, err)
-	}
-	var parts []string
-	for _, d := range faults.List {
-		part := d.Summary
-		if d.Field != "" {
-			part = d.Field + ": " + part
-		}
-		if d.Next != "" {
-			part += " (" + d.Next + ")"
-		}
-		parts = append(parts, part)
-	}
-	return "error: " + strings.Join(parts, " | ")
-}
 
 func none(string) (string, bool) { return "", false }
 

@@ -94,7 +94,7 @@ func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 		return r.object(e)
 	case *hclsyntax.FunctionCallExpr:
 		if e.Name == "file" || e.Name == "url" {
-			return r.fail(e.Range(), "leave it out", "%s() belongs to assets, which are not supported yet", e.Name)
+			return r.call(e)
 		}
 		return r.fail(e.Range(), "", "there are no functions in manifests")
 	case *hclsyntax.ScopeTraversalExpr:
@@ -123,6 +123,19 @@ func functionIn(expr hclsyntax.Expression) *hcl.Range {
 		return nil
 	})
 	return found
+}
+
+// call keeps a function for the decoder, which knows where one may stand.
+func (r *hclReader) call(e *hclsyntax.FunctionCallExpr) *node {
+	n := &node{kind: callNode, text: e.Name, at: r.span(e.Range())}
+	for _, arg := range e.Args {
+		value := r.expr(arg)
+		if value == nil {
+			return nil // reported
+		}
+		n.items = append(n.items, value)
+	}
+	return n
 }
 
 func (r *hclReader) list(e *hclsyntax.TupleConsExpr) *node {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -21,6 +22,10 @@ type Options struct {
 	Lookup func(name string) (string, bool)
 	// Dir is what paths in Stdin are relative to. Default: the working directory.
 	Dir string
+	// App is the scope of what a Procfile stands for. Default: what its app.json says, else the folder's name.
+	App string
+	// Image is the one its processes run in. Default: what its app.json says, else the variable TEND_IMAGE.
+	Image string
 	// MaxBytes bounds each file. Default 16 MiB.
 	MaxBytes int64
 }
@@ -35,6 +40,10 @@ type Result struct {
 	Objects []api.Object
 	// Sources are the files read; standard input is "-".
 	Sources []string
+	// Uploads are the files of assets that go to the server before the objects.
+	Uploads []Upload
+	// Builds are the objects that are made from source, whose trees go to the server before the objects.
+	Builds []Source
 	// Origin says where each object is written.
 	Origin map[api.Ref]Position
 
@@ -81,7 +90,34 @@ func (l *loader) read(in input) error {
 		return err
 	}
 	l.result.Sources = append(l.result.Sources, in.path)
+	if in.format == formatProcfile {
+		return l.procfile(src)
+	}
 	for _, d := range parse(src, in.format, l.options.Lookup, &l.faults) {
+		l.add(d)
+	}
+	return nil
+}
+
+// procfile reads a Procfile with the app.json of its folder.
+func (l *loader) procfile(src *source) error {
+	folder, err := filepath.Abs(src.dir)
+	if err != nil {
+		return err
+	}
+	app, err := readAppFile(src.dir, l.options.Lookup, l.options.MaxBytes, &l.faults)
+	if err != nil {
+		return err
+	}
+	o := procfileOptions{app: app}
+	fromEnvironment, _ := l.options.Lookup("TEND_IMAGE")
+	o.image = cmp.Or(l.options.Image, app.image, fromEnvironment)
+	if o.scope = cmp.Or(l.options.App, app.scope); o.scope == "" {
+		if o.scope, err = scopeOf(filepath.Base(folder)); err != nil {
+			return err
+		}
+	}
+	for _, d := range procfileDrafts(src, o, &l.faults) {
 		l.add(d)
 	}
 	return nil
@@ -131,17 +167,26 @@ func (l *loader) add(d *draft) {
 	}
 	l.result.Origin[ref] = d.src.position(d.at.start)
 	l.result.drafts[ref] = d
-	if d.broken || !l.readEnvFiles(d) {
+	if d.broken || d.object.Kind.Core() && (!l.readEnvFiles(d) || !l.readAssetFiles(d)) {
 		return
 	}
 	if err := d.finish(); err != nil {
 		l.faults.at(d.src, d.at, "", "%s", err)
 		return
 	}
-	for _, fault := range Validate(d.object) {
+	for _, fault := range check(d.object) {
 		l.faults.add(d.diagnose(fault))
 	}
+	l.addSource(d)
 	l.result.Objects = append(l.result.Objects, d.object)
+}
+
+// check says what is wrong with an object before it is sent.
+func check(o api.Object) []api.FieldError {
+	if !o.Kind.Core() {
+		return api.ValidateMacro(o)
+	}
+	return append(Validate(o), api.CheckDeclared(o)...)
 }
 
 // Explain gives the faults a server found their places in the files; those of objects that are not here keep none.

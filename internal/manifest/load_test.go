@@ -32,7 +32,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"deep yaml":  {"brackets without end", strings.Repeat("[", 100_000), "application/yaml", "not YAML"},
 		"large":      {"a body beyond the bound", strings.Repeat(" ", api.MaxApplyBytes+1), "application/json", "is too large"},
 		"many":       {"more objects than one commit holds", "[" + strings.Repeat(oneDeployment+",", api.MaxApplyObjects) + oneDeployment + "]", "application/json", "2001 objects"},
-		"other kind": {"a kind of later", strings.ReplaceAll(oneDeployment, "deployment", "cronjob"), "application/json", `kind "cronjob" is not supported yet`},
+		"other kind": {"a kind of later", strings.ReplaceAll(oneDeployment, "deployment", "lab"), "application/json", `kind "lab" is not supported yet`},
 		"bad utf-8":  {"bytes that are no text", "kind: \xff\xfe\n", "application/yaml", "not YAML"},
 	}
 	for name, c := range cases {
@@ -65,6 +65,7 @@ func TestSources(t *testing.T) {
 		}
 		write(t, filepath.Join(folder, name), text)
 	}
+	write(t, filepath.Join(folder, "Procfile.dev"), "web: serve\n")
 	cases := map[string]struct {
 		reason  string
 		options Options
@@ -77,6 +78,7 @@ func TestSources(t *testing.T) {
 		"named twice":    {"a file named twice is read once", Options{Files: []string{filepath.Join(folder, "web.hcl"), folder + "//web.hcl"}}, ""},
 		"unknown":        {"a file that doesn't say its language", Options{Files: []string{filepath.Join(folder, "plain")}}, "its name says no language"},
 		"unknown format": {"and the option that does", Options{Files: []string{filepath.Join(folder, "plain")}, Format: "hcl"}, ""},
+		"procfile":       {"a Procfile for one purpose", Options{Files: []string{filepath.Join(folder, "Procfile.dev")}, Image: "app:1"}, ""},
 		"missing":        {"a file that isn't there", Options{Files: []string{filepath.Join(folder, "nope")}}, "no such file"},
 		"none":           {"nothing named", Options{}, "name a file or a folder with -f"},
 		"too large":      {"a file beyond the bound", Options{Files: []string{filepath.Join(folder, "big.hcl")}, MaxBytes: 100}, "is too large: more than 100 bytes"},

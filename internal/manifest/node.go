@@ -10,10 +10,11 @@ const (
 	textNode
 	listNode
 	objectNode
+	callNode // file("…") or url("…", { … }): text is the function, items its arguments
 )
 
 func (k nodeKind) String() string {
-	return [...]string{"nothing", "true or false", "a number", "text", "a list", "an object"}[k]
+	return [...]string{"nothing", "true or false", "a number", "text", "a list", "an object", "a call"}[k]
 }
 
 // node is one value of any of the three languages, with its place. Everything behind the parsers sees only this.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -19,11 +18,6 @@ type draft struct {
 	at     span
 	places map[string]span
 	broken bool
-}
-
-// specTypes are the kinds this version runs. Adding a kind adds a line here.
-var specTypes = map[api.Kind]reflect.Type{
-	api.KindDeployment: reflect.TypeFor[api.DeploymentSpec](),
 }
 
 // finish writes the spec as canonical JSON: keys sorted, nothing added.
@@ -68,9 +62,8 @@ func (d *draft) diagnose(e api.FieldError) Diagnostic {
 // decodeSpec decodes an object's spec by its kind; false where it was refused.
 func (d *draft) decodeSpec(n *node, native bool, f *faults) bool {
 	t, supported := specTypes[d.object.Kind]
-	if !supported {
-		fault := d.src.diagnostic(d.at, fmt.Sprintf("kind %q is not supported yet", d.object.Kind), "")
-		f.add(fault)
+	if !supported && d.object.Kind.Core() {
+		f.at(d.src, d.at, "", "kind %q is not supported yet", d.object.Kind)
 		return false
 	}
 	before := f.count()
@@ -78,8 +71,13 @@ func (d *draft) decodeSpec(n *node, native bool, f *faults) bool {
 	root := *n
 	root.block = native
 	root.labels = nil
-	spec, _ := decoder.value(&root, t, "").(map[string]any)
-	d.spec = spec
-	d.broken = f.count() > before || spec == nil
+	if !d.object.Kind.Core() {
+		d.spec = decoder.macro(&root, "")
+	} else if read := bodies[d.object.Kind]; read != nil && root.kind == objectNode {
+		d.spec = read(decoder, &root)
+	} else {
+		d.spec, _ = decoder.value(&root, t, "").(map[string]any)
+	}
+	d.broken = f.count() > before || d.spec == nil
 	return !d.broken
 }

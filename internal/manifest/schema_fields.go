@@ -15,6 +15,8 @@ type property struct {
 	required bool
 	of       reflect.Type
 	goName   string
+	// declaredIn is the struct that has the field: t itself, or one it embeds.
+	declaredIn string
 }
 
 var propertyCache sync.Map // reflect.Type → []property
@@ -25,15 +27,14 @@ func properties(t reflect.Type) []property {
 		return cached.([]property)
 	}
 	var out []property
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) { // an embedded struct has no tags, its fields have
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		native, option, _ := strings.Cut(f.Tag.Get("hcl"), ",")
 		if name == "" || name == "-" || native == "" {
 			continue
 		}
 		out = append(out, property{
-			name: name, native: native, of: f.Type, goName: f.Name,
+			name: name, native: native, of: f.Type, goName: f.Name, declaredIn: declaring(t, f),
 			block: option == "block", label: option == "label", required: option == "" || option == "label",
 		})
 	}
@@ -47,4 +48,12 @@ func (p property) key(native bool) string {
 		return p.native
 	}
 	return p.name
+}
+
+// declaring is the name of the struct a visible field of t stands in.
+func declaring(t reflect.Type, f reflect.StructField) string {
+	if len(f.Index) > 1 {
+		t = t.FieldByIndex(f.Index[:len(f.Index)-1]).Type
+	}
+	return t.Name()
 }

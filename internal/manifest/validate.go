@@ -2,6 +2,9 @@ package manifest
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dockerflags"
@@ -10,26 +13,40 @@ import (
 // Validate says everything that is wrong with an object by itself: api.ValidateObject and its docker_options.
 func Validate(o api.Object) []api.FieldError {
 	found := api.ValidateObject(o)
-	if o.Kind != api.KindDeployment {
+	if !o.Kind.HasContainers() {
 		return found
 	}
-	spec, err := api.DecodeDeployment(o.Spec)
+	spec, err := api.DecodeWorkload(o.Kind, o.Spec)
 	if err != nil {
 		return found // told already
 	}
-	return append(found, validateOptions(o.Ref(), spec)...)
+	if o.Kind == api.KindCronJob {
+		found = append(found, validateSchedule(o)...)
+	}
+	found = append(found, validateOptions(o.Ref(), "docker_options", spec.DeploymentSpec)...)
+	for i, init := range spec.Inits {
+		found = append(found, validateOptions(o.Ref(), fmt.Sprintf("inits[%d].docker_options", i), spec.ForInit(init))...)
+	}
+	return found
 }
 
-func validateOptions(ref api.Ref, spec api.DeploymentSpec) []api.FieldError {
-	const field = "docker_options"
+func validateOptions(ref api.Ref, field string, spec api.DeploymentSpec) []api.FieldError {
 	if len(spec.DockerOptions) == 0 {
 		return nil
 	}
-	options, err := dockerflags.Parse(spec.DockerOptions)
+	flags := make([]string, len(spec.DockerOptions))
+	for i, flag := range spec.DockerOptions {
+		flags[i] = api.StandIn(flag)
+	}
+	options, err := dockerflags.Parse(flags)
 	if err != nil {
 		return []api.FieldError{{Object: ref.String(), Field: field, Detail: err.Error()}}
 	}
 	var found []api.FieldError
+	for _, target := range writableAssets(options) {
+		found = append(found, api.FieldError{Object: ref.String(), Field: field,
+			Detail: "the file of an asset at " + target + " is shared by all who use it: mount it read-only (:ro, or readonly)"})
+	}
 	for _, conflict := range dockerflags.Conflicts(spec, options) {
 		var flag *dockerflags.FlagError
 		if errors.As(conflict, &flag) {
@@ -37,4 +54,21 @@ func validateOptions(ref api.Ref, spec api.DeploymentSpec) []api.FieldError {
 		}
 	}
 	return found
+}
+
+// writableAssets are the targets of files of assets that flags mount writable.
+func writableAssets(options dockerflags.Options) []string {
+	var out []string
+	for _, bind := range options.Binds {
+		volume, err := api.ParseVolume(bind)
+		if err == nil && strings.HasPrefix(volume.Source, api.AssetStandIn) && !slices.Contains(strings.Split(volume.Mode, ","), "ro") {
+			out = append(out, volume.Target)
+		}
+	}
+	for _, mount := range options.Mounts {
+		if strings.HasPrefix(mount.Source, api.AssetStandIn) && !mount.ReadOnly {
+			out = append(out, mount.Target)
+		}
+	}
+	return out
 }

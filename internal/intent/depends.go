@@ -1,0 +1,74 @@
+package intent
+
+import (
+	"strconv"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/layout"
+)
+
+// checkDependencies refuses objects that would wait for ever: for a workload that neither the apply nor the store knows,
+// or, round a circle, for themselves. Objects that stay as they are stored aren't asked.
+func checkDependencies(snap layout.Snapshot, next []api.Object, pruned []layout.Read[api.Object], found *faults) {
+	world := dependencyWorld{snap: snap, next: map[api.Ref]api.Object{}, gone: map[api.Ref]bool{}}
+	for _, object := range pruned {
+		world.gone[object.Value.Ref()] = true
+	}
+	for _, object := range next {
+		world.next[object.Ref()] = object
+	}
+	for _, object := range next {
+		for i, needed := range api.Dependencies(object) {
+			if !world.has(needed) {
+				found.add(Invalid, object.Ref(), "depends_on.workloads["+strconv.Itoa(i)+"]",
+					"apply it first or in the same apply, or leave it out", "%s does not exist%s", needed, world.hint(needed))
+			}
+		}
+	}
+	var starts []api.Ref
+	for _, object := range next {
+		starts = append(starts, object.Ref())
+	}
+	if circle := dependency.Cycle(starts, world.needs); circle != nil {
+		names := make([]string, len(circle))
+		for i, ref := range circle {
+			names[i] = ref.String()
+		}
+		found.add(Invalid, circle[0], "depends_on.workloads", "take one of them out", "goes round in a circle: %s", strings.Join(names, " → "))
+	}
+}
+
+// dependencyWorld is the store as it will be.
+type dependencyWorld struct {
+	snap layout.Snapshot
+	next map[api.Ref]api.Object
+	gone map[api.Ref]bool
+}
+
+func (w dependencyWorld) has(ref api.Ref) bool {
+	_, applied := w.next[ref]
+	return applied || w.snap.Object(ref).Exists() && !w.gone[ref]
+}
+
+func (w dependencyWorld) needs(ref api.Ref) []api.Ref {
+	if object, applied := w.next[ref]; applied {
+		return api.Dependencies(object)
+	}
+	if object := w.snap.Object(ref); object.Exists() {
+		return api.Dependencies(*object.Value)
+	}
+	return nil
+}
+
+// hint names what goes by the same name under another kind.
+func (w dependencyWorld) hint(ref api.Ref) string {
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindJob} {
+		other := api.Ref{Kind: kind, Scope: ref.Scope, Name: ref.Name}
+		if w.has(other) {
+			return "; did you mean " + other.String() + "?"
+		}
+	}
+	return ""
+}

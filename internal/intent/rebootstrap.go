@@ -1,0 +1,79 @@
+package intent
+
+import (
+	"context"
+	"maps"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// Rebootstrap has one ordinal of a statefulset made anew with empty volumes. It is the only verb that has volumes removed,
+// and it writes no more than a nonce that is compared with the one the ordinal's task carries: who is to remove them finds
+// that out by looking, as often as it takes. The ordinal is thawed: whoever rebootstraps wants it to run.
+func (s *Service) Rebootstrap(ctx context.Context, target Target, ordinal int, actor string) (api.VerbResult, error) {
+	return s.verb(ctx, "rebootstrap", actor, func(snap layout.Snapshot) (*verbDecision, error) {
+		object, err := target.findSlotted(snap, "rebootstrapped")
+		if err != nil {
+			return nil, err
+		}
+		ref, slot := object.Value.Ref(), strconv.Itoa(ordinal)
+		if ref.Kind != api.KindStatefulSet {
+			return nil, invalid("use `tend restart`", "%s has no ordinals and no volumes of their own", ref)
+		}
+		spec, err := api.DecodeSpec[api.StatefulSetSpec](*object.Value)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkOrdinal(ref, slot, spec.ReplicaCount()); err != nil {
+			return nil, err
+		}
+		task, err := bootstrapped(snap, ref, slot)
+		if err != nil {
+			return nil, err
+		}
+		next := *object.Value
+		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+		if next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		stamp := api.StampRebootstrap + slot
+		next.Metadata.Stamps[stamp] = nextNonce(next.Metadata.Stamps[stamp])
+		decided := unchanged("rebootstrap", object)
+		decided.write(object, next, s.opts.Now())
+		decided.txn.If(layout.TaskKey(task.Value.ID), task.Modified)
+		decided.result.Volumes = volumesOfTask(snap, *task.Value, spec, ordinal)
+		if mark := marks(snap, ref)[slot]; mark.Exists() {
+			key := layout.FrozenKey(ref, slot)
+			decided.txn.If(key, mark.Modified).Delete(key)
+			decided.result.Unfrozen = []string{podName(ref, slot)}
+		}
+		return decided, nil
+	})
+}
+
+// bootstrapped is the task whose end empties the volumes: one that is on a node, and not on its way out already, so that
+// what was asked for can't be lost.
+func bootstrapped(snap layout.Snapshot, ref api.Ref, slot string) (layout.Read[api.Task], error) {
+	var task layout.Read[api.Task]
+	if id := snap.Slot(ref, slot); id.Exists() {
+		task = snap.Task(*id.Value)
+	}
+	if !task.Exists() || task.Value.Node == "" || task.Value.Desired == api.DesiredRemoved {
+		return task, &Error{Reason: Busy, Detail: podName(ref, slot) + " is just being made or removed; nothing was stored",
+			Next: "try again when `tend get pods` lists it"}
+	}
+	return task, nil
+}
+
+// volumesOfTask are the volumes that are removed: those the task's own release claims.
+func volumesOfTask(snap layout.Snapshot, task api.Task, spec api.StatefulSetSpec, ordinal int) []string {
+	claims := spec.VolumeClaims
+	if release := snap.Release(task.Owner(), task.Release); release.Exists() {
+		if was, err := api.DecodeWorkload(task.Kind, release.Value.Spec); err == nil {
+			claims = was.Claims
+		}
+	}
+	return claimVolumes(task.Owner(), claims, ordinal)
+}

@@ -1,0 +1,56 @@
+package intent
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// RunRelease asks for another run of the release command of what is in force. It changes no slot, and its outcome counts
+// for nothing else. A command that failed before its release came into force is tried again by a restart.
+func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
+	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*runDecision, error) {
+		return s.prepareReleaseRun(snap, target, actor)
+	})
+	if err != nil {
+		return api.RunResult{}, err
+	}
+	decided.result.Revision = revision
+	s.note("release run", actor, revision, decided.result.Run.Owner())
+	return decided.result, nil
+}
+
+func (s *Service) prepareReleaseRun(snap layout.Snapshot, target Target, actor string) (*runDecision, error) {
+	object, err := target.findLive(snap)
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Value.Ref()
+	if !ref.Kind.HasSlots() {
+		return nil, invalid("name a deployment or a statefulset", "%s has no release command", ref)
+	}
+	status := snap.WorkloadStatus(ref).Value
+	if status == nil || status.Release == "" {
+		return nil, invalid("wait until its first release is in force; `tend restart` tries a command that failed again",
+			"%s has no release in force yet", ref)
+	}
+	release := snap.Release(ref, status.Release)
+	if !release.Exists() || !hasCommand(*release.Value) {
+		return nil, invalid("declare release.command and roll it out", "release %s of %s has no release command", status.Release, ref)
+	}
+	run := api.Run{
+		ID: status.Release + "-" + freshRun(snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
+		Trigger: api.TriggerManual, By: actor, Release: status.Release, CreatedAt: s.opts.Now().UTC(), State: api.RunPending,
+	}
+	key := layout.RunKey(ref, run.ID)
+	txn := layout.NewTxn("release.run").If(layout.ObjectKey(ref), object.Modified).
+		If(layout.ReleaseKey(ref, release.Value.ID), release.Modified).If(key, 0).Put(key, run)
+	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
+}
+
+// hasCommand says whether a release declares release.command; one that a rollback made has no steps, and its command.
+func hasCommand(release api.Release) bool {
+	spec, err := api.DecodeWorkload(release.Kind, release.Spec)
+	return err == nil && spec.Release != nil && len(spec.Release.Command) > 0
+}

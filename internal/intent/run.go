@@ -1,0 +1,81 @@
+package intent
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"encoding/hex"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+type runDecision struct {
+	txn    *layout.Txn
+	result api.RunResult
+}
+
+func (d *runDecision) transaction() *layout.Txn { return d.txn }
+
+// Run asks for a run of a job, or of a cron job whatever its schedule says. The run is created at once; that it runs is
+// its controller's business. Under concurrency_policy Forbid it is refused while another run is on.
+func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
+	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*runDecision, error) {
+		return s.prepareRun(snap, target, actor)
+	})
+	if err != nil {
+		return api.RunResult{}, err
+	}
+	decided.result.Revision = revision
+	s.note("run", actor, revision, decided.result.Run.Owner())
+	return decided.result, nil
+}
+
+func (s *Service) prepareRun(snap layout.Snapshot, target Target, actor string) (*runDecision, error) {
+	object, err := target.findLive(snap)
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Value.Ref()
+	if !ref.Kind.HasRuns() {
+		return nil, invalid("name a job or a cron job", "%s can't be run", ref)
+	}
+	if err := forbidden(snap, *object.Value); err != nil {
+		return nil, err
+	}
+	run := api.Run{
+		ID: freshRun(snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Trigger: api.TriggerManual, By: actor,
+		CreatedAt: s.opts.Now().UTC(), State: api.RunPending,
+	}
+	key := layout.RunKey(ref, run.ID)
+	txn := layout.NewTxn("run").If(layout.ObjectKey(ref), object.Modified).If(key, 0).Put(key, run)
+	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
+}
+
+// forbidden says whether a cron job lets no second run begin.
+func forbidden(snap layout.Snapshot, object api.Object) error {
+	if object.Kind != api.KindCronJob {
+		return nil
+	}
+	spec, err := api.DecodeSpec[api.CronJobSpec](object)
+	if err != nil || spec.ConcurrencyPolicy != api.ConcurrencyForbid {
+		return err
+	}
+	for _, run := range snap.Runs(object.Ref()) {
+		if !run.Value.State.Ended() {
+			return &Error{Reason: RunForbidden, Detail: object.Ref().String() + " runs already: " + run.Value.ID,
+				Next: "wait for its end, or set concurrency_policy to Allow or Replace"}
+		}
+	}
+	return nil
+}
+
+// freshRun is an id that no run of the object has: m-<8 hex>.
+func freshRun(snap layout.Snapshot, ref api.Ref) string {
+	for {
+		random := make([]byte, 4)
+		_, _ = cryptorand.Read(random) // never fails
+		if id := "m-" + hex.EncodeToString(random); !snap.Run(ref, id).Exists() {
+			return id
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package intent
+
+import (
+	"context"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// StopRuns ends runs of a job for good: what runs of them is stopped, what waits begins no more, and no attempt follows.
+// Without ids it is all that have not ended.
+func (s *Service) StopRuns(ctx context.Context, target Target, ids []string, actor string) (api.StopResult, error) {
+	return s.mark(ctx, "run stop", actor, func(snap layout.Snapshot) (*freezeDecision, error) {
+		return prepareStopRuns(snap, target, ids, actor)
+	})
+}
+
+func prepareStopRuns(snap layout.Snapshot, target Target, ids []string, actor string) (*freezeDecision, error) {
+	object, err := target.findLive(snap)
+	if err != nil {
+		return nil, err
+	}
+	ref := object.Value.Ref()
+	if !ref.Kind.HasRuns() {
+		return nil, invalid("name a job or a cron job", "%s has no runs", ref)
+	}
+	decided := &freezeDecision{txn: layout.NewTxn("run.stop"), result: api.StopResult{Object: ref}}
+	for _, read := range snap.Runs(ref) {
+		run := *read.Value
+		if run.State.Ended() || len(ids) > 0 && !slices.Contains(ids, run.ID) {
+			continue
+		}
+		decided.result.Runs = append(decided.result.Runs, run.ID)
+		for _, attempt := range run.Attempts {
+			if attempt.FinishedAt.IsZero() {
+				decided.result.Pods = append(decided.result.Pods, attempt.Pod)
+			}
+		}
+		if run.StoppedBy == "" {
+			run.StoppedBy = actor
+			key := layout.RunKey(ref, run.ID)
+			decided.txn.If(key, read.Modified).Put(key, run)
+		}
+	}
+	return decided, nil
+}

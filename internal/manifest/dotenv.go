@@ -1,0 +1,59 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// ParseDotenv reads the lines of a .env file: those of env_file, and values that go on over several lines between
+// quotes. Nothing is replaced or escaped, so a certificate between quotes comes out as it is. Its errors name lines, never
+// what is in them: it may be a secret.
+func ParseDotenv(text string) (map[string]string, error) {
+	env := map[string]string{}
+	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), "\n")
+	for i := 0; i < len(lines); i++ {
+		line, number := strings.TrimSpace(lines[i]), i+1
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		quote := openQuote(line)
+		if quote != 0 {
+			line = lines[i] // spaces at its end are the value's
+		}
+		for quote != 0 && i+1 < len(lines) {
+			i++
+			line += "\n" + lines[i]
+			if strings.HasSuffix(strings.TrimRight(lines[i], " \t"), string(quote)) {
+				quote = 0
+			}
+		}
+		if quote != 0 {
+			return nil, fmt.Errorf("%d: the value's quote is not closed", number)
+		}
+		name, value, err := parseEnvLine(line)
+		if errors.Is(err, errNoPair) {
+			return nil, fmt.Errorf("%d: want KEY=VALUE", number)
+		}
+		if err == nil {
+			err = api.CheckConfigKey(name)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%d: %w", number, err)
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+// openQuote is the quote that a line's value begins with and doesn't end with; 0 where there is none.
+func openQuote(line string) byte {
+	_, value, _ := strings.Cut(line, "=")
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] != '"' && value[0] != '\'' || len(value) > 1 && value[len(value)-1] == value[0] {
+		return 0
+	}
+	return value[0]
+}

@@ -1,0 +1,123 @@
+package manifest
+
+import (
+	"fmt"
+	"reflect"
+
+	"tend.dev/tend/api"
+)
+
+// A block of a kind that isn't Tend's own is a macro: the plugin of that name says which objects it stands for. Its body
+// is turned into JSON by its looks alone: a nested block is an object, a repeated one a list of them, its labels a list
+// under _labels, and every value of env a text. What Tend knows keeps the form it has everywhere: plugin says where the
+// plugin is from, and on_probe holds lists of webhooks however many there are.
+var knownInMacros = map[string]reflect.Type{
+	api.MacroPlugin: reflect.TypeFor[api.PluginSource](),
+	"on_probe":      reflect.TypeFor[api.ProbeHooks](),
+}
+
+const labelsKey = "_labels"
+
+// macroKind says whether a word can be a macro's kind: it is written like one, and no slip of the pen for one of ours.
+func macroKind(word string) bool {
+	kind := api.Kind(word)
+	return kind.Macro() && !slipOf(word)
+}
+
+// slipOf says whether a word is one of our longer kinds with up to two letters wrong.
+func slipOf(word string) bool {
+	for _, kind := range api.Kinds {
+		if len(kind) >= 6 && editDistance(word, string(kind)) <= 2 {
+			return true
+		}
+	}
+	return false
+}
+
+// macroNames are a macro's scope and name: one label is the name, and without any it is named like its kind.
+func macroNames(src *source, block field, f *faults) (scope, name string, ok bool) {
+	labels := block.value.labels
+	switch len(labels) {
+	case 0:
+		return "", block.key, true
+	case 1:
+		return "", labels[0].text, true
+	case 2:
+		return labels[0].text, labels[1].text, true
+	}
+	f.at(src, block.at, "", `%s takes at most two labels: %s "scope" "name"`, block.key, block.key)
+	return "", "", false
+}
+
+// macro decodes a macro's body.
+func (d *decoder) macro(n *node, path string) map[string]any {
+	if n.kind != objectNode {
+		d.fail(n.at, path, "", "is an object, not %s", n.kind)
+		return nil
+	}
+	out := map[string]any{}
+	if len(n.labels) > 0 {
+		labels := make([]any, len(n.labels))
+		for i, label := range n.labels {
+			labels[i] = label.text
+		}
+		out[labelsKey] = labels
+	}
+	blocks := map[string][]any{}
+	for _, f := range n.fields {
+		here := joinKey(path, f.key)
+		d.places[here] = f.value.at
+		if _, given := out[f.key]; given {
+			d.fail(f.at, here, "keep one of them", "is given twice")
+			continue
+		}
+		known, isKnown := knownInMacros[f.key]
+		switch {
+		case path == "" && isKnown && f.value.kind == objectNode && (f.value.block || !d.native):
+			if value := d.value(f.value, known, here); value != nil {
+				out[f.key] = value
+			}
+		case f.value.block:
+			blocks[f.key] = append(blocks[f.key], d.macro(f.value, here))
+		default:
+			out[f.key] = d.macroValue(f.value, f.key, here)
+		}
+	}
+	for key, values := range blocks {
+		switch _, given := out[key]; {
+		case given:
+			d.fail(n.at, joinKey(path, key), "keep one of them", "is given as an attribute and as a block")
+		case len(values) == 1:
+			out[key] = values[0]
+		default:
+			out[key] = values
+		}
+	}
+	return out
+}
+
+// macroValue decodes an attribute by its looks. Environments hold texts.
+func (d *decoder) macroValue(n *node, key, path string) any {
+	if key == "env" && n.kind == objectNode {
+		texts := map[string]any{}
+		for _, f := range n.fields {
+			if scalar := f.value; scalar.kind == textNode || scalar.kind == numberNode || scalar.kind == boolNode {
+				texts[f.key] = scalar.text
+			} else {
+				texts[f.key] = d.free(scalar, joinKey(path, f.key))
+			}
+		}
+		return texts
+	}
+	if n.kind == objectNode {
+		return d.macro(n, path)
+	}
+	if n.kind == listNode {
+		out := make([]any, len(n.items))
+		for i, item := range n.items {
+			out[i] = d.macroValue(item, "", fmt.Sprintf("%s[%d]", path, i))
+		}
+		return out
+	}
+	return d.free(n, path)
+}

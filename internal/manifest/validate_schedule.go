@@ -1,0 +1,25 @@
+package manifest
+
+import (
+	"errors"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/timetable"
+)
+
+// validateSchedule checks when a cron job runs: the grammar of the schedule, and that its time zone is known here.
+func validateSchedule(o api.Object) []api.FieldError {
+	spec, err := api.DecodeSpec[api.CronJobSpec](o)
+	if err != nil || spec.Schedule == "" {
+		return nil // told already
+	}
+	_, err = timetable.Parse(spec.Schedule, spec.Timezone)
+	if err == nil {
+		return nil
+	}
+	field := "schedule"
+	if zone := new(timetable.ZoneError); errors.As(err, &zone) {
+		field = "timezone"
+	}
+	return []api.FieldError{{Object: o.Ref().String(), Field: field, Detail: err.Error()}}
+}

@@ -1,0 +1,137 @@
+package manifest
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+)
+
+func reload(t interface{ Fatalf(string, ...any) }, text []byte) []api.Object {
+	result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(string(text)), Format: "hcl", Lookup: none})
+	if err != nil {
+		t.Fatalf("%s\n%v", text, err)
+	}
+	return result.Objects
+}
+
+// TestWrittenFieldsReadTheSame: each accepted form of each field, written and read again, is the same object.
+func TestWrittenFieldsReadTheSame(t *testing.T) {
+	written := 0
+	for _, file := range fieldFiles(t) {
+		for body, outcome := range file.cases() {
+			if strings.HasPrefix(outcome, "error: ") {
+				continue
+			}
+			for _, kind := range file.kinds {
+				for _, object := range mustLoadBody(t, kind, body) {
+					if object.Kind == api.KindAsset {
+						continue // its files are told where they lie, not what they hold
+					}
+					text, err := Write([]Section{{Object: object}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					written++
+					if diff := cmp.Diff(string(object.Spec), string(reload(t, text)[0].Spec)); diff != "" {
+						t.Errorf("%s: %s (-want +got):\n%s", kind, text, diff)
+					}
+				}
+			}
+		}
+	}
+	if written < 100 {
+		t.Errorf("only %d forms were written", written)
+	}
+}
+
+// TestAnyTextReadsTheSame: whatever a text holds, it is itself again.
+func TestAnyTextReadsTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := norm.NFC.String(strings.ReplaceAll(rapid.OneOf(
+			rapid.String(), rapid.StringMatching(`[$%{}a."\\\n]{0,12}`), rapid.StringMatching(`\$*\{(asset|ref|x)\.[a-z.]{1,6}\}`),
+		).Draw(t, "text"), "\x00", ""))
+		spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := Write([]Section{{Object: api.Object{Kind: api.KindDeployment, Scope: "a", Name: "b", Spec: spec}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// References are the server's to judge; here it matters that the text is the same.
+		var faults faults
+		drafts := parse(newSource("text", "", written), formatHCL, none, &faults)
+		if faults.count() > 0 {
+			t.Fatalf("%q was written as\n%s\n%v", text, written, faults.err())
+		}
+		if got := envOf(drafts[0].spec)["A"]; got != text {
+			t.Fatalf("%q was written as\n%s\nand read as %q", text, written, got)
+		}
+	})
+}
+
+// TestWrite is the form people get to read.
+func TestWrite(t *testing.T) {
+	text, err := Write([]Section{
+		{Comments: []string{"what it is for"}, Object: api.Object{Kind: api.KindDeployment, Scope: "prod", Name: "web", Spec: json.RawMessage(
+			`{"image":"web:1","replicas":2,"env":{"A":"1","B":"${asset.site.index}","C.D":"${HOME}"},"resources":{"limits":{"cpu":"1"}},` +
+				`"inits":[{"name":"a","command":["x"]},{"name":"b","command":["y"]}]}`)}},
+		{Object: api.Object{Kind: api.KindAsset, Scope: "prod", Name: "site", Spec: json.RawMessage(
+			`{"files":{"index":"<html>\n</html>\n","logo":{"_source":"file","filename":"logo.png","content":""},"far":{"_source":"url","url":"https://x","timeout":"5s"}}}`)}},
+		{Object: api.Object{Kind: api.KindRegistry, Scope: "_", Name: "hub", Spec: json.RawMessage(`{"url":"docker.io","helper":"secret"}`)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `# what it is for
+deployment "prod" "web" {
+  image = "web:1"
+  env = {
+    A     = "1"
+    B     = "${asset.site.index}"
+    "C.D" = "\u0024{HOME}"
+  }
+  replicas = 2
+
+  resources {
+    limits {
+      cpu = "1"
+    }
+  }
+
+  init "a" {
+    command = ["x"]
+  }
+
+  init "b" {
+    command = ["y"]
+  }
+}
+
+asset "prod" "site" {
+  far   = url("https://x", { timeout = "5s" })
+  index = <<EOT
+<html>
+</html>
+EOT
+  logo  = file("logo.png")
+}
+
+registry "hub" {
+  url    = "docker.io"
+  helper = "secret"
+}
+`
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Write([]Section{{Object: api.Object{Kind: api.KindJob, Metadata: api.Metadata{Labels: map[string]string{"a": "b"}}, Spec: json.RawMessage(`{}`)}}}); err == nil {
+		t.Error("labels were lost in silence")
+	}
+}
