@@ -17,6 +17,9 @@ func (s *Scheduler) tasks(snapshot layout.Snapshot) (out []placement.Task, waiti
 			continue
 		}
 		demand := s.demands.of(snapshot, task)
+		if task.Role != api.RoleMain {
+			demand.ports = nil // a command of a release publishes nothing
+		}
 		out = append(out, placement.Task{
 			ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: taskOf(snapshot, task),
 			Leaving: task.Desired != api.DesiredRunning,

@@ -110,11 +110,11 @@ func TestRefusals(t *testing.T) {
 		}, "node n1 is not ready: the engine does not answer"},
 		"memory": {"a limit is kept free", func(l *lab) {
 			l.node("n1", true)
-			l.release("v1", api.DeploymentSpec{Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "8Gi"}}})
+			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "8Gi"}}}})
 		}, "node n1 lacks memory: 8Gi asked, 4Gi in all"},
 		"cores": {"so are cores", func(l *lab) {
 			l.node("n1", true)
-			l.release("v1", api.DeploymentSpec{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "8"}}})
+			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "8"}}}})
 		}, "node n1 lacks cores: 8 asked, 4 in all"},
 		"port": {"a fixed port is held by one container a node", func(l *lab) {
 			l.node("n1", true)

@@ -1,0 +1,219 @@
+package autoscaler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/autoscale"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// Kind is what its keys are of.
+const Kind = "autoscale"
+
+// DefaultInterval is the time between two looks at a deployment.
+const DefaultInterval = 15 * time.Second
+
+// ErrRefused: the count can't be set now, because somebody changed the deployment meanwhile. The next look sees it.
+var ErrRefused = errors.New("the deployment was changed meanwhile")
+
+// Options are what the autoscaler works with, beside what every controller has.
+type Options struct {
+	// Interval is the time between two looks. Default 15 s.
+	Interval time.Duration
+	// Load says what pods used since it was asked last, in the order of their tasks, 100 being one core. False: unknown.
+	Load func(ctx context.Context, tasks []string) []Sample
+	// Scale sets the replicas as the autoscaler. ErrRefused where that can't be.
+	Scale func(ctx context.Context, ref api.Ref, replicas int) error
+	// Holder is the manager that has taken replicas over, or empty.
+	Holder func(api.Object) string
+	// Stepped is told of every step: "up" or "down". Default: nobody is.
+	Stepped func(direction string)
+}
+
+// Sample is one pod's use.
+type Sample struct {
+	CPUPercent float64
+	Known      bool
+}
+
+// Autoscaler is the controller.
+type Autoscaler struct {
+	control.Deps
+	Options
+}
+
+// New makes an Autoscaler.
+func New(deps control.Deps, o Options) *Autoscaler {
+	if o.Interval <= 0 {
+		o.Interval = DefaultInterval
+	}
+	if o.Stepped == nil {
+		o.Stepped = func(string) {}
+	}
+	return &Autoscaler{Deps: deps.Defaults(), Options: o}
+}
+
+// Key is that of a deployment.
+func Key(ref api.Ref) engine.Key { return engine.Key{Kind: Kind, Scope: ref.Scope, Name: ref.Name} }
+
+func refOf(key engine.Key) api.Ref {
+	return api.Ref{Kind: api.KindDeployment, Scope: key.Scope, Name: key.Name}
+}
+
+// Keys are the deployments with autoscale, and those that have a status left of it.
+func (a *Autoscaler) Keys() []engine.Key {
+	snap := a.Snapshot()
+	var keys []engine.Key
+	for object := range snap.Objects(api.KindDeployment) {
+		ref := object.Value.Ref()
+		if scaled(object.Value) != nil || snap.AutoscaleStatus(ref).Exists() {
+			keys = append(keys, Key(ref))
+		}
+	}
+	for record := range snap.Prefix(layout.AutoscalePrefix) {
+		ref, _, ok := layout.ParseRef(strings.TrimPrefix(record.Key, layout.AutoscalePrefix))
+		if ok && !snap.Object(ref).Exists() {
+			keys = append(keys, Key(ref))
+		}
+	}
+	return keys
+}
+
+// Affected is the deployment that changed. Its pods' coming and going waits for the next interval.
+func Affected(change view.Change) []engine.Key {
+	value := change.New
+	if value == nil {
+		value = change.Old
+	}
+	if object, ok := value.(*api.Object); ok && object.Kind == api.KindDeployment {
+		return []engine.Key{Key(object.Ref())}
+	}
+	return nil
+}
+
+// scaled is the deployment's spec where it has autoscale and lives, else nil.
+func scaled(object *api.Object) *api.DeploymentSpec {
+	if object == nil || object.Metadata.Deleting() {
+		return nil
+	}
+	spec, err := api.DecodeSpec[api.DeploymentSpec](*object)
+	if err != nil || spec.Autoscale == nil {
+		return nil
+	}
+	return &spec
+}
+
+// Reconcile looks at one deployment.
+func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+	snap, ref := a.Snapshot(), refOf(key)
+	object, stored := snap.Object(ref), snap.AutoscaleStatus(ref)
+	spec := scaled(object.Value)
+	if spec == nil {
+		return a.forget(ctx, ref, stored)
+	}
+	in := a.observe(ctx, snap, *object.Value, *spec)
+	if stored.Exists() {
+		in.Status = *stored.Value
+	}
+	decided := autoscale.Decide(in, a.Now().UTC())
+	result := engine.Result{After: a.Interval}
+	if autoscale.Telling(in.Status, decided.Status) {
+		revision, err := a.tell(ctx, ref, object, stored, decided.Status)
+		if err != nil {
+			return result, err
+		}
+		result.Revision = revision
+	}
+	if decided.Replicas == in.Replicas {
+		return result, nil
+	}
+	return result, a.step(ctx, ref, in, decided)
+}
+
+// observe gathers what decides.
+func (a *Autoscaler) observe(ctx context.Context, snap layout.Snapshot, object api.Object, spec api.DeploymentSpec) autoscale.Input {
+	in := autoscale.Input{
+		Spec: *spec.Autoscale, Generation: object.Metadata.Generation, Owner: a.Holder(object),
+		Replicas: spec.ReplicaCount(), Rolling: rolling(snap.WorkloadStatus(object.Ref()), object.Metadata.Generation),
+	}
+	if spec.Replicas != nil {
+		in.Replicas = *spec.Replicas // as it was set, within the bounds or not
+	}
+	for _, sample := range a.Load(ctx, measurable(snap, object.Ref())) {
+		if sample.Known {
+			in.Samples = append(in.Samples, sample.CPUPercent)
+		}
+	}
+	return in
+}
+
+// rolling says whether slots are being filled or replaced, or the spec is yet to be looked at.
+func rolling(status layout.Read[api.WorkloadStatus], generation int64) bool {
+	if !status.Exists() || status.Value.Rollout == nil || status.Value.ObservedGeneration < generation {
+		return true
+	}
+	phase := status.Value.Rollout.Phase
+	return phase == api.RolloutProgressing || phase == api.RolloutRollingBack
+}
+
+// measurable are the tasks whose pods run and have been ready since they started. One that was ready and isn't counts:
+// what is overloaded often fails its probe.
+func measurable(snap layout.Snapshot, ref api.Ref) []string {
+	var tasks []string
+	for _, task := range snap.TasksOf(ref) {
+		status := snap.TaskStatus(task.Value.ID)
+		if task.Value.Desired != api.DesiredRunning || task.Value.Role != api.RoleMain || !status.Exists() {
+			continue
+		}
+		if s := status.Value; s.State == api.TaskRunning && !s.ReadyAt.IsZero() && !s.ReadyAt.Before(s.StartedAt) {
+			tasks = append(tasks, task.Value.ID)
+		}
+	}
+	return tasks
+}
+
+// tell writes the status, on the condition that the deployment is as it was read.
+func (a *Autoscaler) tell(ctx context.Context, ref api.Ref, object layout.Read[api.Object],
+	stored layout.Read[api.AutoscaleStatus], status api.AutoscaleStatus,
+) (int64, error) {
+	key := layout.AutoscaleKey(ref)
+	return layout.NewTxn("autoscale").If(layout.ObjectKey(ref), object.Modified).If(key, stored.Modified).
+		Put(key, status).Commit(ctx, a.Store)
+}
+
+// step takes what was noted.
+func (a *Autoscaler) step(ctx context.Context, ref api.Ref, in autoscale.Input, decided autoscale.Decision) error {
+	err := a.Scale(ctx, ref, decided.Replicas)
+	if errors.Is(err, ErrRefused) {
+		return nil // whoever changed it has woken us
+	}
+	if err != nil {
+		return fmt.Errorf("scale %s to %d: %w", ref, decided.Replicas, err)
+	}
+	direction := "up"
+	if decided.Replicas < in.Replicas {
+		direction = "down"
+	}
+	a.Stepped(direction)
+	a.Logger.Info("autoscaled", "object", ref.String(), "from", in.Replicas, "to", decided.Replicas,
+		"cpu", decided.Status.CPUPercent, "target", in.Spec.CPUTarget, "pods", len(in.Samples))
+	return nil
+}
+
+// forget removes the status of what isn't autoscaled any more.
+func (a *Autoscaler) forget(ctx context.Context, ref api.Ref, stored layout.Read[api.AutoscaleStatus]) (engine.Result, error) {
+	if !stored.Exists() {
+		return engine.Result{}, nil
+	}
+	key := layout.AutoscaleKey(ref)
+	revision, err := layout.NewTxn("autoscale.forget").If(key, stored.Modified).Delete(key).Commit(ctx, a.Store)
+	return engine.Result{Revision: revision}, err
+}

@@ -1,0 +1,114 @@
+package delivery
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"tend.dev/tend/internal/core/webhook"
+	"tend.dev/tend/internal/engine"
+)
+
+// maxPerHost bounds the calls to one host at a time: one that doesn't answer takes no more than this.
+const maxPerHost = 8
+
+// calls are the attempts under way, with the answers of those that ended until they are recorded.
+type calls struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	closed  bool
+	going   map[engine.Key]bool
+	answers map[engine.Key]webhook.Answer
+	hosts   map[string]*host
+	wait    sync.WaitGroup
+}
+
+// host is a receiver's share: how many calls it has, and who waits for one of them to end.
+type host struct {
+	busy    int
+	waiting map[engine.Key]bool
+}
+
+func newCalls() *calls {
+	c := &calls{going: map[engine.Key]bool{}, answers: map[engine.Key]webhook.Answer{}, hosts: map[string]*host{}}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+func (c *calls) drain(ctx context.Context) error {
+	<-ctx.Done()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.wait.Wait()
+	return nil
+}
+
+// begin makes a call unless the key has one under way; wake is called when it ended. Where the host has its share, wake
+// is called when one of its calls ended.
+func (c *calls) begin(key engine.Key, name string, call func(context.Context) webhook.Answer, wake func(...engine.Key)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.going[key] {
+		return
+	}
+	h := c.hosts[name]
+	if h == nil {
+		h = &host{waiting: map[engine.Key]bool{}}
+		c.hosts[name] = h
+	}
+	if h.busy >= maxPerHost {
+		h.waiting[key] = true
+		return
+	}
+	h.busy++
+	c.going[key] = true
+	c.wait.Go(func() {
+		ctx, cancel := context.WithTimeout(c.ctx, webhook.AttemptTime)
+		defer cancel()
+		answer := call(ctx)
+		if c.ctx.Err() == nil {
+			wake(c.ended(key, name, answer)...)
+		}
+	})
+}
+
+// ended keeps an answer and says who must be looked at: the key, and whoever waited for the host.
+func (c *calls) ended(key engine.Key, name string, answer webhook.Answer) []engine.Key {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.going, key)
+	c.answers[key] = answer
+	h := c.hosts[name]
+	h.busy--
+	wake := slices.AppendSeq([]engine.Key{key}, maps.Keys(h.waiting))
+	clear(h.waiting)
+	if h.busy == 0 {
+		delete(c.hosts, name)
+	}
+	return wake
+}
+
+func (c *calls) running(key engine.Key) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.going[key]
+}
+
+// answer is how the key's call ended; ok is false while it goes on, and where none was made.
+func (c *calls) answer(key engine.Key) (a webhook.Answer, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, ok = c.answers[key]
+	return a, ok
+}
+
+func (c *calls) forget(key engine.Key) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.answers, key)
+}

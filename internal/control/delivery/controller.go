@@ -1,0 +1,185 @@
+package delivery
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/webhook"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// The outcomes that Deps.Count is told.
+const (
+	CountDelivered = "delivered"
+	CountFailed    = "failed"
+	CountRetried   = "retried"
+)
+
+// Deps are what the controller works with.
+type Deps struct {
+	control.Deps
+	// Call makes one attempt and ends with its context.
+	Call func(ctx context.Context, r webhook.Request) webhook.Answer
+	// Blob reads what an asset's digest stands for.
+	Blob func(digest string) ([]byte, error)
+	// Wake asks for another look at a key.
+	Wake func(keys ...engine.Key)
+	// Count is told how each attempt ended. Default: nobody is told.
+	Count func(outcome string)
+	// Agent is the User-Agent. Default tend-webhook.
+	Agent string
+	// Spread draws where in the jitter the next attempt lies, from 0 to 1. Default random.
+	Spread func() float64
+}
+
+// Controller delivers.
+type Controller struct {
+	Deps
+	calls *calls
+}
+
+// New makes the controller. Its Run must be running for calls to be made.
+func New(deps Deps) *Controller {
+	deps.Deps = deps.Defaults()
+	if deps.Count == nil {
+		deps.Count = func(string) {}
+	}
+	if deps.Spread == nil {
+		deps.Spread = rand.Float64
+	}
+	if deps.Agent == "" {
+		deps.Agent = "tend-webhook"
+	}
+	return &Controller{Deps: deps, calls: newCalls()}
+}
+
+// Run waits for ctx to end, cuts the calls under way and waits for them. A cut call has no outcome: it is made again by
+// the next server.
+func (c *Controller) Run(ctx context.Context) error { return c.calls.drain(ctx) }
+
+const kind = "delivery"
+
+// Key is the engine's key of a delivery: its name is <kind>/<name>/<id>.
+func Key(d *api.Delivery) engine.Key {
+	return engine.Key{Kind: kind, Scope: d.Scope, Name: string(d.Kind) + "/" + d.Name + "/" + d.ID}
+}
+
+func parse(key engine.Key) (ref api.Ref, id string, ok bool) {
+	parts := strings.SplitN(key.Name, "/", 3)
+	if len(parts) != 3 {
+		return ref, "", false
+	}
+	return api.Ref{Kind: api.Kind(parts[0]), Scope: key.Scope, Name: parts[1]}, parts[2], true
+}
+
+// Reconcile does the next step of one delivery.
+func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+	ref, id, ok := parse(key)
+	if !ok {
+		return engine.Result{}, nil
+	}
+	snapshot, now := c.Snapshot(), c.Now()
+	read := snapshot.Delivery(ref, id)
+	if !read.Exists() {
+		c.calls.forget(key)
+		return engine.Result{}, nil
+	}
+	d := *read.Value
+	switch answer, ended := c.calls.answer(key); {
+	case ended:
+		return c.record(ctx, key, read, webhook.Next(d, answer, now, c.Spread()))
+	case d.State != api.DeliveryPending && forgettable(d, now):
+		return c.forget(ctx, read)
+	case d.State != api.DeliveryPending || c.calls.running(key):
+		return engine.Result{}, nil
+	case now.Before(d.NextTryAt):
+		return engine.Result{After: d.NextTryAt.Sub(now)}, nil
+	case d.Attempts == 0 && now.Sub(d.CreatedAt) > webhook.Stale:
+		return c.record(ctx, key, read, webhook.GiveUp(d, "it could not be told within "+webhook.Stale.String(), now))
+	}
+	request, err := c.request(snapshot, d)
+	if err != nil {
+		return c.record(ctx, key, read, webhook.GiveUp(d, err.Error(), now))
+	}
+	c.calls.begin(key, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) }, c.Wake)
+	return engine.Result{}, nil
+}
+
+func forgettable(d api.Delivery, now time.Time) bool {
+	return d.State != api.DeliveryPending && now.Sub(d.EndedAt) >= webhook.Kept
+}
+
+// record writes what a delivery becomes; only then is the answer forgotten.
+func (c *Controller) record(ctx context.Context, key engine.Key, read layout.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
+	at := layout.DeliveryKey(next.Owner(), next.ID)
+	revision, err := layout.NewTxn("delivery.record").If(at, read.Modified).Put(at, next).Commit(ctx, c.Store)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	c.calls.forget(key)
+	c.count(next)
+	if next.State == api.DeliveryPending {
+		return engine.Result{Revision: revision, After: max(next.NextTryAt.Sub(c.Now()), time.Millisecond)}, nil
+	}
+	return engine.Result{Revision: revision}, nil
+}
+
+func (c *Controller) count(d api.Delivery) {
+	log := c.Logger.With("object", d.Owner().String(), "hook", d.Hook, "delivery", d.ID, "attempts", d.Attempts)
+	switch d.State {
+	case api.DeliveryDelivered:
+		c.Count(CountDelivered)
+		log.Info("webhook delivered", "status", d.StatusCode)
+	case api.DeliveryFailed:
+		c.Count(CountFailed)
+		log.Warn("webhook failed", "error", d.Error)
+	default:
+		c.Count(CountRetried)
+		log.Debug("webhook is tried again", "error", d.Error, "at", d.NextTryAt)
+	}
+}
+
+func (c *Controller) forget(ctx context.Context, read layout.Read[api.Delivery]) (engine.Result, error) {
+	at := layout.DeliveryKey(read.Value.Owner(), read.Value.ID)
+	revision, err := layout.NewTxn("delivery.forget").If(at, read.Modified).Delete(at).Commit(ctx, c.Store)
+	return engine.Result{Revision: revision}, err
+}
+
+// Affected names the delivery that a change concerns.
+func Affected(change view.Change) []engine.Key {
+	if d, ok := change.New.(*api.Delivery); ok {
+		return []engine.Key{Key(d)}
+	}
+	return nil
+}
+
+// Keys lists every delivery.
+func (c *Controller) Keys() []engine.Key {
+	return c.which(func(*api.Delivery) bool { return true })
+}
+
+// Dirty lists the deliveries whose time has come.
+func (c *Controller) Dirty(now time.Time) []engine.Key {
+	return c.which(func(d *api.Delivery) bool {
+		if d.State == api.DeliveryPending {
+			return !now.Before(d.NextTryAt) && !c.calls.running(Key(d))
+		}
+		return forgettable(*d, now)
+	})
+}
+
+func (c *Controller) which(wanted func(*api.Delivery) bool) []engine.Key {
+	var out []engine.Key
+	for record := range c.Snapshot().Prefix(layout.DeliveriesPrefix) {
+		if d, ok := record.Value.(*api.Delivery); ok && wanted(d) {
+			out = append(out, Key(d))
+		}
+	}
+	return out
+}

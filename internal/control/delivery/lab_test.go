@@ -1,0 +1,177 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/webhook"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+
+// lab is the controller under its engine, over a store in memory, with receivers that are functions. It lives in a
+// bubble: time passes when everybody waits.
+type lab struct {
+	testing.TB
+	store *memory.Store
+	view  *view.View
+	c     *Controller
+	work  *engine.Controller
+
+	mu sync.Mutex
+	// receive answers for a host; called are the requests made, in order.
+	receive map[string]func(ctx context.Context, nth int) webhook.Answer
+	called  []call
+	counted map[string]int
+}
+
+type call struct {
+	request webhook.Request
+	at      time.Duration // since the lab began
+}
+
+// inLab runs a test in a bubble and stops the lab afterwards.
+func inLab(t *testing.T, test func(l *lab)) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lab{TB: t, store: memory.New(), receive: map[string]func(context.Context, int) webhook.Answer{}, counted: map[string]int{}}
+		l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+		ctx, cancel := context.WithCancel(t.Context())
+		var parts sync.WaitGroup
+		parts.Go(func() { _ = l.view.Run(ctx) })
+		<-l.view.Synced()
+		stop := l.start(ctx, &parts)
+		test(l)
+		stop()
+		cancel()
+		parts.Wait()
+		_ = l.store.Close()
+	})
+}
+
+// start runs a controller, as a server does at boot; the stop is a kill as far as calls are concerned.
+func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	began := time.Now()
+	l.c = New(Deps{
+		Deps: control.Deps{Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }, Store: l.store},
+		Call: func(ctx context.Context, r webhook.Request) webhook.Answer {
+			l.mu.Lock()
+			l.called = append(l.called, call{r, time.Since(began)})
+			nth, receive := 0, l.receive[r.Host()]
+			for _, c := range l.called {
+				if c.request.URL == r.URL {
+					nth++
+				}
+			}
+			l.mu.Unlock()
+			return receive(ctx, nth)
+		},
+		Blob: func(digest string) ([]byte, error) {
+			if digest != "sha256:body" {
+				return nil, errors.New("no such blob")
+			}
+			return []byte(`{"text":"{{name}} is {{status}}"}`), nil
+		},
+		Wake:   func(keys ...engine.Key) { l.work.Enqueue(keys...) },
+		Count:  func(outcome string) { l.mu.Lock(); l.counted[outcome]++; l.mu.Unlock() },
+		Spread: func() float64 { return 0 },
+	})
+	l.work = engine.New(engine.Options{
+		Name: "delivery", Reconciler: l.c, Replay: l.c.Keys, Dirty: l.c.Dirty,
+		Synced: l.view.Synced(), Revision: l.view.Revision, WaitFor: l.view.WaitFor,
+	})
+	l.view.OnChange(func(change view.Change) { l.work.Enqueue(Affected(change)...) })
+	var running sync.WaitGroup
+	running.Go(func() { _ = l.work.Run(ctx) })
+	running.Go(func() { _ = l.c.Run(ctx) })
+	return func() { cancel(); running.Wait() }
+}
+
+func (l *lab) write(fill func(*layout.Txn)) {
+	l.Helper()
+	txn := layout.NewTxn("test")
+	fill(txn)
+	if _, err := txn.Commit(l.Context(), l.store); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// object stores what the hooks belong to.
+func (l *lab) object(hooks ...api.Webhook) {
+	l.Helper()
+	spec, err := json.Marshal(api.DeploymentSpec{OnDeploy: &api.DeployHooks{Success: hooks}})
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.write(func(txn *layout.Txn) {
+		txn.Put(layout.ObjectKey(web), api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: spec, Metadata: api.Metadata{
+			UID: "uid", Stamps: map[string]string{api.StampHookAssets: `{"prod.notes.body":"sha256:body"}`},
+		}})
+	})
+}
+
+// deliver records a call of the hook with an index.
+func (l *lab) deliver(id string, hook int) {
+	l.Helper()
+	l.write(func(txn *layout.Txn) {
+		txn.Put(layout.DeliveryKey(web, id), api.Delivery{
+			ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Hook: "on_deploy.success[" + string(rune('0'+hook)) + "]",
+			Tokens: map[string]string{"name": "web", "status": "succeeded"}, State: api.DeliveryPending, CreatedAt: time.Now(),
+		})
+	})
+}
+
+func (l *lab) delivery(id string) api.Delivery {
+	l.Helper()
+	read := layout.Snapshot{Reader: l.view.Snapshot()}.Delivery(web, id)
+	if !read.Exists() {
+		return api.Delivery{}
+	}
+	return *read.Value
+}
+
+// after lets time pass.
+func (l *lab) after(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (l *lab) calls() []call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]call(nil), l.called...)
+}
+
+func header(c call, name string) (value string) {
+	for _, field := range c.request.Header {
+		if field.Name == name {
+			value = field.Value
+		}
+	}
+	return value
+}
+
+func answers(status int) func(context.Context, int) webhook.Answer {
+	return func(context.Context, int) webhook.Answer { return webhook.Answer{Status: status} }
+}
+
+// silent is a receiver that never answers.
+func silent(ctx context.Context, _ int) webhook.Answer {
+	<-ctx.Done()
+	return webhook.Answer{Err: errors.New("no answer in time")}
+}

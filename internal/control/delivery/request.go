@@ -1,0 +1,56 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/webhook"
+	"tend.dev/tend/internal/layout"
+)
+
+// The reasons a call can't be made.
+var (
+	errObjectGone = errors.New("the object is gone")
+	errHookGone   = errors.New("the manifest names this target no longer")
+)
+
+// request builds the call from the object as it is now.
+func (c *Controller) request(s layout.Snapshot, d api.Delivery) (webhook.Request, error) {
+	object := s.Object(d.Owner()).Value
+	if object == nil {
+		return webhook.Request{}, errObjectGone
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return webhook.Request{}, err
+	}
+	hook := spec.HookAt(d.Hook)
+	if hook == nil {
+		return webhook.Request{}, errHookGone
+	}
+	var file []byte
+	if hook.File != "" {
+		if file, err = c.file(*object, hook.File); err != nil {
+			return webhook.Request{}, err
+		}
+	}
+	return webhook.Make(*hook, d, file, object.Metadata.UID+"-"+d.ID, c.Agent)
+}
+
+// file reads the asset that a hook's body is made from, as it was when the object was stored.
+func (c *Controller) file(object api.Object, text string) ([]byte, error) {
+	digests := object.HookDigests()
+	for _, reference := range api.References(text) {
+		key, ok := api.AssetKey(reference, object.Scope, func(key string) bool { return digests[key] != "" })
+		if !ok {
+			break
+		}
+		content, err := c.Blob(digests[key])
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", text, err)
+		}
+		return content, nil
+	}
+	return nil, fmt.Errorf("%s is no asset that is stored", text)
+}

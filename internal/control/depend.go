@@ -1,0 +1,55 @@
+package control
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/layout"
+)
+
+// Dependencies answers how a workload is, for those that depend on it. A deployment or a statefulset is ready when its
+// Ready condition is, for what was declared last; a job when its newest run succeeded with its newest release.
+func Dependencies(s layout.Snapshot) func(api.Ref) dependency.State {
+	return func(ref api.Ref) dependency.State {
+		object := s.Object(ref)
+		switch {
+		case !object.Exists():
+			return dependency.State{Why: "it does not exist"}
+		case object.Value.Metadata.Deleting():
+			return dependency.State{Why: "it is being deleted"}
+		case ref.Kind == api.KindJob:
+			return jobState(s, object)
+		}
+		return workloadState(s, object)
+	}
+}
+
+func workloadState(s layout.Snapshot, object layout.Read[api.Object]) dependency.State {
+	status := s.WorkloadStatus(object.Value.Ref()).Value
+	if status == nil || status.ObservedRevision < object.Modified {
+		return dependency.State{Why: "its newest manifest is not looked at yet"}
+	}
+	ready := api.FindCondition(status.Conditions, api.ConditionReady)
+	if ready != nil && ready.Status == api.ConditionTrue {
+		return dependency.State{Ready: true}
+	}
+	return dependency.State{Why: fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)}
+}
+
+func jobState(s layout.Snapshot, object layout.Read[api.Object]) dependency.State {
+	ref := object.Value.Ref()
+	status := s.JobStatus(ref).Value
+	switch {
+	case status == nil || status.ObservedGeneration < object.Value.Metadata.Generation:
+		return dependency.State{Why: "its newest manifest is not looked at yet"}
+	case status.LastRun == "":
+		return dependency.State{Why: "it never ran; start it with `tend run`"}
+	case status.LastState != api.RunSucceeded:
+		return dependency.State{Why: fmt.Sprintf("its run %s: %s", status.LastRun, status.LastState)}
+	}
+	if run := s.Run(ref, status.LastRun).Value; run != nil && run.Release != status.Release {
+		return dependency.State{Why: fmt.Sprintf("its run %s was of release %s, not %s", run.ID, run.Release, status.Release)}
+	}
+	return dependency.State{Ready: true}
+}

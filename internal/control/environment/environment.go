@@ -1,0 +1,141 @@
+package environment
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/layout"
+)
+
+// Environments makes environments. Values are decrypted once per revision. Safe for concurrent use.
+type Environments struct {
+	sealer control.Sealer
+	mu     sync.Mutex
+	opened map[string]opened // by key
+}
+
+type opened struct {
+	modified int64
+	value    string
+}
+
+// maxOpened bounds what is kept in plain text.
+const maxOpened = 100_000
+
+// New makes Environments of values that the sealer opens.
+func New(sealer control.Sealer) *Environments {
+	return &Environments{sealer: sealer, opened: map[string]opened{}}
+}
+
+// Of is the environment of an object, the contents of its secret files among it (see env.Split). Its error is an *Error
+// where a person, or another object, has to change something first.
+func (e *Environments) Of(s layout.Snapshot, ref api.Ref, spec api.WorkloadSpec) (map[string]string, error) {
+	_, merged, err := e.Resolve(s, ref, spec.Container)
+	return merged, err
+}
+
+// Resolve is Of, and the declaration with its references replaced beside it. It is made from what is declared, not from
+// what was resolved before.
+func (e *Environments) Resolve(s layout.Snapshot, ref api.Ref, declared api.Container) (api.Container, map[string]string, error) {
+	return e.resolve(s, ref, declared, env.Change{})
+}
+
+func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Container, change env.Change,
+) (api.Container, map[string]string, error) {
+	resolved, err := expand(s, ref, declared)
+	if err != nil {
+		return declared, nil, unresolved(err)
+	}
+	merged, err := env.Merge(ref, resolved, func(b env.Bucket) (map[string]string, error) {
+		values, err := e.values(s, b, change)
+		if err != nil {
+			return nil, err
+		}
+		return change.Over(b, values), nil
+	})
+	if err != nil {
+		return resolved, nil, unmerged(err)
+	}
+	return resolved, merged, nil
+}
+
+// values opens a bucket, but for those keys that a change replaces: it may be the cure of one that can't be opened.
+func (e *Environments) values(s layout.Snapshot, b env.Bucket, change env.Change) (map[string]string, error) {
+	prefix := layout.ConfigScopePrefix(b.Scope)
+	if b.Name != "" {
+		prefix = layout.ConfigAppPrefix(b.Scope, b.Name)
+	}
+	values := map[string]string{}
+	for record := range s.Prefix(prefix) {
+		key := strings.TrimPrefix(record.Key, prefix)
+		if change.Replaces(b, key) {
+			continue
+		}
+		sealed, ok := record.Value.([]byte)
+		if !ok {
+			return nil, fmt.Errorf("config value %s is unreadable", record.Key)
+		}
+		value, err := e.open(record.Key, record.Modified, sealed)
+		if err != nil {
+			return nil, err
+		}
+		values[key] = value
+	}
+	return values, nil
+}
+
+func (e *Environments) open(key string, modified int64, sealed []byte) (string, error) {
+	e.mu.Lock()
+	known, ok := e.opened[key]
+	e.mu.Unlock()
+	if ok && known.modified == modified {
+		return known.value, nil
+	}
+	plain, err := e.sealer.Decrypt(sealed)
+	if err != nil {
+		return "", fmt.Errorf("decrypt %s: %w", key, err)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.opened) >= maxOpened {
+		clear(e.opened)
+	}
+	e.opened[key] = opened{modified: modified, value: string(plain)}
+	return string(plain), nil
+}
+
+// Hash identifies an environment without giving it away.
+func (e *Environments) Hash(merged map[string]string) (string, error) {
+	canonical, err := json.Marshal(merged) // keys sorted
+	if err != nil {
+		return "", err
+	}
+	return e.sealer.HMAC(canonical), nil
+}
+
+// Seal encrypts an environment for a release.
+func (e *Environments) Seal(merged map[string]string) ([]byte, error) {
+	canonical, err := json.Marshal(merged)
+	if err != nil {
+		return nil, err
+	}
+	return e.sealer.Encrypt(canonical)
+}
+
+// HashAfter is the hash of the environment that a stored object will have once a bucket has changed.
+func (e *Environments) HashAfter(s layout.Snapshot, object api.Object, change env.Change) (string, error) {
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return "", err
+	}
+	_, merged, err := e.resolve(s, object.Ref(), spec.Container, change)
+	if err != nil {
+		return "", err
+	}
+	return e.Hash(merged)
+}

@@ -1,0 +1,143 @@
+package environment
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/layout"
+)
+
+// The buckets of the store, opened, in their order; a value with line ends, quotes and = is a value like any other.
+func TestEnvironmentIsMergedInOrder(t *testing.T) {
+	l := newLab(t)
+	odd := "a=b\n\"c\" 'd'\n${ref.deployment.nobody.host}\n"
+	l.config("scopes/prod/A", "scope", "scopes/prod/B", "scope", "scopes/prod/C", "scope", "scopes/production/D", "another scope",
+		"apps/prod/web/B", "app", "apps/prod/web/C", "app", "apps/prod/web-2/E", "another app", "apps/shared/db/URL", odd)
+	got, err := l.of(api.Container{Env: map[string]string{"C": "spec"}, EnvFrom: []string{"shared/db"}})
+	if diff := cmp.Diff(map[string]string{"A": "scope", "B": "app", "C": "spec", "URL": odd}, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// A value is opened once, and again when it was set anew.
+func TestValuesAreOpenedOnce(t *testing.T) {
+	l := newLab(t)
+	read := func(want string) {
+		t.Helper()
+		merged, err := l.of(api.Container{})
+		if err != nil || merged["A"] != want {
+			t.Errorf("%q, %v; want %q", merged["A"], err, want)
+		}
+	}
+	l.config("apps/prod/web/A", "1")
+	read("1")
+	read("1")
+	if l.sealer.opened != 1 {
+		t.Errorf("opened %d times", l.sealer.opened)
+	}
+	l.config("apps/prod/web/A", "2")
+	read("2")
+	l.write(func(txn *layout.Txn) { txn.Delete(layout.ConfigAppPrefix("prod", "web") + "A") })
+	read("")
+}
+
+// The same environment has one hash, however it came about; and sealed it opens to what it was.
+func TestHashAndSeal(t *testing.T) {
+	l := newLab(t)
+	hash := func(merged map[string]string) string {
+		got, err := l.env.Hash(merged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	one := hash(map[string]string{"A": "1", "B": "2"})
+	if one != hash(map[string]string{"B": "2", "A": "1"}) || one == hash(map[string]string{"A": "1", "B": "3"}) || one == hash(map[string]string{"A": "1B2"}) {
+		t.Error("the hash doesn't follow the values")
+	}
+	sealed, err := l.env.Seal(map[string]string{"A": "1"})
+	if err != nil || string(sealed) != `sealed:{"A":"1"}` {
+		t.Errorf("%s, %v", sealed, err)
+	}
+}
+
+// HashAfter is what the hash will be, whatever is done to the bucket.
+func TestHashAfter(t *testing.T) {
+	l := newLab(t)
+	l.config("scopes/prod/A", "1", "apps/prod/web/B", "1", "apps/shared/db/C", "1")
+	object := l.put(web, api.DeploymentSpec{Container: api.Container{EnvFrom: []string{"shared/db"}}})
+	for name, tc := range map[string]struct {
+		reason string
+		change env.Change
+		want   map[string]string
+	}{
+		"nothing":    {"the hash now", env.Change{}, map[string]string{"A": "1", "B": "1", "C": "1"}},
+		"set":        {"a new value", env.Change{Bucket: env.Bucket{Scope: "prod", Name: "web"}, Set: map[string]string{"B": "2", "D": "2"}}, map[string]string{"A": "1", "B": "2", "C": "1", "D": "2"}},
+		"unset":      {"one less", env.Change{Bucket: env.Bucket{Scope: "prod"}, Unset: []string{"A"}}, map[string]string{"B": "1", "C": "1"}},
+		"env_from":   {"another's", env.Change{Bucket: env.Bucket{Scope: "shared", Name: "db"}, Set: map[string]string{"C": "2"}}, map[string]string{"A": "1", "B": "1", "C": "2"}},
+		"stranger's": {"no matter of its", env.Change{Bucket: env.Bucket{Scope: "shared", Name: "x"}, Set: map[string]string{"C": "2"}}, map[string]string{"A": "1", "B": "1", "C": "1"}},
+	} {
+		got, err := l.env.HashAfter(l.snapshot(), object, tc.change)
+		want, _ := l.env.Hash(tc.want)
+		if err != nil || got != want {
+			t.Errorf("%s: %s: %s, %v; want %s", name, tc.reason, got, err, want)
+		}
+	}
+}
+
+// What can't be opened says which key, and the reason; setting it anew is the cure even for the forecast.
+func TestUnreadable(t *testing.T) {
+	l := newLab(t)
+	l.config("apps/prod/web/TOKEN", "hunter2")
+	l.sealer.lost = true
+	_, err := l.of(api.Container{})
+	var without *Error
+	if !errors.As(err, &without) || without.Reason != ReasonUnreadable || !strings.Contains(err.Error(), "/config/apps/prod/web/TOKEN") {
+		t.Errorf("%v", err)
+	}
+	object := l.put(web, api.DeploymentSpec{})
+	change := env.Change{Bucket: env.Bucket{Scope: "prod", Name: "web"}, Set: map[string]string{"TOKEN": "anew"}}
+	if _, err := l.env.HashAfter(l.snapshot(), object, change); err != nil {
+		t.Errorf("set anew: %v", err)
+	}
+}
+
+func TestConsumers(t *testing.T) {
+	l := newLab(t)
+	l.put(web, api.DeploymentSpec{Container: api.Container{EnvFrom: []string{"shared/db", "queue"}}})
+	l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}, api.DeploymentSpec{})
+	l.put(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"}, api.JobSpec{Container: api.Container{EnvFrom: []string{"shared/db"}}})
+	for key, want := range map[string]string{
+		layout.ConfigScopePrefix("prod") + "A":         "api web",
+		layout.ConfigAppPrefix("prod", "web") + "A":    "web",
+		layout.ConfigAppPrefix("prod", "queue") + "A":  "web",
+		layout.ConfigAppPrefix("shared", "db") + "A":   "web",
+		layout.ConfigScopePrefix("shared") + "A":       "web",
+		layout.ConfigAppPrefix("shared", "queue") + "": "",
+		layout.ConfigScopePrefix("production") + "A":   "",
+	} {
+		bucket, ok := BucketOf(key)
+		if !ok {
+			t.Fatalf("%s is no key of a bucket", key)
+		}
+		var names []string
+		for _, object := range Consumers(l.snapshot(), api.KindDeployment, bucket) {
+			names = append(names, object.Value.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s reaches %q, want %q", key, got, want)
+		}
+	}
+	if _, ok := BucketOf(layout.ObjectKey(web)); ok {
+		t.Error("an object's key belongs to no bucket")
+	}
+	mail := l.snapshot().Object(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"})
+	if !Reads(*mail.Value, env.Bucket{Scope: "shared", Name: "db"}) {
+		t.Error("a job reads its buckets too")
+	}
+}

@@ -1,0 +1,77 @@
+package environment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/internal/core/env"
+)
+
+// The reasons an object has no environment.
+const (
+	// ReasonUnreadable: a config value can't be decrypted.
+	ReasonUnreadable = "EnvironmentUnreadable"
+	// ReasonUnresolved: a reference points at what isn't there.
+	ReasonUnresolved = "UnresolvedReference"
+	// ReasonEnvFromEmpty: env_from names buckets without keys alone.
+	ReasonEnvFromEmpty = "EnvFromEmpty"
+	// ReasonSecretMissing: secret_files names a key that no bucket has.
+	ReasonSecretMissing = "SecretKeyMissing"
+)
+
+// Error says why an object has no environment. What runs already is no matter of it; the next change of what is missing
+// is the next try.
+type Error struct {
+	Reason string
+	Cause  error
+	// Next is what to do about it.
+	Next string
+	// Passing: what is missing is on its way, and nobody has to do anything.
+	Passing bool
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%v: %s", e.Cause, e.Next) }
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// errNoRelease: what a reference points at has yet to get its first release.
+var errNoRelease = errors.New("has no release yet")
+
+// passing says whether each of the joined errors is but a matter of time.
+func passing(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !passing(err) })
+	}
+	return errors.Is(err, errNoRelease)
+}
+
+func unresolved(cause error) error {
+	if passing(cause) {
+		return &Error{Reason: ReasonUnresolved, Cause: flat(cause), Next: "it goes on by itself", Passing: true}
+	}
+	return &Error{
+		Reason: ReasonUnresolved, Cause: flat(cause),
+		Next: "it is tried again when that changes; correct the reference if it never will",
+	}
+}
+
+// flat is a joined error on one line.
+func flat(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) }
+
+func unmerged(cause error) error {
+	var empty *env.EmptyError
+	var missing *env.MissingKeysError
+	switch {
+	case errors.As(cause, &empty):
+		return &Error{Reason: ReasonEnvFromEmpty, Cause: cause, Next: "set a key there with tend config set, or leave env_from out"}
+	case errors.As(cause, &missing):
+		return &Error{Reason: ReasonSecretMissing, Cause: cause, Next: "set them with tend config set, or correct secret_files"}
+	}
+	return &Error{
+		Reason: ReasonUnreadable, Cause: fmt.Errorf("read its environment: %w", cause),
+		Next: "start the server with the key the value was set under, or set the value anew",
+	}
+}

@@ -1,0 +1,101 @@
+package environment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+
+// sealer seals by a prefix. Without its key it opens nothing; it counts what it opened.
+type sealer struct {
+	lost   bool
+	opened int
+}
+
+func (*sealer) Encrypt(plain []byte) ([]byte, error) { return []byte("sealed:" + string(plain)), nil }
+
+func (s *sealer) Decrypt(sealed []byte) ([]byte, error) {
+	plain, ok := strings.CutPrefix(string(sealed), "sealed:")
+	if s.lost || !ok {
+		return nil, errors.New("no key fits")
+	}
+	s.opened++
+	return []byte(plain), nil
+}
+
+func (*sealer) HMAC(data []byte) string { return "hash of " + string(data) }
+
+// lab is a store with its view.
+type lab struct {
+	testing.TB
+	store  *memory.Store
+	view   *view.View
+	sealer *sealer
+	env    *Environments
+}
+
+func newLab(t testing.TB) *lab {
+	l := &lab{TB: t, store: memory.New(), sealer: &sealer{}}
+	l.env = New(l.sealer)
+	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.view.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = l.store.Close() })
+	<-l.view.Synced()
+	return l
+}
+
+func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+
+func (l *lab) write(fill func(*layout.Txn)) {
+	l.Helper()
+	txn := layout.NewTxn("test")
+	fill(txn)
+	revision, err := txn.Commit(context.Background(), l.store)
+	if err == nil {
+		err = l.view.WaitFor(context.Background(), revision)
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// config sets values by their key behind /config/.
+func (l *lab) config(pairs ...string) {
+	l.Helper()
+	l.write(func(txn *layout.Txn) {
+		for i := 0; i < len(pairs); i += 2 {
+			txn.Put(layout.ConfigPrefix+pairs[i], []byte("sealed:"+pairs[i+1]))
+		}
+	})
+}
+
+func (l *lab) put(ref api.Ref, spec any) api.Object {
+	l.Helper()
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		l.Fatal(err)
+	}
+	object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: raw}
+	l.write(func(txn *layout.Txn) { txn.Put(layout.ObjectKey(ref), object) })
+	return object
+}
+
+// of is the environment of a declaration.
+func (l *lab) of(declared api.Container) (map[string]string, error) {
+	return l.env.Of(l.snapshot(), web, workload(declared))
+}
+
+func workload(declared api.Container) api.WorkloadSpec {
+	return api.WorkloadSpec{DeploymentSpec: api.DeploymentSpec{Container: declared}}
+}

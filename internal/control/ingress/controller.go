@@ -1,0 +1,119 @@
+package ingress
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// Controller reconciles ingresses.
+type Controller struct{ control.Deps }
+
+// New makes the controller.
+func New(deps control.Deps) *Controller { return &Controller{deps.Defaults()} }
+
+// Reconcile writes what is to say of one ingress, or takes away what was said of one that is gone.
+func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+	txn, err := c.step(c.Snapshot(), api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}, c.Now())
+	if err != nil {
+		return engine.Result{}, err
+	}
+	revision, err := txn.Commit(ctx, c.Store)
+	return engine.Result{Revision: revision}, err
+}
+
+// step is the commit that a look leads to; empty where nothing is to be said.
+func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layout.Txn, error) {
+	object, stored, key := s.Object(ref), s.IngressStatus(ref), layout.StatusKey(ref)
+	if !object.Exists() {
+		txn := layout.NewTxn("ingress.forget")
+		if _, there := s.Get(key); there {
+			txn.If(layout.ObjectKey(ref), 0).Delete(key)
+		}
+		return txn, nil
+	}
+	var before api.IngressStatus
+	if stored.Exists() {
+		before = *stored.Value
+	}
+	txn := layout.NewTxn("ingress.status")
+	next := observe(s, object).status(before, now)
+	changed, err := control.Differs(stored.Value, next)
+	if changed {
+		txn.If(layout.ObjectKey(ref), object.Modified).If(key, stored.Modified).Put(key, next)
+	}
+	return txn, err
+}
+
+// Keys lists every ingress, and those of which only the status is left.
+func (c *Controller) Keys() []engine.Key {
+	snapshot := c.Snapshot()
+	out := control.Keys(snapshot, api.KindIngress)
+	for record := range snapshot.Prefix(layout.StatusPrefix + string(api.KindIngress) + "/") {
+		ref, _, ok := layout.ParseRef(strings.TrimPrefix(record.Key, layout.StatusPrefix))
+		if ok && !snapshot.Object(ref).Exists() {
+			out = append(out, control.Key(ref))
+		}
+	}
+	return out
+}
+
+// Dirty lists the ingresses that a look would write something for.
+func (c *Controller) Dirty(now time.Time) []engine.Key {
+	var out []engine.Key
+	for _, key := range c.Keys() {
+		txn, err := c.step(c.Snapshot(), api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}, now)
+		if err != nil || !txn.Empty() {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// Affected names the ingresses a change may concern: its own object, those that a workload serves, or all where a proxy
+// reports.
+func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Key {
+	value := change.New
+	if value == nil {
+		value = change.Old
+	}
+	switch record := value.(type) {
+	case *api.Object:
+		if record.Kind == api.KindIngress {
+			return []engine.Key{control.Key(record.Ref())}
+		}
+		return servedBy(s, record.Ref())
+	case *api.Task:
+		return servedBy(s, record.Owner())
+	case *api.TaskStatus:
+		if task := s.Task(record.ID); task.Exists() {
+			return servedBy(s, task.Value.Owner())
+		}
+	case *api.IngressNodeStatus:
+		return control.Keys(s, api.KindIngress)
+	}
+	return nil
+}
+
+func servedBy(s layout.Snapshot, workload api.Ref) []engine.Key {
+	if !workload.Kind.HasSlots() {
+		return nil
+	}
+	var out []engine.Key
+	for object := range s.Objects(api.KindIngress) {
+		if object.Value.Scope != workload.Scope {
+			continue
+		}
+		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
+		if err == nil && spec.ServiceName(object.Value.Name) == workload.Name {
+			out = append(out, control.Key(object.Value.Ref()))
+		}
+	}
+	return out
+}

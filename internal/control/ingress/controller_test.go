@@ -1,0 +1,252 @@
+package ingress
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+var (
+	epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	shop  = api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "shop"}
+	web   = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+)
+
+// lab is a store with its view and the controller over it; everybody else's records are written by hand.
+type lab struct {
+	*testing.T
+	store *memory.Store
+	view  *view.View
+	c     *Controller
+	now   time.Time
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	l := &lab{T: t, store: memory.New(), now: epoch}
+	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- l.view.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = l.store.Close() })
+	<-l.view.Synced()
+	l.c = New(control.Deps{Snapshot: l.snapshot, Store: l.store, Now: func() time.Time { return l.now }})
+	return l
+}
+
+func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+
+func (l *lab) put(key string, record any) {
+	l.Helper()
+	l.commit(layout.NewTxn("test").Put(key, record))
+}
+
+func (l *lab) commit(txn *layout.Txn) {
+	l.Helper()
+	revision, err := txn.Commit(l.Context(), l.store)
+	if err == nil {
+		err = l.view.WaitFor(l.Context(), revision)
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+func (l *lab) object(ref api.Ref, spec any, stamps map[string]string) {
+	l.Helper()
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.put(layout.ObjectKey(ref), api.Object{
+		Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: raw, Metadata: api.Metadata{Generation: 1, Stamps: stamps},
+	})
+}
+
+func (l *lab) pod(id string, ready bool) {
+	l.Helper()
+	l.put(layout.TaskKey(id), api.Task{
+		ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Node: "n1", Desired: api.DesiredRunning, CreatedAt: epoch,
+	})
+	l.put(layout.TaskStatusKey(id), api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: ready})
+}
+
+func (l *lab) proxy(edit func(*api.IngressNodeStatus)) {
+	l.Helper()
+	status := api.IngressNodeStatus{
+		Node: "n1", HTTP: api.DoorStatus{Address: "[::]:80", Wanted: true, Open: true},
+		HTTPS: api.DoorStatus{Address: "[::]:443", Wanted: true, Open: true},
+	}
+	if edit != nil {
+		edit(&status)
+	}
+	l.put(layout.IngressNodeKey("n1"), status)
+}
+
+// look reconciles once and returns the status; a second look must write nothing.
+func (l *lab) look() api.IngressStatus {
+	l.Helper()
+	for i := range 2 {
+		result, err := l.c.Reconcile(l.Context(), control.Key(shop))
+		if err != nil {
+			l.Fatal(err)
+		}
+		if i == 1 && result.Revision != 0 {
+			l.Error("a second look wrote something")
+		}
+		if err := l.view.WaitFor(l.Context(), result.Revision); err != nil {
+			l.Fatal(err)
+		}
+	}
+	if dirty := l.c.Dirty(l.now); len(dirty) > 0 {
+		l.Errorf("after a look there is more to do: %v", dirty)
+	}
+	return *l.snapshot().IngressStatus(shop).Value
+}
+
+func TestStatus(t *testing.T) {
+	tls := api.IngressSpec{Host: "Shop.org", Service: "web", TLS: &api.IngressTLS{}}
+	plain := api.IngressSpec{Host: "shop.org", Service: "web"}
+	ends := epoch.Add(90 * 24 * time.Hour)
+	for name, test := range map[string]struct {
+		spec     api.IngressSpec
+		stamps   map[string]string
+		noProxy  bool
+		proxy    func(*api.IngressNodeStatus)
+		pods     []bool
+		ready    string
+		degraded string
+		url      string
+	}{
+		"served":        {spec: plain, pods: []bool{true, false}, ready: "Served", url: "http://shop.org"},
+		"no pod yet":    {spec: plain, ready: "NoReadyPods", degraded: "NoReadyPods", url: "http://shop.org"},
+		"none is ready": {spec: plain, pods: []bool{false}, ready: "NoReadyPods", degraded: "NoReadyPods"},
+		"no such deployment": {
+			spec: api.IngressSpec{Host: "shop.org", Service: "nobody"}, pods: []bool{true}, ready: "NoService", degraded: "NoService",
+		},
+		"another port": {
+			spec: plain, pods: []bool{true}, ready: "Served", url: "http://shop.org:8080",
+			proxy: func(n *api.IngressNodeStatus) { n.HTTP.Address = "127.0.0.1:8080" },
+		},
+		"the port is taken": {
+			spec: plain, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.HTTP = api.DoorStatus{Address: ":80", Wanted: true, Error: "address already in use"}
+			},
+		},
+		"about to listen": {
+			spec: plain, pods: []bool{true}, ready: "Opening",
+			proxy: func(n *api.IngressNodeStatus) { n.HTTP = api.DoorStatus{Address: ":80"} },
+		},
+		"no proxy at all":     {spec: plain, pods: []bool{true}, noProxy: true, ready: "NotListening", degraded: "NotListening"},
+		"certificate awaited": {spec: tls, pods: []bool{true}, ready: "CertificatePending", url: "https://shop.org"},
+		"certificate refused": {
+			spec: tls, pods: []bool{true}, ready: "CertificateFailed", degraded: "CertificateFailed",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Certificates = map[string]api.CertificateStatus{"shop.org": {Error: "too many certificates", At: epoch}}
+			},
+		},
+		"certificate there": {
+			spec: tls, pods: []bool{true}, ready: "Served", url: "https://shop.org",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: ends, At: epoch}}
+			},
+		},
+		"certificate not renewed": {
+			spec: tls, pods: []bool{true}, ready: "Served", degraded: "CertificateFailed",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: ends, Error: "no route to host", At: epoch}}
+			},
+		},
+		"on demand": {
+			spec: api.IngressSpec{Host: "*.shop.org", Service: "web", TLS: &api.IngressTLS{OnDemand: true, Ask: "http://x"}},
+			pods: []bool{true}, ready: "Served", url: "https://*.shop.org",
+		},
+		"paused":      {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "paused"}, ready: "Paused"},
+		"maintenance": {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "maintenance:back soon"}, ready: "Maintenance"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.object(web, api.DeploymentSpec{Ports: []string{"8000"}}, nil)
+			l.object(shop, test.spec, test.stamps)
+			if !test.noProxy {
+				l.proxy(test.proxy)
+			}
+			for i, ready := range test.pods {
+				l.pod(string(rune('a'+i)), ready)
+			}
+			status := l.look()
+			ready := api.FindCondition(status.Conditions, api.ConditionReady)
+			degraded := api.FindCondition(status.Conditions, api.ConditionDegraded)
+			if ready.Reason != test.ready || (ready.Status == api.ConditionTrue) != (test.ready == "Served") || ready.Message == "" {
+				t.Errorf("Ready is %s %s: %s", ready.Status, ready.Reason, ready.Message)
+			}
+			if want := test.degraded != ""; (degraded.Status == api.ConditionTrue) != want || want && degraded.Reason != test.degraded {
+				t.Errorf("Degraded is %s %s: %s", degraded.Status, degraded.Reason, degraded.Message)
+			}
+			if test.url != "" && status.URL != test.url {
+				t.Errorf("it is at %s", status.URL)
+			}
+			if status.ObservedGeneration != 1 || status.Host != strings.ToLower(test.spec.Host) {
+				t.Errorf("%+v", status)
+			}
+		})
+	}
+}
+
+// TestAnIngressThatIsGone: its status goes too, also when it went while nobody looked.
+func TestAnIngressThatIsGone(t *testing.T) {
+	l := newLab(t)
+	l.object(shop, api.IngressSpec{Host: "shop.org"}, nil)
+	l.look()
+	l.commit(layout.NewTxn("test").Delete(layout.ObjectKey(shop)))
+	if keys := l.c.Dirty(l.now); len(keys) != 1 || keys[0] != control.Key(shop) {
+		t.Fatalf("%v", keys)
+	}
+	result, err := l.c.Reconcile(t.Context(), control.Key(shop))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.view.WaitFor(t.Context(), result.Revision); err != nil {
+		t.Fatal(err)
+	}
+	if l.snapshot().IngressStatus(shop).Exists() || len(l.c.Keys()) > 0 {
+		t.Error("its status stays")
+	}
+}
+
+func TestAffected(t *testing.T) {
+	l := newLab(t)
+	l.object(shop, api.IngressSpec{Host: "shop.org", Service: "web"}, nil)
+	l.pod("a", true)
+	other := api.Ref{Kind: api.KindDeployment, Scope: "other", Name: "web"}
+	own := []engine.Key{control.Key(shop)}
+	for name, test := range map[string]struct {
+		change view.Change
+		want   []engine.Key
+	}{
+		"its object":           {view.Change{New: &api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name}}, own},
+		"its workload":         {view.Change{New: &api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name}}, own},
+		"one of its name":      {view.Change{New: &api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name}}, nil},
+		"a pod":                {view.Change{New: &api.TaskStatus{ID: "a"}}, own},
+		"a pod of nobody":      {view.Change{New: &api.TaskStatus{ID: "z"}}, nil},
+		"a proxy":              {view.Change{New: &api.IngressNodeStatus{}}, own},
+		"what it wrote":        {view.Change{New: &api.IngressStatus{}}, nil},
+		"a job":                {view.Change{New: &api.Object{Kind: api.KindJob, Scope: "prod", Name: "web"}}, nil},
+		"something unreadable": {view.Change{}, nil},
+	} {
+		got := l.c.Affected(l.snapshot(), test.change)
+		if len(got) != len(test.want) || len(got) > 0 && got[0] != test.want[0] {
+			t.Errorf("%s: %v, want %v", name, got, test.want)
+		}
+	}
+}

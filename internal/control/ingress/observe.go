@@ -1,0 +1,85 @@
+package ingress
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// observed is all that an ingress depends on, read at one revision.
+type observed struct {
+	object layout.Read[api.Object]
+	spec   api.IngressSpec
+	broken error // why the spec can't be read
+	// serves is the workload, where it is there.
+	serves   bool
+	workload api.DeploymentSpec
+	pods     int // wanted and not ended
+	ready    int
+	nodes    []layout.Read[api.IngressNodeStatus]
+	traffic  string
+	message  string
+}
+
+func observe(s layout.Snapshot, object layout.Read[api.Object]) observed {
+	o := observed{object: object, nodes: s.IngressNodes()}
+	o.spec, o.broken = api.DecodeSpec[api.IngressSpec](*object.Value)
+	o.traffic, o.message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
+	name := o.spec.ServiceName(object.Value.Name)
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+		ref := api.Ref{Kind: kind, Scope: object.Value.Scope, Name: name}
+		if workload := s.Object(ref); workload.Exists() {
+			spec, err := api.DecodeWorkload(kind, workload.Value.Spec)
+			o.serves, o.workload = err == nil, spec.DeploymentSpec
+			o.count(s, ref)
+			break
+		}
+	}
+	return o
+}
+
+func (o *observed) count(s layout.Snapshot, workload api.Ref) {
+	for _, task := range s.TasksOf(workload) {
+		if task.Value.Desired != api.DesiredRunning || task.Value.Run != "" || task.Value.Role != api.RoleMain {
+			continue
+		}
+		status := s.TaskStatus(task.Value.ID)
+		if status.Exists() && status.Value.State.Terminal() {
+			continue
+		}
+		o.pods++
+		if status.Exists() && status.Value.State == api.TaskRunning && status.Value.Ready {
+			o.ready++
+		}
+	}
+}
+
+// door is how the door the host needs is, on the node where it is best.
+func (o observed) door() api.DoorStatus {
+	var best api.DoorStatus
+	for _, node := range o.nodes {
+		door := node.Value.HTTP
+		if o.spec.Secure() {
+			door = node.Value.HTTPS
+		}
+		if best.Address == "" || door.Open && !best.Open {
+			best = door
+		}
+	}
+	return best
+}
+
+// certificate is how the host's certificate is, where any node knows of one.
+func (o observed) certificate() *api.CertificateStatus {
+	if !o.spec.Secure() {
+		return nil
+	}
+	var best *api.CertificateStatus
+	for _, node := range o.nodes {
+		if found, known := node.Value.Certificates[strings.ToLower(o.spec.Host)]; known && (best == nil || found.NotAfter.After(best.NotAfter)) {
+			best = &found
+		}
+	}
+	return best
+}

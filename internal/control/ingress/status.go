@@ -1,0 +1,128 @@
+package ingress
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// The reasons of an ingress's conditions.
+const (
+	ReasonServed             = "Served"             // requests reach a pod
+	ReasonInvalidSpec        = "InvalidSpec"        // the spec can't be read
+	ReasonNoService          = "NoService"          // there is no workload of that name in the scope
+	ReasonNoReadyPods        = "NoReadyPods"        // the workload has none that may serve
+	ReasonNotListening       = "NotListening"       // no proxy could open its door
+	ReasonOpening            = "Opening"            // no proxy has opened its door yet
+	ReasonCertificatePending = "CertificatePending" // a certificate is being got
+	ReasonCertificateFailed  = "CertificateFailed"  // the last attempt to get or renew it failed
+	ReasonPaused             = "Paused"             // an operator has requests wait
+	ReasonMaintenance        = "Maintenance"        // an operator has requests answered with 503
+)
+
+// status is what is to say of an ingress.
+func (o observed) status(before api.IngressStatus, now time.Time) api.IngressStatus {
+	object := o.object.Value
+	next := api.IngressStatus{
+		ObservedGeneration: object.Metadata.Generation, ObservedRevision: o.object.Modified,
+		Host: strings.ToLower(o.spec.Host), TLS: o.spec.Secure(), Service: o.spec.ServiceName(object.Name),
+		ReadyPods: o.ready, Pods: o.pods, Traffic: o.traffic, Certificate: o.certificate(), Conditions: before.Conditions,
+	}
+	if o.serves {
+		next.Port = o.spec.PortOf(o.workload)
+	}
+	next.URL = o.url()
+	ready, degraded := o.readiness(), o.trouble()
+	next.Conditions = api.SetCondition(next.Conditions, ready, now)
+	next.Conditions = api.SetCondition(next.Conditions, degraded, now)
+	return next
+}
+
+// url is where people find it; the port is told where it isn't the usual one.
+func (o observed) url() string {
+	scheme, usual := "http", "80"
+	if o.spec.Secure() {
+		scheme, usual = "https", "443"
+	}
+	host := strings.ToLower(o.spec.Host)
+	if _, port, err := net.SplitHostPort(o.door().Address); err == nil && port != usual && port != "0" && port != "" {
+		host = net.JoinHostPort(host, port)
+	}
+	return scheme + "://" + host
+}
+
+// readiness says whether requests reach a pod now.
+func (o observed) readiness() api.Condition {
+	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
+	c.Reason, c.Message = o.hindrance()
+	if c.Reason == "" {
+		c.Status, c.Reason = api.ConditionTrue, ReasonServed
+		c.Message = fmt.Sprintf("%s is served by %d of %d pods of %s", o.url(), o.ready, o.pods, o.spec.ServiceName(o.object.Value.Name))
+	}
+	return c
+}
+
+// hindrance is the first thing that keeps requests from a pod.
+func (o observed) hindrance() (reason, message string) {
+	door, certificate, service := o.door(), o.certificate(), o.spec.ServiceName(o.object.Value.Name)
+	switch {
+	case o.broken != nil:
+		return ReasonInvalidSpec, o.broken.Error() + ": apply a corrected manifest"
+	case door.Error != "":
+		return ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (--ingress-http, --ingress-https)", door.Error)
+	case door.Address == "":
+		return ReasonNotListening, "no node has a proxy for it: start the server with --ingress-http and --ingress-https"
+	case !door.Open:
+		return ReasonOpening, "the proxy is about to listen at " + door.Address
+	case o.traffic == api.TrafficMaintenance:
+		return ReasonMaintenance, "requests are answered with 503; `tend ingress resume` lets them through"
+	case o.traffic == api.TrafficPaused:
+		return ReasonPaused, "requests wait; `tend ingress resume` lets them through"
+	case !o.serves:
+		return ReasonNoService, fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
+	case o.ready == 0:
+		return ReasonNoReadyPods, fmt.Sprintf("none of the %d pods of %s/%s is ready", o.pods, o.object.Value.Scope, service)
+	case o.spec.Secure() && !o.spec.TLS.OnDemand && (certificate == nil || certificate.NotAfter.IsZero()):
+		if certificate != nil && certificate.Error != "" {
+			return ReasonCertificateFailed, o.certificateFault(certificate)
+		}
+		return ReasonCertificatePending, "a certificate for " + o.spec.Host + " is being got"
+	}
+	return "", ""
+}
+
+// trouble says what a person should look at: not what an operator asked for, nor what passes by itself.
+func (o observed) trouble() api.Condition {
+	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
+	c.Reason, c.Message = o.hindrance()
+	switch c.Reason {
+	case ReasonInvalidSpec, ReasonNotListening, ReasonNoService, ReasonNoReadyPods, ReasonCertificateFailed:
+		return c
+	}
+	if certificate := o.certificate(); certificate != nil && certificate.Error != "" {
+		c.Reason, c.Message = ReasonCertificateFailed, o.certificateFault(certificate)
+		return c
+	}
+	c.Status, c.Reason, c.Message = api.ConditionFalse, "AsExpected", ""
+	return c
+}
+
+// certificateFault is why the last attempt failed, with what helps.
+func (o observed) certificateFault(c *api.CertificateStatus) string {
+	text := c.Error
+	switch tls := o.spec.TLS; {
+	case tls.Certificate != "":
+		text += "; set the config keys anew"
+	case tls.Provider == "internal":
+		text += "; it is tried again by itself"
+	default:
+		text += "; the name must resolve to this server, and ports 80 and 443 be reachable from outside; it is tried again by itself"
+	}
+	if !c.NotAfter.IsZero() {
+		text += fmt.Sprintf(", and the one there is ends %s", c.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return text
+}

@@ -1,0 +1,175 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+)
+
+// maxActions bounds one commit: an action is at most three operations, and a store takes 10,000. The rest follows at once.
+const maxActions = 1000
+
+// act commits an assessment: one transaction, on the condition that the manifest is still the one that was read.
+func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
+	actions := a.plan.Actions
+	more := len(actions) > maxActions
+	if more {
+		actions = actions[:maxActions]
+	}
+	s := c.begin(o, actions, now)
+	if want, due := o.wantedImage(); due {
+		s.txn.If(layout.ImageKey(o.ref), o.request.Modified).Put(layout.ImageKey(o.ref), want)
+	}
+	for _, action := range actions {
+		s.write(action, a.target)
+	}
+	s.flush()
+	s.dropReleases(a.target)
+	if err := s.putStatus(o.nextStatus(a, s.records(), now)); err != nil {
+		return engine.Result{}, err
+	}
+	revision, err := s.txn.Commit(ctx, c.Store)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	if revision > 0 {
+		for _, action := range actions {
+			c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
+		}
+	}
+	return engine.Result{Revision: revision, After: o.after(a, more, now)}, nil
+}
+
+// after is when to look again without an event.
+func (o observed) after(a assessment, more bool, now time.Time) time.Duration {
+	if more {
+		return time.Millisecond
+	}
+	after := a.plan.After
+	if !o.silent.IsZero() {
+		if left := max(o.silent.Sub(now), time.Millisecond); after == 0 || left < after {
+			after = left
+		}
+	}
+	return after
+}
+
+// step collects the writes of one look into one transaction.
+type step struct {
+	c     *Controller
+	o     observed
+	txn   *layout.Txn
+	now   time.Time
+	tasks map[string]layout.Read[api.Task]
+	taken map[string]bool // slot ids
+	runs  *records
+	// minted: the fresh release is among the writes.
+	minted bool
+}
+
+func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time) *step {
+	site := "status"
+	if len(actions) > 0 {
+		site = string(actions[0].Verb)
+	}
+	s := &step{c: c, o: o, now: now, tasks: map[string]layout.Read[api.Task]{}, taken: map[string]bool{}, runs: newRecords(o)}
+	s.txn = layout.NewTxn(string(o.ref.Kind)+"."+site).If(layout.ObjectKey(o.ref), o.object.Modified)
+	for _, t := range o.tasks {
+		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
+	}
+	return s
+}
+
+func (s *step) records() []api.Run { return s.runs.sorted() }
+
+// write turns one action into writes.
+func (s *step) write(a timetable.Action, t target) {
+	switch a.Verb {
+	case timetable.CreateRun:
+		s.runs.create(*a.Due)
+	case timetable.StartAttempt:
+		s.start(a, t)
+	case timetable.StopAttempt:
+		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredShutdown, a.Reason, s.now)
+	case timetable.FinishRun:
+		s.runs.finish(a, s.now)
+	case timetable.PruneRun:
+		s.runs.prune(a.Run)
+	case timetable.RemoveTask:
+		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredRemoved, a.Reason, s.now)
+	case timetable.ForgetTask:
+		task := s.tasks[a.Task]
+		key := layout.TaskKey(a.Task)
+		s.txn.If(key, task.Modified).Delete(key).Delete(layout.SlotKey(s.o.ref, task.Value.Slot))
+	}
+}
+
+// start creates a task, with the release it needs where that is new.
+func (s *step) start(a timetable.Action, t target) {
+	ref := s.o.ref
+	if t.fresh != nil && t.id == a.Release && !s.minted {
+		s.minted = true
+		key := layout.ReleaseKey(ref, t.id)
+		s.txn.If(key, 0).Put(key, t.fresh)
+	}
+	task := api.Task{
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: s.freshSlot(), Release: a.Release,
+		Class: api.ClassOnce, Attempt: a.Attempt, Run: a.Run, Desired: api.DesiredRunning, CreatedAt: s.now,
+	}
+	s.txn.CreateTask(task)
+	s.runs.start(a, task)
+}
+
+func (s *step) freshSlot() string {
+	for {
+		if id := s.c.NewSlot(); !s.taken[id] {
+			s.taken[id] = true
+			return id
+		}
+	}
+}
+
+// flush writes the runs that changed.
+func (s *step) flush() {
+	for _, change := range s.runs.changes() {
+		key := layout.RunKey(s.o.ref, change.id)
+		s.txn.If(key, change.modified)
+		if change.next == nil {
+			s.txn.Delete(key)
+		} else {
+			s.txn.Put(key, *change.next)
+		}
+	}
+}
+
+// dropReleases deletes the releases that nothing refers to any more: no run, no task, and not as the newest.
+func (s *step) dropReleases(t target) {
+	used := map[string]bool{t.id: true}
+	if newest := s.o.newestRelease(); newest != nil {
+		used[newest.ID] = true
+	}
+	for _, run := range s.runs.sorted() {
+		used[run.Release] = true
+	}
+	for _, task := range s.o.tasks {
+		used[task.desired.Value.Release] = true
+	}
+	for _, release := range s.o.releases {
+		if !used[release.Value.ID] {
+			s.txn.Delete(layout.ReleaseKey(s.o.ref, release.Value.ID))
+		}
+	}
+}
+
+// putStatus writes the status if it says something new.
+func (s *step) putStatus(status api.JobStatus) error {
+	changed, err := s.o.statusChanged(status)
+	if changed {
+		s.txn.If(layout.StatusKey(s.o.ref), s.o.status.Modified).Put(layout.StatusKey(s.o.ref), status)
+	}
+	return err
+}

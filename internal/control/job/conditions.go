@@ -1,0 +1,161 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+)
+
+// The reasons that this package gives by itself; the others come from the planner, the agent and the runtime.
+const (
+	ReasonDeclared       = "Declared"       // it runs when somebody asks
+	ReasonScheduled      = "Scheduled"      // it runs when it is due
+	ReasonSuspended      = "Suspended"      // it runs only when somebody asks
+	ReasonResolvingImage = "ResolvingImage" // no node has answered yet for the image
+	ReasonComplete       = "Complete"       // nothing is awaited
+	ReasonRunning        = "Running"        // a run is on
+	ReasonWaiting        = "Waiting"        // a run can't begin, or go on, yet
+	ReasonIdle           = "Idle"           // no run is on
+	ReasonRunFailed      = "RunFailed"      // the run that ended last has failed
+	ReasonAsExpected     = "AsExpected"     // nobody needs to look
+	ReasonOnTime         = "OnTime"         // the newest due time began its run
+)
+
+// The types of conditions that only jobs have.
+const (
+	// ConditionActive: a run is on.
+	ConditionActive = "Active"
+	// ConditionMissed: the newest due time began no run.
+	ConditionMissed = "Missed"
+)
+
+func (o observed) conditions(a assessment, runs []api.Run) []api.Condition {
+	out := []api.Condition{o.readiness(a), o.progress(a), o.trouble(a, runs), o.activity(a, runs)}
+	if o.declared.cron != nil {
+		out = append(out, missed(a))
+	}
+	return out
+}
+
+// readiness: a run that was asked for now would start.
+func (o observed) readiness(a assessment) api.Condition {
+	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionTrue}
+	cron := o.declared.cron
+	switch {
+	case a.refused != nil:
+		c.Status, c.Reason, c.Message = api.ConditionFalse, a.refused.Reason, a.refused.Message
+	case a.target.id == "":
+		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
+	case cron == nil:
+		c.Reason, c.Message = ReasonDeclared, fmt.Sprintf("runs when asked to: tend run %s/%s", o.ref.Scope, o.ref.Name)
+	case cron.Suspend:
+		c.Reason, c.Message = ReasonSuspended, "suspended: due times begin no run"
+	default:
+		c.Reason = ReasonScheduled
+		c.Message = "runs next at " + a.plan.NextRun.In(o.declared.schedule.Zone()).Format("2006-01-02 15:04 -07:00")
+	}
+	return c
+}
+
+func (o observed) progress(a assessment) api.Condition {
+	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: ReasonComplete}
+	switch {
+	case a.refused != nil:
+		c.Reason, c.Message = ReasonResolvingImage, a.refused.Message
+	case a.target.id == "":
+		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
+	}
+	return c
+}
+
+func (o observed) imageProgress() string {
+	image := o.image()
+	name, _ := o.wanted()
+	switch {
+	case name == "":
+		return control.NoTree
+	case image.State == api.ImageBuilding:
+		return control.Building(image)
+	case image.State == api.ImagePulling && image.Progress >= 0:
+		return fmt.Sprintf("pulling %s on node %s: %d%%", name, image.Node, image.Progress)
+	case image.State == api.ImagePulling:
+		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
+	case o.nodesDown() != "":
+		return o.nodesDown()
+	}
+	return "waiting for a node to look for image " + name
+}
+
+// nodesDown speaks where no node's engine answers.
+func (o observed) nodesDown() string {
+	message := ""
+	for _, node := range o.nodes {
+		if node.Value.Ready {
+			return ""
+		}
+		message = fmt.Sprintf("node %s: %s", node.Value.ID, node.Value.Message)
+	}
+	return message
+}
+
+// trouble says what a person should look at: the manifest can't be run, or the run that ended last has failed.
+func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
+	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: ReasonAsExpected}
+	last := lastEnded(runs)
+	switch {
+	case a.refused != nil:
+		c.Status, c.Reason, c.Message = api.ConditionTrue, a.refused.Reason, a.refused.Message
+	case last != nil && last.State == api.RunFailed:
+		c.Status, c.Reason = api.ConditionTrue, ReasonRunFailed
+		c.Message = strings.Join(append([]string{fmt.Sprintf("run %s failed: %s", last.ID, last.Message)}, last.LastLog...), "\n")
+	}
+	return c
+}
+
+func lastEnded(runs []api.Run) *api.Run {
+	var last *api.Run
+	for i := range runs {
+		if run := &runs[i]; run.State.Ended() && (last == nil || run.FinishedAt.After(last.FinishedAt)) {
+			last = run
+		}
+	}
+	return last
+}
+
+func (o observed) activity(a assessment, runs []api.Run) api.Condition {
+	c := api.Condition{Type: ConditionActive, Status: api.ConditionFalse, Reason: ReasonIdle}
+	if a.plan.Active == 0 {
+		return c
+	}
+	var names []string
+	for _, run := range runs {
+		if !run.State.Ended() {
+			names = append(names, run.ID)
+		}
+	}
+	c.Status, c.Reason, c.Message = api.ConditionTrue, ReasonRunning, strings.Join(names, ", ")
+	switch {
+	case a.unplaced != "":
+		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting for a node: "+a.unplaced
+	case a.desired.Held != "":
+		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting for "+a.desired.Held
+	case a.plan.Waiting != "":
+		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting: "+a.plan.Waiting
+	}
+	return c
+}
+
+func missed(a assessment) api.Condition {
+	line := a.plan.Timeline
+	if line.LastMissed.IsZero() || line.LastMissed.Before(line.Last) {
+		return api.Condition{Type: ConditionMissed, Status: api.ConditionFalse, Reason: ReasonOnTime}
+	}
+	return api.Condition{
+		Type: ConditionMissed, Status: api.ConditionTrue, Reason: line.Why,
+		Message: fmt.Sprintf("%s began no run; %d due times were missed since the schedule was last changed",
+			line.LastMissed.UTC().Format(time.RFC3339), line.Missed),
+	}
+}

@@ -1,0 +1,97 @@
+package job
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+)
+
+// Options choose what a Controller does.
+type Options struct {
+	// Kind is job or cronjob.
+	Kind api.Kind
+	// Refusals explains tasks that no node takes, by task id; nil explains none.
+	Refusals func(layout.Snapshot) map[string]placement.Refusal
+	// NodeTimeout is how long a node may be without heartbeat before its runs have failed. Default 30 s.
+	NodeTimeout time.Duration
+}
+
+// Controller reconciles the jobs, or the cron jobs.
+type Controller struct {
+	control.Deps
+	kind     api.Kind
+	refusals func(layout.Snapshot) map[string]placement.Refusal
+	env      *environment.Environments
+	declared *declarations
+	absent   *absences
+}
+
+// New makes the controller of a kind.
+func New(deps control.Deps, opts Options) *Controller {
+	deps = deps.Defaults()
+	if opts.NodeTimeout <= 0 {
+		opts.NodeTimeout = 30 * time.Second
+	}
+	return &Controller{
+		Deps: deps, kind: opts.Kind, refusals: opts.Refusals, env: environment.New(deps.Sealer),
+		declared: newDeclarations(), absent: newAbsences(opts.NodeTimeout),
+	}
+}
+
+// Reconcile looks at one object and does the next step.
+func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+	ref := api.Ref{Kind: api.Kind(key.Kind), Scope: key.Scope, Name: key.Name}
+	snapshot, now := c.Snapshot(), c.Now()
+	object := snapshot.Object(ref)
+	if !object.Exists() {
+		return engine.Result{}, nil
+	}
+	o, err := c.observe(snapshot, object, now)
+	if err != nil {
+		return c.refuse(ctx, o, err, now)
+	}
+	if o.deleting() && len(o.tasks) == 0 {
+		return c.Finalize(ctx, snapshot, o.object)
+	}
+	a, err := c.assess(snapshot, o, now)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	return c.act(ctx, o, a, now)
+}
+
+// Keys lists every object of the kind, for the replay and the full look.
+func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.kind) }
+
+// Dirty lists the objects with something to do: a pure pass over the view. It looks at due times, runs and tasks, which
+// is all that time changes; a change of what a run would execute comes with an event.
+func (c *Controller) Dirty(now time.Time) []engine.Key {
+	var out []engine.Key
+	snapshot := c.Snapshot()
+	for object := range snapshot.Objects(c.kind) {
+		if c.dirty(snapshot, object, now) {
+			out = append(out, control.Key(object.Value.Ref()))
+		}
+	}
+	return out
+}
+
+func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], now time.Time) bool {
+	o, err := c.observe(s, object, now)
+	status := o.status.Value
+	switch {
+	case status == nil || status.ObservedRevision != object.Modified:
+		return true
+	case err != nil:
+		return false // it was told
+	}
+	plan := timetable.Decide(o.desired(target{}, "", nil), o.timetable(), now)
+	return len(plan.Actions) > 0 || plan.Waiting != "" || o.deleting() && len(o.tasks) == 0
+}

@@ -1,0 +1,187 @@
+package job
+
+import (
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+)
+
+func cronOf(schedule string) api.CronJobSpec {
+	return api.CronJobSpec{JobSpec: jobOf("mail:1"), Schedule: schedule}
+}
+
+func (l *lab) runs(ref api.Ref) (out []api.Run) {
+	for _, run := range l.snapshot().Runs(ref) {
+		out = append(out, *run.Value)
+	}
+	return out
+}
+
+// TestRunsBeginWithinASecond: created and started, also where nothing but time passes for days.
+func TestRunsBeginWithinASecond(t *testing.T) {
+	inLab(t, func(l *lab) {
+		spec := cronOf("7,30-32 * * * *")
+		hundred := 100
+		spec.SuccessfulHistoryLimit = &hundred
+		l.apply(backup, spec)
+		l.pass(12 * time.Hour)
+		runs := l.runs(backup)
+		if len(runs) != 48 {
+			t.Fatalf("%d runs in 12 hours, want 48", len(runs))
+		}
+		for _, run := range runs {
+			if late := run.StartedAt.Sub(run.ScheduledAt); late < 0 || late > time.Second {
+				t.Errorf("%s began %s late", run.ID, late)
+			}
+			if run.State != api.RunSucceeded || run.ID != run.ScheduledAt.UTC().Format("20060102T150405Z") {
+				t.Errorf("%+v", run)
+			}
+		}
+	})
+}
+
+func TestForbidSkipsAndTells(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts = 150 * time.Second
+		spec := cronOf("* * * * *")
+		spec.ConcurrencyPolicy = api.ConcurrencyForbid
+		l.apply(backup, spec)
+		l.pass(2*time.Minute + 30*time.Second)
+		l.condition(backup, ConditionMissed, "Forbidden", api.ConditionTrue)
+		l.pass(28 * time.Minute)
+		if l.agent.most != 1 {
+			t.Errorf("%d containers at once", l.agent.most)
+		}
+		if status := l.status(backup); status.Missed < 15 || status.MissedReason != "Forbidden" {
+			t.Errorf("%+v", status)
+		}
+	})
+}
+
+func TestReplaceStopsTheOlderFirst(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts, l.agent.grace = time.Hour, 7*time.Second
+		spec := cronOf("*/2 * * * *")
+		spec.ConcurrencyPolicy = api.ConcurrencyReplace
+		l.apply(backup, spec)
+		l.pass(21 * time.Minute)
+		if l.agent.most != 1 {
+			t.Errorf("%d containers at once", l.agent.most)
+		}
+		runs := l.runs(backup)
+		if len(runs) != 2 || runs[0].State != api.RunReplaced || runs[1].State != api.RunRunning {
+			t.Errorf("%+v", runs)
+		}
+	})
+}
+
+func TestAllowLetsRunsOverlap(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts = 150 * time.Second
+		l.apply(backup, cronOf("* * * * *"))
+		l.pass(10 * time.Minute)
+		if l.agent.most != 3 {
+			t.Errorf("%d containers at once, want 3", l.agent.most)
+		}
+	})
+}
+
+// TestDowntime: the newest missed due time begins if it isn't too late, the others are counted.
+func TestDowntime(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(backup, cronOf("*/5 * * * *"))
+		l.pass(time.Minute)
+		l.stop()
+		l.pass(17 * time.Minute) // 5, 10, 15 past
+		l.serve()
+		l.pass(time.Minute)
+		runs, status := l.runs(backup), l.status(backup)
+		if len(runs) != 1 || status.Missed != 2 || status.MissedReason != "TooLate" || runs[0].State != api.RunSucceeded {
+			t.Errorf("%+v %+v", runs, status)
+		}
+		spec := cronOf("*/5 * * * *")
+		spec.StartingDeadline = "0s"
+		l.apply(backup, spec)
+		l.stop()
+		l.pass(10 * time.Minute)
+		l.serve()
+		l.pass(time.Second)
+		if runs := l.runs(backup); len(runs) != 1 {
+			t.Errorf("%d runs; with a deadline of 0s what was missed is let go", len(runs))
+		}
+		l.pass(5 * time.Minute)
+		if runs := l.runs(backup); len(runs) != 2 {
+			t.Errorf("%d runs; a due time that is met runs as ever", len(runs))
+		}
+	})
+}
+
+func TestSuspend(t *testing.T) {
+	inLab(t, func(l *lab) {
+		spec := cronOf("*/5 * * * *")
+		spec.Suspend = true
+		l.apply(backup, spec)
+		l.pass(12 * time.Minute)
+		l.condition(backup, api.ConditionReady, ReasonSuspended, api.ConditionTrue)
+		l.condition(backup, ConditionMissed, "Suspended", api.ConditionTrue)
+		l.ask(backup, "m-1")
+		l.pass(time.Minute)
+		spec.Suspend = false
+		l.apply(backup, spec)
+		l.pass(90 * time.Second)
+		if runs := l.runs(backup); len(runs) != 1 || runs[0].ID != "m-1" {
+			t.Errorf("%+v; want the run asked for, and no catching up", runs)
+		}
+		l.pass(time.Minute)
+		if runs := l.runs(backup); len(runs) != 2 {
+			t.Errorf("%d runs; want the next due time to run", len(runs))
+		}
+	})
+}
+
+// A change of the time zone alone counts at once.
+func TestATimezoneIsEnoughOfAChange(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(backup, cronOf("0 12 * * *"))
+		l.pass(time.Second)
+		before := l.status(backup).NextRun
+		spec := cronOf("0 12 * * *")
+		spec.Timezone = "Asia/Kathmandu"
+		l.apply(backup, spec)
+		l.pass(time.Second)
+		if moved := before.Sub(l.status(backup).NextRun); moved != 5*time.Hour+45*time.Minute {
+			t.Errorf("the next run moved by %s", moved)
+		}
+	})
+}
+
+// An idle cron job writes nothing: neither looks nor the pass over the view find something to do.
+func TestAnIdleCronJobIsQuiet(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(backup, cronOf("0 0 1 1 *"))
+		l.pass(time.Minute)
+		before := l.view.Revision()
+		l.pass(3 * time.Hour)
+		if after := l.view.Revision(); after != before {
+			t.Errorf("%d commits in three idle hours", after-before)
+		}
+	})
+}
+
+func TestDirtyNamesWhatIsDue(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(backup, cronOf("*/5 * * * *"))
+		l.pass(time.Minute)
+		l.stop()
+		c := New(l.deps(), Options{Kind: api.KindCronJob})
+		now := time.Now()
+		if keys := c.Dirty(now); len(keys) != 0 {
+			t.Errorf("%v; nothing is due", keys)
+		}
+		if keys := c.Dirty(now.Add(10 * time.Minute)); len(keys) != 1 || keys[0] != (engine.Key{Kind: "cronjob", Scope: "prod", Name: "backup"}) {
+			t.Errorf("%v; want the one that is due", keys)
+		}
+	})
+}

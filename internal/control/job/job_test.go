@@ -1,0 +1,298 @@
+package job
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+func TestApplyingAJobRunsNothing(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(mail, jobOf("mail:1"))
+		l.pass(time.Hour)
+		if tasks := l.snapshot().Tasks(); len(tasks) > 0 {
+			t.Errorf("%d tasks", len(tasks))
+		}
+		l.condition(mail, api.ConditionReady, ReasonDeclared, api.ConditionTrue)
+		l.condition(mail, api.ConditionProgressing, ReasonComplete, api.ConditionFalse)
+		l.condition(mail, ConditionActive, ReasonIdle, api.ConditionFalse)
+	})
+}
+
+func TestARunSucceeds(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(mail, jobOf("mail:1"))
+		l.ask(mail, "m-1")
+		l.pass(time.Second)
+		l.condition(mail, ConditionActive, ReasonRunning, api.ConditionTrue)
+		l.pass(10 * time.Second)
+		run := l.run(mail, "m-1")
+		if run.State != api.RunSucceeded || run.ExitCode == nil || *run.ExitCode != 0 || len(run.Attempts) != 1 || run.Release != "v1" {
+			t.Errorf("%+v", run)
+		}
+		if took := run.Attempts[0].FinishedAt.Sub(run.Attempts[0].StartedAt); took < 5*time.Second || took > 6*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		status := l.status(mail)
+		if status.LastRun != "m-1" || status.LastState != api.RunSucceeded || *status.LastExitCode != 0 || status.Succeeded != 1 || status.Active != 0 {
+			t.Errorf("%+v", status)
+		}
+		task := l.snapshot().TasksOf(mail)[0].Value
+		if task.Class != api.ClassOnce || task.Desired != api.DesiredRunning || task.Run != "m-1" {
+			t.Errorf("%+v; want its container kept as it ended", task)
+		}
+	})
+}
+
+func TestARunFailsWithItsLastWords(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.code = 7
+		spec := jobOf("mail:1")
+		spec.Retries = 2
+		l.apply(mail, spec)
+		l.ask(mail, "m-1")
+		l.pass(time.Minute)
+		run := l.run(mail, "m-1")
+		if run.State != api.RunFailed || *run.ExitCode != 7 || len(run.Attempts) != 3 || run.Reason != "Exited" || !strings.Contains(run.Message, "attempt 3") {
+			t.Errorf("%+v", run)
+		}
+		if diff := cmp.Diff([]string{"no route to host"}, run.LastLog); diff != "" {
+			t.Error(diff)
+		}
+		rest := run.Attempts[2].StartedAt.Sub(run.Attempts[1].FinishedAt)
+		if rest < 2*time.Second || rest > 3*time.Second {
+			t.Errorf("the second rest took %s", rest)
+		}
+		l.condition(mail, api.ConditionDegraded, ReasonRunFailed, api.ConditionTrue)
+		l.condition(mail, api.ConditionReady, ReasonDeclared, api.ConditionTrue)
+		l.agent.code = 0
+		l.ask(mail, "m-2")
+		l.pass(time.Minute)
+		l.condition(mail, api.ConditionDegraded, ReasonAsExpected, api.ConditionFalse)
+	})
+}
+
+func TestAnAttemptIsStoppedInTime(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts, l.agent.grace = time.Hour, 3*time.Second
+		spec := jobOf("mail:1")
+		spec.Timeout = "30s"
+		l.apply(mail, spec)
+		l.ask(mail, "m-1")
+		l.pass(32 * time.Second)
+		if state := l.run(mail, "m-1").State; state != api.RunRunning {
+			t.Errorf("%s while the container still stops", state)
+		}
+		l.pass(3 * time.Second)
+		run := l.run(mail, "m-1")
+		if run.State != api.RunFailed || run.Reason != "TimedOut" || run.FinishedAt.Sub(run.StartedAt) > 34*time.Second {
+			t.Errorf("%+v", run)
+		}
+	})
+}
+
+func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
+	inLab(t, func(l *lab) {
+		release := func(id string) string {
+			t.Helper()
+			l.ask(mail, id)
+			l.pass(20 * time.Second)
+			return l.run(mail, id).Release
+		}
+		l.apply(mail, jobOf("mail:1"))
+		for _, step := range []struct {
+			change func()
+			want   string
+			reason string
+		}{
+			{func() {}, "v1", "the first"},
+			{func() {}, "v1", "nothing changed"},
+			{func() { l.apply(mail, jobOf("mail:2")) }, "v2", "another image"},
+			{func() { l.agent.images["mail:2"] = "sha256:22"; l.agent.awaken() }, "v3", "the tag names another image"},
+			{func() {
+				l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigAppPrefix("prod", "mail")+"A", []byte("sealed:1")) })
+			}, "v4", "a config value"},
+			{func() { spec := jobOf("mail:2"); spec.Retries, spec.Timeout = 3, "1m"; l.apply(mail, spec) }, "v4", "no container is another by that"},
+		} {
+			step.change()
+			l.pass(time.Second)
+			if got := release("m-" + step.reason); got != step.want {
+				t.Errorf("%s: %s, want %s", step.reason, got, step.want)
+			}
+		}
+		stored := l.snapshot().Release(mail, "v4").Value
+		if !strings.Contains(string(stored.Env), `{"A":"1"}`) || stored.ImageID != "sha256:22" {
+			t.Errorf("%+v", stored)
+		}
+		if n := len(l.snapshot().Releases(mail)); n != 2 { // v3 and v4: those of the three runs that are kept
+			t.Errorf("%d releases are kept", n)
+		}
+	})
+}
+
+func TestHistoryIsPruned(t *testing.T) {
+	inLab(t, func(l *lab) {
+		spec := jobOf("mail:1")
+		two, none := 2, 0
+		spec.SuccessfulHistoryLimit, spec.FailedHistoryLimit = &two, &none
+		l.apply(mail, spec)
+		for _, id := range []string{"m-1", "m-2", "m-3"} {
+			l.ask(mail, id)
+			l.pass(20 * time.Second)
+		}
+		l.agent.code = 7
+		l.ask(mail, "m-4")
+		l.pass(7 * time.Second)
+		if run := l.run(mail, "m-4"); run.State != api.RunFailed {
+			t.Errorf("%s; want a failed run to be seen for a moment", run.State)
+		}
+		l.pass(time.Minute)
+		var ids []string
+		for _, run := range l.snapshot().Runs(mail) {
+			ids = append(ids, run.Value.ID)
+		}
+		if diff := cmp.Diff([]string{"m-2", "m-3"}, ids); diff != "" {
+			t.Error(diff)
+		}
+		if n := len(l.snapshot().Tasks()); n != 2 {
+			t.Errorf("%d tasks are left of 2 runs", n)
+		}
+		slots := 0
+		for range l.snapshot().Prefix(layout.SlotsPrefix) {
+			slots++
+		}
+		if slots != 2 {
+			t.Errorf("%d slots are left of 2 tasks", slots)
+		}
+	})
+}
+
+func TestARunWithoutImageFails(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(mail, jobOf("mail:9"))
+		l.pass(time.Second)
+		l.condition(mail, api.ConditionReady, "ImageNotFound", api.ConditionFalse)
+		l.condition(mail, api.ConditionProgressing, ReasonResolvingImage, api.ConditionFalse)
+		l.ask(mail, "m-1")
+		l.pass(time.Second)
+		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "ImageNotFound" || len(run.Attempts) != 0 {
+			t.Errorf("%+v", run)
+		}
+		l.agent.images["mail:9"] = "sha256:9" // it was pushed meanwhile; nothing told the node
+		l.pass(time.Minute)
+		l.ask(mail, "m-2")
+		l.pass(time.Minute)
+		if run := l.run(mail, "m-2"); run.State != api.RunSucceeded {
+			t.Errorf("%+v; want the image looked for anew", run)
+		}
+	})
+}
+
+func TestADeletedJobStopsItsRuns(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts, l.agent.grace = time.Hour, 5*time.Second
+		l.apply(mail, jobOf("mail:1"))
+		l.ask(mail, "m-1")
+		l.pass(10 * time.Second)
+		l.delete(mail)
+		l.pass(3 * time.Second)
+		if !l.snapshot().Object(mail).Exists() {
+			t.Error("it went before its container had stopped")
+		}
+		l.pass(time.Minute)
+		for _, prefix := range []string{"/desired/", "/status/", "/runs/", "/tasks/", "/slots/", "/releases/", "/images/", "/names/", "/actual/tasks/"} {
+			for record := range l.snapshot().Prefix(prefix) {
+				t.Errorf("%s is left", record.Key)
+			}
+		}
+	})
+}
+
+// A crash between any two commits is a restart with what is stored.
+func TestARunGoesOnAfterACrash(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(mail, jobOf("mail:1"))
+		l.ask(mail, "m-1")
+		l.pass(time.Second)
+		l.stop()
+		l.ask(mail, "m-2") // asked of another server, say
+		l.pass(time.Minute)
+		if l.run(mail, "m-1").State != api.RunRunning {
+			t.Fatal("nobody could have seen its end")
+		}
+		l.serve()
+		l.pass(time.Minute)
+		for _, id := range []string{"m-1", "m-2"} {
+			if run := l.run(mail, id); run.State != api.RunSucceeded || len(run.Attempts) != 1 {
+				t.Errorf("%s: %+v", id, run)
+			}
+		}
+	})
+}
+
+func TestARunFailsWithItsNode(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts = time.Hour
+		l.apply(mail, jobOf("mail:1"))
+		l.ask(mail, "m-1")
+		l.pass(10 * time.Second)
+		l.agent.cut = true
+		l.node(false)
+		l.pass(29 * time.Second)
+		if state := l.run(mail, "m-1").State; state != api.RunRunning {
+			t.Errorf("%s; want patience", state)
+		}
+		l.pass(2 * time.Second)
+		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "NodeLost" {
+			t.Errorf("%+v", run)
+		}
+		l.agent.cut = false
+		l.node(true)
+		l.pass(time.Second)
+		status := l.snapshot().TaskStatus(l.run(mail, "m-1").Attempts[0].Task).Value
+		if status.State != api.TaskShutdown {
+			t.Errorf("%s; want it stopped when its node returns", status.State)
+		}
+	})
+}
+
+func TestAnUnreadableManifestIsTold(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(backup, json.RawMessage(`{"image":"mail:1","schedule":"every now and then"}`))
+		l.pass(time.Minute)
+		l.condition(backup, api.ConditionReady, ReasonInvalidSpec, api.ConditionFalse)
+		l.condition(backup, api.ConditionDegraded, ReasonInvalidSpec, api.ConditionTrue)
+	})
+}
+
+// A run waits for what the job depends on, and begins by the event that it is ready.
+func TestARunWaitsForWhatItDependsOn(t *testing.T) {
+	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+	inLab(t, func(l *lab) {
+		spec := jobOf("mail:1")
+		spec.DependsOn = &api.DependsOn{Workloads: []string{"deployment/web"}}
+		l.apply(mail, spec)
+		l.ask(mail, "m-1")
+		l.pass(5 * time.Second)
+		if state := l.run(mail, "m-1").State; state != api.RunPending {
+			t.Errorf("%s before there is a deployment", state)
+		}
+		l.condition(mail, ConditionActive, ReasonWaiting, api.ConditionTrue)
+		l.apply(web, api.DeploymentSpec{})
+		l.write(func(txn *layout.Txn) {
+			txn.Put(layout.StatusKey(web), api.WorkloadStatus{
+				ObservedRevision: l.snapshot().Object(web).Modified, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionTrue}},
+			})
+		})
+		l.pass(time.Second)
+		if state := l.run(mail, "m-1").State; state != api.RunRunning {
+			t.Errorf("%s although it is ready", state)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package job
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/layout"
+)
+
+// observed is all an object depends on, read at one revision.
+type observed struct {
+	ref      api.Ref
+	object   layout.Read[api.Object]
+	declared declared
+	status   layout.Read[api.JobStatus]
+	runs     []layout.Read[api.Run]
+	tasks    []taskView
+	releases []layout.Read[api.Release]
+	request  layout.Read[api.ImageRequest]
+	images   []layout.Read[api.ImageStatus]
+	nodes    []layout.Read[api.NodeStatus]
+	// silent is when the first of the silent nodes with a task will be taken for lost; zero where there is none.
+	silent time.Time
+}
+
+// taskView is a task with both its halves.
+type taskView struct {
+	desired layout.Read[api.Task]
+	status  *api.TaskStatus
+	lost    bool
+}
+
+// observe reads what lies around an object. What is being deleted goes even if its manifest is unreadable.
+func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], now time.Time) (observed, error) {
+	ref := object.Value.Ref()
+	o := observed{
+		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), nodes: s.Nodes(),
+	}
+	for _, task := range s.TasksOf(ref) {
+		view := taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
+		if view.status == nil || !view.status.State.Terminal() {
+			lost, at := c.absent.lost(s, task.Value.Node, now)
+			view.lost = lost
+			if !lost && !at.IsZero() && (o.silent.IsZero() || at.Before(o.silent)) {
+				o.silent = at
+			}
+		}
+		o.tasks = append(o.tasks, view)
+	}
+	var err error
+	if o.declared, err = c.declared.of(object); err != nil && !o.deleting() {
+		return o, &UnworkableError{Ref: ref, Cause: err}
+	}
+	return o, nil
+}
+
+func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
+
+func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
+
+func (o observed) newestRelease() *api.Release {
+	if len(o.releases) == 0 {
+		return nil
+	}
+	return o.releases[len(o.releases)-1].Value
+}
+
+// timetable is what is there, as the planner speaks of it.
+func (o observed) timetable() timetable.Observed {
+	out := timetable.Observed{Timeline: o.timeline()}
+	for _, run := range o.runs {
+		out.Runs = append(out.Runs, *run.Value)
+	}
+	for _, t := range o.tasks {
+		task := t.desired.Value
+		out.Tasks = append(out.Tasks, timetable.Task{
+			ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Attempt: max(task.Attempt, 1), Desired: task.Desired,
+			Reason: task.Reason, CreatedAt: task.CreatedAt, Placed: task.Node != "", Lost: t.lost, Status: t.status,
+		})
+	}
+	return out
+}
+
+func (o observed) timeline() timetable.Timeline {
+	s := o.status.Value
+	if s == nil {
+		return timetable.Timeline{}
+	}
+	return timetable.Timeline{
+		ScheduleHash: s.ScheduleHash, Last: s.LastScheduled, Missed: s.Missed, LastMissed: s.LastMissed, Why: s.MissedReason,
+	}
+}
+
+// desired is what is declared, as the planner speaks of it.
+func (o observed) desired(t target, held string, refused *timetable.Refusal) timetable.Desired {
+	job := o.declared.job
+	d := timetable.Desired{
+		Deleting: o.deleting(), Concurrency: api.ConcurrencyAllow, Since: o.object.Value.Metadata.UpdatedAt,
+		Timeout: job.Timeout.Or(0), Retries: job.Retries,
+		KeepSucceeded: job.SuccessfulHistory(), KeepFailed: job.FailedHistory(),
+		Release: t.id, Held: held, Refused: refused,
+	}
+	if cron := o.declared.cron; cron != nil {
+		d.Schedule, d.ScheduleHash, d.Suspend = o.declared.schedule, o.declared.scheduleHash, cron.Suspend
+		d.StartingDeadline = cron.StartingDeadline.Or(api.DefaultStartingDeadline)
+		if cron.ConcurrencyPolicy != "" {
+			d.Concurrency = cron.ConcurrencyPolicy
+		}
+	}
+	return d
+}
+
+// wanted is the image a run is made from, and how it is built where it is.
+func (o observed) wanted() (string, *api.ImageBuild) {
+	return o.object.Value.WantedImage(o.declared.job.Container)
+}
+
+// image is what the nodes say of the image, in answer to the request that stands.
+func (o observed) image() api.ImageStatus {
+	best := api.ImageStatus{}
+	if !o.request.Exists() {
+		return best
+	}
+	wanted, _ := o.wanted()
+	for _, status := range o.images {
+		s := *status.Value
+		if s.Image != wanted || s.Image != o.request.Value.Image || s.Nonce != o.request.Value.Nonce {
+			continue
+		}
+		if best.State == "" || s.State == api.ImagePresent {
+			best = s
+		}
+	}
+	return best
+}
+
+// wantedImage is the image request to write, if it isn't written yet. A run that came after the image could not be had
+// has it looked for anew: what was missing may be there now.
+func (o observed) wantedImage() (want api.ImageRequest, due bool) {
+	if o.deleting() {
+		return want, false
+	}
+	stamp := o.stamp(api.StampPull)
+	want = api.ImageRequest{Owner: o.ref, Nonce: stamp}
+	if want.Image, want.Build = o.wanted(); want.Image == "" {
+		return want, false
+	}
+	if there := o.request.Value; there != nil && there.Image == want.Image && againstOf(there.Nonce) == stamp {
+		want.Nonce = there.Nonce
+	}
+	if image := o.image(); image.State == api.ImageFailed {
+		for _, run := range o.runs {
+			if run.Value.State == api.RunPending && run.Value.CreatedAt.After(image.UpdatedAt) {
+				want.Nonce = stamp + nonceMark + run.Value.ID
+			}
+		}
+	}
+	return want, !o.request.Exists() || !o.request.Value.Equal(want)
+}
+
+// nonceMark parts a request's nonce into the object's own and the run that asked anew.
+const nonceMark = "!"

@@ -1,0 +1,97 @@
+package job
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/layout"
+)
+
+// records are the runs of an object as one step leaves them.
+type records struct {
+	ref  api.Ref
+	read map[string]layout.Read[api.Run]
+	next map[string]api.Run
+}
+
+// newRecords begins with what the tasks tell.
+func newRecords(o observed) *records {
+	r := &records{ref: o.ref, read: map[string]layout.Read[api.Run]{}, next: map[string]api.Run{}}
+	tasks := o.timetable().Tasks
+	for _, run := range o.runs {
+		r.read[run.Value.ID] = run
+		r.next[run.Value.ID] = timetable.Record(*run.Value, tasks)
+	}
+	return r
+}
+
+func (r *records) create(run api.Run) {
+	run.Kind, run.Scope, run.Name = r.ref.Kind, r.ref.Scope, r.ref.Name
+	r.next[run.ID] = run
+}
+
+func (r *records) start(a timetable.Action, task api.Task) {
+	run := r.next[a.Run]
+	run.State, run.Release = api.RunRunning, a.Release
+	run.Attempts = append(slices.Clone(run.Attempts), api.RunAttempt{Task: task.ID, Pod: task.ContainerName()})
+	r.next[a.Run] = run
+}
+
+func (r *records) finish(a timetable.Action, now time.Time) {
+	r.next[a.Run] = timetable.Finish(r.next[a.Run], a, now)
+}
+
+func (r *records) prune(id string) { delete(r.next, id) }
+
+// sorted are the runs that are left, oldest first.
+func (r *records) sorted() []api.Run {
+	out := make([]api.Run, 0, len(r.next))
+	for _, run := range r.next {
+		out = append(out, run)
+	}
+	slices.SortFunc(out, func(a, b api.Run) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
+	return out
+}
+
+// sameRun compares what would be stored: a time may be the same in another form.
+func sameRun(a, b api.Run) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	one, errOne := json.Marshal(a)
+	two, errTwo := json.Marshal(b)
+	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
+}
+
+// change is one run to write, or without next to delete. modified is the revision it was read at.
+type change struct {
+	id       string
+	modified int64
+	next     *api.Run
+}
+
+func (r *records) changes() []change {
+	var out []change
+	for id, read := range r.read {
+		next, stays := r.next[id]
+		switch {
+		case !stays:
+			out = append(out, change{id: id, modified: read.Modified})
+		case !sameRun(next, *read.Value):
+			out = append(out, change{id: id, modified: read.Modified, next: &next})
+		}
+	}
+	for id, next := range r.next {
+		if _, known := r.read[id]; !known {
+			out = append(out, change{id: id, next: &next})
+		}
+	}
+	slices.SortFunc(out, func(a, b change) int { return cmp.Compare(a.id, b.id) })
+	return out
+}

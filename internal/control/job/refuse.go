@@ -1,0 +1,40 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+)
+
+// refuse says in the conditions why an object can't be worked on. It isn't tried again by itself: the next write of the
+// object is the next try.
+func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
+	var unworkable *UnworkableError
+	if !errors.As(cause, &unworkable) {
+		return engine.Result{}, cause
+	}
+	status := api.JobStatus{}
+	if o.status.Value != nil {
+		status = *o.status.Value
+	}
+	status.ObservedGeneration, status.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
+	for _, kind := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
+		condition := api.Condition{Type: kind, Status: api.ConditionFalse, Reason: ReasonInvalidSpec, Message: unworkable.Error()}
+		if kind == api.ConditionDegraded {
+			condition.Status = api.ConditionTrue
+		}
+		status.Conditions = api.SetCondition(status.Conditions, condition, now)
+	}
+	s := c.begin(o, nil, now)
+	if err := s.putStatus(status); err != nil {
+		return engine.Result{}, err
+	}
+	revision, err := s.txn.Commit(ctx, c.Store)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	return engine.Result{Revision: revision}, engine.Terminal(unworkable)
+}

@@ -1,0 +1,43 @@
+package job
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+)
+
+// nextStatus is what the controller says of an object after a look; runs are its runs as the look leaves them.
+func (o observed) nextStatus(a assessment, runs []api.Run, now time.Time) api.JobStatus {
+	s := api.JobStatus{}
+	if o.status.Value != nil {
+		s = *o.status.Value
+	}
+	s.ObservedGeneration, s.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
+	s.Active, s.Succeeded, s.Failed = a.plan.Active, a.plan.Succeeded, a.plan.Failed
+	if a.target.id != "" {
+		image := o.image()
+		s.Release, s.Image, s.ImageID = a.target.id, image.Image, image.ImageID
+	}
+	if newest := o.newestRelease(); newest != nil {
+		s.LastReleaseNumber = max(s.LastReleaseNumber, newest.Number)
+	}
+	for _, run := range runs {
+		s.LastRun, s.LastState, s.LastExitCode = run.ID, run.State, run.ExitCode
+		if a.target.fresh != nil && run.Release == a.target.id {
+			s.LastReleaseNumber = max(s.LastReleaseNumber, a.target.fresh.Number)
+		}
+	}
+	line := a.plan.Timeline
+	s.ScheduleHash, s.LastScheduled = line.ScheduleHash, line.Last.UTC()
+	s.Missed, s.LastMissed, s.MissedReason = line.Missed, line.LastMissed, line.Why
+	s.NextRun = a.plan.NextRun
+	for _, condition := range o.conditions(a, runs) {
+		s.Conditions = api.SetCondition(s.Conditions, condition, now)
+	}
+	return s
+}
+
+func (o observed) statusChanged(next api.JobStatus) (bool, error) {
+	return control.Differs(o.status.Value, next)
+}

@@ -1,0 +1,138 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/core/spechash"
+	"tend.dev/tend/internal/core/timetable"
+	"tend.dev/tend/internal/layout"
+)
+
+// target is the release that a run which starts now executes.
+type target struct {
+	// id is empty while it can't be told: the image isn't known.
+	id string
+	// fresh is the release to write if a run starts with it; nil where id is there already.
+	fresh *api.Release
+}
+
+// assessment is the answer of one look: everything that act commits.
+type assessment struct {
+	target  target
+	refused *timetable.Refusal
+	desired timetable.Desired
+	plan    timetable.Plan
+	// unplaced says why a task has no node.
+	unplaced string
+}
+
+// assess decides what an object needs.
+func (c *Controller) assess(s layout.Snapshot, o observed, now time.Time) (a assessment, err error) {
+	held := ""
+	if !o.deleting() {
+		if a.target, a.refused, err = c.choose(s, o, now); err != nil {
+			return a, err
+		}
+		if needs := o.declared.job.DependsOn; needs != nil {
+			held = strings.Join(dependency.Waiting(o.ref.Scope, needs.Workloads, control.Dependencies(s)), ", ")
+		}
+	}
+	a.desired = o.desired(a.target, held, a.refused)
+	a.plan = timetable.Decide(a.desired, o.timetable(), now)
+	a.unplaced = c.unplaced(s, o)
+	return a, nil
+}
+
+// unplaced explains the first task that waits for a node.
+func (c *Controller) unplaced(s layout.Snapshot, o observed) string {
+	for _, t := range o.tasks {
+		task := t.desired.Value
+		if task.Node != "" || task.Desired != api.DesiredRunning || c.refusals == nil {
+			continue
+		}
+		if refusal, refused := c.refusals(s)[task.ID]; refused {
+			return refusal.Message
+		}
+	}
+	return ""
+}
+
+// choose tells the release: the newest where it is what the object asks for, else a new one.
+func (c *Controller) choose(s layout.Snapshot, o observed, now time.Time) (target, *timetable.Refusal, error) {
+	container, env, err := c.env.Resolve(s, o.ref, o.declared.job.Container)
+	if err != nil {
+		refused, err := refusedEnv(err, now)
+		return target{}, refused, err
+	}
+	image := o.image()
+	switch image.State {
+	case api.ImageFailed:
+		return target{}, &timetable.Refusal{Reason: image.Reason, Message: strings.Join(append([]string{image.Message}, image.Log...), "\n"), At: image.UpdatedAt}, nil
+	case api.ImagePresent:
+	default:
+		return target{}, nil, nil
+	}
+	next := api.Release{
+		Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
+		HashVersion: spechash.Version, AssetDigests: o.object.Value.AssetDigests(),
+		ImageID: image.ImageID, ImageDigest: image.Digest,
+		Generation: o.object.Value.Metadata.Generation, CreatedAt: now,
+	}
+	next.Image, next.Build = o.wanted()
+	next.SpecHash = hashOf(spechash.Version, container, next.AssetDigests)
+	if next.EnvHash, err = c.env.Hash(env); err != nil {
+		return target{}, nil, fmt.Errorf("hash the environment: %w", err)
+	}
+	newest := o.newestRelease()
+	if newest != nil && same(*newest, next, container) {
+		return target{id: newest.ID}, nil, nil
+	}
+	o.number(&next, newest)
+	if next.Spec, err = json.Marshal(api.JobSpec{Container: container}); err != nil {
+		return target{}, nil, fmt.Errorf("encode the spec: %w", err)
+	}
+	next.Env, err = c.env.Seal(env)
+	return target{id: next.ID, fresh: &next}, nil, err
+}
+
+// same says whether a release is what the object asks for. One hashed by an older version is compared by that version.
+func same(r, next api.Release, container api.Container) bool {
+	return r.ImageID == next.ImageID && r.EnvHash == next.EnvHash && maps.Equal(r.AssetDigests, next.AssetDigests) &&
+		r.SpecHash == hashOf(r.HashVersion, container, next.AssetDigests)
+}
+
+// hashOf is empty where the version isn't known: that equals no release's.
+func hashOf(version int, container api.Container, assets map[string]string) string {
+	spec := api.WorkloadSpec{DeploymentSpec: api.DeploymentSpec{Container: container}}
+	hash, err := spechash.WorkloadVersion(version, spec, assets)
+	if err != nil {
+		return ""
+	}
+	return hash
+}
+
+func (o observed) number(next, newest *api.Release) {
+	next.Number, next.Reason = 1, "first run"
+	if newest != nil {
+		next.Number = newest.Number + 1
+		switch {
+		case newest.SpecHash != next.SpecHash && newest.HashVersion == next.HashVersion:
+			next.Reason = "spec changed"
+		case newest.EnvHash != next.EnvHash:
+			next.Reason = "environment changed"
+		default:
+			next.Reason = "image changed"
+		}
+	}
+	if o.status.Value != nil {
+		next.Number = max(next.Number, o.status.Value.LastReleaseNumber+1)
+	}
+	next.ID = fmt.Sprintf("v%d", next.Number)
+}

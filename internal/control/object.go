@@ -1,0 +1,74 @@
+package control
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+)
+
+// Key is the engine's key of an object.
+func Key(ref api.Ref) engine.Key {
+	return engine.Key{Kind: string(ref.Kind), Scope: ref.Scope, Name: ref.Name}
+}
+
+// Keys lists every object of a kind, for the replay and the full look.
+func Keys(s layout.Snapshot, kind api.Kind) []engine.Key {
+	var out []engine.Key
+	for object := range s.Objects(kind) {
+		out = append(out, Key(object.Value.Ref()))
+	}
+	return out
+}
+
+// Differs says whether a status says something else than the one that is stored; nil is none.
+func Differs[T any](stored *T, next T) (bool, error) {
+	if stored == nil {
+		return true, nil
+	}
+	was, err := json.Marshal(stored)
+	if err != nil {
+		return false, fmt.Errorf("encode a stored status: %w", err)
+	}
+	is, err := json.Marshal(next)
+	if err != nil {
+		return false, fmt.Errorf("encode a status: %w", err)
+	}
+	return !bytes.Equal(was, is), nil
+}
+
+// MaxLeftovers bounds what one commit of a deletion takes away.
+const MaxLeftovers = 5000
+
+// Finalize removes an object with everything that is kept under its name, once no task of it is left. The object goes
+// with the last commit: until then the deletion can go on from wherever it was interrupted.
+func (d Deps) Finalize(ctx context.Context, s layout.Snapshot, object layout.Read[api.Object]) (engine.Result, error) {
+	ref := object.Value.Ref()
+	txn := layout.NewTxn(string(ref.Kind)+".finalize").If(layout.ObjectKey(ref), object.Modified)
+	for _, prefix := range []string{
+		layout.ReleasePrefix(ref), layout.RunSetPrefix(ref), layout.DeliverySetPrefix(ref), layout.FrozenSetPrefix(ref), layout.SlotKey(ref, ""),
+	} {
+		for record := range s.Prefix(prefix) {
+			if txn.Len() == MaxLeftovers {
+				revision, err := txn.Commit(ctx, d.Store)
+				return engine.Result{Revision: revision, After: time.Millisecond}, err
+			}
+			txn.Delete(record.Key)
+		}
+	}
+	txn.Delete(layout.ObjectKey(ref)).Delete(layout.StatusKey(ref)).Delete(layout.ImageKey(ref))
+	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
+		key := layout.NameKey(ref)
+		txn.If(key, claim.Modified).Delete(key)
+	}
+	revision, err := txn.Commit(ctx, d.Store)
+	if err == nil {
+		d.Logger.Info("deleted", "object", ref.String())
+	}
+	return engine.Result{Revision: revision}, err
+}

@@ -1,0 +1,103 @@
+package workload
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/engine"
+)
+
+// maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The rest follows at once.
+const maxActions = 1000
+
+// act commits an assessment: one transaction, on the condition that the spec is still the one that was read.
+func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
+	actions, more := firstActions(a.plan.Actions)
+	step := c.begin(o, a, now)
+	step.requestImage()
+	if release := a.target.minted(); release != nil {
+		step.mint(release)
+	}
+	step.writeRuns(a.runs)
+	status := o.nextStatus(a, now)
+	for _, action := range actions {
+		if action.Verb == rollout.RollBack {
+			status.Rollout.Failed = o.failedRollout(a, now)
+			more = true // no event follows: the release it turns to is told by the next look
+			continue
+		}
+		step.write(action)
+	}
+	step.dropReleases(a.gone)
+	step.tell(append(o.deployCalls(a, status, now), o.probeCalls(now)...))
+	if err := step.putStatus(status); err != nil {
+		return engine.Result{}, err
+	}
+	revision, err := step.txn.Commit(ctx, c.Store)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	if revision > 0 {
+		c.log(o, a, actions)
+	}
+	return engine.Result{Revision: revision, After: a.after(more && revision > 0)}, nil
+}
+
+// firstActions are what one commit carries. A stop is never told without the creation of what comes after it.
+func firstActions(all []rollout.Action) (actions []rollout.Action, more bool) {
+	if len(all) <= maxActions {
+		return all, false
+	}
+	n := maxActions
+	if last, next := all[n-1], all[n]; last.Verb == rollout.Shutdown && next.Verb == rollout.Create && next.Replaces == last.Slot {
+		n--
+	}
+	return all[:n], true
+}
+
+// after is when to look again without an event: when the plan says so, and at once after a step that isn't the whole.
+func (a assessment) after(more bool) time.Duration {
+	if more {
+		return time.Millisecond
+	}
+	return sooner(a.plan.After, a.runs.after)
+}
+
+// due says whether act would write anything.
+func (o observed) due(a assessment, now time.Time) (bool, error) {
+	if len(a.plan.Actions) > 0 || a.target.mint || len(a.gone) > 0 || !a.runs.empty() {
+		return true, nil
+	}
+	if _, wanted := o.wantedImage(); wanted {
+		return true, nil
+	}
+	return o.statusChanged(o.nextStatus(a, now))
+}
+
+// wantedImage is the image request to write, if it isn't written yet.
+func (o observed) wantedImage() (api.ImageRequest, bool) {
+	want := api.ImageRequest{Owner: o.ref, Nonce: o.stamp(api.StampPull)}
+	want.Image, want.Build = o.wanted()
+	there := o.request.Exists() && o.request.Value.Equal(want)
+	return want, want.Image != "" && !there && !o.deleting()
+}
+
+func (o observed) statusChanged(next api.WorkloadStatus) (bool, error) {
+	return control.Differs(o.status.Value, next)
+}
+
+func (c *Controller) log(o observed, a assessment, actions []rollout.Action) {
+	if release := a.target.minted(); release != nil {
+		c.Logger.Info("release minted", "object", o.ref.String(), "release", release.ID, "reason", release.Reason)
+	}
+	if start := a.runs.start; start != nil {
+		c.Logger.Info("release command begins", "object", o.ref.String(), "release", start.release.ID, "command", gate.Field(start.role))
+	}
+	for _, action := range actions {
+		c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
+	}
+}

@@ -1,0 +1,112 @@
+package workload
+
+import (
+	"context"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+)
+
+// obey lets the node's agent do all it was told, and says whether there was something.
+func (l *lab) obey() bool {
+	l.Helper()
+	txn := layout.NewTxn("agent")
+	l.answerImage(txn)
+	for _, task := range l.snapshot().TasksOf(l.ref) {
+		switch {
+		case task.Value.Node == "":
+		case task.Value.Role != api.RoleMain:
+			l.runCommand(txn, *task.Value)
+		default:
+			l.run(txn, *task.Value)
+		}
+	}
+	if txn.Empty() {
+		return false
+	}
+	revision, err := txn.Commit(context.Background(), l.store)
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.await(revision)
+	return true
+}
+
+func (l *lab) answerImage(txn *layout.Txn) {
+	request := l.snapshot().ImageRequest(l.ref)
+	if !request.Exists() {
+		return
+	}
+	next := api.ImageStatus{Owner: l.ref, Node: "n1", Image: request.Value.Image, Nonce: request.Value.Nonce, State: api.ImagePresent}
+	if next.ImageID = l.images[next.Image]; next.ImageID == "" {
+		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound", "image "+next.Image+" is not in the registry"
+	}
+	if was := l.snapshot().ImageStatus("n1", l.ref); !was.Exists() || !cmp.Equal(*was.Value, next) {
+		txn.Put(layout.ImageStatusKey("n1", l.ref), next)
+	}
+}
+
+func (l *lab) run(txn *layout.Txn, task api.Task) {
+	key, was := layout.TaskStatusKey(task.ID), l.snapshot().TaskStatus(task.ID)
+	next := api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskPending}
+	if was.Exists() {
+		next = *was.Value
+	}
+	switch {
+	case task.Desired == api.DesiredRemoved:
+		if was.Exists() {
+			txn.Delete(key)
+		}
+		return
+	case next.State.Terminal() || task.Desired == api.DesiredRunning && next.State == api.TaskRunning:
+		return
+	case task.Desired == api.DesiredShutdown:
+		next.State, next.Ready, next.FinishedAt = api.TaskShutdown, false, l.now
+	case l.waits(task):
+		return
+	case l.fails[task.Release]:
+		next.State, next.Reason, next.Message, next.FinishedAt = api.TaskRejected, "InvalidMount", "no such folder", l.now
+	default:
+		next.State, next.Ready, next.RunningAt, next.StartedAt, next.ReadyAt = api.TaskRunning, true, l.now, l.now, l.now
+	}
+	txn.Put(key, next)
+}
+
+// waits says whether the container that must be gone first is still there.
+func (l *lab) waits(task api.Task) bool {
+	before := l.snapshot().TaskStatus(task.After)
+	return task.After != "" && before.Exists() && !before.Value.State.Terminal()
+}
+
+// settle looks, places and obeys until nobody has anything left to do, and turns the clock where only time is awaited.
+func (l *lab) settle() {
+	l.Helper()
+	for range 2000 {
+		result := l.looks()
+		placed := l.place()
+		obeyed := l.obey()
+		switch {
+		case result.Revision > 0 || placed.Revision > 0 || obeyed:
+			l.pass(1)
+		case result.After > 0:
+			l.now = l.now.Add(result.After)
+		default:
+			return
+		}
+	}
+	l.Fatal("it does not settle")
+}
+
+// place lets the scheduler work once.
+func (l *lab) place() engine.Result {
+	l.Helper()
+	placed, err := l.scheduler.Reconcile(context.Background(), engine.Key{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.await(placed.Revision)
+	return placed
+}

@@ -1,0 +1,155 @@
+package workload
+
+import (
+	"encoding/json"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+)
+
+// assessment is the answer of one look: everything that act commits.
+type assessment struct {
+	target target
+	// known is false while no release can be told and none is in force: there is nothing to plan for yet.
+	known   bool
+	desired rollout.Desired
+	slots   []rollout.Slot
+	plan    rollout.Plan
+	// runs is what is done about the commands of releases; gone are the releases that are kept no longer.
+	runs runWork
+	gone []string
+}
+
+// assess decides what a deployment needs. It reads nothing but its input.
+func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
+	a := assessment{slots: o.slots()}
+	if o.deleting() {
+		a.desired, a.known = rollout.Desired{Deleting: true}, true
+		if a.plan = rollout.Decide(a.desired, a.slots, now); a.plan.Phase == api.RolloutComplete {
+			a.plan.Phase, a.plan.Message = api.RolloutProgressing, "the containers of its commands are being removed"
+		}
+		a.runs = o.sweep(a.runs, func(api.Task) bool { return true })
+		return a, nil
+	}
+	o, a.runs = o.follow(now)
+	id, err := c.identify(o)
+	if err != nil {
+		return a, err
+	}
+	if a.target, err = c.choose(o, id); err != nil {
+		return a, err
+	}
+	if a.target.release != nil {
+		a.known = true
+		a.desired = o.desired(a.target)
+		a.plan = rollout.Decide(a.desired, a.slots, now)
+	}
+	a.runs.start = o.next(a.target, a.plan.Phase)
+	return o.collect(a), nil
+}
+
+// keepDead is how many failed tasks stay for inspection.
+const keepDead = 3
+
+func (o observed) desired(t target) rollout.Desired {
+	o.spec.Probes = o.probes(t)
+	d := rollout.Desired{
+		Replicas: o.replicas(t),
+		Target:   rollout.Version{Release: t.release.ID, Restart: o.stamp(api.StampRestart)},
+		Strategy: o.strategy(),
+		Probed:   o.spec.Probes.DecideReadiness(),
+		Frozen:   map[string]bool{},
+		KeepDead: keepDead,
+
+		Superseded: t.superseded,
+		Ordered:    o.ordered(),
+	}
+	if good := o.release(o.rollout().LastGoodRelease); good != nil {
+		d.LastGood = good.ID
+	}
+	for _, frozen := range o.frozen {
+		d.Frozen[frozen.Value.Slot] = true
+	}
+	return d
+}
+
+// probes are those that the slots of a target have: where something else is in force than what the spec asks for, its
+// release says it.
+func (o observed) probes(t target) *api.Probes {
+	if t.turned == nil && !t.awaits && !t.superseded && t.pending == nil {
+		return o.spec.Probes
+	}
+	var was struct {
+		Probes *api.Probes `json:"probes"`
+	}
+	if err := json.Unmarshal(t.release.Spec, &was); err != nil {
+		return o.spec.Probes
+	}
+	return was.Probes
+}
+
+// replicas are how many slots are wanted of a target. While the image of something newer is being looked for, what is in
+// force doesn't grow: what it grew by would be replaced at once. If the image can't be had, it may.
+func (o observed) replicas(t target) int {
+	wanted := o.spec.ReplicaCount()
+	if !t.awaits || o.image().State == api.ImageFailed {
+		return wanted
+	}
+	if before := o.rollout().Replicas; before > 0 {
+		return min(wanted, before)
+	}
+	running := 0
+	for _, t := range o.tasks {
+		if t.desired.Value.Desired == api.DesiredRunning {
+			running++
+		}
+	}
+	return min(wanted, running)
+}
+
+// strategy resolves the spec's strategy. Plain processes share the host's ports, so there the old one stops first.
+func (o observed) strategy() api.ResolvedStrategy {
+	resolved := o.spec.ResolvedStrategy()
+	if o.ordered() {
+		resolved.Order = api.OrderStopFirst
+	}
+	if o.spec.Strategy != nil && o.spec.Strategy.Order != "" {
+		return resolved
+	}
+	for _, node := range o.nodes {
+		if node.Value.Runtime == "process" {
+			resolved.Order = api.OrderStopFirst
+		}
+	}
+	return resolved
+}
+
+// slots turns tasks into what the planner speaks of.
+func (o observed) slots() []rollout.Slot {
+	out := make([]rollout.Slot, 0, len(o.tasks))
+	for _, t := range o.tasks {
+		task := t.desired.Value
+		slot := rollout.Slot{
+			ID: task.Slot, Task: task.ID, Replaces: task.Replaces,
+			Version: rollout.Version{Release: task.Release, Restart: task.Restart},
+			Desired: task.Desired, Placed: task.Node != "", State: api.TaskPending,
+			CreatedAt: task.CreatedAt, EndedAt: task.EndedAt,
+		}
+		slot.After = task.After
+		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
+		if refusal, refused := o.refusals[task.ID]; refused {
+			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, ReasonNoNode, refusal.Message
+		}
+		if s := t.status; s != nil {
+			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop
+			slot.Reason, slot.Message = s.Reason, s.Message
+			slot.StartedAt, slot.RunningAt, slot.ReadyAt = s.StartedAt, s.RunningAt, s.ReadyAt
+			if s.State.Terminal() && !s.FinishedAt.IsZero() {
+				slot.EndedAt = s.FinishedAt
+			}
+		}
+		out = append(out, slot)
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+package workload
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/layout"
+)
+
+func TestStrategyOrder(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason   string
+		declared string
+		runtimes []string
+		volumes  []string
+		want     string
+	}{
+		"docker":            {"containers have ports of their own", "", []string{"docker"}, nil, api.OrderStartFirst},
+		"no node yet":       {"nothing is known against it", "", nil, nil, api.OrderStartFirst},
+		"process":           {"plain processes share the host's ports", "", []string{"process"}, nil, api.OrderStopFirst},
+		"both":              {"a slot may come to lie on either", "", []string{"docker", "process"}, nil, api.OrderStopFirst},
+		"process, declared": {"whoever says so gets it", api.OrderStartFirst, []string{"process"}, nil, api.OrderStartFirst},
+		"volume":            {"two would write into it", "", []string{"docker"}, []string{"data:/data"}, api.OrderStopFirst},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := scene{spec: replicas(1, "web:1")}.observed()
+			o.spec.Strategy, o.spec.Volumes = &api.Strategy{Order: test.declared}, test.volumes
+			for _, runtime := range test.runtimes {
+				o.nodes = append(o.nodes, layout.Read[api.NodeStatus]{Value: &api.NodeStatus{Runtime: runtime}})
+			}
+			if got := o.strategy().Order; got != test.want {
+				t.Errorf("%s: %s, want %s", test.reason, got, test.want)
+			}
+		})
+	}
+}
+
+// What the planner is told.
+func TestDesired(t *testing.T) {
+	s := scene{
+		spec: replicas(3, "web:1"), frozen: []string{"a"}, stamps: map[string]string{api.StampRestart: "7"},
+		rollout: api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"},
+	}
+	s.spec.Probes = &api.Probes{Readiness: &api.Probe{}}
+	o := s.observed()
+	got := o.desired(target{release: o.release("v2")})
+	want := rollout.Desired{
+		Replicas: 3, Target: rollout.Version{Release: "v2", Restart: "7"}, LastGood: "v1", Probed: true,
+		Frozen: map[string]bool{"a": true}, KeepDead: keepDead, Strategy: got.Strategy,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if !got.Strategy.WaitReady || got.Strategy.OnFailure != api.OnFailureRollback {
+		t.Errorf("strategy: %+v", got.Strategy)
+	}
+	s.rollout.LastGoodRelease = "v0"
+	if o := s.observed(); o.desired(target{release: o.release("v2")}).LastGood != "" {
+		t.Error("a release that is gone is nothing to return to")
+	}
+}
+
+// What is in force beside what the spec asks for is judged by its own probes.
+func TestDesiredProbesAreThoseOfTheTarget(t *testing.T) {
+	probed, bare := replicas(1, "web:1"), replicas(1, "web:1")
+	probed.Probes = &api.Probes{Readiness: &api.Probe{}}
+	for name, test := range map[string]struct {
+		reason     string
+		asked, was api.DeploymentSpec
+		target     target
+		want       bool
+	}{
+		"asked":              {"the target is what the spec asks for", probed, bare, target{}, true},
+		"turned to none":     {"nobody asks the earlier release: it would never be ready", probed, bare, target{turned: &api.FailedRollout{}}, false},
+		"turned to probes":   {"running isn't ready", bare, probed, target{turned: &api.FailedRollout{}}, true},
+		"awaits an image":    {"the release in force goes on", probed, bare, target{awaits: true}, false},
+		"superseded":         {"as is what it fills", bare, probed, target{superseded: true}, true},
+		"a command runs":     {"the pending release touches no slot", bare, probed, target{pending: &pending{}}, true},
+		"unreadable release": {"the spec must do", probed, api.DeploymentSpec{}, target{turned: &api.FailedRollout{}}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := scene{spec: test.asked}.observed()
+			test.target.release = o.release("v1")
+			if test.was.Image != "" {
+				test.target.release.Spec, _ = json.Marshal(test.was)
+			}
+			if got := o.desired(test.target); got.Probed != test.want || got.Strategy.WaitReady != test.want {
+				t.Errorf("%s: probed %v, wait_ready %v, want %v", test.reason, got.Probed, got.Strategy.WaitReady, test.want)
+			}
+		})
+	}
+}
+
+// A scale beside another change doesn't first make what it then replaces.
+func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
+	two := []taskView{slot("a", "v1", nil), slot("b", "v1", nil)}
+	at := func(state api.ImageState) *api.ImageStatus { return &api.ImageStatus{Image: "web:1", State: state} }
+	for name, test := range map[string]struct {
+		reason string
+		was    *api.RolloutStatus
+		wanted int
+		awaits bool
+		image  *api.ImageStatus
+		want   int
+	}{
+		"known":         {"nothing stands against it", &api.RolloutStatus{Replicas: 2}, 5, false, nil, 5},
+		"unknown":       {"it would be replaced at once", &api.RolloutStatus{Replicas: 2}, 5, true, nil, 2},
+		"pulling":       {"still", &api.RolloutStatus{Replicas: 2}, 5, true, at(api.ImagePulling), 2},
+		"can't be had":  {"a wrong image is no reason to stay small", &api.RolloutStatus{Replicas: 2}, 5, true, at(api.ImageFailed), 5},
+		"down":          {"what isn't wanted goes at once", &api.RolloutStatus{Replicas: 2}, 1, true, nil, 1},
+		"healing":       {"what was there is brought back", &api.RolloutStatus{Replicas: 3}, 5, true, nil, 3},
+		"status lost":   {"what runs stays", nil, 5, true, nil, 2},
+		"not told":      {"a status that doesn't say it kills nothing", &api.RolloutStatus{}, 5, true, nil, 2},
+		"lost and down": {"unless it isn't wanted", nil, 1, true, nil, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := scene{spec: replicas(test.wanted, "web:1"), tasks: two, image: test.image}.observed()
+			if o.status.Value.Rollout = test.was; test.was == nil {
+				o.status.Value = nil
+			}
+			if got := o.replicas(target{awaits: test.awaits}); got != test.want {
+				t.Errorf("%s: %d, want %d", test.reason, got, test.want)
+			}
+		})
+	}
+}
+
+// Both halves of a task, and the scheduler's refusal, as the planner sees them.
+func TestSlots(t *testing.T) {
+	at := epoch.Add(time.Second)
+	task := api.Task{ID: "t", Slot: "s", Replaces: "r", After: "u", Release: "v1", Restart: "2", Desired: api.DesiredRunning, CreatedAt: epoch, EndedAt: at}
+	status := api.TaskStatus{
+		State: api.TaskFailed, Ready: true, CrashLoop: true, Reason: "R", Message: "M", StartedAt: at, RunningAt: at, ReadyAt: at, FinishedAt: at.Add(time.Second),
+	}
+	placed := task
+	placed.Node = "n1"
+	o := observed{
+		tasks: []taskView{
+			{desired: layout.Read[api.Task]{Value: &task}},
+			{desired: layout.Read[api.Task]{Value: &placed}, status: &status},
+		},
+		refusals: map[string]placement.Refusal{},
+	}
+	base := rollout.Slot{
+		ID: "s", Task: "t", Replaces: "r", After: "u", Version: rollout.Version{Release: "v1", Restart: "2"},
+		Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: epoch, EndedAt: at,
+	}
+	observedSlot := base
+	observedSlot.Placed, observedSlot.Observed, observedSlot.State, observedSlot.Ready, observedSlot.CrashLoop = true, true, api.TaskFailed, true, true
+	observedSlot.Reason, observedSlot.Message, observedSlot.StartedAt, observedSlot.RunningAt, observedSlot.ReadyAt = "R", "M", at, at, at
+	observedSlot.EndedAt = at.Add(time.Second)
+	if diff := cmp.Diff([]rollout.Slot{base, observedSlot}, o.slots()); diff != "" {
+		t.Error(diff)
+	}
+	o.refusals["t"] = placement.Refusal{Task: "t", Message: "no room", Crowded: true}
+	if got := o.slots()[0]; !got.Unplaceable || !got.Crowded || got.Reason != ReasonNoNode || got.Message != "no room" {
+		t.Errorf("refused: %+v", got)
+	}
+}

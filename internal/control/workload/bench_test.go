@@ -1,0 +1,94 @@
+package workload
+
+import (
+	"fmt"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// grown is a lab with a deployment of n slots that is up to date.
+func grown(b *testing.B, n int) *lab {
+	b.Helper()
+	l := newLab(b)
+	l.apply(replicas(n, "web:1"))
+	for range 30 {
+		l.looks()
+		l.place()
+		l.obey()
+		l.pass(10)
+	}
+	if s := l.status(); s.Updated != n {
+		b.Fatalf("%d of %d slots are up to date", s.Updated, n)
+	}
+	return l
+}
+
+// BenchmarkReconcile is a deployment that is up to date: a whole look, the pass over the view, and the decision alone.
+func BenchmarkReconcile(b *testing.B) {
+	for _, n := range []int{10, 1_000, 10_000} {
+		l := grown(b, n)
+		b.Run(fmt.Sprintf("current/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				l.looks()
+			}
+		})
+		b.Run(fmt.Sprintf("dirty/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				if len(l.c.Dirty(l.now)) > 0 {
+					b.Fatal("an up-to-date deployment is dirty")
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("assess/%d", n), func(b *testing.B) {
+			o := l.observed()
+			for b.Loop() {
+				if _, err := l.c.assess(o, l.now); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkStep is the collection of the writes of a look that stops as many slots as one commit takes.
+func BenchmarkStep(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		l := grown(b, n)
+		l.apply(replicas(0, "web:1"))
+		o := l.observed()
+		a, err := l.c.assess(o, l.now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		actions, _ := firstActions(a.plan.Actions)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				step := l.c.begin(o, a, l.now)
+				for _, action := range actions {
+					step.write(action)
+				}
+				if step.txn.Len() != len(actions) {
+					b.Fatalf("%d writes for %d actions", step.txn.Len(), len(actions))
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBucket is the environment of a deployment with a thousand config values.
+func BenchmarkBucket(b *testing.B) {
+	l := newLab(b)
+	l.apply(replicas(0, "web:1"))
+	l.write(func(txn *layout.Txn) {
+		for i := range 1000 {
+			txn.Put(layout.ConfigAppPrefix("prod", "web")+fmt.Sprintf("KEY_%d", i), []byte("sealed:value"))
+		}
+	})
+	for b.Loop() {
+		if env, err := l.c.env.Of(l.snapshot(), web, api.WorkloadSpec{}); err != nil || len(env) != 1000 {
+			b.Fatalf("%d values, %v", len(env), err)
+		}
+	}
+}

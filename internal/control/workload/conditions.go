@@ -1,0 +1,153 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/gate"
+)
+
+// The reasons that this package gives by itself; the others come from the planner, the agent and the runtime.
+const (
+	ReasonConverged         = "Converged"         // every wanted slot runs the wanted release and is good
+	ReasonFrozen            = "Frozen"            // so does every slot that no operator stopped
+	ReasonResolvingImage    = "ResolvingImage"    // no node has answered yet for the image
+	ReasonComplete          = "Complete"          // nothing is under way
+	ReasonStopping          = "Stopping"          // what is no longer wanted has not ended yet
+	ReasonPaused            = "Paused"            // a failed slot holds the rollout
+	ReasonEngineUnavailable = "EngineUnavailable" // no node's engine answers
+	ReasonRolledBack        = "RolledBack"        // an automatic rollback turned away from what the spec asks for
+	ReasonNoNode            = "NoNode"            // a task fits on no node
+	ReasonAsExpected        = "AsExpected"        // nobody needs to look
+)
+
+// conditions say in three statements how a deployment is: Ready, Progressing, Degraded.
+func (o observed) conditions(a assessment) []api.Condition {
+	progressing, degraded := o.progress(a), o.trouble(a)
+	return []api.Condition{o.readiness(a, progressing, degraded), progressing, degraded}
+}
+
+func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
+	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
+	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // none is counted before there is a plan
+	ready := a.plan.Counts.Ready
+	switch {
+	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits && a.target.pending == nil:
+		c.Status, c.Reason = api.ConditionTrue, ReasonConverged
+		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
+		if a.plan.Counts.Frozen > 0 {
+			c.Reason, c.Message = ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
+		}
+		if wanted == 0 && a.plan.Counts.Frozen > 0 {
+			c.Status = api.ConditionFalse // nothing serves, if on purpose
+		}
+	case degraded.Status == api.ConditionTrue:
+		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, degraded.Message)
+	default:
+		c.Reason, c.Message = progressing.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, progressing.Message)
+	}
+	return c
+}
+
+func (o observed) progress(a assessment) api.Condition {
+	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionTrue, Reason: a.plan.Reason, Message: a.plan.Message}
+	switch {
+	case a.target.awaits:
+		c.Reason, c.Message = control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
+		if o.image().State == api.ImageFailed {
+			c.Status = api.ConditionFalse
+		}
+	case a.target.pending != nil:
+		c.Reason, c.Message = a.target.pending.gate.Reason, o.gateMessage(*a.target.pending)
+		if a.target.pending.gate.State == gate.Failed {
+			c.Status = api.ConditionFalse
+		}
+	case a.plan.Phase == api.RolloutComplete && o.stopping() > 0:
+		c.Reason, c.Message = ReasonStopping, fmt.Sprintf("%s; %d more still stopping", c.Message, o.stopping())
+	case a.plan.Phase == api.RolloutComplete:
+		c.Status, c.Reason = api.ConditionFalse, ReasonComplete
+	case a.plan.Phase == api.RolloutPaused:
+		c.Status, c.Reason = api.ConditionFalse, ReasonPaused
+		c.Message = "no further slot is touched until the failed one is good, or a newer manifest is applied: " + a.plan.Message
+	}
+	return c
+}
+
+// stopping counts the tasks that are no longer wanted and have not ended.
+func (o observed) stopping() (count int) {
+	for _, t := range o.tasks {
+		if t.desired.Value.Desired != api.DesiredRunning && t.status != nil && !t.status.State.Terminal() {
+			count++
+		}
+	}
+	return count
+}
+
+func (o observed) imageProgress() string {
+	image := o.image()
+	name, _ := o.wanted()
+	switch {
+	case image.State == api.ImageFailed:
+		return withLog(image.Message, image.Log)
+	case name == "":
+		return control.NoTree
+	case image.State == api.ImageBuilding:
+		return control.Building(image)
+	case image.State == api.ImagePulling && image.Progress >= 0:
+		return fmt.Sprintf("pulling %s on node %s: %d%%", name, image.Node, image.Progress)
+	case image.State == api.ImagePulling:
+		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
+	}
+	if message := o.nodesDown(); message != "" {
+		return message
+	}
+	return "waiting for a node to look for image " + name
+}
+
+// trouble says what a person should look at.
+func (o observed) trouble(a assessment) api.Condition {
+	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
+	image := o.image()
+	switch {
+	case o.nodesDown() != "":
+		c.Reason, c.Message = ReasonEngineUnavailable, o.nodesDown()
+	case image.State == api.ImageFailed && a.target.awaits:
+		c.Reason, c.Message = image.Reason, withLog(image.Message, image.Log)
+	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
+		failed := a.target.pending.gate
+		c.Reason, c.Message = failed.Reason, withLog(failed.Message, failed.Run.LastLog)
+	case a.target.turned != nil:
+		c.Reason, c.Message = ReasonRolledBack, rolledBackMessage(a.target)
+	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
+		c.Reason, c.Message = a.plan.Reason, strings.Join(append([]string{a.plan.Message}, o.lastLog(a)...), "\n")
+	case a.plan.Reason == ReasonNoNode:
+		c.Reason, c.Message = ReasonNoNode, a.plan.Message
+	default:
+		c.Status, c.Reason = api.ConditionFalse, ReasonAsExpected
+	}
+	return c
+}
+
+// nodesDown speaks where no node's engine answers.
+func (o observed) nodesDown() string {
+	message := ""
+	for _, node := range o.nodes {
+		if node.Value.Ready {
+			return ""
+		}
+		message = fmt.Sprintf("node %s: %s", node.Value.ID, node.Value.Message)
+	}
+	return message
+}
+
+// lastLog is the end of the output of the first failing container.
+func (o observed) lastLog(a assessment) []string {
+	for _, t := range o.tasks {
+		if t.status != nil && len(t.status.LastLog) > 0 && strings.Contains(a.plan.Message, "slot "+t.desired.Value.Slot+" ") {
+			return t.status.LastLog
+		}
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/core/spechash"
+	"tend.dev/tend/internal/layout"
+)
+
+// scene is an observed state, in the words of the table below: two replicas of web:1 in release v1, unless it says else.
+type scene struct {
+	spec     api.DeploymentSpec
+	tasks    []taskView
+	rollout  api.RolloutStatus
+	image    *api.ImageStatus
+	frozen   []string
+	nodes    []api.NodeStatus
+	refusals map[string]placement.Refusal
+	stamps   map[string]string
+	deleting bool
+	unminted bool // no release yet
+}
+
+func (s scene) observed() observed {
+	object := api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Metadata: api.Metadata{Generation: 1, Stamps: s.stamps}}
+	if s.deleting {
+		object.Metadata.DeletedAt = &epoch
+	}
+	o := observed{
+		ref: web, object: layout.Read[api.Object]{Value: &object, Modified: 7}, spec: workloadOf(s.spec), tasks: s.tasks, refusals: s.refusals,
+		status: layout.Read[api.WorkloadStatus]{Value: &api.WorkloadStatus{Rollout: &s.rollout}},
+	}
+	if !s.unminted {
+		for i, image := range []string{"web:1", "web:2"} {
+			release := &api.Release{
+				ID: []string{"v1", "v2"}[i], Number: i + 1, Image: image, ImageID: "sha256:" + image[4:],
+				SpecHash: spechash.Deployment(replicas(2, image), nil), HashVersion: spechash.Version, EnvHash: (&sealer{}).HMAC([]byte("null")),
+			}
+			o.releases = append(o.releases, layout.Read[api.Release]{Value: release})
+		}
+	}
+	if s.image != nil {
+		o.images = append(o.images, layout.Read[api.ImageStatus]{Value: s.image})
+	}
+	for _, slot := range s.frozen {
+		o.frozen = append(o.frozen, layout.Read[api.Frozen]{Value: &api.Frozen{Slot: slot}})
+	}
+	for _, node := range s.nodes {
+		o.nodes = append(o.nodes, layout.Read[api.NodeStatus]{Value: &node})
+	}
+	return o
+}
+
+// slot is a task that has run for a minute; edit says what is different.
+func slot(id, release string, edit func(*api.Task, *api.TaskStatus)) taskView {
+	began := epoch.Add(-time.Minute)
+	task := &api.Task{ID: "t-" + id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Release: release, Node: "n1", Desired: api.DesiredRunning, CreatedAt: began}
+	status := &api.TaskStatus{ID: task.ID, State: api.TaskRunning, Ready: true, StartedAt: began, RunningAt: began, ReadyAt: began}
+	if edit != nil {
+		edit(task, status)
+	}
+	if status.State == api.TaskPending {
+		status = nil
+	}
+	return taskView{desired: layout.Read[api.Task]{Value: task}, status: status}
+}
+
+func crashed(_ *api.Task, s *api.TaskStatus) {
+	s.Ready, s.CrashLoop, s.Message, s.LastLog = false, true, "exit code 1, 3 times in a minute", []string{"panic: no database"}
+}
+
+func rejected(_ *api.Task, s *api.TaskStatus) {
+	s.State, s.Ready, s.RunningAt, s.ReadyAt = api.TaskRejected, false, time.Time{}, time.Time{}
+	s.Reason, s.Message, s.FinishedAt = "PortTaken", "port 80 is already allocated", epoch
+}
+
+func unplaced(t *api.Task, s *api.TaskStatus) { t.Node, s.State = "", api.TaskPending }
+
+func TestConditions(t *testing.T) {
+	two := []taskView{slot("a", "v1", nil), slot("b", "v1", nil)}
+	complete := api.RolloutStatus{Phase: api.RolloutComplete, TargetRelease: "v1", LastGoodRelease: "v1", StartedAt: epoch, EndedAt: epoch}
+	toV2 := api.RolloutStatus{Phase: api.RolloutProgressing, TargetRelease: "v2", LastGoodRelease: "v1", StartedAt: epoch}
+	present := func(image string) *api.ImageStatus {
+		return &api.ImageStatus{Image: image, State: api.ImagePresent, ImageID: "sha256:" + image[4:]}
+	}
+	paused := replicas(2, "web:2")
+	paused.Strategy = &api.Strategy{Pause: "1ms", Monitor: "1ms"}
+	type line struct{ Status, Reason, Message string }
+	for name, test := range map[string]struct {
+		reason                       string
+		scene                        scene
+		ready, progressing, degraded line
+	}{
+		"converged": {
+			"all slots run the release",
+			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1")},
+			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+		},
+		"frozen": {
+			"a slot that an operator stopped is not missing",
+			scene{
+				spec: replicas(3, "web:1"), rollout: complete, image: present("web:1"), frozen: []string{"c"},
+				tasks: append([]taskView{slot("c", "v1", func(t *api.Task, s *api.TaskStatus) {
+					t.Desired, s.State, s.Ready = api.DesiredShutdown, api.TaskShutdown, false
+				})}, two...),
+			},
+			line{"True", "Frozen", "2 of 2 replicas run v1; 1 stopped by an operator (`tend start` brings them back)"},
+			line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+		},
+		"no node yet": {
+			"the image was asked for and nobody answered",
+			scene{spec: replicas(2, "web:1"), unminted: true},
+			line{"False", "ResolvingImage", "0 of 2 replicas ready: waiting for a node to look for image web:1"},
+			line{"True", "ResolvingImage", "waiting for a node to look for image web:1"}, line{"False", "AsExpected", ""},
+		},
+		"pulling": {
+			"the message says how far",
+			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImagePulling, Progress: 37, Node: "n1"}},
+			line{"False", "ResolvingImage", "0 of 2 replicas ready: pulling web:1 on node n1: 37%"},
+			line{"True", "ResolvingImage", "pulling web:1 on node n1: 37%"}, line{"False", "AsExpected", ""},
+		},
+		"pulling, size unknown": {
+			"a percentage that isn't known isn't invented",
+			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImagePulling, Progress: -1, Node: "n1"}},
+			line{"False", "ResolvingImage", "0 of 2 replicas ready: pulling web:1 on node n1"},
+			line{"True", "ResolvingImage", "pulling web:1 on node n1"}, line{"False", "AsExpected", ""},
+		},
+		"no image": {
+			"the runtime's own reason is passed on",
+			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
+			line{"False", "ImageNotFound", "0 of 2 replicas ready: manifest unknown"},
+			line{"False", "ResolvingImage", "manifest unknown"}, line{"True", "ImageNotFound", "manifest unknown"},
+		},
+		"no image for the new spec": {
+			"what runs goes on, and Ready says that it isn't what was asked for",
+			scene{spec: replicas(2, "web:3"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:3", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
+			line{"False", "ImageNotFound", "2 of 2 replicas ready: manifest unknown"},
+			line{"False", "ResolvingImage", "manifest unknown"}, line{"True", "ImageNotFound", "manifest unknown"},
+		},
+		"another reference's failure": {
+			"an answer to an older question says nothing",
+			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:0", State: api.ImageFailed, Reason: "ImageNotFound"}},
+			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+		},
+		"progressing": {
+			"a rollout is under way",
+			scene{spec: replicas(2, "web:2"), tasks: two, rollout: toV2, image: present("web:2")},
+			line{"False", "Progressing", "2 of 2 replicas ready: 0 of 2 slots run v2 and are good"},
+			line{"True", "Progressing", "0 of 2 slots run v2 and are good"}, line{"False", "AsExpected", ""},
+		},
+		"engine away": {
+			"the node's own words",
+			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1", Message: "connect /run/docker.sock: refused"}}},
+			line{"False", "EngineUnavailable", "2 of 2 replicas ready: node n1: connect /run/docker.sock: refused"},
+			line{"False", "Complete", "2 of 2 slots run v1"}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
+		},
+		"one engine away": {
+			"another node answers",
+			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1"}, {ID: "n2", Ready: true}}},
+			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+		},
+		"crash loop": {
+			"with the end of its output",
+			scene{spec: replicas(2, "web:1"), tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", crashed)}, rollout: complete, image: present("web:1")},
+			line{"False", "CrashLoop", "1 of 2 replicas ready: slot b of v1: exit code 1, 3 times in a minute\npanic: no database"},
+			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot b of v1: exit code 1, 3 times in a minute"},
+			line{"True", "CrashLoop", "slot b of v1: exit code 1, 3 times in a minute\npanic: no database"},
+		},
+		"rejected": {
+			"a slot that could not start holds the rollout",
+			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+				t.Replaces = "a"
+				rejected(t, s)
+			})}, two...)},
+			line{"False", "PortTaken", "2 of 2 replicas ready: slot c of v2: port 80 is already allocated"},
+			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot c of v2: port 80 is already allocated"},
+			line{"True", "PortTaken", "slot c of v2: port 80 is already allocated"},
+		},
+		"ended without a word": {
+			"a slot that ended says at least how",
+			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+				t.Replaces = "a"
+				rejected(t, s)
+				s.State, s.Reason, s.Message = api.TaskFailed, "", ""
+			})}, two...)},
+			line{"False", "SlotFailed", "2 of 2 replicas ready: slot c of v2: it ended: failed"},
+			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot c of v2: it ended: failed"},
+			line{"True", "SlotFailed", "slot c of v2: it ended: failed"},
+		},
+		"deadline": {
+			"a slot that took too long",
+			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+				t.Replaces, t.CreatedAt = "a", epoch.Add(-time.Hour)
+				s.State, s.Ready, s.RunningAt, s.ReadyAt = api.TaskStarting, false, time.Time{}, time.Time{}
+			})}, two...)},
+			line{"False", "DeadlineExceeded", "2 of 2 replicas ready: slot c of v2: it did not become good in time"},
+			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot c of v2: it did not become good in time"},
+			line{"True", "DeadlineExceeded", "slot c of v2: it did not become good in time"},
+		},
+		"continue": {
+			"a rollout that goes on is degraded all the same",
+			scene{spec: func() api.DeploymentSpec {
+				s := replicas(2, "web:2")
+				s.Strategy.OnFailure = api.OnFailureContinue
+				return s
+			}(), rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+				t.Replaces = "a"
+				crashed(t, s)
+			})}, two...)},
+			line{"False", "CrashLoop", "2 of 2 replicas ready: slot c of v2: exit code 1, 3 times in a minute\npanic: no database"},
+			line{"True", "CrashLoop", "slot c of v2: exit code 1, 3 times in a minute"},
+			line{"True", "CrashLoop", "slot c of v2: exit code 1, 3 times in a minute\npanic: no database"},
+		},
+		"no node": {
+			"the scheduler's words reach the user",
+			scene{
+				spec: replicas(2, "web:1"), rollout: toV1(), image: present("web:1"), tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", unplaced)},
+				refusals: map[string]placement.Refusal{"t-b": {Task: "t-b", Message: "node n1 lacks memory: 8Gi asked, 4Gi in all"}},
+			},
+			line{"False", "NoNode", "1 of 2 replicas ready: slot b: node n1 lacks memory: 8Gi asked, 4Gi in all"},
+			line{"True", "NoNode", "slot b: node n1 lacks memory: 8Gi asked, 4Gi in all"}, line{"True", "NoNode", "slot b: node n1 lacks memory: 8Gi asked, 4Gi in all"},
+		},
+		"no surge": {
+			"no room beside the old slot is progress, nobody needs to look",
+			scene{
+				spec: paused, rollout: toV2, image: present("web:2"),
+				tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+					t.Replaces = "a"
+					unplaced(t, s)
+				})}, two...),
+				refusals: map[string]placement.Refusal{"t-c": {Task: "t-c", Crowded: true, Message: "port 80"}},
+			},
+			line{"False", "NoSurge", "2 of 2 replicas ready: slot c does not fit beside slot a, which stops first"},
+			line{"True", "NoSurge", "slot c does not fit beside slot a, which stops first"}, line{"False", "AsExpected", ""},
+		},
+		"rolled back": {
+			"all is well, and not what was asked for",
+			scene{
+				spec: replicas(2, "web:2"), tasks: two, image: present("web:2"),
+				rollout: api.RolloutStatus{
+					Phase: api.RolloutRolledBack, TargetRelease: "v1", LastGoodRelease: "v1", StartedAt: epoch, EndedAt: epoch,
+					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "slot c of v2: exit code 1"},
+				},
+			},
+			line{"False", "RolledBack", "2 of 2 replicas ready: v2 failed (slot c of v2: exit code 1); back on v1 until the manifest, its environment or image changes, or `tend restart`"},
+			line{"False", "Complete", "2 of 2 slots run v1"},
+			line{"True", "RolledBack", "v2 failed (slot c of v2: exit code 1); back on v1 until the manifest, its environment or image changes, or `tend restart`"},
+		},
+		"deleting": {
+			"what goes says so",
+			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, deleting: true},
+			line{"False", "Deleting", "2 of 2 replicas ready: its tasks are being stopped"},
+			line{"True", "Deleting", "its tasks are being stopped"}, line{"False", "AsExpected", ""},
+		},
+		"still stopping": {
+			"done is when the old containers have ended",
+			scene{
+				spec: replicas(2, "web:1"), rollout: complete, image: present("web:1"),
+				tasks: append([]taskView{slot("c", "v1", func(t *api.Task, _ *api.TaskStatus) { t.Desired = api.DesiredShutdown })}, two...),
+			},
+			line{"True", "Converged", "2 of 2 replicas run v1"},
+			line{"True", "Stopping", "2 of 2 slots run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},
+		},
+		"scaled to zero": {
+			"nothing is wanted and nothing runs",
+			scene{spec: replicas(0, "web:1"), rollout: complete, image: present("web:1")},
+			line{"True", "Converged", "0 of 0 replicas run v1"}, line{"False", "Complete", "0 of 0 slots run v1"}, line{"False", "AsExpected", ""},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			o := test.scene.observed()
+			a, err := l.c.assess(o, epoch)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]line{}
+			for _, c := range o.conditions(a) {
+				got[c.Type] = line{string(c.Status), c.Reason, c.Message}
+			}
+			want := map[string]line{api.ConditionReady: test.ready, api.ConditionProgressing: test.progressing, api.ConditionDegraded: test.degraded}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s:\n%s", test.reason, diff)
+			}
+		})
+	}
+}
+
+func toV1() api.RolloutStatus {
+	return api.RolloutStatus{Phase: api.RolloutProgressing, TargetRelease: "v1", StartedAt: epoch}
+}

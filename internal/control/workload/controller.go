@@ -1,0 +1,78 @@
+package workload
+
+import (
+	"context"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+)
+
+// Controller reconciles the workloads of one kind.
+type Controller struct {
+	kind api.Kind
+	control.Deps
+	env      *environment.Environments
+	refusals func(layout.Snapshot) map[string]placement.Refusal
+}
+
+// New makes the controller of a kind. refusals explains tasks that no node takes, by task id; nil explains none.
+func New(deps control.Deps, kind api.Kind, refusals func(layout.Snapshot) map[string]placement.Refusal) *Controller {
+	deps = deps.Defaults()
+	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), refusals: refusals}
+}
+
+// Reconcile looks at one workload and does the next step.
+func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
+	ref := api.Ref{Kind: api.Kind(key.Kind), Scope: key.Scope, Name: key.Name}
+	snapshot, now := c.Snapshot(), c.Now()
+	o, found, err := c.observe(snapshot, ref)
+	switch {
+	case !found:
+		return engine.Result{}, nil
+	case err != nil:
+		return c.refuse(ctx, o, err, now)
+	case o.vanished():
+		return c.Finalize(ctx, snapshot, o.object)
+	}
+	a, err := c.assess(o, now)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	return c.act(ctx, o, a, now)
+}
+
+// Keys lists every workload of the kind, for the replay and the full look.
+func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.kind) }
+
+// Dirty lists the workloads that a look would write something for: a pure pass over the view.
+func (c *Controller) Dirty(now time.Time) []engine.Key {
+	var out []engine.Key
+	snapshot := c.Snapshot()
+	for object := range snapshot.Objects(c.kind) {
+		if c.dirty(snapshot, object, now) {
+			out = append(out, control.Key(object.Value.Ref()))
+		}
+	}
+	return out
+}
+
+func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], now time.Time) bool {
+	o, err := c.observeAs(s, object)
+	switch {
+	case err != nil:
+		return o.refusalDue(err, now)
+	case o.vanished():
+		return true
+	}
+	a, err := c.assess(o, now)
+	if err != nil {
+		return true
+	}
+	due, err := o.due(a, now)
+	return due || err != nil
+}

@@ -1,0 +1,164 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// everything lists the keys that are kept under the object's name.
+func (l *lab) everything() (keys []string) {
+	page, err := l.store.List(l.Context(), "/", store.ListOptions{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, entry := range page.Entries {
+		switch entry.Key {
+		case layout.NodeKey("n1"), layout.AliveKey("n1"), layout.ImageStatusKey("n1", web): // the agent's own
+		default:
+			keys = append(keys, entry.Key)
+		}
+	}
+	return keys
+}
+
+func TestDeletionLeavesNothing(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(3, "web:1"))
+	l.settle()
+	l.apply(replicas(3, "web:2"))
+	l.settle()
+	frozen := l.live()[0].Slot
+	l.write(func(txn *layout.Txn) { txn.Put(layout.FrozenKey(web, frozen), api.Frozen{Slot: frozen}) })
+	l.settle()
+	l.delete()
+	l.looks()
+	if c := l.condition(api.ConditionProgressing); c.Reason != "Deleting" || len(l.live()) != 0 {
+		t.Errorf("after the first look: %+v, %d tasks are wanted", c, len(l.live()))
+	}
+	if !l.snapshot().Object(web).Exists() {
+		t.Fatal("the object went before its containers")
+	}
+	l.settle()
+	if left := l.everything(); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A crash anywhere in a deletion is no harm: whatever is there, the next look goes on.
+func TestDeletionGoesOnFromAnywhere(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(2, "web:1"))
+	l.settle()
+	l.delete()
+	for looks := range 20 {
+		if !l.snapshot().Object(web).Exists() {
+			return
+		}
+		l.c = New(l.c.Deps, api.KindDeployment, l.scheduler.Refusals) // a new process
+		if looks%2 == 0 {
+			l.looks()
+		} else {
+			l.obey()
+		}
+	}
+	t.Errorf("left: %v", l.everything())
+}
+
+// Defect: a deletion that panicked where nothing but the containers of release commands was left, and so never ended.
+func TestDeletionTakesReleaseCommandsWithIt(t *testing.T) {
+	for name, does := range map[string]command{"fails": breaks, "runs": hangs} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.does["v1-command"] = does
+			l.apply(released(2, "web:1"))
+			l.untilHeld()
+			l.delete()
+			l.looks()
+			l.is(api.ConditionProgressing, api.ConditionTrue, "Deleting", "")
+			l.is(api.ConditionReady, api.ConditionFalse, "Deleting", "")
+			l.settle()
+			if left := l.everything(); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// Defect: a deletion that takes away the claim by which another object holds the name.
+func TestAnothersClaimStays(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(0, "web:1"))
+	l.settle()
+	other := api.Ref{Kind: "statefulset", Scope: web.Scope, Name: web.Name}
+	l.delete()
+	l.write(func(txn *layout.Txn) { txn.Put(layout.NameKey(web), other) })
+	l.settle()
+	if l.snapshot().Object(web).Exists() {
+		t.Error("the object did not go")
+	}
+	if claim := l.snapshot().NameOwner(web); !claim.Exists() || *claim.Value != other {
+		t.Errorf("the claim is %+v", claim)
+	}
+}
+
+func TestDeletionOfVeryMuchTakesSeveralCommits(t *testing.T) {
+	const marks = control.MaxLeftovers + 500
+	l := newLab(t)
+	l.apply(replicas(0, "web:1"))
+	l.settle()
+	l.write(func(txn *layout.Txn) {
+		for i := range marks {
+			slot := fmt.Sprintf("f%d", i)
+			txn.Put(layout.FrozenKey(web, slot), api.Frozen{Slot: slot})
+		}
+	})
+	l.delete()
+	if result := l.looks(); result.After == 0 || !l.snapshot().Object(web).Exists() {
+		t.Fatalf("the first commit: %+v", result)
+	}
+	l.looks()
+	if left := l.everything(); len(left) > 0 {
+		t.Errorf("%d keys are left, such as %s", len(left), left[0])
+	}
+}
+
+// Defect: an object that can't be read any more can't be deleted either.
+func TestUnreadableObjectsCanBeDeleted(t *testing.T) {
+	for name, spoil := range map[string]func(*lab){
+		"spec": func(l *lab) {
+			object := *l.snapshot().Object(web).Value
+			object.Spec = json.RawMessage(`{"image": 7}`)
+			l.put(object)
+		},
+		"environment": func(l *lab) { l.config("apps/prod/web/A", "1"); l.sealer.lost = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.apply(replicas(2, "web:1"))
+			l.settle()
+			spoil(l)
+			l.delete()
+			l.settle()
+			if l.snapshot().Object(web).Exists() || len(l.snapshot().TasksOf(web)) > 0 {
+				t.Errorf("left: %v", l.everything())
+			}
+		})
+	}
+}
+
+// Whatever interrupts a deletion is found by the pass over the view.
+func TestDirtyFindsADeletionToFinish(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(0, "web:1"))
+	l.settle()
+	l.delete()
+	if got := l.c.Dirty(l.now); len(got) != 1 || got[0] != control.Key(web) {
+		t.Errorf("dirty: %v", got)
+	}
+}

@@ -1,0 +1,232 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// TestFirstReleaseWaitsForItsCommands: nothing of a release starts before its commands have succeeded, the first time
+// too.
+func TestFirstReleaseWaitsForItsCommands(t *testing.T) {
+	l := newLab(t)
+	l.does["v1-command"] = hangs
+	l.apply(released(2, "web:1"))
+	l.untilHeld()
+	if got := l.running(); got != "" {
+		t.Errorf("%s run before the release's command has ended", got)
+	}
+	l.ranOnce("v1-pre v1-command")
+	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonRunningReleaseCommand, "release.command runs in prod-web.v1-command")
+	l.is(api.ConditionReady, api.ConditionFalse, gate.ReasonRunningReleaseCommand, "0 of 2")
+	l.does["v1-command"] = succeeds
+	l.settle()
+	if got := l.running(); got != "v1 v1" {
+		t.Errorf("%q run once the commands have succeeded", got)
+	}
+	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "2 of 2")
+	l.ranOnce("v1-pre v1-command")
+	if run := l.snapshot().Run(web, "v1-command").Value; run.State != api.RunSucceeded || run.Trigger != api.TriggerRelease || *run.ExitCode != 0 || run.StartedAt.IsZero() {
+		t.Errorf("the run is %+v", run)
+	}
+}
+
+// TestFailedCommandTouchesNothing: the slots are those that served before, the same release is not tried again, and what
+// failed is told with its last lines.
+func TestFailedCommandTouchesNothing(t *testing.T) {
+	l := newLab(t)
+	l.apply(released(2, "web:1"))
+	l.settle()
+	before := l.live()
+	l.ran = nil
+	l.does["v2-command"] = breaks
+	l.apply(released(2, "web:2"))
+	l.settle()
+	l.now = l.now.Add(time.Hour)
+	l.settle()
+	l.ranOnce("v2-pre v2-command")
+	if got := l.running(); got != "v1 v1" || l.live()[0].ID != before[0].ID || l.live()[1].ID != before[1].ID {
+		t.Errorf("the slots were touched: %q", got)
+	}
+	l.is(api.ConditionProgressing, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "`tend restart`")
+	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "exit code 3\nmigrating\ntable users is locked")
+	l.is(api.ConditionReady, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "2 of 2 replicas ready")
+	if status := l.status(); status.Release != "v1" || status.Rollout.TargetRelease != "v1" {
+		t.Errorf("in force is %s, to be reached %s", status.Release, status.Rollout.TargetRelease)
+	}
+
+	more := released(3, "web:2")
+	l.apply(more) // a scale is no reason to run a migration again
+	l.settle()
+	l.ranOnce("v2-pre v2-command")
+	if got := l.running(); got != "v1 v1 v1" {
+		t.Errorf("%q run: what is missing is filled by what is in force", got)
+	}
+
+	more.Release.Command = []string{"migrate", "--fixed"}
+	l.apply(more)
+	l.settle()
+	l.ranOnce("v2-pre v2-command v3-pre v3-command")
+	if got := l.running(); got != "v3 v3 v3" {
+		t.Errorf("%q run after the command was corrected", got)
+	}
+	if reason := l.snapshot().Release(web, "v3").Value.Reason; !strings.Contains(reason, "v2-command failed") {
+		t.Errorf("v3 was made because %q", reason)
+	}
+}
+
+func TestRestartTriesAFailedCommandAgain(t *testing.T) {
+	l := newLab(t)
+	l.does["v1-pre"] = breaks
+	l.apply(released(1, "web:1"))
+	l.settle()
+	l.ranOnce("v1-pre")
+	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "release.pre_command of v1 failed")
+	l.stamp(api.StampRestart, "1")
+	l.settle()
+	l.ranOnce("v1-pre v2-pre v2-command")
+	if got := l.running(); got != "v2" {
+		t.Errorf("%q runs", got)
+	}
+}
+
+// TestEveryReleaseIsGated: an environment, another image under the same name and a forced pull pass no gate by.
+func TestEveryReleaseIsGated(t *testing.T) {
+	cases := map[string]func(l *lab){
+		"environment": func(l *lab) {
+			l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigAppPrefix("prod", "web")+"A", []byte("sealed:1")) })
+		},
+		"image": func(l *lab) { l.images["web:1"] = "sha256:moved" },
+		"pull":  func(l *lab) { l.images["web:1"] = "sha256:moved"; l.stamp(api.StampPull, "1") },
+		"scale": func(l *lab) { l.apply(released(3, "web:2")) },
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.apply(released(1, "web:1"))
+			l.settle()
+			l.does["v2-command"] = hangs
+			change(l)
+			l.untilHeld()
+			if got := l.running(); strings.Contains(got, "v2") {
+				t.Errorf("%q run before the release's command has ended", got)
+			}
+			l.ranOnce("v1-pre v1-command v2-pre v2-command")
+			l.does["v2-command"] = succeeds
+			l.settle()
+			if got := l.running(); !strings.HasPrefix(got, "v2") || strings.Contains(got, "v1") {
+				t.Errorf("%q run in the end", got)
+			}
+		})
+	}
+}
+
+// TestRollbackRunsNoCommands: what the earlier release needed was done when it came first.
+func TestRollbackRunsNoCommands(t *testing.T) {
+	l := newLab(t)
+	l.apply(released(1, "web:1"))
+	l.settle()
+	l.apply(released(1, "web:2"))
+	l.settle()
+	object := l.apply(released(1, "web:1"))
+	l.put(stamped(object, api.StampRollback, "v1"))
+	l.settle()
+	l.ranOnce("v1-pre v1-command v2-pre v2-command")
+	if got := l.running(); got != "v3" {
+		t.Errorf("%q runs", got)
+	}
+	l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigAppPrefix("prod", "web")+"A", []byte("sealed:1")) })
+	l.settle()
+	l.ranOnce("v1-pre v1-command v2-pre v2-command v4-pre v4-command")
+}
+
+// TestACommandIsLetFinish: a newer apply cuts no migration. It waits, then runs its own; the older release never serves.
+func TestACommandIsLetFinish(t *testing.T) {
+	l := newLab(t)
+	l.apply(released(1, "web:1"))
+	l.settle()
+	l.does["v2-command"] = hangs
+	l.apply(released(1, "web:2"))
+	l.untilHeld()
+	l.apply(released(1, "web:3"))
+	l.untilHeld()
+	l.ranOnce("v1-pre v1-command v2-pre v2-command")
+	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonWaitingForCommand, "v2-command")
+	l.does["v2-command"] = succeeds
+	l.settle()
+	l.ranOnce("v1-pre v1-command v2-pre v2-command v3-pre v3-command")
+	if got := l.running(); got != "v3" {
+		t.Errorf("%q runs", got)
+	}
+	for _, task := range l.snapshot().TasksOf(web) {
+		if task.Value.Release == "v2" && task.Value.Role == api.RoleMain {
+			t.Error("a slot ran v2, which was superseded before its gate opened")
+		}
+	}
+}
+
+func TestACommandHasItsTime(t *testing.T) {
+	l := newLab(t)
+	l.does["v1-pre"] = hangs
+	spec := released(1, "web:1")
+	spec.Release.Timeout = "30s"
+	l.apply(spec)
+	l.untilHeld()
+	if left := l.looks().After; left <= 29*time.Second || left > 30*time.Second {
+		t.Errorf("it looks again after %s", left)
+	}
+	l.now = l.now.Add(30 * time.Second)
+	l.settle()
+	run := l.snapshot().Run(web, "v1-pre").Value
+	if run.State != api.RunFailed || run.Reason != gate.ReasonReleaseTimeout {
+		t.Errorf("the run is %s %s", run.State, run.Reason)
+	}
+	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "30s")
+	l.ranOnce("v1-pre")
+}
+
+// TestCommandsRunOnceWhateverCrashes: the process dies before any commit or right after it, and every command still runs
+// once.
+func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
+	whole := newLab(t)
+	spec := released(2, "web:1")
+	spec.Release.PostCommand, spec.PostDeploy = []string{"warm"}, []string{"echo done"}
+	whole.apply(spec)
+	whole.settle()
+	whole.ranOnce("v1-pre v1-command v1-post v1-deploy")
+	for n := range 2 * len(whole.commits) {
+		l := newLab(t)
+		l.lost = n%2 == 1
+		l.apply(spec)
+		failing := n / 2
+		l.refuse = func(store.Txn) error {
+			if failing--; failing == -1 {
+				return errors.New("the process died")
+			}
+			return nil
+		}
+		for range 40 { // a look that failed is tried again by the engine
+			result, err := l.c.Reconcile(context.Background(), control.Key(web))
+			if err != nil {
+				break
+			}
+			l.await(result.Revision)
+			l.place()
+			l.obey()
+			l.pass(1)
+		}
+		l.settle()
+		l.ranOnce("v1-pre v1-command v1-post v1-deploy")
+		if got := l.running(); got != "v1 v1" {
+			t.Errorf("after a crash at commit %d: %q run", n/2, got)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package workload
+
+import (
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/layout"
+)
+
+// observed is all a deployment depends on, read at one revision.
+type observed struct {
+	ref    api.Ref
+	object layout.Read[api.Object]
+	spec   api.WorkloadSpec
+	status layout.Read[api.WorkloadStatus]
+	// tasks fill slots; runTasks run a release's commands, as runs say.
+	tasks, runTasks []taskView
+
+	runs     []layout.Read[api.Run]
+	releases []layout.Read[api.Release]
+	request  layout.Read[api.ImageRequest]
+	images   []layout.Read[api.ImageStatus]
+	frozen   []layout.Read[api.Frozen]
+	nodes    []layout.Read[api.NodeStatus]
+	// refusals say why a task without a node can't be placed, by task id.
+	refusals map[string]placement.Refusal
+	env      map[string]string
+	// dependency answers how another workload is, told whether a webhook call is recorded.
+	dependency func(api.Ref) dependency.State
+	recorded   func(call string) bool
+	// slot is which task fills a slot.
+	slot func(id string) layout.Read[string]
+}
+
+// taskView is a task with both its halves.
+type taskView struct {
+	desired layout.Read[api.Task]
+	status  *api.TaskStatus
+}
+
+// observe reads a deployment. ok is false where there is none.
+func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok bool, err error) {
+	object := s.Object(ref)
+	if !object.Exists() {
+		return o, false, nil
+	}
+	o, err = c.observeAs(s, object)
+	return o, true, err
+}
+
+// observeAs reads everything around an object that is, or is about to be, stored. An *UnworkableError comes with what
+// could be read. What is being deleted needs neither spec nor environment: it goes even if they are unreadable.
+func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]) (observed, error) {
+	ref := object.Value.Ref()
+	o := observed{
+		ref: ref, object: object,
+		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
+		images: s.ImageStatuses(ref), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
+		dependency: control.Dependencies(s),
+		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
+		slot:       func(id string) layout.Read[string] { return s.Slot(ref, id) },
+	}
+	waiting := o.readTasks(s)
+	if waiting && c.refusals != nil {
+		o.refusals = c.refusals(s)
+	}
+	var err error
+	if o.spec, err = api.DecodeWorkload(ref.Kind, object.Value.Spec); err != nil && !o.deleting() {
+		return o, &UnworkableError{Ref: ref, Reason: ReasonInvalidSpec, Cause: err, Next: "apply a corrected manifest"}
+	}
+	if o.deleting() {
+		return o, nil
+	}
+	if o.spec.Container, o.env, err = c.env.Resolve(s, ref, o.spec.Container); err != nil {
+		return o, withoutEnvironment(ref, err)
+	}
+	return o, nil
+}
+
+// readTasks says whether one of the tasks waits for a node.
+func (o *observed) readTasks(s layout.Snapshot) (waiting bool) {
+	tasks := s.TasksOf(o.ref)
+	o.tasks = make([]taskView, 0, len(tasks))
+	for _, task := range tasks {
+		seen := taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
+		if task.Value.Run != "" {
+			o.runTasks = append(o.runTasks, seen)
+		} else {
+			o.tasks = append(o.tasks, seen)
+		}
+		waiting = waiting || task.Value.Node == "" && task.Value.Desired == api.DesiredRunning
+	}
+	return waiting
+}
+
+func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
+
+// vanished: it is being deleted, and no task of it is left.
+func (o observed) vanished() bool { return o.deleting() && len(o.tasks)+len(o.runTasks) == 0 }
+
+func (o observed) release(id string) *api.Release {
+	for _, r := range o.releases {
+		if r.Value.ID == id {
+			return r.Value
+		}
+	}
+	return nil
+}
+
+func (o observed) newestRelease() *api.Release {
+	if len(o.releases) == 0 {
+		return nil
+	}
+	return o.releases[len(o.releases)-1].Value
+}
+
+// rollout is the state of the newest rollout; never nil.
+func (o observed) rollout() api.RolloutStatus {
+	if o.status.Value == nil || o.status.Value.Rollout == nil {
+		return api.RolloutStatus{}
+	}
+	return *o.status.Value.Rollout
+}
+
+func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
+
+// wanted is the image the slots are made from, and how it is built where it is.
+func (o observed) wanted() (string, *api.ImageBuild) {
+	return o.object.Value.WantedImage(o.spec.Container)
+}
+
+// image is what the nodes say of the image the spec asks for.
+func (o observed) image() api.ImageStatus {
+	best := api.ImageStatus{}
+	wanted, _ := o.wanted()
+	for _, status := range o.images {
+		s := *status.Value
+		if s.Image != wanted || s.Nonce != o.stamp(api.StampPull) {
+			continue
+		}
+		if best.State == "" || s.State == api.ImagePresent {
+			best = s
+		}
+	}
+	return best
+}

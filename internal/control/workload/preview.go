@@ -1,0 +1,92 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/layout"
+)
+
+// Preview says what the controller will do once an object is stored: the very actions the planner will ask for, if each
+// succeeds. Nothing is written. Where the image isn't known yet, its resolution is the first action and the rest is
+// planned as if it had been found.
+func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
+	ref := object.Ref()
+	o, err := c.observeAs(s, layout.Read[api.Object]{Value: &object})
+	var unworkable *UnworkableError
+	if errors.As(err, &unworkable) && unworkable.Reason != ReasonInvalidSpec { // it may be stored, and waits for what it lacks
+		return []api.PlannedAction{{Object: ref, Verb: "refuse", Reason: unworkable.Reason, Text: unworkable.say()}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []api.PlannedAction
+	add := func(verb, release, text string) {
+		out = append(out, api.PlannedAction{Object: ref, Verb: verb, Release: release, Text: text})
+	}
+	now := c.Now()
+	a, err := c.assess(o, now)
+	if err != nil {
+		return nil, err
+	}
+	if a.target.awaits {
+		add(o.lookFor())
+		if a, err = c.assessAsIfFound(o, a.target.release); err != nil {
+			return nil, err
+		}
+	}
+	if release := a.target.minted(); release != nil {
+		add("mint", release.ID, fmt.Sprintf("make release %s (%s)", release.ID, release.Reason))
+	}
+	if p := a.target.pending; p != nil {
+		if p.gate.State == gate.Failed {
+			add("refuse", p.release.ID, p.gate.Message)
+			return out, nil
+		}
+		for _, need := range dependency.Waiting(ref.Scope, p.release.Steps.DependsOn, o.dependency) {
+			add("wait", p.release.ID, "wait for "+need)
+		}
+		for _, command := range o.commands(p.release, p.release.Steps.Before) {
+			if command.Run == nil || !command.Run.State.Ended() {
+				add("run", p.release.ID, fmt.Sprintf("run %s of %s", gate.Field(command.Role), p.release.ID))
+			}
+		}
+		a.desired = o.desired(target{release: p.release})
+	}
+	for _, action := range rollout.Forecast(a.desired, a.slots, now) {
+		if action.Verb == rollout.Forget || action.Verb == rollout.Remove {
+			continue // what is left of ended slots follows by itself
+		}
+		out = append(out, api.PlannedAction{
+			Object: ref, Verb: string(action.Verb), Slot: action.Slot, Task: action.Task,
+			Release: action.Version.Release, Reason: action.Reason, Text: action.String(),
+		})
+	}
+	return out, nil
+}
+
+// lookFor is the action that brings the image.
+func (o observed) lookFor() (verb, release, text string) {
+	image, build := o.wanted()
+	if build != nil {
+		return "build", "", fmt.Sprintf("build image %s, unless it is there", image)
+	}
+	return "resolve", "", "resolve image " + image
+}
+
+// assessAsIfFound assesses with the image taken for present: unchanged where it goes by the name of the one in force.
+func (c *Controller) assessAsIfFound(o observed, inForce *api.Release) (assessment, error) {
+	wanted, _ := o.wanted()
+	found := api.ImageStatus{
+		Owner: o.ref, Image: wanted, Nonce: o.stamp(api.StampPull), State: api.ImagePresent, ImageID: "unresolved",
+	}
+	if inForce != nil && inForce.Image == wanted {
+		found.ImageID = inForce.ImageID
+	}
+	o.images = []layout.Read[api.ImageStatus]{{Value: &found}}
+	return c.assess(o, c.Now())
+}

@@ -1,0 +1,30 @@
+package workload
+
+import (
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// Why a task goes nowhere is told by the deployment it belongs to, and the news of a heartbeat reach it.
+func TestRefusalsReachTheCondition(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(2, "web:1"))
+	l.looks()
+	l.obey()
+	l.looks()
+	l.write(func(txn *layout.Txn) { txn.Delete(layout.AliveKey("n1")) })
+	l.place()
+	l.looks()
+	first := l.live()[0].Slot
+	want := "slot " + first + ": node n1 does not answer"
+	if c := l.condition(api.ConditionDegraded); c.Status != api.ConditionTrue || c.Reason != ReasonNoNode || c.Message != want {
+		t.Errorf("%+v, want %q", c, want)
+	}
+	l.write(func(txn *layout.Txn) { txn.Put(layout.AliveKey("n1"), "now") })
+	l.settle()
+	if c := l.condition(api.ConditionReady); c.Status != api.ConditionTrue {
+		t.Errorf("the node is back, and %+v", c)
+	}
+}

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/engine"
+)
+
+// refuse says in the conditions why a deployment can't be worked on, and keeps what is in force as it is. It isn't tried
+// again by itself: the next write of the object, or of what its environment is made of, is the next try.
+func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
+	var unworkable *UnworkableError
+	if !errors.As(cause, &unworkable) {
+		return engine.Result{}, cause
+	}
+	a := o.standing(unworkable, now)
+	step := c.begin(o, a, now)
+	actions, _ := firstActions(a.plan.Actions) // the rest, and what only time brings about, is for the full look
+	for _, action := range actions {
+		step.write(action)
+	}
+	if err := step.putStatus(o.refusedStatus(a, unworkable, now)); err != nil {
+		return engine.Result{}, err
+	}
+	revision, err := step.txn.Commit(ctx, c.Store)
+	if err != nil {
+		return engine.Result{}, err
+	}
+	if revision > 0 {
+		c.log(o, a, actions)
+	}
+	return engine.Result{Revision: revision}, engine.Terminal(unworkable)
+}
+
+// standing plans for the release in force, while nobody can tell what the spec amounts to: what it lacks is filled, what
+// is too much stops, nothing is turned to or away from it. Of a spec that can't be read not even the replicas are known.
+func (o observed) standing(unworkable *UnworkableError, now time.Time) assessment {
+	release := o.release(o.rollout().TargetRelease)
+	if unworkable.Reason == ReasonInvalidSpec || release == nil {
+		return assessment{}
+	}
+	a := assessment{slots: o.slots(), known: true, target: target{release: release, awaits: true, superseded: true}}
+	a.desired = o.desired(a.target)
+	a.desired.LastGood = ""
+	a.plan = rollout.Decide(a.desired, a.slots, now)
+	return a
+}
+
+// refusedStatus keeps what was known and says that it isn't acted on.
+func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now time.Time) api.WorkloadStatus {
+	s := api.WorkloadStatus{}
+	if o.status.Value != nil {
+		s = *o.status.Value
+	}
+	s.ObservedGeneration, s.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
+	if unworkable.Reason != ReasonInvalidSpec {
+		s.Replicas = o.spec.ReplicaCount()
+	}
+	if counts := a.plan.Counts; a.known {
+		s.Running, s.Ready, s.Updated, s.Frozen = counts.Running, counts.Ready, counts.Updated, counts.Frozen
+	}
+	for _, conditionType := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
+		c := api.Condition{Type: conditionType, Status: api.ConditionFalse, Reason: unworkable.Reason, Message: unworkable.say()}
+		if conditionType == api.ConditionDegraded || conditionType == api.ConditionProgressing && unworkable.Passing {
+			c.Status = api.ConditionTrue
+		}
+		s.Conditions = api.SetCondition(s.Conditions, c, now)
+	}
+	return s
+}
+
+// refusalDue says whether refuse would write anything.
+func (o observed) refusalDue(cause error, now time.Time) bool {
+	var unworkable *UnworkableError
+	if !errors.As(cause, &unworkable) {
+		return true
+	}
+	a := o.standing(unworkable, now)
+	changed, err := o.statusChanged(o.refusedStatus(a, unworkable, now))
+	return changed || err != nil || len(a.plan.Actions) > 0
+}

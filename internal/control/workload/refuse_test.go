@@ -1,0 +1,184 @@
+package workload
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+)
+
+func TestUnworkableObjects(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason string
+		spoil  func(*lab)
+		mend   func(*lab)
+		says   string
+		words  []string // of the message
+	}{
+		"spec": {
+			"a stored spec that this version can't read",
+			func(l *lab) {
+				object := *l.snapshot().Object(web).Value
+				object.Spec = json.RawMessage(`{"image": "web:1", "replicas": "three"}`)
+				l.put(object)
+			},
+			func(l *lab) { l.apply(replicas(2, "web:1")) },
+			ReasonInvalidSpec, []string{"replicas", "apply a corrected manifest"},
+		},
+		"key lost": {
+			"a value that was sealed under another key names itself",
+			func(l *lab) { l.config("apps/prod/web/TOKEN", "hunter2"); l.sealer.lost = true },
+			func(l *lab) { l.sealer.lost = false; l.config("apps/prod/web/TOKEN", "secret again") },
+			environment.ReasonUnreadable, []string{"/config/apps/prod/web/TOKEN", "no key fits"},
+		},
+		"a reference to nobody": {
+			"a reference names what it lacks, and is no text for a container",
+			func(l *lab) { l.apply(withEnv(2, "API", "${ref.deployment.api.host}")) },
+			func(l *lab) { l.beside("api") },
+			environment.ReasonUnresolved, []string{"there is no deployment/prod/api", "tried again"},
+		},
+		"no bucket to take from": {
+			"env_from names nothing that is there",
+			func(l *lab) {
+				spec := replicas(2, "web:1")
+				spec.EnvFrom = []string{"shared/db"}
+				l.apply(spec)
+			},
+			func(l *lab) { l.config("apps/shared/db/URL", "x") },
+			environment.ReasonEnvFromEmpty, []string{"shared/db", "tend config set"},
+		},
+		"no key for a file": {
+			"a secret file's key is in no bucket",
+			func(l *lab) {
+				spec := replicas(2, "web:1")
+				spec.SecretFiles = map[string]string{"/run/secrets/db": "DB_PASSWORD"}
+				l.apply(spec)
+			},
+			func(l *lab) { l.config("scopes/prod/DB_PASSWORD", "x") },
+			environment.ReasonSecretMissing, []string{"DB_PASSWORD", "tend config set"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.apply(replicas(2, "web:1"))
+			l.settle()
+			running := len(l.live())
+			test.spoil(l)
+			_, err := l.look()
+			var unworkable *UnworkableError
+			if !engine.IsTerminal(err) || !errors.As(err, &unworkable) || unworkable.Reason != test.says {
+				t.Fatalf("%s: %v (terminal: %v)", test.reason, err, engine.IsTerminal(err))
+			}
+			for _, conditionType := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
+				c := l.condition(conditionType)
+				if bad := (c.Status == api.ConditionTrue) != (conditionType == api.ConditionDegraded); bad || c.Reason != test.says {
+					t.Errorf("%s: %+v", test.reason, c)
+				}
+				for _, word := range test.words {
+					if !strings.Contains(c.Message, word) {
+						t.Errorf("%s: %s doesn't say %q: %s", test.reason, conditionType, word, c.Message)
+					}
+				}
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%s: the error shows the value: %v", test.reason, err)
+			}
+
+			before := len(l.commits)
+			l.pass(60_000)
+			if dirty := l.c.Dirty(l.now); len(dirty) != 0 {
+				t.Errorf("%s: it is tried again every pass", test.reason)
+			}
+			if _, err := l.look(); !engine.IsTerminal(err) || len(l.commits) != before {
+				t.Errorf("%s: another look wrote again, or was no terminal error: %v", test.reason, err)
+			}
+			if len(l.live()) != running {
+				t.Errorf("%s: %d of %d tasks are left", test.reason, len(l.live()), running)
+			}
+
+			test.mend(l)
+			l.settle()
+			if c := l.condition(api.ConditionReady); c.Status != api.ConditionTrue {
+				t.Errorf("%s: mended, and %+v", test.reason, c)
+			}
+		})
+	}
+}
+
+// TestWhatIsInForceIsKeptWithoutItsEnvironment: a place that failed is filled again by the release in force, what is too
+// much stops, and nobody is turned to anything.
+func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(3, "web:1"))
+	l.settle()
+	l.apply(withEnv(2, "API", "${ref.deployment.api.host}"))
+	lost := l.live()[0]
+	l.write(func(txn *layout.Txn) {
+		status := *l.snapshot().TaskStatus(lost.ID).Value
+		status.State, status.Ready, status.Reason, status.FinishedAt = api.TaskFailed, false, "CrashLoop", l.now
+		txn.Put(layout.TaskStatusKey(lost.ID), status)
+	})
+	for range 10 {
+		if _, err := l.look(); !engine.IsTerminal(err) {
+			t.Fatalf("it has no environment, and the look says %v", err)
+		}
+		l.place()
+		l.obey()
+		l.pass(60_000)
+	}
+	live := l.live()
+	for _, task := range live {
+		if task.Release != "v1" || task.ID == lost.ID {
+			t.Errorf("slot %s runs %s", task.Slot, task.Release)
+		}
+	}
+	if status := l.status(); len(live) != 2 || status.Ready != 2 || status.Release != "v1" {
+		t.Errorf("%d tasks are left; %+v", len(live), status)
+	}
+	if dirty := l.c.Dirty(l.now); len(dirty) != 0 {
+		t.Error("it doesn't come to rest")
+	}
+	l.beside("api")
+	l.settle()
+	if status := l.status(); status.Release != "v2" || status.Updated != 2 {
+		t.Errorf("the reference has a target: %+v", status)
+	}
+}
+
+// A reference to what has no release yet is a matter of time, so whoever waits goes on waiting.
+func TestAReferenceToWhatIsOnItsWay(t *testing.T) {
+	l := newLab(t)
+	api1 := l.beside("api")
+	l.apply(withEnv(1, "API", "${ref.deployment.api.release}"))
+	_, _ = l.look()
+	if got := l.status().Replicas; got != 1 {
+		t.Errorf("%d replicas are said to be wanted", got)
+	}
+	l.is(api.ConditionProgressing, api.ConditionTrue, environment.ReasonUnresolved, "has no release yet: it goes on by itself")
+	l.write(func(txn *layout.Txn) { txn.Put(layout.StatusKey(api1), api.WorkloadStatus{Release: "v1"}) })
+	l.settle()
+	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "1 of 1 replicas run v1")
+}
+
+// One object that can't be worked on stops no other.
+func TestOthersAreUnaffected(t *testing.T) {
+	l := newLab(t)
+	broken := api.Object{Kind: web.Kind, Scope: "prod", Name: "broken", Spec: json.RawMessage(`7`), Metadata: api.Metadata{Generation: 1}}
+	l.put(broken)
+	l.apply(replicas(1, "web:1"))
+	if dirty := l.c.Dirty(l.now); len(dirty) != 2 {
+		t.Errorf("both have something to be written: %v", dirty)
+	}
+	l.settle()
+	if l.status().Ready != 1 {
+		t.Errorf("%+v", l.status())
+	}
+	if status := l.snapshot().WorkloadStatus(broken.Ref()); status.Exists() {
+		t.Errorf("somebody else's look wrote %+v", status.Value)
+	}
+}

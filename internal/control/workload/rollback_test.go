@@ -1,0 +1,163 @@
+package workload
+
+import (
+	"encoding/json"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// rollBack does what the API does: the release's spec as a new generation, replicas untouched, and a stamp.
+func (l *lab) rollBack(id string) {
+	l.Helper()
+	object := *l.snapshot().Object(web).Value
+	var was, spec api.DeploymentSpec
+	for raw, into := range map[string]*api.DeploymentSpec{string(object.Spec): &was, string(l.snapshot().Release(web, id).Value.Spec): &spec} {
+		if err := json.Unmarshal([]byte(raw), into); err != nil {
+			l.Fatal(err)
+		}
+	}
+	spec.Replicas = was.Replicas
+	l.apply(spec)
+	l.stamp(api.StampRollback, id)
+}
+
+func (l *lab) inForce() *api.Release {
+	l.Helper()
+	return l.snapshot().Release(web, l.status().Release).Value
+}
+
+func TestRollbackPinsImageAndEnvironment(t *testing.T) {
+	l := newLab(t)
+	l.config("apps/prod/web/MODE", "good")
+	l.apply(replicas(2, "web:1"))
+	l.settle()
+	first := l.inForce()
+	l.config("apps/prod/web/MODE", "bad")
+	l.apply(replicas(4, "web:2"))
+	l.settle()
+	l.images["web:1"] = "sha256:moved since"
+
+	l.rollBack("v1")
+	l.settle()
+	got := l.inForce()
+	if got.ID == "v1" || got.RolledBackFrom != "v1" || got.SpecHash != first.SpecHash {
+		t.Fatalf("in force is %+v", got)
+	}
+	if got.ImageID != first.ImageID || got.EnvHash != first.EnvHash || string(got.Env) != string(first.Env) {
+		t.Errorf("image %s and environment %s are not those of v1", got.ImageID, got.Env)
+	}
+	if l.status().Replicas != 4 {
+		t.Errorf("a rollback scaled to %d", l.status().Replicas)
+	}
+	if c := l.condition(api.ConditionReady); c.Status != api.ConditionTrue {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Defect: config that is set after a rollback and never reaches a container.
+func TestConfigAfterARollbackIsRolledOut(t *testing.T) {
+	l := newLab(t)
+	l.config("apps/prod/web/MODE", "good")
+	l.apply(replicas(1, "web:1"))
+	l.settle()
+	l.config("apps/prod/web/MODE", "bad")
+	l.settle()
+	l.rollBack("v1")
+	l.settle()
+	if got := string(l.inForce().Env); got != `sealed:{"MODE":"good"}` {
+		t.Fatalf("the rollback runs with %s", got)
+	}
+	pinned := l.status().Release
+	l.apply(replicas(2, "web:1"))
+	l.stamp(api.StampRollback, "v1") // a scale keeps the stamp
+	l.settle()
+	if got := l.status().Release; got != pinned {
+		t.Fatalf("a scale after the rollback made %s of %s", got, pinned)
+	}
+	l.config("apps/prod/web/MODE", "better")
+	l.settle()
+	after := l.inForce()
+	if string(after.Env) != `sealed:{"MODE":"better"}` || after.Reason != "environment changed" || after.ImageID != "sha256:1" {
+		t.Errorf("after the config was set: %+v with %s", after, after.Env)
+	}
+	l.pass(600_000)
+	l.settle()
+	if got := l.status().Release; got != after.ID {
+		t.Errorf("it went on to %s", got)
+	}
+}
+
+// A stamp whose release is gone is no reason to stand still.
+func TestRollbackToAReleaseThatIsGone(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(1, "web:1"))
+	l.stamp(api.StampRollback, "v9")
+	l.settle()
+	if c := l.condition(api.ConditionReady); c.Status != api.ConditionTrue || l.status().Release != "v1" {
+		t.Errorf("%s, %+v", l.status().Release, c)
+	}
+}
+
+func TestAutomaticRollback(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(3, "web:1"))
+	l.settle()
+	l.fails["v2"] = true
+	l.apply(replicas(3, "web:2"))
+	l.settle()
+	s := l.status()
+	if s.Release != "v1" || s.Rollout.Phase != api.RolloutRolledBack || s.Rollout.Failed == nil || s.Rollout.Failed.Release != "v2" {
+		t.Fatalf("after the failure: %+v, rollout %+v", s, s.Rollout)
+	}
+	if s.Rollout.Failed.Reason != "InvalidMount" || s.Rollout.Failed.Generation != 2 || s.Ready != 3 {
+		t.Errorf("it tells %+v, %d are ready", s.Rollout.Failed, s.Ready)
+	}
+	if desired := l.snapshot().Object(web).Value; desired.Metadata.Generation != 2 {
+		t.Errorf("the rollback wrote the object: generation %d", desired.Metadata.Generation)
+	}
+}
+
+// What follows an automatic rollback: it isn't tried again until something of it changes.
+func TestAfterAnAutomaticRollback(t *testing.T) {
+	for name, test := range map[string]struct {
+		reason string
+		change func(*lab)
+		tried  bool   // a task of something else than the good release was made
+		ends   string // the release in force
+	}{
+		"time":      {"time alone changes nothing", func(l *lab) { l.pass(3_600_000) }, false, "v1"},
+		"again":     {"nor does the same manifest", func(l *lab) { l.apply(replicas(3, "web:2")) }, false, "v1"},
+		"old spec":  {"the old one churns nothing", func(l *lab) { l.apply(replicas(3, "web:1")) }, false, "v1"},
+		"restart":   {"a restart tries it anew", func(l *lab) { l.stamp(api.StampRestart, "1") }, true, "v1"},
+		"new image": {"so does an image behind the tag", func(l *lab) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
+		"config":    {"and an environment", func(l *lab) { l.config("apps/prod/web/A", "1") }, true, "v3"},
+		"same image": {"also where the image is the same", func(l *lab) {
+			spec := replicas(3, "web:2")
+			spec.Command = []string{"fixed"}
+			l.apply(spec)
+		}, true, "v3"},
+		"fix": {"and a corrected manifest", func(l *lab) { l.apply(replicas(3, "web:3")) }, true, "v3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.apply(replicas(3, "web:1"))
+			l.settle()
+			l.fails["v2"] = true
+			l.apply(replicas(3, "web:2"))
+			l.settle()
+			drawn, kept := l.drawn, l.live()
+			test.change(l)
+			l.settle()
+			if tried := l.drawn != drawn; tried != test.tried {
+				t.Errorf("%s: tasks were made: %v", test.reason, tried)
+			}
+			if got := l.status(); got.Release != test.ends || got.Ready != 3 {
+				t.Errorf("%s: it ended on %s with %d ready", test.reason, got.Release, got.Ready)
+			}
+			if now := l.live(); !test.tried && (len(now) != len(kept) || now[0].ID != kept[0].ID) {
+				t.Errorf("%s: tasks went from %v to %v", test.reason, kept, now)
+			}
+		})
+	}
+}

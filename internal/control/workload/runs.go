@@ -1,0 +1,168 @@
+package workload
+
+import (
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/layout"
+)
+
+// runWork is what one look does about the runs of releases' commands and their tasks.
+type runWork struct {
+	// changed are runs as they become, each with the revision it was read at.
+	changed []layout.Read[api.Run]
+	// stop are tasks to be stopped, remove those whose container is to go, forget those whose container is gone.
+	stop, remove, forget []layout.Read[api.Task]
+	// drop are runs that are kept no longer, and of which nothing is left.
+	drop []layout.Read[api.Run]
+	// why says why a task of stop is stopped, by its id.
+	why map[string]string
+	// start is the command to begin; nil where there is none.
+	start *commandStart
+	// after is when time alone changes any of it; 0 is never.
+	after time.Duration
+}
+
+// commandStart is a command of a release that begins.
+type commandStart struct {
+	release *api.Release
+	role    api.TaskRole
+	// asked is the run somebody asked for by hand; its zero value is a step of the release.
+	asked layout.Read[api.Run]
+}
+
+func (w runWork) empty() bool {
+	return len(w.changed)+len(w.stop)+len(w.remove)+len(w.forget)+len(w.drop) == 0 && w.start == nil
+}
+
+// follow carries the runs on by what is known of their tasks, and returns the picture as it is then.
+func (o observed) follow(now time.Time) (observed, runWork) {
+	work := runWork{why: map[string]string{}}
+	runs := slices.Clone(o.runs)
+	for i, read := range runs {
+		if read.Value.State == api.RunPending && o.release(read.Value.Release) != nil {
+			continue // asked for by hand, not begun
+		}
+		task := o.runTask(*read.Value)
+		attempt := gate.Attempt{Task: task.desired.Value, Status: task.status}
+		progress := gate.Follow(*read.Value, attempt, o.releaseTimeout(read.Value.Release), now)
+		if progress.Changed {
+			runs[i].Value = &progress.Run
+			work.changed = append(work.changed, runs[i])
+		}
+		if progress.Stop != "" {
+			work.stop, work.why[task.desired.Value.ID] = append(work.stop, task.desired), progress.Stop
+		}
+		work.after = sooner(work.after, progress.After)
+	}
+	o.runs = runs
+	return o, work
+}
+
+// runTask is the task of a run's last attempt; its zero value where there is none.
+func (o observed) runTask(run api.Run) taskView {
+	if len(run.Attempts) == 0 {
+		return taskView{}
+	}
+	for _, t := range o.runTasks {
+		if t.desired.Value.ID == run.Attempts[len(run.Attempts)-1].Task {
+			return t
+		}
+	}
+	return taskView{}
+}
+
+// next chooses the command that begins now: a release's step, else one that was asked for by hand.
+func (o observed) next(t target, phase api.RolloutPhase) *commandStart {
+	if t.pending != nil && t.pending.gate.State == gate.Start {
+		return &commandStart{release: t.pending.release, role: t.pending.gate.Start}
+	}
+	if after := o.afterwards(t, phase); after.State == gate.Start {
+		return &commandStart{release: t.release, role: after.Start}
+	}
+	var asked *commandStart
+	for _, run := range o.runs {
+		switch {
+		case run.Value.State.Ended():
+		case run.Value.State != api.RunPending:
+			return nil // one at a time
+		case asked == nil:
+			asked = &commandStart{release: o.release(run.Value.Release), role: api.RoleCommand, asked: run}
+		}
+	}
+	return asked
+}
+
+// sweep takes away what is left of the tasks that go: first their containers, then their records.
+func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
+	for _, t := range o.runTasks {
+		task := t.desired.Value
+		if !goes(*task) {
+			continue
+		}
+		switch {
+		case task.Desired != api.DesiredRemoved:
+			work.remove = append(work.remove, t.desired)
+		case t.status == nil:
+			work.forget = append(work.forget, t.desired)
+		}
+	}
+	return work
+}
+
+// sooner is the earlier of two waits, of which 0 is never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// writeRuns writes what a look does about runs.
+func (s *step) writeRuns(work runWork) {
+	for _, run := range work.changed {
+		key := layout.RunKey(s.o.ref, run.Value.ID)
+		s.txn.If(key, run.Modified).Put(key, run.Value)
+	}
+	for _, task := range work.stop {
+		s.txn.RaiseTask(task, api.DesiredShutdown, work.why[task.Value.ID], s.now)
+	}
+	for _, task := range work.remove {
+		s.txn.RaiseTask(task, api.DesiredRemoved, "its release is no longer kept", s.now)
+	}
+	for _, task := range work.forget {
+		key := layout.TaskKey(task.Value.ID)
+		s.txn.If(key, task.Modified).Delete(key).Delete(layout.SlotKey(s.o.ref, task.Value.Slot))
+	}
+	for _, run := range work.drop {
+		key := layout.RunKey(s.o.ref, run.Value.ID)
+		s.txn.If(key, run.Modified).Delete(key)
+	}
+	if work.start != nil {
+		s.startCommand(*work.start)
+	}
+}
+
+// startCommand records the run and creates its task in one commit, neither of which may exist: whatever crashes, a
+// command of a release is asked for once.
+func (s *step) startCommand(start commandStart) {
+	ref := s.o.ref
+	run := api.Run{
+		ID: runID(start.release.ID, start.role), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
+		Trigger: api.TriggerRelease, Release: start.release.ID, CreatedAt: s.now,
+	}
+	if start.asked.Exists() {
+		run = *start.asked.Value
+		run.CreatedAt = s.now
+	}
+	task := api.Task{
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: run.ID, Release: start.release.ID,
+		Class: api.ClassOnce, Run: run.ID, Role: start.role, Desired: api.DesiredRunning, CreatedAt: s.now,
+	}
+	run.State = api.RunRunning
+	run.Attempts = []api.RunAttempt{{Task: task.ID, Pod: task.ContainerName()}}
+	key := layout.RunKey(ref, run.ID)
+	s.txn.If(key, start.asked.Modified).Put(key, run).CreateTask(task)
+}

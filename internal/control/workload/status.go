@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// nextStatus is what the controller says of a deployment after a look.
+func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
+	s := api.WorkloadStatus{}
+	if o.status.Value != nil {
+		s = *o.status.Value
+	}
+	s.ObservedGeneration = o.object.Value.Metadata.Generation
+	s.ObservedRevision = o.object.Modified
+	s.Replicas = o.spec.ReplicaCount()
+	counts := a.plan.Counts
+	s.Running, s.Ready, s.Updated, s.Frozen = counts.Running, counts.Ready, counts.Updated, counts.Frozen
+	if a.known && a.target.release != nil {
+		release := a.target.release
+		s.Release, s.Image, s.ImageID = release.ID, release.Image, release.ImageID
+		s.LastReleaseNumber = max(s.LastReleaseNumber, release.Number)
+		rollout := o.nextRollout(a, now)
+		s.Rollout = &rollout
+	}
+	if release := a.target.minted(); release != nil {
+		s.LastReleaseNumber = max(s.LastReleaseNumber, release.Number)
+	}
+	s.Told = o.told(a, now)
+	_, s.Unhealthy = o.transitions(now)
+	for _, condition := range o.conditions(a) {
+		s.Conditions = api.SetCondition(s.Conditions, condition, now)
+	}
+	return s
+}
+
+// nextRollout carries the state of the rollout on.
+func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
+	r := o.rollout()
+	again := !r.EndedAt.IsZero() && a.plan.Phase != api.RolloutComplete // a scale, or healing
+	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() || again {
+		r.TargetRelease, r.StartedAt, r.EndedAt = a.target.release.ID, now, time.Time{}
+	}
+	r.Replicas = a.desired.Replicas
+	r.Phase, r.Reason, r.Message = a.plan.Phase, a.plan.Reason, a.plan.Message
+	if a.target.turned == nil {
+		r.Failed = nil
+	} else {
+		r.Reason, r.Message = ReasonRolledBack, rolledBackMessage(a.target)
+		switch a.plan.Phase {
+		case api.RolloutComplete:
+			r.Phase = api.RolloutRolledBack
+		case api.RolloutProgressing:
+			r.Phase = api.RolloutRollingBack
+		}
+	}
+	if a.plan.Phase == api.RolloutComplete {
+		r.LastGoodRelease = a.target.release.ID
+		if r.EndedAt.IsZero() {
+			r.EndedAt = now
+		}
+	} else {
+		r.EndedAt = time.Time{}
+	}
+	return r
+}
+
+func rolledBackMessage(t target) string {
+	message := fmt.Sprintf("%s failed (%s); back on %s until the manifest, its environment or image changes, or `tend restart`",
+		t.turned.Release, t.turned.Message, t.release.ID)
+	return strings.Join(append([]string{message}, t.turned.LastLog...), "\n")
+}
+
+// failedRollout records what an automatic rollback turns away from.
+func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout {
+	release := a.target.release
+	return &api.FailedRollout{
+		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
+		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
+		Reason: a.plan.Reason, Message: a.plan.Message, LastLog: o.lastLog(a), At: now,
+	}
+}

@@ -1,0 +1,108 @@
+package workload
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/layout"
+)
+
+// step collects the writes of one look into one transaction.
+type step struct {
+	c     *Controller
+	o     observed
+	txn   *layout.Txn
+	now   time.Time
+	tasks map[string]layout.Read[api.Task] // by id; nil while nothing is to be done
+	taken map[string]bool                  // slot ids, those that this step draws among them
+}
+
+func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
+	s := &step{c: c, o: o, now: now}
+	s.txn = layout.NewTxn(string(o.ref.Kind)+"."+a.site()).If(layout.ObjectKey(o.ref), o.object.Modified)
+	if len(a.plan.Actions) == 0 {
+		return s
+	}
+	s.tasks, s.taken = make(map[string]layout.Read[api.Task], len(o.tasks)), make(map[string]bool, len(o.tasks))
+	for _, t := range o.tasks {
+		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
+	}
+	return s
+}
+
+// site names the commit after the first thing it does, so that failpoints stand at each kind of step.
+func (a assessment) site() string {
+	switch {
+	case a.target.mint:
+		return "release"
+	case a.runs.start != nil:
+		return "command"
+	case len(a.runs.changed) > 0:
+		return "ran"
+	case len(a.plan.Actions) > 0:
+		return string(a.plan.Actions[0].Verb)
+	}
+	return "status"
+}
+
+// requestImage asks the nodes for the image of the spec.
+func (s *step) requestImage() {
+	if want, due := s.o.wantedImage(); due {
+		s.txn.If(layout.ImageKey(s.o.ref), s.o.request.Modified).Put(layout.ImageKey(s.o.ref), want)
+	}
+}
+
+func (s *step) mint(release *api.Release) {
+	key := layout.ReleaseKey(s.o.ref, release.ID)
+	s.txn.If(key, 0).Put(key, release)
+}
+
+// write turns one action into writes.
+func (s *step) write(action rollout.Action) {
+	switch action.Verb {
+	case rollout.Create:
+		s.create(action)
+	case rollout.Shutdown:
+		s.txn.RaiseTask(s.noting(s.tasks[action.Task], action.NextAttempt), api.DesiredShutdown, action.Reason, s.now)
+	case rollout.Remove:
+		s.txn.RaiseTask(s.wiping(s.tasks[action.Task]), api.DesiredRemoved, action.Reason, s.now)
+	case rollout.Forget:
+		key := layout.TaskKey(action.Task)
+		s.txn.If(key, s.tasks[action.Task].Modified).Delete(key)
+		s.txn.Delete(layout.SlotKey(s.o.ref, action.Slot))
+	}
+}
+
+func (s *step) create(action rollout.Action) {
+	ref := s.o.ref
+	if action.Slot != "" {
+		s.createOrdinal(action)
+		return
+	}
+	s.txn.CreateTask(api.Task{
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: s.freshSlot(),
+		Replaces: action.Replaces, After: action.After,
+		Release: action.Version.Release, Restart: action.Version.Restart,
+		Class: api.ClassKeep, Desired: api.DesiredRunning, CreatedAt: s.now,
+	})
+}
+
+// freshSlot draws an id that no slot of the deployment has, nor one that this step creates.
+func (s *step) freshSlot() string {
+	for {
+		if id := s.c.NewSlot(); !s.taken[id] {
+			s.taken[id] = true
+			return id
+		}
+	}
+}
+
+// putStatus writes the status if it says something new.
+func (s *step) putStatus(status api.WorkloadStatus) error {
+	changed, err := s.o.statusChanged(status)
+	if changed {
+		s.txn.If(layout.StatusKey(s.o.ref), s.o.status.Modified).Put(layout.StatusKey(s.o.ref), status)
+	}
+	return err
+}

@@ -1,0 +1,213 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/spechash"
+)
+
+// identity is what makes one release differ from another.
+type identity struct {
+	hash    string
+	version int
+	envHash string
+	imageID string // empty while nothing is known of the image
+	digest  string
+	build   *api.ImageBuild
+	pinned  *api.Release // the release a rollback repeats
+	// assets are the digests of the files it uses.
+	assets map[string]string
+	// over is the hash of what the buckets and the spec give, where a rollback runs with another environment.
+	over string
+	// quiet: the buckets came to this environment by changes that are no reason to replace what runs.
+	quiet bool
+}
+
+// ownEnv: the environment is what the buckets and the spec give, not a pinned one.
+func (id identity) ownEnv() bool {
+	return id.pinned == nil || id.envHash == id.over
+}
+
+// target is the release a deployment should run.
+type target struct {
+	release *api.Release // nil while none can be told: the image isn't known
+	mint    bool         // release is new and must be written
+	// awaits: what the spec asks for isn't fully known before a node answered for its image. release is what is in force
+	// until then.
+	awaits bool
+	// superseded: release is not what the spec asks for, though it is in force until that is known.
+	superseded bool
+	// pending is what the spec asks for and may not touch a slot yet; release is in force until then, nil the first time.
+	// With mint it is pending's release that is new.
+	pending *pending
+	// turned is set where an automatic rollback turned away from what the spec asks for.
+	turned *api.FailedRollout
+}
+
+// identify computes what the spec amounts to now.
+func (c *Controller) identify(o observed) (identity, error) {
+	envHash, err := c.env.Hash(o.env)
+	if err != nil {
+		return identity{}, fmt.Errorf("hash the environment: %w", err)
+	}
+	quiet := o.stamp(api.StampQuietEnv) == envHash
+	if pinned := o.release(o.stamp(api.StampRollback)); pinned != nil {
+		id := identity{
+			quiet: quiet,
+			hash:  pinned.SpecHash, version: pinned.HashVersion, envHash: o.pinnedEnv(pinned, envHash), over: envHash,
+			imageID: pinned.ImageID, digest: pinned.ImageDigest, pinned: pinned, assets: pinned.AssetDigests,
+			build: pinned.Build,
+		}
+		if image := o.image(); pinned.Build != nil && image.Image == pinned.Image && image.State == api.ImagePresent {
+			id.imageID = image.ImageID // it was gone from the node, and the same tree was built again
+		}
+		return id, nil
+	}
+	assets := o.object.Value.AssetDigests()
+	id := identity{hash: spechash.Workload(o.spec, assets), version: spechash.Version, envHash: envHash, quiet: quiet, assets: assets}
+	_, id.build = o.wanted()
+	if image := o.image(); image.State == api.ImagePresent {
+		id.imageID, id.digest = image.ImageID, image.Digest
+	}
+	return id, nil
+}
+
+// pinnedEnv is the environment under a rollback: that of the release it returned to, until a bucket changes.
+func (o observed) pinnedEnv(pinned *api.Release, now string) string {
+	made := o.release(o.rollout().TargetRelease)
+	switch {
+	case made == nil || made.RolledBackFrom != pinned.ID:
+		return pinned.EnvHash
+	case made.EnvOver == "" || made.EnvOver == now || o.stamp(api.StampQuietEnv) == now:
+		return made.EnvHash
+	}
+	return now
+}
+
+// same says whether a release is what the identity asks for. An image that isn't known can't differ; a release hashed
+// by an older version is compared by that version, so that an upgrade rolls nothing.
+func (o observed) same(r *api.Release, id identity) bool {
+	if r == nil || r.Build.Name() != id.build.Name() || r.EnvHash != id.envHash && !id.quiet || id.imageID != "" && r.ImageID != id.imageID {
+		return false
+	}
+	if r.HashVersion != id.version {
+		older, err := spechash.WorkloadVersion(r.HashVersion, o.spec, id.assets)
+		return err == nil && id.pinned == nil && r.SpecHash == older
+	}
+	return r.SpecHash == id.hash
+}
+
+// choose decides which release is wanted: the one in force or the newest where it is the same, else a new one. While a
+// new one's image isn't known, what is in force stays in force.
+func (c *Controller) choose(o observed, id identity) (target, error) {
+	rollout := o.rollout()
+	active := o.release(rollout.TargetRelease)
+	if failed := rollout.Failed; failed != nil && o.turnedAway(failed, id) {
+		if good := o.release(rollout.LastGoodRelease); good != nil {
+			return target{release: good, turned: failed}, nil
+		}
+	}
+	for _, candidate := range []*api.Release{active, o.newestRelease()} {
+		if !o.same(candidate, id) {
+			continue
+		}
+		awaits := id.imageID == "" && o.stamp(api.StampPull) != ""
+		switch inForce := candidate.ID == rollout.TargetRelease; {
+		case inForce || awaits && candidate.Steps == nil:
+			return target{release: candidate, awaits: awaits}, nil
+		case awaits:
+			return target{release: active, awaits: true, superseded: true}, nil
+		}
+		return c.admit(o, id, candidate, false)
+	}
+	if id.imageID == "" {
+		return target{release: active, awaits: true, superseded: true}, nil
+	}
+	release, err := c.mint(o, id)
+	if err != nil {
+		return target{}, err
+	}
+	return c.admit(o, id, release, true)
+}
+
+// turnedAway says whether what is asked for is what an automatic rollback gave up on.
+func (o observed) turnedAway(failed *api.FailedRollout, id identity) bool {
+	meta := o.object.Value.Metadata
+	if r := o.release(failed.Release); r != nil && (!maps.Equal(r.AssetDigests, id.assets) || r.Build.Name() != id.build.Name()) {
+		return false // a file or the source changed; the spec that names it did not
+	}
+	return failed.Generation == meta.Generation && failed.Restart == o.stamp(api.StampRestart) &&
+		(failed.EnvHash == id.envHash || id.quiet) && (id.imageID == "" || failed.ImageID == id.imageID)
+}
+
+// mint makes the next release.
+func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
+	number := 1
+	if newest := o.newestRelease(); newest != nil {
+		number = newest.Number + 1
+	}
+	if o.status.Value != nil {
+		number = max(number, o.status.Value.LastReleaseNumber+1)
+	}
+	release := &api.Release{
+		ID: fmt.Sprintf("v%d", number), Number: number, Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
+		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,
+		ImageID: id.imageID, ImageDigest: id.digest, AssetDigests: id.assets,
+		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
+		Restart: o.stamp(api.StampRestart),
+	}
+	release.Image, release.Build = o.wanted()
+	if id.pinned != nil {
+		release.Build = id.pinned.Build
+		release.RolledBackFrom, release.Image, release.EnvOver = id.pinned.ID, id.pinned.Image, id.over
+	}
+	if !o.returns(id) {
+		release.Steps = o.spec.Steps()
+	}
+	var err error
+	if release.Spec, err = snapshotSpec(o.spec); err != nil {
+		return nil, err
+	}
+	if !id.ownEnv() {
+		release.Env = id.pinned.Env
+		return release, nil
+	}
+	release.Env, err = c.env.Seal(o.env)
+	return release, err
+}
+
+// snapshotSpec is the spec as a release keeps it: without replicas, so that a rollback never scales.
+func snapshotSpec(spec api.WorkloadSpec) (json.RawMessage, error) {
+	spec.Replicas = nil
+	return json.Marshal(api.StatefulSetSpec{DeploymentSpec: spec.DeploymentSpec, VolumeClaims: spec.Claims}) // claims only where there are any
+}
+
+// returns says whether a new release is the return to an earlier one: what that needed was done when it came first, so it
+// neither waits for anything nor runs commands.
+func (o observed) returns(id identity) bool {
+	newest := o.newestRelease()
+	return id.pinned != nil && newest != nil && newest.RolledBackFrom != id.pinned.ID
+}
+
+func (o observed) reasonForRelease(id identity) string {
+	newest := o.newestRelease()
+	switch {
+	case newest == nil:
+		return "first release"
+	case o.returns(id):
+		return "rollback to " + id.pinned.ID
+	case newest.Generation == o.object.Value.Metadata.Generation && !maps.Equal(newest.AssetDigests, id.assets):
+		return "asset changed"
+	case newest.SpecHash != id.hash:
+		return "spec changed"
+	case newest.EnvHash != id.envHash:
+		return "environment changed"
+	}
+	if newest.Build.Name() != id.build.Name() {
+		return "source changed"
+	}
+	return "image changed"
+}

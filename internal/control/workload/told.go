@@ -1,0 +1,136 @@
+package workload
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/rollout"
+	"tend.dev/tend/internal/layout"
+)
+
+// ending is how a rollout ended.
+type ending struct {
+	release *api.Release
+	restart string
+	outcome string
+	reason  string
+	// detail is the error with the last log lines.
+	detail string
+	// began is when the rollout began.
+	began time.Time
+}
+
+// ended says how the rollout of what is wanted ended; ok is false while it goes on.
+func (o observed) ended(a assessment) (e ending, ok bool) {
+	e = ending{release: a.target.release, restart: o.stamp(api.StampRestart), outcome: api.OutcomeFailure, began: o.rollout().StartedAt}
+	switch {
+	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
+		p := a.target.pending
+		e.release, e.reason, e.began = p.release, p.gate.Reason, p.release.CreatedAt
+		e.detail = withLog(p.gate.Message, p.gate.Run.LastLog)
+	case a.target.turned != nil:
+		turned := a.target.turned
+		e.release, e.restart, e.reason = o.release(turned.Release), turned.Restart, turned.Reason
+		e.detail = withLog(turned.Message, turned.LastLog)
+	case a.target.pending != nil || a.target.awaits || !a.known:
+		return e, false
+	case a.plan.Phase == api.RolloutPaused || a.rollsBack():
+		e.reason, e.detail = a.plan.Reason, withLog(a.plan.Message, o.lastLog(a))
+	case a.plan.Phase == api.RolloutComplete:
+		e.outcome, e.reason = api.OutcomeSuccess, a.plan.Reason
+	default:
+		return e, false
+	}
+	return e, e.release != nil
+}
+
+func withLog(message string, lines []string) string {
+	return strings.Join(append([]string{message}, lines...), "\n")
+}
+
+func (a assessment) rollsBack() bool {
+	for _, action := range a.plan.Actions {
+		if action.Verb == rollout.RollBack {
+			return true
+		}
+	}
+	return false
+}
+
+// told is the outcome that on_deploy has been told of after this look. A version's success is its last word: what fails
+// later is no rollout. A failure is told once, and a success may follow it.
+func (o observed) told(a assessment, now time.Time) *api.ToldOutcome {
+	var last api.ToldOutcome
+	if o.status.Value != nil && o.status.Value.Told != nil {
+		last = *o.status.Value.Told
+	}
+	e, ok := o.ended(a)
+	same := ok && last.Release == e.release.ID && last.Restart == e.restart
+	if !ok || same && (last.Outcome == e.outcome || last.Outcome == api.OutcomeSuccess) {
+		if last.Number == 0 {
+			return nil
+		}
+		return &last
+	}
+	return &api.ToldOutcome{Number: last.Number + 1, Release: e.release.ID, Restart: e.restart, Outcome: e.outcome, At: now}
+}
+
+// deployCalls are the webhook calls that tell of an outcome: none unless the look found a new one.
+func (o observed) deployCalls(a assessment, next api.WorkloadStatus, now time.Time) []api.Delivery {
+	number := 0
+	if o.status.Value != nil && o.status.Value.Told != nil {
+		number = o.status.Value.Told.Number
+	}
+	if next.Told == nil || next.Told.Number == number {
+		return nil
+	}
+	e, _ := o.ended(a)
+	list, status := api.HooksDeploySuccess, "succeeded"
+	if e.outcome == api.OutcomeFailure {
+		list, status = api.HooksDeployFailure, "failed"
+	}
+	tokens := o.tokens(now, e.reason)
+	tokens["release_id"], tokens["image"], tokens["status"], tokens["error"] = e.release.ID, e.release.Image, status, e.detail
+	tokens["started_at"], tokens["completed_at"] = stampOf(e.began), stampOf(now)
+	return o.calls(list, fmt.Sprintf("deploy-%s-%s-%d", e.release.ID, e.outcome, next.Told.Number), tokens, now)
+}
+
+func (o observed) tokens(now time.Time, reason string) map[string]string {
+	return map[string]string{
+		"kind": string(o.ref.Kind), "scope": o.ref.Scope, "name": o.ref.Name, "reason": reason, "timestamp": stampOf(now),
+	}
+}
+
+// calls is one call for each target of a list of hooks.
+func (o observed) calls(list, id string, tokens map[string]string, now time.Time) []api.Delivery {
+	var out []api.Delivery
+	for i, path := range o.spec.HookPaths(list) {
+		if o.recorded(id + "-" + strconv.Itoa(i)) {
+			continue
+		}
+		out = append(out, api.Delivery{
+			ID: id + "-" + strconv.Itoa(i), Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
+			Hook: path, Tokens: tokens, State: api.DeliveryPending, CreatedAt: now,
+		})
+	}
+	return out
+}
+
+func stampOf(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// tell creates the calls with what they tell of: they are made once, whatever crashes.
+func (s *step) tell(calls []api.Delivery) {
+	for _, call := range calls {
+		key := layout.DeliveryKey(s.o.ref, call.ID)
+		s.txn.If(key, 0).Put(key, call)
+	}
+}

@@ -1,0 +1,85 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// oldTransition is how old a probe's change may be to be told of: after a downtime it is history.
+const oldTransition = 10 * time.Minute
+
+// transition is a probe's change that on_probe is told of.
+type transition struct {
+	task     taskView
+	probe    string
+	status   api.ProbeStatus
+	recovery bool
+}
+
+// transitions compares the probes with what on_probe was told of: a failure is told once for each change to unhealthy, a
+// recovery only after a failure. What is being stopped is not spoken of. It returns what has been told after this look.
+func (o observed) transitions(now time.Time) (out []transition, told map[string]int) {
+	if o.spec.OnProbe == nil || o.deleting() {
+		return nil, nil
+	}
+	told = map[string]int{}
+	for _, t := range o.tasks {
+		if t.status == nil || t.status.State != api.TaskRunning || t.desired.Value.Desired != api.DesiredRunning {
+			continue
+		}
+		for _, probe := range slices.Sorted(maps.Keys(t.status.Probes)) {
+			status, key := t.status.Probes[probe], t.desired.Value.ID+"/"+probe
+			before, failed := o.unhealthy(key)
+			change := transition{task: t, probe: probe, status: status, recovery: status.Phase == api.ProbeHealthy}
+			tells := change.recovery && failed || status.Phase == api.ProbeUnhealthy && before != status.Transition
+			if tells && now.Sub(status.Since) < oldTransition {
+				out = append(out, change)
+			}
+			switch {
+			case status.Phase == api.ProbeUnhealthy:
+				told[key] = status.Transition
+			case failed && !change.recovery:
+				told[key] = before // unknown, for instance after a restart: the recovery is still to come
+			}
+		}
+	}
+	if len(told) == 0 {
+		told = nil
+	}
+	return out, told
+}
+
+func (o observed) unhealthy(key string) (transition int, failed bool) {
+	if o.status.Value == nil {
+		return 0, false
+	}
+	transition, failed = o.status.Value.Unhealthy[key]
+	return transition, failed
+}
+
+// probeCalls are the webhook calls that tell of probes' changes.
+func (o observed) probeCalls(now time.Time) []api.Delivery {
+	changes, _ := o.transitions(now)
+	var out []api.Delivery
+	for _, change := range changes {
+		list, word := api.HooksProbeFailure, "failure"
+		if change.recovery {
+			list, word = api.HooksProbeRecovery, "recovery"
+		}
+		task := change.task.desired.Value
+		id := fmt.Sprintf("probe-%s-%s-%d", strings.ToLower(task.ID), change.probe, change.status.Transition)
+		tokens := o.tokens(change.status.Since, change.status.Message)
+		if release := o.release(task.Release); release != nil {
+			tokens["image"] = release.Image
+		}
+		tokens["release_id"], tokens["pod"], tokens["probe"] = task.Release, task.ContainerName(), change.probe
+		tokens["transition"], tokens["transition_id"], tokens["status"] = word, id, ""
+		out = append(out, o.calls(list, id, tokens, now)...)
+	}
+	return out
+}
