@@ -32,15 +32,6 @@ func (a *Agent) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) 
 	return a.runtime.Exec(ctx, container.ID, opts)
 }
 
-// Stats samples a pod once.
-func (a *Agent) Stats(ctx context.Context, pod string) (runtime.Stats, error) {
-	container, err := a.pod(ctx, pod)
-	if err != nil {
-		return runtime.Stats{}, err
-	}
-	return a.runtime.Stats(ctx, container.ID)
-}
-
 // Stop stops a pod as a person would with the engine's own tools: unless its slot is frozen it heals.
 func (a *Agent) Stop(ctx context.Context, pod string) error {
 	container, err := a.pod(ctx, pod)

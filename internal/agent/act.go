@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/healing"
@@ -12,19 +13,34 @@ import (
 // reasonImageNotFound is a runtime's word for an image that isn't there.
 const reasonImageNotFound = "ImageNotFound"
 
+// reasonImageGone: an image that was built here was removed, and no registry has it.
+const reasonImageGone = "ImageGone"
+
 // act does one thing. waits says that it goes on beside the workers and wakes the task when it ends.
 func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action healing.Action) (waits bool, err error) {
 	a.log.Debug("act", "task", task.ID, "pod", task.ContainerName(), "action", action.String())
+	if action.Verb == healing.Create || action.Verb == healing.Start {
+		if err := a.placeSecrets(ctx, task); err != nil {
+			return false, err
+		}
+	}
+	if action.Init != "" {
+		return a.actInit(ctx, task, in, action)
+	}
 	switch action.Verb {
 	case healing.Create:
 		return false, a.create(ctx, task)
 	case healing.Start:
 		return false, a.start(ctx, in.Container.ID)
 	case healing.Stop:
-		a.stop(task.ID, in.Container.ID, action)
+		a.stop(task, in.Container.ID, action, a.drainTime(ctx, task, in.Frozen))
 		return true, nil
 	case healing.Remove:
-		return false, a.remove(ctx, in.Container.ID)
+		err := a.remove(ctx, in.Container.ID)
+		if err == nil {
+			a.secrets.drop(task.ID)
+		}
+		return false, err
 	case healing.Pull:
 		return a.pull(ctx, task)
 	}
@@ -36,7 +52,19 @@ func (a *Agent) create(ctx context.Context, task api.Task) error {
 	if err != nil {
 		return err
 	}
-	made, err := a.runtime.Create(ctx, containerSpec(task, release))
+	if err := a.ensureClaims(ctx, task, release); err != nil {
+		return err
+	}
+	return a.createFrom(ctx, release, containerSpec(task, release))
+}
+
+// createFrom makes a container of a release's image.
+func (a *Agent) createFrom(ctx context.Context, release Release, spec runtime.ContainerSpec) error {
+	if err := a.releases.link(ctx, release); err != nil {
+		return err
+	}
+	spec.Files = a.secrets.mounts(spec.Labels[api.LabelTask], release.SecretFiles)
+	made, err := a.runtime.Create(ctx, spec)
 	if imageMissing(err) {
 		a.pulls.miss(release)
 		return nil // the next plan fetches it
@@ -72,9 +100,12 @@ func (a *Agent) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// stop blocks for up to the grace period, so it runs beside the workers.
-func (a *Agent) stop(task, container string, action healing.Action) {
+// stop blocks for up to the drain time and the grace period, so it runs beside the workers.
+func (a *Agent) stop(of api.Task, container string, action healing.Action, drain time.Duration) {
+	task := of.ID
 	a.stops.begin(container, func(ctx context.Context) error {
+		a.serving.drain(ctx, of, drain)
+		a.containers.ending(container)
 		return a.runtime.Stop(ctx, container, action.Grace)
 	}, func(err error) {
 		a.taskEnds.put(task, err)
@@ -83,15 +114,38 @@ func (a *Agent) stop(task, container string, action healing.Action) {
 	})
 }
 
+// drainTime is how long a pod that goes may finish its requests. One that is to run again keeps its place: its requests
+// would never end.
+func (a *Agent) drainTime(ctx context.Context, task api.Task, frozen bool) time.Duration {
+	if a.serving == nil || task.Desired == api.DesiredRunning && !frozen {
+		return 0
+	}
+	release, err := a.releases.of(ctx, task)
+	if err != nil {
+		return api.DefaultDrain
+	}
+	return release.Spec.ResolvedStrategy().Drain
+}
+
 // pull fetches the image a release was made from, which is not on this node any more, or joins who does already.
 func (a *Agent) pull(ctx context.Context, task api.Task) (waits bool, err error) {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
 		return false, err
 	}
-	if _, err := a.runtime.Resolve(ctx, release.ImageID); err == nil {
+	return a.pullRelease(ctx, task, release)
+}
+
+func (a *Agent) pullRelease(ctx context.Context, task api.Task, release Release) (waits bool, err error) {
+	if _, err := a.runtime.Resolve(ctx, identity(release)); err == nil {
 		a.pulls.found(release)
 		return false, nil
+	}
+	if release.Built {
+		return false, &runtime.RejectedError{
+			Reason: reasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID + " is not on the node any more",
+			Next: "it is built again from its source, and rolled out",
+		}
 	}
 	a.pulls.begin(pinned(release), "task/"+task.ID, listener{ended: func(err error) {
 		if err == nil {

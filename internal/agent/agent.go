@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
@@ -27,14 +29,21 @@ type Agent struct {
 	reports    *reporter
 	stops      *operations
 	pulls      *pulls
+	builds     *builds
 	watcher    *watcher
 	node       *node
+	prober     *prober.Prober
+	serving    *serving // nil where the node has no proxy
 	releases   *releases
+	secrets    *secrets
 	successors *waiters
 	tasks      *engine.Controller
 	images     *engine.Controller
 	imageEnds  *results[api.Ref]
+	retries    sync.Map // owners of failed pulls that begin anew, whatever their rest
 	taskEnds   *results[string]
+	stats      *sampler // for whoever asks what goes on now
+	load       *sampler // for who wants the mean since the last time
 	group      *engine.Group
 }
 
@@ -45,15 +54,22 @@ func New(o Options) *Agent {
 		opts: o, log: o.Logger.With("node", o.Node), control: o.Control, runtime: o.Runtime,
 		containers: newContainers(o.Runtime, o.Now),
 		stops:      newOperations(o.Stops),
-		releases:   newReleases(o.Control),
+		releases:   newReleases(o.Control, o.Assets),
+		secrets:    newSecrets(o.Memory),
 		successors: newWaiters(),
 		imageEnds:  newResults[api.Ref](),
 		taskEnds:   newResults[string](),
 	}
+	a.stats = newSampler(o.Runtime, o.Now, samplerOptions{Fresh: statsFresh, Waits: true})
+	a.load = newSampler(o.Runtime, o.Now, samplerOptions{Fresh: o.LoadWindow / 2})
 	a.reports = newReporter(o.Control, a.log)
 	a.pulls = newPulls(o.Runtime, newOperations(o.Pulls), o.Now)
+	a.builds = newBuilds(o.Builder, newOperations(o.Builds))
 	a.watcher = newWatcher(a)
+	a.prober = newProber(a)
 	a.node = newNode(a)
+	a.serving = newServing(a)
+	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
 		Name: kindTask, Reconciler: engine.Func(a.reconcileTask), Workers: o.Workers, Replay: a.taskKeys,
 		Synced: a.watcher.looked, Dirty: a.drifted, Resync: o.Resync, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
@@ -62,8 +78,10 @@ func New(o Options) *Agent {
 		Name: kindImage, Reconciler: engine.Func(a.reconcileImage), Replay: a.imageKeys, Synced: a.watcher.looked,
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
-	a.group = engine.NewGroup(engine.GroupOptions{},
-		a.reports, a.stops, a.pulls.operations, newMember(a.beat), a.node, a.watcher, a.images, a.tasks)
+	members := []engine.Member{
+		a.reports, a.stops, a.pulls.operations, a.builds.operations, newMember(a.beat), a.node, a.watcher, newMember(a.sweepSecrets), newMember(a.prober.Run), a.images, a.tasks,
+	}
+	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)
 	return a
 }
@@ -82,6 +100,9 @@ func (a *Agent) changed(change Change) {
 	}
 	if change.Image != (api.Ref{}) {
 		a.images.Enqueue(imageKey(change.Image))
+	}
+	if change.Registry != "" {
+		a.retryImages(change.Registry)
 	}
 }
 

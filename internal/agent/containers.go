@@ -29,7 +29,7 @@ type entry struct {
 	// touched is when an event or a call of ours last spoke of it; lookedAt when it was last inspected.
 	touched  int64
 	lookedAt time.Time
-	// killed: a signal that ends was sent to it through the engine, and it has not started since.
+	// killed: it was told to end, by us or through the engine by others, and has not started since.
 	killed bool
 	oom    bool
 	cause  healing.Cause
@@ -78,14 +78,23 @@ func (c *containers) seen(task string) (*sighting, string) {
 }
 
 func (e *entry) sighting() *sighting {
-	return &sighting{container: e.container, cause: e.cause, exit: e.exit, watched: e.watched}
+	return &sighting{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched}
 }
 
-// ofLocked finds a task's container: a live one, else the newest.
+// endedBy is the cause of the last end. A container may be seen down before the event of its end was read: one that was
+// told to end did so by hand.
+func (e *entry) endedBy() healing.Cause {
+	if e.cause == healing.CauseUnknown && e.killed && !live(e.container) {
+		return healing.CauseHand
+	}
+	return e.cause
+}
+
+// ofLocked finds a task's main container: a live one, else the newest.
 func (c *containers) ofLocked(task string) *entry {
 	var best *entry
 	for _, e := range c.entries {
-		if e.container.Task() != task {
+		if e.container.Task() != task || isInit(e.container) {
 			continue
 		}
 		if best == nil || live(e.container) && !live(best.container) ||
@@ -125,10 +134,16 @@ func live(c runtime.Container) bool {
 	return c.State == runtime.StateRunning || c.State == runtime.StatePaused || c.State == runtime.StateRestarting
 }
 
-// live says whether a task's container runs as far as is known.
+// live says whether a task's container, or one that prepares it, runs as far as is known.
 func (c *containers) live(task string) bool {
-	seen, _ := c.seen(task)
-	return seen != nil && live(seen.container)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.container.Task() == task && live(e.container) {
+			return true
+		}
+	}
+	return false
 }
 
 // accounted: the state of a task's container, with every end so far, went into its status.
@@ -160,6 +175,27 @@ func (c *containers) touch(id string) {
 	if e := c.entries[id]; e != nil {
 		e.stale, e.touched = true, c.clock
 	}
+}
+
+// ending: we are about to tell a container to end.
+func (c *containers) ending(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[id]; e != nil {
+		e.killed = true
+	}
+}
+
+// touchOlder touches a container that was looked at longer ago than age, and says whether it did.
+func (c *containers) touchOlder(id string, age time.Duration) bool {
+	c.mu.Lock()
+	e := c.entries[id]
+	old := e != nil && c.now().Sub(e.lookedAt) > age
+	c.mu.Unlock()
+	if old {
+		c.touch(id)
+	}
+	return old
 }
 
 func (c *containers) gone(id string) {

@@ -59,13 +59,21 @@ type Assignment struct {
 
 // Release is what a container is made from.
 type Release struct {
-	ID          string
-	Spec        api.DeploymentSpec
+	ID   string
+	Spec api.DeploymentSpec
+	// Claims are the volumes of a statefulset's ordinals.
+	Claims      []api.VolumeClaim
 	Image       string
 	ImageID     string
 	ImageDigest string
+	// Built: the image was made from source; no registry has it.
+	Built bool
+	// AssetDigests are the digests of the files the spec refers to, by api.AssetReference.
+	AssetDigests map[string]string
 	// Env is the merged environment in plain text.
 	Env map[string]string
+	// SecretFiles are the contents of the files that Spec.SecretFiles declares, by their path.
+	SecretFiles map[string]string
 }
 
 // ImageAssignment is a request, where Requested, with this node's answer as stored, where Answered.
@@ -76,10 +84,12 @@ type ImageAssignment struct {
 	Answered  bool
 }
 
-// Change names what to look at again: a task or an image request.
+// Change names what to look at again: a task, an image request, or every failed pull from a registry whose credentials
+// are others now.
 type Change struct {
-	Task  string
-	Image api.Ref
+	Task     string
+	Image    api.Ref
+	Registry string // its host
 }
 
 // Report is a batch of observed halves.

@@ -32,6 +32,7 @@ type machine struct {
 	t       *testing.T
 	host    string // DOCKER_HOST, empty for the default engine
 	cluster string
+	network string // its own, where containers have an address; made with the first
 	image   string
 	store   *memory.Store
 
@@ -47,6 +48,7 @@ func newMachine(t *testing.T, host string) *machine {
 		t.Setenv("DOCKER_HOST", host)
 	}
 	m := &machine{t: t, host: host, cluster: "tendtest-" + random(), store: memory.New()}
+	m.network = m.cluster
 	m.image = m.cluster + "/server:v1"
 	if err := testimage.Ensure(t.Context(), "v1", m.image); err != nil {
 		t.Fatal(err)
@@ -60,6 +62,9 @@ func (m *machine) clean() {
 	ids := strings.Fields(m.docker("ps", "-aq", "--filter", "label="+api.LabelCluster+"="+m.cluster))
 	if len(ids) > 0 {
 		m.docker(append([]string{"rm", "-f"}, ids...)...)
+	}
+	if networks := m.docker("network", "ls", "-q", "--filter", "name="+m.network); networks != "" {
+		m.docker("network", "rm", m.network)
 	}
 	if err := testimage.Remove(context.Background(), m.image); err != nil {
 		m.t.Error(err)
@@ -80,7 +85,7 @@ func (m *machine) start() {
 	m.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	logger := slog.New(slog.DiscardHandler)
-	rt, err := docker.New(ctx, docker.Options{Host: m.host, Cluster: m.cluster, Node: nodeID})
+	rt, err := docker.New(ctx, docker.Options{Host: m.host, Cluster: m.cluster, Node: nodeID, NetworkName: m.network})
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -109,12 +114,19 @@ func (m *machine) start() {
 // deploy makes a task of the test server with a command and a restart policy.
 func (m *machine) deploy(policy string, command ...string) api.Task {
 	m.t.Helper()
+	container := api.Container{Image: m.image, Command: command, NetworkMode: "none"}
+	return m.deploySpec(api.DeploymentSpec{Container: container, Restart: policy})
+}
+
+// deploySpec makes a task of a spec.
+func (m *machine) deploySpec(declared api.DeploymentSpec) api.Task {
+	m.t.Helper()
 	slot := random()
 	task := api.Task{
 		ID: slot, Kind: api.KindDeployment, Scope: m.cluster, Name: "web", Slot: slot, Release: "v-" + slot,
 		Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
 	}
-	spec, _ := json.Marshal(api.DeploymentSpec{Image: m.image, Command: command, Restart: policy, NetworkMode: "none"})
+	spec, _ := json.Marshal(declared)
 	release := api.Release{ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: spec, Image: m.image}
 	txn := layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task)
 	if _, err := txn.Commit(m.t.Context(), m.store); err != nil {

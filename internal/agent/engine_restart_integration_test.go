@@ -101,6 +101,24 @@ func (e *privateEngine) begin() {
 	}
 }
 
+// untilPrinted waits until a container has printed something.
+func (e *privateEngine) untilPrinted(container, text string) {
+	e.t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(patience); ; {
+		output, err := exec.Command("docker", "--host", e.host(), "logs", container).CombinedOutput()
+		if err == nil && strings.Contains(string(output), text) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			e.t.Fatalf("%s never printed %q: %v %s", container, text, err, output)
+		}
+	}
+}
+
 func (e *privateEngine) end(signal os.Signal) {
 	_ = e.daemon.Process.Signal(signal)
 	_ = e.daemon.Wait()
@@ -126,6 +144,7 @@ func TestDockerEngineRestarts(t *testing.T) {
 			defer func() { m.stop() }()
 			task := m.deploy(tc.policy, testimage.Program, "wait")
 			before := m.untilRunning(task)
+			engine.untilPrinted(before.Container, "waiting") // before, a signal would pass the program by
 			if !tc.watched {
 				m.stop()
 			}

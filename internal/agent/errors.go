@@ -14,6 +14,11 @@ var (
 	ErrNoPod = errors.New("no such pod on this node")
 	// ErrNoRelease: the release a task names is gone.
 	ErrNoRelease = errors.New("release is gone")
+	// ErrNoAsset: the bytes of a file of an asset are gone.
+	ErrNoAsset = errors.New("the file's bytes are gone")
+
+	// ErrNoRate: a rate needs two samples, and there is one.
+	ErrNoRate = errors.New("sampled once so far")
 
 	errStreamEnded = errors.New("the engine ended its event stream")
 )

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distribution/reference"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
@@ -23,6 +25,7 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	owner := imageOwner(key)
 	assigned := a.control.Image(owner)
 	if !assigned.Requested {
+		a.builds.drop(owner)
 		if assigned.Answered {
 			a.reports.forgetImage(owner)
 		}
@@ -38,12 +41,18 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	case err == nil:
 		a.imageEnds.take(owner)
 		present(&next, image)
+		if assigned.Request.Build != nil {
+			a.nameLatest(ctx, owner, image)
+		}
 		a.reports.reportImage(last, next, a.now())
 		return engine.Result{}, nil
 	case errors.Is(err, runtime.ErrUnavailable):
 		return engine.Result{}, err
 	case !errors.Is(err, runtime.ErrNotFound):
 		return a.imageFailed(last, next, err), nil
+	}
+	if assigned.Request.Build != nil {
+		return a.build(assigned.Request, last, next), nil
 	}
 	return a.fetch(owner, last, next), nil
 }
@@ -69,6 +78,9 @@ func (a *Agent) fetch(owner api.Ref, last, next api.ImageStatus) engine.Result {
 		return a.imageFailed(last, next, err)
 	}
 	percent, running := a.pulls.running(next.Image)
+	if _, again := a.retries.LoadAndDelete(owner); again && next.State == api.ImageFailed {
+		next.RetryAt, next.Attempts = time.Time{}, 0
+	}
 	if rest := next.RetryAt.Sub(a.now()); !running && next.State == api.ImageFailed && rest > 0 {
 		return engine.Result{After: min(rest, maxWait)}
 	}
@@ -88,6 +100,18 @@ func (a *Agent) fetch(owner api.Ref, last, next api.ImageStatus) engine.Result {
 	return engine.Result{}
 }
 
+// retryImages has every failed pull from a registry begin anew.
+func (a *Agent) retryImages(host string) {
+	for _, owner := range a.control.Images() {
+		assigned := a.control.Image(owner)
+		named, err := reference.ParseNormalizedNamed(assigned.Request.Image)
+		if err == nil && reference.Domain(named) == host && assigned.Status.State == api.ImageFailed {
+			a.retries.Store(owner, true)
+			a.images.Enqueue(imageKey(owner))
+		}
+	}
+}
+
 // imageFailed says in plain words what stands against a pull, and when it is tried again.
 func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Result {
 	rest := lastPullRest
@@ -97,15 +121,22 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	if next.State == api.ImageFailed && next.RetryAt.After(a.now()) {
 		return engine.Result{After: min(next.RetryAt.Sub(a.now()), maxWait)}
 	}
+	built := next.State == api.ImageBuilding
 	next.State, next.Progress = api.ImageFailed, 0
 	next.Attempts++
 	next.RetryAt = a.now().Add(rest)
 	next.Reason, next.Message = "PullFailed", cause.Error()
+	if built {
+		next.Reason = api.ReasonBuildFailed
+	}
 	var rejected *runtime.RejectedError
 	var transient *runtime.TransientError
 	switch {
 	case errors.As(cause, &rejected):
 		next.Reason, next.Message = rejected.Reason, rejected.Error()
+		if built {
+			next.RetryAt, rest = time.Time{}, 0 // the same source fails the same way
+		}
 	case errors.As(cause, &transient):
 		next.Reason, next.Message = transient.Reason, transient.Error()
 	}

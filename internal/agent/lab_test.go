@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -38,6 +39,12 @@ type lab struct {
 
 	// deaf: events are lost on their way to the agent.
 	deaf atomic.Bool
+	// memory is the folder of secret files; env the merged environment of releases, as JSON.
+	memory, env string
+	// builder makes images where it is set.
+	builder agent.Builder
+	// edge is the node's proxy; nil where it has none.
+	edge *gate
 	// reading is called, where set, after a task was read and before the agent has it.
 	reading func(task string)
 	view    *view.View
@@ -46,7 +53,7 @@ type lab struct {
 }
 
 func newLab(t *testing.T, opts ...hollow.Options) *lab {
-	l := &lab{t: t, store: &countingStore{Store: memory.New()}, engine: hollow.NewEngine(opts...)}
+	l := &lab{t: t, store: &countingStore{Store: memory.New()}, engine: hollow.NewEngine(opts...), env: `{"COLOUR":"blue"}`}
 	l.imageID = l.engine.AddImage(image)
 	return l
 }
@@ -59,7 +66,11 @@ func (l *lab) start() {
 	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
 	control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: l.view, Keys: plain{}})
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf}
-	l.agent = agent.New(agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger})
+	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder}
+	if l.edge != nil {
+		opts.Ingresses, opts.Edge = control, func(func()) agent.Edge { return l.edge }
+	}
+	l.agent = agent.New(opts)
 	var running sync.WaitGroup
 	running.Go(func() { _ = l.view.Run(ctx) })
 	agentCtx, stopAgent := context.WithCancel(ctx)
@@ -75,6 +86,13 @@ func (l *lab) start() {
 		_ = rt.Close()
 	}
 	l.settle()
+}
+
+func (l *lab) memoryFolder(bool) (string, error) {
+	if l.memory == "" {
+		return "", errors.New("there is none")
+	}
+	return l.memory, nil
 }
 
 // settle lets everything under way come to rest, and the short waits of batches and retries pass.
@@ -109,14 +127,14 @@ func (l *lab) deploy(id string, change func(*api.Task, *api.DeploymentSpec)) api
 		ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id, Release: "v-" + id, Class: api.ClassKeep,
 		Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
 	}
-	spec := api.DeploymentSpec{Image: image}
+	spec := api.DeploymentSpec{Container: api.Container{Image: image}}
 	if change != nil {
 		change(&task, &spec)
 	}
 	raw, _ := json.Marshal(spec)
 	release := api.Release{
 		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image,
-		ImageID: l.imageID, Env: []byte(`{"COLOUR":"blue"}`),
+		ImageID: l.imageID, Env: []byte(l.env),
 	}
 	l.commit(layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
 	return task

@@ -11,10 +11,10 @@ import (
 const (
 	lastLines    = 20
 	lastBytes    = 4 << 10
-	lastLogLimit = 2 * time.Second
+	lastLogLimit = 6 * time.Second
 )
 
-// lastLog reads the end of a container's output; what can't be read is left out.
+// lastLog reads the end of a container's output as it is; what can't be read is left out.
 func (a *Agent) lastLog(ctx context.Context, id string) []string {
 	ctx, cancel := context.WithTimeout(ctx, lastLogLimit)
 	defer cancel()
@@ -31,7 +31,7 @@ func (a *Agent) lastLog(ctx context.Context, id string) []string {
 		}
 		lines = append(lines, line.Text)
 	}
-	return fitting(lines)
+	return lines
 }
 
 // fitting keeps the newest lines within the limit; the newest alone is cut.

@@ -121,7 +121,7 @@ func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 		if n := l.engine.Mutations(); n != 0 {
 			t.Errorf("%d calls that change something", n)
 		}
-		if _, err := l.agent.Stats(context.Background(), "shop-web.lost"); !errors.Is(err, agent.ErrNoPod) {
+		if err := l.agent.Stop(context.Background(), "shop-web.lost"); !errors.Is(err, agent.ErrNoPod) {
 			t.Errorf("a container in quarantine is nobody's pod: %v", err)
 		}
 	})

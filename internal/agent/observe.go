@@ -16,12 +16,13 @@ func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input
 		Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen,
 		Held: a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
 	}
+	in.Probes = a.probing(assigned.Task) // the grace has read the release
 	seen, err := a.containers.look(ctx, assigned.Task.ID)
 	if err != nil {
 		return in, err
 	}
 	see(&in, seen)
-	return in, nil
+	return in, a.observeInits(ctx, &in)
 }
 
 // drifted are the tasks that need something, by what is known without asking anyone.
@@ -35,9 +36,10 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 		seen, stale := a.containers.seen(id)
 		in := healing.Input{
 			Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen, Held: assigned.PredecessorOpen,
+			Probes: a.probing(assigned.Task),
 		}
 		see(&in, seen)
-		if stale != "" || healing.Plan(in, now).Action.Verb != healing.None {
+		if a.knownInits(&in) || stale != "" || healing.Plan(in, now).Action.Verb != healing.None {
 			keys = append(keys, taskKey(id))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
@@ -15,16 +16,35 @@ type Options struct {
 	Labels  map[string]string
 	Control Control
 	Runtime runtime.Runtime
+	// Assets finds the files of assets. Default: tasks that use one are rejected.
+	Assets Assets
+	// Memory tells the folder of secret files, whose files never reach a disk, and makes it where it is to be used. Default:
+	// tasks that have secret files are rejected.
+	Memory func(make bool) (string, error)
+	// Builder makes the images of requests that say how. Default: such requests fail.
+	Builder Builder
 	// Workers is how many tasks are made or started at once; default 8. More only grows the tail.
 	Workers int
 	// Stops and Pulls are how many run at once, beside the workers; default 32 and 4.
 	Stops int
 	Pulls int
+	// Builds is how many images are built at once; default 2.
+	Builds int
 	// Resync is the time between two comparisons with the engine's full list; default 10 s.
 	Resync time.Duration
 	// Heartbeat is the time between two renewals, HeartbeatTTL when the node counts as down without one; default 5 and 30 s.
 	Heartbeat    time.Duration
 	HeartbeatTTL time.Duration
+	// LoadWindow is how often Load is asked: what is asked again within half of it is answered as before. Default 15 s.
+	LoadWindow time.Duration
+	// Ask makes one attempt of a probe; default: it asks the container.
+	Ask prober.Asker
+	// ProbeMetrics may be nil.
+	ProbeMetrics *prober.Metrics
+	// Edge makes the node's proxy, which calls changed when a door or a certificate did; Ingresses say what it serves.
+	// Without either the node has none.
+	Edge      func(changed func()) Edge
+	Ingresses Ingresses
 	// DrainTime is what looks under way have to finish when the agent stops; default 10 s.
 	DrainTime time.Duration
 	// Logger defaults to slog.Default().
@@ -39,9 +59,11 @@ func (o Options) withDefaults() Options {
 	o.Workers = orDefault(o.Workers, 8)
 	o.Stops = orDefault(o.Stops, 32)
 	o.Pulls = orDefault(o.Pulls, 4)
+	o.Builds = orDefault(o.Builds, 2)
 	o.Resync = orDefault(o.Resync, 10*time.Second)
 	o.Heartbeat = orDefault(o.Heartbeat, 5*time.Second)
 	o.HeartbeatTTL = orDefault(o.HeartbeatTTL, 30*time.Second)
+	o.LoadWindow = orDefault(o.LoadWindow, 15*time.Second)
 	o.DrainTime = orDefault(o.DrainTime, 10*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -22,6 +22,7 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	defer a.wakeSuccessors(key.Name)
 	assigned, known := a.control.Task(key.Name)
 	if !known {
+		a.prober.Leave(key.Name)
 		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
 		return engine.Result{}, nil
 	}
@@ -60,6 +61,12 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 	}
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
+		a.probe(in, decision)
+		if decision.Forget && assigned.Task.Wipe {
+			if err := a.wipe(ctx, assigned.Task); err != nil {
+				return a.notWiped(assigned, in.Status, err)
+			}
+		}
 		if step == 0 || lasts(decision.Action.Verb) {
 			a.tell(ctx, assigned, in, decision)
 		}
@@ -90,7 +97,10 @@ func (a *Agent) tell(ctx context.Context, assigned Assignment, in healing.Input,
 		return
 	}
 	if d.WantLog {
-		d.Status.LastLog = a.lastLog(ctx, in.Container.ID)
+		d.Status.LastLog = fitting(a.hidden(ctx, assigned.Task, a.lastLog(ctx, in.Container.ID)))
+	}
+	if at := initNamed(in, d.LogFrom); at != nil {
+		d.Status.LastLog = fitting(a.hidden(ctx, assigned.Task, a.lastLog(ctx, at.ID)))
 	}
 	if before := a.reports.task(assigned).State; before != d.Status.State && d.Status.State.Terminal() {
 		a.log.Info("task ended", "task", assigned.Task.ID, "pod", assigned.Task.ContainerName(),

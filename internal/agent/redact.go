@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dockerflags"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -42,11 +43,12 @@ func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) erro
 	return &redactedError{text, cause}
 }
 
-// hider replaces the values of an environment, plain or as Go and JSON quote them; the longest first, since one may
-// be part of another.
+// hider replaces the values of an environment and of secret files, plain or as Go and JSON quote them, and their single
+// lines, of which a text may hold the last ones alone; the longest first, since one may be part of another. Hide before
+// a text is cut: what is left of a value isn't recognised.
 func hider(release Release) func(string) string {
 	var secrets []string
-	for _, env := range []map[string]string{release.Env, release.Spec.Env} {
+	for _, env := range []map[string]string{release.Env, release.Spec.Env, release.SecretFiles, optionsEnv(release)} {
 		for _, value := range env {
 			if len(value) < shortestSecret {
 				continue
@@ -56,6 +58,7 @@ func hider(release Release) func(string) string {
 				inJSON = string(raw)
 			}
 			secrets = append(secrets, value, inGo[1:len(inGo)-1], inJSON[1:len(inJSON)-1])
+			secrets = append(secrets, linesOf(value)...)
 		}
 	}
 	slices.SortFunc(secrets, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
@@ -65,6 +68,38 @@ func hider(release Release) func(string) string {
 		}
 		return text
 	}
+}
+
+// linesOf are the lines of a value that has several, as far as they aren't too short to be hidden.
+func linesOf(value string) []string {
+	if !strings.Contains(value, "\n") {
+		return nil
+	}
+	var out []string
+	for line := range strings.Lines(value) {
+		if line = strings.TrimSpace(line); len(line) >= shortestSecret {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// optionsEnv are the variables that docker_options set.
+func optionsEnv(release Release) map[string]string {
+	options, err := dockerflags.Parse(release.Spec.DockerOptions)
+	if err != nil {
+		return nil
+	}
+	return options.Env
+}
+
+// hidden are lines of a container's output as they may be stored: without the values it was given.
+func (a *Agent) hidden(ctx context.Context, task api.Task, lines []string) []string {
+	release, err := a.releases.of(ctx, task)
+	if err != nil || len(lines) == 0 {
+		return lines
+	}
+	return strings.Split(hider(release)(strings.Join(lines, "\n")), "\n")
 }
 
 // redactedError is its cause to errors.Is, but can't be unwrapped: nobody gets at the words.

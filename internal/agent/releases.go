@@ -13,6 +13,7 @@ const maxReleases = 256
 // releases keeps what was fetched; a release never changes.
 type releases struct {
 	control Assignments
+	assets  Assets
 	mu      sync.Mutex
 	known   map[releaseKey]Release
 }
@@ -22,10 +23,11 @@ type releaseKey struct {
 	id    string
 }
 
-func newReleases(control Assignments) *releases {
-	return &releases{control: control, known: map[releaseKey]Release{}}
+func newReleases(control Assignments, assets Assets) *releases {
+	return &releases{control: control, assets: assets, known: map[releaseKey]Release{}}
 }
 
+// of is the release as the task runs it.
 func (r *releases) of(ctx context.Context, task api.Task) (Release, error) {
 	if release, ok := r.cached(task); ok {
 		return release, nil
@@ -34,18 +36,21 @@ func (r *releases) of(ctx context.Context, task api.Task) (Release, error) {
 	if err != nil {
 		return Release{}, err
 	}
+	if release, err = r.withAssets(ctx, task.Scope, release); err != nil {
+		return Release{}, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.known) >= maxReleases {
 		clear(r.known)
 	}
 	r.known[releaseKey{task.Owner(), task.Release}] = release
-	return release, nil
+	return release.asRole(task.Role), nil
 }
 
 func (r *releases) cached(task api.Task) (Release, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	release, ok := r.known[releaseKey{task.Owner(), task.Release}]
-	return release, ok
+	return release.asRole(task.Role), ok
 }

@@ -27,6 +27,8 @@ type reporter struct {
 	control Reports
 	log     *slog.Logger
 	wake    chan struct{}
+	// served is called when a pod may serve that did not, or the other way round.
+	served func()
 
 	mu      sync.Mutex
 	tasks   map[string]api.TaskStatus
@@ -64,8 +66,12 @@ func (r *reporter) ended(task string) bool {
 
 // reportTask takes the next word on a task.
 func (r *reporter) reportTask(assigned Assignment, status api.TaskStatus) {
-	if same(r.task(assigned), status) {
+	last := r.task(assigned)
+	if same(last, status) {
 		return
+	}
+	if r.served != nil && (last.Ready != status.Ready || last.State != status.State || last.Address != status.Address) {
+		defer r.served() // once it can be read
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

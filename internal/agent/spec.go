@@ -14,6 +14,7 @@ var (
 	zones     = []string{"tend", "voodu"}
 	oldScope  = "VOODU_SCOPE"
 	oldName   = "VOODU_NAME"
+	ordinals  = []string{api.EnvOrdinal, api.EnvReplica, "VOODU_REPLICA_ORDINAL", "VOODU_REPLICA_ID"}
 	neverback = "no"
 )
 
@@ -25,7 +26,7 @@ func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
 		Image:   release.Image,
 		ImageID: release.ImageID,
 		Env:     environment(task, release.Env),
-		Spec:    release.Spec,
+		Spec:    withClaims(task, release),
 		Restart: release.Spec.Restart,
 	}
 	if spec.Restart == "" {
@@ -46,9 +47,18 @@ func labels(task api.Task) map[string]string {
 	}
 }
 
-// aliases are the DNS names of the workload. What runs once serves nobody and has none.
+// aliases are the DNS names of the workload, those of the ordinal before those shared with the others. What runs once
+// serves nobody and has none.
 func aliases(task api.Task) []string {
-	base := strings.ToLower(task.Name + "." + task.Scope)
+	var names []string
+	if _, ok := task.Ordinal(); ok {
+		names = inZones(task.Name + "-" + task.Slot + "." + task.Scope)
+	}
+	return append(names, inZones(task.Name+"."+task.Scope)...)
+}
+
+func inZones(base string) []string {
+	base = strings.ToLower(base)
 	names := []string{base}
 	for _, zone := range zones {
 		names = append(names, base+"."+zone)
@@ -62,5 +72,10 @@ func environment(task api.Task, configured map[string]string) map[string]string 
 	maps.Copy(env, configured)
 	env[api.EnvScope], env[api.EnvName], env[api.EnvSlot] = task.Scope, task.Name, task.Slot
 	env[oldScope], env[oldName] = task.Scope, task.Name
+	if _, ok := task.Ordinal(); ok {
+		for _, name := range ordinals {
+			env[name] = task.Slot
+		}
+	}
 	return env
 }

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
@@ -26,6 +27,8 @@ type Options struct {
 	// View must be fed with layout.Decode and layout.Indexes, and must not run yet.
 	View *view.View
 	Keys Decrypter
+	// Controller is where the containers of an object call the server back, empty where they don't. Default: none does.
+	Controller func(object api.Object) string
 }
 
 // Control implements agent.Control.
@@ -34,6 +37,8 @@ type Control struct {
 	store store.Store
 	view  *view.View
 	keys  Decrypter
+	// controller is Options.Controller.
+	controller func(object api.Object) string
 
 	mu          sync.Mutex
 	subscribers []func(agent.Change)
@@ -44,7 +49,7 @@ var _ agent.Control = (*Control)(nil)
 
 // New makes the control plane's side of one node. It listens to the view, so it is made before the view runs.
 func New(o Options) *Control {
-	c := &Control{node: o.Node, store: o.Store, view: o.View, keys: o.Keys}
+	c := &Control{node: o.Node, store: o.Store, view: o.View, keys: o.Keys, controller: o.Controller}
 	o.View.OnChange(c.changed)
 	return c
 }
@@ -77,6 +82,8 @@ func (c *Control) changed(change view.Change) {
 		c.thawed(strings.TrimPrefix(change.Key, layout.FrozenPrefix), record.Slot)
 	case *api.ImageRequest:
 		c.tell(agent.Change{Image: record.Owner})
+	case *api.Object:
+		c.registryChanged(change)
 	}
 }
 
@@ -120,13 +127,17 @@ func (c *Control) Task(id string) (agent.Assignment, bool) {
 	if !task.Exists() || task.Value.Node != c.node {
 		return agent.Assignment{}, false
 	}
-	assigned := agent.Assignment{Task: *task.Value}
-	if status := snap.TaskStatus(id); status.Exists() {
+	return assignment(snap, *task.Value), true
+}
+
+func assignment(snap layout.Snapshot, task api.Task) agent.Assignment {
+	assigned := agent.Assignment{Task: task}
+	if status := snap.TaskStatus(task.ID); status.Exists() {
 		assigned.Status, assigned.Observed = *status.Value, true
 	}
-	_, assigned.Frozen = snap.Get(layout.FrozenKey(task.Value.Owner(), task.Value.Slot))
-	assigned.PredecessorOpen = open(snap, task.Value.After)
-	return assigned, true
+	_, assigned.Frozen = snap.Get(layout.FrozenKey(task.Owner(), task.Slot))
+	assigned.PredecessorOpen = open(snap, task.After)
+	return assigned
 }
 
 // open says whether a task exists that hasn't reported its end.
@@ -147,22 +158,52 @@ func (c *Control) Release(_ context.Context, task api.Task) (agent.Release, erro
 	stored := read.Value
 	release := agent.Release{
 		ID: stored.ID, Image: stored.Image, ImageID: stored.ImageID, ImageDigest: stored.ImageDigest,
+		Built: stored.Build != nil, AssetDigests: stored.AssetDigests,
 	}
-	if err := json.Unmarshal(stored.Spec, &release.Spec); err != nil {
-		return agent.Release{}, fmt.Errorf("release %s of %s: spec: %w", task.Release, task.Owner(), err)
+	spec, err := api.DecodeWorkload(task.Kind, stored.Spec)
+	if err != nil {
+		return agent.Release{}, fmt.Errorf("release %s of %s: %w", task.Release, task.Owner(), err)
 	}
+	release.Spec, release.Claims = spec.DeploymentSpec, spec.Claims
 	if len(stored.Env) == 0 {
+		c.tellController(task.Owner(), &release)
 		return release, nil
 	}
 	plain, err := c.keys.Decrypt(stored.Env)
 	if err != nil {
 		return agent.Release{}, fmt.Errorf("release %s of %s: env: %w", task.Release, task.Owner(), err)
 	}
-	if err := json.Unmarshal(plain, &release.Env); err != nil {
+	var merged map[string]string
+	if err := json.Unmarshal(plain, &merged); err != nil {
 		return agent.Release{}, fmt.Errorf("release %s of %s: env is not a map of strings", task.Release, task.Owner())
 	}
+	release.Env, release.SecretFiles = env.Split(merged)
+	c.tellController(task.Owner(), &release)
 	return release, nil
 }
+
+// tellController says where the server can be called back, under both names, unless the manifest says something else.
+func (c *Control) tellController(owner api.Ref, release *agent.Release) {
+	object := c.snapshot().Object(owner)
+	if c.controller == nil || !object.Exists() {
+		return
+	}
+	url := c.controller(*object.Value)
+	if url == "" {
+		return
+	}
+	if release.Env == nil {
+		release.Env = map[string]string{}
+	}
+	for _, name := range []string{api.EnvController, oldController} {
+		if release.Env[name] == "" {
+			release.Env[name] = url
+		}
+	}
+}
+
+// oldController is what plugins know api.EnvController as.
+const oldController = "VOODU_CONTROLLER_URL"
 
 // Images implements agent.Control.
 func (c *Control) Images() []api.Ref {

@@ -1,0 +1,173 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/build/recipe"
+	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/runtime"
+)
+
+// DefaultTimeout is how long a build may take.
+const DefaultTimeout = time.Hour
+
+// Options make a Builder. Runtime, Trees, Folder and Journal are needed.
+type Options struct {
+	Runtime runtime.Builder
+	// Trees opens the tar of a tree by its digest; ErrNoTree where it is gone.
+	Trees func(ctx context.Context, digest string) (io.ReadCloser, error)
+	// Folder is where trees are unpacked while they are built.
+	Folder  string
+	Journal *journal.Journal
+	// Registry is put before the names of base images in Dockerfiles that are written; see recipe.Decide.
+	Registry string
+	// Timeout bounds a build; default DefaultTimeout. MaxBytes bounds an unpacked tree; default tree.DefaultMaxBytes.
+	Timeout  time.Duration
+	MaxBytes int64
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+}
+
+// Builder implements agent.Builder.
+type Builder struct {
+	opts    Options
+	metrics *metrics
+}
+
+var _ agent.Builder = (*Builder)(nil)
+
+// ErrNoTree: the source is not there any more.
+var ErrNoTree = errors.New("the source is not on this server any more")
+
+// unpacked is what folders of trees are called.
+const unpacked = "tree-*"
+
+// New makes a Builder, and removes what builds that were cut off left behind.
+func New(o Options) (*Builder, error) {
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	// Plain processes are built as another user, who passes through.
+	if err := errors.Join(os.MkdirAll(o.Folder, 0o711), os.Chmod(o.Folder, 0o711)); err != nil {
+		return nil, fmt.Errorf("open the folder of builds: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(o.Folder, unpacked))
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range left {
+		if err := os.RemoveAll(folder); err != nil {
+			return nil, fmt.Errorf("remove what a build left behind: %w", err)
+		}
+	}
+	return &Builder{opts: o, metrics: newMetrics(o.Registerer)}, nil
+}
+
+// Build implements agent.Builder.
+func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(text string)) error {
+	log, err := b.opts.Journal.Begin(journal.Name(owner.AppID(), build.ID))
+	if err != nil {
+		return err
+	}
+	output, began := &output{log: log, step: step}, b.opts.Now()
+	limited, cancel := context.WithTimeout(ctx, b.opts.Timeout)
+	defer cancel()
+	err = b.run(limited, owner, build, output)
+	took := b.opts.Now().Sub(began)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: fmt.Sprintf("the build wasn't done after %s", b.opts.Timeout),
+			Next: "make it quicker, or raise TEND_BUILD_TIMEOUT at the server"}
+	}
+	b.metrics.ended(err, took)
+	if err != nil {
+		log.End("failed: " + err.Error())
+		return &agent.BuildError{Err: err, Log: output.last}
+	}
+	log.End(fmt.Sprintf("built %s in %s", build.Image(owner), took.Round(100*time.Millisecond)))
+	b.opts.Logger.InfoContext(ctx, "image built", "object", owner.String(), "image", build.Image(owner), "took", took)
+	return nil
+}
+
+func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, output *output) error {
+	folder, err := os.MkdirTemp(b.opts.Folder, unpacked)
+	if err != nil {
+		return fmt.Errorf("make a folder for the source: %w", err)
+	}
+	defer func() {
+		if err := os.RemoveAll(folder); err != nil {
+			b.opts.Logger.WarnContext(ctx, "source stays behind", "folder", folder, "error", err)
+		}
+	}()
+	if err := os.Chmod(folder, 0o711); err != nil {
+		return err
+	}
+	source := filepath.Join(folder, "source")
+	if err := b.unpack(ctx, build.Tree, source); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(source) // links that lead out of it by a detour aren't followed
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	how, err := recipe.Decide(root.FS(), build.Build, b.opts.Registry)
+	if err != nil {
+		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error()}
+	}
+	output.Line(announcement(how))
+	from, err := b.opts.Trees(ctx, build.Tree)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	spec := specOf(owner, build, how)
+	spec.Folder = source
+	if spec.Tree, err = withDockerfile(from, how); err != nil {
+		return err
+	}
+	_, err = b.opts.Runtime.Build(ctx, spec, output.Line)
+	return err
+}
+
+// unpack writes the tree into a new folder. One that is hostile is refused for good.
+func (b *Builder) unpack(ctx context.Context, digest, folder string) error {
+	from, err := b.opts.Trees(ctx, digest)
+	if errors.Is(err, ErrNoTree) {
+		return &runtime.RejectedError{Reason: "SourceMissing", Detail: err.Error(), Next: "apply again from where the source is"}
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		return err
+	}
+	err = tree.Unpack(ctx, from, folder, tree.Limits{Bytes: b.opts.MaxBytes})
+	var hostile *tree.HostileError
+	if errors.As(err, &hostile) {
+		return &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(), Next: "pack the source with tend apply"}
+	}
+	return err
+}

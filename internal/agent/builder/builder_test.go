@@ -1,0 +1,279 @@
+package builder
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/runtime"
+)
+
+var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+
+// engine is a runtime.Builder that takes what it is asked.
+type engine struct {
+	spec    runtime.BuildSpec
+	entries []string
+	lines   []string
+	fail    error
+	takes   time.Duration
+	built   []runtime.BuiltImage
+	inUse   string
+	gone    []string
+}
+
+func (e *engine) Build(ctx context.Context, spec runtime.BuildSpec, output func(string)) (runtime.Image, error) {
+	e.spec = spec
+	for reader := tar.NewReader(spec.Tree); ; {
+		entry, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return runtime.Image{}, err
+		}
+		e.entries = append(e.entries, entry.Name)
+	}
+	for _, line := range e.lines {
+		output(line)
+	}
+	select {
+	case <-time.After(e.takes):
+	case <-ctx.Done():
+		return runtime.Image{}, ctx.Err()
+	}
+	return runtime.Image{ID: "sha256:1"}, e.fail
+}
+
+func (e *engine) Built(context.Context) ([]runtime.BuiltImage, error) { return e.built, nil }
+func (e *engine) Tag(context.Context, string, string) error           { return nil }
+func (e *engine) Untag(_ context.Context, name string) error {
+	if name == e.inUse {
+		return runtime.ErrInUse
+	}
+	e.gone = append(e.gone, name)
+	return nil
+}
+
+type bench struct {
+	*testing.T
+	engine  *engine
+	builder *Builder
+	trees   map[string][]byte
+	journal *journal.Journal
+	folder  string
+	metrics *prometheus.Registry
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{T: t, engine: &engine{}, trees: map[string][]byte{}, folder: filepath.Join(t.TempDir(), "builds"), metrics: prometheus.NewRegistry()}
+	b.reopen()
+	return b
+}
+
+func (b *bench) reopen() {
+	b.Helper()
+	b.metrics = prometheus.NewRegistry()
+	var err error
+	if b.journal, err = journal.Open(filepath.Join(b.folder, "logs")); err != nil {
+		b.Fatal(err)
+	}
+	b.builder, err = New(Options{
+		Runtime: b.engine, Folder: b.folder, Journal: b.journal, Timeout: time.Minute, Registerer: b.metrics,
+		Trees: func(_ context.Context, digest string) (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(b.trees[digest])), nil
+		},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// pack keeps a tree and returns the build of it.
+func (b *bench) pack(declared api.Build, files map[string]string) api.ImageBuild {
+	b.Helper()
+	folder := b.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var packed bytes.Buffer
+	done, err := tree.Pack(b.Context(), folder, &packed, tree.PackOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.trees[done.Digest] = packed.Bytes()
+	return *api.NewImageBuild(done.Digest, declared)
+}
+
+func (b *bench) build(of api.ImageBuild) (steps []string, err error) {
+	err = b.builder.Build(b.Context(), web, of, func(text string) { steps = append(steps, text) })
+	return steps, err
+}
+
+func (b *bench) log(of api.ImageBuild) (lines []string) {
+	b.Helper()
+	if err := b.journal.Read(b.Context(), journal.Name("prod-web", of.ID), false, func(line string) error {
+		lines = append(lines, line)
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	return lines
+}
+
+func (b *bench) wantClean() {
+	b.Helper()
+	if left, _ := filepath.Glob(filepath.Join(b.folder, "tree-*")); len(left) > 0 {
+		b.Errorf("left behind: %v", left)
+	}
+}
+
+func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
+	b := newBench(t)
+	of := b.pack(api.Build{Path: "cmd/api", Args: map[string]string{"A": "1"}}, map[string]string{"go.mod": "module x\ngo 1.26\n", "main.go": ""})
+	b.engine.lines = []string{"Step 1/2 : FROM golang", "pulled", "Step 2/2 : RUN go build\r", "\x1b[31mred\x1b[0m"}
+	steps, err := b.build(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{".tend.Dockerfile", "go.mod", "main.go"}, b.engine.entries); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"1/2 FROM golang", "2/2 RUN go build"}, steps); diff != "" {
+		t.Error(diff)
+	}
+	got, image := b.engine.spec, of.Image(web)
+	want := runtime.BuildSpec{
+		Dockerfile: ".tend.Dockerfile", Bases: []string{"golang:1.26-alpine", "alpine:3"}, Language: "go", Source: ".", Target: "cmd/api",
+		Args: map[string]string{"A": "1"}, Tags: []string{image, "prod-web:latest"},
+		Labels: map[string]string{"tend.build.owner": "prod-web", "tend.build.id": of.ID, "tend.build.tree": of.Tree},
+	}
+	got.Tree, got.Folder = nil, ""
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	log := b.log(of)
+	if log[0] != "building as go 1.26: go.mod says so" || !slices.Contains(log, "red") || !strings.HasPrefix(log[len(log)-1], "built "+image) {
+		t.Errorf("%q", log)
+	}
+	b.wantClean()
+	families, err := b.metrics.Gather()
+	if err != nil || len(families) != 2 || families[1].GetMetric()[0].GetCounter().GetValue() != 1 ||
+		families[1].GetMetric()[0].GetLabel()[0].GetValue() != "built" {
+		t.Errorf("counted: %v, %v", families, err)
+	}
+}
+
+func TestAFailureSaysTheLastLinesOfItsStep(t *testing.T) {
+	b := newBench(t)
+	of := b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch"})
+	b.engine.fail = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "step 2/2 RUN make: failed"}
+	b.engine.lines = []string{"Step 1/2 : FROM scratch", "of the first step", "Step 2/2 : RUN make"}
+	for range 30 {
+		b.engine.lines = append(b.engine.lines, "again")
+	}
+	b.engine.lines = append(b.engine.lines, "main.c: no such file", strings.Repeat("é", 1000))
+	_, err := b.build(of)
+	var failed *agent.BuildError
+	var rejected *runtime.RejectedError
+	if !errors.As(err, &failed) || !errors.As(err, &rejected) || len(failed.Log) != lastLines {
+		t.Fatalf("%v", err)
+	}
+	if last := failed.Log[lastLines-2:]; last[0] != "main.c: no such file" || len(last[1]) > maxLastLine+3 {
+		t.Errorf("%q", last)
+	}
+	if log := b.log(of); log[len(log)-1] != "failed: step 2/2 RUN make: failed" {
+		t.Errorf("%q", log[len(log)-1])
+	}
+	b.wantClean()
+}
+
+func TestWhatCannotBeBuiltIsRefused(t *testing.T) {
+	b := newBench(t)
+	lying := &bytes.Buffer{}
+	writer := tar.NewWriter(lying)
+	if err := writer.WriteHeader(&tar.Header{Name: "../x", Typeflag: tar.TypeReg}); err != nil {
+		t.Fatal(err)
+	}
+	digest := "sha256:" + strings.Repeat("1", 64)
+	b.trees[digest] = lying.Bytes()
+	for want, of := range map[string]api.ImageBuild{
+		"leads out of the tree":       *api.NewImageBuild(digest, api.Build{}),
+		"no Dockerfile":               b.pack(api.Build{}, map[string]string{"x.txt": ""}),
+		"there is no file Dockerfile": b.pack(api.Build{Dockerfile: "Dockerfile"}, map[string]string{"go.mod": ""}),
+		"Dockerfile:1: RUN --mount":   b.pack(api.Build{}, map[string]string{"Dockerfile": "RUN --mount=type=cache true"}),
+	} {
+		_, err := b.build(of)
+		var rejected *runtime.RejectedError
+		if !errors.As(err, &rejected) || rejected.Reason != api.ReasonBuildFailed || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+	b.wantClean()
+}
+
+func TestABuildIsBoundedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.engine.takes = time.Hour
+		_, err := b.build(b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch"}))
+		var rejected *runtime.RejectedError
+		if !errors.As(err, &rejected) || !strings.Contains(err.Error(), "1m0s") || !strings.Contains(err.Error(), "TEND_BUILD_TIMEOUT") {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhatACrashLeftBehindGoes(t *testing.T) {
+	b := newBench(t)
+	if err := os.MkdirAll(filepath.Join(b.folder, "tree-123", "source"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.reopen()
+	b.wantClean()
+}
+
+func TestSurplus(t *testing.T) {
+	built := []runtime.BuiltImage{
+		{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1"}},
+		{ID: "2", Owner: "prod-web", Build: "b2", Tags: []string{"prod-web:b2", "prod-web:latest"}},
+		{ID: "3", Owner: "prod-old", Build: "c3", Tags: []string{"prod-old:c3", "prod-old:latest"}},
+		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:d4"}},
+		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:latest"}},
+	}
+	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true}
+	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest"}, Surplus(built, used)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCollectLeavesWhatIsInUse(t *testing.T) {
+	b := newBench(t)
+	b.engine.built = []runtime.BuiltImage{{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1", "prod-web:latest"}}}
+	b.engine.inUse = "prod-web:latest"
+	if err := b.builder.Collect(t.Context(), func() map[string]bool { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(b.engine.gone, []string{"prod-web:a1"}) {
+		t.Errorf("gone: %v", b.engine.gone)
+	}
+}

@@ -1,0 +1,88 @@
+package builder
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"tend.dev/tend/internal/build/journal"
+)
+
+// What is told of a failed build: its last lines, each of them cut.
+const (
+	lastLines   = 20
+	maxLastLine = 400
+)
+
+// output is what a build prints: it goes into its log, its steps are told, and its end is remembered.
+type output struct {
+	log  *journal.Log
+	step func(text string)
+	mu   sync.Mutex
+	last []string
+}
+
+// Line takes a line.
+func (o *output) Line(text string) {
+	text = plain(text)
+	o.log.Line(text)
+	o.mu.Lock()
+	step, isStep := stepOf(text)
+	if isStep {
+		o.last = nil // of the step that fails, not of those before
+	}
+	o.last = append(o.last, cut(text))
+	if len(o.last) > lastLines {
+		o.last = o.last[len(o.last)-lastLines:]
+	}
+	o.mu.Unlock()
+	if isStep {
+		o.step(cut(step))
+	}
+}
+
+// stepOf reads "Step 3/7 : RUN go build" as "3/7 RUN go build".
+func stepOf(line string) (string, bool) {
+	rest, found := strings.CutPrefix(line, "Step ")
+	count, text, split := strings.Cut(rest, " : ")
+	var n, of int
+	if !found || !split {
+		return "", false
+	}
+	if _, err := fmt.Sscanf(count, "%d/%d", &n, &of); err != nil {
+		return "", false
+	}
+	return count + " " + text, true
+}
+
+func cut(text string) string {
+	if len(text) <= maxLastLine {
+		return text
+	}
+	end := maxLastLine
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + "…"
+}
+
+// plain leaves out what would do something on a terminal: colours, and lines drawn over others.
+func plain(text string) string {
+	if at := strings.LastIndex(strings.TrimRight(text, "\r"), "\r"); at >= 0 {
+		text = text[at+1:]
+	}
+	var out strings.Builder
+	escaped := false
+	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
+		switch {
+		case r == 0x1b:
+			escaped = true
+		case escaped:
+			escaped = r == '[' || r == ';' || r >= '0' && r <= '9' || r == '?'
+		case r == '\t' || r >= ' ' && r != 0x7f:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,68 @@
+package builder
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/build/recipe"
+	"tend.dev/tend/internal/runtime"
+)
+
+// writtenDockerfile is the name of a Dockerfile that was written for a tree. It is no part of the tree, nor of its digest.
+const writtenDockerfile = ".tend.Dockerfile"
+
+// specOf says to the runtime what is to be built, but for where the source lies.
+func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.BuildSpec {
+	spec := runtime.BuildSpec{
+		Dockerfile: how.Dockerfile, Bases: how.Bases, Language: how.Language, Source: how.Folder, Target: build.Build.Path,
+		Args: build.Build.Args, NoCache: build.Nonce != "",
+		Tags: []string{build.Image(owner), owner.AppID() + ":latest"},
+		Labels: map[string]string{
+			api.LabelBuildOwner: owner.AppID(), api.LabelBuildID: build.ID, api.LabelBuildTree: build.Tree,
+		},
+	}
+	if build.Build.Lang != nil {
+		spec.Command = build.Build.Lang.Entrypoint
+	}
+	if how.Dockerfile == "" {
+		spec.Dockerfile = writtenDockerfile
+	}
+	return spec
+}
+
+// withDockerfile is the tar of a tree with the Dockerfile that was written for it, if one was: it comes first, so that the
+// tree behind it needs not be read.
+func withDockerfile(from io.Reader, how recipe.Recipe) (io.Reader, error) {
+	if how.Dockerfile != "" {
+		return from, nil
+	}
+	var first bytes.Buffer
+	writer := tar.NewWriter(&first)
+	header := &tar.Header{Name: writtenDockerfile, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(how.Text)), ModTime: time.Unix(0, 0)}
+	if err := writer.WriteHeader(header); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(writer, how.Text); err != nil {
+		return nil, err
+	}
+	if err := writer.Flush(); err != nil { // not closed: the tree goes on where this ends
+		return nil, err
+	}
+	return io.MultiReader(&first, from), nil
+}
+
+// announcement tells how a tree is built.
+func announcement(how recipe.Recipe) string {
+	if how.Dockerfile != "" {
+		return fmt.Sprintf("building with %s: %s", how.Dockerfile, how.Why)
+	}
+	version := ""
+	if how.Version != "" {
+		version = " " + how.Version
+	}
+	return fmt.Sprintf("building as %s%s: %s", how.Language, version, how.Why)
+}

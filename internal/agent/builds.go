@@ -1,0 +1,154 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Builder makes an image from source. step is told of each step as it begins. What fails is a *BuildError where the
+// output says why.
+type Builder interface {
+	Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(text string)) error
+}
+
+// BuildError is a build that failed, with the last lines of its output.
+type BuildError struct {
+	Err error
+	Log []string
+}
+
+func (e *BuildError) Error() string { return e.Err.Error() }
+
+// Unwrap tells what kind of failure it was.
+func (e *BuildError) Unwrap() error { return e.Err }
+
+// builds make images beside the workers: one at a time for each owner.
+type builds struct {
+	builder    Builder
+	operations *operations
+
+	mu     sync.Mutex
+	active map[api.Ref]*building
+}
+
+// building is a build under way, or one that waits for its turn: then step is empty.
+type building struct {
+	image  string
+	step   string
+	cancel context.CancelFunc
+}
+
+func newBuilds(builder Builder, operations *operations) *builds {
+	return &builds{builder: builder, operations: operations, active: map[api.Ref]*building{}}
+}
+
+// begin builds what a request asks for, in the place of what was built for the same owner before.
+func (b *builds) begin(request api.ImageRequest, l listener) {
+	b.drop(request.Owner)
+	wanted, cancel := context.WithCancel(context.Background())
+	this := &building{image: request.Image, cancel: cancel}
+	b.mu.Lock()
+	b.active[request.Owner] = this
+	b.mu.Unlock()
+	b.operations.begin("build/"+request.Image+"/"+request.Nonce, func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		defer context.AfterFunc(wanted, stop)()
+		return b.builder.Build(ctx, request.Owner, *request.Build, func(text string) {
+			b.mu.Lock()
+			this.step = text
+			b.mu.Unlock()
+			l.progress()
+		})
+	}, func(err error) {
+		if wanted.Err() == nil && b.drop(request.Owner) {
+			l.ended(err)
+		}
+	})
+}
+
+// drop ends the build of an owner, if there is one.
+func (b *builds) drop(owner api.Ref) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	active, found := b.active[owner]
+	if found {
+		active.cancel()
+		delete(b.active, owner)
+	}
+	return found
+}
+
+func (b *builds) running(owner api.Ref, image string) (step string, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if active := b.active[owner]; active != nil && active.image == image {
+		return active.step, true
+	}
+	return "", false
+}
+
+// build makes what isn't there. What failed for its source is not tried again until it is asked for anew, by another tree
+// or another nonce; what may pass is, after a growing rest.
+func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engine.Result {
+	owner := request.Owner
+	step, running := a.builds.running(owner, next.Image)
+	if err := a.imageEnds.take(owner); err != nil && next.State == api.ImageBuilding && !running {
+		return a.buildFailed(last, next, err)
+	}
+	if next.State == api.ImageFailed && !running {
+		if next.RetryAt.IsZero() {
+			return engine.Result{}
+		}
+		if rest := next.RetryAt.Sub(a.now()); rest > 0 {
+			return engine.Result{After: min(rest, maxWait)}
+		}
+	}
+	if a.builds.builder == nil {
+		return a.buildFailed(last, next, &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "this node builds no images"})
+	}
+	if !running {
+		a.builds.begin(request, a.buildListener(owner))
+	}
+	next.State, next.Step, next.ImageID, next.Digest = api.ImageBuilding, step, "", ""
+	next.Reason, next.Message, next.Log = "", "", nil
+	a.reports.reportImage(last, next, a.now())
+	return engine.Result{}
+}
+
+func (a *Agent) buildListener(owner api.Ref) listener {
+	key := imageKey(owner)
+	return listener{
+		progress: func() { a.images.Enqueue(key) },
+		ended: func(err error) {
+			a.imageEnds.put(owner, err)
+			a.images.Enqueue(key)
+		},
+	}
+}
+
+// buildFailed says what stands against a build, with the last lines of its output.
+func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) engine.Result {
+	next.State, next.Step = api.ImageBuilding, ""
+	var failed *BuildError
+	if errors.As(cause, &failed) {
+		next.Log = failed.Log
+	}
+	return a.imageFailed(last, next, cause)
+}
+
+// nameLatest lets <scope>-<name>:latest name what the object is made of now, also where that was built long ago.
+func (a *Agent) nameLatest(ctx context.Context, owner api.Ref, image runtime.Image) {
+	latest := owner.AppID() + ":latest"
+	if found, err := a.runtime.Resolve(ctx, latest); err == nil && found.ID == image.ID {
+		return
+	}
+	if err := a.runtime.Tag(ctx, image.Reference, latest); err != nil {
+		a.log.Warn("image can't be named", "image", image.Reference, "name", latest, "error", err)
+	}
+}

@@ -1,0 +1,178 @@
+package agent_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+)
+
+// workshop is a Builder whose builds take 10 s, in two steps.
+type workshop struct {
+	l     *lab
+	begun []string
+	cut   []string
+	fail  error
+}
+
+func (w *workshop) Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(string)) error {
+	image := build.Image(owner)
+	w.begun = append(w.begun, image)
+	for _, text := range []string{"1/2 FROM scratch", "2/2 COPY . ."} {
+		step(text)
+		select {
+		case <-time.After(5 * time.Second):
+		case <-ctx.Done():
+			w.cut = append(w.cut, image)
+			return ctx.Err()
+		}
+	}
+	if w.fail != nil {
+		return &agent.BuildError{Err: w.fail, Log: []string{"no such file"}}
+	}
+	w.l.engine.AddImage(image)
+	return nil
+}
+
+func newBuildLab(t *testing.T) (*lab, *workshop) {
+	l := newLab(t)
+	w := &workshop{l: l}
+	l.builder = w
+	l.start()
+	return l, w
+}
+
+// ask asks for the build of a tree, which a letter stands for, and returns its image.
+func (l *lab) ask(tree, nonce string) string {
+	l.t.Helper()
+	build := api.NewImageBuild("sha256:"+strings.Repeat(tree, 64), api.Build{})
+	request := api.ImageRequest{Owner: web, Image: build.Image(web), Nonce: nonce, Build: build}
+	l.commit(layout.NewTxn("test").Put(layout.ImageKey(web), request))
+	l.settle()
+	return request.Image
+}
+
+func (l *lab) wantAnswer(state api.ImageState, image, step string) api.ImageStatus {
+	l.t.Helper()
+	got := l.answer()
+	if got.State != state || got.Image != image || got.Step != step {
+		l.t.Errorf("answer %+v, want %s of %s, step %q", got, state, image, step)
+	}
+	return got
+}
+
+func TestAnImageIsBuiltOnceAndShowsItsSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := newBuildLab(t)
+		defer l.close()
+		first := l.ask("a", "")
+		l.wantAnswer(api.ImageBuilding, first, "1/2 FROM scratch")
+		l.pass(6 * time.Second)
+		l.wantAnswer(api.ImageBuilding, first, "2/2 COPY . .")
+		l.pass(6 * time.Second)
+		id := l.wantAnswer(api.ImagePresent, first, "").ImageID
+		second := l.ask("b", "")
+		l.pass(11 * time.Second)
+		l.wantAnswer(api.ImagePresent, second, "")
+		l.ask("a", "")
+		if back := l.wantAnswer(api.ImagePresent, first, ""); back.ImageID != id || len(w.begun) != 2 {
+			t.Errorf("going back to the old tree: image %s, not %s; builds %v", back.ImageID, id, w.begun)
+		}
+		latest, err := l.engine.Client(cluster, nodeID).Resolve(t.Context(), "shop-web:latest")
+		if err != nil || latest.ID != id {
+			t.Errorf("latest is %+v, not what is in force: %v", latest, err)
+		}
+		if n := l.engine.Calls()["pull"]; n != 0 {
+			t.Errorf("%d pulls of what no registry has", n)
+		}
+	})
+}
+
+func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := newBuildLab(t)
+		defer l.close()
+		w.fail = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "step 2/2 COPY . .: failed"}
+		image := l.ask("a", "")
+		l.pass(time.Hour)
+		got := l.wantAnswer(api.ImageFailed, image, "")
+		if got.Reason != api.ReasonBuildFailed || !strings.Contains(got.Message, "step 2/2") || len(got.Log) != 1 || len(w.begun) != 1 {
+			t.Errorf("answer %+v after builds %v", got, w.begun)
+		}
+		w.fail = nil
+		l.ask("a", "again")
+		l.pass(11 * time.Second)
+		if l.wantAnswer(api.ImagePresent, image, ""); len(w.begun) != 2 {
+			t.Errorf("builds %v", w.begun)
+		}
+	})
+}
+
+func TestWhatMayPassIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := newBuildLab(t)
+		defer l.close()
+		w.fail = &runtime.TransientError{Reason: "RegistryUnreachable", Detail: "no route"}
+		image := l.ask("a", "")
+		l.pass(11 * time.Second)
+		if got := l.wantAnswer(api.ImageFailed, image, ""); got.RetryAt.IsZero() || got.Reason != "RegistryUnreachable" {
+			t.Errorf("answer %+v", got)
+		}
+		w.fail = nil
+		l.pass(time.Minute)
+		l.wantAnswer(api.ImagePresent, image, "")
+	})
+}
+
+func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := newBuildLab(t)
+		defer l.close()
+		first := l.ask("a", "")
+		second := l.ask("b", "")
+		if len(w.cut) != 1 || w.cut[0] != first {
+			t.Errorf("cut %v", w.cut)
+		}
+		l.pass(11 * time.Second)
+		l.wantAnswer(api.ImagePresent, second, "")
+		l.ask("a", "")
+		l.commit(layout.NewTxn("test").Delete(layout.ImageKey(web)))
+		l.settle()
+		if len(w.cut) != 2 {
+			t.Errorf("nobody wants it any more, and it goes on: cut %v", w.cut)
+		}
+	})
+}
+
+// TestABuildThatWasCutBeginsAgain: the request is there, the image isn't.
+func TestABuildThatWasCutBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, w := newBuildLab(t)
+		image := l.ask("a", "")
+		l.stop()
+		l.start()
+		defer l.close()
+		l.pass(11 * time.Second)
+		if l.wantAnswer(api.ImagePresent, image, ""); len(w.begun) != 2 {
+			t.Errorf("builds %v", w.begun)
+		}
+	})
+}
+
+func TestWithoutABuilderARequestFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.start()
+		defer l.close()
+		image := l.ask("a", "")
+		if got := l.wantAnswer(api.ImageFailed, image, ""); got.Reason != api.ReasonBuildFailed {
+			t.Errorf("answer %+v", got)
+		}
+	})
+}

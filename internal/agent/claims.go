@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+)
+
+// reasonVolumeStays: a volume that is to be emptied can't be removed yet.
+const reasonVolumeStays = "VolumeNotRemoved"
+
+// wipeAgain is when a volume that could not be removed is tried again.
+const wipeAgain = 5 * time.Second
+
+// claimed is the volume of one claim of an ordinal.
+type claimed struct {
+	volume, claim, path string
+}
+
+// claimsOf are the volumes of a task's ordinal.
+func claimsOf(task api.Task, release Release) []claimed {
+	ordinal, ok := task.Ordinal()
+	if !ok {
+		return nil
+	}
+	out := make([]claimed, len(release.Claims))
+	for i, claim := range release.Claims {
+		out[i] = claimed{api.ClaimVolume(task.Owner(), claim.Name, ordinal), claim.Name, claim.MountPath}
+	}
+	return out
+}
+
+// withClaims is the release's spec with the ordinal's volumes among its mounts.
+func withClaims(task api.Task, release Release) api.DeploymentSpec {
+	spec := release.Spec
+	spec.Volumes = slices.Clone(spec.Volumes)
+	for _, c := range claimsOf(task, release) {
+		spec.Volumes = append(spec.Volumes, c.volume+":"+c.path)
+	}
+	return spec
+}
+
+// ensureClaims makes the volumes that are missing, with labels that people find them by.
+func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release Release) error {
+	for _, c := range claimsOf(task, release) {
+		err := a.runtime.EnsureVolume(ctx, c.volume, map[string]string{
+			api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
+			api.LabelClaim: c.claim, api.LabelOrdinal: task.Slot,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wipe removes the volumes of an ordinal that a person asked to be made anew. Nothing else in Tend removes one. It comes
+// after the container and before the task is forgotten, so that a crash in between has it done again.
+func (a *Agent) wipe(ctx context.Context, task api.Task) error {
+	release, err := a.releases.of(ctx, task)
+	if err != nil {
+		return fmt.Errorf("find the volumes of ordinal %s: %w", strconv.Quote(task.Slot), err)
+	}
+	for _, c := range claimsOf(task, release) {
+		if err := a.runtime.RemoveVolume(ctx, c.volume); err != nil {
+			return err
+		}
+		a.log.Info("volume removed", "pod", task.ContainerName(), "volume", c.volume)
+	}
+	return nil
+}
+
+// notWiped keeps the task until its volumes are gone, and says why they aren't: somebody else's container may hold one.
+func (a *Agent) notWiped(assigned Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
+	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
+	if status.State != "" {
+		status.Reason, status.Message = reasonVolumeStays, cause.Error()
+		a.reports.reportTask(assigned, status)
+	}
+	return engine.Result{After: wipeAgain}, nil
+}

@@ -1,0 +1,129 @@
+package prober
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"tend.dev/tend/internal/core/probe"
+	"tend.dev/tend/internal/runtime"
+)
+
+const (
+	// maxMessage bounds what is said of a failed attempt: it is stored.
+	maxMessage = 300
+	// engineTime bounds what the engine is asked on the way to an answer: what takes longer is its trouble, not the
+	// container's.
+	engineTime = 30 * time.Second
+)
+
+// Containers reach into containers on the prober's behalf. ErrNotRunning says that the attempt's container doesn't run.
+type Containers interface {
+	// Address is the host:port that a port of the attempt's container is reached at, as last seen; fresh asks the engine.
+	Address(ctx context.Context, a Attempt, port int, fresh bool) (string, error)
+	// Exec starts a command in the attempt's container.
+	Exec(ctx context.Context, a Attempt, command []string) (runtime.Exec, error)
+	// Redact takes secrets out of what a command printed.
+	Redact(a Attempt, text string) string
+}
+
+// ErrNotRunning: the container doesn't run (any more), so its probes say nothing.
+var ErrNotRunning = errors.New("the container does not run")
+
+// Asking is the Asker that really asks.
+func Asking(containers Containers) Asker {
+	q := &questions{containers: containers, web: newWeb()}
+	return func(ctx context.Context, a Attempt) probe.Result {
+		return q.result(ctx, a, q.ask(ctx, a))
+	}
+}
+
+type questions struct {
+	containers Containers
+	web        *web
+}
+
+// ask returns why the attempt failed, nil where it passed.
+func (q *questions) ask(ctx context.Context, a Attempt) error {
+	switch {
+	case a.Probe.HTTPGet != nil:
+		get := *a.Probe.HTTPGet
+		return q.reach(ctx, a, get.Port, func(ctx context.Context, address string) error { return q.web.get(ctx, address, get) })
+	case a.Probe.TCPSocket != nil:
+		return q.reach(ctx, a, a.Probe.TCPSocket.Port, connect)
+	}
+	return q.exec(ctx, a)
+}
+
+// reach asks at the container's address. What fails at a remembered one is asked again where the container has moved:
+// a network that was connected by hand is told by no event. The timeout is the container's: it doesn't run while the
+// engine is asked.
+func (q *questions) reach(ctx context.Context, a Attempt, port int, at func(context.Context, string) error) error {
+	address, err := q.address(ctx, a, port, false)
+	if err != nil {
+		return err
+	}
+	ask := func(address string) error {
+		ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+		defer cancel()
+		return at(ctx, address)
+	}
+	failure := ask(address)
+	if failure == nil || ctx.Err() != nil {
+		return failure
+	}
+	moved, err := q.address(ctx, a, port, true)
+	if err != nil {
+		return err
+	}
+	if moved == address {
+		return failure
+	}
+	return ask(moved)
+}
+
+// address asks for it within engineTime; an engine that takes longer says nothing of the container.
+func (q *questions) address(ctx context.Context, a Attempt, port int, fresh bool) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	address, err := q.containers.Address(ctx, a, port, fresh)
+	return address, notRunning(err)
+}
+
+// result tells a failure of the container from one that says nothing of it.
+func (q *questions) result(ctx context.Context, a Attempt, err error) probe.Result {
+	switch {
+	case err == nil:
+		return probe.Result{Pass: true}
+	case ctx.Err() != nil, errors.Is(err, ErrNotRunning), errors.Is(err, runtime.ErrUnavailable), errors.Is(err, runtime.ErrNotFound):
+		return probe.Result{Void: true}
+	case errors.Is(err, context.DeadlineExceeded):
+		return probe.Result{Message: "no answer within " + a.Timeout.String()}
+	}
+	return probe.Result{Message: bounded(q.containers.Redact(a, err.Error()))}
+}
+
+// bounded is one line of a length fit to be stored.
+func bounded(text string) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
+	if len(text) <= maxMessage {
+		return text
+	}
+	cut := maxMessage
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+// NoAddressError is a container that can't be reached over a network.
+type NoAddressError struct{ Mode string }
+
+func (e *NoAddressError) Error() string {
+	if e.Mode == "none" {
+		return "the container has no address: network_mode is none; use an exec probe"
+	}
+	return "the container has no address on any network; connect it to one, or use an exec probe"
+}

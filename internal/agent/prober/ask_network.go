@@ -1,0 +1,108 @@
+package prober
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+
+	"tend.dev/tend/api"
+)
+
+const (
+	// userAgent is what servers see, unless http_headers say otherwise.
+	userAgent = "tend-probe"
+	// maxHeaders bounds what is read of an answer; its body isn't.
+	maxHeaders = 64 << 10
+)
+
+// connect passes when a connection is accepted.
+func connect(ctx context.Context, address string) error {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return timeoutOr(ctx, err)
+	}
+	return conn.Close()
+}
+
+// timeoutOr: dialers have words of their own for an end of the context.
+func timeoutOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return context.DeadlineExceeded // the dialer's timer runs before the context's
+	}
+	return err
+}
+
+// web asks over HTTP: each time on a connection of its own, straight to the container, whatever proxy the node uses.
+type web struct{ client *http.Client }
+
+// addressKey carries the address an HTTP attempt connects to: the request's own host is what the server is to see.
+type addressKey struct{}
+
+func newWeb() *web {
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		address, _ := ctx.Value(addressKey{}).(string)
+		var dialer net.Dialer
+		return dialer.DialContext(ctx, network, address)
+	}
+	return &web{client: &http.Client{
+		Transport: &http.Transport{
+			DialContext: dial, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxHeaders,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// get passes on a status of 200 to 399.
+func (w *web) get(ctx context.Context, address string, probe api.HTTPGet) error {
+	request, err := newRequest(context.WithValue(ctx, addressKey{}, address), address, probe)
+	if err != nil {
+		return err
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		if err = timeoutOr(ctx, err); errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return fmt.Errorf("GET %s: %w", probe.Path, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode < 200 || response.StatusCode > 399 {
+		return fmt.Errorf("GET %s: status %d", probe.Path, response.StatusCode)
+	}
+	return nil
+}
+
+// newRequest names the host that http_headers name, which over TLS is also the one the certificate must be for.
+func newRequest(ctx context.Context, address string, probe api.HTTPGet) (*http.Request, error) {
+	headers := http.Header{"User-Agent": {userAgent}}
+	for name, value := range probe.HTTPHeaders {
+		headers.Set(name, value)
+	}
+	host := address
+	if named := headers.Get("Host"); named != "" {
+		host = named
+		headers.Del("Host")
+	}
+	scheme := probe.Scheme
+	if scheme == "" {
+		scheme = "http"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+probe.Path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = headers
+	return request, nil
+}

@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent/prober"
+	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/runtime"
+)
+
+func newProber(a *Agent) *prober.Prober {
+	ask := a.opts.Ask
+	if ask == nil {
+		ask = prober.Asking(probed{a})
+	}
+	return prober.New(prober.Options{
+		Ask: ask, Now: a.opts.Now, Metrics: a.opts.ProbeMetrics,
+		Changed: func(task string) { a.tasks.Enqueue(taskKey(task)) },
+	})
+}
+
+// probing is what is known of a task's probes, without asking anyone; nil while its release isn't. What runs once has
+// none.
+func (a *Agent) probing(task api.Task) *healing.Probing {
+	release, known := a.releases.cached(task)
+	if !known {
+		return nil
+	}
+	out := &healing.Probing{}
+	if task.Class == api.ClassKeep && release.Spec.Probes != nil {
+		out.Declared = *release.Spec.Probes
+	}
+	if target, ok := a.prober.Answers(task.ID); ok {
+		out.Container, out.StartedAt, out.Answers = target.Container, target.StartedAt, target.Status
+	}
+	return out
+}
+
+// probe lets the prober follow the container where the decision says so, from where its probes stand.
+func (a *Agent) probe(in healing.Input, d healing.Decision) {
+	switch {
+	case !d.Probe || len(d.Status.Probes) == 0:
+		a.prober.Leave(in.Task.ID)
+	case in.Probes != nil:
+		a.prober.Follow(prober.Target{
+			Task: in.Task.ID, Container: in.Container.ID, StartedAt: in.Container.StartedAt,
+			Probes: in.Probes.Declared, Status: d.Status.Probes,
+		})
+	}
+}
+
+// addressAge is how long an address is believed although nobody answers there: asking the engine after every failure of
+// a hundred containers would be work for nothing.
+const addressAge = 5 * time.Second
+
+// probed reaches into containers for the prober.
+type probed struct{ agent *Agent }
+
+// Address implements prober.Containers.
+func (p probed) Address(ctx context.Context, at prober.Attempt, port int, fresh bool) (string, error) {
+	if fresh && p.agent.containers.touchOlder(at.Container, addressAge) {
+		defer p.agent.tasks.Enqueue(taskKey(at.Task)) // whoever reads its status is to know as well
+	}
+	seen, err := p.agent.containers.look(ctx, at.Task)
+	if err != nil {
+		return "", err
+	}
+	if seen == nil || seen.container.ID != at.Container || seen.container.State != runtime.StateRunning {
+		return "", prober.ErrNotRunning
+	}
+	if seen.container.Address == "" {
+		release, _ := p.release(at)
+		return "", &prober.NoAddressError{Mode: release.Spec.NetworkMode}
+	}
+	return reachedAt(seen.container, port), nil
+}
+
+// reachedAt is where a container's port is reached: at its own address. What shares the node's network and was given
+// another port to listen on than it declares (a plain process) is reached there.
+func reachedAt(c runtime.Container, port int) string {
+	host := c.Address
+	for _, given := range c.Ports {
+		if host != api.Loopback || given.Container != port || given.Protocol != "tcp" {
+			continue
+		}
+		if ip := net.ParseIP(given.HostIP); ip != nil && !ip.IsUnspecified() {
+			host = given.HostIP
+		}
+		return net.JoinHostPort(host, strconv.Itoa(given.HostPort))
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port))
+}
+
+// Exec implements prober.Containers.
+func (p probed) Exec(ctx context.Context, at prober.Attempt, command []string) (runtime.Exec, error) {
+	return p.agent.runtime.Exec(ctx, at.Container, runtime.ExecOptions{Command: command})
+}
+
+// Redact implements prober.Containers: a command may print the environment.
+func (p probed) Redact(at prober.Attempt, text string) string {
+	release, known := p.release(at)
+	if !known {
+		return text
+	}
+	return hider(release)(text)
+}
+
+func (p probed) release(at prober.Attempt) (Release, bool) {
+	assigned, known := p.agent.control.Task(at.Task)
+	if !known {
+		return Release{}, false
+	}
+	return p.agent.releases.cached(assigned.Task)
+}

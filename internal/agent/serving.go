@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/ingress"
+	"tend.dev/tend/internal/ingress/certs"
+)
+
+// Edge is the node's proxy with its doors and certificates; see internal/ingress/edge.
+type Edge interface {
+	Update(routes []ingress.Route, policies []certs.Policy)
+	// Drained waits until a pod that is served no more works on no request, or until ctx ends.
+	Drained(ctx context.Context, pod string) error
+	Doors() (plain, secure ingress.Door)
+	Certificate(host string) (certs.State, bool)
+	// Run serves until ctx ends.
+	Run(ctx context.Context) error
+}
+
+// Ingresses are what the control plane knows of the node's proxy.
+type Ingresses interface {
+	// Served is what it should serve now.
+	Served() Served
+	// SubscribeServed calls fn whenever that may have changed. fn must not block.
+	SubscribeServed(fn func())
+	// ReportIngress stores how the proxy is.
+	ReportIngress(ctx context.Context, status api.IngressNodeStatus) error
+}
+
+// Served is what a proxy serves: ingresses, and the workloads they name by scope/name.
+type Served struct {
+	Ingresses []ingress.Declared
+	Services  map[string]ServedService
+	// Policies say where certificates come from.
+	Policies []certs.Policy
+}
+
+// ServedService is a workload with its tasks on all nodes.
+type ServedService struct {
+	Spec  api.DeploymentSpec
+	Tasks []Assignment
+}
+
+// serving keeps the node's proxy at what should be served. What this agent knows of its own pods counts at once, before
+// the control plane has it.
+type serving struct {
+	a       *Agent
+	edge    Edge
+	control Ingresses
+	wake    chan struct{}
+
+	mu sync.Mutex // one table at a time
+}
+
+// newServing is nil where the node has no proxy.
+func newServing(a *Agent) *serving {
+	if a.opts.Edge == nil || a.opts.Ingresses == nil {
+		return nil
+	}
+	s := &serving{a: a, control: a.opts.Ingresses, wake: make(chan struct{}, 1)}
+	s.edge = a.opts.Edge(s.changed)
+	s.control.SubscribeServed(s.changed)
+	return s
+}
+
+// changed asks for another look. It never blocks.
+func (s *serving) changed() {
+	if s == nil {
+		return
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// members are the parts the agent runs.
+func (s *serving) members() []engine.Member {
+	if s == nil {
+		return nil
+	}
+	return []engine.Member{newMember(s.edge.Run), newMember(s.follow)}
+}
+
+// reportRetry is how long a report that failed waits for another try.
+const reportRetry = time.Second
+
+// follow serves what should be served, and reports how that goes, until ctx ends.
+func (s *serving) follow(ctx context.Context) error {
+	select {
+	case <-s.a.control.Synced():
+	case <-ctx.Done():
+		return nil
+	}
+	var told api.IngressNodeStatus
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+		case <-retry.C:
+		}
+		hosts := s.refresh()
+		status := s.status(hosts)
+		if same(told, status) {
+			continue
+		}
+		if err := s.control.ReportIngress(ctx, status); err != nil && !errors.Is(err, context.Canceled) {
+			s.a.log.Warn("the ingress's state could not be reported", "error", err)
+			retry.Reset(reportRetry)
+			continue
+		}
+		told = status
+	}
+}
+
+// refresh compiles a table from what is known now and returns the hosts with certificates.
+func (s *serving) refresh() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	served := s.control.Served()
+	routes := ingress.Compile(served.Ingresses, func(scope, name string) (ingress.Service, bool) {
+		found, ok := served.Services[scope+"/"+name]
+		return s.service(found), ok
+	})
+	s.edge.Update(routes, served.Policies)
+	var hosts []string
+	for _, policy := range served.Policies {
+		hosts = append(hosts, policy.Host)
+	}
+	return hosts
+}
+
+// service turns tasks into pods that may serve.
+func (s *serving) service(from ServedService) ingress.Service {
+	out := ingress.Service{Spec: from.Spec}
+	for _, assigned := range from.Tasks {
+		status := assigned.Status
+		if assigned.Task.Node == s.a.opts.Node {
+			status = s.a.reports.task(assigned)
+		}
+		out.Pods = append(out.Pods, ingress.Candidate{
+			Name: assigned.Task.ContainerName(), Address: status.Address, Ports: status.Ports,
+			Ready: assigned.Task.Desired == api.DesiredRunning && !assigned.Frozen && status.State == api.TaskRunning && status.Ready,
+		})
+	}
+	return out
+}
+
+// drain takes a pod out of the table and waits until it works on no request, for at most its drain time.
+func (s *serving) drain(ctx context.Context, task api.Task, limit time.Duration) {
+	if s == nil || limit <= 0 {
+		return
+	}
+	s.refresh()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := s.edge.Drained(ctx, task.ContainerName()); errors.Is(err, context.DeadlineExceeded) {
+		s.a.log.Warn("requests were still under way when the drain time was over", "pod", task.ContainerName(), "drain", limit)
+	}
+}
+
+func (s *serving) status(hosts []string) api.IngressNodeStatus {
+	plain, secure := s.edge.Doors()
+	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.DoorStatus(plain), HTTPS: api.DoorStatus(secure)}
+	for _, host := range hosts {
+		if state, known := s.edge.Certificate(host); known {
+			if out.Certificates == nil {
+				out.Certificates = map[string]api.CertificateStatus{}
+			}
+			out.Certificates[host] = api.CertificateStatus(state)
+		}
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/ingress"
+	"tend.dev/tend/internal/ingress/certs"
+	"tend.dev/tend/internal/layout"
+)
+
+// gate is a proxy that only remembers what it was told, and drains when the test says so.
+type gate struct {
+	mu     sync.Mutex
+	log    []string // what happened, in order
+	table  []string // the pods of the newest table
+	finish chan struct{}
+}
+
+func newGate() *gate { return &gate{finish: make(chan struct{})} }
+
+func (g *gate) note(what string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.log = append(g.log, what)
+}
+
+// Update implements agent.Edge.
+func (g *gate) Update(routes []ingress.Route, _ []certs.Policy) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var table []string
+	for _, route := range routes {
+		for _, pod := range route.Pods {
+			table = append(table, pod.Name)
+		}
+	}
+	for _, pod := range g.table {
+		if !slices.Contains(table, pod) {
+			g.log = append(g.log, pod+" left the table")
+		}
+	}
+	g.table = table
+}
+
+// Drained implements agent.Edge.
+func (g *gate) Drained(ctx context.Context, pod string) error {
+	g.note(pod + " drains")
+	select {
+	case <-g.finish:
+		g.note(pod + " is drained")
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Doors implements agent.Edge.
+func (g *gate) Doors() (plain, secure ingress.Door) { return ingress.Door{}, ingress.Door{} }
+
+// Certificate implements agent.Edge.
+func (g *gate) Certificate(string) (certs.State, bool) { return certs.State{}, false }
+
+// Run implements agent.Edge.
+func (g *gate) Run(ctx context.Context) error { <-ctx.Done(); return nil }
+
+func (g *gate) happened() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.log)
+}
+
+func (g *gate) serves(pod string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Contains(g.table, pod)
+}
+
+// served starts a lab whose node serves a pod of shop/web, with a drain time.
+func served(t *testing.T, drain api.Duration) (*lab, *gate, api.Task) {
+	t.Helper()
+	l, g := newLab(t), newGate()
+	l.edge = g
+	l.engine.Before(func(verb, _ string) error {
+		if verb == "stop" {
+			g.note("the container is stopped")
+		}
+		return nil
+	})
+	spec := api.DeploymentSpec{Container: api.Container{Image: image}, Strategy: &api.Strategy{Drain: drain}}
+	for kind, value := range map[api.Kind]any{api.KindDeployment: spec, api.KindIngress: api.IngressSpec{Host: "shop.test", Port: 80}} {
+		raw, err := json.Marshal(value)
+		l.must(err)
+		object := api.Object{Kind: kind, Scope: "shop", Name: "web", Spec: raw}
+		l.commit(layout.NewTxn("test").Put(layout.ObjectKey(object.Ref()), object))
+	}
+	l.start()
+	task := l.deploy(taskID(1), func(_ *api.Task, s *api.DeploymentSpec) { s.Strategy = spec.Strategy })
+	l.settle()
+	if !g.serves(task.ContainerName()) {
+		t.Errorf("a pod that runs is not served: %+v", l.status(task))
+	}
+	return l, g, task
+}
+
+func (g *gate) want(t *testing.T, want ...string) {
+	t.Helper()
+	if got := g.happened(); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestAPodIsDrainedBeforeItStops: it leaves the table, finishes what it was sent, and only then is told to stop.
+func TestAPodIsDrainedBeforeItStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g, task := served(t, "30s")
+		defer l.close()
+		pod := task.ContainerName()
+		l.raise(task, api.DesiredShutdown)
+		l.pass(5 * time.Second)
+		g.want(t, pod+" left the table", pod+" drains")
+		close(g.finish)
+		l.settle()
+		g.want(t, pod+" left the table", pod+" drains", pod+" is drained", "the container is stopped")
+		l.want(task, api.TaskShutdown, false, "Shutdown")
+	})
+}
+
+// TestDrainingIsBounded: requests that don't end keep a pod for its drain time.
+func TestDrainingIsBounded(t *testing.T) {
+	for drain, wait := range map[api.Duration]time.Duration{"3s": 3 * time.Second, "": api.DefaultDrain, "0s": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			l, g, task := served(t, drain)
+			defer l.close()
+			pod := task.ContainerName()
+			stopped := func() bool { return slices.Contains(g.happened(), "the container is stopped") }
+			l.raise(task, api.DesiredShutdown) // settles for 10 ms
+			if wait > 0 {
+				if l.pass(wait - time.Second); stopped() {
+					t.Errorf("drain %q: it was stopped before its time", drain)
+				}
+				l.pass(time.Second)
+			}
+			if !stopped() || g.serves(pod) {
+				t.Errorf("drain %q: %q", drain, g.happened())
+			}
+		})
+	}
+}
+
+// TestAFrozenSlotDrainsToo.
+func TestAFrozenSlotDrainsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g, task := served(t, "30s")
+		defer l.close()
+		pod := task.ContainerName()
+		l.freeze(task)
+		g.want(t, pod+" left the table", pod+" drains")
+		close(g.finish)
+		l.settle()
+		g.want(t, pod+" left the table", pod+" drains", pod+" is drained", "the container is stopped")
+	})
+}
+
+// TestAPodThatEndsLeavesTheTableAtOnce: the control plane need not have heard of it.
+func TestAPodThatEndsLeavesTheTableAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, g, task := served(t, "")
+		defer l.close()
+		l.store.failing(errors.New("the store is away"))
+		l.must(l.engine.Exit(task.ContainerName(), 1))
+		synctest.Wait()
+		if g.serves(task.ContainerName()) {
+			t.Errorf("it is still served: %q", g.happened())
+		}
+		if status := l.status(task); !status.Ready {
+			t.Errorf("the control plane has heard of it: %+v", status)
+		}
+		l.store.failing(nil)
+		l.pass(time.Minute)
+		if !g.serves(task.ContainerName()) {
+			t.Errorf("it runs again, and is not served: %+v", l.status(task))
+		}
+	})
+}
+
+var _ agent.Edge = (*gate)(nil)
