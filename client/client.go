@@ -30,10 +30,15 @@ type Client struct {
 	base   string
 	token  string
 	http   *http.Client
+	// slow waits longer for an answer to begin.
+	slow *http.Client
 }
 
 // maxAnswer bounds what is read of an answer that is no stream.
 const maxAnswer = 256 << 20
+
+// slowAnswer is how long a slow answer may be in coming: a plugin's hook, and what it takes to fetch the plugin.
+const slowAnswer = 20 * time.Minute
 
 // New makes a client; nothing is sent yet.
 func New(opts Options) (*Client, error) {
@@ -56,14 +61,18 @@ func New(opts Options) (*Client, error) {
 	default:
 		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock or http://127.0.0.1:8686", opts.Server)
 	}
-	c.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	slow := transport.Clone()
+	slow.ResponseHeaderTimeout = slowAnswer
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http, c.slow = &http.Client{Transport: transport, CheckRedirect: stay}, &http.Client{Transport: slow, CheckRedirect: stay}
 	return c, nil
 }
 
 // Close frees idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.http.CloseIdleConnections()
+	c.slow.CloseIdleConnections()
+}
 
 // Server is where the client calls.
 func (c *Client) Server() string { return c.server }
@@ -73,20 +82,40 @@ type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
-	contentType  string
-	header       http.Header
+	// stream, of size bytes, is sent in place of body.
+	stream      io.Reader
+	size        int64
+	contentType string
+	header      http.Header
+	// slow says that the answer may be long in coming: a hook of a plugin runs meanwhile.
+	slow bool
 }
 
 // send performs a call and answers its response if that is a success; the caller closes the body.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	response, err := c.do(ctx, r)
+	if err == nil && response.StatusCode >= 300 {
+		defer response.Body.Close()
+		return nil, problemFrom(response)
+	}
+	return response, err
+}
+
+// do performs a call and answers its response, whatever it says; the caller closes the body.
+func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()
 	}
-	call, err := http.NewRequestWithContext(ctx, r.method, target, bytes.NewReader(r.body))
+	body, size := r.stream, r.size
+	if body == nil {
+		body, size = bytes.NewReader(r.body), int64(len(r.body))
+	}
+	call, err := http.NewRequestWithContext(ctx, r.method, target, body)
 	if err != nil {
 		return nil, fmt.Errorf("call %s: %w", r.path, err)
 	}
+	call.ContentLength = size
 	for name, values := range r.header {
 		call.Header[name] = values
 	}
@@ -96,13 +125,13 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if c.token != "" {
 		call.Header.Set("Authorization", "Bearer "+c.token)
 	}
-	response, err := c.http.Do(call)
+	through := c.http
+	if r.slow {
+		through = c.slow
+	}
+	response, err := through.Do(call)
 	if err != nil {
 		return nil, c.failure(ctx, err)
-	}
-	if response.StatusCode >= 300 {
-		defer response.Body.Close()
-		return nil, problemFrom(response)
 	}
 	return response, nil
 }
@@ -126,6 +155,10 @@ func (c *Client) failure(ctx context.Context, err error) error {
 // problemFrom reads the problem of an answer, whatever stands between client and server made of it.
 func problemFrom(response *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 4<<20))
+	return problemOf(response, body)
+}
+
+func problemOf(response *http.Response, body []byte) error {
 	problem := &api.Problem{}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") &&
 		json.Unmarshal(body, problem) == nil && problem.Title != "" {

@@ -12,6 +12,8 @@ import (
 type LogsOptions struct {
 	Pod    string
 	Target Target
+	// Run narrows the output of a job to one run.
+	Run    string
 	Follow bool
 	// Tail keeps the last n lines of each pod; nil keeps all.
 	Tail *int
@@ -25,7 +27,7 @@ type LogStream struct{ stream *stream }
 // Logs begins to read output. Close the stream.
 func (c *Client) Logs(ctx context.Context, opts LogsOptions) (*LogStream, error) {
 	r := streamRequest("/v1/logs")
-	r.query = opts.Target.query()
+	r.query = opts.Target.query("run", opts.Run)
 	if opts.Pod != "" {
 		r = streamRequest(podPath(opts.Pod, "/logs"))
 		r.query = queryWith()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"tend.dev/tend/api"
 )
@@ -20,16 +21,22 @@ func (c *Client) Apply(ctx context.Context, request api.ApplyRequest) (api.Apply
 	if err != nil {
 		return api.ApplyResult{}, fmt.Errorf("encode the manifests: %w", err)
 	}
-	return c.ApplyBody(ctx, body, "application/json", request)
+	return c.applyBody(ctx, body, "application/json", request)
 }
 
 // ApplyBody is Apply with manifests as the server decodes them (JSON or YAML); request.Objects is not looked at.
 func (c *Client) ApplyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
+	return c.applyBody(ctx, body, contentType, r)
+}
+
+// applyBody waits longer where plugins may be installed meanwhile.
+func (c *Client) applyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
+	macros := slices.ContainsFunc(r.Objects, func(o api.Object) bool { return !o.Kind.Core() })
 	if len(body) > api.MaxApplyBytes {
 		return api.ApplyResult{}, &api.Problem{Status: http.StatusRequestEntityTooLarge, Title: "Request Entity Too Large",
 			Detail: fmt.Sprintf("the manifests are larger than %d bytes; nothing was sent", api.MaxApplyBytes), Next: "apply in smaller parts"}
 	}
-	return call[api.ApplyResult](ctx, c, request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType,
+	return call[api.ApplyResult](ctx, c, request{method: http.MethodPost, path: "/v1/apply", body: body, contentType: contentType, slow: macros,
 		query: queryWith("dry_run", flag(r.DryRun), "prune", flag(r.Prune), "force", flag(r.Force), "force_conflicts", flag(r.ForceConflicts), "set", r.Set)})
 }
 

@@ -3,9 +3,11 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"tend.dev/tend/api"
@@ -31,6 +33,9 @@ type Option string
 // ForceConflicts takes over the fields that another manager set to another value, instead of being refused.
 const ForceConflicts Option = "force_conflicts"
 
+// NoRestart lets a change of a bucket reach containers with their workload's next release or restart alone.
+const NoRestart Option = "no_restart"
+
 func (t Target) queryOf(options []Option, more ...string) url.Values {
 	for _, option := range options {
 		more = append(more, string(option), flag(true))
@@ -38,15 +43,21 @@ func (t Target) queryOf(options []Option, more ...string) url.Values {
 	return t.query(more...)
 }
 
-// Scale sets a deployment's replicas.
+// Scale sets the replicas of a deployment or a statefulset.
 func (c *Client) Scale(ctx context.Context, target Target, replicas int, options ...Option) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/scale",
 		query: target.queryOf(options, "replicas", strconv.Itoa(replicas))})
 }
 
-// Restart replaces every pod by the deployment's strategy.
+// Restart replaces every pod by the workload's strategy.
 func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/restart", query: target.query()})
+}
+
+// Rebootstrap makes one ordinal of a statefulset anew, with empty volumes: what they hold is lost.
+func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebootstrap",
+		query: target.query("ordinal", strconv.Itoa(ordinal))})
 }
 
 // Rollback returns to a release; an empty one is the newest before the current that was good.
@@ -77,14 +88,31 @@ func (c *Client) ConfigKeys(ctx context.Context, scope, name string) (api.Config
 		query: queryWith("scope", scope, "name", name)})
 }
 
-// SetConfig sets and removes keys of a bucket in one commit.
-func (c *Client) SetConfig(ctx context.Context, scope, name string, change api.ConfigRequest) (api.ConfigResult, error) {
+// ConfigValue is one value of a bucket in plain text. The server logs who asked.
+func (c *Client) ConfigValue(ctx context.Context, scope, name, key string) (string, error) {
+	result, err := call[api.ConfigResult](ctx, c, request{method: http.MethodGet, path: "/v1/config",
+		query: queryWith("scope", scope, "name", name, "key", key)})
+	if err == nil && result.Value == nil {
+		err = errors.New("the server answered without the value: it may be older than this client")
+	}
+	if err != nil {
+		return "", err
+	}
+	return *result.Value, nil
+}
+
+// SetConfig sets and removes keys of a bucket in one commit. NoRestart leaves what runs alone.
+func (c *Client) SetConfig(ctx context.Context, scope, name string, change api.ConfigRequest, options ...Option) (api.ConfigResult, error) {
 	body, err := json.Marshal(change)
 	if err != nil {
 		return api.ConfigResult{}, fmt.Errorf("encode the values: %w", err)
 	}
+	query := queryWith("scope", scope, "name", name)
+	if slices.Contains(options, NoRestart) {
+		query.Set("restart", "false")
+	}
 	return call[api.ConfigResult](ctx, c, request{method: http.MethodPost, path: "/v1/config", body: body,
-		contentType: "application/json", query: queryWith("scope", scope, "name", name)})
+		contentType: "application/json", query: query})
 }
 
 // Nodes lists the nodes.

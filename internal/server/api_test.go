@@ -209,7 +209,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-func TestConfigIsNeverTold(t *testing.T) {
+func TestConfigIsToldByItsKeyAlone(t *testing.T) {
 	w := newWorld(t)
 	result, err := w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2", "B": "2"}})
 	if err != nil || !cmp.Equal(result.Keys, []string{"B", "PASSWORD"}) {
@@ -223,6 +223,16 @@ func TestConfigIsNeverTold(t *testing.T) {
 	_, body := w.raw("GET", "/v1/config?scope=prod&name=web", "", "")
 	if strings.Contains(body, "hunter2") || !strings.Contains(body, "PASSWORD") {
 		t.Errorf("config answers %s", body)
+	}
+	if value, err := w.client.ConfigValue(t.Context(), "prod", "web", "PASSWORD"); err != nil || value != "hunter2" {
+		t.Errorf("asked for by its key: %q, %v", value, err)
+	}
+	if _, err := w.client.ConfigValue(t.Context(), "prod", "web", "NONE"); !client.IsNotFound(err) {
+		t.Errorf("a key that isn't there: %v", err)
+	}
+	_, err = w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"C": "3"}}, client.NoRestart)
+	if err == nil || !strings.Contains(err.Error(), "restart=false") {
+		t.Errorf("quiet, on a server that can't: %v", err)
 	}
 	result, err = w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Unset: []string{"B"}})
 	if err != nil || !cmp.Equal(result.Keys, []string{"PASSWORD"}) {

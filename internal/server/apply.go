@@ -23,7 +23,8 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	result, err := s.Intents.Apply(r.Context(), objects, opts)
+	takesTime(w, applyTime(objects))
+	result, err := s.applyObjects(r.Context(), objects, opts)
 	if err != nil {
 		s.fail(w, r, err)
 		return

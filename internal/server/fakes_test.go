@@ -16,7 +16,9 @@ type fakeContainers struct {
 	logs    map[string]*fakeLog
 	stopped []string
 	execs   func(runtime.ExecOptions) (runtime.Exec, error)
-	stats   func(task string) (runtime.Stats, error)
+	stats   func(task string) runtime.Usage
+	// hang, where set, is closed when Stats is called, which then waits for its context.
+	hang chan struct{}
 }
 
 // fakeLog is what a task's container puts out, one incarnation after the other.
@@ -94,11 +96,19 @@ func (f *fakeContainers) Exec(_ context.Context, _ string, opts runtime.ExecOpti
 	return f.execs(opts)
 }
 
-func (f *fakeContainers) Stats(_ context.Context, task string) (runtime.Stats, error) {
-	if f.stats == nil {
-		return runtime.Stats{}, errors.New("no sample")
+func (f *fakeContainers) Stats(ctx context.Context, tasks []string) []runtime.Usage {
+	if f.hang != nil {
+		close(f.hang)
+		<-ctx.Done()
 	}
-	return f.stats(task)
+	out := make([]runtime.Usage, len(tasks))
+	for i, task := range tasks {
+		out[i] = runtime.Usage{Err: errors.New("no sample")}
+		if f.stats != nil {
+			out[i] = f.stats(task)
+		}
+	}
+	return out
 }
 
 func (f *fakeContainers) Stop(_ context.Context, task string) error {

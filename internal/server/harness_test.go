@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -57,7 +58,8 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 		Drain: 5 * time.Second, Logger: quiet,
 		Intents: intent.New(intent.Options{Store: w.store, Reader: intent.FromView{Store: w.store, View: w.view},
 			Validate: manifest.Validate, Logger: quiet,
-			Seal: func(b []byte) ([]byte, error) { return append([]byte("sealed "), reversed(b)...), nil }})}
+			Seal: func(b []byte) ([]byte, error) { return append([]byte("sealed "), reversed(b)...), nil },
+			Open: func(b []byte) ([]byte, error) { return reversed(bytes.TrimPrefix(b, []byte("sealed "))), nil }})}
 	for _, c := range change {
 		c(&opts)
 	}

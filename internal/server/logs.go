@@ -18,10 +18,21 @@ type logsOf struct {
 	owner api.Ref
 	// slot chooses one pod; empty is all pods of the owner.
 	slot string
-	opts container.LogOptions
+	// run chooses the pods of one run; begun those that came since a run was asked for.
+	run   string
+	begun time.Time
+	opts  container.LogOptions
 }
 
-func (l logsOf) wants(t *api.Task) bool { return l.slot == "" || l.slot == t.Slot }
+func (l logsOf) wants(t *api.Task) bool {
+	switch {
+	case l.slot != "":
+		return l.slot == t.Slot && !t.CreatedAt.Before(l.begun)
+	case l.run != "":
+		return l.run == t.Run && !t.CreatedAt.Before(l.begun)
+	}
+	return t.Role == api.RoleMain && !t.CreatedAt.Before(l.begun) // what a release's commands wrote is asked for by pod or run
+}
 
 func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
@@ -46,7 +57,7 @@ func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	named := TargetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
-	wanted := logsOf{opts: logOptions(q)}
+	wanted := logsOf{run: q.text("run"), opts: logOptions(q)}
 	err := q.done()
 	var target intent.Target
 	if err == nil {
@@ -58,6 +69,9 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		wanted.owner, err = target.Resolve(snap)
+	}
+	if err == nil {
+		err = wanted.chooseRun(snap)
 	}
 	if err != nil {
 		s.fail(w, r, err)

@@ -70,6 +70,8 @@ func (f *logFollower) concerns(c view.Change) bool {
 			return true // whose it is, look finds out
 		case *api.Object:
 			return value.Ref() == f.wanted.owner
+		case *api.Run:
+			return value.ID == f.wanted.run && value.Owner() == f.wanted.owner
 		}
 	}
 	return false
@@ -78,7 +80,7 @@ func (f *logFollower) concerns(c view.Change) bool {
 // look starts reading what isn't read yet, and says whether more can come.
 func (f *logFollower) look(ctx context.Context) bool {
 	snap := layout.Snapshot{Reader: f.server.View.Snapshot()}
-	more := f.wanted.slot == "" && snap.Object(f.wanted.owner).Exists()
+	more := f.wanted.goesOn(snap)
 	for _, task := range snap.TasksOf(f.wanted.owner) {
 		if !f.wanted.wants(task.Value) {
 			continue

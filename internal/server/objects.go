@@ -74,6 +74,10 @@ func withStatus(snap layout.Snapshot, object api.Object) api.Object {
 	switch value := record.Value.(type) {
 	case []byte:
 		object.Status = value
+	case *api.WorkloadStatus:
+		status := *value
+		status.Autoscale = snap.AutoscaleStatus(object.Ref()).Value
+		object.Status, _ = json.Marshal(status)
 	default:
 		object.Status, _ = json.Marshal(value)
 	}

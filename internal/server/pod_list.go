@@ -21,7 +21,7 @@ func (f podFilter) wants(t *api.Task) bool {
 		(f.name == "" || f.name == t.Name) && (f.node == "" || f.node == t.Node)
 }
 
-// podsOf lists pods by scope, name and age.
+// podsOf lists pods by scope, name, ordinal where they have one, and age.
 func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
 	out := []api.Pod{}
 	frozen := map[api.Ref]map[string]bool{}
@@ -37,9 +37,15 @@ func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
 	}
 	slices.SortStableFunc(out, func(a, b api.Pod) int {
 		return cmp.Or(strings.Compare(a.Scope, b.Scope), strings.Compare(a.Resource, b.Resource),
-			a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Name, b.Name))
+			cmp.Compare(ordinalOf(a), ordinalOf(b)), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Name, b.Name))
 	})
 	return out
+}
+
+// ordinalOf is 0 for pods that have none.
+func ordinalOf(p api.Pod) int {
+	n, _ := api.Task{Kind: p.Kind, Slot: p.Slot, Run: p.Run, Role: p.Role}.Ordinal()
+	return n
 }
 
 func frozenSlots(snap layout.Snapshot, owner api.Ref) map[string]bool {
@@ -54,6 +60,7 @@ func frozenSlots(snap layout.Snapshot, owner api.Ref) map[string]bool {
 func podOf(snap layout.Snapshot, t *api.Task, frozen bool) api.Pod {
 	pod := api.Pod{Name: t.ContainerName(), Kind: t.Kind, Scope: t.Scope, Resource: t.Name, Slot: t.Slot, Task: t.ID,
 		Node: t.Node, Release: t.Release, State: api.TaskPending, Desired: t.Desired, Frozen: frozen, Reason: t.Reason,
+		Run: t.Run, Role: t.Role,
 		CreatedAt: t.CreatedAt, FinishedAt: t.EndedAt}
 	if t.Node != "" {
 		pod.State = api.TaskAssigned
@@ -72,7 +79,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 	pod.Container, pod.Address, pod.Ports = status.Container, status.Address, status.Ports
 	pod.Incarnations, pod.CrashLoop = status.Incarnations, status.CrashLoop
 	pod.ExitCode, pod.OOMKilled, pod.LastLog = status.ExitCode, status.OOMKilled, status.LastLog
-	pod.PID = status.PID
+	pod.PID, pod.Probes, pod.LivenessRestarts = status.PID, status.Probes, status.LivenessRestarts
 	pod.StartedAt, pod.ReadyAt, pod.Message = status.StartedAt, status.ReadyAt, status.Message
 	if pod.ImageID == "" {
 		pod.ImageID = status.ImageID

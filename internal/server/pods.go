@@ -68,7 +68,9 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	if !pod.Ready {
 		status = http.StatusServiceUnavailable
 	}
-	writeJSON(w, status, api.PodReadiness{Pod: pod.Name, Ready: pod.Ready, State: pod.State, Reason: pod.Reason, Message: pod.Message})
+	writeJSON(w, status, api.PodReadiness{
+		Pod: pod.Name, Ready: pod.Ready, State: pod.State, Reason: pod.Reason, Message: pod.Message, Probes: pod.Probes,
+	})
 }
 
 type stopPodQuery struct {
@@ -85,7 +87,10 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 	if err != nil {
 		return api.StopResult{}, err
 	}
-	if in.Freeze {
+	switch {
+	case in.Freeze && task.Kind.HasRuns():
+		return s.stopRuns(ctx, intent.TargetOf(task.Owner()), []string{task.Run})
+	case in.Freeze && task.Role == api.RoleMain: // the command of a release that is stopped has ended anyway
 		return s.freeze(ctx, intent.TargetOf(task.Owner()), []string{task.Slot})
 	}
 	return s.stop(ctx, task.Owner(), []*api.Task{task})
@@ -101,9 +106,6 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 	if err != nil {
 		return api.StopResult{}, err
 	}
-	if in.Freeze {
-		return s.freeze(ctx, target, nil)
-	}
 	snap, err := s.snapshot()
 	if err != nil {
 		return api.StopResult{}, err
@@ -112,9 +114,18 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 	if err != nil {
 		return api.StopResult{}, err
 	}
+	switch {
+	case in.Freeze && ref.Kind.HasRuns():
+		return s.stopRuns(ctx, target, nil)
+	case in.Freeze:
+		return s.freeze(ctx, target, nil)
+	}
 	var tasks []*api.Task
 	for _, task := range snap.TasksOf(ref) {
-		if task.Value.Desired == api.DesiredRunning {
+		if status := snap.TaskStatus(task.Value.ID).Value; ref.Kind.HasRuns() && status != nil && status.State.Terminal() {
+			continue // its container is kept for its output
+		}
+		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command of a release is let end
 			tasks = append(tasks, task.Value)
 		}
 	}
@@ -123,6 +134,13 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 
 func (s *Server) freeze(ctx context.Context, target intent.Target, slots []string) (api.StopResult, error) {
 	result, err := s.Intents.Freeze(ctx, target, slots, actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	return withPods(result), err
+}
+
+// stopRuns ends runs of a job, all that are on where none is named.
+func (s *Server) stopRuns(ctx context.Context, target intent.Target, ids []string) (api.StopResult, error) {
+	result, err := s.Intents.StopRuns(ctx, target, ids, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return withPods(result), err
 }

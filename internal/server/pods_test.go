@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,15 +38,33 @@ func TestPods(t *testing.T) {
 	if err != nil || len(nodes.Items) != 1 || !nodes.Items[0].Alive || nodes.Items[0].Pods != 2 {
 		t.Errorf("nodes: %+v, %v", nodes, err)
 	}
-	w.containers.stats = func(task string) (runtime.Stats, error) {
+	w.containers.stats = func(task string) runtime.Usage {
 		if task == bad.ID {
-			return runtime.Stats{}, runtime.ErrUnavailable
+			return runtime.Usage{Err: runtime.ErrUnavailable}
 		}
-		return runtime.Stats{CPUPercent: 50, PIDs: 3}, nil
+		return runtime.Usage{CPUPercent: 50, Stats: runtime.Stats{PIDs: 3}}
 	}
 	stats, err := w.client.Stats(t.Context(), client.PodFilter{Name: "web"})
 	if err != nil || len(stats.Items) != 2 || stats.Items[0].CPUPercent != 50 || stats.Items[1].Error == "" {
 		t.Errorf("stats: %+v, %v", stats, err)
+	}
+}
+
+// TestPodsOfAStatefulSetAreInOrder: by ordinal, however young each is.
+func TestPodsOfAStatefulSetAreInOrder(t *testing.T) {
+	w := newWorld(t)
+	for i, slot := range []string{"10", "2", "0"} {
+		task := api.Task{ID: "t" + slot, Kind: api.KindStatefulSet, Scope: "prod", Name: "db", Slot: slot, Desired: api.DesiredRunning,
+			CreatedAt: started.Add(time.Duration(i) * time.Second), Class: api.ClassKeep}
+		w.put(layout.TaskKey(task.ID), task)
+	}
+	list, err := w.client.Pods(t.Context(), client.PodFilter{Name: "db"})
+	var got []string
+	for _, pod := range list.Items {
+		got = append(got, pod.Slot)
+	}
+	if diff := cmp.Diff([]string{"0", "2", "10"}, got); diff != "" {
+		t.Errorf("%v\n%s", err, diff)
 	}
 }
 
@@ -86,4 +106,23 @@ func TestStopAndStart(t *testing.T) {
 	if restarted, err := w.client.Restart(t.Context(), client.TargetOf(ref("web"))); err != nil || len(restarted.Unfrozen) != 1 {
 		t.Errorf("a restart thaws: %+v, %v", restarted, err)
 	}
+}
+
+// TestStatsEndWithTheServer: an engine that doesn't answer holds no server up that stops.
+func TestStatsEndWithTheServer(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:1"}`)
+	w.running("web", "aaaaaaaa", true)
+	asked := make(chan struct{})
+	w.containers.hang = asked
+	answered := make(chan error, 1)
+	go func() {
+		_, err := w.client.Stats(context.Background(), client.PodFilter{})
+		answered <- err
+	}()
+	<-asked
+	if err := w.stop(); err != nil {
+		t.Errorf("the server cut its requests instead of ending them: %v", err)
+	}
+	<-answered
 }

@@ -10,6 +10,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/manifest"
 	container "tend.dev/tend/internal/runtime"
@@ -21,15 +23,20 @@ import (
 const problemType = "https://tend.dev/errors/"
 
 var intentStatus = map[intent.Reason]int{
-	intent.Invalid:     http.StatusUnprocessableEntity,
-	intent.NotFound:    http.StatusNotFound,
-	intent.Ambiguous:   http.StatusBadRequest,
-	intent.NameTaken:   http.StatusConflict,
-	intent.PortTaken:   http.StatusConflict,
-	intent.FieldOwned:  http.StatusConflict,
-	intent.Terminating: http.StatusConflict,
-	intent.TooLarge:    http.StatusRequestEntityTooLarge,
-	intent.Busy:        http.StatusConflict,
+	intent.Invalid:    http.StatusUnprocessableEntity,
+	intent.NotFound:   http.StatusNotFound,
+	intent.Ambiguous:  http.StatusBadRequest,
+	intent.NameTaken:  http.StatusConflict,
+	intent.PortTaken:  http.StatusConflict,
+	intent.RouteTaken: http.StatusConflict,
+	intent.FieldOwned: http.StatusConflict,
+	intent.InUse:      http.StatusConflict,
+
+	intent.RegistryTaken: http.StatusConflict,
+	intent.Terminating:   http.StatusConflict,
+	intent.RunForbidden:  http.StatusConflict,
+	intent.TooLarge:      http.StatusRequestEntityTooLarge,
+	intent.Busy:          http.StatusConflict,
 }
 
 // known are errors of other packages with their status and the step that helps.
@@ -39,6 +46,12 @@ var known = []struct {
 	next   string
 }{
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
+	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},
+	{journal.ErrNotFound, http.StatusNotFound, "`tend describe` tells an object's build"},
+	{blob.ErrDigest, http.StatusBadRequest, "name it by sha256: and the 64 hex digits of its bytes"},
+	{blob.ErrMismatch, http.StatusBadRequest, "it changed while it was sent, or came damaged: send it again"},
+	{blob.ErrTooLarge, http.StatusRequestEntityTooLarge, "mount a file this large from a volume"},
+	{blob.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server"},
 	{store.ErrTooLarge, http.StatusRequestEntityTooLarge, "send it in smaller parts"},
 	{store.ErrClosed, http.StatusServiceUnavailable, "the server is shutting down; try again"},
 	{view.ErrGone, http.StatusGone, "list again, and watch from the list's revision"},
@@ -58,6 +71,9 @@ func problemOf(err error) *api.Problem {
 	var refused *intent.Error
 	var tooLong *http.MaxBytesError
 	var malformed *manifest.Error
+	if told := problemOfPlugin(err); told != nil {
+		return told
+	}
 	switch {
 	case errors.As(err, &problem):
 		copied := *problem

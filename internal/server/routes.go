@@ -26,12 +26,16 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
 	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
 
-	typed(s, "POST", "/v1/scale", "Set a deployment's replicas", s.scale)
-	typed(s, "POST", "/v1/restart", "Replace every pod, by the deployment's strategy", s.restart)
+	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
+	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
+	typed(s, "POST", "/v1/rebootstrap", "Make one ordinal of a statefulset anew, with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
 	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
 	typed(s, "POST", "/v1/start", "Let all frozen pods of an object run again", s.startObject)
 	typed(s, "GET", "/v1/releases", "The releases kept of an object, newest first", s.releases)
+
+	typed(s, "POST", "/v1/releases/run", "Run the release command of what is in force again", s.runRelease)
+	typed(s, "GET", "/v1/deliveries", "The webhook calls kept of an object, newest first", s.deliveries)
 
 	typed(s, "GET", "/v1/pods", "List pods", s.pods)
 	typed(s, "GET", "/v1/pods/{pod}", "One pod", s.pod)
@@ -39,13 +43,26 @@ func (s *Server) routes() {
 	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
 		[]string{"follow", "tail", "since"}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
-		[]string{"kind", "scope", "name", "follow", "tail", "since"}, s.logs)
+		[]string{"kind", "scope", "name", "run", "follow", "tail", "since"}, s.logs)
 	s.documented("POST", "/v1/pods/{pod}/exec", "Run a command in a pod; upgrades to tend-exec/1", nil, s.exec)
 	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
 	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)
 
-	typed(s, "GET", "/v1/config", "The keys of a bucket; values are never told", s.configKeys)
-	typed(s, "POST", "/v1/config", "Set and remove keys of a bucket", s.setConfig)
+	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
+	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
+	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)
+	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}", "One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)
+
+	typed(s, "GET", "/v1/config", "The keys of a bucket; with key that one's value, and who asked is logged", s.config)
+	typed(s, "POST", "/v1/config", "Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
+	typed(s, "POST", "/v1/ingress/{traffic}", "Say what becomes of an ingress's requests: pause, resume or maintenance", s.setTraffic)
+	s.documented("GET", "/v1/ingress/ca", "The certificate of the cluster's own authority, in PEM", nil, s.authority)
+	s.documented("PUT", "/v1/blobs/{digest}", "Keep a file's bytes, which an asset will refer to by their digest", nil, s.blob(s.putBlob))
+	s.documented("GET", "/v1/blobs/{digest}", "A file's bytes", nil, s.blob(s.getBlob))
+	s.documented("HEAD", "/v1/blobs/{digest}", "Whether a file's bytes are here; 404 when not", nil, s.blob(s.getBlob))
+	s.pluginRoutes()
+	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
+	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each", []string{"follow"}, s.buildLog)
 	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
 

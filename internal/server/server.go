@@ -14,6 +14,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/plugin/broker"
 	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store/view"
 )
@@ -22,7 +23,8 @@ import (
 type Containers interface {
 	Logs(ctx context.Context, task string, opts container.LogOptions) (container.LogReader, error)
 	Exec(ctx context.Context, task string, opts container.ExecOptions) (container.Exec, error)
-	Stats(ctx context.Context, task string) (container.Stats, error)
+	// Stats samples many at once, in their order; one that can't be sampled carries its error.
+	Stats(ctx context.Context, tasks []string) []container.Usage
 	// Stop stops the container without saying that it should stay stopped: it heals again.
 	Stop(ctx context.Context, task string) error
 }
@@ -33,6 +35,16 @@ type Options struct {
 	Intents *intent.Service
 	// Containers is nil on a server without an agent: logs, exec, stats and stop answer 503 then.
 	Containers Containers
+	// Blobs keep the files of assets. Default: none are taken.
+	Blobs Blobs
+	// Builds keep what builds print. Default: there is none.
+	Builds Builds
+	// Plugins expand macros and run commands. Default: there are none.
+	Plugins *broker.Broker
+	// MAC is a keyed hash, which the tokens of containers are made with. Default: no container is let in.
+	MAC func(plain []byte) string
+	// Authority is the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.
+	Authority func(ctx context.Context) ([]byte, error)
 	// Decode reads manifests from a body; its faults are a *api.Problem or plain errors. Default: JSON alone.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
 	// Missing says what the server waits for before it is ready. Default: nothing but the view.

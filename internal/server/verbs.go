@@ -47,6 +47,17 @@ func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, 
 	})
 }
 
+type rebootstrapQuery struct {
+	TargetQuery
+	Ordinal int `query:"ordinal" required:"true"`
+}
+
+func (s *Server) rebootstrap(ctx context.Context, in *rebootstrapQuery) (api.VerbResult, error) {
+	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
+		return s.Intents.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
+	})
+}
+
 type rollbackQuery struct {
 	TargetQuery
 	Release        string `query:"release"`
@@ -67,34 +78,6 @@ func (s *Server) verb(ctx context.Context, named TargetQuery, do func(intent.Tar
 	}
 	result, err := do(target)
 	s.settle(ctx, result.Revision)
-	return result, err
-}
-
-type ConfigQuery struct {
-	Scope string `query:"scope" required:"true"`
-	Name  string `query:"name"`
-}
-
-func (s *Server) configKeys(_ context.Context, in *ConfigQuery) (api.ConfigResult, error) {
-	snap, err := s.snapshot()
-	if err != nil {
-		return api.ConfigResult{}, err
-	}
-	keys := intent.ConfigKeys(snap, intent.Bucket(*in))
-	return api.ConfigResult{Scope: in.Scope, Name: in.Name, Keys: append([]string{}, keys...), Revision: snap.Revision()}, nil
-}
-
-type setConfigQuery struct {
-	ConfigQuery
-	Body api.ConfigRequest
-}
-
-func (s *Server) setConfig(ctx context.Context, in *setConfigQuery) (api.ConfigResult, error) {
-	result, err := s.Intents.SetConfig(ctx, intent.Bucket(in.ConfigQuery), in.Body.Set, in.Body.Unset, actorOf(ctx))
-	s.settle(ctx, result.Revision)
-	if err == nil && result.Keys == nil {
-		result.Keys = []string{}
-	}
 	return result, err
 }
 

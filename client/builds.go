@@ -1,0 +1,41 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"tend.dev/tend/api"
+)
+
+// SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob); with force it is built
+// anew although it is the same.
+func (c *Client) SetBuild(ctx context.Context, target Target, tree string, force bool) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/builds",
+		query: target.query("tree", tree, "force", flag(force))})
+}
+
+// BuildStream reads what a build prints.
+type BuildStream struct{ stream *stream }
+
+// BuildLog begins to read what a build of an object prints. With follow it waits for the build to begin, and ends with it.
+// Close the stream.
+func (c *Client) BuildLog(ctx context.Context, scope, name, build string, follow bool) (*BuildStream, error) {
+	r := streamRequest("/v1/builds/" + url.PathEscape(scope) + "/" + url.PathEscape(name) + "/" + url.PathEscape(build) + "/log")
+	r.query = queryWith("follow", flag(follow))
+	opened, err := c.openStream(ctx, r, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &BuildStream{opened}, nil
+}
+
+// Next is the next line; io.EOF at the end.
+func (b *BuildStream) Next() (string, error) {
+	var line api.BuildLine
+	err := b.stream.next(&line)
+	return line.Text, err
+}
+
+// Close ends the stream.
+func (b *BuildStream) Close() error { return b.stream.Close() }

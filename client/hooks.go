@@ -1,0 +1,19 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"tend.dev/tend/api"
+)
+
+// RunRelease runs the release command of what is in force again.
+func (c *Client) RunRelease(ctx context.Context, target Target) (api.RunResult, error) {
+	return call[api.RunResult](ctx, c, request{method: http.MethodPost, path: "/v1/releases/run", query: target.query()})
+}
+
+// Deliveries lists the webhook calls kept of an object, newest first: those under way, and those that ended within the
+// last hour.
+func (c *Client) Deliveries(ctx context.Context, target Target) (api.ListResult[api.Delivery], error) {
+	return call[api.ListResult[api.Delivery]](ctx, c, request{method: http.MethodGet, path: "/v1/deliveries", query: target.query()})
+}

@@ -1,0 +1,126 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/build/tree"
+)
+
+// Blobs keep files by the digest of their bytes. Errors are those of internal/blob.
+type Blobs interface {
+	PutAs(digest string, r io.Reader, limit int64) error
+	Renew(digest string) (bool, error)
+	Open(digest string) (*os.File, error)
+}
+
+// blob answers where the server keeps files.
+func (s *Server) blob(answer http.HandlerFunc) http.HandlerFunc {
+	if s.Blobs != nil {
+		return answer
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "this server keeps no files",
+			Next: "start it with a root folder"})
+	}
+}
+
+// putBlob keeps the body under its digest. It is streamed: what it may take grows with what has come.
+func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
+	digest := r.PathValue("digest")
+	if r.ContentLength > api.MaxAssetBytes {
+		s.fail(w, r, &http.MaxBytesError{Limit: api.MaxAssetBytes})
+		return
+	}
+	there, err := s.Blobs.Renew(digest)
+	if err == nil && !there {
+		err = s.keepBlob(digest, r, &patientReader{r: r.Body, control: http.NewResponseController(w)})
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// keepBlob reads a body, which may be compressed: the digest is that of what it is unpacked.
+func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error {
+	switch encoding := r.Header.Get("Content-Encoding"); encoding {
+	case "", "identity":
+	case "gzip":
+		var err error
+		if body, err = tree.Inflate(body, api.MaxAssetBytes); err != nil {
+			return err
+		}
+	default:
+		return &api.Problem{Status: http.StatusUnsupportedMediaType, Detail: "Content-Encoding " + encoding + " is not known", Next: "send gzip, or none"}
+	}
+	err := s.Blobs.PutAs(digest, body, api.MaxAssetBytes)
+	var hostile *tree.HostileError
+	if errors.As(err, &hostile) {
+		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Detail: hostile.Error(), Next: "send it without Content-Encoding, and smaller"}
+	}
+	return err
+}
+
+// getBlob sends a file, or with HEAD says whether it is there. Who asks is about to refer to it: it stays for a while.
+func (s *Server) getBlob(w http.ResponseWriter, r *http.Request) {
+	digest := r.PathValue("digest")
+	if _, err := s.Blobs.Renew(digest); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	file, err := s.Blobs.Open(digest)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	w.Header().Set("ETag", `"`+digest+`"`)
+	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodGet {
+		_, _ = io.Copy(&patientWriter{w: w, control: http.NewResponseController(w)}, file)
+	}
+}
+
+// patientReader gives each piece of a body the time of a whole request: a large file over a slow line is no fault, a
+// client that sends nothing is.
+type patientReader struct {
+	r       io.Reader
+	control *http.ResponseController
+}
+
+func (p *patientReader) Read(b []byte) (int, error) {
+	deadline := time.Now().Add(requestTime)
+	_ = p.control.SetReadDeadline(deadline)
+	_ = p.control.SetWriteDeadline(deadline.Add(requestTime)) // of the answer, after the last piece
+	n, err := p.r.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = &api.Problem{Status: http.StatusRequestTimeout, Detail: "nothing of the file came for " + requestTime.String(),
+			Next: "send it again"}
+	}
+	return n, err
+}
+
+// patientWriter is the same for an answer.
+type patientWriter struct {
+	w       io.Writer
+	control *http.ResponseController
+}
+
+func (p *patientWriter) Write(b []byte) (int, error) {
+	_ = p.control.SetWriteDeadline(time.Now().Add(requestTime))
+	return p.w.Write(b)
+}

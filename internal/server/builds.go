@@ -1,0 +1,65 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/intent"
+)
+
+// Builds keep what builds print. Errors are those of internal/build/journal.
+type Builds interface {
+	Read(ctx context.Context, called string, follow bool, each func(line string) error) error
+}
+
+// buildQuery names an object and the source it is to be built from.
+type buildQuery struct {
+	TargetQuery
+	Tree  string `query:"tree" required:"true"`
+	Force bool   `query:"force"`
+}
+
+// setBuild has an object built from a source that was sent before.
+func (s *Server) setBuild(ctx context.Context, in *buildQuery) (api.VerbResult, error) {
+	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
+		return s.Intents.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
+	})
+}
+
+// buildLog streams what a build prints, or printed.
+func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
+	q := queryOf(r)
+	follow := q.boolean("follow")
+	if err := q.done(); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	if s.Builds == nil {
+		s.fail(w, r, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "this server builds nothing", Next: "ask one with an agent"})
+		return
+	}
+	app := api.Ref{Scope: r.PathValue("scope"), Name: r.PathValue("name")}.AppID()
+	ctx, end, err := s.openStream(r, "builds")
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	defer end()
+	out := newLines(w, r)
+	if follow {
+		if err := out.begin(); err != nil { // it may be long until the first line
+			return
+		}
+	}
+	err = s.Builds.Read(ctx, journal.Name(app, r.PathValue("id")), follow, func(line string) error {
+		return out.send("", api.BuildLine{Text: line})
+	})
+	switch {
+	case err != nil && !out.begun:
+		s.fail(w, r, err)
+	case err == nil:
+		_ = out.begin()
+	}
+}

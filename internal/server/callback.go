@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin/broker"
+)
+
+// The callback paths are those plugins and their containers call: few, under the names they had before, and each within
+// what the caller's token allows. They are served at doors of their own, under /t/<token>, and at no other.
+
+// grant is what a caller may touch.
+type grant struct {
+	// all is everything: the caller came through a door of the API.
+	all bool
+	// scopes are those whose objects and buckets it may touch; name is the one object in them, where it isn't empty.
+	scopes []string
+	name   string
+	// plugin is the one whose commands it may run, where it isn't empty.
+	plugin string
+	// dry refuses whatever isn't a question: nothing is to come of it.
+	dry   bool
+	actor string
+}
+
+// allows says whether the grant covers an object or a bucket; an empty name is the scope's own.
+func (g grant) allows(scope, name string) error {
+	if g.all || slices.Contains(g.scopes, scope) && (g.name == "" || g.name == name) {
+		return nil
+	}
+	return &api.Problem{Status: http.StatusForbidden, Detail: "this token has no say in " + clip(scope+"/"+name),
+		Next: "a plugin reaches the scopes its command names, a container its own object"}
+}
+
+// narrow keeps a command within the grant: the objects it names, and what its actions are about.
+func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
+	if g.all {
+		return nil
+	}
+	ask.Within = append([]string{}, g.scopes...) // never nil, which would be everything
+	for _, scope := range broker.Scopes(ask.Args) {
+		if !slices.Contains(g.scopes, scope) {
+			return g.allows(scope, "")
+		}
+	}
+	if g.plugin == "" {
+		return nil
+	}
+	asked, err := b.NameOf(ask.Plugin)
+	if err != nil {
+		return err
+	}
+	if own, err := b.NameOf(g.plugin); err != nil || own != asked {
+		return &api.Problem{Status: http.StatusForbidden, Detail: "this token has no say in the plugin " + clip(asked),
+			Next: "a container runs the commands of the plugin that wrote its manifest"}
+	}
+	return nil
+}
+
+// callbacks answers the callback paths to callers whose token resolve knows.
+func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handler {
+	mux := http.NewServeMux()
+	granted := func(pattern string, handle func(http.ResponseWriter, *http.Request, grant)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			g, _ := r.Context().Value(grantKey{}).(grant)
+			handle(w, r, g)
+		})
+	}
+	granted("GET /health", s.callbackHealth)
+	granted("GET /describe", s.callbackDescribe)
+	granted("GET /config", s.callbackConfig)
+	granted("POST /config", s.callbackSetConfig)
+	granted("DELETE /config", s.callbackUnsetConfig)
+	granted("DELETE /resource", s.callbackResource)
+	granted("POST /restart", s.callbackRestart)
+	granted("POST /plugin/{name}/{command}", s.command)
+	return s.recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, path, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/t/"), "/")
+		g, known := resolve(token)
+		if !found || !known || !strings.HasPrefix(r.URL.Path, "/t/") {
+			s.failEnvelope(w, r, &api.Problem{Status: http.StatusUnauthorized, Detail: "the token is missing or wrong",
+				Next: "call the URL in TEND_CONTROLLER_URL with the path behind it"})
+			return
+		}
+		if g.dry && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			s.failEnvelope(w, r, &api.Problem{Status: http.StatusForbidden, Detail: "this is a dry run: nothing can be changed",
+				Next: "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"})
+			return
+		}
+		within := r.Clone(context.WithValue(r.Context(), grantKey{}, g))
+		within.URL.Path, within.URL.RawPath = "/"+path, ""
+		if _, pattern := mux.Handler(within); pattern == "" {
+			s.failEnvelope(w, r, &api.Problem{Status: http.StatusNotFound, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
+				Next: "docs/plugins.md lists them"})
+			return
+		}
+		mux.ServeHTTP(w, within)
+	}))
+}
+
+type grantKey struct{}
+
+func writeEnvelope(w http.ResponseWriter, data any) {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		writeJSON(w, http.StatusInternalServerError, api.Envelope{Status: "error", Error: err.Error()})
+		return
+	}
+	writeJSON(w, http.StatusOK, api.Envelope{Status: "ok", Data: raw})
+}
+
+// failEnvelope is fail in an envelope.
+func (s *Server) failEnvelope(w http.ResponseWriter, r *http.Request, err error) {
+	problem := problemOf(err)
+	if problem.Status == http.StatusInternalServerError {
+		s.Logger.Error("request failed", "method", r.Method, "path", routeOf(r), "error", err)
+	}
+	writeJSON(w, problem.Status, api.Envelope{Status: "error", Error: problem.Error()})
+}
+
+// routeOf is a request's path for the log: without a token.
+func routeOf(r *http.Request) string {
+	if strings.HasPrefix(r.URL.Path, "/t/") {
+		return "/t/…"
+	}
+	return r.URL.Path
+}

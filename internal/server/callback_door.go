@@ -1,0 +1,89 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin/broker"
+)
+
+// loopbackDoor opens ways in for plugins that run: each a port of its own on loopback, with a token of its own, shut when
+// the plugin has ended. In a dry run nothing can be changed through them.
+func (s *Server) loopbackDoor(actor string, dry bool) broker.Door {
+	return func(scopes []string) (string, func(), error) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", nil, fmt.Errorf("open a door for the plugin: %w", err)
+		}
+		random := make([]byte, 24)
+		_, _ = rand.Read(random) // never fails
+		token := hex.EncodeToString(random)
+		served := s.callbackServer(func(given string) (grant, bool) {
+			return grant{scopes: scopes, dry: dry, actor: actor + " through a plugin"}, same(given, token)
+		})
+		done := make(chan struct{})
+		go func() { defer close(done); _ = served.Serve(listener) }()
+		return "http://" + listener.Addr().String() + "/t/" + token, func() { _ = served.Close(); <-done }, nil
+	}
+}
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.Server {
+	return &http.Server{
+		Handler: s.callbacks(resolve), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: commandTime,
+		WriteTimeout: commandTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+// ServeContainers answers containers at a listener until ctx ends: each within its own object, which its token names.
+func (s *Server) ServeContainers(ctx context.Context, listener net.Listener) error {
+	served := s.callbackServer(s.containerGrant)
+	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
+	defer stop()
+	err := served.Serve(listener)
+	if errors.Is(err, http.ErrServerClosed) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// ContainerToken is the token of an object's containers: who they are, and a proof that only this server can make. An
+// object that is made anew under the same name has another one.
+func ContainerToken(mac func(plain []byte) string, object api.Object) string {
+	identity := strings.Join([]string{"callback", object.Ref().String(), object.Metadata.UID}, "\x00")
+	return object.Scope + "." + object.Name + "." + mac([]byte(identity))
+}
+
+// containerGrant is what a container may touch: its own object, and the commands of the plugin that wrote its manifest
+// about objects of its scope.
+func (s *Server) containerGrant(token string) (grant, bool) {
+	scope, rest, _ := strings.Cut(token, ".")
+	name, _, _ := strings.Cut(rest, ".")
+	snap, err := s.snapshot()
+	if err != nil || s.MAC == nil {
+		return grant{}, false
+	}
+	for _, kind := range api.Kinds {
+		object := snap.Object(api.Ref{Kind: kind, Scope: scope, Name: name})
+		if !kind.HasSlots() || !object.Exists() || object.Value.Metadata.Deleting() {
+			continue
+		}
+		macro, _, made := strings.Cut(object.Value.Metadata.Labels[api.LabelMacro], "/")
+		if made && same(token, ContainerToken(s.MAC, *object.Value)) {
+			return grant{scopes: []string{scope}, name: name, plugin: macro, actor: "containers of " + object.Value.Ref().String()}, true
+		}
+	}
+	return grant{}, false
+}

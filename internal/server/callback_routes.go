@@ -1,0 +1,261 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
+)
+
+func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant) {
+	writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "version": s.Version})
+}
+
+// bucketOf is the bucket a request names, where the grant covers it.
+func bucketOf(r *http.Request, g grant) (intent.Bucket, error) {
+	q := r.URL.Query()
+	bucket := intent.Bucket{Scope: q.Get("scope"), Name: q.Get("name")}
+	if bucket.Scope == "" {
+		return bucket, badRequest("add scope=", "say which bucket")
+	}
+	return bucket, g.allows(bucket.Scope, bucket.Name)
+}
+
+// callbackConfig answers the values of a bucket, an app's over its scope's; with merge=false its own alone.
+func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant) {
+	q := r.URL.Query()
+	bucket, err := bucketOf(r, g)
+	var values map[string]string
+	if err == nil {
+		values, err = s.Intents.ConfigValues(r.Context(), bucket, q.Get("merge") != "false", g.actor)
+	}
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	key := q.Get("key")
+	if key == "" {
+		writeEnvelope(w, map[string]any{"vars": values})
+		return
+	}
+	value, there := values[key]
+	if !there {
+		s.failEnvelope(w, r, &api.Problem{Status: http.StatusNotFound, Detail: "there is no key " + clip(key), Next: "leave key= out to see all"})
+		return
+	}
+	writeEnvelope(w, map[string]string{key: value})
+}
+
+// callbackSetConfig sets the keys of the body; one with an empty value goes.
+func (s *Server) callbackSetConfig(w http.ResponseWriter, r *http.Request, g grant) {
+	bucket, err := bucketOf(r, g)
+	values := map[string]string{}
+	if err == nil {
+		err = readBody(w, r, &values)
+	}
+	var unset []string
+	for key, value := range values {
+		if value == "" {
+			unset = append(unset, key)
+			delete(values, key)
+		}
+	}
+	if err == nil {
+		err = s.changeConfig(r, g, bucket, values, unset)
+	}
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	writeEnvelope(w, nil)
+}
+
+func (s *Server) callbackUnsetConfig(w http.ResponseWriter, r *http.Request, g grant) {
+	bucket, err := bucketOf(r, g)
+	key := r.URL.Query().Get("key")
+	if err == nil && key == "" {
+		err = badRequest("add key=", "say which key")
+	}
+	if err == nil {
+		err = s.changeConfig(r, g, bucket, nil, []string{key})
+	}
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	writeEnvelope(w, nil)
+}
+
+// changeConfig changes a bucket; keys that go and aren't there are no fault.
+func (s *Server) changeConfig(r *http.Request, g grant, bucket intent.Bucket, set map[string]string, unset []string) error {
+	change := intent.ConfigChange{Set: set, Quiet: r.URL.Query().Get("restart") == "false", Actor: g.actor}
+	if len(unset) > 0 {
+		there, err := s.Intents.ConfigValues(r.Context(), bucket, false, g.actor)
+		if err != nil {
+			return err
+		}
+		for _, key := range unset {
+			if _, has := there[key]; has {
+				change.Unset = append(change.Unset, key)
+			}
+		}
+	}
+	if len(change.Set)+len(change.Unset) == 0 {
+		return nil
+	}
+	result, err := s.Intents.SetConfig(r.Context(), bucket, change)
+	s.settle(r.Context(), result.Revision)
+	return err
+}
+
+// targetOf finds the one object a request names, where the grant covers it.
+func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapshot, api.Ref, error) {
+	q := r.URL.Query()
+	named := TargetQuery{Kind: kind, Scope: q.Get("scope"), Name: q.Get("name")}
+	target, err := named.target()
+	if err != nil {
+		return layout.Snapshot{}, api.Ref{}, err
+	}
+	if !g.all { // whether another's object exists is no matter of theirs
+		if err := g.allows(target.Scope, target.Name); err != nil {
+			return layout.Snapshot{}, api.Ref{}, err
+		}
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return snap, api.Ref{}, err
+	}
+	ref, err := target.Resolve(snap)
+	return snap, ref, err
+}
+
+// callbackDescribe answers an object in the words plugins know.
+func (s *Server) callbackDescribe(w http.ResponseWriter, r *http.Request, g grant) {
+	snap, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	writeEnvelope(w, describedTo(snap, *snap.Object(ref).Value))
+}
+
+// callbackRestart stores the wish for a restart; it doesn't wait for its end.
+func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant) {
+	_, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
+	var result api.VerbResult
+	if err == nil {
+		result, err = s.Intents.Restart(r.Context(), intent.TargetOf(ref), g.actor)
+		s.settle(r.Context(), result.Revision)
+	}
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	writeEnvelope(w, map[string]any{"scope": ref.Scope, "name": ref.Name, "kind": ref.Kind, "unfroze": result.Unfrozen})
+}
+
+// rebootstrapped is the answer to the removal of an ordinal.
+type rebootstrapped struct {
+	Scope   string `json:"scope"`
+	Name    string `json:"name"`
+	Ordinal int    `json:"ordinal"`
+	Action  string `json:"action"`
+	Summary struct {
+		Container bool     `json:"container_removed"`
+		Volumes   []string `json:"volumes_removed"`
+		Errors    []string `json:"errors"`
+	} `json:"summary"`
+}
+
+// callbackResource has an ordinal of a statefulset made anew: with prune=true with empty volumes, without it its container
+// alone.
+func (s *Server) callbackResource(w http.ResponseWriter, r *http.Request, g grant) {
+	snap, ref, err := s.targetOf(r, g, string(api.KindStatefulSet))
+	out := rebootstrapped{Scope: ref.Scope, Name: ref.Name, Action: "rebootstrap"}
+	if err == nil {
+		if out.Ordinal, err = strconv.Atoi(r.URL.Query().Get("ordinal")); err != nil {
+			err = badRequest("add ordinal=", "only an ordinal of a statefulset can be removed here")
+		}
+	}
+	out.Summary.Volumes, out.Summary.Errors = []string{}, []string{}
+	switch prune, _ := strconv.ParseBool(r.URL.Query().Get("prune")); {
+	case err != nil:
+	case prune:
+		var result api.VerbResult
+		result, err = s.Intents.Rebootstrap(r.Context(), intent.TargetOf(ref), out.Ordinal, g.actor)
+		out.Summary.Volumes = append(out.Summary.Volumes, result.Volumes...)
+		s.settle(r.Context(), result.Revision)
+	default:
+		task := taskOfSlot(snap, ref, strconv.Itoa(out.Ordinal))
+		if task == nil {
+			err = &api.Problem{Status: http.StatusNotFound, Detail: "there is no such ordinal", Next: "see GET /describe"}
+		} else {
+			err = s.stopTask(r.Context(), task.ID)
+		}
+	}
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	out.Summary.Container = true
+	writeEnvelope(w, out)
+}
+
+// described is an object as plugins know it.
+type described struct {
+	Manifest wireManifest    `json:"manifest"`
+	Status   json.RawMessage `json:"status"`
+	Pods     []wirePod       `json:"pods"`
+}
+
+type wireManifest struct {
+	Kind     api.Kind                   `json:"kind"`
+	Scope    string                     `json:"scope,omitempty"`
+	Name     string                     `json:"name"`
+	Spec     map[string]json.RawMessage `json:"spec"`
+	Metadata struct {
+		CreatedAt time.Time `json:"created_at"`
+		UpdatedAt time.Time `json:"updated_at"`
+		Revision  int64     `json:"revision"`
+	} `json:"metadata"`
+}
+
+type wirePod struct {
+	Name      string    `json:"name"`
+	Kind      api.Kind  `json:"kind"`
+	Scope     string    `json:"scope"`
+	Resource  string    `json:"resource_name"`
+	Replica   string    `json:"replica_id"`
+	Role      string    `json:"role,omitempty"`
+	Release   string    `json:"release_id,omitempty"`
+	Image     string    `json:"image"`
+	Status    string    `json:"status"`
+	Running   bool      `json:"running"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+func describedTo(snap layout.Snapshot, object api.Object) described {
+	out := described{Status: json.RawMessage("null"), Pods: []wirePod{}}
+	m := &out.Manifest
+	m.Kind, m.Scope, m.Name, m.Spec = object.Kind, object.Scope, object.Name, map[string]json.RawMessage{}
+	_ = json.Unmarshal(object.Spec, &m.Spec)
+	if digests := object.AssetDigests(); len(digests) > 0 {
+		m.Spec["_asset_digests"], _ = json.Marshal(digests)
+	}
+	m.Metadata.CreatedAt, m.Metadata.UpdatedAt = object.Metadata.CreatedAt, object.Metadata.UpdatedAt
+	m.Metadata.Revision = snap.Object(object.Ref()).Modified
+	if status := withStatus(snap, object).Status; len(status) > 0 {
+		out.Status = status
+	}
+	for _, pod := range podsOf(snap, podFilter{kind: object.Kind, scope: object.Scope, name: object.Name}) {
+		out.Pods = append(out.Pods, wirePod{
+			Name: pod.Name, Kind: pod.Kind, Scope: pod.Scope, Resource: pod.Resource, Replica: pod.Slot, Role: string(pod.Role),
+			Release: pod.Release, Image: pod.Image, Status: string(pod.State), Running: pod.State == api.TaskRunning, CreatedAt: pod.CreatedAt,
+		})
+	}
+	return out
+}

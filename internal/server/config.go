@@ -1,0 +1,53 @@
+package server
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+)
+
+// ConfigQuery names a bucket: a scope's, or with a name one app's.
+type ConfigQuery struct {
+	Scope string `query:"scope" required:"true"`
+	Name  string `query:"name"`
+}
+
+type readConfigQuery struct {
+	ConfigQuery
+	// Key asks for one value in plain text. Without it keys are listed, and no value is told.
+	Key string `query:"key"`
+}
+
+func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigResult, error) {
+	result := api.ConfigResult{Scope: in.Scope, Name: in.Name, Keys: []string{}}
+	if in.Key != "" {
+		value, err := s.Intents.ConfigValue(ctx, intent.Bucket(in.ConfigQuery), in.Key, actorOf(ctx))
+		result.Keys, result.Value = append(result.Keys, in.Key), &value
+		return result, err
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.ConfigResult{}, err
+	}
+	result.Keys, result.Revision = append(result.Keys, intent.ConfigKeys(snap, intent.Bucket(in.ConfigQuery))...), snap.Revision()
+	return result, nil
+}
+
+type setConfigQuery struct {
+	ConfigQuery
+	// Restart "false" leaves what runs alone. It is a text because a boolean's default would win over false.
+	Restart string `query:"restart" enum:"true,false"`
+	Body    api.ConfigRequest
+}
+
+func (s *Server) setConfig(ctx context.Context, in *setConfigQuery) (api.ConfigResult, error) {
+	result, err := s.Intents.SetConfig(ctx, intent.Bucket(in.ConfigQuery), intent.ConfigChange{
+		Set: in.Body.Set, Unset: in.Body.Unset, Quiet: in.Restart == "false", Actor: actorOf(ctx),
+	})
+	s.settle(ctx, result.Revision)
+	if err == nil && result.Keys == nil {
+		result.Keys = []string{}
+	}
+	return result, err
+}

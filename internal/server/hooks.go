@@ -1,0 +1,48 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// runRelease asks for another run of a release command.
+func (s *Server) runRelease(ctx context.Context, in *TargetQuery) (api.RunResult, error) {
+	target, err := in.target()
+	if err != nil {
+		return api.RunResult{}, err
+	}
+	result, err := s.Intents.RunRelease(ctx, target, actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	return result, err
+}
+
+// deliveries are the webhook calls of an object, as long as they are kept: an hour from their end. They name no address
+// and no header, which may be secrets.
+func (s *Server) deliveries(_ context.Context, in *TargetQuery) (api.ListResult[api.Delivery], error) {
+	var none api.ListResult[api.Delivery]
+	target, err := in.target()
+	if err != nil {
+		return none, err
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return none, err
+	}
+	ref, err := target.Resolve(snap)
+	if err != nil {
+		return none, err
+	}
+	return api.ListResult[api.Delivery]{Items: deliveriesOf(snap, ref), Revision: snap.Revision()}, nil
+}
+
+func deliveriesOf(snap layout.Snapshot, ref api.Ref) []api.Delivery {
+	out := []api.Delivery{}
+	for _, read := range snap.Deliveries(ref) {
+		out = append(out, *read.Value)
+	}
+	slices.SortStableFunc(out, func(a, b api.Delivery) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return out
+}

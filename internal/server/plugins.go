@@ -1,0 +1,196 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/plugin/broker"
+)
+
+// How long a call of a plugin, and an installation with its hook, may keep a client waiting.
+const (
+	commandTime = 3 * time.Minute
+	installTime = 16 * time.Minute
+)
+
+// takesTime gives a request longer than others. The reading side counts too: its deadline would end the request's context
+// while the handler works, for the connection is watched for a client that leaves.
+func takesTime(w http.ResponseWriter, d time.Duration) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(d))
+	_ = control.SetWriteDeadline(time.Now().Add(d))
+}
+
+// pluginRoutes are the plugins' paths.
+func (s *Server) pluginRoutes() {
+	typed(s, "GET", "/v1/plugins", "List plugins, those that can't be used among them", s.plugins)
+	s.documented("POST", "/v1/plugins", "Install a plugin, or replace it", nil, s.installPlugin)
+	s.documented("DELETE", "/v1/plugins/{name}", "Remove a plugin; what its macros stand for stays", nil, s.removePlugin)
+	s.documented("POST", "/plugin/{name}/{command}", "Run a plugin's command and do what it asks for", nil, s.callPlugin)
+}
+
+func (s *Server) broker() (*broker.Broker, error) {
+	if s.Plugins == nil {
+		return nil, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "this server has no plugins",
+			Next: "start it with a folder for them (--plugins)"}
+	}
+	return s.Plugins, nil
+}
+
+// applyObjects stores objects, macros as what they stand for.
+func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts intent.ApplyOptions) (api.ApplyResult, error) {
+	if !hasMacros(objects) {
+		return s.Intents.Apply(ctx, objects, opts)
+	}
+	b, err := s.broker()
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	return b.Apply(ctx, objects, opts, s.loopbackDoor(opts.Actor, opts.DryRun))
+}
+
+func hasMacros(objects []api.Object) bool {
+	return slices.ContainsFunc(objects, func(o api.Object) bool { return !o.Kind.Core() })
+}
+
+// applyTime is how long an apply may take: assets are fetched meanwhile, and plugins installed and asked.
+func applyTime(objects []api.Object) time.Duration {
+	if hasMacros(objects) {
+		return api.MaxFetch + installTime
+	}
+	return api.MaxFetch + requestTime
+}
+
+func (s *Server) plugins(context.Context, *struct{}) (api.ListResult[api.Plugin], error) {
+	var out api.ListResult[api.Plugin]
+	b, err := s.broker()
+	if err == nil {
+		out.Items, err = b.List()
+	}
+	return out, err
+}
+
+func (s *Server) installPlugin(w http.ResponseWriter, r *http.Request) {
+	takesTime(w, installTime)
+	var ask api.PluginInstall
+	b, err := s.broker()
+	if err == nil {
+		err = readBody(w, r, &ask)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	installed, err := b.Install(r.Context(), ask)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.Logger.Info("plugin installed", "actor", actorOf(r.Context()), "plugin", installed.Name, "version", installed.Version, "source", installed.Source)
+	writeJSON(w, http.StatusOK, installed)
+}
+
+func (s *Server) removePlugin(w http.ResponseWriter, r *http.Request) {
+	takesTime(w, installTime)
+	b, err := s.broker()
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	removed, err := b.Remove(r.Context(), r.PathValue("name"))
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.Logger.Info("plugin removed", "actor", actorOf(r.Context()), "plugin", removed.Name)
+	writeJSON(w, http.StatusOK, removed)
+}
+
+// callPlugin runs a command for whoever may do everything.
+func (s *Server) callPlugin(w http.ResponseWriter, r *http.Request) {
+	takesTime(w, commandTime)
+	s.command(w, r, grant{all: true, actor: actorOf(r.Context())})
+}
+
+// command runs a plugin's command within a grant. Its answer is an envelope, as plugins expect of each other.
+func (s *Server) command(w http.ResponseWriter, r *http.Request, g grant) {
+	ask := broker.Command{Plugin: r.PathValue("name"), Name: r.PathValue("command"), Actor: g.actor}
+	var call api.PluginCall
+	b, err := s.broker()
+	if err == nil {
+		err = readBody(w, r, &call)
+	}
+	if err == nil {
+		ask.Args = call.Args
+		err = g.narrow(b, &ask)
+	}
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	result, revision, err := b.Call(r.Context(), ask, s.loopbackDoor(g.actor, false))
+	s.settle(r.Context(), revision)
+	if err != nil {
+		s.failEnvelope(w, r, err)
+		return
+	}
+	writeEnvelope(w, result)
+}
+
+// readBody reads a small JSON body; none is the zero value.
+func readBody(w http.ResponseWriter, r *http.Request, into any) error {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSmallBody)).Decode(into)
+	var tooLong *http.MaxBytesError
+	switch {
+	case err == nil || err.Error() == "EOF":
+		return nil
+	case errors.As(err, &tooLong):
+		return err
+	}
+	return badRequest("send JSON", "the body can't be read: %v", err)
+}
+
+// pluginStatus is the status of what went wrong with a plugin.
+var pluginStatus = map[plugin.Reason]int{
+	plugin.NotFound:  http.StatusNotFound,
+	plugin.NoCommand: http.StatusNotFound,
+	plugin.Ambiguous: http.StatusBadRequest,
+	plugin.Taken:     http.StatusConflict,
+	plugin.Timeout:   http.StatusGatewayTimeout,
+	plugin.Flood:     http.StatusBadGateway,
+	plugin.Nonsense:  http.StatusBadGateway,
+	plugin.Broken:    http.StatusUnprocessableEntity,
+	plugin.Failed:    http.StatusUnprocessableEntity,
+	plugin.Source:    http.StatusUnprocessableEntity,
+}
+
+// problemOfPlugin is what a client gets to see of what went wrong with plugins; nil for other errors.
+func problemOfPlugin(err error) *api.Problem {
+	var macro *broker.MacroError
+	var action *broker.ActionError
+	var fault *plugin.Error
+	switch {
+	case errors.As(err, &macro):
+		problem := problemOf(macro.Err)
+		if len(problem.Errors) == 0 {
+			problem.Errors = []api.FieldError{{Object: macro.Macro.String(), Detail: problem.Detail}}
+			problem.Detail = "a macro can't be expanded; nothing was stored"
+		}
+		return problem
+	case errors.As(err, &action):
+		problem := problemOf(action.Err)
+		problem.Detail = action.Error()
+		return problem
+	case errors.As(err, &fault):
+		return &api.Problem{Type: problemType + string(fault.Reason), Status: pluginStatus[fault.Reason], Title: string(fault.Reason),
+			Detail: fault.Error(), Next: fault.Next}
+	}
+	return nil
+}

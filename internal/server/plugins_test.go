@@ -1,0 +1,278 @@
+package server_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/server"
+)
+
+func mac(plain []byte) string {
+	sum := sha256.Sum256(plain)
+	return hex.EncodeToString(sum[:])
+}
+
+// newPluginWorld is a server with plugins that are shell scripts, and a door for containers.
+func newPluginWorld(t *testing.T, files map[string]string) (w *world, containers string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, body := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root, err := plugin.Open(plugin.Options{Dir: dir, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = newWorld(t, func(o *server.Options) {
+		o.MAC = mac
+		o.Plugins = broker.New(broker.Options{Root: root, Intents: o.Intents, Decode: manifest.Decode,
+			Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: o.View.Snapshot()} }})
+	})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- w.server.ServeContainers(ctx, listener) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return w, "http://" + listener.Addr().String() + "/t/"
+}
+
+// ask is one call of the callback paths.
+func ask(t *testing.T, method, url, body string) (int, api.Envelope) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Close = true
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(response.Body)
+	var envelope api.Envelope
+	if err := json.Unmarshal(text, &envelope); err != nil {
+		t.Fatalf("%s %s: %s is no envelope", method, url, text)
+	}
+	return response.StatusCode, envelope
+}
+
+// made is a statefulset that a plugin wrote the manifest of.
+func made(name, uid, macro string) api.Object {
+	return api.Object{Kind: api.KindStatefulSet, Scope: "prod", Name: name, Spec: json.RawMessage(`{"image":"kv:1","replicas":1}`),
+		Metadata: api.Metadata{UID: uid, Labels: map[string]string{api.LabelMacro: macro}, Stamps: map[string]string{api.StampAssets: `{"prod.conf.main":"sha256:00"}`}}}
+}
+
+func TestContainerCallbacks(t *testing.T) {
+	w, door := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "{\"status\":\"ok\",\"data\":{\"message\":\"for $*\"}}"`,
+		"kv/bin/foreign": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"dev","name":"x","kv":{"A":"1"}}]}}'`, "other/bin/info": "echo hi"})
+	object, by := made("cache", "u1", "kv/prod/cache"), made("plain", "u2", "")
+	w.put(layout.ObjectKey(object.Ref()), object)
+	w.put(layout.ObjectKey(by.Ref()), by)
+	own := door + server.ContainerToken(mac, object)
+	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":"1","B":"2","C":"3"}`); status != 200 {
+		t.Fatalf("%d %+v", status, got)
+	}
+	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":""}`); status != 200 || got.Status != "ok" {
+		t.Fatalf("an empty value takes the key away: %d %+v", status, got)
+	}
+	for _, c := range []struct {
+		reason, method, path, body string
+		status                     int
+		part                       string
+	}{
+		{"its own bucket", "GET", "/config?scope=prod&name=cache", "", 200, `{"vars":{"B":"2","C":"3"}}`},
+		{"one key", "GET", "/config?scope=prod&name=cache&key=B", "", 200, `{"B":"2"}`},
+		{"a key that isn't there", "GET", "/config?scope=prod&name=cache&key=Z", "", 404, "no key"},
+		{"a key goes", "DELETE", "/config?scope=prod&name=cache&key=C", "", 200, ""},
+		{"no key named", "DELETE", "/config?scope=prod&name=cache", "", 400, "add key="},
+		{"not JSON", "POST", "/config?scope=prod&name=cache", "x", 400, "can't be read"},
+		{"another's bucket", "GET", "/config?scope=prod&name=plain", "", 403, "no say"},
+		{"the scope's bucket", "GET", "/config?scope=prod", "", 403, "no say"},
+		{"another's bucket written", "POST", "/config?scope=dev&name=cache", `{"A":"1"}`, 403, "no say"},
+		{"no bucket", "GET", "/config", "", 400, "add scope="},
+		{"itself", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `"_asset_digests":{"prod.conf.main":"sha256:00"}`},
+		{"another", "GET", "/describe?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
+		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403, "no say"},
+		{"restarted", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `"name":"cache"`},
+		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
+		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "no such ordinal"},
+		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache", "", 400, "add ordinal="},
+		{"its plugin", "POST", "/plugin/kv/info", `{"args":["prod/main","--n","1"]}`, 200, "for prod/main --n 1"},
+		{"its plugin about another scope", "POST", "/plugin/kv/info", `{"args":["dev/main"]}`, 403, "no say"},
+		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 422, "no say in the scope dev"},
+		{"another plugin", "POST", "/plugin/other/info", "", 403, "no say in the plugin"},
+		{"no plugin", "POST", "/plugin/none/info", "", 404, "no plugin is named"},
+		{"not a callback path", "GET", "/v1/objects/deployment", "", 404, "not part of the callback paths"},
+		{"not a method", "PUT", "/config?scope=prod&name=cache", "", 404, "not part"},
+	} {
+		status, got := ask(t, c.method, own+c.path, c.body)
+		if status != c.status || !strings.Contains(got.Error+string(got.Data), c.part) || (status == 200) != (got.Status == "ok") {
+			t.Errorf("%s: %d %s %s%s, want %d %q", c.reason, status, got.Status, got.Error, got.Data, c.status, c.part)
+		}
+	}
+	if value, err := w.client.ConfigKeys(t.Context(), "dev", "x"); err != nil || len(value.Keys) > 0 {
+		t.Errorf("something was set in another scope: %v, %v", value.Keys, err)
+	}
+}
+
+// A token is one object's, of one life: nobody else's opens a door, and none opens the API.
+func TestContainerTokens(t *testing.T) {
+	w, door := newPluginWorld(t, nil)
+	object := made("cache", "u1", "kv/prod/cache")
+	w.put(layout.ObjectKey(object.Ref()), object)
+	plain := made("plain", "u2", "")
+	w.put(layout.ObjectKey(plain.Ref()), plain)
+	other := object
+	other.Metadata.UID = "another life"
+	good := server.ContainerToken(mac, object)
+	for reason, path := range map[string]string{
+		"none": "", "nonsense": "x/health", "half": good[:len(good)-1] + "/health", "another life's": server.ContainerToken(mac, other) + "/health",
+		"one no plugin wrote": server.ContainerToken(mac, plain) + "/health", "no path": good, "the API's": token + "/health",
+	} {
+		if status, got := ask(t, "GET", door+path, ""); status != http.StatusUnauthorized {
+			t.Errorf("%s: %d %+v", reason, status, got)
+		}
+	}
+	response, err := http.Get(door + good + "/health")
+	if err != nil || response.StatusCode != 200 {
+		t.Fatalf("the right one: %v, %v", response, err)
+	}
+	response.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// While a command runs it reaches the scopes its arguments name, at a door of its own that is shut behind it.
+func TestPluginDoor(t *testing.T) {
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/url": `printf '%s' "$TEND_CONTROLLER_URL"`})
+	listed, err := w.client.Plugins(t.Context())
+	if err != nil || len(listed.Items) != 1 || listed.Items[0].Name != "kv" {
+		t.Fatalf("%+v, %v", listed, err)
+	}
+	envelope, err := w.client.CallPlugin(t.Context(), "kv", "url", []string{"prod/a"})
+	var result api.PluginResult
+	if err != nil || json.Unmarshal(envelope.Data, &result) != nil || !strings.HasPrefix(result.Message, "http://127.0.0.1:") {
+		t.Fatalf("%+v, %v", envelope, err)
+	}
+	if response, err := http.Get(result.Message + "/health"); err == nil {
+		response.Body.Close()
+		t.Error("the door is open when the command has ended")
+	}
+	if envelope, err = w.client.CallPlugin(t.Context(), "kv", "none", nil); err != nil || envelope.Status != "error" || !strings.Contains(envelope.Error, "it has: url") {
+		t.Errorf("no such command: %+v, %v", envelope, err)
+	}
+}
+
+// A program whose arguments name no scope reaches none, also not by the actions of a command that it calls.
+func TestPluginWithoutAScope(t *testing.T) {
+	door := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{
+		"kv/bin/set":   `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`,
+		"other/bin/go": door.tellsAndWaits(),
+	})
+	done := make(chan error, 1)
+	go func() { _, err := w.client.CallPlugin(t.Context(), "other", "go", nil); done <- err }()
+	door.call(t, "POST", "/plugin/kv/set", "", "no say in the scope prod")
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// In a dry run a macro's plugin can ask and change nothing, whatever it knows of dry runs.
+func TestDryRunDoor(t *testing.T) {
+	door := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": door.tellsAndWaits()})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true,
+			Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}}) // it stands for nothing
+	}()
+	door.call(t, "POST", "/config?scope=prod&name=a", `{"A":"1"}`, "this is a dry run")
+	<-done
+}
+
+// fifos is where a plugin that runs tells its door, and waits until it was tried.
+type fifos struct{ url, end string }
+
+func newFifos(t *testing.T) fifos {
+	t.Helper()
+	dir := t.TempDir()
+	d := fifos{filepath.Join(dir, "url"), filepath.Join(dir, "end")}
+	if err := errors.Join(syscall.Mkfifo(d.url, 0o600), syscall.Mkfifo(d.end, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d fifos) tellsAndWaits() string {
+	return fmt.Sprintf("printf '%%s' \"$TEND_CONTROLLER_URL\" >%s; cat %s", d.url, d.end)
+}
+
+// call tries a path of the door, which is to answer with an error.
+func (d fifos) call(t *testing.T, method, path, body, want string) {
+	t.Helper()
+	url, err := os.ReadFile(d.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, got := ask(t, method, string(url)+path, body); status < 400 || !strings.Contains(got.Error, want) {
+		t.Errorf("%s: %d %+v", path, status, got)
+	}
+	if err := os.WriteFile(d.end, nil, 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// Without plugins a macro, and everything about plugins, is refused with the reason.
+func TestNoPlugins(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}})
+	if err == nil || !strings.Contains(err.Error(), "this server has no plugins") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is wrong with a macro names it, so that the CLI finds its place.
+func TestMacroProblem(t *testing.T) {
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": "echo image is required >&2; exit 1"})
+	for _, kind := range []api.Kind{"kv", "none"} {
+		_, err := w.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{{Kind: kind, Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}})
+		problem, _ := err.(*api.Problem)
+		if problem == nil || len(problem.Errors) != 1 || problem.Errors[0].Object != string(kind)+"/prod/a" || problem.Next == "" {
+			t.Errorf("%s: %+v", kind, err)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+)
+
+// TestReadyTellsProbes: who asks whether a pod is ready is told what its probes say, in the answer that says no as well.
+func TestReadyTellsProbes(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:1"}`)
+	task := w.running("web", "aaaaaaaa", false)
+	probes := map[string]api.ProbeStatus{"readiness": {Phase: api.ProbeUnhealthy, Since: started, Message: "status 500", Transition: 2}}
+	w.put(layout.TaskStatusKey(task.ID), api.TaskStatus{
+		ID: task.ID, Node: "n1", State: api.TaskRunning, Reason: "Unready", Message: "the readiness probe fails: status 500",
+		Probes: probes, LivenessRestarts: []time.Time{started},
+	})
+	got, err := w.client.PodReadiness(t.Context(), task.ContainerName())
+	if err != nil || got.Ready || got.Reason != "Unready" || got.Probes["readiness"] != probes["readiness"] {
+		t.Errorf("%+v, %v", got, err)
+	}
+	pod, err := w.client.Pod(t.Context(), task.ContainerName())
+	if err != nil || pod.Probes["readiness"] != probes["readiness"] || len(pod.LivenessRestarts) != 1 {
+		t.Errorf("%+v, %v", pod, err)
+	}
+	if response, _ := w.raw("GET", "/v1/pods/prod-web.cccccccc/ready", "", ""); response.StatusCode != 404 {
+		t.Errorf("a pod nobody knows: status %d, want 404", response.StatusCode)
+	}
+}

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	container "tend.dev/tend/internal/runtime"
+)
+
+// statsTime bounds a whole round of samples: an engine that hangs delays nobody for longer, a server that ends least.
+const statsTime = 10 * time.Second
+
+// stats samples the live pods once. One that can't be sampled says why; the others are told all the same.
+func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.PodStats], error) {
+	var none api.ListResult[api.PodStats]
+	containers, err := s.containers()
+	if err != nil {
+		return none, err
+	}
+	filter, err := in.filter()
+	if err != nil {
+		return none, err
+	}
+	snap, err := s.snapshot()
+	if err != nil {
+		return none, err
+	}
+	live := slices.DeleteFunc(podsOf(snap, filter), func(p api.Pod) bool { return !p.Live() || p.Container == "" })
+	tasks := make([]string, len(live))
+	for i, pod := range live {
+		tasks[i] = pod.Task
+	}
+	ctx, end := s.untilClosing(ctx, statsTime)
+	defer end()
+	out := make([]api.PodStats, len(live))
+	for i, usage := range containers.Stats(ctx, tasks) {
+		out[i] = podStats(live[i], usage)
+	}
+	return api.ListResult[api.PodStats]{Items: out, Revision: snap.Revision()}, nil
+}
+
+// untilClosing is a context that ends after a while, and when the server does.
+func (s *Server) untilClosing(ctx context.Context, limit time.Duration) (context.Context, func()) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	go func() {
+		select {
+		case <-s.closing:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+func podStats(pod api.Pod, usage container.Usage) api.PodStats {
+	out := api.PodStats{Pod: pod.Name, Kind: pod.Kind, Scope: pod.Scope, Resource: pod.Resource, Node: pod.Node}
+	if usage.Err != nil {
+		out.Error = usage.Err.Error()
+		return out
+	}
+	out.CPUPercent, out.MemoryBytes, out.MemoryLimitBytes = usage.CPUPercent, usage.MemoryBytes, usage.MemoryLimit
+	out.PIDs, out.NetRxBytes, out.NetTxBytes = usage.PIDs, usage.NetRx, usage.NetTx
+	out.BlockReadBytes, out.BlockWriteBytes, out.At = usage.BlockRead, usage.BlockWrite, usage.At
+	return out
+}
