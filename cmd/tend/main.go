@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // cron jobs know their time zones on hosts that don't
 
 	"tend.dev/tend/internal/cli"
 	"tend.dev/tend/internal/runtime/process"

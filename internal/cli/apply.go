@@ -23,12 +23,13 @@ type applying struct {
 func (a *app) applyCommand() *cobra.Command {
 	var ask applying
 	command := &cobra.Command{
-		Use:   "apply -f FILE...",
+		Use:   "apply [-f FILE...]",
 		Short: "store manifests and wait until they run",
-		Long: "Store manifests, all or none, and wait until every slot is good.\n\n" +
+		Long: "Store manifests, all or none, and wait until every slot is good. Without -f it is what this folder has: its Procfile,\n" +
+			"else the manifests in .tend or .voodu.\n\n" +
 			"Exit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it).",
 		Example: "  tend apply -f web.hcl\n  tend apply -f deploy/ --prune\n  cat web.yaml | tend apply -f - --format yaml\n" +
-			"  tend apply -f web.hcl --no-wait -o json",
+			"  tend apply -f web.hcl --no-wait -o json\n  tend apply --image ghcr.io/example/app:1     # the Procfile here",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ask.wait.check(); err != nil {
 				return err
@@ -42,10 +43,20 @@ func (a *app) applyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			trees, err := a.packTrees(cmd.Context(), loaded, !ask.request.DryRun)
+			if err != nil {
+				return err
+			}
+			defer dropTrees(trees)
 			ask.request.Objects, ask.request.Set = loaded.Objects, ask.from.set(args)
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 				if err := a.tellPruned(ctx, c, ask.request); err != nil {
 					return located(err, loaded)
+				}
+				if !ask.request.DryRun {
+					if err := errors.Join(a.upload(ctx, c, loaded.Uploads), a.sendTrees(ctx, c, trees)); err != nil {
+						return err
+					}
 				}
 				result, err := applyRetrying(ctx, c, ask.request)
 				if err != nil {
@@ -57,10 +68,11 @@ func (a *app) applyCommand() *cobra.Command {
 	}
 	ask.from.flags(command)
 	ask.from.setFlag(command)
+	ask.from.procfileFlags(command)
 	flags := command.Flags()
 	flags.BoolVar(&ask.request.DryRun, "dry-run", false, "show what would happen, as the diff command does; change nothing")
 	flags.BoolVar(&ask.request.Prune, "prune", false, "delete what the same set (--set, or the same files) applied before and no longer hold")
-	flags.BoolVar(&ask.request.Force, "force", false, "look for (and pull) images anew although their references did not change")
+	flags.BoolVar(&ask.request.Force, "force", false, "look for (and pull) images anew although their references did not change, and build what is built anew")
 	flags.BoolVar(&ask.request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	ask.wait.flags(command)
 	return command
@@ -106,6 +118,7 @@ func isTerminating(err error) bool {
 
 // applied says what was stored, then waits for it.
 func (a *app) applied(ctx context.Context, c *client.Client, ask applying, result api.ApplyResult) error {
+	a.warn(result)
 	switch {
 	case a.structured():
 		if err := (listing{value: result}).write(a.streams, a.output); err != nil {
@@ -126,12 +139,41 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, resul
 	}
 	var waits []wait
 	for _, object := range result.Objects {
-		waits = append(waits, wait{ref: object.Ref, revision: object.Revision, generation: object.Generation})
+		if object.Ref.Kind.HasContainers() || object.Ref.Kind == api.KindIngress { // the others are in force once they are stored
+			waits = append(waits, wait{ref: object.Ref, revision: object.Revision, generation: object.Generation, build: object.Build})
+		}
 	}
 	for _, ref := range result.Pruned {
 		waits = append(waits, wait{ref: ref, revision: result.Revision, gone: true})
 	}
-	return a.await(ctx, c, waits, ask.wait.timeout)
+	if err := a.await(ctx, c, waits, ask.wait.timeout); err != nil {
+		return err
+	}
+	return a.sayServed(ctx, c, waits)
+}
+
+// sayServed prints where the ingresses that were applied are found.
+func (a *app) sayServed(ctx context.Context, c *client.Client, waits []wait) error {
+	if a.structured() || a.output == "name" {
+		return nil
+	}
+	for _, w := range waits {
+		if w.gone || w.ref.Kind != api.KindIngress {
+			continue
+		}
+		object, err := c.Object(ctx, w.ref)
+		if err != nil {
+			return err
+		}
+		status, err := api.DecodeStatus[api.IngressStatus](object)
+		if err != nil {
+			return err
+		}
+		if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil && ready.Status == api.ConditionTrue {
+			fmt.Fprintf(a.out, "%s served at %s\n", w.ref, status.URL)
+		}
+	}
+	return nil
 }
 
 func (a *app) printNames(result api.ApplyResult) {
@@ -144,6 +186,7 @@ func (a *app) printNames(result api.ApplyResult) {
 }
 
 func (a *app) printApplied(result api.ApplyResult) {
+	a.printMacros(result.Macros)
 	for _, object := range result.Objects {
 		fmt.Fprintf(a.out, "%s %s\n", object.Ref, object.Action)
 	}

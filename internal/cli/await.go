@@ -17,6 +17,8 @@ type wait struct {
 	revision   int64
 	generation int64
 	gone       bool
+	// build is the one the object is made of; empty where its image is declared.
+	build string
 }
 
 // outcome is where a wait stands.
@@ -41,6 +43,10 @@ type seen struct {
 	pods  []api.Pod
 	// turnsBack says whether there is a good release to return to.
 	turnsBack bool
+	// lacks: it is pending for want of what a reference points at.
+	lacks bool
+	// idle: it is an ingress to a workload of which no pod is wanted.
+	idle bool
 }
 
 // await looks until every object has an outcome. The server may go away and come back meanwhile.
@@ -51,6 +57,8 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	show := a.newProgress(waits)
+	logs := a.newBuildLogs(ctx, c)
+	defer logs.stop()
 	began := time.Now()
 	var last []seen
 	for {
@@ -59,6 +67,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 		case err == nil:
 			last = looks
 			show.update(looks)
+			logs.update(looks)
 			if settled(looks) {
 				return verdict(looks)
 			}
@@ -103,6 +112,7 @@ func look(ctx context.Context, c *client.Client, waits []wait) ([]seen, error) {
 			return nil, err
 		}
 	}
+	giveUp(looks)
 	return looks, nil
 }
 
@@ -121,6 +131,11 @@ func lookAt(ctx context.Context, c *client.Client, w wait, all []api.Pod) (seen,
 		return seen{}, err
 	}
 	s := judge(w, object, status)
+	if w.ref.Kind == api.KindIngress {
+		served, err := api.DecodeStatus[api.IngressStatus](object)
+		s.idle = served.Pods == 0
+		return s, err
+	}
 	if all == nil {
 		list, err := c.Pods(ctx, client.PodFilter{Kind: w.ref.Kind, Scope: w.ref.Scope, Name: w.ref.Name})
 		if err != nil {

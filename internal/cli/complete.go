@@ -25,7 +25,7 @@ func (a *app) completeGet(cmd *cobra.Command, args []string, _ string) ([]string
 	if len(args) == 0 {
 		words := []string{"pods", "nodes"}
 		for _, kind := range kinds {
-			words = append(words, string(kind)+"s")
+			words = append(words, kind.Plural())
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -56,7 +56,7 @@ func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]stri
 			return nil, none
 		}
 		for _, object := range list.Items {
-			names = append(names, object.Scope+"/"+object.Name)
+			names = append(names, shortName(object.Ref()))
 		}
 	}
 	if withPods {

@@ -11,67 +11,108 @@ import (
 	"tend.dev/tend/client"
 )
 
-// configCommand sets the environment of a scope or of one app, beside its manifest. Values are stored encrypted and
-// never shown again.
+// configCommand sets the environment of a scope or of one app, beside its manifest. Values are stored encrypted; one is
+// shown to who asks for it by its key.
 func (a *app) configCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "config", Short: "set environment beside the manifest: encrypted, never shown again",
-		Long: "Set the environment of every app of a scope, or of one app, beside its manifest. Values are stored encrypted and never\n" +
-			"shown again. Apps whose environment changes are rolled; the command does not wait for that.",
+		Use: "config", Short: "set environment beside the manifest, stored encrypted",
+		Long: "Set the environment of every app of a scope, or of one app, beside its manifest. Values are stored encrypted; `get` with\n" +
+			"a key shows one, and the server logs who asked. Nothing else ever shows a value.",
 		Example: "  tend config set prod LOG_LEVEL=info           # every app of the scope\n" +
 			"  tend config set prod/web DATABASE_URL=...     # one app\n" +
-			"  tend config set prod/web -f secrets.env       # KEY=VALUE lines; - is stdin\n" +
-			"  tend config list prod/web\n  tend config unset prod LOG_LEVEL",
+			"  tend config set prod/web TLS_KEY=@key.pem     # a file's content; KEY=- is stdin\n" +
+			"  tend config import prod/web secrets.env       # KEY=VALUE lines; - is stdin\n" +
+			"  tend config list prod/web\n  tend config get prod/web DATABASE_URL\n  tend config unset prod LOG_LEVEL",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown config command %q: want list, set or unset", args[0])
+				return fmt.Errorf("unknown config command %q: want list, get, set, unset or import", args[0])
 			}
 			return cmd.Help()
 		},
 	}
-	command.AddCommand(a.configListCommand(), a.configSetCommand(), a.configUnsetCommand())
+	command.AddCommand(a.configListCommand(), a.configGetCommand(), a.configSetCommand(), a.configUnsetCommand(), a.configImportCommand())
 	return command
 }
 
 func (a *app) configListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list SCOPE[/NAME]", Short: "list the keys of a bucket; never their values", Args: takes(1, 1),
+		Use: "list SCOPE[/NAME]", Short: "list the keys of a bucket, without values", Args: takes(1, 1),
 		Example: "  tend config list prod/web",
 		RunE: a.onBucket(func(ctx context.Context, c *client.Client, b bucket, _ []string) error {
-			result, err := c.ConfigKeys(ctx, b.scope, b.name)
+			return a.listBucket(ctx, c, b)
+		}),
+	}
+}
+
+func (a *app) listBucket(ctx context.Context, c *client.Client, b bucket) error {
+	result, err := c.ConfigKeys(ctx, b.scope, b.name)
+	if err != nil {
+		return err
+	}
+	return bucketListing(result).write(a.streams, a.output)
+}
+
+func (a *app) configGetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "get SCOPE[/NAME] [KEY]", Short: "show the value of a key, or list the keys", Args: takes(1, 2),
+		Long: "Show the value of one key as it is stored, with a line end behind it where it has none. The server logs who asked for\n" +
+			"which key. Without a key the keys are listed, and no value is shown.",
+		Example: "  tend config get prod/web DATABASE_URL\n  tend config get prod/web TLS_KEY > key.pem",
+		RunE: a.onBucket(func(ctx context.Context, c *client.Client, b bucket, rest []string) error {
+			if len(rest) == 0 {
+				return a.listBucket(ctx, c, b)
+			}
+			value, err := c.ConfigValue(ctx, b.scope, b.name, rest[0])
 			if err != nil {
 				return err
 			}
-			return bucketListing(result).write(a.streams, a.output)
+			if a.structured() {
+				return listing{value: api.ConfigResult{Scope: b.scope, Name: b.name, Keys: rest, Value: &value}}.write(a.streams, a.output)
+			}
+			if !strings.HasSuffix(value, "\n") {
+				value += "\n"
+			}
+			_, err = fmt.Fprint(a.out, value)
+			return err
 		}),
 	}
 }
 
 func (a *app) configSetCommand() *cobra.Command {
 	var files []string
-	command := &cobra.Command{
-		Use: "set SCOPE[/NAME] [KEY=VALUE...]", Short: "set keys; apps whose environment changes are rolled", Args: takes(1, 1<<20),
-		Example: "  tend config set prod/web DATABASE_URL=...\n  tend config set prod/web -f secrets.env\n  pass prod/db | tend config set prod/web -f -",
-	}
-	command.RunE = a.onBucket(func(ctx context.Context, c *client.Client, b bucket, pairs []string) error {
+	return a.configChange(&cobra.Command{
+		Use: "set SCOPE[/NAME] [KEY=VALUE...]", Short: "set keys and wait until what they change runs", Args: takes(1, 1<<20),
+		Long: "Set keys. A value may hold line ends. KEY=@FILE takes a file's content and KEY=- stdin's, without one final line end;\n" +
+			"KEY=@@x is the text @x. What is set to the value it has already is left as it is." + configWaits,
+		Example: "  tend config set prod/web DATABASE_URL=...\n  pass prod/db | tend config set prod/web DB_PASSWORD=-\n" +
+			"  tend config set prod/web -f secrets.env --no-restart",
+	}, &files, func(files, pairs []string) (api.ConfigRequest, error) {
 		set, err := a.values(files, pairs)
-		if err != nil {
-			return err
-		}
-		return a.changeBucket(ctx, c, b, api.ConfigRequest{Set: set})
+		return api.ConfigRequest{Set: set}, err
 	})
-	command.Flags().StringArrayVarP(&files, "file", "f", nil, "a `FILE` of KEY=VALUE lines, or - for stdin: values stay out of the shell's history (repeatable)")
-	return command
 }
 
 func (a *app) configUnsetCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "unset SCOPE[/NAME] KEY...", Short: "remove keys", Args: takes(2, 1<<20),
+	return a.configChange(&cobra.Command{
+		Use: "unset SCOPE[/NAME] KEY...", Short: "remove keys and wait until what they change runs", Args: takes(2, 1<<20),
+		Long:    "Remove keys. One that is not there is an error, and then none is removed." + configWaits,
 		Example: "  tend config unset prod/web DATABASE_URL",
-		RunE: a.onBucket(func(ctx context.Context, c *client.Client, b bucket, keys []string) error {
-			return a.changeBucket(ctx, c, b, api.ConfigRequest{Unset: keys})
-		}),
-	}
+	}, nil, func(_, keys []string) (api.ConfigRequest, error) {
+		return api.ConfigRequest{Unset: keys}, nil
+	})
+}
+
+func (a *app) configImportCommand() *cobra.Command {
+	return a.configChange(&cobra.Command{
+		Use: "import SCOPE[/NAME] FILE", Short: "set the keys of a .env file, and say which are new or differ", Args: takes(2, 2),
+		Long: "Set the keys of a file of KEY=VALUE lines, - being stdin. Empty lines and those that begin with # are passed over, an\n" +
+			"`export ` too. Spaces and one pair of quotes around a value are dropped; between quotes it may go on over several lines.\n" +
+			"Nothing is replaced or escaped. Keys that the file leaves out stay." + configWaits,
+		Example: "  tend config import prod/web .env\n  sops -d secrets.env | tend config import prod -",
+	}, nil, func(_, args []string) (api.ConfigRequest, error) {
+		set, err := a.values(args, nil)
+		return api.ConfigRequest{Set: set}, err
+	})
 }
 
 // bucket names config values: a scope's, or one app's.
@@ -96,15 +137,6 @@ func (a *app) onBucket(do func(ctx context.Context, c *client.Client, b bucket, 
 		}
 		return do(ctx, c, b, args[1:])
 	})
-}
-
-func (a *app) changeBucket(ctx context.Context, c *client.Client, b bucket, change api.ConfigRequest) error {
-	result, err := c.SetConfig(ctx, b.scope, b.name, change)
-	if err != nil {
-		return err
-	}
-	did := fmt.Sprintf("%s: %d set, %d removed, %d keys now", b, len(change.Set), len(change.Unset), len(result.Keys))
-	return a.say(result, b.String(), did)
 }
 
 func bucketListing(result api.ConfigResult) listing {

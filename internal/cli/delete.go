@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,14 +48,39 @@ func (a *app) deleteCommand() *cobra.Command {
 	return command
 }
 
+// madeOf are the objects that stand for a macro.
+func madeOf(ctx context.Context, c *client.Client, macro api.Ref) ([]api.Ref, error) {
+	var refs []api.Ref
+	for _, kind := range kinds {
+		listed, err := c.Objects(ctx, kind, client.ObjectFilter{Selector: api.LabelMacro + "=" + macro.String()})
+		if err != nil {
+			return nil, err
+		}
+		for _, object := range listed.Items {
+			refs = append(refs, object.Ref())
+		}
+	}
+	return refs, nil
+}
+
 // toDelete are the objects named by manifests, or else by addresses.
 func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args []string) ([]api.Ref, error) {
 	if len(ask.from.files) > 0 {
 		loaded, err := ask.from.load(a, args)
 		var refs []api.Ref
 		for _, object := range loaded.Objects {
-			refs = append(refs, object.Ref())
+			if object.Kind.Core() {
+				refs = append(refs, object.Ref())
+				continue
+			}
+			stand, err := madeOf(ctx, c, object.Ref())
+			if err != nil {
+				return nil, err
+			}
+			refs = append(refs, stand...)
 		}
+		// What others use goes after those who use it.
+		slices.SortStableFunc(refs, func(a, b api.Ref) int { return usedByOthers(a) - usedByOthers(b) })
 		return refs, err
 	}
 	var refs []api.Ref
@@ -65,7 +92,13 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 		if wanted, rest, err = parseAddress(rest); err != nil {
 			return nil, err
 		}
-		ref, err := resolve(ctx, c, wanted)
+		if wanted.kind == api.KindApp && wanted.scope != "" {
+			for _, kind := range storedAs(wanted.kind) {
+				refs = append(refs, api.Ref{Kind: kind, Scope: wanted.scope, Name: wanted.name})
+			}
+			continue
+		}
+		ref, err := resolveExactly(ctx, c, wanted)
 		var missing *missingError
 		if errors.As(err, &missing) && ask.tolerant {
 			continue
@@ -76,6 +109,13 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 		refs = append(refs, ref)
 	}
 	return refs, nil
+}
+
+func usedByOthers(ref api.Ref) int {
+	if ref.Kind == api.KindAsset || ref.Kind == api.KindRegistry {
+		return 1
+	}
+	return 0
 }
 
 // deleteAll asks for every deletion before it waits for any; what isn't there is told at the end.
@@ -100,6 +140,9 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		waits = append(waits, wait{ref: ref, revision: result.Revision, gone: true})
 		if !a.structured() {
 			_ = a.say(nil, ref.String(), fmt.Sprintf("%s deleting", ref))
+			if len(result.Volumes) > 0 && a.output != "name" {
+				fmt.Fprintf(a.err, "volumes stay: %s\n", strings.Join(result.Volumes, " "))
+			}
 		}
 	}
 	if a.structured() {

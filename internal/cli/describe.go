@@ -18,6 +18,9 @@ type described struct {
 	Object   api.Object        `json:"object"`
 	Pods     []api.Pod         `json:"pods"`
 	Releases []api.ReleaseInfo `json:"releases"`
+	Runs     []api.Run         `json:"runs,omitempty"`
+	// Webhooks are the calls under way, and those that ended within the last hour, newest first.
+	Webhooks []api.Delivery `json:"webhooks,omitempty"`
 }
 
 func (a *app) describeCommand() *cobra.Command {
@@ -55,12 +58,26 @@ func (a *app) gather(ctx context.Context, c *client.Client, ref api.Ref) (d desc
 	if d.Object, err = c.Object(ctx, ref); err != nil {
 		return d, err
 	}
+	if !ref.Kind.HasContainers() {
+		return d, nil
+	}
 	pods, err := c.Pods(ctx, client.PodFilter{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})
 	if err != nil {
 		return d, err
 	}
+	d.Pods = pods.Items
+	if ref.Kind.HasRuns() {
+		runs, err := c.Runs(ctx, client.TargetOf(ref))
+		d.Runs = runs.Items
+		return d, err
+	}
 	releases, err := c.Releases(ctx, client.TargetOf(ref))
-	d.Pods, d.Releases = pods.Items, releases.Items
+	if err != nil {
+		return d, err
+	}
+	d.Releases = releases.Items
+	deliveries, err := c.Deliveries(ctx, client.TargetOf(ref))
+	d.Webhooks = deliveries.Items
 	return d, err
 }
 
@@ -73,10 +90,21 @@ func (a *app) describe(d described) error {
 		return err
 	}
 	now, w := time.Now(), plain{a.out}
-	describeHead(w, d.Object, status, now)
-	describeRollout(w, status.Rollout, now)
+	switch {
+	case d.Object.Kind.HasSlots():
+		describeHead(w, d.Object, status, now)
+		describeRollout(w, status.Rollout, now)
+		describeAutoscale(w, d.Object, status.Autoscale, now)
+	case d.Object.Kind.HasRuns():
+		describeJob(w, d.Object, now)
+	default:
+		describePlain(w, d.Object, now)
+	}
 	describeConditions(w, status.Conditions, now)
 	if err := a.section("Releases", releaseListing(d.Releases, now)); err != nil {
+		return err
+	}
+	if err := a.section("Runs", runListing(d.Runs, false, now)); err != nil {
 		return err
 	}
 	if err := a.section("Pods", podListing(d.Pods, now)); err != nil {
@@ -85,13 +113,28 @@ func (a *app) describe(d described) error {
 	for _, pod := range d.Pods {
 		describeTrouble(w, pod)
 	}
-	fmt.Fprintln(w, "\nSpec")
-	var spec strings.Builder
-	if err := writeYAML(&spec, d.Object.Spec); err != nil {
+	if err := a.section("Webhooks", deliveryListing(d.Webhooks, now)); err != nil {
 		return err
 	}
+	return describeSpec(w, d.Object)
+}
+
+func describeSpec(w io.Writer, object api.Object) error {
+	var spec strings.Builder
+	if err := writeYAML(&spec, object.Spec); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nSpec")
 	indent(w, "  ", strings.TrimRight(spec.String(), "\n"))
 	return nil
+}
+
+// describePlain is the head of what fills no slots: what its table says, a line each.
+func describePlain(w io.Writer, object api.Object, now time.Time) {
+	fmt.Fprintf(w, "%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation, age(object.Metadata.CreatedAt, now))
+	if object.Kind == api.KindIngress {
+		describeIngress(w, object, now)
+	}
 }
 
 // section is a table below a title.

@@ -20,6 +20,7 @@ func (a *app) describePod(pod api.Pod) error {
 			fmt.Fprintf(w, "  %-10s %s\n", fact[0], fact[1])
 		}
 	}
+	describeProbes(w, pod, now)
 	describeTrouble(w, pod)
 	return nil
 }
@@ -45,6 +46,24 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 		{"started", ago(pod.StartedAt, now)},
 		{"ready", ago(pod.ReadyAt, now)},
 		{"ended", ago(pod.FinishedAt, now)},
+	}
+}
+
+// describeProbes shows where each probe stands, since when, and why its last failure was one.
+func describeProbes(w io.Writer, pod api.Pod, now time.Time) {
+	for _, kind := range []string{"startup", "liveness", "readiness"} {
+		probe, declared := pod.Probes[kind]
+		if !declared {
+			continue
+		}
+		line := fmt.Sprintf("%s for %s", probe.Phase, age(probe.Since, now))
+		if probe.Message != "" {
+			line += ": " + probe.Message
+		}
+		fmt.Fprintf(w, "  %-10s %s\n", kind, line)
+	}
+	if n := len(pod.LivenessRestarts); n > 0 {
+		fmt.Fprintf(w, "  %-10s by its probes, %d in all, last %s\n", "given up", n, ago(pod.LivenessRestarts[n-1], now))
 	}
 }
 

@@ -24,6 +24,11 @@ func (a *app) devCommand() *cobra.Command {
 			if !cmd.Flags().Changed("root") && os.Getenv("TEND_ROOT") == "" {
 				o.Root = ".tend"
 			}
+			for flag, private := range map[string]*string{"ingress-http": &o.Ingress.HTTP, "ingress-https": &o.Ingress.HTTPS} {
+				if !cmd.Flags().Changed(flag) {
+					*private = map[string]string{"ingress-http": "127.0.0.1:8080", "ingress-https": "127.0.0.1:8443"}[flag]
+				}
+			}
 			if !cmd.Flags().Changed("http") {
 				o.HTTP = "off"
 			}

@@ -19,7 +19,7 @@ func (a *app) diffCommand() *cobra.Command {
 		detailed bool
 	)
 	command := &cobra.Command{
-		Use:   "diff -f FILE...",
+		Use:   "diff [-f FILE...]",
 		Short: "show what apply would change, and the very actions that would run",
 		Long: "Show what apply would change: the fields, and the actions the planner will ask for. Nothing is stored.\n\n" +
 			"Exit status: 0, or with --detailed-exitcode 0 no changes, 1 error, 2 changes.",
@@ -34,18 +34,23 @@ func (a *app) diffCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := a.packTrees(cmd.Context(), loaded, false); err != nil {
+				return err
+			}
 			request.Objects, request.Set = loaded.Objects, from.set(args)
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 				result, err := c.Apply(ctx, request)
 				if err != nil {
 					return located(err, loaded)
 				}
+				a.warn(result)
 				return a.differs(result, detailed, request.ForceConflicts)
 			})(cmd, args)
 		},
 	}
 	from.flags(command)
 	from.setFlag(command)
+	from.procfileFlags(command)
 	command.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit 2 where there are changes")
 	command.Flags().BoolVar(&request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	command.Flags().BoolVar(&request.Prune, "prune", false, "include what --prune would delete")
@@ -86,6 +91,23 @@ func refusedFor(result api.ApplyResult, force bool) error {
 		"  leave them out, set them to the same value, or take them over with --force-conflicts", count)
 }
 
+// printMacros says what macros stand for, and what their plugins have done before it is stored.
+func (a *app) printMacros(macros []api.MacroResult) {
+	for _, macro := range macros {
+		if done := macro.Installed; done != nil {
+			fmt.Fprintf(a.out, "plugin %s %s installed from %s\n", done.Plugin, done.Version, done.Source)
+		}
+		names := make([]string, len(macro.To))
+		for i, ref := range macro.To {
+			names[i] = ref.String()
+		}
+		fmt.Fprintf(a.out, "%s stands for %s\n", macro.From, strings.Join(names, ", "))
+		for _, action := range macro.Actions {
+			fmt.Fprintf(a.out, "  %s\n", printable(action, ""))
+		}
+	}
+}
+
 // changed leaves out the objects that stay as they are.
 func changed(result api.ApplyResult) api.ApplyResult {
 	out := result
@@ -101,6 +123,7 @@ func changed(result api.ApplyResult) api.ApplyResult {
 // printDiff shows the fields of each object, then the actions of each.
 func (a *app) printDiff(result api.ApplyResult) {
 	p := paintFor(a.out)
+	a.printMacros(result.Macros)
 	for _, object := range result.Objects {
 		a.printChanges(p, object)
 	}

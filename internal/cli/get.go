@@ -51,9 +51,9 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 	kind, err := api.ParseKind(args[0])
 	switch {
 	case err == nil && len(args) == 1:
-		return a.getKinds(ctx, c, q, []api.Kind{kind})
+		return a.getKinds(ctx, c, q, storedAs(kind))
 	case err != nil && !strings.ContainsAny(args[0], "/."):
-		return fmt.Errorf("%w: want deployments, pods, nodes, or SCOPE/NAME", err)
+		return fmt.Errorf("%w: want a kind such as deployments, pods, nodes, or SCOPE/NAME", err)
 	}
 	return a.getOne(ctx, c, args)
 }
@@ -91,14 +91,40 @@ func (a *app) getKinds(ctx context.Context, c *client.Client, q query, kinds []a
 		}
 		all.Items, all.Revision = append(all.Items, list.Items...), list.Revision
 	}
-	l := objectListing(all.Items, time.Now())
 	all.Items = append([]api.Object{}, all.Items...) // never null
-	l.value = all
-	l.empty = "nothing is declared yet: `tend apply -f FILE` declares it"
-	if q != (query{}) {
-		l.empty = "nothing matches"
+	if a.structured() || a.output == "name" || len(all.Items) == 0 {
+		l := objectListing(all.Items, time.Now())
+		l.value = all
+		l.empty = "nothing is declared yet: `tend apply -f FILE` declares it"
+		if q != (query{}) || len(kinds) == 1 {
+			l.empty = "nothing matches"
+		}
+		return l.write(a.streams, a.output)
 	}
-	return l.write(a.streams, a.output)
+	return a.writeTables(all.Items, len(kinds) > 1)
+}
+
+// writeTables lists objects, a table for each kind. Where several were asked for, the first column says which it is.
+func (a *app) writeTables(objects []api.Object, named bool) error {
+	for i := 0; i < len(objects); {
+		kind := objects[i].Kind
+		end := i + 1
+		for end < len(objects) && objects[end].Kind == kind {
+			end++
+		}
+		l := objectListing(objects[i:end], time.Now())
+		if named {
+			l.header[0] = strings.ToUpper(string(kind))
+		}
+		if i > 0 {
+			fmt.Fprintln(a.out)
+		}
+		if err := l.write(a.streams, a.output); err != nil {
+			return err
+		}
+		i = end
+	}
+	return nil
 }
 
 var errSelector = errors.New("--selector chooses objects by label; pods have none: name their object")

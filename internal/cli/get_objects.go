@@ -1,30 +1,111 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
 )
 
-func objectListing(objects []api.Object, now time.Time) listing {
-	l := listing{
-		header:     []string{"OBJECT", "READY", "UPDATED", "RELEASE", "STATE", "AGE"},
-		wideHeader: []string{"IMAGE", "GENERATION", "MESSAGE"},
+// table is how the objects of a kind are listed: the columns behind their name, and those of -o wide.
+type table struct {
+	header, wide []string
+	row          func(object api.Object, now time.Time) (cells, wide []string)
+}
+
+func tableOf(kind api.Kind) table {
+	switch kind {
+	case api.KindJob:
+		return jobTable
+	case api.KindCronJob:
+		return cronJobTable
+	case api.KindIngress:
+		return ingressTable
+	case api.KindAsset:
+		return assetTable
+	case api.KindRegistry:
+		return registryTable
 	}
+	return workloadTable
+}
+
+// objectListing lists objects of one kind.
+func objectListing(objects []api.Object, now time.Time) listing {
+	t := workloadTable
+	if len(objects) > 0 {
+		t = tableOf(objects[0].Kind)
+	}
+	l := listing{header: append([]string{"OBJECT"}, t.header...), wideHeader: slices.Clone(t.wide)}
 	for _, object := range objects {
-		status, _ := api.DecodeStatus[api.WorkloadStatus](object)
-		state, message := stateOf(object, status)
 		l.names = append(l.names, object.Ref().String())
-		l.rows = append(l.rows, []string{
-			object.Scope + "/" + object.Name, fmt.Sprintf("%d/%d", status.Ready, status.Replicas),
-			fmt.Sprint(status.Updated), dash(status.Release), state, age(object.Metadata.CreatedAt, now),
-		})
-		message, _, _ = strings.Cut(message, "\n")
-		l.wideRows = append(l.wideRows, []string{dash(status.Image), fmt.Sprint(object.Metadata.Generation), dash(message)})
+		cells, wide := t.row(object, now)
+		l.rows = append(l.rows, append([]string{shortName(object.Ref())}, cells...))
+		l.wideRows = append(l.wideRows, wide)
 	}
 	return l
+}
+
+// shortName is scope/name, or the name alone of what needs no scope.
+func shortName(ref api.Ref) string {
+	if ref.Scope == api.Unscoped {
+		return ref.Name
+	}
+	return ref.Scope + "/" + ref.Name
+}
+
+var workloadTable = table{
+	header: []string{"READY", "UPDATED", "RELEASE", "STATE", "AGE"},
+	wide:   []string{"IMAGE", "GENERATION", "AUTOSCALE", "MESSAGE"},
+	row: func(object api.Object, now time.Time) (cells, wide []string) {
+		status, _ := api.DecodeStatus[api.WorkloadStatus](object)
+		state, message := stateOf(object, status)
+		message, _, _ = strings.Cut(message, "\n")
+		return []string{
+			fmt.Sprintf("%d/%d", status.Ready, status.Replicas), fmt.Sprint(status.Updated), dash(status.Release), state,
+			age(object.Metadata.CreatedAt, now),
+		}, []string{dash(status.Image), fmt.Sprint(object.Metadata.Generation), autoscaleText(object, status), dash(message)}
+	},
+}
+
+var ingressTable = table{
+	header: []string{"URL", "SERVICE", "PODS", "STATE", "AGE"},
+	wide:   []string{"GENERATION", "MESSAGE"},
+	row: func(object api.Object, now time.Time) (cells, wide []string) {
+		spec, _ := api.DecodeSpec[api.IngressSpec](object)
+		status, _ := api.DecodeStatus[api.IngressStatus](object)
+		state, message := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})
+		message, _, _ = strings.Cut(message, "\n")
+		return []string{
+			cmp.Or(status.URL, spec.Host), cmp.Or(status.Service, spec.Service, object.Name), fmt.Sprintf("%d/%d", status.ReadyPods, status.Pods),
+			state, age(object.Metadata.CreatedAt, now),
+		}, []string{fmt.Sprint(object.Metadata.Generation), dash(message)}
+	},
+}
+
+var assetTable = table{
+	header: []string{"FILES", "AGE"},
+	wide:   []string{"GENERATION"},
+	row: func(object api.Object, now time.Time) (cells, wide []string) {
+		spec, _ := api.DecodeSpec[api.AssetSpec](object)
+		return []string{fmt.Sprint(len(spec.Files)), age(object.Metadata.CreatedAt, now)},
+			[]string{fmt.Sprint(object.Metadata.Generation)}
+	},
+}
+
+var registryTable = table{
+	header: []string{"URL", "LOGIN", "AGE"},
+	wide:   []string{"GENERATION"},
+	row: func(object api.Object, now time.Time) (cells, wide []string) {
+		spec, _ := api.DecodeSpec[api.RegistrySpec](object)
+		login := spec.Username
+		if spec.Helper != "" {
+			login = "helper " + spec.Helper
+		}
+		return []string{spec.URL, dash(login), age(object.Metadata.CreatedAt, now)}, []string{fmt.Sprint(object.Metadata.Generation)}
+	},
 }
 
 // stateOf is one word for how an object is, with the sentence behind it.

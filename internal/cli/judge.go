@@ -2,11 +2,18 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"tend.dev/tend/api"
 )
+
+// unworkable are reasons that an object isn't worked on, and won't be until a person has changed something.
+var unworkable = []string{"InvalidSpec", "EnvironmentUnreadable", "EnvFromEmpty", "SecretKeyMissing"}
+
+// unresolved is the reason of a reference that points at nothing. What it points at may be among what is waited for.
+const unresolved = "UnresolvedReference"
 
 // judge says where a wait stands by the object's own conditions.
 func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
@@ -16,6 +23,15 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	}
 	ready := api.FindCondition(status.Conditions, api.ConditionReady)
 	progressing := api.FindCondition(status.Conditions, api.ConditionProgressing)
+	if object.Kind.HasRuns() && !w.gone && !object.Metadata.Deleting() && status.ObservedRevision >= w.revision {
+		s.outcome, s.reason, s.message = converged, "Registered", "registered" // nothing runs because it was applied
+		s.judgeBuild(ready, progressing)
+		return s
+	}
+	if stored := object.Kind == api.KindAsset || object.Kind == api.KindRegistry; stored && !w.gone && !object.Metadata.Deleting() {
+		s.outcome, s.reason, s.message = converged, "Stored", "stored" // what uses it is waited for by itself
+		return s
+	}
 	switch {
 	case w.gone && !object.Metadata.Deleting() && object.Metadata.Revision >= w.revision:
 		s.outcome, s.reason, s.message = converged, "Gone", "gone, and created anew by somebody"
@@ -26,14 +42,22 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	case object.Metadata.Deleting():
 		s.outcome, s.reason, s.message = failed, "Deleting", "somebody is deleting it"
 		return s
-	case ready == nil || progressing == nil || status.ObservedRevision < w.revision:
+	case ready == nil || progressing == nil && object.Kind != api.KindIngress || status.ObservedRevision < w.revision:
 		s.reason, s.message = "Unseen", "waiting for the controller"
 		return s
+	case object.Kind == api.KindIngress:
+		return judgeIngress(s, *ready)
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse: // old pods have ended too
 		s.outcome = converged
 	case progressing.Status != api.ConditionFalse: // under way
 	case progressing.Reason == "ResolvingImage":
 		s.outcome = failed // the image can't be had
+	case slices.Contains(unworkable, progressing.Reason):
+		s.outcome = failed
+	case progressing.Reason == unresolved:
+		s.lacks = true
+	case progressing.Reason == "ReleaseCommandFailed":
+		s.outcome = held
 	case didNotLast(status):
 		s.outcome = held
 	default: // what ran is being healed, or its engine is away: that passes
@@ -58,6 +82,19 @@ func didNotLast(status api.WorkloadStatus) bool {
 		return false
 	}
 	return status.Rollout.Phase == api.RolloutRolledBack || status.Rollout.Phase == api.RolloutPaused
+}
+
+// giveUp ends the waits for what references point at, once nothing else is waited for: nobody else is known to bring it.
+func giveUp(looks []seen) {
+	if slices.ContainsFunc(looks, func(s seen) bool { return s.outcome == pending && !s.lacks }) {
+		return
+	}
+	for i := range looks {
+		if looks[i].lacks && looks[i].reason != noReadyPods {
+			looks[i].outcome = failed
+		}
+	}
+	giveUpPods(looks)
 }
 
 func settled(looks []seen) bool {
@@ -102,6 +139,8 @@ func trouble(s seen) string {
 	switch {
 	case s.reason == "Deleted" || s.reason == "Deleting":
 		return text + "\n  apply again once it is gone"
+	case s.outcome == failed && s.reason == api.ReasonBuildFailed:
+		text += "\n  correct the source and apply again; what ran before runs on"
 	case s.outcome == failed:
 		text += "\n  mend the cause: Tend tries again by itself; or apply a corrected manifest"
 	case !s.turnsBack:
@@ -115,10 +154,12 @@ func trouble(s seen) string {
 // ending is the word for a rollout that did not last.
 func ending(s seen) string {
 	switch {
-	case s.outcome != held:
+	case s.outcome != held || s.reason == noReadyPods:
 		return ""
 	case s.reason == "RolledBack":
 		return "rolled back: "
+	case s.reason == "ReleaseCommandFailed":
+		return "not rolled out: "
 	}
 	return "paused: "
 }

@@ -54,7 +54,10 @@ func TestJudge(t *testing.T) {
 		"Converged":   {"ready and nothing left to do", asked, present, statusOf(10, yes("Converged"), no("Complete")), converged, "Converged"},
 		"Ending":      {"ready, but old pods still stop", asked, present, statusOf(10, yes("Converged"), yes("Stopping")), pending, "Converged"},
 		"Progressing": {"under way", asked, present, statusOf(10, no("Progressing"), yes("Progressing")), pending, "Progressing"},
+		"Command":     {"its release command failed: nothing changes without a person", asked, present, statusOf(10, no("ReleaseCommandFailed"), no("ReleaseCommandFailed")), held, "ReleaseCommandFailed"},
 		"NoImage":     {"the image can't be had: nothing changes without a person", asked, present, statusOf(10, no("ImageNotFound"), no("ResolvingImage")), failed, "ImageNotFound"},
+		"Unworkable":  {"no bucket has the key: nothing changes without a person", asked, present, statusOf(10, no("SecretKeyMissing"), no("SecretKeyMissing")), failed, "SecretKeyMissing"},
+		"Unresolved":  {"what it refers to may be on its way", asked, present, statusOf(10, no("UnresolvedReference"), no("UnresolvedReference")), pending, "UnresolvedReference"},
 		"NoImageAfterPause": {"the phase is of the rollout before", asked, present,
 			inPhase(statusOf(10, no("ImageNotFound"), no("ResolvingImage")), api.RolloutPaused), failed, "ImageNotFound"},
 		"Paused":      {"a slot failed", asked, present, inPhase(statusOf(10, no("CrashLoop"), no("Paused")), api.RolloutPaused), held, "CrashLoop"},
@@ -72,6 +75,29 @@ func TestJudge(t *testing.T) {
 			got := judge(tc.wait, tc.object, tc.status)
 			if got.outcome != tc.want || !strings.Contains(got.message, tc.message) {
 				t.Errorf("%s: outcome %d, %q; want %d, %q", tc.reason, got.outcome, got.message, tc.want, tc.message)
+			}
+		})
+	}
+}
+
+// TestGiveUp: a reference waits for what else is waited for, and for nobody else.
+func TestGiveUp(t *testing.T) {
+	lacking := seen{wait: asked, lacks: true, message: "there is no deployment/prod/api"}
+	for name, tc := range map[string]struct {
+		reason string
+		beside []seen
+		want   outcome
+	}{
+		"alone":           {"nobody brings what it points at", nil, failed},
+		"beside the good": {"nor do those that are done", []seen{{outcome: converged}}, failed},
+		"beside others":   {"each points at what isn't there", []seen{lacking}, failed},
+		"beside pending":  {"it may be that one", []seen{{}}, pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			looks := append([]seen{lacking}, tc.beside...)
+			giveUp(looks)
+			if looks[0].outcome != tc.want {
+				t.Errorf("%s: outcome %d, want %d", tc.reason, looks[0].outcome, tc.want)
 			}
 		})
 	}
@@ -160,4 +186,44 @@ func outcomeOf(err error) (int, string) {
 		return exitOK, ""
 	}
 	return status.code, status.text
+}
+
+// TestJudgeIngress: an ingress is waited for until it is served, or until a person is needed.
+func TestJudgeIngress(t *testing.T) {
+	for reason, want := range map[string]outcome{
+		"Opening": pending, "CertificatePending": pending, "NoReadyPods": pending, "NoService": pending, "NotListening": failed,
+		"CertificateFailed": failed, "InvalidSpec": failed, "Paused": converged, "Maintenance": converged,
+	} {
+		object := api.Object{Kind: api.KindIngress, Metadata: api.Metadata{Generation: 2, Revision: 10}}
+		status := api.WorkloadStatus{ObservedRevision: 10, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionFalse, Reason: reason}}}
+		if got := judge(asked, object, status); got.outcome != want || got.reason != reason {
+			t.Errorf("%s: outcome %d, want %d", reason, got.outcome, want)
+		}
+		status.ObservedRevision = 9
+		if got := judge(asked, object, status); got.outcome != pending {
+			t.Errorf("%s of an older write: outcome %d", reason, got.outcome)
+		}
+	}
+}
+
+// TestGiveUpPods: an ingress waits for pods as long as any may get ready.
+func TestGiveUpPods(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		idle   bool
+		beside []seen
+		want   outcome
+	}{
+		"some alone":        {"they may get ready yet", false, nil, pending},
+		"some beside good":  {"the report of the last one is on its way", false, []seen{{outcome: converged}}, pending},
+		"none alone":        {"nobody wants any", true, nil, converged},
+		"none beside more":  {"they are about to be created", true, []seen{{}}, pending},
+		"some beside wrong": {"their rollout was paused", false, []seen{{outcome: held}}, held},
+		"none beside lack":  {"they will not be created", true, []seen{{lacks: true}}, held},
+	} {
+		looks := append([]seen{{lacks: true, reason: noReadyPods, idle: tc.idle}}, tc.beside...)
+		if giveUp(looks); looks[0].outcome != tc.want {
+			t.Errorf("%s: outcome %d, want %d: %s", name, looks[0].outcome, tc.want, tc.reason)
+		}
+	}
 }

@@ -18,7 +18,7 @@ import (
 // logging is what `tend logs` was asked.
 type logging struct {
 	follow, timestamps bool
-	since, tail        string
+	since, tail, run   string
 }
 
 func (a *app) logsCommand() *cobra.Command {
@@ -43,7 +43,7 @@ func (a *app) logsCommand() *cobra.Command {
 			if err := tooMuch("logs", rest); err != nil {
 				return err
 			}
-			opts.Pod = wanted.pod
+			opts.Pod, opts.Run = wanted.pod, ask.run
 			opts.Target = client.Target{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
 			stream, err := c.Logs(ctx, opts)
 			if err != nil {
@@ -60,6 +60,7 @@ func (a *app) logsCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVarP(&ask.follow, "follow", "f", false, "go on with what comes")
 	flags.BoolVarP(&ask.timestamps, "timestamps", "t", false, "show when each line was written")
+	flags.StringVar(&ask.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
 	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
 	flags.StringVarP(&ask.tail, "tail", "n", "all", "only the last lines of each pod: a `NUMBER`, or all")
 	return command

@@ -109,7 +109,8 @@ func (m *machine) start() error {
 	go func(done chan<- error) {
 		done <- daemon.Run(ctx, daemon.Options{
 			Root: m.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: kept{m.store}, Logger: slog.New(slog.DiscardHandler),
-			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			Engine:  func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			Ingress: daemon.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
 		})
 	}(m.done)
 	return eventually("the server is ready", func() bool {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -22,7 +23,7 @@ func (a *app) newProgress(waits []wait) progress {
 	switch {
 	case a.structured() || a.output == "name":
 		return silent{}
-	case terminal(a.err) && os.Getenv("TERM") != "dumb":
+	case terminal(a.err) && os.Getenv("TERM") != "dumb" && !slices.ContainsFunc(waits, func(w wait) bool { return w.build != "" }): // what a build prints would be drawn over
 		return &block{out: a.err, paint: paintFor(a.err)}
 	}
 	return &lines{out: plain{a.err}, said: map[api.Ref]string{}, pods: map[string]string{}}

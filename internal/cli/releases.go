@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,7 @@ import (
 )
 
 func (a *app) releasesCommand() *cobra.Command {
-	return &cobra.Command{
+	command := &cobra.Command{
 		Use:               "releases [KIND] SCOPE/NAME",
 		Short:             "list what was rolled out, newest first",
 		Example:           "  tend releases prod/web\n  tend releases prod/web -o wide",
@@ -32,6 +33,33 @@ func (a *app) releasesCommand() *cobra.Command {
 			return l.write(a.streams, a.output)
 		}),
 	}
+	command.AddCommand(a.releaseRunCommand())
+	return command
+}
+
+func (a *app) releaseRunCommand() *cobra.Command {
+	var ask running
+	command := &cobra.Command{
+		Use:   "run [KIND] SCOPE/NAME",
+		Short: "run the release command of what is in force again, and show its output; exits with its code",
+		Long: "Run release.command of the release in force again, in a container of its own, and show what it writes. No pod is\n" +
+			"touched. A command that failed before its release came into force is tried again by `tend restart`.",
+		Example:           "  tend releases run prod/web",
+		Args:              takes(1, 2),
+		ValidArgsFunction: a.completeObjects,
+	}
+	command.RunE = a.onObject(func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) error {
+		if err := tooMuch("releases run", rest); err != nil {
+			return err
+		}
+		result, err := c.RunRelease(ctx, client.TargetOf(ref))
+		if err != nil {
+			return err
+		}
+		return a.showRun(ctx, c, result, ask)
+	})
+	ask.declare(command)
+	return command
 }
 
 func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
@@ -40,9 +68,17 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		wideHeader: []string{"HASH", "IMAGE ID", "GENERATION"},
 		empty:      "no releases yet",
 	}
+	commands := slices.ContainsFunc(releases, func(r api.ReleaseInfo) bool { return len(r.Runs) > 0 })
+	if commands {
+		l.header = slices.Insert(l.header, 4, "COMMANDS")
+	}
 	for _, r := range releases {
+		row := []string{r.ID, releaseState(r), r.Image, fmt.Sprint(r.Pods), r.Reason, age(r.CreatedAt, now)}
+		if commands {
+			row = slices.Insert(row, 4, dash(commandsOf(r)))
+		}
 		l.names = append(l.names, r.ID)
-		l.rows = append(l.rows, []string{r.ID, releaseState(r), r.Image, fmt.Sprint(r.Pods), r.Reason, age(r.CreatedAt, now)})
+		l.rows = append(l.rows, row)
 		l.wideRows = append(l.wideRows, []string{r.SpecHash[:min(12, len(r.SpecHash))], dash(r.ImageID), fmt.Sprint(r.Generation)})
 	}
 	return l

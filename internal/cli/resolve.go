@@ -10,11 +10,47 @@ import (
 	"tend.dev/tend/client"
 )
 
-// kinds are those this version keeps running, in the order listings show them.
-var kinds = []api.Kind{api.KindDeployment}
+// kinds are those this version stores, in the order listings show them.
+var kinds = []api.Kind{
+	api.KindDeployment, api.KindStatefulSet, api.KindJob, api.KindCronJob, api.KindIngress, api.KindAsset, api.KindRegistry,
+}
 
-// resolve completes an address to one object; an ambiguous one is an error that lists the candidates.
+// storedAs are the kinds whose objects a kind stands for: an app is two, any other is itself.
+func storedAs(kind api.Kind) []api.Kind {
+	if kind == api.KindApp {
+		return []api.Kind{api.KindDeployment, api.KindIngress}
+	}
+	return []api.Kind{kind}
+}
+
+// resolve completes an address to one object; an ambiguous one is an error that lists the candidates. Without a kind, what
+// runs containers is meant before what only carries the same name, such as the ingress to it.
 func resolve(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
+	return resolveAmong(ctx, c, wanted, workloadsFirst)
+}
+
+// resolveExactly is resolve for what can't be undone: a name that several kinds have is ambiguous.
+func resolveExactly(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
+	return resolveAmong(ctx, c, wanted, func(found []api.Ref) []api.Ref { return found })
+}
+
+func workloadsFirst(found []api.Ref) []api.Ref {
+	var workloads []api.Ref
+	for _, ref := range found {
+		if ref.Kind.HasContainers() {
+			workloads = append(workloads, ref)
+		}
+	}
+	if len(workloads) > 0 {
+		return workloads
+	}
+	return found
+}
+
+func resolveAmong(ctx context.Context, c *client.Client, wanted address, choose func([]api.Ref) []api.Ref) (api.Ref, error) {
+	if wanted.kind == api.KindApp {
+		wanted.kind = api.KindDeployment // which carries what the app runs
+	}
 	if wanted.pod != "" {
 		return api.Ref{}, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
 	}
@@ -25,7 +61,7 @@ func resolve(ctx context.Context, c *client.Client, wanted address) (api.Ref, er
 	if err != nil {
 		return api.Ref{}, err
 	}
-	switch len(found) {
+	switch found = choose(found); len(found) {
 	case 1:
 		return found[0], nil
 	case 0:

@@ -58,10 +58,11 @@ func (a *app) addCommands(root *cobra.Command) {
 			root.AddCommand(command)
 		}
 	}
-	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.configCommand())
-	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand())
-	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.execCommand())
-	add("run", "Run Tend:", a.serverCommand(), a.devCommand(), a.versionCommand(), schemaCommand(a.streams))
+	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.importCommand(), a.configCommand())
+	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand())
+	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
+	add("run", "Run Tend:", a.serverCommand(), a.devCommand(), a.pluginsCommand(), a.receivePackCommand(), a.versionCommand(), schemaCommand(a.streams))
+	root.AddCommand(a.callPluginCommand())
 	root.SetHelpCommandGroupID("run")
 	root.SetCompletionCommandGroupID("run")
 }

@@ -26,6 +26,6 @@ func scalerCmd(ts *testscript.TestScript, _ bool, args []string) {
 	defer func() { cancel(); <-done }()
 	<-v.Synced()
 	verbs := intent.New(intent.Options{Store: storage, Reader: intent.FromView{Store: storage, View: v}, Logger: logger})
-	_, err = verbs.Scale(ctx, intent.Target{Scope: scope, Name: name}, replicas, intent.Speaker{Manager: "autoscaler", Actor: "cpu"})
+	_, err = verbs.Scale(ctx, intent.Target{Scope: scope, Name: name}, replicas, intent.Speaker{Manager: "scaler", Actor: "cpu"})
 	ts.Check(err)
 }

@@ -23,6 +23,7 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Root, "root", daemon.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
 	flags.StringVar(&o.Plugins, "plugins", "", "plugin `FOLDER` (default ROOT/plugins)")
+	flags.IntVar(&o.CallbackPort, "callback-port", 8687, "`PORT` on the platform network's gateway where containers whose manifest a plugin wrote call back; 0 is none")
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:8686", "HTTP listener, a loopback `ADDRESS`, or off; the unix socket ROOT/tend.sock is always there")
 	flags.StringVar(&o.EtcdClient, "etcd-client", "", "open etcd's client `URL` on TCP (default: a unix socket inside the data dir)")
 	flags.StringVar(&o.EtcdPeer, "etcd-peer", "", "open etcd's peer `URL` on TCP (default: a unix socket inside the data dir)")
@@ -36,9 +37,26 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.DurationVar(&o.Resync, "resync", 10*time.Second, "time between two looks at every plan")
 	flags.DurationVar(&o.Heartbeat, "heartbeat", 5*time.Second, "how often the agent renews its lease")
 	flags.DurationVar(&o.NodeTimeout, "node-timeout", 30*time.Second, "how long a node may be silent before it counts as down")
+	flags.DurationVar(&o.AutoscaleInterval, "autoscale-interval", 15*time.Second, "time between two looks of the autoscaler at a deployment")
 	flags.Int64Var(&o.MinFree, "min-free-disk", 256<<20, "free `BYTES` below which the server turns read-only; negative is never")
+	f.buildFlags(flags)
+	plain, secure := ingressDoors()
+	flags.StringVar(&o.Ingress.HTTP, "ingress-http", plain, "`ADDRESS` the ingress listens at once an ingress needs it, or off")
+	flags.StringVar(&o.Ingress.HTTPS, "ingress-https", secure, "the same with TLS, an `ADDRESS` or off")
+	flags.StringSliceVar(&o.Ingress.Balancers, "ingress-proxy-protocol", nil, "`NETWORKS` of load balancers that speak the PROXY protocol to the ingress")
+	flags.StringVar(&o.Ingress.AccessLog, "ingress-access-log", "", "`FILE` that gets a JSON line for each request, - for standard error (default none)")
+	flags.StringVar(&o.Ingress.Directory, "acme-directory", "", "`URL` of the ACME directory (default Let's Encrypt's)")
+	flags.StringVar(&o.Ingress.Roots, "acme-roots", "", "PEM `FILE` of who the ACME directory's own certificate is checked against")
 	flags.StringVar(&f.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
 	_ = command.RegisterFlagCompletionFunc("runtime", cobra.FixedCompletions([]string{"docker", "process"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// ingressDoors are where the ingress listens unless flags say otherwise: who isn't root may not open the usual ports.
+func ingressDoors() (plain, secure string) {
+	if os.Geteuid() == 0 {
+		return ":80", ":443"
+	}
+	return ":8080", ":8443"
 }
 
 // run works until ctx ends; which flags are wrong it says before anything is started.

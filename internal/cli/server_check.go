@@ -16,9 +16,11 @@ var memberName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9]
 
 // check lists every flag that is wrong.
 func (f *serverFlags) check() error {
+	wrongBuild := f.checkBuild()
 	o := f.options
 	var level slog.Level
 	return errors.Join(
+		wrongBuild,
 		flagFault("log-level", f.logLevel, level.UnmarshalText([]byte(f.logLevel)) == nil, "debug, info, warn or error"),
 		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
 		checkHTTP(o.HTTP),
@@ -27,8 +29,10 @@ func (f *serverFlags) check() error {
 		flagFault("name", o.Name, memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
 		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
 		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
+		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
 		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
 		flagFault("heartbeat", o.Heartbeat, o.Heartbeat >= 100*time.Millisecond, "100ms or more"),
+		flagFault("autoscale-interval", o.AutoscaleInterval, o.AutoscaleInterval >= time.Second, "1s or more"),
 		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat), "3s or more, and two heartbeats or more"),
 	)
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +19,8 @@ import (
 type sources struct {
 	files  []string
 	format string
+	// app and image are what a Procfile doesn't say: the scope, and what its processes run in.
+	app, image string
 	// name names the apply set; without it files are known by their paths on this machine.
 	name string
 }
@@ -28,6 +29,12 @@ func (s *sources) flags(command *cobra.Command) {
 	command.Flags().StringArrayVarP(&s.files, "file", "f", nil, "manifest: a `FILE`, a directory, or - for stdin (repeatable)")
 	command.Flags().StringVar(&s.format, "format", "", "`LANGUAGE` of stdin: hcl, yaml or json")
 	_ = command.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"hcl", "yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// procfileFlags are what a Procfile needs besides.
+func (s *sources) procfileFlags(command *cobra.Command) {
+	command.Flags().StringVar(&s.app, "app", "", "`SCOPE` of a Procfile's processes (default: that of .tend/app.json, else the folder's name)")
+	command.Flags().StringVar(&s.image, "image", "", "image (`REF`) a Procfile's processes run in (default: that of .tend/app.json, else TEND_IMAGE)")
 }
 
 func (s *sources) setFlag(command *cobra.Command) {
@@ -43,11 +50,15 @@ func (s *sources) prunable(args []string) error {
 }
 
 func (s *sources) load(a *app, args []string) (manifest.Result, error) {
-	files := append(slices.Clone(s.files), args...)
-	if len(files) == 0 {
-		return manifest.Result{}, fmt.Errorf("nothing to read: name manifests with -f FILE, a directory, or - for stdin")
+	if len(s.files)+len(args) == 0 {
+		found, err := manifest.Defaults(".")
+		if err != nil {
+			return manifest.Result{}, err
+		}
+		s.files = found
 	}
-	return manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format})
+	files := append(slices.Clone(s.files), args...)
+	return manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image})
 }
 
 // set identifies the sources: --prune removes only what the same sources applied before.

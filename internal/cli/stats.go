@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,38 +13,64 @@ import (
 )
 
 func (a *app) statsCommand() *cobra.Command {
-	return &cobra.Command{
+	var watch bool
+	var interval time.Duration
+	command := &cobra.Command{
 		Use:               "stats [POD | [KIND] SCOPE/NAME]",
 		Short:             "show what pods use: CPU (100 % is one core), memory, processes",
-		Example:           "  tend stats\n  tend stats prod/web\n  tend stats prod/web -o json",
+		Example:           "  tend stats\n  tend stats prod/web\n  tend stats prod/web --watch\n  tend stats prod/web -o json",
 		Args:              takes(0, 2),
 		ValidArgsFunction: a.completePods,
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-			keep := func(api.PodStats) bool { return true }
-			if len(args) > 0 {
-				wanted, rest, err := parseAddress(args)
-				if err != nil {
-					return err
-				}
-				if err := tooMuch("stats", rest); err != nil {
-					return err
-				}
-				pods, err := podsOf(ctx, c, wanted)
-				if err != nil {
-					return err
-				}
-				keep = func(s api.PodStats) bool {
-					return slices.ContainsFunc(pods, func(pod api.Pod) bool { return pod.Name == s.Pod })
-				}
+			if interval < leastInterval {
+				return fmt.Errorf("--interval %s is too short: within %s Tend answers the same again", interval, leastInterval)
 			}
-			stats, err := c.Stats(ctx, client.PodFilter{})
-			if err != nil {
-				return err
+			for {
+				if err := a.printStats(ctx, c, args); err != nil || !watch {
+					return err
+				}
+				select {
+				case <-ctx.Done():
+					return nil
+				case <-time.After(interval):
+				}
+				fmt.Fprintln(a.out)
 			}
-			stats.Items = slices.DeleteFunc(stats.Items, func(s api.PodStats) bool { return !keep(s) })
-			return statsListing(stats).write(a.streams, a.output)
 		}),
 	}
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it until interrupted")
+	command.Flags().DurationVar(&interval, "interval", 2*time.Second, "time between two lists with --watch")
+	return command
+}
+
+// leastInterval is how long the server gives one answer again.
+const leastInterval = time.Second
+
+// printStats samples once what args name.
+func (a *app) printStats(ctx context.Context, c *client.Client, args []string) error {
+	keep := func(api.PodStats) bool { return true }
+	if len(args) > 0 {
+		wanted, rest, err := parseAddress(args)
+		if err != nil {
+			return err
+		}
+		if err := tooMuch("stats", rest); err != nil {
+			return err
+		}
+		pods, err := podsOf(ctx, c, wanted)
+		if err != nil {
+			return err
+		}
+		keep = func(s api.PodStats) bool {
+			return slices.ContainsFunc(pods, func(pod api.Pod) bool { return pod.Name == s.Pod })
+		}
+	}
+	stats, err := c.Stats(ctx, client.PodFilter{})
+	if err != nil {
+		return err
+	}
+	stats.Items = slices.DeleteFunc(stats.Items, func(s api.PodStats) bool { return !keep(s) })
+	return statsListing(stats).write(a.streams, a.output)
 }
 
 func statsListing(stats api.ListResult[api.PodStats]) listing {

@@ -16,8 +16,9 @@ func (a *app) stopCommand() *cobra.Command {
 		Use:   "stop POD | [KIND] SCOPE/NAME",
 		Short: "stop a pod, or all of an object, until `tend start`",
 		Long: "Stop a pod, or all pods of an object. Their slots are frozen: they stay stopped, whatever is applied, until\n" +
-			"`tend start` or `tend restart`. With --no-freeze Tend starts them again.",
-		Example:           "  tend stop prod/web\n  tend stop prod-web.1a2b3c4d",
+			"`tend start` or `tend restart`. With --no-freeze Tend starts them again.\n\n" +
+			"Of a job the runs that are on, or wait, end for good; with --no-freeze their attempts do, and retries follow.",
+		Example:           "  tend stop prod/web\n  tend stop prod-web.1a2b3c4d\n  tend stop job prod/import",
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completePods,
 	}
@@ -72,6 +73,8 @@ func (a *app) onPods(f freezing) runner {
 			return err
 		case a.structured():
 			return listing{value: result}.write(a.streams, a.output)
+		case len(result.Runs) > 0:
+			return a.sayRuns(result)
 		case len(result.Pods) == 0 || !result.Changed:
 			fmt.Fprintf(a.err, f.none+"\n", wanted)
 			return nil
@@ -83,6 +86,16 @@ func (a *app) onPods(f freezing) runner {
 		}
 		return nil
 	})
+}
+
+// sayRuns tells of the runs that were stopped.
+func (a *app) sayRuns(result api.StopResult) error {
+	for _, run := range result.Runs {
+		if err := a.say(result, run, fmt.Sprintf("run %s of %s stopped", run, result.Object)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (f freezing) call(ctx context.Context, c *client.Client, wanted address) (api.StopResult, error) {

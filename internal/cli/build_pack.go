@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/manifest"
+)
+
+// packedTree is a source tree that is ready to be sent.
+type packedTree struct {
+	tree.Packed
+	source manifest.Source
+	// file holds its tar; empty in a dry run.
+	file string
+	size int64
+}
+
+// packTrees packs the source of each object that is built, and stamps the objects with the digests. keep says whether the
+// tars are kept, for upload; whoever asked removes them with dropTrees.
+func (a *app) packTrees(ctx context.Context, loaded manifest.Result, keep bool) (trees []packedTree, err error) {
+	limit, err := maxTree()
+	if err != nil {
+		return nil, err
+	}
+	for _, source := range loaded.Builds {
+		packed, err := packTree(ctx, source, limit, keep)
+		if err != nil {
+			dropTrees(trees)
+			return nil, fmt.Errorf("%s: pack %s: %w", source.Object, source.Folder, err)
+		}
+		trees = append(trees, packed)
+		for i := range loaded.Objects {
+			if loaded.Objects[i].Ref() == source.Object {
+				loaded.Objects[i].Metadata.Stamps = map[string]string{api.StampBuild: packed.Digest}
+			}
+		}
+	}
+	return trees, nil
+}
+
+func packTree(ctx context.Context, source manifest.Source, limit int64, keep bool) (packedTree, error) {
+	opts := tree.PackOptions{MaxBytes: limit}
+	if name := source.Build.Dockerfile; name != "" {
+		opts.Keep = append(opts.Keep, path.Clean(name))
+	} else {
+		opts.Keep = append(opts.Keep, "Dockerfile")
+	}
+	out := packedTree{source: source}
+	if !keep {
+		var err error
+		out.Packed, err = tree.Pack(ctx, source.Folder, io.Discard, opts)
+		return out, err
+	}
+	file, err := os.CreateTemp("", "tend-source-*.tar")
+	if err != nil {
+		return out, err
+	}
+	out.file = file.Name()
+	out.Packed, err = tree.Pack(ctx, source.Folder, file, opts)
+	if err == nil {
+		out.size, err = file.Seek(0, io.SeekEnd)
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		dropTrees([]packedTree{out})
+	}
+	return out, err
+}
+
+func dropTrees(trees []packedTree) {
+	for _, t := range trees {
+		if t.file != "" {
+			_ = os.Remove(t.file)
+		}
+	}
+}
+
+// maxTree is how large a source may be.
+func maxTree() (int64, error) {
+	text := os.Getenv("TEND_BUILD_MAX_SIZE")
+	if text == "" {
+		return tree.DefaultMaxBytes, nil
+	}
+	limit, err := api.ParseMemory(text)
+	if err != nil || limit <= 0 || limit > api.MaxTreeBytes {
+		return 0, fmt.Errorf("TEND_BUILD_MAX_SIZE %q: want a size such as 200Mi, at most 500Mi", text)
+	}
+	return limit, nil
+}
+
+// sendTrees sends the trees that the server doesn't have.
+func (a *app) sendTrees(ctx context.Context, c *client.Client, trees []packedTree) error {
+	for _, t := range trees {
+		there, err := c.HasBlob(ctx, t.Digest)
+		if err != nil {
+			return fmt.Errorf("ask for the source of %s: %w", t.source.Object, err)
+		}
+		if there {
+			continue
+		}
+		if err := a.sendTree(ctx, c, t); err != nil {
+			return fmt.Errorf("send the source of %s: %w", t.source.Object, err)
+		}
+	}
+	return nil
+}
+
+func (a *app) sendTree(ctx context.Context, c *client.Client, t packedTree) error {
+	file, err := os.Open(t.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	var content io.Reader = file
+	if !a.structured() && a.output != "name" {
+		fmt.Fprintf(a.err, "sending the source of %s: %s in %d files\n", t.source.Object, megabytes(t.Bytes), t.Files)
+		content = &sending{from: file, to: a.err, size: t.size, told: time.Now()}
+	}
+	return c.PutBlob(ctx, t.Digest, content, t.size)
+}
+
+// sending tells every few seconds how much was sent.
+type sending struct {
+	from    io.Reader
+	to      io.Writer
+	size, n int64
+	told    time.Time
+}
+
+const tellEvery = 2 * time.Second
+
+func (s *sending) Read(p []byte) (int, error) {
+	n, err := s.from.Read(p)
+	s.n += int64(n)
+	if time.Since(s.told) >= tellEvery {
+		s.told = time.Now()
+		fmt.Fprintf(s.to, "  %d%% of %s\n", 100*s.n/max(1, s.size), megabytes(s.size))
+	}
+	return n, err
+}

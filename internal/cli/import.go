@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/internal/compose"
+	"tend.dev/tend/internal/manifest"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use:   "import",
+		Short: "write manifests from what other tools read",
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	command.AddCommand(a.importComposeCommand(), a.importProcfileCommand())
+	return command
+}
+
+// destination is where an import writes.
+type destination struct {
+	file  string
+	force bool
+}
+
+func (d *destination) flags(command *cobra.Command, usage string) {
+	command.Flags().StringVarP(&d.file, "out", "O", "", usage)
+	command.Flags().BoolVar(&d.force, "force", false, "write over a file that is there")
+}
+
+// write puts the text into the file, or on standard output. A file that is there is somebody's work.
+func (d *destination) write(a *app, text []byte) error {
+	if d.file == "" || d.file == "-" {
+		_, err := a.out.Write(text)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(d.file), 0o755); err != nil {
+		return err
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if !d.force {
+		flags |= os.O_EXCL
+	}
+	file, err := os.OpenFile(d.file, flags, 0o644)
+	if os.IsExist(err) {
+		return fmt.Errorf("%s is there already\n  write over it with --force, or name another file with -O", d.file)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := file.Write(text); err != nil {
+		_ = file.Close()
+		return err
+	}
+	return file.Close()
+}
+
+func (a *app) importComposeCommand() *cobra.Command {
+	var (
+		to     destination
+		scope  string
+		strict bool
+	)
+	command := &cobra.Command{
+		Use:   "compose [FILE...]",
+		Short: "write manifests from Compose files, and report what could not be carried",
+		Long: "Write manifests from Compose files: on standard output, or into the file -O names. Every key that is not carried is\n" +
+			"reported on standard error, with its place; what is carried and means something else is too.\n\n" +
+			"Exit status: 0, 1 a file that Compose or Tend could not run, 2 with --strict where something was not carried.",
+		Example: "  tend import compose > prod.hcl\n  tend import compose compose.yaml compose.prod.yaml --scope prod -O prod.hcl --strict",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, err := composeFiles(args)
+			if err != nil {
+				return err
+			}
+			result, err := compose.Import(cmd.Context(), compose.Options{Files: files, Scope: scope, Environment: os.Environ()})
+			if err != nil {
+				return err
+			}
+			text, err := manifest.Write(result.Sections)
+			if err != nil {
+				return err
+			}
+			if err := to.write(a, text); err != nil {
+				return err
+			}
+			return a.reportImport(result, strict)
+		},
+	}
+	to.flags(command, "write the manifests into `FILE`")
+	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifests (default: the project's name)")
+	command.Flags().BoolVar(&strict, "strict", false, "exit 2 where something was not carried")
+	return command
+}
+
+// composeFiles are the files named, or the ones Compose itself would take.
+func composeFiles(args []string) ([]string, error) {
+	if len(args) > 0 {
+		return args, nil
+	}
+	for _, pair := range [][2]string{
+		{"compose.yaml", "compose.override.yaml"}, {"compose.yml", "compose.override.yml"},
+		{"docker-compose.yaml", "docker-compose.override.yaml"}, {"docker-compose.yml", "docker-compose.override.yml"},
+	} {
+		if _, err := os.Stat(pair[0]); err != nil {
+			continue
+		}
+		if _, err := os.Stat(pair[1]); err == nil {
+			return pair[:], nil
+		}
+		return pair[:1], nil
+	}
+	return nil, fmt.Errorf("there is no compose.yaml here\n  name the file: tend import compose FILE")
+}
+
+func (a *app) reportImport(result compose.Result, strict bool) error {
+	for _, finding := range result.Findings {
+		fmt.Fprintln(a.err, printable(finding.String(), ""))
+	}
+	lost := result.Lost()
+	fmt.Fprintf(a.err, "%d objects; %d keys not carried, %d notes\n", len(result.Sections), lost, len(result.Findings)-lost)
+	if strict && lost > 0 {
+		return &exitStatus{code: exitChanges}
+	}
+	return nil
+}
+
+func (a *app) importProcfileCommand() *cobra.Command {
+	var (
+		to   destination
+		from sources
+	)
+	command := &cobra.Command{
+		Use:   "procfile [FILE]",
+		Short: "write manifests from a Procfile, to go on from there",
+		Long: "Write the manifests that `tend apply` would make of a Procfile: into .tend/SCOPE.hcl, or the file -O names. From then\n" +
+			"on apply that file: `tend apply -f` reads .tend/SCOPE.hcl by its name alone.",
+		Example: "  tend import procfile --image ghcr.io/example/app:1\n  tend import procfile Procfile --app shop -O -",
+		Args:    takes(0, 1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{manifest.Procfile}
+			}
+			loaded, err := from.load(a, args)
+			if err != nil {
+				return err
+			}
+			var sections []manifest.Section
+			for _, object := range loaded.Objects {
+				sections = append(sections, manifest.Section{Object: object})
+			}
+			text, err := manifest.Write(sections)
+			if err != nil {
+				return err
+			}
+			if to.file == "" {
+				to.file = filepath.Join(".tend", loaded.Objects[0].Scope+".hcl")
+			}
+			if err := to.write(a, text); err != nil || to.file == "-" {
+				return err
+			}
+			_, err = fmt.Fprintln(a.out, to.file)
+			return err
+		},
+	}
+	to.flags(command, "write the manifests into `FILE` (- is standard output; default .tend/SCOPE.hcl)")
+	from.procfileFlags(command)
+	return command
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+func (a *app) ingressCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use: "ingress", Short: "hold, answer or let through the requests of an ingress",
+		Long: "Hold, answer or let through the requests of an ingress. What was said holds over applies and restarts, until\n" +
+			"`tend ingress resume`.",
+	}
+	command.AddCommand(
+		a.trafficCommand("pause", "have requests wait, up to 10 s each, until resumed", "requests wait"),
+		a.trafficCommand("maintenance", "answer requests with 503 and a message", "requests are answered with 503"),
+		a.trafficCommand("resume", "let requests through again", "requests are let through"),
+		a.authorityCommand(),
+	)
+	return command
+}
+
+func (a *app) trafficCommand(traffic, short, done string) *cobra.Command {
+	var message string
+	command := &cobra.Command{
+		Use: traffic + " SCOPE/NAME", Short: short, Args: takes(1, 2), ValidArgsFunction: a.completeObjects,
+		Example: "  tend ingress " + traffic + " prod/web",
+	}
+	command.RunE = a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
+		if wanted.kind == "" || wanted.kind == api.KindApp {
+			wanted.kind = api.KindIngress
+		}
+		ref, err := resolve(ctx, c, wanted)
+		if err != nil {
+			return err
+		}
+		if ref.Kind != api.KindIngress {
+			return fmt.Errorf("%s is no ingress: `tend get ingress` lists them", ref)
+		}
+		if len(rest) > 0 {
+			return tooMuch(command.Name(), rest)
+		}
+		result, err := c.Traffic(ctx, client.TargetOf(ref), traffic, message)
+		if err != nil {
+			return err
+		}
+		return a.say(result, ref.String(), fmt.Sprintf("%s: %s", ref, done))
+	})
+	if traffic == "maintenance" {
+		command.Example += ` --message "back at noon"`
+		command.Flags().StringVar(&message, "message", "", "`TEXT` that is answered, one line (default \"under maintenance\")")
+	}
+	return command
+}
+
+// describeIngress tells where an ingress is found, who serves it, and until when its certificate lasts.
+func describeIngress(w io.Writer, object api.Object, now time.Time) {
+	status, _ := api.DecodeStatus[api.IngressStatus](object)
+	fmt.Fprintf(w, "  %s, by %d of %d pods of %s", dash(status.URL), status.ReadyPods, status.Pods, dash(status.Service))
+	if status.Port > 0 {
+		fmt.Fprintf(w, " at port %d", status.Port)
+	}
+	fmt.Fprintln(w)
+	if status.Traffic != "" {
+		fmt.Fprintf(w, "  requests: %s\n", status.Traffic)
+	}
+	if c := status.Certificate; c != nil && !c.NotAfter.IsZero() {
+		fmt.Fprintf(w, "  certificate until %s (%s), renewed before\n", c.NotAfter.UTC().Format(time.RFC3339), age(now, c.NotAfter))
+	}
+	if c := status.Certificate; c != nil && c.Error != "" {
+		fmt.Fprintf(w, "  certificate: tried %s ago: %s\n", age(c.At, now), c.Error)
+	}
+}
+
+func (a *app) authorityCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "ca", Short: "print the certificate to trust for ingresses with provider internal", Args: takes(0, 0),
+		Example: "  tend ingress ca > tend-ca.pem\n  curl --cacert tend-ca.pem https://app.internal",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+			root, err := c.Authority(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = a.out.Write(root)
+			return err
+		}),
+	}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// callPlugin is the hidden command that `tend <plugin> <command> …` becomes.
+const callPlugin = "plugin-call"
+
+// pluginWord is a first word that may be a plugin's, with or without the command behind a colon.
+var pluginWord = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*(:[A-Za-z0-9][A-Za-z0-9._:-]*)?$`)
+
+// valued are the persistent flags that take a value of their own.
+var valued = []string{"--server", "--token", "--output", "-o"}
+
+// withPlugins turns a command line whose first word is no command of ours into a call of a plugin: `redis:link a b` and
+// `redis link a b` are the same. Only that word is looked at for a colon; arguments go through as they are.
+func withPlugins(root *cobra.Command, args []string) []string {
+	at := 0
+	for at < len(args) && strings.HasPrefix(args[at], "-") && args[at] != "-" && args[at] != "--" {
+		if slices.Contains(valued, args[at]) {
+			at++
+		}
+		at++
+	}
+	if at >= len(args) || !pluginWord.MatchString(args[at]) || strings.HasPrefix(args[at], "__") {
+		return args
+	}
+	if found, _, err := root.Find(args[at : at+1]); err == nil && found != root || args[at] == "help" || args[at] == "completion" {
+		return args
+	}
+	out := append(slices.Clone(args[:at]), callPlugin, "--") // what follows is no flag of ours
+	if name, command, split := strings.Cut(args[at], ":"); split {
+		return append(append(out, name, command), args[at+1:]...)
+	}
+	return append(out, args[at:]...)
+}
+
+func (a *app) callPluginCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: callPlugin + " PLUGIN COMMAND [ARG...]", Hidden: true, Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			args = a.ownFlags(args)
+			_, _, unknown := cmd.Root().Find(args[:1])
+			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+				return a.callPlugin(ctx, c, args, unknown)
+			})(cmd, nil)
+		},
+	}
+}
+
+// ownFlags takes -o json out of a plugin's arguments: it is the one flag of ours that may stand among them.
+func (a *app) ownFlags(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "--":
+			return append(out, args[i:]...)
+		case args[i] == "-o=json" || args[i] == "--output=json" || args[i] == "-ojson":
+			a.output = "json"
+		case (args[i] == "-o" || args[i] == "--output") && i+1 < len(args) && args[i+1] == "json":
+			a.output = "json"
+			i++
+		default:
+			out = append(out, args[i])
+		}
+	}
+	return out
+}
+
+// callPlugin runs a plugin's command, or says what the plugin offers where none is named. Unknown is what to say where
+// there is no such plugin.
+func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, unknown error) error {
+	listed, err := c.Plugins(ctx)
+	var away *client.UnreachableError
+	if errors.As(err, &away) {
+		return errors.Join(unknown, err)
+	}
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(listed.Items, func(p api.Plugin) bool { return p.Name == args[0] })
+	if at < 0 {
+		at = slices.IndexFunc(listed.Items, func(p api.Plugin) bool { return slices.Contains(p.Aliases, args[0]) })
+	}
+	switch {
+	case at < 0:
+		return fmt.Errorf("%w\n  nor is there a plugin of that name: `tend plugins` lists them", unknown)
+	case len(args) == 1 || args[1] == "-h" || args[1] == "--help":
+		return a.offered(listed.Items[at])
+	}
+	envelope, err := c.CallPlugin(ctx, args[0], args[1], args[2:])
+	if err != nil {
+		return err
+	}
+	return a.pluginAnswer(ctx, envelope, args)
+}
+
+func (a *app) offered(p api.Plugin) error {
+	out := listing{value: p, names: []string{p.Name}, header: []string{"COMMAND", "WHAT IT DOES"}, empty: p.Name + " offers no command"}
+	for _, command := range p.Commands {
+		out.rows = append(out.rows, []string{p.Name + ":" + command.Name, dashed(command.Help)})
+	}
+	if p.Error != "" {
+		return errors.New(p.Error)
+	}
+	return out.write(a.streams, a.output)
+}
+
+// pluginAnswer tells what a command came to and does what is left to the client.
+func (a *app) pluginAnswer(ctx context.Context, envelope api.Envelope, args []string) error {
+	if a.output == "json" {
+		if err := compactJSON(a.out, envelope); err != nil || envelope.Status == "ok" {
+			return err
+		}
+		return &exitStatus{code: exitError}
+	}
+	if envelope.Status != "ok" {
+		return errors.New(envelope.Error)
+	}
+	var result api.PluginResult
+	if err := json.Unmarshal(envelope.Data, &result); err != nil {
+		return fmt.Errorf("read the plugin's answer: %w", err)
+	}
+	for _, done := range result.Applied {
+		fmt.Fprintln(a.out, printable(done, ""))
+	}
+	if text := strings.TrimRight(result.Message, "\n"); text != "" {
+		fmt.Fprintln(a.out, printable(text, "\n\t"))
+	}
+	for _, file := range result.FetchFile {
+		if err := a.fetch(file, args[2:]); err != nil {
+			return err
+		}
+	}
+	for _, local := range result.ExecLocal {
+		if err := a.runLocally(ctx, local.Command); err != nil {
+			return err
+		}
+	}
+	return nil
+}

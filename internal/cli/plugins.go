@@ -1,0 +1,156 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+func (a *app) pluginsCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use: "plugins", Short: "list, install, update or remove plugins", Args: takes(0, 0),
+		Long: "List, install, update or remove plugins: programs that add commands, and macros for manifests. They run on the server's\n" +
+			"machine as the user the server runs as: install none that you wouldn't run yourself.",
+		Example: "  tend plugins\n  tend plugins install ./my-plugin\n  tend plugins install acme/tend-redis --version 1.2.0\n  tend redis:link prod/cache prod/web",
+		RunE:    a.connected(a.listPlugins),
+	}
+	command.AddCommand(
+		&cobra.Command{Use: "list", Short: "list plugins", Args: takes(0, 0), RunE: a.connected(a.listPlugins)},
+		a.installPluginCommand(), a.updatePluginCommand(),
+		&cobra.Command{Use: "remove NAME", Aliases: []string{"rm"}, Short: "remove a plugin; what its macros stand for stays", Args: takes(1, 1),
+			RunE: a.connected(a.removePlugin)},
+	)
+	return command
+}
+
+func (a *app) listPlugins(ctx context.Context, c *client.Client, _ []string) error {
+	listed, err := c.Plugins(ctx)
+	if err != nil {
+		return err
+	}
+	out := listing{value: listed, header: []string{"NAME", "VERSION", "ALIASES", "COMMANDS"}, wideHeader: []string{"SOURCE", "PINNED"},
+		empty: "no plugins: `tend plugins install SOURCE` installs one"}
+	for _, p := range listed.Items {
+		var commands []string
+		for _, command := range p.Commands {
+			commands = append(commands, command.Name)
+		}
+		offers := strings.Join(commands, ",")
+		if p.Error != "" {
+			offers = "broken: " + p.Error
+		}
+		out.names = append(out.names, p.Name)
+		out.rows = append(out.rows, []string{p.Name, dashed(p.Version), dashed(strings.Join(p.Aliases, ",")), dashed(offers)})
+		out.wideRows = append(out.wideRows, []string{dashed(p.Source), dashed(p.Pinned)})
+	}
+	return out.write(a.streams, a.output)
+}
+
+func dashed(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func (a *app) installPluginCommand() *cobra.Command {
+	var version string
+	command := &cobra.Command{
+		Use: "install SOURCE", Short: "install a plugin, or replace it", Args: takes(1, 1),
+		Long: "Install a plugin, or replace the one of its name: from a folder, an archive (.tar.gz, a file or a URL), owner/repo on GitHub,\n" +
+			"or the URL of a git repository. Its install hook runs last; where that fails, what was installed before stays.",
+		Example: "  tend plugins install ./my-plugin\n  tend plugins install acme/tend-redis --version 1.2.0\n  tend plugins install https://example.org/redis.tar.gz",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			return a.installPlugin(ctx, c, api.PluginInstall{Source: localSource(args[0]), Version: version})
+		}),
+	}
+	command.Flags().StringVar(&version, "version", "", "pin it to a `VERSION`: a repository's tag v<version> (default: the newest)")
+	return command
+}
+
+// localSource is a path that is there as the server, which works elsewhere, can find it.
+func localSource(source string) string {
+	if _, err := os.Stat(source); err != nil {
+		return source
+	}
+	if absolute, err := filepath.Abs(source); err == nil {
+		return absolute
+	}
+	return source
+}
+
+func (a *app) installPlugin(ctx context.Context, c *client.Client, ask api.PluginInstall) error {
+	installed, err := c.InstallPlugin(ctx, ask)
+	if err != nil {
+		return err
+	}
+	return a.say(installed, installed.Name, strings.TrimSpace(fmt.Sprintf("plugin %s %s installed", installed.Name, installed.Version)))
+}
+
+func (a *app) updatePluginCommand() *cobra.Command {
+	var version string
+	command := &cobra.Command{
+		Use: "update [NAME]", Short: "install plugins anew from where they came from", Args: takes(0, 1),
+		Long: "Install a plugin anew from where it came from, or all of them. One that is pinned stays at its version, unless --version\n" +
+			"names another (\"latest\" takes the pin off).",
+		Example: "  tend plugins update\n  tend plugins update redis --version 1.3.0",
+	}
+	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+		if version != "" && len(args) == 0 {
+			return fmt.Errorf("--version belongs to one plugin: tend plugins update NAME --version %s", version)
+		}
+		listed, err := c.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, p := range listed.Items {
+			if len(args) > 0 && p.Name != args[0] {
+				continue
+			}
+			found = true
+			if err := a.updatePlugin(ctx, c, p, version, len(args) > 0); err != nil {
+				return err
+			}
+		}
+		if !found && len(args) > 0 {
+			return fmt.Errorf("there is no plugin %s\n  `tend plugins` lists what there is", args[0])
+		}
+		return nil
+	})
+	command.Flags().StringVar(&version, "version", "", "the `VERSION` to take (default: the one it is pinned to, else the newest)")
+	return command
+}
+
+// updatePlugin installs one anew. One that nobody knows the source of is passed over, unless it was named.
+func (a *app) updatePlugin(ctx context.Context, c *client.Client, p api.Plugin, version string, named bool) error {
+	if p.Source == "" {
+		if named {
+			return fmt.Errorf("nothing says where %s came from\n  install it with `tend plugins install SOURCE`", p.Name)
+		}
+		fmt.Fprintf(a.err, "%s passed over: nothing says where it came from\n", p.Name)
+		return nil
+	}
+	if version == "" {
+		version = p.Pinned
+	}
+	return a.installPlugin(ctx, c, api.PluginInstall{Source: p.Source, Version: version})
+}
+
+func (a *app) removePlugin(ctx context.Context, c *client.Client, args []string) error {
+	removed, err := c.RemovePlugin(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if removed.Warning != "" {
+		fmt.Fprintf(a.err, "warning: %s\n", printable(removed.Warning, "\n"))
+	}
+	return a.say(removed, removed.Name, fmt.Sprintf("plugin %s removed", removed.Name))
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/manifest"
+)
+
+// receivePackCommand takes a source from another machine: ssh HOST tend receive-pack prod/web < source.tar.gz
+func (a *app) receivePackCommand() *cobra.Command {
+	var (
+		w     waiting
+		force bool
+		spec  string
+	)
+	command := &cobra.Command{
+		Use: "receive-pack [KIND] SCOPE/NAME", Short: "build an object from a tar of its source on standard input", Hidden: true,
+		Long: "Take a source as a tar, compressed with gzip or not, from standard input, and build the object from it: over SSH from\n" +
+			"another machine. The object has to be there, with build { }.",
+		Example: "  tar -cz . | ssh host tend receive-pack prod/web",
+		Args:    takes(1, 2),
+	}
+	receive := a.onObject(func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) error {
+		if len(rest) > 0 {
+			return tooMuch(command.Name(), rest)
+		}
+		return a.receive(ctx, c, ref, received{force: force, spec: spec, wait: w})
+	})
+	command.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := w.check(); err != nil {
+			return err
+		}
+		return receive(cmd, args)
+	}
+	command.Flags().BoolVar(&force, "force", false, "build although the source is the same")
+	command.Flags().StringVar(&spec, "spec", "", "the `BUILD` block the sender has, base64 of its JSON; where the stored one differs it is an error")
+	w.flags(command)
+	return command
+}
+
+// received is what a receive-pack was asked.
+type received struct {
+	force bool
+	spec  string
+	wait  waiting
+}
+
+func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask received) error {
+	object, err := c.Object(ctx, ref)
+	if err != nil {
+		return err
+	}
+	declared, err := declaredBuild(object, ask.spec)
+	if err != nil {
+		return err
+	}
+	packed, err := a.repack(ctx, manifest.Source{Object: ref, Build: declared})
+	if err != nil {
+		return err
+	}
+	defer dropTrees([]packedTree{packed})
+	if err := a.sendTrees(ctx, c, []packedTree{packed}); err != nil {
+		return err
+	}
+	result, err := c.SetBuild(ctx, client.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, packed.Digest, ask.force)
+	if err != nil {
+		return err
+	}
+	said := fmt.Sprintf("%s is made of build %s", ref, result.Build)
+	if err := a.say(result, ref.String(), said); err != nil || ask.wait.none {
+		return err
+	}
+	return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation, build: result.Build}}, ask.wait.timeout)
+}
+
+// repack reads the tar on standard input and packs its content anew, so that it goes by its content alone: who packed it,
+// when, and how it was compressed, is left behind.
+func (a *app) repack(ctx context.Context, source manifest.Source) (packedTree, error) {
+	limit, err := maxTree()
+	if err != nil {
+		return packedTree{}, err
+	}
+	folder, err := os.MkdirTemp("", "tend-received-*")
+	if err != nil {
+		return packedTree{}, err
+	}
+	defer os.RemoveAll(folder)
+	source.Folder = filepath.Join(folder, "source")
+	if err := os.Mkdir(source.Folder, 0o700); err != nil {
+		return packedTree{}, err
+	}
+	// A tar has its headers beside the files.
+	from, err := tree.Inflate(a.in, limit+limit/4+(1<<20))
+	if err == nil {
+		err = tree.Unpack(ctx, from, source.Folder, tree.Limits{Bytes: limit})
+	}
+	if err != nil {
+		return packedTree{}, err
+	}
+	packed, err := packTree(ctx, source, limit, true)
+	if err == nil && packed.Files == 0 {
+		dropTrees([]packedTree{packed})
+		return packedTree{}, errors.New("no file came on standard input\n  tar -cz . | ssh HOST tend receive-pack SCOPE/NAME")
+	}
+	return packed, err
+}
+
+// declaredBuild is how the stored object is built; it has to be what the sender thinks.
+func declaredBuild(object api.Object, sent string) (api.Build, error) {
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	if err != nil {
+		return api.Build{}, err
+	}
+	if spec.Build == nil {
+		return api.Build{}, fmt.Errorf("%s is not built from source\n  apply a manifest with build { } first", object.Ref())
+	}
+	if sent == "" {
+		return *spec.Build, nil
+	}
+	raw, err := base64.StdEncoding.DecodeString(sent)
+	if err != nil {
+		return api.Build{}, fmt.Errorf("--spec is not base64: %w", err)
+	}
+	var theirs api.Build
+	if err := json.Unmarshal(raw, &theirs); err != nil {
+		return api.Build{}, fmt.Errorf("--spec is not a build block: %w", err)
+	}
+	stamp := "sha256:0" // any tree: are the two built alike?
+	if api.NewImageBuild(stamp, theirs).ID != api.NewImageBuild(stamp, *spec.Build).ID {
+		return api.Build{}, fmt.Errorf("%s is built another way than the sender says\n  apply the manifest the source belongs to first", object.Ref())
+	}
+	return *spec.Build, nil
+}

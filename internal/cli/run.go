@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// running is what `tend run` was asked.
+type running struct {
+	detach  bool
+	timeout time.Duration
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var ask running
+	command := &cobra.Command{
+		Use:   "run [KIND] SCOPE/NAME",
+		Short: "run a job, or a cron job out of turn, and show its output; exits with its code",
+		Long: "Run a job, or a cron job out of turn, and show what it writes, all attempts, stderr on stderr. The run goes on without\n" +
+			"this command: Ctrl-C, or the end of --timeout, lets go of it and says how to follow it again.\n\n" +
+			"Exit status: 0 succeeded, else the exit code of its last attempt; 3 where that ran out of time, or --timeout is over;\n" +
+			"1 where it did not start, or has no exit code (stopped, replaced, lost with its node).",
+		Example:           "  tend run prod/migrate\n  tend run cronjob prod/backup\n  tend run prod/import --detach",
+		Args:              takes(1, 2),
+		ValidArgsFunction: a.completeObjects,
+	}
+	command.RunE = a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
+		if err := tooMuch("run", rest); err != nil {
+			return err
+		}
+		ref, err := resolveRunnable(ctx, c, wanted)
+		if err != nil {
+			return err
+		}
+		return a.run(ctx, c, ref, ask)
+	})
+	ask.declare(command)
+	return command
+}
+
+func (r *running) declare(command *cobra.Command) {
+	flags := command.Flags()
+	flags.BoolVarP(&r.detach, "detach", "d", false, "return once the run is asked for")
+	flags.DurationVar(&r.timeout, "timeout", 0, "how long to wait for its end; the run goes on (default: as long as it takes)")
+}
+
+// resolveRunnable is resolve among the kinds that have runs.
+func resolveRunnable(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
+	if wanted.kind == "" && wanted.pod == "" {
+		found, err := candidates(ctx, c, wanted)
+		if err != nil {
+			return api.Ref{}, err
+		}
+		var runnable []api.Ref
+		for _, ref := range found {
+			if ref.Kind.HasRuns() {
+				runnable = append(runnable, ref)
+			}
+		}
+		if len(runnable) == 1 {
+			return runnable[0], nil
+		}
+	}
+	ref, err := resolve(ctx, c, wanted)
+	if err == nil && !ref.Kind.HasRuns() {
+		err = fmt.Errorf("%s is neither a job nor a cron job: it can't be run", ref)
+	}
+	return ref, err
+}
+
+func (a *app) run(ctx context.Context, c *client.Client, ref api.Ref, ask running) error {
+	result, err := c.Run(ctx, client.TargetOf(ref))
+	if err != nil {
+		return err
+	}
+	return a.showRun(ctx, c, result, ask)
+}
+
+// showRun shows a run that was asked for until it has ended.
+func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResult, ask running) error {
+	run, ref := result.Run, result.Run.Owner()
+	if ask.detach {
+		return a.say(result, run.ID, fmt.Sprintf("run %s of %s asked for", run.ID, ref))
+	}
+	if !a.structured() {
+		fmt.Fprintf(a.err, "run %s of %s\n", run.ID, ref)
+	}
+	waiting := ctx
+	if ask.timeout > 0 {
+		var cancel context.CancelFunc
+		waiting, cancel = context.WithTimeout(ctx, ask.timeout)
+		defer cancel()
+	}
+	follow := following{app: a, client: c, ref: ref, run: run.ID}
+	ended, err := follow.toEnd(waiting)
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintf(a.err, "the run goes on: `tend logs %s --run %s -f` follows it, `tend runs %s` lists it\n", objectWords(ref), run.ID, objectWords(ref))
+		return context.Cause(ctx)
+	case waiting.Err() != nil:
+		return &exitStatus{code: exitTimeout, text: fmt.Sprintf(
+			"run %s has not ended after %s; it goes on (`tend logs %s --run %s -f` follows it)", run.ID, ask.timeout, objectWords(ref), run.ID)}
+	case err != nil:
+		return err
+	}
+	if a.structured() {
+		if err := (listing{value: ended}).write(a.streams, a.output); err != nil {
+			return err
+		}
+	}
+	return verdictOf(ended)
+}
+
+// objectWords is an object as people type it.
+func objectWords(ref api.Ref) string { return string(ref.Kind) + " " + ref.Scope + "/" + ref.Name }
+
+// verdictOf is what `tend run` ends with.
+func verdictOf(run api.Run) error {
+	if run.State == api.RunSucceeded {
+		return nil
+	}
+	code := exitError
+	switch {
+	case run.Reason == "TimedOut":
+		code = exitTimeout
+	case run.State == api.RunFailed && run.ExitCode != nil && *run.ExitCode > 0 && *run.ExitCode < 256:
+		code = *run.ExitCode
+	}
+	return &exitStatus{code: code, text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message)}
+}
+
+// following shows the output of one run until it has ended. The server may go away and come back meanwhile.
+type following struct {
+	*app
+	client *client.Client
+	ref    api.Ref
+	run    string
+	// last is when the newest line was written, by which reading goes on after a cut.
+	last time.Time
+}
+
+func (f *following) toEnd(ctx context.Context) (api.Run, error) {
+	for rest := 50 * time.Millisecond; ; rest = min(2*rest, 2*time.Second) {
+		whole, err := f.read(ctx)
+		if err != nil && !transient(err) {
+			return api.Run{}, err
+		}
+		run, err := f.client.AwaitRun(ctx, f.ref, f.run)
+		switch {
+		case client.IsNotFound(err):
+			return run, fmt.Errorf("run %s of %s is gone: it was deleted, or pruned by the history limits", f.run, f.ref)
+		case err != nil && !transient(err):
+			return run, err
+		case err == nil && run.State.Ended() && whole:
+			return run, nil
+		}
+		if err := pause(ctx, rest); err != nil {
+			return run, err
+		}
+	}
+}
+
+// read shows what comes until the stream ends; whole says that it ended with the run.
+func (f *following) read(ctx context.Context) (whole bool, err error) {
+	opts := client.LogsOptions{Target: client.TargetOf(f.ref), Run: f.run, Follow: true}
+	if !f.last.IsZero() {
+		opts.Since = f.last.Add(1)
+	}
+	stream, err := f.client.Logs(ctx, opts)
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	for {
+		line, err := stream.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return true, nil
+		case err != nil:
+			return false, nil // cut: go on where it was
+		case line.Error != nil && line.Error.Status == http.StatusServiceUnavailable:
+			return false, nil
+		case line.Error != nil:
+			fmt.Fprintf(f.err, "%s: %s\n", line.Pod, printable(fmt.Sprint(line.Error), "\n"))
+			continue
+		}
+		f.last = line.At
+		if err := f.show(line); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (f *following) show(line api.LogLine) error {
+	if f.structured() {
+		return nil
+	}
+	out := f.out
+	if line.Stream == "stderr" {
+		out = f.err
+	}
+	_, err := io.WriteString(out, logText(line, false, false, terminal(out)))
+	return err
+}
