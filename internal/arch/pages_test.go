@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tend.dev/tend/api"
 )
 
 func readPage(t *testing.T, name string) string {
@@ -74,7 +76,7 @@ func TestEveryReasonIsDocumented(t *testing.T) {
 
 // reasonFolders are the packages whose reasons reach a deployment's conditions or its pods.
 var reasonFolders = []string{
-	"internal/control/deployment", "internal/core/healing", "internal/core/rollout", "internal/agent",
+	"internal/control/workload", "internal/control/environment", "internal/core/gate", "internal/core/healing", "internal/core/rollout", "internal/agent", "internal/agent/builder", "internal/control",
 	"internal/runtime/docker", "internal/runtime/process", "internal/runtime/process/shim",
 }
 
@@ -100,7 +102,7 @@ func reasonFaults(all []*source, page string) []string {
 		}
 	}
 	var faults []string
-	exist := map[string]bool{"Ready": true, "Progressing": true, "Degraded": true} // the types of conditions
+	exist := map[string]bool{"Ready": true, "Progressing": true, "Degraded": true, api.ReasonBuildFailed: true} // the types of conditions, and what the api names
 	for _, s := range all {
 		if s.test || !slices.Contains(reasonFolders, s.folder()) {
 			continue

@@ -27,7 +27,11 @@ type deployment struct {
 func (l *lab) deployment(replicas int) *deployment {
 	l.turns++
 	return &deployment{lab: l, name: fmt.Sprintf("t%d", l.turns), spec: api.DeploymentSpec{
-		Image: l.images[0], Replicas: &replicas, Labels: map[string]string{runLabel: l.id},
+		Container: api.Container{
+			Image:  l.images[0],
+			Labels: map[string]string{runLabel: l.id},
+		},
+		Replicas: &replicas,
 		Strategy: &api.Strategy{Order: api.OrderStopFirst, MaxParallel: 1000, Pause: "0s", Monitor: "50ms"},
 	}}
 }

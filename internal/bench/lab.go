@@ -24,6 +24,7 @@ type lab struct {
 	id      string // tells this run's things from all others
 	dir     string
 	network string
+	ingress string // where Tend's proxy listens, once there is an ingress
 	images  [2]string
 	engine  *engine.Client
 	server  *server
@@ -70,7 +71,11 @@ func (l *lab) loadImages(ctx context.Context) error {
 }
 
 func (l *lab) startTend(ctx context.Context) (err error) {
-	l.server, err = startServer(ctx, l.tend, filepath.Join(l.dir, "state"), "--network", l.network, "--starts", strconv.Itoa(l.starts))
+	if l.ingress, err = freeAddress(); err != nil {
+		return err
+	}
+	l.server, err = startServer(ctx, l.tend, filepath.Join(l.dir, "state"), "--network", l.network, "--starts", strconv.Itoa(l.starts),
+		"--ingress-http", l.ingress, "--ingress-https", "off")
 	if err != nil {
 		return err
 	}

@@ -80,3 +80,20 @@ func TestReadingTheKernelsTexts(t *testing.T) {
 		t.Errorf("processor time: %v (%v), want 2s: names hold brackets and blanks", used, err)
 	}
 }
+
+func TestReadingWrk(t *testing.T) {
+	const report = "Running 5s test @ http://127.0.0.1:1/\n  Latency Distribution\n     50%    1.10ms\n     99%    7.25ms\n" +
+		"  10 requests in 5.0s, 1MB read\nRequests/sec:  20000.00\nTransfer/sec:      3.17MB\n"
+	got, err := parseWrk(report)
+	if err != nil || got.each != 50*time.Microsecond || got.p99 != 7250*time.Microsecond {
+		t.Errorf("%+v %v", got, err)
+	}
+	for _, fault := range []string{"  Non-2xx or 3xx responses: 3\n", "  Socket errors: connect 2, read 0, write 0, timeout 0\n", "  Socket errors: connect 0, read 0, write 0, timeout 7\n"} {
+		if _, err := parseWrk(report + fault); err == nil {
+			t.Errorf("it passes: %s", fault)
+		}
+	}
+	if _, err := parseWrk("wrk [options]"); err == nil {
+		t.Error("a report without figures passes")
+	}
+}

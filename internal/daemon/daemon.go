@@ -10,13 +10,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/inprocess"
+	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/control/deployment"
+	"tend.dev/tend/internal/control/delivery"
+	"tend.dev/tend/internal/control/job"
 	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/control/workload"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/ingress/edge"
+	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/secret"
@@ -37,13 +43,23 @@ type daemon struct {
 	fenced   *fenced
 	view     *view.View
 	runtime  runtime.Runtime
+	gateway  gatewayer // nil where containers have none
+	files    files
+	builds   builds
+	control  *inprocess.Control
 	registry *prometheus.Registry
 	metrics  *engine.Metrics
 
-	deployments *deployment.Controller
+	// workloads are the controllers of the kinds that keep slots filled.
+	workloads   map[api.Kind]*workload.Controller
+	jobs        map[api.Kind]*job.Controller
+	deliveries  *delivery.Controller
 	controllers *engine.Group
 	agent       *agent.Agent
+	intents     *intent.Service
+	edge        *edge.Edge // nil where the node has no proxy
 	server      *server.Server
+	callbacks   *callbacks // nil where containers can't call back
 	doors       []server.Door
 
 	// fatal ends the server with a reason.
@@ -63,7 +79,7 @@ func Run(ctx context.Context, o Options) error {
 	defer fatal(nil)
 	d := &daemon{Options: o, fatal: fatal}
 	for _, start := range []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openRuntime, d.build, d.listen,
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.openRuntime, d.build, d.listen,
 	} {
 		if err := start(ctx); err != nil {
 			return errors.Join(err, d.close())
@@ -128,6 +144,7 @@ func (d *daemon) openRuntime(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the %s runtime: %w", d.Runtime, err)
 	}
+	d.gateway, _ = rt.(gatewayer)
 	d.runtime = fault.Runtime(rt, d.Faults)
 	d.onStop(rt.Close)
 	return nil
@@ -138,30 +155,51 @@ func (d *daemon) build(context.Context) error {
 	d.registry = prometheus.NewRegistry()
 	d.metrics = engine.NewMetrics(d.registry)
 	d.view = view.New(d.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: d.Logger})
-	d.buildControllers()
+	if err := d.openBuilds(); err != nil {
+		return err
+	}
+	if err := d.buildControllers(); err != nil {
+		return err
+	}
+	serving, err := d.openEdge()
+	if err != nil {
+		return err
+	}
+	d.control = inprocess.New(inprocess.Options{Node: d.node, Store: d.store, View: d.view, Keys: d.keys, Controller: d.controllerURL})
 	d.agent = agent.New(agent.Options{
 		Node: d.node, Runtime: d.runtime, Workers: d.Starts, Resync: d.Resync, Heartbeat: d.Heartbeat,
-		HeartbeatTTL: d.NodeTimeout, Logger: d.Logger, Metrics: d.metrics,
-		Control: inprocess.New(inprocess.Options{Node: d.node, Store: d.store, View: d.view, Keys: d.keys}),
+		HeartbeatTTL: d.NodeTimeout, LoadWindow: d.AutoscaleInterval, Logger: d.Logger, Metrics: d.metrics, ProbeMetrics: prober.NewMetrics(d.registry),
+		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving, Ingresses: d.control,
 	})
 	return d.buildServer()
 }
 
-func (d *daemon) buildControllers() {
+func (d *daemon) buildControllers() error {
 	deps := control.Deps{Snapshot: d.snapshot, Store: d.fenced, Sealer: d.keys, Logger: d.Logger}
 	nodes := scheduler.New(deps)
-	d.deployments = deployment.New(deps, nodes.Refusals)
-	work := engine.New(d.engineOptions(engine.Options{
-		Name: "deployment", Reconciler: d.deployments, Replay: d.deployments.Keys, Dirty: d.deployments.Dirty,
-	}))
 	placing := engine.New(d.engineOptions(engine.Options{
 		Name: "schedule", Reconciler: nodes, Workers: 1, Replay: nodes.Keys, Dirty: nodes.Dirty,
 	}))
-	d.controllers = engine.NewGroup(engine.GroupOptions{}, placing, work)
+	delivering, err := d.buildDeliveries(deps)
+	if err != nil {
+		return err
+	}
+	engines := []engine.Member{placing, delivering}
+	d.workloads = map[api.Kind]*workload.Controller{}
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+		c := workload.New(deps, kind, nodes.Refusals)
+		work := engine.New(d.engineOptions(engine.Options{Name: string(kind), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty}))
+		d.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(d.snapshot(), change)...) })
+		d.workloads[kind], engines = c, append(engines, work)
+	}
+	engines = append(engines, d.buildJobs(deps, nodes)...)
+	engines = append(engines, d.buildIngress(deps), d.buildAutoscaler(deps))
+	d.controllers = engine.NewGroup(engine.GroupOptions{}, engines...)
 	d.view.OnChange(func(change view.Change) {
-		work.Enqueue(deployment.Affected(d.snapshot(), change)...)
 		placing.Enqueue(scheduler.Affected(change)...)
+		delivering.Enqueue(delivery.Affected(change)...)
 	})
+	return nil
 }
 
 func (d *daemon) engineOptions(o engine.Options) engine.Options {
@@ -179,8 +217,14 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	parts := []part{
 		{"view", d.view.Run},
 		{"controllers", d.controllers.Run},
+		{"webhooks", d.deliveries.Run},
 		{"agent", d.agent.Run},
+		{"files", d.collect},
+		{"builds", d.collectBuilds},
 		{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.doors...) }},
+	}
+	if callbacks := d.callbacks; callbacks != nil {
+		parts = append(parts, part{"callbacks", callbacks.run})
 	}
 	running := make([]*runningPart, len(parts))
 	for i, p := range parts {

@@ -23,11 +23,13 @@ type audit struct {
 	faults []string
 	// last is the newest value of each key that is there.
 	last map[string][]byte
+	// handed are the slots that a batch gave to another task, with the one they had.
+	handed map[string]string
 }
 
 func startAudit(t *testing.T, s store.Store) *audit {
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &audit{cancel: cancel, done: make(chan struct{}), last: map[string][]byte{}}
+	a := &audit{cancel: cancel, done: make(chan struct{}), last: map[string][]byte{}, handed: map[string]string{}}
 	watch := s.Watch(ctx, "/", 1)
 	go func() {
 		defer close(a.done)
@@ -35,6 +37,7 @@ func startAudit(t *testing.T, s store.Store) *audit {
 			for _, event := range batch.Events {
 				a.check(event)
 			}
+			a.handedOver()
 		}
 	}()
 	t.Cleanup(func() { cancel(); <-a.done })
@@ -64,11 +67,26 @@ func (a *audit) check(event store.Event) {
 		a.raised(event.Key, was, event.Value)
 	case strings.HasPrefix(event.Key, layout.ActualTasksPrefix):
 		a.moved(event.Key, was, event.Value)
-	case strings.HasPrefix(event.Key, layout.SlotsPrefix), strings.HasPrefix(event.Key, layout.ReleasesPrefix):
+	case strings.HasPrefix(event.Key, layout.SlotsPrefix):
+		a.handed[event.Key] = string(was)
+	case strings.HasPrefix(event.Key, layout.ReleasesPrefix):
 		if !bytes.Equal(was, event.Value) {
 			a.fault("%s was rewritten from %s to %s", event.Key, was, event.Value)
 		}
 	}
+}
+
+// handedOver: only an ordinal is given to another task, and the one it had is forgotten with that.
+func (a *audit) handedOver() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for slot, task := range a.handed {
+		_, there := a.last[layout.TaskKey(task)]
+		if is := string(a.last[slot]); is != task && (there || !strings.HasPrefix(slot, layout.SlotsPrefix+string(api.KindStatefulSet))) {
+			a.fault("%s was rewritten from %s to %s", slot, task, is)
+		}
+	}
+	clear(a.handed)
 }
 
 // raised: a desired state only rises, and a node is chosen once.

@@ -17,7 +17,7 @@ const badImage = "web:bad"
 // old is a deployment that is deleted in the end.
 var old = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "old"}
 
-// live plays the life of two deployments: every verb, every way to roll, harm done by hand, a release that fails.
+// live plays the life of two deployments and a statefulset: every verb, every way to roll, harm done by hand, a release that fails.
 func (d *drill) live() {
 	for _, image := range []string{"old:1", "web:1", "web:3", badImage} {
 		d.m.engine.AddImage(image)
@@ -33,6 +33,7 @@ func (d *drill) live() {
 	d.fail()
 	d.rollback()
 	d.freeze()
+	d.ordinals()
 	d.remove()
 }
 

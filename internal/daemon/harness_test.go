@@ -130,7 +130,7 @@ var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
 // manifestOf is a deployment; edit changes its spec.
 func manifestOf(ref api.Ref, edit func(*api.DeploymentSpec)) api.Object {
-	spec := api.DeploymentSpec{Image: "web:1", Strategy: &api.Strategy{Pause: "1ms", Monitor: "1ms"}}
+	spec := api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Strategy: &api.Strategy{Pause: "1ms", Monitor: "1ms"}}
 	if edit != nil {
 		edit(&spec)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
@@ -22,27 +23,47 @@ func (d *daemon) buildServer() error {
 	if err != nil {
 		return err
 	}
+	d.intents = d.newIntents()
+	plugins, err := d.buildPlugins()
+	if err != nil {
+		return err
+	}
 	d.server = server.New(server.Options{
 		// etcd, the Go runtime and the process are in the library's default registry; ours is our own.
 		View: d.view, Missing: d.missing, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
-		Decode: manifest.Decode, Containers: d.agent,
-		Intents: intent.New(intent.Options{
-			Store: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
-			Preview: d.preview, Seal: d.keys.Encrypt, Logger: d.Logger,
-		}),
+		Decode: manifest.Decode, Containers: d.agent, Blobs: d.files.blobs, Builds: d.builds.journal, Authority: d.authority(),
+		Intents: d.intents, Plugins: plugins, MAC: d.keys.HMAC,
 	})
+	d.callbacks = d.newCallbacks()
 	return nil
+}
+
+// newIntents makes the verbs that write what is desired.
+func (d *daemon) newIntents() *intent.Service {
+	return intent.New(intent.Options{
+		Store: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
+		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
+		MAC: d.keys.HMAC, Assets: d.files.library,
+	})
 }
 
 // preview asks each kind's controller what it would do.
 func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error) {
+	snap = snap.With(next) // what is applied together may refer to each other
 	var out []api.PlannedAction
+	plan := func(object api.Object) error {
+		controller, ok := d.previewer(object.Kind)
+		if !ok {
+			return nil
+		}
+		planned, err := controller.Preview(snap, object)
+		out = append(out, planned...)
+		return err
+	}
 	for _, object := range next {
-		planned, err := d.deployments.Preview(snap, object)
-		if err != nil {
+		if err := plan(object); err != nil {
 			return nil, fmt.Errorf("plan %s: %w", object.Ref(), err)
 		}
-		out = append(out, planned...)
 	}
 	for _, ref := range deleted {
 		object := snap.Object(ref)
@@ -51,11 +72,9 @@ func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.
 		}
 		going := *object.Value
 		going.Metadata.DeletedAt = &going.Metadata.UpdatedAt
-		planned, err := d.deployments.Preview(snap, going)
-		if err != nil {
+		if err := plan(going); err != nil {
 			return nil, fmt.Errorf("plan the deletion of %s: %w", ref, err)
 		}
-		out = append(out, planned...)
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"tend.dev/tend/internal/control/autoscaler"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
@@ -21,6 +22,9 @@ type Options struct {
 	Data string
 	// Plugins is the plugin root. Default <Root>/plugins.
 	Plugins string
+	// CallbackPort is where containers whose manifest a plugin wrote call the server back, at the platform network's gateway.
+	// 0 is nowhere.
+	CallbackPort int
 	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" is none. It must be a loopback address.
 	HTTP string
 	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens on unix sockets inside Data alone.
@@ -45,8 +49,14 @@ type Options struct {
 	// Heartbeat is how often the agent renews its lease, NodeTimeout how long the lease lasts. Defaults 5 s and 30 s.
 	Heartbeat   time.Duration
 	NodeTimeout time.Duration
+	// AutoscaleInterval is the time between two looks of the autoscaler at a deployment. Default 15 s.
+	AutoscaleInterval time.Duration
 	// MinFree is the free disk space below which the server turns read-only. Default 256 MiB; negative is never.
 	MinFree int64
+	// Build is how images are built from source.
+	Build BuildOptions
+	// Ingress is the node's proxy.
+	Ingress IngressOptions
 	Logger  *slog.Logger
 
 	// Store, Engine and Faults are for tests: a store and a runtime that outlive the server, and failpoints.
@@ -98,7 +108,7 @@ func (o Options) withDefaults() (Options, error) {
 	for _, d := range []struct {
 		value    *time.Duration
 		fallback time.Duration
-	}{{&o.Resync, 10 * time.Second}, {&o.Heartbeat, 5 * time.Second}, {&o.NodeTimeout, 30 * time.Second}} {
+	}{{&o.Resync, 10 * time.Second}, {&o.Heartbeat, 5 * time.Second}, {&o.NodeTimeout, 30 * time.Second}, {&o.AutoscaleInterval, autoscaler.DefaultInterval}} {
 		if *d.value <= 0 {
 			*d.value = d.fallback
 		}

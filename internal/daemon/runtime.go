@@ -23,9 +23,12 @@ func (d *daemon) newRuntime(ctx context.Context, cluster, node string) (runtime.
 	case runtimeDocker:
 		return docker.New(ctx, docker.Options{
 			Host: d.DockerHost, Cluster: cluster, Node: node, NetworkName: d.Network, Logger: d.Logger,
+			Auth: docker.WithRegistries(d.registryFor, docker.UserAuth()),
 		})
 	case runtimeProcess:
-		return process.New(process.Options{Root: d.Root, Cluster: cluster, Node: node})
+		return process.New(process.Options{
+			Root: d.Root, Cluster: cluster, Node: node, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
+		})
 	}
 	return nil, fmt.Errorf("unknown runtime %q: want %s or %s", d.Runtime, runtimeDocker, runtimeProcess)
 }

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/asset"
+	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/runtime/docker"
+)
+
+// files are the bytes of assets on this machine.
+type files struct {
+	blobs   *blob.Store
+	library *asset.Library
+}
+
+// openFiles opens the files of assets.
+func (d *daemon) openFiles(context.Context) error {
+	root, err := filepath.Abs(d.Root) // engines mount absolute paths alone
+	if err != nil {
+		return fmt.Errorf("open the assets: %w", err)
+	}
+	d.files.blobs, err = blob.Open(blob.Options{Root: root, MinFree: d.MinFree})
+	if err != nil {
+		return err
+	}
+	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Cache: filepath.Join(root, "cache"), Logger: d.Logger})
+	return nil
+}
+
+// collect removes files that nothing refers to.
+func (d *daemon) collect(ctx context.Context) error {
+	return d.files.library.Run(ctx, d.view.Synced(), d.snapshot)
+}
+
+// Path implements agent.Assets: the server's own node has the blobs on its own disk.
+func (f files) Path(_ context.Context, digest, key string) (string, error) {
+	path, err := f.blobs.Link(digest, key)
+	if errors.Is(err, blob.ErrNotFound) {
+		return "", fmt.Errorf("%w: %s", agent.ErrNoAsset, digest)
+	}
+	return path, err
+}
+
+// registryFor says how to log in to a registry, by what is declared.
+func (d *daemon) registryFor(host string) (docker.Registry, bool, error) {
+	declared, found, err := d.control.Registry(host)
+	return docker.Registry{Username: declared.Username, Token: declared.Token, Helper: declared.Helper}, found, err
+}

@@ -1,0 +1,143 @@
+package daemon
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/certstore"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/ingress"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/ingress/edge"
+	"tend.dev/tend/internal/store/view"
+)
+
+// off turns a listener off.
+const off = "off"
+
+// IngressOptions are the node's proxy's.
+type IngressOptions struct {
+	// HTTP and HTTPS are where it listens once an ingress needs it; "off" and empty are nowhere.
+	HTTP, HTTPS string
+	// Balancers are networks (CIDR) of load balancers that speak the PROXY protocol to it.
+	Balancers []string
+	// AccessLog is a file that gets a JSON line for each request, "-" for standard error. Default none.
+	AccessLog string
+	// Directory is the ACME directory. Default Let's Encrypt's. Roots is a PEM file of who its certificate is checked
+	// against. Default the system's.
+	Directory string
+	Roots     string
+}
+
+// check says what is wrong with the options before anything is started.
+func (o IngressOptions) check() error {
+	_, err := o.networks()
+	if err == nil {
+		_, err = o.roots()
+	}
+	return err
+}
+
+func (o IngressOptions) networks() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range o.Balancers {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8: correct --ingress-proxy-protocol", text)
+		}
+		out = append(out, network)
+	}
+	return out, nil
+}
+
+func (o IngressOptions) roots() (*x509.CertPool, error) {
+	if o.Roots == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(o.Roots)
+	if err != nil {
+		return nil, fmt.Errorf("read the ACME directory's roots: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM: correct --acme-roots", o.Roots)
+	}
+	return pool, nil
+}
+
+func (o IngressOptions) wanted() bool {
+	return o.HTTP != "" && o.HTTP != off || o.HTTPS != "" && o.HTTPS != off
+}
+
+// openEdge makes what the agent serves ingresses with; nil where the options turn it off.
+func (d *daemon) openEdge() (func(changed func()) agent.Edge, error) {
+	o := d.Ingress
+	if !o.wanted() {
+		return nil, nil
+	}
+	networks, err := o.networks()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := o.roots()
+	if err != nil {
+		return nil, err
+	}
+	access, err := d.openAccessLog()
+	if err != nil {
+		return nil, err
+	}
+	address := func(flag string) string {
+		if flag == off {
+			return ""
+		}
+		return flag
+	}
+	return func(changed func()) agent.Edge {
+		d.edge = edge.New(edge.Options{
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Balancers: networks, Storage: certstore.New(d.store, d.keys),
+			Directory: o.Directory, Roots: roots, Registry: d.registry, Access: access, Logger: d.Logger, Changed: changed,
+		})
+		return d.edge
+	}, nil
+}
+
+func (d *daemon) openAccessLog() (*slog.Logger, error) {
+	var out io.Writer = os.Stderr
+	switch d.Ingress.AccessLog {
+	case "":
+		return nil, nil
+	case "-":
+	default:
+		file, err := os.OpenFile(d.Ingress.AccessLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+		if err != nil {
+			return nil, fmt.Errorf("open the access log: %w", err)
+		}
+		d.onStop(file.Close)
+		out = file
+	}
+	return slog.New(slog.NewJSONHandler(out, nil)), nil
+}
+
+// authority hands out the cluster's own authority; nil where the node has no proxy.
+func (d *daemon) authority() func(context.Context) ([]byte, error) {
+	if d.edge == nil {
+		return nil
+	}
+	return d.edge.Root
+}
+
+// buildIngress makes the controller of ingresses.
+func (d *daemon) buildIngress(deps control.Deps) engine.Member {
+	c := ingress.New(deps)
+	work := engine.New(d.engineOptions(engine.Options{Name: string(api.KindIngress), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty}))
+	d.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(d.snapshot(), change)...) })
+	return work
+}

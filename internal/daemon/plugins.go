@@ -1,0 +1,153 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/store/view"
+)
+
+// buildPlugins opens the plugins and makes what asks them.
+func (d *daemon) buildPlugins() (*broker.Broker, error) {
+	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Node: d.node, Etcd: d.EtcdClient})
+	if root == nil {
+		return nil, err
+	}
+	if err != nil { // what plugins are for is no reason not to start
+		d.Logger.Warn("the folder of plugins is not in order", "folder", d.Plugins, "error", err)
+	}
+	return broker.New(broker.Options{Root: root, Intents: d.intents, Snapshot: d.snapshot, Decode: manifest.Decode}), nil
+}
+
+// nodeName is how a container reaches its node.
+const nodeName = "host.docker.internal"
+
+// gatewayer is a runtime whose containers reach their node at an address of its own.
+type gatewayer interface {
+	Gateway(ctx context.Context) (netip.Addr, error)
+}
+
+// callbacks is the listener of containers whose manifest a plugin wrote. It is opened once there is such an object.
+type callbacks struct {
+	port   int
+	serve  func(ctx context.Context, listener net.Listener) error
+	addr   func(ctx context.Context) (netip.Addr, error)
+	wanted func() bool
+	warn   func(msg string, args ...any)
+	// again looks anew: objects changed.
+	again chan struct{}
+}
+
+// newCallbacks makes the listener; nil where the options or the runtime have none.
+func (d *daemon) newCallbacks() *callbacks {
+	c := &callbacks{port: d.CallbackPort, serve: d.server.ServeContainers, again: make(chan struct{}, 1),
+		wanted: func() bool { return anyMacro(d.snapshot()) }, warn: d.Logger.Warn}
+	switch gateway := d.gateway; {
+	case d.CallbackPort <= 0:
+		return nil
+	case d.Runtime == runtimeProcess:
+		c.addr = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr("127.0.0.1"), nil }
+	case gateway != nil:
+		c.addr = gateway.Gateway
+	default:
+		return nil
+	}
+	d.view.OnChange(func(change view.Change) {
+		if object, ok := change.New.(*api.Object); ok && object.Metadata.Labels[api.LabelMacro] != "" {
+			select {
+			case c.again <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return c
+}
+
+func anyMacro(snap layout.Snapshot) bool {
+	for _, kind := range api.Kinds {
+		if !kind.HasSlots() {
+			continue
+		}
+		for object := range snap.Objects(kind) {
+			if object.Value.Metadata.Labels[api.LabelMacro] != "" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lookAgain is how often the address is compared with the one that is listened at, and a failed listener tried again.
+const lookAgain = 30 * time.Second
+
+// run listens while there is anything to listen for. An address that can't be had is told and tried again: containers run
+// without it.
+func (c *callbacks) run(ctx context.Context) error {
+	var at netip.Addr
+	shut := func() {}
+	defer func() { shut() }()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		if c.wanted() {
+			address, err := c.addr(ctx)
+			if err == nil && address != at {
+				shut()
+				if at, shut = address, func() {}; err == nil {
+					if shut, err = c.listen(ctx, address); err != nil {
+						at = netip.Addr{}
+					}
+				}
+			}
+			if err != nil && ctx.Err() == nil {
+				c.warn("containers can't call the server back: their plugins' hooks fail; tried again", "in", lookAgain, "port", c.port, "error", err)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-c.again:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// listen serves at an address until shut.
+func (c *callbacks) listen(ctx context.Context, address netip.Addr) (shut func(), err error) {
+	listener, err := net.Listen("tcp", netip.AddrPortFrom(address, uint16(c.port)).String())
+	if err != nil {
+		return func() {}, fmt.Errorf("listen for containers: %w: choose another --callback-port", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := c.serve(ctx, listener); err != nil && !errors.Is(err, net.ErrClosed) {
+			c.warn("serving containers ended", "error", err)
+		}
+	}()
+	return func() { cancel(); <-done }, nil
+}
+
+// controllerURL is where the containers of an object call the server back; empty where its manifest is no plugin's.
+func (d *daemon) controllerURL(object api.Object) string {
+	if d.CallbackPort <= 0 || object.Metadata.Labels[api.LabelMacro] == "" || !object.Kind.HasSlots() {
+		return ""
+	}
+	host := nodeName
+	if d.Runtime == runtimeProcess {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(d.CallbackPort)) + "/t/" + server.ContainerToken(d.keys.HMAC, object)
+}
