@@ -9,9 +9,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// broken makes every container print three lines and end.
+// broken makes every container print three lines and end. It is watched long enough for a busy engine to tell of that.
 func broken(s *api.DeploymentSpec) {
 	runs("v2")(s)
+	s.Strategy.Monitor = "15s"
 	s.Env = map[string]string{"LINES": "3", "EXIT_AFTER": "1ms", "EXIT_CODE": "7"}
 }
 

@@ -22,6 +22,7 @@ type machine struct {
 	root    string
 	network string
 	scope   string
+	kind    api.Kind // of the objects a test names; deployment where it doesn't say
 	flags   []string
 	env     []string // the server's, beside the test's own
 	*process
@@ -50,7 +51,7 @@ func machineAt(t *testing.T, scope string, flags ...string) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, flags: flags}
+	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, kind: api.KindDeployment, flags: flags}
 	if m.client, err = client.New(client.Options{Server: m.address()}); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func (m *machine) until(what string, holds func() bool) {
 }
 
 func (m *machine) dump() {
-	objects, _ := m.client.Objects(m.Context(), api.KindDeployment, client.ObjectFilter{})
+	objects, _ := m.client.Objects(m.Context(), m.kind, client.ObjectFilter{})
 	pods, _ := m.client.Pods(m.Context(), client.PodFilter{})
 	for _, v := range []any{objects, pods} {
 		out, _ := json.MarshalIndent(v, "", " ")

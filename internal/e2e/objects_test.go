@@ -17,13 +17,13 @@ import (
 )
 
 func (m *machine) ref(name string) api.Ref {
-	return api.Ref{Kind: api.KindDeployment, Scope: m.scope, Name: name}
+	return api.Ref{Kind: m.kind, Scope: m.scope, Name: name}
 }
 
-// manifest is a deployment of the test server, quick to roll; edits change its spec.
+// manifest is an object of the test server, of the machine's kind, quick to roll; edits change its spec.
 func (m *machine) manifest(name string, edits ...func(*api.DeploymentSpec)) api.Object {
 	m.Helper()
-	spec := api.DeploymentSpec{Image: image("v1"), Strategy: &api.Strategy{Pause: "0s", Monitor: "300ms"}}
+	spec := api.DeploymentSpec{Container: api.Container{Image: image("v1")}, Strategy: &api.Strategy{Pause: "0s", Monitor: "300ms"}}
 	for _, edit := range edits {
 		edit(&spec)
 	}
@@ -31,7 +31,7 @@ func (m *machine) manifest(name string, edits ...func(*api.DeploymentSpec)) api.
 	if err != nil {
 		m.Fatal(err)
 	}
-	return api.Object{Kind: api.KindDeployment, Scope: m.scope, Name: name, Spec: raw}
+	return api.Object{Kind: m.kind, Scope: m.scope, Name: name, Spec: raw}
 }
 
 func replicas(n int) func(*api.DeploymentSpec) {
@@ -115,7 +115,7 @@ func (m *machine) degraded(name, reason string, parts ...string) (said api.Condi
 // pods are the live pods of an object, in the order of their names.
 func (m *machine) pods(name string) []api.Pod {
 	m.Helper()
-	list, err := m.client.Pods(m.Context(), client.PodFilter{Kind: api.KindDeployment, Scope: m.scope, Name: name})
+	list, err := m.client.Pods(m.Context(), client.PodFilter{Kind: m.kind, Scope: m.scope, Name: name})
 	if err != nil {
 		m.Fatal(err)
 	}

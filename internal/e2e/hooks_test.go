@@ -1,0 +1,139 @@
+//go:build integration
+
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// receiver is a real HTTP server that writes down what it is told.
+type receiver struct {
+	*httptest.Server
+	mu   sync.Mutex
+	told []heard
+	// answer says what the nth request to a path, from 1, is answered; nil answers 200.
+	answer func(path string, nth int) int
+}
+
+type heard struct {
+	path, method, key, agent, contentType string
+	body                                  map[string]any
+}
+
+func newReceiver(t *testing.T, answer func(path string, nth int) int) *receiver {
+	t.Helper()
+	r := &receiver{answer: answer}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		h := heard{path: q.URL.Path, method: q.Method, key: q.Header.Get("Idempotency-Key"), agent: q.UserAgent(), contentType: q.Header.Get("Content-Type")}
+		raw, _ := io.ReadAll(q.Body)
+		_ = json.Unmarshal(raw, &h.body)
+		r.mu.Lock()
+		r.told = append(r.told, h)
+		r.mu.Unlock()
+		if r.answer != nil {
+			w.WriteHeader(r.answer(h.path, len(r.heard(h.path))))
+		}
+	}))
+	t.Cleanup(r.Server.Close)
+	return r
+}
+
+// heard is what a path was told, in order.
+func (r *receiver) heard(path string) (out []heard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, h := range r.told {
+		if h.path == path {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+func informs(hooks api.DeployHooks) func(*api.DeploymentSpec) {
+	return func(s *api.DeploymentSpec) { s.OnDeploy = &hooks }
+}
+
+// TestDeployWebhooks: three targets of a success are told once each, a flaky one at the third attempt and a dead one
+// never, which holds up nobody; a failure is told with its reason.
+func TestDeployWebhooks(t *testing.T) {
+	r := newReceiver(t, func(path string, nth int) int {
+		if path == "/flaky" && nth < 3 {
+			return http.StatusInternalServerError
+		}
+		return http.StatusOK
+	})
+	dead, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dead.Close() })
+	m := newMachine(t).start()
+	hooks := api.DeployHooks{
+		Success: []api.Webhook{
+			{URL: "http://" + dead.Addr().String() + "/secret"},
+			{URL: r.URL + "/plain"},
+			{URL: r.URL + "/flaky"},
+			{URL: r.URL + "/chat", Method: "PUT", Headers: map[string]string{"Content-Type": "application/vnd.chat+json"},
+				Body: api.Payload{"text": "{{name}} {{release_id}} {{status}}", "blocks": []any{map[string]any{"image": "{{image}}"}}, "n": 1}},
+		},
+		Failure: []api.Webhook{{URL: r.URL + "/failure"}},
+	}
+	m.deploy(m.manifest("app", informs(hooks)))
+	m.until("all that live are told", func() bool {
+		return len(r.heard("/plain")) == 1 && len(r.heard("/chat")) == 1 && len(r.heard("/flaky")) == 3
+	})
+	plain := r.heard("/plain")[0]
+	if plain.method != "POST" || plain.contentType != "application/json" || !strings.HasPrefix(plain.agent, "tend-webhook/") || plain.key == "" ||
+		plain.body["kind"] != "deployment" || plain.body["scope"] != m.scope || plain.body["release_id"] != "v1" || plain.body["status"] != "succeeded" {
+		t.Errorf("told %+v", plain)
+	}
+	chat := r.heard("/chat")[0]
+	if chat.method != "PUT" || chat.contentType != "application/vnd.chat+json" || chat.body["text"] != "app v1 succeeded" || chat.body["n"] != 1.0 ||
+		chat.body["blocks"].([]any)[0].(map[string]any)["image"] != image("v1") {
+		t.Errorf("told %+v", chat)
+	}
+	if flaky := r.heard("/flaky"); flaky[0].key != flaky[2].key {
+		t.Error("another attempt has another key")
+	}
+	m.apply(m.manifest("app", informs(hooks), onFailure(api.OnFailureRollback), func(s *api.DeploymentSpec) { s.Command = []string{"/no/such/program"} }))
+	m.until("the failure is told", func() bool { return len(r.heard("/failure")) == 1 })
+	failure := r.heard("/failure")[0].body
+	if failure["release_id"] != "v2" || failure["status"] != "failed" || failure["error"] == "" {
+		t.Errorf("told %v", failure)
+	}
+	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "on_deploy.success[1]", "delivered", "on_deploy.failure[0]", "v2 failed")
+	if said := m.process.output.tail(); strings.Contains(said, "/secret") {
+		t.Errorf("the log holds an address:\n%s", said)
+	}
+}
+
+// TestProbeWebhooks: a probe that fails is told once, and that it has recovered; its first success tells nothing.
+func TestProbeWebhooks(t *testing.T) {
+	r := newReceiver(t, nil)
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app", asked(), func(s *api.DeploymentSpec) {
+		s.OnProbe = &api.ProbeHooks{Failure: []api.Webhook{{URL: r.URL + "/failure"}}, Recovery: []api.Webhook{{URL: r.URL + "/recovery"}}}
+	}))
+	pod := m.pods("app")[0]
+	m.tells(pod, "503")
+	m.until("the failure is told", func() bool { return len(r.heard("/failure")) == 1 })
+	m.tells(pod, "200")
+	m.until("the recovery is told", func() bool { return len(r.heard("/recovery")) == 1 })
+	for path, word := range map[string]string{"/failure": "failure", "/recovery": "recovery"} {
+		told := r.heard(path)
+		if len(told) != 1 || told[0].body["pod"] != pod.Name || told[0].body["probe"] != "readiness" || told[0].body["transition"] != word ||
+			told[0].body["scope"] != m.scope {
+			t.Errorf("%s was told %+v", path, told)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+//go:build integration
+
+package e2e
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/testimage"
+)
+
+// asked is the test server's health, asked five times a second and believed when it fails twice.
+func asked(edits ...func(*api.Probes)) func(*api.DeploymentSpec) {
+	return func(s *api.DeploymentSpec) {
+		healthz := func() *api.Probe {
+			return &api.Probe{HTTPGet: &api.HTTPGet{Path: "/healthz", Port: 8080}, Period: "200ms", FailureThreshold: 2}
+		}
+		s.Probes = &api.Probes{Readiness: healthz()}
+		for _, edit := range edits {
+			edit(s.Probes)
+		}
+	}
+}
+
+// neverReady is a version whose health stays bad.
+func neverReady(s *api.DeploymentSpec) {
+	runs("v2")(s)
+	s.Env = map[string]string{"READY_AFTER": "1h"}
+	s.Strategy.Deadline = "4s"
+}
+
+// tells has a pod answer its probes with a status from now on.
+func (m *machine) tells(pod api.Pod, code string) {
+	m.Helper()
+	response, err := web.Get("http://" + pod.Address + ":8080/health?code=" + code)
+	if err != nil {
+		m.Fatal(err)
+	}
+	_ = response.Body.Close()
+}
+
+// readiness is what /v1/pods/{pod}/ready says.
+func (m *machine) readiness(pod api.Pod) api.PodReadiness {
+	m.Helper()
+	got, err := m.client.PodReadiness(m.Context(), pod.Name)
+	if err != nil {
+		m.Fatal(err)
+	}
+	return got
+}
+
+// readyCount follows the pods of an object and remembers the fewest that were ready at once.
+type readyCount struct {
+	mu     sync.Mutex
+	fewest int
+	tried  map[string]bool // pods of another release than the first that were seen
+	ended  chan struct{}
+	end    chan struct{}
+}
+
+func (m *machine) countReady(name string, first int) *readyCount {
+	c := &readyCount{fewest: first, tried: map[string]bool{}, end: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(c.ended)
+		for {
+			select {
+			case <-c.end:
+				return
+			default:
+				c.look(m, name)
+			}
+		}
+	}()
+	return c
+}
+
+func (c *readyCount) look(m *machine, name string) {
+	list, err := m.client.Pods(m.Context(), client.PodFilter{Scope: m.scope, Name: name})
+	if err != nil {
+		return
+	}
+	ready := 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, pod := range list.Items {
+		if pod.Ready {
+			ready++
+		}
+		if pod.Release != "v1" {
+			c.tried[pod.Name] = true
+		}
+	}
+	c.fewest = min(c.fewest, ready)
+}
+
+func (c *readyCount) stop() (fewest, tried int) {
+	close(c.end)
+	<-c.ended
+	return c.fewest, len(c.tried)
+}
+
+// TestRolloutGatesOnReadiness: a version that never becomes ready stops at its first slot, and at no moment fewer are
+// ready than are wanted.
+func TestRolloutGatesOnReadiness(t *testing.T) {
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app", replicas(3), asked()))
+	before := m.containers("app")
+	h, count := m.follow(), m.countReady("app", 3)
+	m.apply(m.manifest("app", replicas(3), asked(), neverReady))
+	m.until("the rollout is paused", func() bool { return m.status("app").Rollout.Phase == api.RolloutPaused })
+	fewest, tried := count.stop()
+	if fewest < 3 || tried != 1 {
+		t.Errorf("%d were ready at the least, %d of the new version were tried; want 3 and 1", fewest, tried)
+	}
+	if least, most := h.bounds("app", 3); least < 3 || most > 4 {
+		t.Errorf("between %d and %d containers ran, want 3 to 4", least, most)
+	}
+	now := m.containers("app")
+	for _, id := range before {
+		if !slices.Contains(now, id) {
+			t.Errorf("container %s of the old version was touched", id)
+		}
+	}
+	m.degraded("app", m.conditionReason("app"), "readiness probe", "status 503")
+	// The corrected version goes past it.
+	m.deploy(m.manifest("app", replicas(3), asked(), runs("v3")))
+	m.exactly("app", 3, "v3")
+}
+
+func (m *machine) conditionReason(name string) string {
+	if c := api.FindCondition(m.status(name).Conditions, api.ConditionDegraded); c != nil {
+		return c.Reason
+	}
+	return ""
+}
+
+// TestProbesGoOnAfterTheServerWasKilled: what was ready is ready when the server answers again, from the first moment,
+// and its probes are asked as before.
+func TestProbesGoOnAfterTheServerWasKilled(t *testing.T) {
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app", asked(func(p *api.Probes) { p.Startup = p.Readiness })))
+	pod := m.pods("app")[0]
+	before := m.readiness(pod)
+	m.process.kill()
+	m.start()
+	after := m.readiness(pod)
+	if !after.Ready || after.Probes["readiness"] != before.Probes["readiness"] || after.Probes["startup"] != before.Probes["startup"] {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	m.tells(pod, "500")
+	m.until("the pod is unready", func() bool { return !m.readiness(pod).Ready })
+	m.wantSaid(m.tend("describe", pod.Name), 0, "readiness", "unhealthy", "status 500")
+	m.tells(pod, "200")
+	m.until("the pod is ready", func() bool { return m.readiness(pod).Ready })
+	if now := m.pods("app")[0]; now.Container != pod.Container || now.Incarnations != pod.Incarnations {
+		t.Errorf("readiness restarted the container: %+v", now)
+	}
+}
+
+// TestLivenessReplacesInTheEnd: restarted in place three times; what no restart helps fails and is filled anew.
+func TestLivenessReplacesInTheEnd(t *testing.T) {
+	m := newMachine(t).start()
+	dead := &api.Probe{Exec: &api.ExecProbe{Command: []string{testimage.Program, "cat", "/missing"}}, Period: "200ms", FailureThreshold: 1}
+	m.apply(m.manifest("app", asked(func(p *api.Probes) { p.Liveness = dead })))
+	var pod api.Pod
+	m.until("a pod runs", func() bool {
+		pods := m.pods("app")
+		if len(pods) == 1 {
+			pod = pods[0]
+		}
+		return pod.Container != ""
+	})
+	for restarts := 1; restarts <= 3; restarts++ {
+		m.until("the container is restarted in place", func() bool {
+			now, err := m.client.Pod(m.Context(), pod.Name)
+			return err == nil && len(now.LivenessRestarts) == restarts && now.Incarnations == restarts+1 && now.Container == pod.Container
+		})
+	}
+	m.until("it fails, and another pod takes its place", func() bool {
+		now, err := m.client.Pod(m.Context(), pod.Name)
+		pods := m.pods("app")
+		return err == nil && now.State == api.TaskFailed && now.Reason == "LivenessFailed" && len(pods) == 1 && pods[0].Name != pod.Name
+	})
+}

@@ -1,0 +1,174 @@
+//go:build integration
+
+package e2e
+
+import (
+	"bufio"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/testimage"
+)
+
+// releases sets what is run for each release.
+func releases(edit func(*api.ReleaseHooks)) func(*api.DeploymentSpec) {
+	return func(s *api.DeploymentSpec) {
+		s.Release = &api.ReleaseHooks{}
+		edit(s.Release)
+	}
+}
+
+// program is a command of the test server.
+func program(args ...string) []string { return append([]string{testimage.Program}, args...) }
+
+// slots are the slots of an object whose containers were started, in order.
+func (h *history) slots(name string) (out []string) {
+	for _, event := range h.all() {
+		if attributes := event.Actor.Attributes; event.Action == "start" && attributes["tend.name"] == name {
+			out = append(out, attributes["tend.slot"])
+		}
+	}
+	return out
+}
+
+// commands are those of the slots that are runs of a release's commands.
+func (h *history) commands(name string) []string {
+	return slices.DeleteFunc(h.slots(name), func(slot string) bool { return !strings.Contains(slot, "-") })
+}
+
+// TestReleaseCommandFails: v1 serves on untouched, the CLI ends with 2 and shows why with the last lines, and a corrected
+// manifest comes through.
+func TestReleaseCommandFails(t *testing.T) {
+	m := newMachine(t).start()
+	m.deploy(m.manifest("app", replicas(2), releases(func(r *api.ReleaseHooks) { r.Command = program("print", "2") })))
+	before := m.containers("app")
+	manifest := m.file("app.hcl", `deployment "`+m.scope+`" "app" {
+  image    = "`+image("v2")+`"
+  replicas = 2
+  release {
+    command = ["`+testimage.Program+`", "cat", "/no/such/migration"]
+  }
+}
+`)
+	m.wantSaid(m.tend("apply", "-f", manifest), 2, "not rolled out", "release.command of v2 failed", "exit code 1", "/no/such/migration: no such file")
+	if after := m.containers("app"); !slices.Equal(before, after) {
+		t.Errorf("a failed release command touched the slots: %v -> %v", before, after)
+	}
+	m.degraded("app", "ReleaseCommandFailed", "/no/such/migration")
+	m.wantSaid(m.tend("releases", m.scope+"/app"), 0, "command failed (exit 1)", "command succeeded")
+	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "ReleaseCommandFailed", "command failed (exit 1)")
+	m.wantSaid(m.tend("logs", m.scope+"-app.v2-command"), 0, "/no/such/migration")
+	m.deploy(m.manifest("app", replicas(2), runs("v2"), releases(func(r *api.ReleaseHooks) { r.Command = program("exit", "0") })))
+	m.exactly("app", 2, "v2")
+}
+
+// TestReleaseCommandsSeeTheRelease: its image and environment, beside slots that hold a port of the host.
+func TestReleaseCommandsSeeTheRelease(t *testing.T) {
+	m := newMachine(t).start()
+	h := m.follow()
+	m.deploy(m.manifest("app", env(map[string]string{"MIGRATE": "to-2"}), func(s *api.DeploymentSpec) {
+		s.Ports = []string{"80"}
+		s.Hostname = "app"
+		s.DockerOptions = []string{"--network-alias", "front"}
+	}, releases(func(r *api.ReleaseHooks) {
+		r.PreCommand, r.Command, r.PostCommand = program("exit", "0"), program("env"), program("exit", "1")
+	})))
+	m.until("the command after the rollout has run", func() bool { return slices.Contains(h.commands("app"), "v1-post") })
+	if got := strings.Join(h.commands("app"), " "); got != "v1-pre v1-command v1-post" {
+		t.Errorf("the commands that ran are %s", got)
+	}
+	if slots := h.slots("app"); len(slots) != 4 || slots[2] == "v1-post" {
+		t.Errorf("started in the order %v, want two commands, a slot, a command", slots)
+	}
+	m.wantSaid(m.tend("logs", m.scope+"-app.v1-command"), 0, "MIGRATE=to-2")
+	command := m.inspect(m.scope + "-app.v1-command")
+	policy, _ := command.HostConfig["RestartPolicy"].(map[string]any)
+	if bindings, _ := command.HostConfig["PortBindings"].(map[string]any); policy["Name"] != "no" || len(bindings) > 0 {
+		t.Errorf("the command's container has %v and publishes %v", policy, bindings)
+	}
+	m.converged("app", 0)
+	m.delete("app")
+	m.gone("app")
+	m.until("nothing is left of the commands", func() bool { return len(m.boxes("tend.scope="+m.scope)) == 0 })
+}
+
+// TestMigrationsRunOnce: whatever failpoint around it the server is killed at, each command of a release is started once.
+func TestMigrationsRunOnce(t *testing.T) {
+	points := pointsOfARelease(t)
+	if len(points) < 10 {
+		t.Fatalf("only %d points were passed: %v", len(points), points)
+	}
+	for _, point := range points {
+		t.Run(point, func(t *testing.T) {
+			m := newMachine(t)
+			m.env = []string{fault.EnvCrash + "=" + point}
+			m.launch("server")
+			h := m.follow()
+			m.until("the server answers or was killed", func() bool { return m.over() || m.answers() })
+			if !m.over() {
+				_, _ = m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{migrated(m)}}) // the kill may come before the answer
+			}
+			m.until("the server is killed", m.over)
+			m.env = nil
+			m.start()
+			revision := m.apply(migrated(m))
+			m.converged("app", revision)
+			m.exactly("app", 1, "v1")
+			if got := strings.Join(h.commands("app"), " "); got != "v1-pre v1-command" {
+				t.Errorf("killed at %s, the commands that ran are %q, want each once", point, got)
+			}
+		})
+	}
+}
+
+func migrated(m *machine) api.Object {
+	return m.manifest("app", releases(func(r *api.ReleaseHooks) {
+		r.PreCommand, r.Command = program("exit", "0"), program("exit", "0", "100ms")
+	}))
+}
+
+// pointsOfARelease are the failpoints that a first release with commands passes once it is applied, each once.
+func pointsOfARelease(t *testing.T) []string {
+	trace := filepath.Join(t.TempDir(), "points")
+	t.Run("trace", func(t *testing.T) {
+		m := machineAt(t, "t"+random())
+		m.env = []string{fault.EnvTrace + "=" + trace}
+		m.start()
+		m.deploy(migrated(m))
+	})
+	file, err := os.Open(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var out []string
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		point := lines.Text()
+		related := strings.HasPrefix(point, "store.deployment.") || strings.HasPrefix(point, "store.schedule.") ||
+			strings.HasPrefix(point, "store.agent.") || strings.HasPrefix(point, "runtime.create.") || strings.HasPrefix(point, "runtime.start.")
+		if related && !slices.Contains(out, point) {
+			out = append(out, point)
+		}
+	}
+	return out
+}
+
+// over says whether the server's process has ended; answers whether it answers.
+func (m *machine) over() bool {
+	select {
+	case <-m.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func (m *machine) answers() bool {
+	readiness, err := m.client.Readiness(m.Context())
+	return err == nil && readiness.Ready
+}

@@ -1,0 +1,311 @@
+//go:build integration
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/testimage"
+)
+
+// newSets is a machine whose objects are statefulsets.
+func newSets(t *testing.T) *machine {
+	t.Helper()
+	m := newMachine(t)
+	m.kind = api.KindStatefulSet
+	return m.start()
+}
+
+// set is a statefulset whose ordinals have a volume at /data.
+func (m *machine) set(name string, edits ...func(*api.DeploymentSpec)) api.Object {
+	m.Helper()
+	object := m.manifest(name, edits...)
+	var spec map[string]any
+	if err := json.Unmarshal(object.Spec, &spec); err != nil {
+		m.Fatal(err)
+	}
+	spec["volume_claims"] = []api.VolumeClaim{{Name: "data", MountPath: "/data"}}
+	object.Spec = mustJSON(m.T, spec)
+	m.afterwards(func() {
+		for ordinal := range 5 {
+			m.engine("volume", "rm", "-f", m.volume(name, ordinal)).ignored()
+		}
+	})
+	return object
+}
+
+func (m *machine) volume(name string, ordinal int) string {
+	return api.ClaimVolume(m.ref(name), "data", ordinal)
+}
+
+func (m *machine) ordinal(name string, ordinal int) string {
+	return m.ref(name).AppID() + "." + strconv.Itoa(ordinal)
+}
+
+// inside runs a command of the test server in an ordinal's container.
+func (m *machine) inside(name string, ordinal int, args ...string) engineResult {
+	m.Helper()
+	return m.engine(append([]string{"exec", m.ordinal(name, ordinal), testimage.Program}, args...)...)
+}
+
+// story is what happened to an object's containers by ordinal, in order: "start 0", "die 2".
+func (h *history) story(name string) (out []string) {
+	for _, event := range h.all() {
+		if attributes := event.Actor.Attributes; attributes["tend.name"] == name {
+			out = append(out, event.Action+" "+attributes["tend.slot"])
+		}
+	}
+	return out
+}
+
+// became waits for a story: the engine tells of an end a moment after it.
+func (h *history) became(name string, want ...string) {
+	h.m.Helper()
+	var told []string
+	h.m.until(fmt.Sprintf("%s is told as %v", name, want), func() bool {
+		told = h.story(name)
+		return len(told) >= len(want)
+	})
+	if !slices.Equal(told, want) {
+		h.m.Errorf("it happened as %v, want %v", told, want)
+	}
+}
+
+// TestStatefulSetGoesInOrder: up from ordinal 0, down and replaced from the top, ordinal 0 last.
+func TestStatefulSetGoesInOrder(t *testing.T) {
+	m := newSets(t)
+	h := m.follow()
+	m.deploy(m.set("db", replicas(3)))
+	h.became("db", "start 0", "start 1", "start 2")
+	h.stop()
+
+	h = m.follow()
+	status := m.deploy(m.set("db", replicas(3), runs("v2")))
+	h.became("db", "die 2", "start 2", "die 1", "start 1", "die 0", "start 0")
+	h.stop()
+	m.exactly("db", 3, "v2")
+	if status.Release != "v2" || status.Ready != 3 {
+		t.Errorf("%+v", status)
+	}
+
+	// More of it and another version at once: what is missing comes first, of the new version; none keeps the old one.
+	h = m.follow()
+	m.deploy(m.set("db", replicas(4), runs("v3")))
+	h.became("db", "start 3", "die 2", "start 2", "die 1", "start 1", "die 0", "start 0")
+	h.stop()
+	m.exactly("db", 4, "v3")
+
+	h = m.follow()
+	m.wantSaid(m.tend("scale", m.scope+"/db", "1"), 0, "scaled from 4 to 1")
+	h.became("db", "die 3", "die 2", "die 1")
+	h.stop()
+
+	m.wantSaid(m.tend("scale", m.scope+"/db", "2"), 0)
+	h = m.follow()
+	m.wantSaid(m.tend("restart", m.scope+"/db"), 0)
+	h.became("db", "die 1", "start 1", "die 0", "start 0")
+	h.stop()
+	m.exactly("db", 2, "v3")
+}
+
+// TestStatefulSetPlanIsWhatHappens: the dry run lists the very steps, in their order.
+func TestStatefulSetPlanIsWhatHappens(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(2)))
+	result, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.set("db", replicas(2), runs("v2"))}, DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var steps []string
+	for _, action := range result.Plan {
+		if action.Slot != "" {
+			steps = append(steps, action.Verb+" "+action.Slot)
+		}
+	}
+	if want := []string{"shutdown 1", "create 1", "shutdown 0", "create 0"}; !slices.Equal(steps, want) {
+		t.Errorf("the plan is %v, want %v", steps, want)
+	}
+}
+
+// TestStatefulSetKnowsItsOrdinal: in the environment, in DNS, by the names of the pod and of its volume.
+func TestStatefulSetKnowsItsOrdinal(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(2)))
+	env := m.inspect(m.ordinal("db", 1)).Config.Env
+	for _, want := range []string{
+		"TEND_REPLICA_ORDINAL=1", "TEND_REPLICA_ID=1", "VOODU_REPLICA_ORDINAL=1", "VOODU_REPLICA_ID=1", "TEND_NAME=db", "VOODU_SCOPE=" + m.scope,
+	} {
+		if !slices.Contains(env, want) {
+			t.Errorf("the environment lacks %s: %v", want, env)
+		}
+	}
+	address := m.inspect(m.ordinal("db", 1)).NetworkSettings.Networks[m.network].IPAddress
+	for _, zone := range []string{"", ".tend", ".voodu"} {
+		if got := m.inside("db", 0, "lookup", "db-1."+m.scope+zone).must(); got != address {
+			t.Errorf("db-1.%s%s is %q from beside it, want %s", m.scope, zone, got, address)
+		}
+		if got := strings.Fields(m.inside("db", 0, "lookup", "db."+m.scope+zone).must()); len(got) != 2 {
+			t.Errorf("db.%s%s is %v, want both ordinals", m.scope, zone, got)
+		}
+	}
+	var volume struct{ Labels map[string]string }
+	if !m.ask("/volumes/"+m.volume("db", 1), &volume) {
+		t.Fatal("there is no volume of ordinal 1")
+	}
+	for label, want := range map[string]string{
+		api.LabelKind: "statefulset", api.LabelScope: m.scope, api.LabelName: "db", api.LabelClaim: "data", api.LabelOrdinal: "1",
+	} {
+		if volume.Labels[label] != want {
+			t.Errorf("the volume's label %s is %q, want %q", label, volume.Labels[label], want)
+		}
+	}
+}
+
+// TestStatefulSetKeepsItsVolumes: through a rollout, a scale to nothing, and a delete with an apply after it. A rebootstrap
+// empties one ordinal's and no other's.
+func TestStatefulSetKeepsItsVolumes(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(2)))
+	for ordinal := range 2 {
+		m.inside("db", ordinal, "write", "/data/mark", "of "+strconv.Itoa(ordinal)).must()
+	}
+	holds := func(when string, ordinal int) {
+		t.Helper()
+		if got := m.inside("db", ordinal, "cat", "/data/mark"); got.output != "of "+strconv.Itoa(ordinal) {
+			t.Errorf("%s ordinal %d holds %q (%v)", when, ordinal, got.output, got.err)
+		}
+	}
+	m.deploy(m.set("db", replicas(2), runs("v2")))
+	holds("after a rollout", 0)
+	holds("after a rollout", 1)
+	m.wantSaid(m.tend("scale", m.scope+"/db", "0"), 0)
+	m.wantSaid(m.tend("scale", m.scope+"/db", "2"), 0)
+	holds("after scaling", 1)
+	m.wantSaid(m.tend("delete", m.scope+"/db"), 0, "volumes stay: "+m.volume("db", 0)+" "+m.volume("db", 1))
+	m.gone("db")
+	m.deploy(m.set("db", replicas(2)))
+	holds("after a delete", 0)
+	holds("after a delete", 1)
+
+	m.wantSaid(m.tend("rebootstrap", m.scope+"/db", "1"), 1, "--yes")
+	holds("after a refusal", 1)
+	h := m.follow()
+	m.wantSaid(m.tend("rebootstrap", m.scope+"/db", "1", "--yes"), 0, m.volume("db", 1))
+	h.became("db", "die 1", "start 1")
+	if got := m.inside("db", 1, "cat", "/data/mark"); got.err == nil {
+		t.Errorf("after its rebootstrap ordinal 1 holds %q", got.output)
+	}
+	holds("after the rebootstrap of the other", 0)
+	m.wantSaid(m.tend("rebootstrap", m.scope+"/db", "7", "--yes"), 1, "no ordinal 7")
+}
+
+// TestStatefulSetRebootstrapSurvivesACrash: asked for once, it is done once, however often the server dies.
+func TestStatefulSetRebootstrapSurvivesACrash(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(2)))
+	m.inside("db", 1, "write", "/data/mark", "old").must()
+	result, err := m.client.Rebootstrap(t.Context(), client.TargetOf(m.ref("db")), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 4 {
+		m.crashAfter(rand.N(200 * time.Millisecond))
+		m.start()
+	}
+	m.converged("db", result.Revision)
+	if got := m.inside("db", 1, "cat", "/data/mark"); got.err == nil {
+		t.Errorf("ordinal 1 still holds %q", got.output)
+	}
+	m.inside("db", 1, "write", "/data/mark", "new").must()
+	m.process.kill()
+	m.start()
+	m.converged("db", 0)
+	if got := m.inside("db", 1, "cat", "/data/mark").must(); got != "new" {
+		t.Errorf("it was emptied again, and holds %q", got)
+	}
+}
+
+// TestStatefulSetServerIsKilledDuringARollout: it ends in one version with every ordinal once, and none was turned twice.
+func TestStatefulSetServerIsKilledDuringARollout(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(3)))
+	h := m.follow()
+	revision := m.apply(m.set("db", replicas(3), runs("v2")))
+	for range 5 {
+		m.crashAfter(rand.N(700 * time.Millisecond))
+		m.start()
+	}
+	m.converged("db", revision)
+	m.exactly("db", 3, "v2")
+	h.became("db", "die 2", "start 2", "die 1", "start 1", "die 0", "start 0")
+}
+
+// TestStatefulSetRollsBack: by hand to any release, and by itself from one that fails; what the failing one did not touch
+// stays untouched.
+func TestStatefulSetRollsBack(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(2)))
+	m.deploy(m.set("db", replicas(2), runs("v2")))
+	h := m.follow()
+	m.wantSaid(m.tend("rollback", m.scope+"/db", "v1"), 0, "rolling back to v1")
+	h.became("db", "die 1", "start 1", "die 0", "start 0")
+	h.stop()
+	m.exactly("db", 2, "v1")
+	m.wantSaid(m.tend("releases", m.scope+"/db"), 0, "v1", "v2", "v3")
+
+	before := m.inspect(m.ordinal("db", 0)).ID
+	patient := func(s *api.DeploymentSpec) { s.Strategy.Monitor = "12s" } // a crash shows by then on a busy machine too
+	revision := m.apply(m.set("db", replicas(2), does("exit", "3"), onFailure(api.OnFailureRollback), patient))
+	m.until("it turned back", func() bool {
+		status := m.status("db")
+		return status.ObservedRevision >= revision && status.Rollout != nil && status.Rollout.Phase == api.RolloutRolledBack
+	})
+	m.exactly("db", 2, "v1")
+	if after := m.inspect(m.ordinal("db", 0)).ID; after != before {
+		t.Error("ordinal 0 was replaced, though only ordinal 1 had been touched")
+	}
+}
+
+// TestStatefulSetStopsOneOrdinal: it stays stopped through a rollout, the others go on without it, and it starts with what
+// is in force then.
+func TestStatefulSetStopsOneOrdinal(t *testing.T) {
+	m := newSets(t)
+	m.deploy(m.set("db", replicas(3)))
+	m.wantSaid(m.tend("stop", m.ordinal("db", 1)), 0, "stopped")
+	m.until("ordinal 1 stopped", func() bool { return !m.inspect(m.ordinal("db", 1)).State.Running })
+	m.deploy(m.set("db", replicas(3), runs("v2")))
+	m.exactly("db", 2, "v2")
+	m.wantSaid(m.tend("start", m.ordinal("db", 1)), 0)
+	m.until("ordinal 1 runs again", func() bool { return len(m.running("db")) == 3 })
+	m.converged("db", 0)
+	m.exactly("db", 3, "v2")
+}
+
+// TestStatefulSetRefusals: what an ordinal can't have is said before anything is stored.
+func TestStatefulSetRefusals(t *testing.T) {
+	m := newSets(t)
+	for field, edit := range map[string]func(*api.DeploymentSpec){
+		"strategy.order":        func(s *api.DeploymentSpec) { s.Strategy.Order = api.OrderStartFirst },
+		"strategy.max_parallel": func(s *api.DeploymentSpec) { s.Strategy.MaxParallel = 2 },
+		"post_deploy":           func(s *api.DeploymentSpec) { s.PostDeploy = []string{"true"} },
+	} {
+		_, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.set("db", edit)}})
+		if err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s was not refused by name: %v", field, err)
+		}
+	}
+	m.deploy(m.set("db"))
+	m.kind = api.KindDeployment
+	if _, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.manifest("db")}}); err == nil || !strings.Contains(err.Error(), "taken") {
+		t.Errorf("the name was given to a deployment too: %v", err)
+	}
+}
