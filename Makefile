@@ -19,7 +19,7 @@ demo: build ## start a private Tend, deploy, heal, roll, clean up
 
 .PHONY: test
 test: ## run every test, those that need Docker included
-	go test -tags integration ./...
+	go test -p 1 -timeout 30m -tags integration ./...
 
 .PHONY: test-unit
 test-unit: ## run the tests that need nothing but Go
@@ -34,6 +34,10 @@ check: ## what CI runs: format, vet, every test
 .PHONY: bench
 bench: build ## measure against the raw Docker API and peers in the same run
 	go run ./internal/bench -tend $(BIN)/tend
+
+.PHONY: bench-tools
+bench-tools: ## install what the ingress is measured against and with (Debian, as root)
+	apt-get install -y --no-install-recommends nginx-light caddy wrk
 
 .PHONY: generate
 generate: ## rewrite generated files (JSON schema)
