@@ -252,7 +252,7 @@ func TestRunsEndTruthfully(t *testing.T) {
 	if ended := m.runIs("stopped", run.ID, api.RunFailed); ended.ExitCode == nil || *ended.ExitCode == 0 {
 		t.Errorf("%+v", ended)
 	}
-	m.declares(m.job("greedy", []string{"eat", "200"}, func(s *api.CronJobSpec) {
+	m.declares(m.job("greedy", []string{"eat", "200", "1s"}, func(s *api.CronJobSpec) {
 		s.Resources = &api.Resources{Limits: &api.ResourceLimits{Memory: "32Mi"}}
 	}))
 	if ended := m.runIs("greedy", m.askRun("greedy").ID, api.RunFailed); ended.Reason != "OOMKilled" || *ended.ExitCode != 137 {

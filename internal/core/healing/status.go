@@ -119,6 +119,9 @@ func (p *planner) exitReason(otherwise string) string {
 	return otherwise
 }
 
+// killedCode is what a process killed by signal 9 ends with (128 + 9), as the kernel does where memory runs out.
+const killedCode = 137
+
 func (p *planner) exitMessage() string {
 	code, oom := p.out.Status.ExitCode, p.out.Status.OOMKilled
 	switch {
@@ -126,6 +129,9 @@ func (p *planner) exitMessage() string {
 		return "the container ran out of memory and was killed"
 	case code == nil:
 		return "the container ended"
+	case *code == killedCode && p.Cause == CauseExit:
+		return "the container ended with exit code 137: something killed it, and the engine told of no lack of memory, " +
+			"which it can miss in a container's first moments"
 	}
 	return fmt.Sprintf("the container ended with exit code %d", *code)
 }

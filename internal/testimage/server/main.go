@@ -110,8 +110,10 @@ func printLines(args []string) int {
 	return 0
 }
 
-// eat allocates and touches args[0] MiB, then waits.
+// eat allocates and touches args[0] MiB after the duration args[1], then waits. The engine hears of a lack of memory from the kernel once it watches the
+// container, which it begins to do a moment after the start.
 func eat(args []string) int {
+	time.Sleep(duration(args, 1))
 	for range number(args, 0) {
 		block := make([]byte, 1<<20)
 		for i := 0; i < len(block); i += 4096 {
