@@ -22,7 +22,9 @@ type demo struct {
 	dir     string // the private state directory
 	server  *exec.Cmd
 	exited  chan error
-	images  [2]string // the two versions, as the manifest names them
+	// manifest is what is applied; variants are the two versions it takes.
+	manifest string
+	variants [2]variant
 }
 
 func newDemo(tend, runtime string) (*demo, error) {

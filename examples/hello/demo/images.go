@@ -1,103 +1,78 @@
 package main
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/google/go-containerregistry/pkg/v1/empty"
-	"github.com/google/go-containerregistry/pkg/v1/layout"
-	"github.com/google/go-containerregistry/pkg/v1/mutate"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"strings"
 )
 
-// buildImages makes both versions of the example from nothing but this repository.
-func (d *demo) buildImages(ctx context.Context) error {
-	d.say("Build two versions of examples/hello, from scratch")
-	for i := range d.images {
+// variant is a version of the example, as a manifest takes it: an image, or with plain processes a folder of source.
+type variant struct{ variable, value string }
+
+func (v variant) String() string { return v.variable + "=" + v.value }
+
+// prepare makes both versions of the example from nothing but this repository: images for containers; for plain processes
+// the source alone, which Tend builds.
+func (d *demo) prepare(ctx context.Context) error {
+	d.manifest = "examples/hello/hello.hcl"
+	if d.runtime != "docker" {
+		d.manifest = "examples/hello/source.hcl"
+		d.say("Lay out the source of two versions of examples/hello")
+	} else {
+		d.say("Build two versions of examples/hello, from scratch")
+	}
+	for i := range d.variants {
+		var err error
 		version := fmt.Sprint(i + 1)
 		dir := filepath.Join(d.dir, "hello-"+version)
-		if err := compile(ctx, version, filepath.Join(dir, "hello")); err != nil {
-			return err
-		}
-		var err error
 		if d.runtime == "docker" {
-			d.images[i], err = dockerImage(ctx, dir, version)
+			d.variants[i], err = dockerImage(ctx, dir, version)
 		} else {
-			d.images[i], err = ociImage(dir, version)
+			d.variants[i], err = sourceFolder(dir, version)
 		}
 		if err != nil {
 			return err
 		}
-		fmt.Println(d.images[i])
-	}
-	return nil
-}
-
-func compile(ctx context.Context, version, path string) error {
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+version, "-o", path, "./examples/hello")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build examples/hello: %w", err)
+		fmt.Println(d.variants[i].value)
 	}
 	return nil
 }
 
 // dockerImage builds the Dockerfile with the engine's classic builder: it pulls nothing.
-func dockerImage(ctx context.Context, dir, version string) (string, error) {
+func dockerImage(ctx context.Context, dir, version string) (variant, error) {
+	compile := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+version,
+		"-o", filepath.Join(dir, "hello"), "./examples/hello")
+	compile.Env = append(os.Environ(), "CGO_ENABLED=0")
+	compile.Stderr = os.Stderr
+	if err := compile.Run(); err != nil {
+		return variant{}, fmt.Errorf("build examples/hello: %w", err)
+	}
 	tag := fmt.Sprintf("tend-demo-%d:%s", os.Getpid(), version)
 	build := exec.CommandContext(ctx, "docker", "build", "-q", "-t", tag, "-f", "examples/hello/Dockerfile", dir)
 	build.Env = append(os.Environ(), "DOCKER_BUILDKIT=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("docker build: %w\n%s", err, out)
+		return variant{}, fmt.Errorf("docker build: %w\n%s", err, out)
 	}
-	return tag, nil
+	return variant{"HELLO_IMAGE", tag}, nil
 }
 
-// ociImage lays the binary out as an OCI image folder, which the process runtime takes.
-func ociImage(dir, version string) (string, error) {
-	binary, err := os.ReadFile(filepath.Join(dir, "hello"))
+// sourceFolder is the example as a module of its own, with the version in its text.
+func sourceFolder(dir, version string) (variant, error) {
+	program, err := os.ReadFile("examples/hello/main.go")
 	if err != nil {
-		return "", err
+		return variant{}, err
 	}
-	packed, err := pack("hello", binary)
-	if err != nil {
-		return "", err
+	text := strings.Replace(string(program), `version = "dev"`, `version = "`+version+`"`, 1)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return variant{}, err
 	}
-	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(packed)), nil })
-	if err != nil {
-		return "", err
+	for name, content := range map[string]string{"main.go": text, "go.mod": "module hello\n\ngo 1.26\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			return variant{}, err
+		}
 	}
-	image, err := mutate.AppendLayers(empty.Image, layer)
-	if err != nil {
-		return "", err
-	}
-	image, err = mutate.Config(image, v1.Config{Entrypoint: []string{"/hello"}})
-	if err != nil {
-		return "", err
-	}
-	path, err := layout.Write(filepath.Join(dir, "image"), empty.Index)
-	if err != nil {
-		return "", err
-	}
-	return string(path), path.AppendImage(image)
-}
-
-func pack(name string, content []byte) ([]byte, error) {
-	var buffer bytes.Buffer
-	archive := tar.NewWriter(&buffer)
-	if err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(content))}); err != nil {
-		return nil, err
-	}
-	if _, err := archive.Write(content); err != nil {
-		return nil, err
-	}
-	return buffer.Bytes(), archive.Close()
+	return variant{"HELLO_SOURCE", dir}, nil
 }

@@ -1,6 +1,6 @@
 // Command demo shows Tend at work on this machine: it starts a private server, deploys three copies of examples/hello,
 // heals one that it kills, rolls to a second version, and removes everything it made. With a container engine the copies
-// are containers; without one they are plain processes, and everything else is the same.
+// are containers; without one they are plain processes, which Tend builds from source, and everything else is the same.
 package main
 
 import (
@@ -35,7 +35,7 @@ func run(ctx context.Context, tend, runtime string) (err error) {
 		}
 	}()
 	for _, step := range []func(context.Context) error{
-		d.buildImages, d.startServer, d.deploy, d.kill, d.roll, d.remove,
+		d.prepare, d.startServer, d.deploy, d.kill, d.roll, d.remove,
 	} {
 		if err := step(ctx); err != nil {
 			return err

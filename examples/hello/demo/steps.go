@@ -14,12 +14,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-const manifest = "examples/hello/hello.hcl"
-
 // deploy declares three copies and asks each who it is.
 func (d *demo) deploy(ctx context.Context) error {
 	d.say("Declare three copies of examples/hello")
-	if err := d.show(ctx, "HELLO_IMAGE="+d.images[0], "apply", "-f", manifest); err != nil {
+	if err := d.show(ctx, d.variants[0].String(), "apply", "-f", d.manifest); err != nil {
 		return err
 	}
 	if err := d.show(ctx, "", "get", "pods"); err != nil {
@@ -70,17 +68,17 @@ func (d *demo) killPod(pod api.Pod) error {
 	return syscall.Kill(pod.PID, syscall.SIGKILL)
 }
 
-// roll changes the manifest's image and shows the slots turn one by one.
+// roll changes what the manifest takes and shows the slots turn one by one.
 func (d *demo) roll(ctx context.Context) error {
 	d.say("Roll to version 2: first what would happen, then the rollout")
-	cmd := d.command("diff", "-f", manifest)
-	cmd.Env = append(cmd.Env, "HELLO_IMAGE="+d.images[1])
+	cmd := d.command("diff", "-f", d.manifest)
+	cmd.Env = append(cmd.Env, d.variants[1].String())
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	fmt.Printf("$ HELLO_IMAGE=%s tend diff -f %s\n", d.images[1], manifest)
+	fmt.Printf("$ %s tend diff -f %s\n", d.variants[1], d.manifest)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("tend diff: %w", err)
 	}
-	if err := d.show(ctx, "HELLO_IMAGE="+d.images[1], "apply", "-f", manifest); err != nil {
+	if err := d.show(ctx, d.variants[1].String(), "apply", "-f", d.manifest); err != nil {
 		return err
 	}
 	if err := d.ask(ctx, 3, "version 2"); err != nil {
@@ -144,8 +142,8 @@ func (d *demo) cleanUp() error {
 	}
 	if d.runtime == "docker" {
 		_ = exec.Command("docker", "network", "rm", d.network()).Run()
-		for _, image := range d.images {
-			_ = exec.Command("docker", "rmi", image).Run()
+		for _, image := range d.variants {
+			_ = exec.Command("docker", "rmi", image.value).Run()
 		}
 	}
 	return os.RemoveAll(d.dir)
