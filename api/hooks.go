@@ -3,6 +3,9 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
+	"maps"
+	"slices"
 )
 
 // ReleaseHooks are commands run once per release, each in a container of that release: its image, environment, volumes
@@ -57,11 +60,12 @@ type ProbeHooks struct {
 
 // Webhook is one HTTP call.
 type Webhook struct {
-	// URL is http or https. It may hold a secret: only its host is ever shown.
+	// URL is http or https. A secret in it is best a reference, ${config.KEY}: what that stands for is looked up when the
+	// call is made, and neither stored nor shown. References may stand in Headers and Body too.
 	URL string `json:"url" hcl:"url"`
 	// Method is POST, PUT, PATCH or DELETE. Default POST.
 	Method string `json:"method,omitempty" hcl:"method,optional"`
-	// Headers are sent as they are; they may hold secrets and are never shown.
+	// Headers are sent as they are, references replaced.
 	Headers map[string]string `json:"headers,omitempty" hcl:"headers,optional"`
 	// Body is the JSON sent, {{token}} in any of its texts replaced. Default: all tokens that say something.
 	Body Payload `json:"body,omitempty" hcl:"body,optional"`
@@ -94,6 +98,20 @@ func (s DeploymentSpec) HookAt(path string) *Webhook {
 		}
 	}
 	return nil
+}
+
+// Hooks are a spec's webhooks by their field path, in order.
+func (s DeploymentSpec) Hooks() iter.Seq2[string, Webhook] {
+	return func(yield func(string, Webhook) bool) {
+		all := s.webhooks()
+		for _, list := range slices.Sorted(maps.Keys(all)) {
+			for i, hook := range all[list] {
+				if !yield(index(list, i), hook) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // webhooks are a spec's webhooks by the path of their list.

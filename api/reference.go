@@ -10,6 +10,9 @@ import (
 const (
 	SpaceRef   = "ref"   // a fact of another object: ${ref.kind.name.field}, ${ref.kind.scope.name.field}
 	SpaceAsset = "asset" // a file of an asset: ${asset.name.key}, ${asset.scope.name.key}
+	// SpaceConfig is a value of a bucket: ${config.KEY} of those the object reads, ${config.name.KEY} and
+	// ${config.scope.name.KEY} of one app's. It is a reference in webhooks alone; elsewhere the text means itself.
+	SpaceConfig = "config"
 )
 
 // Reference is one ${space.a.b} in a text of a spec. What it stands for is looked up when a container is made; the stored
@@ -17,7 +20,7 @@ const (
 type Reference struct {
 	// Text is how it was written, braces and all.
 	Text string
-	// Space is SpaceRef or SpaceAsset; Path are the parts behind it.
+	// Space is SpaceRef, SpaceAsset or SpaceConfig; Path are the parts behind it.
 	Space string
 	Path  []string
 	// Start and End are where it lies in the text. Escaped ones begin at the first $.
@@ -28,11 +31,11 @@ type Reference struct {
 
 var (
 	// referenceForm takes slips of the pen for references too, so that Check can refuse them.
-	referenceForm = regexp.MustCompile(`\$?\$\{(?i:refs?|assets?)\.[^}]*\}`)
+	referenceForm = regexp.MustCompile(`\$?\$\{(?i:refs?|assets?|configs?)\.[^}]*\}`)
 	referencePart = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 )
 
-// References finds every ${ref.…} and ${asset.…} in a text, escaped ones too, in order. Any other ${…} is none: it means
+// References finds every ${ref.…}, ${asset.…} and ${config.…} in a text, escaped ones too, in order. Any other ${…} is none: it means
 // something to the shell or the program.
 func References(text string) []Reference {
 	if !strings.Contains(text, "${") {
@@ -65,6 +68,13 @@ func (r Reference) Check() error {
 	case SpaceAsset:
 		if len(r.Path) != 2 && len(r.Path) != 3 {
 			return fmt.Errorf("%s: want ${asset.name.key} or ${asset.scope.name.key}", r.Text)
+		}
+	case SpaceConfig:
+		if len(r.Path) > 3 {
+			return fmt.Errorf("%s: want ${config.KEY}, ${config.name.KEY} or ${config.scope.name.KEY}", r.Text)
+		}
+		if err := CheckConfigKey(r.Path[len(r.Path)-1]); err != nil {
+			return fmt.Errorf("%s: %w", r.Text, err)
 		}
 	case SpaceRef:
 		if len(r.Path) != 3 && len(r.Path) != 4 {

@@ -80,6 +80,14 @@ func (c *checker) webhooks(field string, hooks []Webhook) {
 
 // webhookURL never repeats the address: it may hold a secret.
 func (c *checker) webhookURL(field, address string) {
+	references := References(address)
+	whole := len(references) > 0 && references[0].Start == 0 && !references[0].Escaped
+	for i := len(references) - 1; i >= 0; i-- {
+		address = address[:references[i].Start] + "1" + address[references[i].End:] // fits a host, a port and a path
+	}
+	if whole { // what it begins with is known when the call is made
+		return
+	}
 	parsed, err := url.Parse(address)
 	switch {
 	case err != nil:

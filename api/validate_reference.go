@@ -9,20 +9,43 @@ import (
 	"strings"
 )
 
+// ResolvedFields are the fields of a spec whose references a release holds resolved: ${ref.…} in what containers are made
+// from.
+var ResolvedFields = []string{"env", "labels", "command", "entrypoint", "extra_hosts", "docker_options"}
+
 // ReferenceFields are the fields of a spec whose texts may hold references of a space. In any other field a reference is
 // refused, for nobody would replace it.
 var ReferenceFields = map[string][]string{
-	SpaceRef: {"env", "labels", "command", "entrypoint", "extra_hosts", "docker_options"},
+	SpaceRef: slices.Concat(ResolvedFields, hookFields),
 	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release", "post_deploy", "probes",
 		"on_deploy", "on_probe"},
+	SpaceConfig: hookFields,
 }
 
-// withinBlock says where in a block a reference to an asset may stand.
-var withinBlock = map[string]*regexp.Regexp{
-	"inits":     regexp.MustCompile(`^inits\[\d+\]\.(command|docker_options)\[`),
-	"probes":    regexp.MustCompile(`^probes\.\w+\.exec\.command\[`),
-	"on_deploy": regexp.MustCompile(`^on_deploy\.\w+\[\d+\]\.file$`),
-	"on_probe":  regexp.MustCompile(`^on_probe\.\w+\[\d+\]\.file$`),
+// hookFields are the blocks of webhooks. What stands there is looked up when the call is made.
+var hookFields = []string{"on_deploy", "on_probe"}
+
+// block is a pattern of the places in a block where a reference may stand, and the same in words.
+type block struct {
+	at    *regexp.Regexp
+	words string
+}
+
+var (
+	hookFile = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.file$`), "the file of a webhook"}
+	hookText = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.(url$|(headers|body)[.[])`), "the url, headers and body of a webhook"}
+	commands = "commands and docker_options"
+)
+
+// withinBlock says where in a block a reference of a space may stand.
+var withinBlock = map[string]map[string]block{
+	SpaceAsset: {
+		"inits":     {regexp.MustCompile(`^inits\[\d+\]\.(command|docker_options)\[`), commands},
+		"probes":    {regexp.MustCompile(`^probes\.\w+\.exec\.command\[`), commands},
+		"on_deploy": hookFile, "on_probe": hookFile,
+	},
+	SpaceRef:    {"on_deploy": hookText, "on_probe": hookText},
+	SpaceConfig: {"on_deploy": hookText, "on_probe": hookText},
 }
 
 func hasReference(text string) bool { return len(References(text)) > 0 }
@@ -64,16 +87,18 @@ func (c *checker) reference(consumer Ref, path string, r Reference) {
 	if end := strings.IndexAny(path, ".["); end >= 0 {
 		field = path[:end]
 	}
+	within, inBlock := withinBlock[r.Space][field]
 	switch fields := ReferenceFields[r.Space]; {
 	case len(fields) == 0:
 		c.add(path, "%s is not supported yet; leave it out", r.Text)
+	case r.Space == SpaceConfig && !slices.Contains(fields, field): // the program's own
 	case !slices.Contains(fields, field):
 		c.add(path, "%s is not replaced here; ${%s.…} may stand in %s", r.Text, r.Space, strings.Join(fields, ", "))
 	case r.Escaped:
 	case r.Check() != nil:
 		c.addError(path, r.Check())
-	case withinBlock[field] != nil && !withinBlock[field].MatchString(path):
-		c.add(path, "%s is not replaced here; in a block it may stand in commands, docker_options, and the file of a webhook", r.Text)
+	case inBlock && !within.at.MatchString(path):
+		c.add(path, "%s is not replaced here; ${%s.…} may stand in %s", r.Text, r.Space, within.words)
 	case r.Space == SpaceRef:
 		c.addError(path, r.CheckFact(consumer))
 	}

@@ -25,15 +25,16 @@ type receiver struct {
 }
 
 type heard struct {
-	path, method, key, agent, contentType string
-	body                                  map[string]any
+	path, method, key, agent, contentType, authorization string
+	body                                                 map[string]any
 }
 
 func newReceiver(t *testing.T, answer func(path string, nth int) int) *receiver {
 	t.Helper()
 	r := &receiver{answer: answer}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		h := heard{path: q.URL.Path, method: q.Method, key: q.Header.Get("Idempotency-Key"), agent: q.UserAgent(), contentType: q.Header.Get("Content-Type")}
+		h := heard{path: q.URL.Path, method: q.Method, key: q.Header.Get("Idempotency-Key"), agent: q.UserAgent(), contentType: q.Header.Get("Content-Type"),
+			authorization: q.Header.Get("Authorization")}
 		raw, _ := io.ReadAll(q.Body)
 		_ = json.Unmarshal(raw, &h.body)
 		r.mu.Lock()

@@ -82,6 +82,9 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m mat
 	}
 	decided.stampAssets(snap, m, pruned, found)
 	decided.stampBuilds(snap, opts, now, found)
+	for i := range decided.placed {
+		decided.placed[i].warnOfHooks(snap)
+	}
 	decided.put(now)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkPorts(snap, decided.next, pruned, found)

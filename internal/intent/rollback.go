@@ -80,7 +80,7 @@ func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range api.ReferenceFields[api.SpaceRef] {
+	for _, name := range api.ResolvedFields {
 		if fields[name] == nil {
 			continue
 		}

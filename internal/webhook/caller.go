@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -38,7 +37,7 @@ func (c *Caller) Close() { c.client.CloseIdleConnections() }
 func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
 	call, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
-		return webhook.Answer{Final: true, Err: fmt.Errorf("call %s: %w", r.Host(), plain(err))}
+		return webhook.Answer{Final: true, Err: shown(r, err)}
 	}
 	for _, field := range r.Header {
 		call.Header.Set(field.Name, field.Value)
@@ -48,7 +47,7 @@ func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
 	}
 	response, err := c.client.Do(call)
 	if err != nil {
-		return webhook.Answer{Err: fmt.Errorf("call %s: %w", r.Host(), plain(err))}
+		return webhook.Answer{Err: shown(r, err)}
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead))
@@ -62,6 +61,11 @@ func sameAgain(next *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	}
 	return nil
+}
+
+// shown is an error as it may be told: of the address it names the receiver at most.
+func shown(r webhook.Request, err error) error {
+	return errors.New(r.Blot("call " + r.Receiver() + ": " + plain(err).Error()))
 }
 
 // plain takes the address off an error.

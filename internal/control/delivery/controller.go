@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
@@ -41,7 +42,8 @@ type Deps struct {
 // Controller delivers.
 type Controller struct {
 	Deps
-	calls *calls
+	calls        *calls
+	environments *environment.Environments
 }
 
 // New makes the controller. Its Run must be running for calls to be made.
@@ -56,7 +58,7 @@ func New(deps Deps) *Controller {
 	if deps.Agent == "" {
 		deps.Agent = "tend-webhook"
 	}
-	return &Controller{Deps: deps, calls: newCalls()}
+	return &Controller{Deps: deps, calls: newCalls(), environments: environment.New(deps.Sealer)}
 }
 
 // Run waits for ctx to end, cuts the calls under way and waits for them. A cut call has no outcome: it is made again by

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -157,6 +158,33 @@ func TestTheHookIsReadWhenItIsCalled(t *testing.T) {
 		l.after(time.Second)
 		if d := l.delivery("orphan"); d.State != api.DeliveryFailed || d.Error != errObjectGone.Error() {
 			t.Errorf("orphan is %s %s", d.State, d.Error)
+		}
+	})
+}
+
+// TestSecretsAreLookedUpWhenItIsCalled: what a reference stands for reaches the receiver and no record; a value that is
+// missing is named, and an attempt after it changed has the new one.
+func TestSecretsAreLookedUpWhenItIsCalled(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.receive["old.example"], l.receive["new.example"] = answers(500), answers(200)
+		l.config("apps/prod/web/URL", "https://old.example/s3cret", "apps/shared/hooks/TOKEN", "s3cret")
+		hook := api.Webhook{URL: "${config.URL}", Headers: map[string]string{"Authorization": "Bearer ${config.shared.hooks.TOKEN}"}}
+		l.object(hook, api.Webhook{URL: "https://ok.example/${config.NONE}"})
+		l.deliver("d", 0)
+		l.deliver("none", 1)
+		l.after(100 * time.Millisecond)
+		l.config("apps/prod/web/URL", "https://new.example/s3cret")
+		l.after(time.Minute)
+		calls := l.calls()
+		if d := l.delivery("d"); d.State != api.DeliveryDelivered || d.Attempts != 2 || header(calls[0], "Authorization") != "Bearer s3cret" {
+			t.Errorf("%+v after %+v", d, calls)
+		}
+		d := l.delivery("none")
+		if d.State != api.DeliveryFailed || !strings.Contains(d.Error, "there is no config value NONE; set it with tend config set prod/web NONE=") {
+			t.Errorf("none is %s %s", d.State, d.Error)
+		}
+		if text, _ := json.Marshal([]api.Delivery{l.delivery("d"), d}); strings.Contains(string(text), "s3cret") {
+			t.Errorf("a record holds a secret: %s", text)
 		}
 	})
 }

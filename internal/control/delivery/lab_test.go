@@ -68,7 +68,7 @@ func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()
 	l.c = New(Deps{
-		Deps: control.Deps{Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }, Store: l.store},
+		Deps: control.Deps{Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }, Store: l.store, Sealer: plainly{}},
 		Call: func(ctx context.Context, r webhook.Request) webhook.Answer {
 			l.mu.Lock()
 			l.called = append(l.called, call{r, time.Since(began)})
@@ -124,6 +124,21 @@ func (l *lab) object(hooks ...api.Webhook) {
 		}})
 	})
 }
+
+// config sets values of buckets by their key behind /config/.
+func (l *lab) config(pairs ...string) {
+	l.Helper()
+	l.write(func(txn *layout.Txn) {
+		for i := 0; i < len(pairs); i += 2 {
+			txn.Put(layout.ConfigPrefix+pairs[i], []byte(pairs[i+1]))
+		}
+	})
+}
+
+// plainly seals nothing.
+type plainly struct{ control.Sealer }
+
+func (plainly) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 
 // deliver records a call of the hook with an index.
 func (l *lab) deliver(id string, hook int) {

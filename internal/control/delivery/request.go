@@ -35,7 +35,10 @@ func (c *Controller) request(s layout.Snapshot, d api.Delivery) (webhook.Request
 			return webhook.Request{}, err
 		}
 	}
-	return webhook.Make(*hook, d, file, object.Metadata.UID+"-"+d.ID, c.Agent)
+	return webhook.Call{
+		Hook: *hook, Delivery: d, File: file, Key: object.Metadata.UID + "-" + d.ID, Agent: c.Agent,
+		Spaces: c.environments.Spaces(s, object.Ref(), spec.EnvFrom),
+	}.Request()
 }
 
 // file reads the asset that a hook's body is made from, as it was when the object was stored.

@@ -66,10 +66,7 @@ func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Cont
 
 // values opens a bucket, but for those keys that a change replaces: it may be the cure of one that can't be opened.
 func (e *Environments) values(s layout.Snapshot, b env.Bucket, change env.Change) (map[string]string, error) {
-	prefix := layout.ConfigScopePrefix(b.Scope)
-	if b.Name != "" {
-		prefix = layout.ConfigAppPrefix(b.Scope, b.Name)
-	}
+	prefix := prefixOf(b)
 	values := map[string]string{}
 	for record := range s.Prefix(prefix) {
 		key := strings.TrimPrefix(record.Key, prefix)

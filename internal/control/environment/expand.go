@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// expand replaces the references to other objects in the fields that may hold them (api.ReferenceFields). What is
+// expand replaces the references to other objects in the fields that may hold them (api.ResolvedFields). What is
 // declared is not written to.
 func expand(s layout.Snapshot, consumer api.Ref, declared api.Container) (api.Container, error) {
-	spaces := reference.Spaces{api.SpaceRef: func(r api.Reference) (string, error) { return fact(s, consumer, r) }}
+	spaces := reference.Spaces{api.SpaceRef: facts(s, consumer)}
 	var faults []error
 	list := func(texts *[]string) {
 		expanded, err := reference.ExpandAll(*texts, spaces)

@@ -6,8 +6,13 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/layout"
 )
+
+func facts(s layout.Snapshot, consumer api.Ref) reference.Lookup {
+	return func(r api.Reference) (string, error) { return fact(s, consumer, r) }
+}
 
 // fact is what ${ref.kind.name.field} stands for, seen from its consumer.
 func fact(s layout.Snapshot, consumer api.Ref, r api.Reference) (string, error) {

@@ -24,7 +24,12 @@ func Find(text string) []api.Reference {
 
 // Expand replaces every reference of the spaces. The error names all that have no answer; the text is then of no use. A
 // space is resolved in one pass over a text: a second one would take values, and what was escaped, for references.
-func Expand(text string, spaces Spaces) (string, error) {
+func Expand(text string, spaces Spaces) (string, error) { return ExpandAround(text, spaces, keep) }
+
+func keep(text string) string { return text }
+
+// ExpandAround is Expand, with what stands between the references changed: a value is never.
+func ExpandAround(text string, spaces Spaces, change func(string) string) (string, error) {
 	var out strings.Builder
 	var faults []error
 	at := 0
@@ -35,11 +40,11 @@ func Expand(text string, spaces Spaces) (string, error) {
 		}
 		value, err := resolve(r, lookup)
 		faults = append(faults, err)
-		out.WriteString(text[at:r.Start])
+		out.WriteString(change(text[at:r.Start]))
 		out.WriteString(value)
 		at = r.End
 	}
-	out.WriteString(text[at:])
+	out.WriteString(change(text[at:]))
 	return out.String(), errors.Join(faults...)
 }
 

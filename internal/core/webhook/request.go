@@ -1,8 +1,7 @@
 package webhook
 
 import (
-	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/reference"
 )
 
 // Request is one call to make.
@@ -19,12 +19,14 @@ type Request struct {
 	// Header is set in this order: of two of one name the later counts.
 	Header []Field
 	Body   []byte
+	// secretHost: where it goes is a secret too.
+	secretHost bool
 }
 
 // Field is a header.
 type Field struct{ Name, Value string }
 
-// Host is what may be shown of where it goes.
+// Host is where it goes.
 func (r Request) Host() string {
 	parsed, err := url.Parse(r.URL)
 	if err != nil {
@@ -33,100 +35,96 @@ func (r Request) Host() string {
 	return parsed.Host
 }
 
-// Make builds the request of a delivery. file is what the hook's file holds, nil where it names none; key identifies the
-// delivery to its receiver, whatever the attempt; agent is the User-Agent.
-func Make(hook api.Webhook, delivery api.Delivery, file []byte, key, agent string) (Request, error) {
-	body, err := payload(hook, delivery, file)
-	if err != nil {
-		return Request{}, err
+// Receiver is what may be shown of where it goes: the host, unless a secret says which.
+func (r Request) Receiver() string {
+	if r.secretHost {
+		return "the receiver"
 	}
-	r := Request{Method: hook.Method, URL: hook.URL, Header: []Field{{"Content-Type", "application/json"}}, Body: body}
+	return r.Host()
+}
+
+// Blot takes out of a text what may not be shown of where the request goes.
+func (r Request) Blot(text string) string {
+	parsed, err := url.Parse(r.URL)
+	if !r.secretHost || err != nil || parsed.Hostname() == "" {
+		return text
+	}
+	return strings.NewReplacer(parsed.Host, r.Receiver(), parsed.Hostname(), r.Receiver()).Replace(text)
+}
+
+// Call is what a request is made from.
+type Call struct {
+	Hook     api.Webhook
+	Delivery api.Delivery
+	// File is what the hook's file holds; nil where it names none.
+	File []byte
+	// Key identifies the delivery to its receiver, whatever the attempt.
+	Key string
+	// Agent is the User-Agent.
+	Agent string
+	// Spaces say what references of the hook stand for. Nothing they answer with is in an error of Request.
+	Spaces reference.Spaces
+}
+
+// Request builds the request.
+func (c Call) Request() (Request, error) {
+	r := Request{Method: c.Hook.Method, Header: []Field{{"Content-Type", "application/json"}}}
 	if r.Method == "" {
 		r.Method = "POST"
 	}
-	for _, name := range slices.Sorted(maps.Keys(hook.Headers)) {
-		r.Header = append(r.Header, Field{name, hook.Headers[name]})
+	var faults [3]error
+	r.URL, faults[0] = c.address()
+	r.secretHost = secretHost(c.Hook.URL)
+	for _, name := range slices.Sorted(maps.Keys(c.Hook.Headers)) {
+		value, err := c.header(name)
+		r.Header = append(r.Header, Field{name, value})
+		faults[1] = errors.Join(faults[1], err)
 	}
-	r.Header = append(r.Header, Field{"User-Agent", agent}, Field{"Idempotency-Key", key})
+	r.Header = append(r.Header, Field{"User-Agent", c.Agent}, Field{"Idempotency-Key", c.Key})
+	r.Body, faults[2] = c.body()
+	if err := errors.Join(faults[:]...); err != nil {
+		return Request{}, err
+	}
 	return r, nil
 }
 
-// payload is the body: the hook's own, else its file, else every token of the event.
-func payload(hook api.Webhook, delivery api.Delivery, file []byte) ([]byte, error) {
-	replace := replacer(delivery.Tokens)
-	switch {
-	case len(hook.Body) > 0:
-		return encode(fill(map[string]any(hook.Body), replace))
-	case file != nil:
-		var template any
-		decoder := json.NewDecoder(bytes.NewReader(file))
-		decoder.UseNumber()
-		if err := decoder.Decode(&template); err != nil {
-			return nil, fmt.Errorf("%s is no JSON: %w", hook.File, err)
-		}
-		return encode(fill(template, replace))
-	}
-	return encode(defaults(delivery))
-}
-
-func encode(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
-}
-
 var (
-	deployKeys = []string{"kind", "scope", "name", "release_id", "image", "status", "started_at", "completed_at", "error"}
-	probeKeys  = []string{"kind", "scope", "name", "status", "pod", "probe", "transition", "transition_id", "reason", "timestamp"}
+	errNoAddress = errors.New("url is no address that begins with http:// or https:// once its references are replaced; set their values anew")
+	errNoHeader  = errors.New("what its references stand for holds a line end; set the value without")
 )
 
-// defaults is the body of a hook that declares none.
-func defaults(delivery api.Delivery) map[string]string {
-	keys := deployKeys
-	if strings.HasPrefix(delivery.Hook, "on_probe.") {
-		keys = probeKeys
+func (c Call) address() (string, error) {
+	address, err := reference.Expand(c.Hook.URL, c.Spaces)
+	if err != nil {
+		return "", fmt.Errorf("url: %w", err)
 	}
-	out := map[string]string{}
-	for _, key := range keys {
-		out[key] = delivery.Tokens[key]
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return "", errNoAddress
 	}
-	return out
+	return address, nil
 }
 
-// Tokens are the names that {{…}} may stand for. One that says nothing about the event at hand becomes empty, and what is
-// no token stays as it is written.
-var Tokens = []string{
-	"kind", "scope", "name", "release_id", "image", "status", "error", "started_at", "completed_at",
-	"pod", "probe", "transition", "transition_id", "reason", "timestamp",
-}
-
-func replacer(tokens map[string]string) *strings.Replacer {
-	var pairs []string
-	for _, name := range Tokens {
-		pairs = append(pairs, "{{"+name+"}}", tokens[name])
+func (c Call) header(name string) (string, error) {
+	value, err := reference.Expand(c.Hook.Headers[name], c.Spaces)
+	if err == nil && strings.ContainsAny(value, "\r\n\x00") {
+		err = errNoHeader
 	}
-	return strings.NewReplacer(pairs...)
+	if err != nil {
+		return "", fmt.Errorf("headers.%s: %w", name, err)
+	}
+	return value, nil
 }
 
-// fill replaces tokens in every text of a JSON value. Keys stay: they are the template's shape.
-func fill(value any, replace *strings.Replacer) any {
-	switch v := value.(type) {
-	case string:
-		return replace.Replace(v)
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = fill(v[i], replace)
+// secretHost says whether a bucket has a say in which host an address names.
+func secretHost(address string) bool {
+	for _, r := range reference.Find(address) {
+		if r.Space != api.SpaceConfig {
+			continue
 		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key := range v {
-			out[key] = fill(v[key], replace)
+		if _, path, found := strings.Cut(address[:r.Start], "://"); !found || !strings.ContainsAny(path, "/?#") {
+			return true
 		}
-		return out
 	}
-	return value
+	return false
 }

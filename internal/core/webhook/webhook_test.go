@@ -43,7 +43,7 @@ func TestBodies(t *testing.T) {
 			if tc.file != "" {
 				file = []byte(tc.file)
 			}
-			r, err := Make(hook, api.Delivery{Hook: tc.hook, Tokens: tokens}, file, "key", "tend-webhook/1")
+			r, err := Call{Hook: hook, Delivery: api.Delivery{Hook: tc.hook, Tokens: tokens}, File: file}.Request()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,15 +52,15 @@ func TestBodies(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Make(api.Webhook{File: "${asset.a.b}"}, api.Delivery{}, []byte("no json"), "", ""); err == nil || !strings.Contains(err.Error(), "${asset.a.b}") {
+	if _, err := (Call{Hook: api.Webhook{URL: "http://a", File: "${asset.a.b}"}, File: []byte("no json")}).Request(); err == nil || !strings.Contains(err.Error(), "${asset.a.b}") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestTokensAreNotReplacedTwice: what a token brings in is text, also where it looks like a token.
 func TestTokensAreNotReplacedTwice(t *testing.T) {
-	hook := api.Webhook{Body: api.Payload{"a": "{{error}}"}}
-	r, err := Make(hook, api.Delivery{Tokens: map[string]string{"error": "{{name}}", "name": "web"}}, nil, "", "")
+	hook := api.Webhook{URL: "http://a", Body: api.Payload{"a": "{{error}}"}}
+	r, err := Call{Hook: hook, Delivery: api.Delivery{Tokens: map[string]string{"error": "{{name}}", "name": "web"}}}.Request()
 	if err != nil || string(r.Body) != `{"a":"{{name}}"}` {
 		t.Errorf("got %s, %v", r.Body, err)
 	}
@@ -68,7 +68,7 @@ func TestTokensAreNotReplacedTwice(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	hook := api.Webhook{URL: "https://example.org:8443/secret", Method: "PUT", Headers: map[string]string{"content-type": "text/plain", "user-agent": "mine", "X-A": "b"}}
-	r, err := Make(hook, api.Delivery{}, nil, "uid-d", "tend-webhook/1")
+	r, err := Call{Hook: hook, Key: "uid-d", Agent: "tend-webhook/1"}.Request()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,49 @@
+package environment
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/reference"
+	"tend.dev/tend/internal/layout"
+)
+
+// Spaces say what the references of an object's webhooks stand for: facts of other objects, and values of buckets, opened
+// now. No value is in an error.
+func (e *Environments) Spaces(s layout.Snapshot, ref api.Ref, envFrom []string) reference.Spaces {
+	return reference.Spaces{
+		api.SpaceRef:    facts(s, ref),
+		api.SpaceConfig: func(r api.Reference) (string, error) { return e.configured(s, ref, envFrom, r) },
+	}
+}
+
+// configured is the value of a ${config.…}: of the buckets it may lie in the last one wins.
+func (e *Environments) configured(s layout.Snapshot, ref api.Ref, envFrom []string, r api.Reference) (string, error) {
+	buckets, key := env.OfReference(ref, envFrom, r)
+	for i := len(buckets) - 1; i >= 0; i-- {
+		record, found := s.Get(prefixOf(buckets[i]) + key)
+		if !found {
+			continue
+		}
+		sealed, ok := record.Value.([]byte)
+		if !ok {
+			return "", fmt.Errorf("%s: config value %s is unreadable", r.Text, record.Key)
+		}
+		value, err := e.open(record.Key, record.Modified, sealed)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", r.Text, err)
+		}
+		return value, nil
+	}
+	nearest := buckets[len(buckets)-1]
+	return "", fmt.Errorf("%s: there is no config value %s; set it with tend config set %s/%s %s=…", r.Text, key, nearest.Scope, nearest.Name, key)
+}
+
+// prefixOf is where the values of a bucket lie.
+func prefixOf(b env.Bucket) string {
+	if b.Name == "" {
+		return layout.ConfigScopePrefix(b.Scope)
+	}
+	return layout.ConfigAppPrefix(b.Scope, b.Name)
+}

@@ -1,0 +1,37 @@
+package intent
+
+import (
+	"fmt"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/reference"
+	"tend.dev/tend/internal/layout"
+)
+
+// warnOfHooks tells of webhooks whose call would lack a config value. It may be set later: what is looked up is what there
+// is when the call is made.
+func (p *placed) warnOfHooks(snap layout.Snapshot) {
+	if !p.next.Kind.HasSlots() {
+		return
+	}
+	spec, err := api.DecodeWorkload(p.next.Kind, p.next.Spec)
+	if err != nil {
+		return
+	}
+	for path, hook := range spec.Hooks() {
+		var missing []string
+		there := func(r api.Reference) (string, error) {
+			buckets, key := env.OfReference(p.next.Ref(), spec.EnvFrom, r)
+			if !slices.ContainsFunc(buckets, func(b env.Bucket) bool { _, found := snap.Get(Bucket(b).prefix() + key); return found }) {
+				missing = append(missing, fmt.Sprintf("%s: %s: there is no config value %s yet; set it with tend config set %s %s=…",
+					path, r.Text, key, Bucket(buckets[len(buckets)-1]), key))
+			}
+			return "", nil
+		}
+		_, _ = reference.ExpandValue(hook, reference.Spaces{api.SpaceConfig: there})
+		slices.Sort(missing)
+		p.result.Warnings = append(p.result.Warnings, slices.Compact(missing)...)
+	}
+}

@@ -1,0 +1,32 @@
+package intent
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/api"
+)
+
+// TestAMissingValueOfAHookIsToldEarly: it refuses nothing, for the value may come later; and it is told each time.
+func TestAMissingValueOfAHookIsToldEarly(t *testing.T) {
+	w := newWorld(t, withKeys)
+	web := deployment("prod", "web", `{"image":"web","env":{"A":"${config.MINE}"},"on_deploy":{"failure":[
+		{"url":"${config.URL}","headers":{"X":"${config.shared.hooks.TOKEN}"}},{"url":"http://a/${config.hooks.PATH}","body":{"own":"$${config.NONE}"}}]}}`)
+	want := []string{
+		"on_deploy.failure[0]: ${config.URL}: there is no config value URL yet; set it with tend config set prod/web URL=…",
+		"on_deploy.failure[0]: ${config.shared.hooks.TOKEN}: there is no config value TOKEN yet; set it with tend config set shared/hooks TOKEN=…",
+		"on_deploy.failure[1]: ${config.hooks.PATH}: there is no config value PATH yet; set it with tend config set prod/hooks PATH=…",
+	}
+	if diff := cmp.Diff(want, w.mustApply(web).Objects[0].Warnings); diff != "" {
+		t.Error(diff)
+	}
+	for bucket, key := range map[Bucket]string{{Scope: "prod"}: "URL", {Scope: "prod", Name: "hooks"}: "PATH", {Scope: "shared", Name: "hooks"}: "TOKEN"} {
+		if _, err := w.service.SetConfig(t.Context(), bucket, ConfigChange{Set: map[string]string{key: "x"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if result := w.mustApply(web).Objects[0]; len(result.Warnings) > 0 || result.Action != api.ActionUnchanged {
+		t.Errorf("%+v", result)
+	}
+}
