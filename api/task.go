@@ -98,6 +98,9 @@ type Task struct {
 	// Wipe tells the agent to remove the volumes of the ordinal's claims once the container is gone, before it forgets
 	// the task.
 	Wipe bool `json:"wipe,omitempty"`
+	// Monitor is how long an incarnation must have run before its agent looks at it again and says that it is steady, as the
+	// strategy said when the task was made; empty where nobody waits for that.
+	Monitor Duration `json:"monitor,omitempty"`
 	// Run is the run the task works for; empty for what fills a slot of a workload.
 	Run string `json:"run,omitempty"`
 	// Role says which of the release's commands it runs; empty is the main one.
@@ -124,6 +127,9 @@ type TaskStatus struct {
 	State TaskState `json:"state"`
 	// Ready says whether the container runs and its probes pass (without probes: whether it runs).
 	Ready bool `json:"ready"`
+	// Steady says that the current incarnation was still running when it had run for the task's Monitor: a look that was
+	// made then, not the lack of news, says so.
+	Steady bool `json:"steady,omitempty"`
 	// Reason is a CamelCase word for why the task is not ready or has ended; Message is for a person.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`

@@ -30,6 +30,7 @@ type Agent struct {
 	stops      *operations
 	pulls      *pulls
 	builds     *builds
+	lastLogs   *lastLogs
 	watcher    *watcher
 	node       *node
 	prober     *prober.Prober
@@ -65,6 +66,7 @@ func New(o Options) *Agent {
 	a.reports = newReporter(o.Control, a.log)
 	a.pulls = newPulls(o.Runtime, newOperations(o.Pulls), o.Now)
 	a.builds = newBuilds(o.Builder, newOperations(o.Builds))
+	a.lastLogs = newLastLogs(a)
 	a.watcher = newWatcher(a)
 	a.prober = newProber(a)
 	a.node = newNode(a)
@@ -79,7 +81,7 @@ func New(o Options) *Agent {
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{
-		a.reports, a.stops, a.pulls.operations, a.builds.operations, newMember(a.beat), a.node, a.watcher, newMember(a.sweepSecrets), newMember(a.prober.Run), a.images, a.tasks,
+		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, newMember(a.beat), a.node, a.watcher, newMember(a.sweepSecrets), newMember(a.prober.Run), a.images, a.tasks,
 	}
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)

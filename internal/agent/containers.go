@@ -44,6 +44,7 @@ type sighting struct {
 	cause     healing.Cause
 	exit      *healing.Exit
 	watched   bool
+	lookedAt  time.Time
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
@@ -78,7 +79,7 @@ func (c *containers) seen(task string) (*sighting, string) {
 }
 
 func (e *entry) sighting() *sighting {
-	return &sighting{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched}
+	return &sighting{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, lookedAt: e.lookedAt}
 }
 
 // endedBy is the cause of the last end. A container may be seen down before the event of its end was read: one that was

@@ -22,6 +22,7 @@ func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input
 		return in, err
 	}
 	see(&in, seen)
+	in.Log = a.lastLogs.of(assigned.Task.ID)
 	return in, a.observeInits(ctx, &in)
 }
 
@@ -39,7 +40,8 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 			Probes: a.probing(assigned.Task),
 		}
 		see(&in, seen)
-		if a.knownInits(&in) || stale != "" || healing.Plan(in, now).Action.Verb != healing.None {
+		unknown := a.knownInits(&in) || stale != ""
+		if next := healing.Plan(in, now); unknown || next.Look || next.Action.Verb != healing.None {
 			keys = append(keys, taskKey(id))
 		}
 	}
@@ -81,7 +83,7 @@ func see(in *healing.Input, seen *sighting) {
 		return
 	}
 	in.Container = containerOf(seen.container)
-	in.Cause, in.LastExit, in.Watched = seen.cause, seen.exit, seen.watched
+	in.Cause, in.LastExit, in.Watched, in.LookedAt = seen.cause, seen.exit, seen.watched, seen.lookedAt
 }
 
 func containerOf(c runtime.Container) *healing.Container {

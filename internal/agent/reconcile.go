@@ -23,6 +23,7 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	assigned, known := a.control.Task(key.Name)
 	if !known {
 		a.prober.Leave(key.Name)
+		a.lastLogs.wish(api.Task{ID: key.Name}, healing.LogWish{})
 		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
 		return engine.Result{}, nil
 	}
@@ -61,6 +62,12 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 	}
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
+		if decision.Look {
+			if in, err = a.lookAnew(ctx, assigned, in); err != nil {
+				return engine.Result{}, err
+			}
+			continue
+		}
 		a.probe(in, decision)
 		if decision.Forget && assigned.Task.Wipe {
 			if err := a.wipe(ctx, assigned.Task); err != nil {
@@ -68,7 +75,7 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 			}
 		}
 		if step == 0 || lasts(decision.Action.Verb) {
-			a.tell(ctx, assigned, in, decision)
+			a.tell(assigned, decision)
 		}
 		if decision.Action.Verb == healing.None {
 			return engine.Result{After: min(decision.After, maxWait)}, nil
@@ -90,17 +97,20 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 	return engine.Result{After: time.Second}, nil
 }
 
-// tell reports a decision, with the last lines of the container where it asks for them.
-func (a *Agent) tell(ctx context.Context, assigned Assignment, in healing.Input, d healing.Decision) {
+// lookAnew asks the engine after the container, and keeps what was decided so far.
+func (a *Agent) lookAnew(ctx context.Context, assigned Assignment, before healing.Input) (healing.Input, error) {
+	a.containers.touch(before.Container.ID)
+	in, err := a.observe(ctx, assigned)
+	in.Status = before.Status
+	return in, err
+}
+
+// tell reports a decision, and has the last lines it wishes for read.
+func (a *Agent) tell(assigned Assignment, d healing.Decision) {
+	a.lastLogs.wish(assigned.Task, d.Log)
 	if d.Forget {
 		a.reports.forgetTask(assigned)
 		return
-	}
-	if d.WantLog {
-		d.Status.LastLog = fitting(a.hidden(ctx, assigned.Task, a.lastLog(ctx, in.Container.ID)))
-	}
-	if at := initNamed(in, d.LogFrom); at != nil {
-		d.Status.LastLog = fitting(a.hidden(ctx, assigned.Task, a.lastLog(ctx, at.ID)))
 	}
 	if before := a.reports.task(assigned).State; before != d.Status.State && d.Status.State.Terminal() {
 		a.log.Info("task ended", "task", assigned.Task.ID, "pod", assigned.Task.ContainerName(),
@@ -119,7 +129,7 @@ func (a *Agent) failed(ctx context.Context, assigned Assignment, in healing.Inpu
 	fault := faultOf(cause)
 	in.Fault = &fault
 	decision := healing.Plan(in, a.now())
-	a.tell(ctx, assigned, in, decision)
+	a.tell(assigned, decision)
 	if decision.Status.State.Terminal() && assigned.Task.Desired == api.DesiredRunning {
 		return engine.Result{}, nil
 	}

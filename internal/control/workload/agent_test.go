@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,6 +14,7 @@ import (
 // obey lets the node's agent do all it was told, and says whether there was something.
 func (l *lab) obey() bool {
 	l.Helper()
+	l.looksAt = time.Time{}
 	txn := layout.NewTxn("agent")
 	l.answerImage(txn)
 	for _, task := range l.snapshot().TasksOf(l.ref) {
@@ -61,6 +63,12 @@ func (l *lab) run(txn *layout.Txn, task api.Task) {
 			txn.Delete(key)
 		}
 		return
+	case task.Desired == api.DesiredRunning && next.State == api.TaskRunning && task.Monitor != "" && !next.Steady:
+		if at := next.StartedAt.Add(task.Monitor.Or(0)); l.now.Before(at) {
+			l.watches(at)
+			return
+		}
+		next.Steady = true
 	case next.State.Terminal() || task.Desired == api.DesiredRunning && next.State == api.TaskRunning:
 		return
 	case task.Desired == api.DesiredShutdown:
@@ -73,6 +81,13 @@ func (l *lab) run(txn *layout.Txn, task api.Task) {
 		next.State, next.Ready, next.RunningAt, next.StartedAt, next.ReadyAt = api.TaskRunning, true, l.now, l.now, l.now
 	}
 	txn.Put(key, next)
+}
+
+// watches has the agent look again at a time.
+func (l *lab) watches(at time.Time) {
+	if l.looksAt.IsZero() || at.Before(l.looksAt) {
+		l.looksAt = at
+	}
 }
 
 // waits says whether the container that must be gone first is still there.
@@ -91,8 +106,10 @@ func (l *lab) settle() {
 		switch {
 		case result.Revision > 0 || placed.Revision > 0 || obeyed:
 			l.pass(1)
-		case result.After > 0:
+		case result.After > 0 && (l.looksAt.IsZero() || l.now.Add(result.After).Before(l.looksAt)):
 			l.now = l.now.Add(result.After)
+		case !l.looksAt.IsZero():
+			l.now = l.looksAt
 		default:
 			return
 		}

@@ -31,7 +31,9 @@ type lab struct {
 	scheduler *scheduler.Scheduler
 	sealer    *sealer
 	now       time.Time
-	drawn     int
+	// looksAt is when the node's agent looks again at what runs.
+	looksAt time.Time
+	drawn   int
 	// commits are the controller's own, in order.
 	commits []store.Txn
 	// before is called ahead of each of them, after once a look is over.

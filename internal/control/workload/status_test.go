@@ -78,6 +78,11 @@ func TestCountsDuringARollout(t *testing.T) {
 	}
 	l.now = l.now.Add(2 * time.Hour)
 	l.looks()
+	if s := l.status(); s.Updated != 0 {
+		t.Errorf("time has passed, but nobody looked: %+v", s)
+	}
+	l.obey()
+	l.looks()
 	if s := l.status(); s.Updated != 3 {
 		t.Errorf("proved: %+v", s)
 	}

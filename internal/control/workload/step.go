@@ -10,16 +10,18 @@ import (
 
 // step collects the writes of one look into one transaction.
 type step struct {
-	c     *Controller
-	o     observed
-	txn   *layout.Txn
-	now   time.Time
-	tasks map[string]layout.Read[api.Task] // by id; nil while nothing is to be done
-	taken map[string]bool                  // slot ids, those that this step draws among them
+	c   *Controller
+	o   observed
+	txn *layout.Txn
+	// monitor is what tasks that this step creates are to be watched for.
+	monitor api.Duration
+	now     time.Time
+	tasks   map[string]layout.Read[api.Task] // by id; nil while nothing is to be done
+	taken   map[string]bool                  // slot ids, those that this step draws among them
 }
 
 func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
-	s := &step{c: c, o: o, now: now}
+	s := &step{c: c, o: o, now: now, monitor: a.monitor()}
 	s.txn = layout.NewTxn(string(o.ref.Kind)+"."+a.site()).If(layout.ObjectKey(o.ref), o.object.Modified)
 	if len(a.plan.Actions) == 0 {
 		return s
@@ -29,6 +31,14 @@ func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
 	}
 	return s
+}
+
+// monitor is how long agents watch what an assessment creates: as long as its strategy says, where nothing is probed.
+func (a assessment) monitor() api.Duration {
+	if a.desired.Probed || a.desired.Strategy.Monitor <= 0 {
+		return ""
+	}
+	return api.Duration(a.desired.Strategy.Monitor.String())
 }
 
 // site names the commit after the first thing it does, so that failpoints stand at each kind of step.
@@ -84,7 +94,7 @@ func (s *step) create(action rollout.Action) {
 		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: s.freshSlot(),
 		Replaces: action.Replaces, After: action.After,
 		Release: action.Version.Release, Restart: action.Version.Restart,
-		Class: api.ClassKeep, Desired: api.DesiredRunning, CreatedAt: s.now,
+		Class: api.ClassKeep, Monitor: s.monitor, Desired: api.DesiredRunning, CreatedAt: s.now,
 	})
 }
 

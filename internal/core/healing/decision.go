@@ -54,10 +54,11 @@ type Decision struct {
 	Status api.TaskStatus
 	// Forget: the container is gone as desired, and the observed half goes too.
 	Forget bool
-	// WantLog: Status should carry the container's last lines, which it does not have yet.
-	WantLog bool
-	// LogFrom names the init container whose last lines Status should carry; empty where none's are wanted.
-	LogFrom string
+	// Log names the last lines that Status should carry and does not yet; its zero value where none are wanted. They are to
+	// be read beside the workers, and planned with once they are there.
+	Log LogWish
+	// Look: what is known of the container is too old to decide by. It is to be asked after and planned with again first.
+	Look bool
 	// Probe: the container runs and stays; its probes are to be asked, and Status.Probes is where they stand.
 	Probe bool
 	// After is when time alone changes the decision; 0 is never.

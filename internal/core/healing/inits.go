@@ -136,8 +136,7 @@ func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProg
 	case at.Cause == CauseEngine:
 		p.initStep(Remove, init, "it ended with the engine and runs again")
 	case at.Attempt > init.Retries:
-		p.end(api.TaskFailed, ReasonInitFailed, init.failure(at))
-		p.out.LogFrom = init.Name
+		p.endOf(&at.Container, api.TaskFailed, ReasonInitFailed, init.failure(at))
 	default:
 		progress.RetryAt = at.FinishedAt.Add(initRetryRest)
 		if at.FinishedAt.IsZero() || at.FinishedAt.After(p.now) {

@@ -116,12 +116,16 @@ func (b *bench) settle() string {
 			fmt.Fprintf(&out, "%s\n", d.Action)
 			continue
 		}
+		if d.Log != (healing.LogWish{}) && b.in.Log == nil {
+			b.in.Log = &healing.LogReading{Wish: d.Log, Since: b.now, Done: true, Lines: []string{"of " + d.Log.Container}}
+			continue
+		}
 		fmt.Fprintf(&out, "task %s", d.Status.State)
 		if d.Status.Reason != "" {
 			fmt.Fprintf(&out, " %s: %s", d.Status.Reason, d.Status.Message)
 		}
-		if d.LogFrom != "" {
-			fmt.Fprintf(&out, " (with the log of init %s)", d.LogFrom)
+		if len(d.Status.LastLog) > 0 {
+			fmt.Fprintf(&out, " (with the log %s)", d.Status.LastLog)
 		}
 		if d.After > 0 {
 			fmt.Fprintf(&out, " (again in %s)", d.After)

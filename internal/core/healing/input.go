@@ -14,6 +14,8 @@ type Input struct {
 	Status api.TaskStatus
 	// Container is what is seen now; nil where there is none.
 	Container *Container
+	// LookedAt is when the container was asked after: what it says was so then, or a little later.
+	LookedAt time.Time
 	// Cause says what events told of the container's last end, or of its disappearance.
 	Cause Cause
 	// LastExit is the newest end by itself an event told of, for one that is running again; nil where none is known.
@@ -35,6 +37,8 @@ type Input struct {
 	// Probes is what is known of the container's probes; nil where not even that is known whether there are any. Then what
 	// was reported of them stays.
 	Probes *Probing
+	// Log is the reading of last lines that the last decision wished for; nil while there is none.
+	Log *LogReading
 	// Fault is what came of the last action, nil where it succeeded or was not tried yet.
 	Fault *Fault
 }

@@ -14,6 +14,8 @@ type planner struct {
 	Input
 	now time.Time
 	out Decision
+	// heldLoop: a crash loop is not told of yet, for want of its last lines.
+	heldLoop bool
 }
 
 // Plan is the next step of a task. It asks for one thing at a time: carry it out, look again, plan again.
@@ -64,6 +66,7 @@ func (p *planner) rest() {
 	case p.Container.live():
 		p.stop()
 	default:
+		p.lateLog()
 		p.tidyInits(p.passedInit)
 	}
 }
@@ -90,6 +93,7 @@ func (p *planner) shutDown() {
 func (p *planner) run() {
 	p.observe()
 	crashing := p.Task.Class != api.ClassOnce && p.countCrashes()
+	p.tellLoop()
 	switch {
 	case p.Fault != nil:
 		p.failedAction()
@@ -102,7 +106,6 @@ func (p *planner) run() {
 	default:
 		p.bring()
 	}
-	p.wantLog()
 }
 
 // bring takes the container one step nearer to running.

@@ -91,7 +91,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.in.Grace = 10 * time.Second
-			if got := outcome(healing.Plan(tc.in, now)); got != tc.want {
+			if got := outcome(planRead(tc.in, now)); got != tc.want {
 				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 			}
 		})
@@ -116,15 +116,15 @@ func crash(t *testing.T, watched bool, offsets ...time.Duration) healing.Decisio
 			ID: "c1", State: healing.Restarting, Restart: "unless-stopped", RestartCount: i + 1, ExitCode: 3,
 			StartedAt: start.Add(offset - time.Millisecond), FinishedAt: start.Add(offset),
 		}
-		d = healing.Plan(healing.Input{Task: task, Status: d.Status, Container: c, Watched: watched}, start.Add(offset))
+		d = planRead(healing.Input{Task: task, Status: d.Status, Container: c, Watched: watched}, start.Add(offset), "boom")
 	}
 	return d
 }
 
 func TestCrashLoop(t *testing.T) {
 	d := crash(t, true, 0, 10*time.Second, 50*time.Second)
-	if !d.Status.CrashLoop || !d.WantLog || d.Status.State != api.TaskRunning {
-		t.Fatalf("3 ends in a minute: CrashLoop %v, log wanted %v, %s", d.Status.CrashLoop, d.WantLog, d.Status.State)
+	if !d.Status.CrashLoop || len(d.Status.LastLog) == 0 || d.Status.State != api.TaskRunning {
+		t.Fatalf("3 ends in a minute: CrashLoop %v, log %v, %s", d.Status.CrashLoop, d.Status.LastLog, d.Status.State)
 	}
 	if d.After != 10*time.Second {
 		t.Errorf("looks again after %s, want when the first end is a minute old", d.After)
@@ -142,8 +142,8 @@ func TestCrashLoopWithoutOutput(t *testing.T) {
 	for _, lines := range [][]string{nil, {"boom"}} {
 		d.Status.LastLog = lines
 		again := healing.Plan(healing.Input{Task: task, Status: d.Status, Container: waiting, Watched: true}, start.Add(51*time.Second))
-		if want := lines == nil; again.WantLog != want {
-			t.Errorf("with %d lines the log is wanted: %t", len(lines), again.WantLog)
+		if want := lines == nil; (again.Log.End == healing.EndOfLoop) != want || !again.Status.CrashLoop {
+			t.Errorf("with %d lines: wished for %+v, loop %t", len(lines), again.Log, again.Status.CrashLoop)
 		}
 	}
 }
@@ -167,8 +167,8 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 	stopped := &healing.Container{ID: "c1", State: healing.Exited, RestartCount: 5, ExitCode: 3, StartedAt: start}
 	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
 	in := healing.Input{Task: task, Status: d.Status, Container: stopped, Cause: healing.CauseHand}
-	d = healing.Plan(in, start.Add(time.Hour))
-	if d.Status.State != api.TaskFailed || d.Status.Reason != healing.ReasonCrashLoop || !d.WantLog {
+	d = planRead(in, start.Add(time.Hour), "last words")
+	if d.Status.State != api.TaskFailed || d.Status.Reason != healing.ReasonCrashLoop || d.Status.LastLog[0] != "last words" {
 		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
 	}
 	if !strings.Contains(d.Status.Message, "ended 5 times") || !strings.Contains(d.Status.Message, "exit code 3") {

@@ -65,6 +65,7 @@ func (w *world) step(t *rapid.T) healing.Decision {
 	if !before.Status.State.CanBecome(d.Status.State) {
 		t.Fatalf("state fell from %s to %s", before.Status.State, d.Status.State)
 	}
+	w.checkLog(t, d)
 	w.in.Status = d.Status
 	c := w.in.Container
 	switch d.Action.Verb {
@@ -132,6 +133,11 @@ func TestSafety(t *testing.T) {
 			"pause": func(*rapid.T) {
 				if c := w.in.Container; c != nil && c.State == healing.Running {
 					c.State = healing.Paused
+				}
+			},
+			"log": func(t *rapid.T) {
+				if w.in.Log != nil {
+					w.in.Log.Done, w.in.Log.Lines = true, rapid.SampledFrom([][]string{nil, {"boom"}}).Draw(t, "lines")
 				}
 			},
 			"prune":    func(*rapid.T) { w.in.Image = healing.ImageMissing },

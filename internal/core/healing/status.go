@@ -50,8 +50,8 @@ func (p *planner) advance(state api.TaskState) {
 // ready: the container runs and serves.
 func (p *planner) ready() {
 	next := &p.out.Status
-	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) {
-		next.ReadyAt = p.now
+	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) || p.Container.ID != p.Status.Container {
+		next.ReadyAt, next.Steady = p.now, false
 	}
 	next.Ready, next.Reason, next.Message = true, "", ""
 	if next.CrashLoop {
@@ -59,11 +59,12 @@ func (p *planner) ready() {
 	} else {
 		next.LastLog = nil
 	}
+	p.watchSteady()
 }
 
 // down: the task isn't ready, for a reason.
 func (p *planner) down(reason, message string) {
-	p.out.Status.Ready = false
+	p.out.Status.Ready, p.out.Status.Steady = false, false
 	p.out.Status.Reason, p.out.Status.Message = reason, message
 }
 
@@ -95,7 +96,23 @@ func (p *planner) prepare(verb Verb, reason, message string) {
 
 // end is the task's last state.
 func (p *planner) end(state api.TaskState, reason, message string) {
+	p.endOf(p.Container, state, reason, message)
+}
+
+// endOf is end where another container is to blame. A failure is told of together with that one's last lines, or without
+// them when they take too long: then they follow.
+func (p *planner) endOf(from *Container, state api.TaskState, reason, message string) {
 	p.out.Action = Action{}
+	if state == api.TaskFailed && from != nil {
+		wish := LogWish{Container: from.ID, End: EndOfTask}
+		lines, pending := p.read(wish)
+		p.out.Log = LogWish{} // the loop's, where it had one
+		p.wish(wish, lines)
+		if pending {
+			p.down(reason, message)
+			return
+		}
+	}
 	p.advance(state)
 	p.down(reason, message)
 	p.out.Status.FinishedAt = p.now
@@ -134,12 +151,4 @@ func (p *planner) exitMessage() string {
 			"which it can miss in a container's first moments"
 	}
 	return fmt.Sprintf("the container ended with exit code %d", *code)
-}
-
-// wantLog asks for the last lines when a task fails or begins to loop.
-func (p *planner) wantLog() {
-	next := p.out.Status
-	begins := next.CrashLoop && !p.Status.CrashLoop
-	missing := next.CrashLoop && len(p.Status.LastLog) == 0 // the engine was too busy to tell them
-	p.out.WantLog = p.Container != nil && (begins || missing || next.State == api.TaskFailed)
 }

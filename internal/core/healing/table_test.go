@@ -89,7 +89,7 @@ func row(class api.RestartClass, watched bool, policy policy, what happening) st
 			probe.Startup: api.ProbeHealthy, probe.Readiness: api.ProbeHealthy, what.probe: api.ProbeUnhealthy,
 		})
 	}
-	decision := healing.Plan(in, now)
+	decision := planRead(in, now)
 	return fmt.Sprintf("%-15s %-15s -> %-11s -> %s\n", policy.name, what.name, engine, outcome(decision))
 }
 
@@ -120,6 +120,16 @@ func runningStatus(restarts int) api.TaskStatus {
 		ID: "t1", Node: "n1", State: api.TaskRunning, Ready: true, Container: "c1", Incarnations: 1 + restarts,
 		EngineRestarts: restarts, CreatedAt: start, StartedAt: start, RunningAt: start, ReadyAt: start,
 	}
+}
+
+// planRead plans with the last lines read that the plan asks for.
+func planRead(in healing.Input, now time.Time, lines ...string) healing.Decision {
+	d := healing.Plan(in, now)
+	if d.Log == (healing.LogWish{}) {
+		return d
+	}
+	in.Log = &healing.LogReading{Wish: d.Log, Since: now, Done: true, Lines: lines}
+	return healing.Plan(in, now)
 }
 
 func outcome(d healing.Decision) string {

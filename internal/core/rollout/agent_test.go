@@ -60,7 +60,7 @@ func (w *world) starting(s *Slot) (step, bool) {
 }
 
 func (w *world) start(s *Slot) {
-	s.State, s.StartedAt, s.RunningAt = api.TaskRunning, w.now, w.now
+	s.State, s.StartedAt, s.RunningAt, s.Steady = api.TaskRunning, w.now, w.now, false
 	if !w.desired.Probed {
 		s.Ready, s.ReadyAt = true, w.now
 	}
@@ -74,6 +74,8 @@ func (w *world) running(s *Slot) (step, bool) {
 		return step{}, false
 	case fate == fateCrashes:
 		return step{s.StartedAt.Add(crashTakes), func() { w.crashLoop(s) }}, true
+	case s.Ready && s.Monitored:
+		return step{s.StartedAt.Add(w.desired.Strategy.Monitor), func() { s.Steady = true }}, !s.Steady
 	}
 	return step{s.StartedAt.Add(readyTakes), func() {
 		s.Ready, s.ReadyAt = true, w.now
@@ -82,13 +84,13 @@ func (w *world) running(s *Slot) (step, bool) {
 }
 
 func (w *world) crashLoop(s *Slot) {
-	s.CrashLoop, s.Ready, s.Message = true, false, "exit code 1, 3 times in a minute"
+	s.CrashLoop, s.Ready, s.Steady, s.Message = true, false, false, "exit code 1, 3 times in a minute"
 	w.tell("  %s crash-loops", s.ID)
 }
 
 // end is the end of a slot's task.
 func (w *world) end(s *Slot, state api.TaskState, word string) {
-	s.Observed, s.Ready, s.CrashLoop, s.State = true, false, false, state
+	s.Observed, s.Ready, s.Steady, s.CrashLoop, s.State = true, false, false, false, state
 	if s.EndedAt.IsZero() || s.wanted() {
 		s.EndedAt = w.now
 	}

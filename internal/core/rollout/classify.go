@@ -29,7 +29,16 @@ func (p *picture) heedless() bool { return p.desired.Probed && !p.desired.Strate
 
 // good: the slot has proved itself. It is ready where that is probed, else it ran for the monitor time without an exit.
 func (p *picture) good(s *Slot) bool {
-	return s.serves() && (p.desired.Probed || p.passed(s.StartedAt, p.desired.Strategy.Monitor))
+	return s.serves() && (p.desired.Probed || p.steady(s))
+}
+
+// steady: the container was seen running when it had run for the monitor time. That it was seen running before, and that
+// nothing was told since, says little: word of its end may be late.
+func (p *picture) steady(s *Slot) bool {
+	if s.Monitored {
+		return s.Steady
+	}
+	return p.passed(s.StartedAt, p.desired.Strategy.Monitor)
 }
 
 // failing: the slot used up its chance. One that was ready before and stops being so fails by CrashLoop or by ending.

@@ -98,6 +98,8 @@ func obey(world map[string]Slot, now time.Time) bool {
 			if s.RunningAt.IsZero() {
 				s.RunningAt = now
 			}
+		case s.live() && s.serves() && s.Monitored && !s.Steady:
+			s.Steady = true
 		case s.Desired == api.DesiredShutdown && s.Placed && !s.State.Terminal():
 			s.State = api.TaskShutdown
 		case s.Desired == api.DesiredRemoved && s.Observed:

@@ -59,6 +59,7 @@ func randomWorld(t *rapid.T) *world {
 	w.desired.KeepDead = rapid.IntRange(0, 3).Draw(t, "keep dead")
 	w.desired.Probed = rapid.Bool().Draw(t, "probed")
 	w.desired.Strategy = randomStrategy(t)
+	w.byClock = rapid.Bool().Draw(t, "by the clock")
 	return w
 }
 

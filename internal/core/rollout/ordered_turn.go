@@ -71,8 +71,8 @@ func (o *ordered) onItsWay(s *Slot) bool {
 	return s.NextAttempt > 0 || s.wanted()
 }
 
-// onTrial: nothing but time tells whether the ordinal is good. A deployment goes on meanwhile; here the next one may hold
+// onTrial: nothing but the monitor time tells whether the ordinal is good. A deployment goes on meanwhile; here the next one may hold
 // what the others can't do without.
 func (o *ordered) onTrial(s *Slot) bool {
-	return o.settled(s) && !o.desired.Probed && !o.passed(s.StartedAt, o.desired.Strategy.Monitor)
+	return o.settled(s) && !o.desired.Probed && !o.steady(s)
 }

@@ -70,6 +70,8 @@ func (s *story) command(d *datadriven.TestData) error {
 		s.fates[arg] = fate(d.CmdArgs[1].Key)
 	case "room":
 		s.full, s.noNode = arg == "full", arg == "none"
+	case "agents":
+		s.byClock = arg == "old"
 	case "plan":
 		s.plans()
 	case "perform":
@@ -114,12 +116,12 @@ func (s *story) happens(what, id string, d *datadriven.TestData) error {
 	case "crash-loop":
 		s.crashLoop(slot)
 	case "unready":
-		s.stuck[id], slot.Ready = true, false
+		s.stuck[id], slot.Ready, slot.Steady = true, false, false
 	case "rebootstrap":
 		slot.Rebootstrap = true
 	case "recover":
 		delete(s.stuck, id)
-		slot.Ready, slot.CrashLoop, slot.StartedAt, slot.ReadyAt = true, false, s.now, s.now
+		slot.Ready, slot.Steady, slot.CrashLoop, slot.StartedAt, slot.ReadyAt = true, false, false, s.now, s.now
 	case "agent":
 		s.stuck[id] = d.CmdArgs[1].Key == "stuck"
 	default:

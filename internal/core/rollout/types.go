@@ -57,9 +57,13 @@ type Slot struct {
 	// Crowded is set beside Unplaceable where a node would fit if the slot that this one replaces were gone.
 	Crowded bool
 	// Observed says whether the agent's half exists.
-	Observed  bool
-	State     api.TaskState
-	Ready     bool // the container runs, and its probes pass where there are any
+	Observed bool
+	State    api.TaskState
+	Ready    bool // the container runs, and its probes pass where there are any
+	// Monitored: the slot's agent looks again when the container ran for the monitor time, and says by Steady that it
+	// still does. Of a slot made before agents did so, the clock alone tells.
+	Monitored bool
+	Steady    bool
 	CrashLoop bool
 	Reason    string
 	Message   string

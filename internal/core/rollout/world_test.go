@@ -40,6 +40,7 @@ type world struct {
 	full    bool                 // no room for two halves of a pair
 	noNode  bool                 // no room for anything new
 	stuck   map[string]bool      // slots whose agent does nothing
+	byClock bool                 // agents are of before they told who is steady
 	made    int
 	phase   string // the last one told
 	tell    func(format string, args ...any)
@@ -101,6 +102,7 @@ func (w *world) perform(a Action) {
 		w.slots[name] = &Slot{
 			ID: name, Task: task, Replaces: a.Replaces, After: a.After, Version: a.Version,
 			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
+			Monitored: !w.byClock && !w.desired.Probed && w.desired.Strategy.Monitor > 0,
 		}
 		w.tell("create %s of %s%s", name, a.Version.Release, inPlace(a))
 	case Shutdown:

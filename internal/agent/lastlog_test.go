@@ -1,0 +1,111 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+)
+
+// failing is an engine whose containers end with 3 after a second and say why.
+func failing(runtime.ContainerSpec) hollow.Behaviour {
+	return hollow.Behaviour{Exits: true, ExitAfter: time.Second, ExitCode: 3, Output: []string{"cannot open /data"}}
+}
+
+func once(task *api.Task, _ *api.DeploymentSpec) { task.Class = api.ClassOnce }
+
+// failedTask runs a task that fails, on an engine that takes so long to tell what it printed, until it has ended.
+func failedTask(t *testing.T, telling time.Duration, then func(*lab, api.Task)) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, hollow.Options{Behaviour: failing})
+		l.telling.Store(int64(telling))
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), once)
+		l.pass(1100 * time.Millisecond)
+		then(l, task)
+	})
+}
+
+func (l *lab) wantLines(task api.Task, n int) {
+	l.t.Helper()
+	if got := l.status(task).LastLog; len(got) != n {
+		l.t.Errorf("task %s has %d last lines, want %d", task.ID, len(got), n)
+	}
+}
+
+// TestFailureIsToldWithItsLines: they come a moment after the end, and the end is told with them.
+func TestFailureIsToldWithItsLines(t *testing.T) {
+	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
+		l.want(task, api.TaskRunning, false, "Exited")
+		l.pass(3 * time.Second)
+		l.want(task, api.TaskFailed, false, "Exited")
+		l.wantLines(task, 1)
+	})
+}
+
+// TestFailureIsToldWithoutItsLines: the wait for them is bounded, and they follow.
+func TestFailureIsToldWithoutItsLines(t *testing.T) {
+	failedTask(t, 15*time.Second, func(l *lab, task api.Task) {
+		l.pass(9 * time.Second)
+		l.want(task, api.TaskRunning, false, "Exited")
+		l.pass(time.Second)
+		l.want(task, api.TaskFailed, false, "Exited")
+		l.wantLines(task, 0)
+		l.pass(5 * time.Second)
+		l.want(task, api.TaskFailed, false, "Exited")
+		l.wantLines(task, 1)
+	})
+}
+
+// TestOutputThatIsNeverTold: it is given up, and not asked for again.
+func TestOutputThatIsNeverTold(t *testing.T) {
+	failedTask(t, time.Hour, func(l *lab, task api.Task) {
+		l.pass(time.Minute)
+		l.want(task, api.TaskFailed, false, "Exited")
+		l.store.reports()
+		l.pass(time.Hour)
+		if n := len(l.store.reports()); n != 0 {
+			t.Errorf("%d reports of it in an hour", n)
+		}
+	})
+}
+
+// TestLastLinesHoldNoWorker: more failures than there are workers wait for their lines, and a task is started meanwhile.
+func TestLastLinesHoldNoWorker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, hollow.Options{Behaviour: failing})
+		l.telling.Store(int64(4 * time.Second))
+		l.start()
+		defer l.close()
+		var broken []api.Task
+		for i := range 20 {
+			broken = append(broken, l.deploy(taskID(i), once))
+		}
+		l.pass(1100 * time.Millisecond)
+		l.engine.Behave(nil)
+		fresh := l.deploy(taskID(100), nil)
+		l.settle()
+		l.want(fresh, api.TaskRunning, true, "")
+		l.pass(13 * time.Second)
+		for _, task := range broken {
+			l.want(task, api.TaskFailed, false, "Exited")
+			l.wantLines(task, 1)
+		}
+	})
+}
+
+// TestLinesAreReadAfterARestart: an agent that stops while it reads leaves an end that the next one tells, with its lines.
+func TestLinesAreReadAfterARestart(t *testing.T) {
+	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
+		l.stop()
+		l.start()
+		l.want(task, api.TaskRunning, false, "Exited")
+		l.pass(3 * time.Second)
+		l.want(task, api.TaskFailed, false, "Exited")
+		l.wantLines(task, 1)
+	})
+}

@@ -1,0 +1,57 @@
+package agent_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+)
+
+func monitored(task *api.Task, _ *api.DeploymentSpec) { task.Monitor = "5s" }
+
+// TestSteadyIsToldOnce: what runs on is looked at once after the monitor time, told, and left alone.
+func TestSteadyIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), monitored)
+		l.pass(4 * time.Second)
+		if l.status(task).Steady {
+			t.Error("steady before the monitor time")
+		}
+		l.store.reports()
+		l.pass(2 * time.Second)
+		if !l.status(task).Steady {
+			t.Errorf("not steady after it: %+v", l.status(task))
+		}
+		l.pass(time.Hour)
+		if n := len(l.store.reports()); n != 1 {
+			t.Errorf("%d reports, want one", n)
+		}
+	})
+}
+
+// TestCrashNobodyHeardOf: the engine tells nothing of an end within the monitor time; the look after it finds out.
+func TestCrashNobodyHeardOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
+			return hollow.Behaviour{Exits: true, ExitAfter: 3 * time.Second, ExitCode: 3}
+		}})
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), monitored)
+		l.settle()
+		l.deaf.Store(true)
+		began := l.status(task).StartedAt
+		l.pass(4 * time.Second)
+		l.want(task, api.TaskRunning, true, "") // nobody knows better
+		l.pass(2 * time.Second)
+		if status := l.status(task); status.Steady || status.StartedAt.Equal(began) || len(status.Exits) == 0 {
+			t.Errorf("it ended after 3 s: %+v", status)
+		}
+	})
+}

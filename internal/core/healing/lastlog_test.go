@@ -1,0 +1,87 @@
+package healing_test
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/healing"
+)
+
+// logWait is how long word of a failure waits for its lines.
+const logWait = 10 * time.Second
+
+// checkLog lets the reading that a decision wishes for begin, and checks what is told without its lines: nothing that
+// they could still come with, and everything that has waited long enough.
+func (w *world) checkLog(t *rapid.T, d healing.Decision) {
+	before := w.in
+	ends := d.Status.State == api.TaskFailed && before.Status.State != api.TaskFailed
+	loops := d.Status.CrashLoop && !before.Status.CrashLoop
+	reading := before.Log
+	waited := reading != nil && (reading.Done || w.now.Sub(reading.Since) >= logWait)
+	if (ends || loops) && before.Container != nil && !waited {
+		t.Fatalf("told of a failure (%s, loop %v) without waiting for its lines: %+v", d.Status.State, loops, reading)
+	}
+	switch {
+	case d.Log == (healing.LogWish{}):
+		w.in.Log = nil
+	case reading == nil || reading.Wish != d.Log:
+		w.in.Log = &healing.LogReading{Wish: d.Log, Since: w.now}
+	case waited && d.Status.State == api.TaskRunning && before.Task.Class == api.ClassOnce && d.Log.End == healing.EndOfTask:
+		t.Fatalf("a failure is not told of although its reading %+v waited since %s", reading, w.now.Sub(reading.Since))
+	}
+}
+
+// failing is a run that ended with 3 and is being planned for.
+func failing() healing.Input {
+	return healing.Input{
+		Task: api.Task{ID: "t1", Node: "n1", Class: api.ClassOnce, Desired: api.DesiredRunning}, Status: runningStatus(0),
+		Container: &healing.Container{ID: "c1", State: healing.Exited, Restart: "no", ExitCode: 3, CreatedAt: start, StartedAt: start, FinishedAt: ended},
+		Cause:     healing.CauseExit,
+	}
+}
+
+// TestFailureWaitsForItsLines: a moment's wait brings them in one report with the end; a long one does not come.
+func TestFailureWaitsForItsLines(t *testing.T) {
+	in := failing()
+	d := healing.Plan(in, now)
+	if d.Status.State != api.TaskRunning || d.Status.Ready || d.Status.ExitCode == nil || d.After != logWait {
+		t.Fatalf("before its lines: %s, ready %v, again in %s", outcome(d), d.Status.Ready, d.After)
+	}
+	in.Status, in.Log = d.Status, &healing.LogReading{Wish: d.Log, Since: now}
+	if d = healing.Plan(in, now.Add(4*time.Second)); d.Status.State != api.TaskRunning || d.After != 6*time.Second {
+		t.Fatalf("while they are read: %s, again in %s", outcome(d), d.After)
+	}
+	in.Log.Done, in.Log.Lines = true, []string{"boom"}
+	d = healing.Plan(in, now.Add(5*time.Second))
+	if d.Status.State != api.TaskFailed || len(d.Status.LastLog) != 1 || d.Log != (healing.LogWish{}) || !d.Status.FinishedAt.Equal(ended) {
+		t.Errorf("with them: %s, %v, %+v", outcome(d), d.Status.LastLog, d.Log)
+	}
+}
+
+// TestLinesFollowAFailure: what took too long is told without them, and they follow when they come.
+func TestLinesFollowAFailure(t *testing.T) {
+	in := failing()
+	d := healing.Plan(in, now)
+	in.Status, in.Log = d.Status, &healing.LogReading{Wish: d.Log, Since: now}
+	late := now.Add(logWait)
+	if d = healing.Plan(in, late); d.Status.State != api.TaskFailed || d.Status.LastLog != nil || d.Log != in.Log.Wish {
+		t.Fatalf("after %s: %s, %v, %+v", logWait, outcome(d), d.Status.LastLog, d.Log)
+	}
+	in.Status, in.Log.Done, in.Log.Lines = d.Status, true, []string{"boom"}
+	d = healing.Plan(in, late.Add(time.Second))
+	if d.Status.State != api.TaskFailed || len(d.Status.LastLog) != 1 || !d.Status.FinishedAt.Equal(ended) {
+		t.Errorf("when they come: %s, %v", outcome(d), d.Status.LastLog)
+	}
+}
+
+// TestClockSetBackEndsTheWait: a wait that would last as long as the jump is over.
+func TestClockSetBackEndsTheWait(t *testing.T) {
+	in := failing()
+	in.Log = &healing.LogReading{Wish: healing.LogWish{Container: "c1", End: healing.EndOfTask}, Since: now.Add(time.Hour)}
+	if d := healing.Plan(in, now); d.Status.State != api.TaskFailed {
+		t.Error(outcome(d))
+	}
+}
