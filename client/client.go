@@ -22,6 +22,9 @@ type Options struct {
 	Server string
 	// Token is sent to http servers; the unix socket needs none.
 	Token string
+	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
+	// lead to calls, and lets nothing be changed in a dry run. Default: none.
+	PluginCall string
 }
 
 // Client calls one server. Safe for concurrent use.
@@ -29,6 +32,7 @@ type Client struct {
 	server string
 	base   string
 	token  string
+	within string
 	http   *http.Client
 	// slow waits longer for an answer to begin.
 	slow *http.Client
@@ -46,7 +50,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
 	}
-	c := &Client{server: opts.Server, token: opts.Token}
+	c := &Client{server: opts.Server, token: opts.Token, within: opts.PluginCall}
 	// No proxy from the environment: the server is on this machine, or named on purpose.
 	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 2 * time.Minute}
 	switch {
@@ -124,6 +128,9 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	}
 	if c.token != "" {
 		call.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if c.within != "" {
+		call.Header.Set("Tend-Plugin-Call", c.within)
 	}
 	through := c.http
 	if r.slow {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 )
 
@@ -11,32 +12,57 @@ import (
 type Call struct {
 	Command string
 	Args    []string
-	Stdin   []byte
-	// Controller is where the server can be called back while the call runs. Default: nowhere.
-	Controller string
+	// Stdin makes what it is given of where the server can be called back. Default: nothing.
+	Stdin func(controller string) ([]byte, error)
+	// Door is where the server can be called back while the call runs. Default: nowhere.
+	Door Door
 	// DryRun tells the plugin that nothing will come of its answer.
 	DryRun bool
 }
 
-// do runs a command and reads its answer.
+// Door opens a way for a program to call the server back until it is shut. The context says within which call (Origin).
+type Door func(ctx context.Context) (url string, shut func(), err error)
+
+// do runs a command when its turn comes, and reads its answer.
 func (p *Plugin) do(ctx context.Context, call Call) (Envelope, error) {
-	if p.Err != nil {
-		return Envelope{}, p.Err
+	if err := p.offers(call.Command); err != nil {
+		return Envelope{}, err
 	}
-	start, has := p.commands[call.Command]
-	if !has {
-		return Envelope{}, p.lacks(call.Command)
+	limit := p.root.opts.Timeout
+	now, err := p.root.turns.take(ctx, p.Folder(), call.Command, call.DryRun, limit)
+	if err != nil {
+		return Envelope{}, err
 	}
-	select {
-	case p.root.calls <- struct{}{}:
-		defer func() { <-p.root.calls }()
-	case <-ctx.Done():
-		return Envelope{}, p.ended(call.Command, context.Cause(ctx))
+	defer p.root.turns.end(now)
+	if p, err = p.asItIs(); err == nil { // it may have been replaced meanwhile
+		err = p.offers(call.Command)
+	}
+	if err != nil {
+		return Envelope{}, err
+	}
+	url, shut := "", func() {}
+	if call.Door != nil {
+		if url, shut, err = call.Door(From(ctx, Origin{Caller: now.caller, Within: now.id})); err != nil {
+			return Envelope{}, err
+		}
+	}
+	defer shut()
+	return p.run(ctx, call, url, now)
+}
+
+// run runs a command's program.
+func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Envelope, error) {
+	var stdin []byte
+	if call.Stdin != nil {
+		var err error
+		if stdin, err = call.Stdin(url); err != nil {
+			return Envelope{}, err
+		}
 	}
 	opts := p.root.opts
 	out, err := process{
-		argv: append(append([]string{}, start...), call.Args...), dir: p.Dir, env: p.environ(call.environ()), stdin: call.Stdin,
-		limit: opts.Timeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
+		argv: append(append([]string{}, p.commands[call.Command]...), call.Args...), dir: p.Dir, stdin: stdin,
+		env: p.environ(call.environ(url, now)), mark: now.mark(), limit: opts.Timeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
 	}.run(ctx)
 	if err != nil {
 		return Envelope{}, p.ended(call.Command, err)
@@ -44,16 +70,43 @@ func (p *Plugin) do(ctx context.Context, call Call) (Envelope, error) {
 	return p.answer(call.Command, out)
 }
 
+// callID is the variable that tells a program, and whatever it starts, which call it is.
+const callID = "TEND_PLUGIN_CALL"
+
+// mark is what the environment of everything a turn starts holds.
+func (t *turn) mark() string { return callID + "=" + t.id }
+
 // environ is what this call says beside all others.
-func (c Call) environ() map[string]string {
-	env := map[string]string{}
-	if c.Controller != "" {
-		env["TEND_CONTROLLER_URL"], env["VOODU_CONTROLLER_URL"] = c.Controller, c.Controller
+func (c Call) environ(url string, now *turn) map[string]string {
+	env := map[string]string{callID: now.id}
+	if url != "" {
+		env["TEND_CONTROLLER_URL"], env["VOODU_CONTROLLER_URL"] = url, url
 	}
-	if c.DryRun {
+	if now.dry {
 		env["TEND_DRY_RUN"] = "1"
 	}
 	return env
+}
+
+// offers says why a command can't be run.
+func (p *Plugin) offers(command string) error {
+	switch {
+	case p.Err != nil:
+		return p.Err
+	case !p.Has(command):
+		return p.lacks(command)
+	}
+	return nil
+}
+
+// asItIs is the plugin as its folder is now.
+func (p *Plugin) asItIs() (*Plugin, error) {
+	p.root.swapping.RLock()
+	defer p.root.swapping.RUnlock()
+	if _, err := os.Stat(p.Dir); err != nil {
+		return nil, &Error{Reason: NotFound, Plugin: p.Folder(), Detail: "it was removed", Next: "install it with `tend plugins install SOURCE`", Err: err}
+	}
+	return p.root.load(p.Dir), nil
 }
 
 func (p *Plugin) lacks(command string) *Error {

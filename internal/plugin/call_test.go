@@ -41,20 +41,20 @@ func TestBadPlugins(t *testing.T) {
 	p := r.must(t, "p")
 	for name, c := range cases {
 		command := strings.ReplaceAll(name, " ", "-")
-		answer, err := p.Dispatch(t.Context(), "p", command, nil, "")
+		answer, err := p.Dispatch(t.Context(), "p", command, nil, nil)
 		wantReason(t, err, c.want, strings.Replace(c.part, "x:", command+":", 1))
 		if len(answer.Actions) > 0 && c.want != Nonsense {
 			t.Errorf("%s: %s: it has an answer all the same: %+v", name, c.reason, answer)
 		}
 	}
-	_, err := p.Dispatch(t.Context(), "p", "no-interpreter", nil, "")
+	_, err := p.Dispatch(t.Context(), "p", "no-interpreter", nil, nil)
 	wantReason(t, err, Broken, "can't be started")
 }
 
 // A plugin that hangs is ended with all it started.
 func TestHangingPlugin(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/hang*": script("sleep 1000 &\necho $! > child\nwait")}, func(o *Options) { o.Timeout = 500 * time.Millisecond })
-	_, err := r.must(t, "p").Dispatch(t.Context(), "p", "hang", nil, "")
+	_, err := r.must(t, "p").Dispatch(t.Context(), "p", "hang", nil, nil)
 	wantReason(t, err, Timeout, "did not end within 500ms")
 	child, err := os.ReadFile(filepath.Join(r.opts.Dir, "p", "child"))
 	if err != nil {
@@ -84,13 +84,13 @@ func alive(pid string) bool {
 // A child that is left behind and holds the pipes keeps nobody waiting; one that is asked to leave does.
 func TestLeftBehindAndCancelled(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/leave*": script("sleep 1000 &\necho left"), "p/bin/hang*": script("sleep 1000")})
-	answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "leave", nil, "")
+	answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "leave", nil, nil)
 	if err != nil || answer.Message != "left\n" {
 		t.Errorf("got %q, %v", answer.Message, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.must(t, "p").Dispatch(ctx, "p", "hang", nil, ""); !errors.Is(err, context.Canceled) {
+	if _, err := r.must(t, "p").Dispatch(ctx, "p", "hang", nil, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want that it was cancelled", err)
 	}
 }
@@ -115,7 +115,7 @@ func TestExpand(t *testing.T) {
 	p := r.must(t, "p")
 	for name, c := range cases {
 		lay(t, p.Dir, map[string]string{"answer": `{"status":"ok","data":` + c.data + `}`})
-		got, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Scope: "s", Name: "n", Spec: json.RawMessage(`{"a":1}`), Config: map[string]string{"K": "v"}}, "", name == "one")
+		got, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Scope: "s", Name: "n", Spec: json.RawMessage(`{"a":1}`), Config: map[string]string{"K": "v"}}, nil, name == "one")
 		if c.part != "" {
 			wantReason(t, err, Nonsense, c.part)
 			continue
@@ -134,7 +134,7 @@ func TestExpand(t *testing.T) {
 	}
 	for name, answer := range map[string]string{"nonsense": "hello", "half": `{"status":"ok","data":{"kind":`, "empty": "", "no status": `{"data":[]}`} {
 		lay(t, p.Dir, map[string]string{"answer": answer})
-		_, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Name: name}, "", false)
+		_, err := p.Expand(t.Context(), ExpandRequest{Kind: "kv", Name: name}, nil, false)
 		wantReason(t, err, Nonsense, "no envelope")
 	}
 }
@@ -147,7 +147,7 @@ func TestDispatchAnswers(t *testing.T) {
 		`{"status":"ok","data":{"message":"m","actions":[{"type":"exec_local","command":"psql -l"},{"type":"run_job","scope":"s","name":"j"}]}}`: {Message: "m", Actions: []Action{
 			{Type: ExecLocal, Command: CommandLine{"sh", "-c", "psql -l"}}, {Type: RunJob, Scope: "s", Name: "j"}}},
 	} {
-		got, err := r.must(t, "p").Dispatch(t.Context(), "p", "say", []string{given}, "")
+		got, err := r.must(t, "p").Dispatch(t.Context(), "p", "say", []string{given}, nil)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", given, err, diff)
 		}

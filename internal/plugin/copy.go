@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,8 +11,8 @@ import (
 )
 
 // copyTree copies a folder but for its .git. A link is copied as a link, and has to stay inside.
-func copyTree(from source, into string) error {
-	c := copying{from: from.where, into: into, left: maxPlugin}
+func copyTree(ctx context.Context, from source, into string) error {
+	c := copying{ctx: ctx, from: from.where, into: into, left: maxPlugin}
 	err := filepath.WalkDir(from.where, c.visit)
 	var fault *Error
 	if err == nil || errors.As(err, &fault) {
@@ -21,12 +22,16 @@ func copyTree(from source, into string) error {
 }
 
 type copying struct {
+	ctx        context.Context
 	from, into string
 	left       int64
 	entries    int
 }
 
 func (c *copying) visit(path string, entry fs.DirEntry, err error) error {
+	if err == nil {
+		err = context.Cause(c.ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -34,8 +39,11 @@ func (c *copying) visit(path string, entry fs.DirEntry, err error) error {
 	if err != nil || name == "." {
 		return err
 	}
-	if name == ".git" {
-		return filepath.SkipDir
+	if name == ".git" { // a file in a worktree, where SkipDir would mean all the rest
+		if entry.IsDir() {
+			return filepath.SkipDir
+		}
+		return nil
 	}
 	if c.entries++; c.entries > maxEntries {
 		return badSource(c.from, "name the plugin's own folder", "it holds more than %d files", maxEntries)

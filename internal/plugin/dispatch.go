@@ -21,14 +21,10 @@ type dispatched struct {
 }
 
 // Dispatch runs a command for a person. Named is the plugin's name as it was typed, which may be an alias.
-func (p *Plugin) Dispatch(ctx context.Context, named, command string, args []string, controller string) (Answer, error) {
-	stdin, err := json.Marshal(dispatched{
-		Plugin: named, Command: command, Controller: controller, Dir: p.Dir, Node: p.root.opts.Node,
-	})
-	if err != nil {
-		return Answer{}, err
-	}
-	envelope, err := p.do(ctx, Call{Command: command, Args: args, Stdin: stdin, Controller: controller})
+func (p *Plugin) Dispatch(ctx context.Context, named, command string, args []string, door Door) (Answer, error) {
+	envelope, err := p.do(ctx, Call{Command: command, Args: args, Door: door, Stdin: func(url string) ([]byte, error) {
+		return json.Marshal(dispatched{Plugin: named, Command: command, Controller: url, Dir: p.Dir, Node: p.root.opts.Node})
+	}})
 	if err != nil {
 		return Answer{}, err
 	}

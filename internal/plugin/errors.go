@@ -30,6 +30,10 @@ const (
 	Source Reason = "PluginSource"
 	// Taken: another plugin has its name or one of its aliases.
 	Taken Reason = "PluginNameTaken"
+	// Busy: there was no turn for a call, or a plugin is being changed.
+	Busy Reason = "PluginBusy"
+	// Nested: calls led to calls too deep, as they do where a plugin calls itself.
+	Nested Reason = "PluginNested"
 )
 
 // Error is what went wrong with a plugin: what, where and the next step.

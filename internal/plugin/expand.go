@@ -39,12 +39,9 @@ type Expansion struct {
 const maxActions = 1000
 
 // Expand asks a plugin what a macro stands for. It is to be a function of what it is given: a dry run asks too.
-func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, controller string, dry bool) (Expansion, error) {
-	stdin, err := json.Marshal(request)
-	if err != nil {
-		return Expansion{}, err
-	}
-	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Controller: controller, DryRun: dry})
+func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, door Door, dry bool) (Expansion, error) {
+	stdin := func(string) ([]byte, error) { return json.Marshal(request) }
+	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Door: door, DryRun: dry})
 	if err != nil {
 		return Expansion{}, err
 	}

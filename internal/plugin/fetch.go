@@ -2,10 +2,8 @@ package plugin
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,10 +13,9 @@ import (
 
 // The bounds of what is fetched.
 const (
-	maxPlugin   = 512 << 20
-	maxEntries  = 50_000
-	fetchTime   = 5 * time.Minute
-	maxGitWords = 1 << 20
+	maxPlugin  = 512 << 20
+	maxEntries = 50_000
+	fetchTime  = 5 * time.Minute
 )
 
 // fetch puts a plugin's files into an empty folder.
@@ -56,7 +53,7 @@ func inside(from source, into string) error {
 func (r *Root) fetchFiles(ctx context.Context, from source, version, into string) error {
 	switch from.kind {
 	case fromFolder:
-		return copyTree(from, into)
+		return copyTree(ctx, from, into)
 	case fromFile:
 		file, err := os.Open(from.where)
 		if err != nil {
@@ -68,31 +65,6 @@ func (r *Root) fetchFiles(ctx context.Context, from source, version, into string
 		return download(ctx, from, into)
 	}
 	return r.clone(ctx, from, version, into)
-}
-
-// clone has git fetch one commit. It asks nobody anything, runs no hook and follows no submodule.
-func (r *Root) clone(ctx context.Context, from source, version, into string) error {
-	argv := []string{r.opts.Git, "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "clone", "--quiet", "--depth=1"}
-	if pinned := pin(version); pinned != "" {
-		argv = append(argv, "--branch", "v"+pinned)
-	}
-	env := r.inherited()
-	maps.Copy(env, map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "GIT_CONFIG_NOSYSTEM": "1"})
-	out, err := process{
-		argv: append(argv, "--", from.where, into), dir: r.opts.Dir, env: lines(env), limit: fetchTime,
-		stdout: maxGitWords, stderr: maxGitWords,
-	}.run(ctx)
-	if err != nil {
-		return badSource(from.text, "see that git is installed and that the repository answers", "git: %s", err)
-	}
-	if out.code != 0 {
-		next := "see that the repository exists and can be read without a password"
-		if version != "" {
-			next = fmt.Sprintf("see that the repository has a tag v%s", pin(version))
-		}
-		return badSource(from.text, next, "git: %s", clipped(string(out.stderr)))
-	}
-	return os.RemoveAll(filepath.Join(into, ".git"))
 }
 
 // pin is the version to ask for: without its v, and nothing for the newest.

@@ -28,8 +28,11 @@ func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.installing.Lock()
-	defer r.installing.Unlock()
+	done, err := r.alone(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := os.MkdirAll(r.opts.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of plugins: %w", err)
 	}
@@ -78,7 +81,7 @@ func (r *Root) prepare(stage, dir string, from source, ask Request) (*Plugin, er
 	if err != nil {
 		return nil, err
 	}
-	if err := (Installed{Source: from.text, Version: ask.Version}).write(dir); err != nil {
+	if err := (Installed{Source: from.text, Version: ask.Version, Pending: true}).write(dir); err != nil {
 		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
 	}
 	ready := filepath.Join(stage, d.Name)
@@ -151,15 +154,44 @@ func nameOf(from source) string {
 	return name
 }
 
+// alone waits until nothing else is being installed or removed.
+func (r *Root) alone(ctx context.Context) (done func(), err error) {
+	if err := r.turns.mayInstall(ctx); err != nil {
+		return nil, err
+	}
+	select {
+	case r.installing <- struct{}{}:
+		return func() { <-r.installing }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for another installation: %w", context.Cause(ctx))
+	}
+}
+
+// quiet waits until no call of a plugin runs, and lets none begin until changed is called.
+func (r *Root) quiet(ctx context.Context, name string) (changed func(), err error) {
+	if err := r.turns.mayChange(ctx, name); err != nil {
+		return nil, err
+	}
+	return r.turns.change(ctx, name)
+}
+
 // Remove runs a plugin's uninstall hook and removes its folder. A hook that fails keeps nothing: it is told as a warning.
 func (r *Root) Remove(ctx context.Context, name string) (warning string, err error) {
-	r.installing.Lock()
-	defer r.installing.Unlock()
+	done, err := r.alone(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	p, err := r.Find(name)
 	if p == nil {
 		return "", err
 	}
-	if hooked := p.hook(ctx, "uninstall"); hooked != nil {
+	changed, err := r.quiet(ctx, p.Folder())
+	if err != nil {
+		return "", err
+	}
+	defer changed()
+	if hooked := p.hook(ctx, hookUninstall); hooked != nil {
 		warning = hooked.Error()
 	}
 	r.swapping.Lock()

@@ -27,7 +27,7 @@ func simple(name, version string, more ...string) map[string]string {
 // says is the answer of an installed plugin.
 func says(t *testing.T, r *Root, name string) string {
 	t.Helper()
-	answer, err := r.must(t, name).Dispatch(t.Context(), name, "say", nil, "")
+	answer, err := r.must(t, name).Dispatch(t.Context(), name, "say", nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestInstallFromGit(t *testing.T) {
 	url := "file://" + repo
 	for _, c := range []struct{ version, says string }{{"", "2.0"}, {"1.0", "1.0"}, {"latest", "2.0"}, {"v1.0", "1.0"}} {
 		p, err := r.Install(t.Context(), Request{Source: url, Version: c.version})
-		if err != nil || says(t, r, "p") != c.says || p.Installed != (Installed{url, c.version}) {
+		if err != nil || says(t, r, "p") != c.says || p.Installed != (Installed{Source: url, Version: c.version}) {
 			t.Fatalf("version %q: %+v, %v", c.version, p, err)
 		}
 	}
@@ -261,10 +261,12 @@ func TestCrashes(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"while it was fetched":   {map[string]string{"p/bin/say*": script("echo old"), ".stage-1/.files/bin/say*": ""}, "old"},
-		"between two renames":    {map[string]string{".old-p/bin/say*": script("echo old"), ".stage-1/p/bin/say*": script("echo new")}, "old"},
-		"while the hook ran":     {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new")}, "old"},
-		"while it was discarded": {map[string]string{".stage-1/.files/plugin.yml": "", "p/bin/say*": script("echo new")}, "new"},
+		"while it was fetched":        {map[string]string{"p/bin/say*": script("echo old"), ".stage-1/.files/bin/say*": ""}, "old"},
+		"between two renames":         {map[string]string{".old-p/bin/say*": script("echo old"), ".stage-1/p/bin/say*": script("echo new")}, "old"},
+		"while the hook ran":          {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"pending":true}`}, "old"},
+		"after the hook":              {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
+		"after the hook of the first": {map[string]string{"p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
+		"while it was discarded":      {map[string]string{".stage-1/.files/plugin.yml": "", "p/bin/say*": script("echo new")}, "new"},
 	} {
 		r := open(t, c.files)
 		if got := says(t, r, "p"); got != c.want {
@@ -272,4 +274,15 @@ func TestCrashes(t *testing.T) {
 		}
 		left(t, r)
 	}
+}
+
+// A crash in the hook of a plugin that was not there before leaves none: it was never installed.
+func TestCrashInTheFirstHook(t *testing.T) {
+	r := open(t, map[string]string{"p/bin/say*": script("echo half"), "p/" + installedBy: `{"pending":true}`, "q/bin/say*": script("echo other")})
+	_, err := r.Find("p")
+	wantReason(t, err, NotFound, "p")
+	if got := says(t, r, "q"); got != "other" {
+		t.Errorf("another plugin says %q", got)
+	}
+	left(t, r)
 }

@@ -16,6 +16,8 @@ type Installed struct {
 	Source string `json:"source,omitempty"`
 	// Version is what it is pinned to; empty follows the source.
 	Version string `json:"version,omitempty"`
+	// Pending says that its install hook did not end yet. What a crash leaves so was never installed.
+	Pending bool `json:"pending,omitempty"`
 }
 
 // installed reads where a plugin came from. What can't be read counts as unknown.
@@ -32,5 +34,9 @@ func (i Installed) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, installedBy), append(text, '\n'), 0o644)
+	path := filepath.Join(dir, installedBy)
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }

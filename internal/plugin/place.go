@@ -22,6 +22,11 @@ const (
 // place it takes lies beside it until then, and comes back where the hook fails.
 func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 	name := staged.Folder()
+	changed, err := r.quiet(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer changed()
 	target, old := filepath.Join(r.opts.Dir, name), filepath.Join(r.opts.Dir, oldPrefix+name)
 	replaced, err := r.swap(staged.Dir, target, old)
 	if err != nil {
@@ -29,7 +34,11 @@ func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 	}
 	p := r.load(target)
 	if err = p.Err; err == nil {
-		err = p.hook(ctx, "install")
+		err = p.hook(ctx, hookInstall)
+	}
+	if err == nil {
+		p.Installed.Pending = false
+		err = p.Installed.write(target) // from here on it is the one that a crash leaves
 	}
 	if err == nil {
 		return p, r.discard(old)
@@ -69,7 +78,7 @@ func (r *Root) swap(staged, target, old string) (replaced bool, err error) {
 	return replaced, err
 }
 
-// settle finishes what a crash interrupted: an installation that was not done is undone.
+// settle finishes what a crash interrupted: an installation whose hook did not end is undone, one whose hook did is kept.
 func (r *Root) settle() error {
 	entries, err := os.ReadDir(r.opts.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,18 +89,30 @@ func (r *Root) settle() error {
 	}
 	for _, entry := range entries {
 		path := filepath.Join(r.opts.Dir, entry.Name())
-		name, replaced := strings.CutPrefix(entry.Name(), oldPrefix)
 		switch {
 		case strings.HasPrefix(entry.Name(), stagePrefix):
 			err = errors.Join(err, os.RemoveAll(path))
-		case replaced: // its successor's hook did not end: the one that worked is taken back
-			target := filepath.Join(r.opts.Dir, name)
-			err = errors.Join(err, os.RemoveAll(target))
+		case installed(path).Pending && !strings.HasPrefix(entry.Name(), oldPrefix):
+			err = errors.Join(err, r.discard(path))
+		}
+	}
+	for _, entry := range entries {
+		name, replaced := strings.CutPrefix(entry.Name(), oldPrefix)
+		if !replaced {
+			continue
+		}
+		path, target := filepath.Join(r.opts.Dir, entry.Name()), filepath.Join(r.opts.Dir, name)
+		if _, missing := os.Stat(target); missing == nil { // its successor is whole
+			err = errors.Join(err, r.discard(path))
+		} else {
 			err = errors.Join(err, os.Rename(path, target))
 		}
 	}
 	return err
 }
+
+// The hooks.
+const hookInstall, hookUninstall = "install", "uninstall"
 
 // hook runs install or uninstall where the plugin has it. The caller's leaving doesn't end it: it may have done half.
 func (p *Plugin) hook(ctx context.Context, name string) error {
@@ -99,10 +120,11 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	opts := p.root.opts
+	opts, now := p.root.opts, p.root.turns.hook(p.Folder(), name)
+	defer p.root.turns.end(now)
 	out, err := process{
-		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStdout,
-		env: p.environ(map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir}),
+		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
+		env: p.environ(map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), mark: now.mark(),
 	}.run(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, errLate):

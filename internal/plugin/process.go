@@ -15,6 +15,8 @@ type process struct {
 	dir   string
 	env   []string
 	stdin []byte
+	// mark is an entry of env that nothing else has: by it is found what left the process group. Default: nothing is.
+	mark string
 	// limit bounds its time, stdout and stderr what it may write.
 	limit          time.Duration
 	stdout, stderr int64
@@ -36,8 +38,8 @@ var (
 // lingering is how long a child that outlives its program may hold the pipes.
 const lingering = 2 * time.Second
 
-// run runs a program in a process group of its own. Whatever ends it early ends the whole group: nothing that it started
-// lives on.
+// run runs a program in a process group of its own. Whatever ends it early ends the whole group, and what left it: nothing
+// that it started lives on.
 func (p process) run(parent context.Context) (output, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -48,12 +50,12 @@ func (p process) run(parent context.Context) (output, error) {
 	command.Dir, command.Env, command.Stdin = p.dir, p.env, bytes.NewReader(p.stdin)
 	command.Stdout, command.Stderr = stdout, stderr
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	command.Cancel = func() error { return killGroup(command.Process.Pid) }
+	command.Cancel = func() error { return p.kill(command.Process.Pid) }
 	command.WaitDelay = lingering
 	err := command.Run()
 	out := output{stdout: stdout.kept.Bytes(), stderr: stderr.kept.Bytes()}
 	if errors.Is(err, exec.ErrWaitDelay) {
-		_ = killGroup(command.Process.Pid) // it left something behind that holds the pipes
+		_ = p.kill(command.Process.Pid) // it left something behind that holds the pipes
 		err = nil
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -71,7 +73,14 @@ func (p process) run(parent context.Context) (output, error) {
 	return out, nil
 }
 
-func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }
+// kill ends the process group of a program, and what it started in groups of their own.
+func (p process) kill(pid int) error {
+	err := syscall.Kill(-pid, syscall.SIGKILL)
+	if p.mark != "" {
+		killMarked(p.mark)
+	}
+	return err
+}
 
 // bounded keeps what is written up to a bound; beyond it the program is ended. The buffer is no embedded one: its ReadFrom
 // would pass the bound by.

@@ -33,16 +33,12 @@ type Options struct {
 // Root is a folder of plugins. Safe for concurrent use.
 type Root struct {
 	opts Options
-	// installing lets one plugin be installed or removed at a time.
-	installing sync.Mutex
+	// installing holds one word while a plugin is installed or removed: one is at a time.
+	installing chan struct{}
 	// swapping is held while one folder takes another's place, so that nobody finds neither.
 	swapping sync.RWMutex
-	// calls bounds the programs that run at a time.
-	calls chan struct{}
+	turns    *turns
 }
-
-// maxCalls is how many calls run at a time; others wait their turn.
-const maxCalls = 32
 
 // Open makes a Root, and finishes what a crash left of an installation. Where only that fails the Root is there all the
 // same.
@@ -70,7 +66,7 @@ func Open(opts Options) (*Root, error) {
 	if opts.Environ == nil {
 		opts.Environ = os.Environ
 	}
-	r := &Root{opts: opts, calls: make(chan struct{}, maxCalls)}
+	r := &Root{opts: opts, installing: make(chan struct{}, 1), turns: newTurns()}
 	return r, r.settle()
 }
 

@@ -38,7 +38,7 @@ func TestDiscovery(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if out, err := r.must(t, "plain").Dispatch(t.Context(), "plain", "a", nil, ""); err != nil || out.Message != "bin\n" {
+	if out, err := r.must(t, "plain").Dispatch(t.Context(), "plain", "a", nil, nil); err != nil || out.Message != "bin\n" {
 		t.Errorf("bin goes before commands: %q, %v", out.Message, err)
 	}
 }
@@ -59,7 +59,7 @@ func TestFind(t *testing.T) {
 	wantReason(t, err, NotFound, "no plugin is named")
 	_, err = r.Find("broken")
 	wantReason(t, err, Broken, "plugin.yml")
-	_, err = r.must(t, "maria").Dispatch(t.Context(), "maria", "b", nil, "")
+	_, err = r.must(t, "maria").Dispatch(t.Context(), "maria", "b", nil, nil)
 	wantReason(t, err, NoCommand, `no command "b"`)
 }
 
@@ -74,7 +74,7 @@ func TestEnvironment(t *testing.T) {
 		}
 	})
 	p := r.must(t, "p")
-	answer, err := p.Dispatch(t.Context(), "alias", "env", nil, "http://c/t/1")
+	answer, err := p.Dispatch(t.Context(), "alias", "env", nil, at("http://c/t/1"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,3 +72,8 @@ func git(t *testing.T, dir string, args ...string) {
 		t.Fatalf("git %v: %v: %s", args, err, output)
 	}
 }
+
+// at is a door at an address that nobody answers.
+func at(url string) Door {
+	return func(context.Context) (string, func(), error) { return url, func() {}, nil }
+}

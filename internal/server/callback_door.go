@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
 )
 
 // loopbackDoor opens ways in for plugins that run: each a port of its own on loopback, with a token of its own, shut when
 // the plugin has ended. In a dry run nothing can be changed through them.
 func (s *Server) loopbackDoor(actor string, dry bool) broker.Door {
-	return func(scopes []string) (string, func(), error) {
+	return func(ctx context.Context, scopes []string) (string, func(), error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return "", nil, fmt.Errorf("open a door for the plugin: %w", err)
@@ -31,6 +32,8 @@ func (s *Server) loopbackDoor(actor string, dry bool) broker.Door {
 		served := s.callbackServer(func(given string) (grant, bool) {
 			return grant{scopes: scopes, dry: dry, actor: actor + " through a plugin"}, same(given, token)
 		})
+		within := plugin.From(context.Background(), plugin.OriginOf(ctx))
+		served.BaseContext = func(net.Listener) context.Context { return within }
 		done := make(chan struct{})
 		go func() { defer close(done); _ = served.Serve(listener) }()
 		return "http://" + listener.Addr().String() + "/t/" + token, func() { _ = served.Close(); <-done }, nil

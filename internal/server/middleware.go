@@ -30,6 +30,11 @@ func (s *Server) Handler(trusted bool) http.Handler {
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
+		r, err := s.withinCall(r)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
 		s.mux.ServeHTTP(w, r)
 		return
 	}

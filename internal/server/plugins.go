@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -53,7 +54,31 @@ func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts in
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	return b.Apply(ctx, objects, opts, s.loopbackDoor(opts.Actor, opts.DryRun))
+	return b.Apply(calledBy(ctx, opts.Actor), objects, opts, s.loopbackDoor(opts.Actor, opts.DryRun))
+}
+
+// calledBy says who asks for a call of a plugin; within which call may be said already.
+func calledBy(ctx context.Context, actor string) context.Context {
+	origin := plugin.OriginOf(ctx)
+	origin.Caller = actor
+	return plugin.From(ctx, origin)
+}
+
+// pluginCall is the header by which a client that a plugin runs says within which call it does.
+const pluginCall = "Tend-Plugin-Call"
+
+// withinCall notes the call of a plugin that a request is part of. Nothing may come of one within a dry run.
+func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
+	id := r.Header.Get(pluginCall)
+	if id == "" || s.Plugins == nil {
+		return r, nil
+	}
+	dry, _ := strconv.ParseBool(r.URL.Query().Get("dry_run"))
+	if question := r.Method == http.MethodGet || r.Method == http.MethodHead || dry; !question && s.Plugins.Root.Dry(id) {
+		return r, &api.Problem{Status: http.StatusForbidden, Detail: "a plugin asks for a change within a dry run: nothing can be changed",
+			Next: "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"}
+	}
+	return r.WithContext(plugin.From(r.Context(), plugin.Origin{Within: id})), nil
 }
 
 func hasMacros(objects []api.Object) bool {
@@ -135,7 +160,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, g grant) {
 		s.failEnvelope(w, r, err)
 		return
 	}
-	result, revision, err := b.Call(r.Context(), ask, s.loopbackDoor(g.actor, false))
+	result, revision, err := b.Call(calledBy(r.Context(), g.actor), ask, s.loopbackDoor(g.actor, false))
 	s.settle(r.Context(), revision)
 	if err != nil {
 		s.failEnvelope(w, r, err)
@@ -163,6 +188,8 @@ var pluginStatus = map[plugin.Reason]int{
 	plugin.NoCommand: http.StatusNotFound,
 	plugin.Ambiguous: http.StatusBadRequest,
 	plugin.Taken:     http.StatusConflict,
+	plugin.Busy:      http.StatusServiceUnavailable,
+	plugin.Nested:    http.StatusLoopDetected,
 	plugin.Timeout:   http.StatusGatewayTimeout,
 	plugin.Flood:     http.StatusBadGateway,
 	plugin.Nonsense:  http.StatusBadGateway,

@@ -43,19 +43,14 @@ func New(o Options) *Broker {
 }
 
 // Door opens a way for a plugin to call the server back while it runs, about objects of the scopes and nothing else.
-type Door func(scopes []string) (url string, shut func(), err error)
+type Door func(ctx context.Context, scopes []string) (url string, shut func(), err error)
 
-// through runs do with a door open.
-func (d Door) through(scopes []string, do func(url string) error) error {
+// to is the door to some scopes.
+func (d Door) to(scopes []string) plugin.Door {
 	if d == nil {
-		return do("")
+		return nil
 	}
-	url, shut, err := d(scopes)
-	if err != nil {
-		return err
-	}
-	defer shut()
-	return do(url)
+	return func(ctx context.Context) (string, func(), error) { return d(ctx, scopes) }
 }
 
 // List are the plugins there are.

@@ -28,11 +28,7 @@ func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.P
 	if err != nil {
 		return result, 0, err
 	}
-	var answer plugin.Answer
-	err = door.through(Scopes(ask.Args), func(url string) (err error) {
-		answer, err = p.Dispatch(ctx, ask.Plugin, ask.Name, ask.Args, url)
-		return err
-	})
+	answer, err := p.Dispatch(ctx, ask.Plugin, ask.Name, ask.Args, door.to(Scopes(ask.Args)))
 	if err == nil {
 		err = ask.allows(p, answer.Actions)
 	}

@@ -106,7 +106,7 @@ func TestDoor(t *testing.T) {
 	var scopes []string
 	open := false
 	result, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go", Args: []string{"prod/a", "--from=dev/b", "x", "https://e.org/x", "prod/c.0", "a/b/c"}},
-		func(asked []string) (string, func(), error) {
+		func(_ context.Context, asked []string) (string, func(), error) {
 			scopes, open = asked, true
 			return "http://door", func() { open = false }, nil
 		})

@@ -82,12 +82,8 @@ func (e *expanding) add(ctx context.Context, object api.Object) error {
 	if err != nil {
 		return err
 	}
-	var expansion plugin.Expansion
 	request := plugin.ExpandRequest{Kind: object.Kind, Scope: object.Scope, Name: object.Name, Spec: spec, Config: config}
-	err = e.door.through(scopesOf(object), func(url string) (err error) {
-		expansion, err = p.Expand(ctx, request, url, e.opts.DryRun)
-		return err
-	})
+	expansion, err := p.Expand(ctx, request, e.door.to(scopesOf(object)), e.opts.DryRun)
 	if err != nil {
 		return err
 	}

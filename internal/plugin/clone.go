@@ -1,0 +1,102 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	// maxGitWords bounds what git may say.
+	maxGitWords = 1 << 20
+	// measureEvery is how often a clone under way is measured: git has no bound of its own.
+	measureEvery = 500 * time.Millisecond
+)
+
+// errLarge ends a clone that is too large.
+var errLarge = fmt.Errorf("it is larger than %s, or holds more than %d files", size(maxPlugin), maxEntries)
+
+// clone has git fetch one commit. It asks nobody anything, runs no hook, follows no submodule, and takes no transport but
+// the usual ones: a remote helper (ext::, or any git-remote-x there is) would be a program of the source's choice.
+func (r *Root) clone(ctx context.Context, from source, version, into string) error {
+	argv := []string{r.opts.Git, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false",
+		"clone", "--quiet", "--template=", "--depth=1", "--single-branch", "--no-tags", "--no-recurse-submodules"}
+	if pinned := pin(version); pinned != "" {
+		argv = append(argv, "--branch", "v"+pinned)
+	}
+	env := r.inherited()
+	maps.Copy(env, map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_ALLOW_PROTOCOL": "https:http:git:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"})
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	measured := make(chan struct{})
+	go func() { defer close(measured); measure(ctx, into, cancel) }()
+	out, err := process{
+		argv: append(argv, "--", from.where, into), dir: r.opts.Dir, env: lines(env), limit: fetchTime,
+		stdout: maxGitWords, stderr: maxGitWords,
+	}.run(ctx)
+	cancel(nil)
+	<-measured
+	switch {
+	case errors.Is(err, errLarge):
+		return badSource(from.text, "take out of the repository what the plugin doesn't need", "%s", err)
+	case err != nil:
+		return badSource(from.text, "see that git is installed and that the repository answers", "git: %s", err)
+	case out.code != 0:
+		next := "see that the repository exists and can be read without a password"
+		if version != "" {
+			next = fmt.Sprintf("see that the repository has a tag v%s", pin(version))
+		}
+		return badSource(from.text, next, "git: %s", clipped(string(out.stderr)))
+	}
+	if err := os.RemoveAll(filepath.Join(into, ".git")); err != nil {
+		return err
+	}
+	if tooLarge(into) { // it grew since it was measured last
+		return badSource(from.text, "take out of the repository what the plugin doesn't need", "%s", errLarge)
+	}
+	return nil
+}
+
+// measure ends a clone that grows too large, until ctx ends.
+func measure(ctx context.Context, folder string, end context.CancelCauseFunc) {
+	tick := time.NewTicker(measureEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if tooLarge(folder) {
+				end(errLarge)
+			}
+		}
+	}
+}
+
+// tooLarge measures a folder that may change meanwhile: what can't be read is not counted. Of a clone the packed files
+// count beside those that are checked out, so the bound is twice a plugin's while there is a .git.
+func tooLarge(folder string) bool {
+	limit, entries := int64(maxPlugin), maxEntries
+	if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {
+		limit, entries = 2*limit, 2*entries
+	}
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // it went, or nobody may look
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			limit -= info.Size()
+		}
+		if entries--; limit < 0 || entries < 0 {
+			return filepath.SkipAll
+		}
+		return nil
+	})
+	return limit < 0 || entries < 0
+}

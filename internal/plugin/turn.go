@@ -1,0 +1,246 @@
+package plugin
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The bounds of calls at a time. One that no plugin made waits for a place. A call within a call, made by a program that
+// calls the server, runs in the place of the first and never waits, for what it would wait for may wait for it: it is
+// refused instead. So a plugin that calls itself ends with an error, and takes no place from others.
+const (
+	maxCalls  = 32 // places
+	maxOfOne  = 8  // places of one caller
+	maxWithin = 8  // calls within one call, all depths together
+	maxDepth  = 4  // calls from the first to the innermost
+)
+
+// Origin says who asks for a call. It travels in a context.
+type Origin struct {
+	// Caller is who the place is counted for.
+	Caller string
+	// Within is the id of the call (TEND_PLUGIN_CALL) that asks for this one. Default, and where it has ended: none.
+	Within string
+}
+
+type originKey struct{}
+
+// From says within a context who asks.
+func From(ctx context.Context, origin Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, origin)
+}
+
+// OriginOf is who asks, as From said.
+func OriginOf(ctx context.Context) Origin {
+	origin, _ := ctx.Value(originKey{}).(Origin)
+	return origin
+}
+
+// turn is the right of one call or hook to run.
+type turn struct {
+	id, plugin, command, caller string
+	// dry says that nothing is to come of it; hook, that it is one and no call.
+	dry, hook bool
+	// outer is the call this one is made within; nil for one with a place of its own.
+	outer *turn
+}
+
+// path are the calls from the first to this one.
+func (t *turn) path() []*turn {
+	if t == nil {
+		return nil
+	}
+	return append(t.outer.path(), t)
+}
+
+func (t *turn) String() string { return t.plugin + ":" + t.command }
+
+// turns are the calls under way. Safe for concurrent use.
+type turns struct {
+	mu      sync.Mutex
+	running map[string]*turn
+	// changing are the plugins whose folder is being replaced or removed: none of their calls begins.
+	changing map[string]bool
+	// ended is closed, and made anew, when a turn ends or a change is done.
+	ended chan struct{}
+}
+
+func newTurns() *turns {
+	return &turns{running: map[string]*turn{}, changing: map[string]bool{}, ended: make(chan struct{})}
+}
+
+// take waits for a turn, at most for limit. Whoever has it gives it back with end.
+func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limit time.Duration) (*turn, error) {
+	origin := OriginOf(ctx)
+	next := &turn{id: randomID(), plugin: plugin, command: command, caller: origin.Caller, dry: dry}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		t.mu.Lock()
+		next.outer = t.running[origin.Within]
+		why, err := t.refuses(next)
+		if err == nil && why == "" {
+			next.dry = dry || next.outer != nil && next.outer.dry
+			t.running[next.id] = next
+		}
+		ended := t.ended
+		t.mu.Unlock()
+		if err != nil || why == "" {
+			return next, err
+		}
+		select {
+		case <-ended:
+		case <-timer.C:
+			return nil, &Error{Reason: Busy, Plugin: plugin, Command: command, Detail: fmt.Sprintf("it waited %s for its turn: %s", limit, why),
+				Next: "nothing was done; try again when other calls have ended"}
+		case <-ctx.Done():
+			return nil, fmt.Errorf("plugin %s: %s: %w", plugin, command, context.Cause(ctx))
+		}
+	}
+}
+
+// refuses says what keeps a call from beginning now, or why it may never. The lock is held.
+func (t *turns) refuses(next *turn) (why string, err error) {
+	path := next.outer.path()
+	places, own, within := 0, 0, 0
+	for _, other := range t.running {
+		switch {
+		case other.outer != nil:
+			if len(path) > 0 && other.path()[0] == path[0] {
+				within++
+			}
+		case other.caller == next.caller:
+			own++
+			fallthrough
+		default:
+			places++
+		}
+	}
+	switch {
+	case len(path) >= maxDepth:
+		return "", nested(next, path)
+	case len(path) > 0 && within >= maxWithin:
+		return "", &Error{Reason: Busy, Plugin: next.plugin, Command: next.command,
+			Detail: fmt.Sprintf("%d calls run within %s already", within, path[0]), Next: "a plugin has to wait for its own calls to end"}
+	case len(path) > 0 && t.changing[next.plugin]:
+		return "", &Error{Reason: Busy, Plugin: next.plugin, Command: next.command, Detail: "it is being replaced or removed", Next: "try again when that is done"}
+	case len(path) > 0:
+		return "", nil
+	case t.changing[next.plugin]:
+		return "it is being replaced or removed", nil
+	case own >= maxOfOne:
+		return fmt.Sprintf("%d calls of the same caller run", own), nil
+	case places >= maxCalls:
+		return fmt.Sprintf("%d calls run", places), nil
+	}
+	return "", nil
+}
+
+func nested(next *turn, path []*turn) error {
+	names := make([]string, len(path))
+	for i, outer := range path {
+		names[i] = outer.String()
+	}
+	return &Error{Reason: Nested, Plugin: next.plugin, Command: next.command,
+		Detail: fmt.Sprintf("it is called within %s, and calls are nested at most %d deep", strings.Join(names, " → "), maxDepth),
+		Next:   "a plugin that calls itself has to come to an end: report it to its author"}
+}
+
+// end gives a turn back.
+func (t *turns) end(done *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.running, done.id)
+	t.tell()
+}
+
+// tell wakes whoever waits. The lock is held.
+func (t *turns) tell() {
+	close(t.ended)
+	t.ended = make(chan struct{})
+}
+
+// change waits until no call of a plugin runs, and keeps others from beginning until done is called. Calls are bounded, so
+// the wait is.
+func (t *turns) change(ctx context.Context, plugin string) (done func(), err error) {
+	t.mu.Lock()
+	t.changing[plugin] = true
+	t.mu.Unlock()
+	done = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.changing, plugin)
+		t.tell()
+	}
+	for {
+		t.mu.Lock()
+		busy, ended := false, t.ended
+		for _, other := range t.running {
+			busy = busy || other.plugin == plugin
+		}
+		t.mu.Unlock()
+		if !busy {
+			return done, nil
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			done()
+			return nil, fmt.Errorf("plugin %s: %w while its calls ended", plugin, context.Cause(ctx))
+		}
+	}
+}
+
+// hook gives a hook its turn at once: hooks run one at a time.
+func (t *turns) hook(plugin, name string) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	next := &turn{id: randomID(), plugin: plugin, command: name, hook: true}
+	t.running[next.id] = next
+	return next
+}
+
+// mayInstall refuses to change plugins from within a hook, which would wait for itself.
+func (t *turns) mayInstall(ctx context.Context) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, outer := range t.running[OriginOf(ctx).Within].path() {
+		if outer.hook {
+			return &Error{Reason: Busy, Plugin: outer.plugin, Command: outer.command, Detail: "a hook can't install or remove plugins: one is changed at a time",
+				Next: "install what it needs before it"}
+		}
+	}
+	return nil
+}
+
+// mayChange refuses to replace or remove a plugin from within one of its own calls, which would wait for itself.
+func (t *turns) mayChange(ctx context.Context, plugin string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, outer := range t.running[OriginOf(ctx).Within].path() {
+		if outer.plugin == plugin {
+			return &Error{Reason: Busy, Plugin: plugin, Command: outer.command, Detail: "it runs this very call, and can't be replaced or removed from within it",
+				Next: "do it from a terminal"}
+		}
+	}
+	return nil
+}
+
+// Dry says whether a call that runs is part of a dry run: nothing is to come of it.
+func (r *Root) Dry(within string) bool {
+	r.turns.mu.Lock()
+	defer r.turns.mu.Unlock()
+	outer := r.turns.running[within]
+	return outer != nil && outer.dry
+}
+
+func randomID() string {
+	random := make([]byte, 16)
+	_, _ = rand.Read(random) // never fails
+	return hex.EncodeToString(random)
+}
