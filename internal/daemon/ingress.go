@@ -102,7 +102,7 @@ func (d *daemon) openEdge() (func(changed func()) agent.Edge, error) {
 	}
 	return func(changed func()) agent.Edge {
 		d.edge = edge.New(edge.Options{
-			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Balancers: networks, Storage: certstore.New(d.store, d.keys),
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: certstore.New(d.store, d.keys),
 			Directory: o.Directory, Roots: roots, Registry: d.registry, Access: access, Logger: d.Logger, Changed: changed,
 		})
 		return d.edge

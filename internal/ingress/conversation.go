@@ -3,6 +3,7 @@ package ingress
 import (
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -40,8 +41,11 @@ type conversation struct {
 	answer     wire.Answer
 	began      time.Time
 
+	idleSince atomic.Int64 // in nanoseconds; 0 while it isn't idle
+
 	watching chan struct{} // closed once nobody looks whether the client is there; nil while nobody does
 	left     atomic.Bool   // the client closed the connection
+	late     bool          // the pod took longer than it may to begin its answer
 }
 
 // The states of a conversation.
@@ -93,9 +97,11 @@ func (c *conversation) await(limit time.Duration) bool {
 	}
 	c.start, c.end = 0, 0
 	c.spare()
-	if err := c.conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
+	now := time.Now()
+	if err := c.conn.SetReadDeadline(now.Add(limit)); err != nil {
 		return false
 	}
+	c.idleSince.Store(now.UnixNano())
 	c.state.Store(idle)
 	if c.site.ends() {
 		return false
@@ -130,11 +136,13 @@ func (c *conversation) room() {
 	}
 }
 
-// dismiss ends a conversation that waits for a request; one that answers ends after it.
-func (c *conversation) dismiss() {
-	if c.state.CompareAndSwap(idle, dismissed) {
-		_ = c.conn.Close()
+// dismiss ends a conversation that waits for a request, and says whether it did; one that answers ends after it.
+func (c *conversation) dismiss() bool {
+	if !c.state.CompareAndSwap(idle, dismissed) {
+		return false
 	}
+	_ = c.conn.Close()
+	return true
 }
 
 // rest is what was read and not answered.
@@ -161,10 +169,18 @@ func (c *conversation) serve() outcome {
 	b.tell.active.Inc()
 	defer b.tell.active.Dec()
 	l := c.ask(p, b)
+	defer func() {
+		if l != nil {
+			_ = l.Close()
+		}
+	}()
 	told := record{client: c.client, host: host, path: path, proto: "HTTP/1.1", status: c.answer.Status, backend: b, pod: p}
 	switch {
 	case l == nil && c.left.Load():
 		told.status, told.pod = statusLeft, nil
+	case l == nil && c.late:
+		told.status, told.failure = http.StatusGatewayTimeout, errLate
+		told.bytes = c.refuse(told.status, late)
 	case l == nil:
 		return elsewhere
 	default:
@@ -173,8 +189,7 @@ func (c *conversation) serve() outcome {
 		c.unwatch()
 		if told.failure == nil && !c.answer.Close && l.reader.Buffered() == 0 {
 			p.links.put(l, c.began)
-		} else {
-			_ = l.Close()
+			l = nil
 		}
 	}
 	told.method = string(c.request.Method)
@@ -187,7 +202,7 @@ func (c *conversation) serve() outcome {
 
 // ask sends the request to a pod and reads the head of its answer. It is nil where none came, or none that is plain.
 func (c *conversation) ask(p *pod, b *backend) *link {
-	c.out = c.appendRequest(c.out[:0], b)
+	c.out, c.late = c.appendRequest(c.out[:0], b), false
 	for kept := true; ; kept = false {
 		var l *link
 		if kept {
@@ -200,7 +215,7 @@ func (c *conversation) ask(p *pod, b *backend) *link {
 				return nil
 			}
 		}
-		l.stalled = func() { c.watch(l) }
+		l.stalled, l.limit = func() { c.watch(l) }, c.site.proxy.opts.Answer
 		_, err := l.Write(c.out)
 		plain := false
 		if err == nil {
@@ -211,11 +226,12 @@ func (c *conversation) ask(p *pod, b *backend) *link {
 		}
 		c.unwatch()
 		_ = l.Close()
+		c.late = errors.Is(err, os.ErrDeadlineExceeded)
 		switch {
 		case err == nil:
 			p.winding.Store(true)
 			return nil
-		case fresh || c.left.Load():
+		case fresh || c.late || c.left.Load():
 			return nil
 		}
 		// A kept connection that the pod closed at this very moment, most likely: a new one, once. A request that ends

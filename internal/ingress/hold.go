@@ -13,11 +13,13 @@ func (p *Proxy) await(r *http.Request) *backend {
 	if b == nil || b.serves() || b.Secure && r.TLS == nil || p.opts.Hold < 0 {
 		return b
 	}
-	if p.held.Add(1) > maxHeld {
-		p.held.Add(-1)
+	waiting := b.tell // that of the ingress it waits for, whatever the next table makes of the route
+	each, all := waiting.held.Add(1), p.held.Add(1)
+	defer waiting.held.Add(-1)
+	defer p.held.Add(-1)
+	if each > maxHeldEach || all > maxHeld {
 		return b
 	}
-	defer p.held.Add(-1)
 	timer := time.NewTimer(p.opts.Hold)
 	defer timer.Stop()
 	for {

@@ -24,7 +24,9 @@ type link struct {
 	reader *bufio.Reader
 	// stalled is called where the pod lets a read wait for longer than patience; nil where nobody wants to know, or knows.
 	stalled func()
-	used    time.Time
+	// limit is how long a read may take beyond patience; 0 is for ever.
+	limit time.Duration
+	used  time.Time
 }
 
 // patience is how long a pod may take to say something until somebody looks whether its client is still there.
@@ -42,12 +44,25 @@ func (l *link) Read(into []byte) (int, error) {
 	if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() || n > 0 {
 		return n, err
 	}
-	if err := l.SetReadDeadline(time.Time{}); err != nil {
+	until := time.Time{}
+	if l.limit > 0 {
+		until = time.Now().Add(l.limit)
+	}
+	if err := l.SetReadDeadline(until); err != nil {
 		return 0, err
 	}
 	l.stalled()
 	l.stalled = nil
 	return l.Conn.Read(into)
+}
+
+// begun says that an answer has begun: it may take as long as it likes.
+func (l *link) begun() error {
+	l.limit = 0
+	if l.stalled == nil {
+		return l.SetReadDeadline(time.Time{})
+	}
+	return nil
 }
 
 // silent says that the pod keeps the connection open and said nothing that nobody asked for. What it did say, such as the body

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 
@@ -26,6 +27,11 @@ type ListenOptions struct {
 	// Balancers are the networks of load balancers that announce the client's address by the PROXY protocol (1 or 2).
 	// Connections from elsewhere are taken as they are.
 	Balancers []netip.Prefix
+	// Sockets are open already and listen: those that a door's address fits are used for it. See Inherited.
+	Sockets []*os.File
+	// Connections are how many a door has at a time; those beyond wait to be accepted. Default as many as maxConnections and
+	// the files that the process may open allow.
+	Connections int
 	// Changed is called after a door opened, closed or could not be opened. It must not block.
 	Changed func()
 	Logger  *slog.Logger
@@ -63,6 +69,9 @@ func NewListeners(opts ListenOptions) *Listeners {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	if opts.Connections == 0 {
+		opts.Connections = connectionsWithin(descriptors())
+	}
 	l := &Listeners{opts: opts}
 	l.plain = newDoor(opts, opts.HTTP, opts.Handler, nil)
 	l.tls = newDoor(opts, opts.HTTPS, opts.Secure, opts.TLS)
@@ -91,17 +100,19 @@ func (l *Listeners) Run(ctx context.Context) error {
 // door is one listener with its server.
 type door struct {
 	ListenOptions
+	asked   string // its address, before it became one
 	handler http.Handler
 	secure  *tls.Config
 	wake    chan struct{}
 	stall   time.Duration
+	head    time.Duration
 
 	mu  sync.Mutex
 	now Door
 }
 
 func newDoor(opts ListenOptions, address string, handler http.Handler, secure *tls.Config) *door {
-	return &door{ListenOptions: opts, handler: handler, secure: secure, wake: make(chan struct{}, 1), stall: stallTime,
+	return &door{ListenOptions: opts, asked: address, handler: handler, secure: secure, wake: make(chan struct{}, 1), stall: stallTime, head: headTime,
 		now: Door{Address: address}}
 }
 
@@ -112,8 +123,13 @@ func (d *door) state() Door {
 }
 
 func (d *door) want(wanted bool) {
+	if d.asked == "" {
+		wanted = false
+	} else if d.inherited() != nil { // it stays open anyway: who connects is told that nobody serves the host
+		wanted = true
+	}
 	d.mu.Lock()
-	d.now.Wanted = wanted && d.now.Address != ""
+	d.now.Wanted = wanted
 	d.mu.Unlock()
 	select {
 	case d.wake <- struct{}{}:
@@ -170,26 +186,29 @@ func (d *door) run(ctx context.Context) {
 
 // open begins to listen and to serve.
 func (d *door) open() (site, error) {
-	config := net.ListenConfig{Control: letGo(d.stall)}
-	listener, err := config.Listen(context.Background(), "tcp", d.state().Address)
+	listener, err := d.listen()
 	if err != nil {
 		d.note(false, "", err)
 		return nil, err
 	}
 	address := listener.Addr().String()
+	full := newBounded(listener, d.Connections, d.Logger)
+	listener = full
 	if len(d.Balancers) > 0 {
-		listener = &proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: 10 * time.Second}
+		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}
 	}
 	server := &http.Server{
-		Handler: d.handler, ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
+		Handler: d.handler, ReadHeaderTimeout: d.head, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug), Protocols: protocols(), TLSConfig: d.secure,
 	}
 	made := site(server)
+	full.relieve = func() { relieve(server) }
 	switch {
 	case d.secure != nil:
 		made = secureSite{server}
 	case d.Plain != nil:
-		made = newPlainSite(d.Plain, server, d.Logger)
+		plain := newPlainSite(d.Plain, server, d.Logger)
+		made, full.relieve = plain, plain.relieve
 	}
 	go func() {
 		if err := made.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -198,6 +217,23 @@ func (d *door) open() (site, error) {
 	}()
 	d.note(true, address, nil)
 	return made, nil
+}
+
+// listen takes a socket that is open already, or opens one.
+func (d *door) listen() (net.Listener, error) {
+	config := net.ListenConfig{Control: letGo(d.stall)}
+	socket := d.inherited()
+	if socket == nil {
+		return config.Listen(context.Background(), "tcp", d.state().Address)
+	}
+	raw, err := socket.SyscallConn()
+	if err == nil && config.Control != nil {
+		err = config.Control("", "", raw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return net.FileListener(socket)
 }
 
 // site is what serves at a door.
@@ -212,19 +248,6 @@ type secureSite struct{ *http.Server }
 
 // Serve implements site.
 func (s secureSite) Serve(l net.Listener) error { return s.ServeTLS(l, "", "") }
-
-// policy takes the PROXY protocol from load balancers alone: anybody else could claim any address by it.
-func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
-	from, err := netip.ParseAddrPort(options.Upstream.String())
-	if err == nil {
-		for _, network := range d.Balancers {
-			if network.Contains(from.Addr().Unmap()) {
-				return proxyproto.USE, nil
-			}
-		}
-	}
-	return proxyproto.SKIP, nil
-}
 
 func (d *door) shut(server site) {
 	if server == nil {

@@ -50,6 +50,7 @@ type series struct {
 	active   prometheus.Gauge
 	duration prometheus.Observer
 	failures prometheus.Counter
+	held     atomic.Int64                            // requests that wait for a pod
 	codes    [600]atomic.Pointer[prometheus.Counter] // by status
 }
 

@@ -70,6 +70,9 @@ func (c *conversation) pass(l *link) (int64, error) {
 	if _, err := l.reader.Discard(a.Size); err != nil {
 		return 0, err
 	}
+	if err := l.begun(); err != nil {
+		return 0, err
+	}
 	if !chunked {
 		return c.passLength(l)
 	}
@@ -146,6 +149,21 @@ func (c *conversation) endChunks(l *link) error {
 	}
 	_, err = l.reader.Discard(2)
 	return err
+}
+
+// refuse answers a request in a line of text, as problem does, and ends the connection.
+func (c *conversation) refuse(status int, text string) int64 {
+	body := strconv.Itoa(status) + " " + text + "\n"
+	c.out = append(append(append(strconv.AppendInt(append(c.out[:0], "HTTP/1.1 "...), int64(status), 10), ' '), http.StatusText(status)...), "\r\n"...)
+	c.out = appendField(c.out, "Content-Type", "text/plain; charset=utf-8")
+	c.out = appendField(c.out, "Content-Length", strconv.Itoa(len(body)))
+	c.out = append(appendField(c.out, "Connection", "close"), "\r\n"...)
+	if c.request.Method[0] != 'H' {
+		c.out = append(c.out, body...)
+	}
+	c.request.Close = true
+	_ = c.flush()
+	return int64(len(body))
 }
 
 // flush writes what was gathered.

@@ -75,18 +75,8 @@ func (s *plainSite) begin(conn net.Conn) {
 
 // talk follows one connection until it ends or is handed over.
 func (s *plainSite) talk(c *conversation) {
-	conn, more := c.conn, false
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.log.Error("ingress panicked", "fault", fault, "stack", string(debug.Stack()))
-			_ = conn.Close()
-		}
-	}()
-	more = c.run()
-	s.mu.Lock()
-	delete(s.open, c)
-	s.mu.Unlock()
-	if !more {
+	conn := c.conn
+	if !s.follow(c) {
 		_ = conn.Close()
 		return
 	}
@@ -95,13 +85,48 @@ func (s *plainSite) talk(c *conversation) {
 	s.handed.give(&replayed{Conn: conn, unread: rest})
 }
 
+// follow is run, for a connection that is open meanwhile. A panic ends that connection and no other.
+func (s *plainSite) follow(c *conversation) (more bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			s.log.Error("ingress panicked", "fault", fault, "stack", string(debug.Stack()))
+			more = false
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, c)
+	}()
+	return c.run()
+}
+
+// restTime is how long a connection may idle when others wait for its place.
+const restTime = time.Second
+
+// relieve closes connections that idle, for others to be accepted in their place: up to a few of those that it comes across.
+func (s *plainSite) relieve() {
+	const enough = 64
+	closed, before := 0, time.Now().Add(-restTime).UnixNano()
+	s.mu.Lock()
+	for c := range s.open {
+		if c.idleSince.Load() < before && c.dismiss() {
+			if closed++; closed == enough {
+				break
+			}
+		}
+	}
+	s.mu.Unlock()
+	if closed == 0 {
+		relieve(s.server)
+	}
+}
+
 // ends says whether no further request is to be waited for.
 func (s *plainSite) ends() bool { return s.closing.Load() }
 
 // Shutdown accepts no more connections, closes those that wait for a request, and waits until the others were answered, or
 // until ctx ends.
 func (s *plainSite) Shutdown(ctx context.Context) error {
-	s.stop((*conversation).dismiss)
+	s.stop(func(c *conversation) { c.dismiss() })
 	answered := make(chan struct{})
 	go func() { defer close(answered); s.talking.Wait() }()
 	if err := s.server.Shutdown(ctx); err != nil {
@@ -183,9 +208,4 @@ func (r *replayed) Read(into []byte) (int, error) {
 }
 
 // CloseWrite lets net/http end its side first, so that a last answer isn't cut off.
-func (r *replayed) CloseWrite() error {
-	if half, ok := r.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return errors.ErrUnsupported
-}
+func (r *replayed) CloseWrite() error { return halved(r.Conn) }

@@ -3,25 +3,31 @@ package ingress
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/ingress/wire"
 )
 
 // DefaultHold is how long a request waits for a pod where none is ready, or while its route is paused.
 const DefaultHold = 10 * time.Second
 
-// maxHeld bounds how many requests wait at once; the others are answered at once.
-const maxHeld = 4096
+// DefaultAnswer is how long a pod may take to begin its answer.
+const DefaultAnswer = 10 * time.Minute
+
+// How many requests wait at once, of one ingress and of all; the others are answered at once.
+const (
+	maxHeldEach = 1024
+	maxHeld     = 4096
+)
 
 // statusLeft is what is told of a request whose client left before the answer; nobody reads it.
 const statusLeft = 499
@@ -31,6 +37,9 @@ type Options struct {
 	// Hold is how long a request waits for a pod where none is ready, or while its route is paused. Default DefaultHold;
 	// negative waits not at all.
 	Hold time.Duration
+	// Answer is how long a pod may take to begin its answer to a request that it has; not for gRPC, whose clients say so
+	// themselves. Default DefaultAnswer.
+	Answer time.Duration
 	// SecurePort is where plain requests of routes with TLS are sent. Default 443.
 	SecurePort int
 	// Registry gets the proxy's metrics; nil keeps them to itself.
@@ -51,6 +60,7 @@ type Proxy struct {
 	tell     *metrics
 	nobody   *series // requests of hosts that no ingress has
 	held     atomic.Int64
+	body     time.Duration // bodyTime; shorter in tests
 	reverse  *httputil.ReverseProxy
 }
 
@@ -73,14 +83,17 @@ func New(opts Options) *Proxy {
 	if opts.Hold == 0 {
 		opts.Hold = DefaultHold
 	}
+	if opts.Answer == 0 {
+		opts.Answer = DefaultAnswer
+	}
 	if opts.SecurePort == 0 {
 		opts.SecurePort = 443
 	}
-	p := &Proxy{opts: opts, tell: newMetrics(opts.Registry)}
+	p := &Proxy{opts: opts, body: bodyTime, tell: newMetrics(opts.Registry)}
 	p.nobody = p.tell.of("")
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:      rewrite,
-		Transport:    newSpread(opts.Now, min(retryFor, max(opts.Hold, 0))),
+		Transport:    newSpread(opts.Now, min(retryFor, max(opts.Hold, 0)), opts.Answer),
 		ErrorHandler: p.fail,
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // what it says is in the access log
 		BufferPool:   &buffers{},
@@ -141,6 +154,7 @@ type exchange struct {
 	backend    *backend
 	client     string // its address
 	pod        *pod   // who answered
+	body       *sent  // nil where the client sends none
 	failure    error
 }
 
@@ -182,6 +196,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.told(r, seen, nil, began)
 		return
 	}
+	if wire.Dotted(r.URL.Path) { // a pod that resolves it would serve what the route of another path is to
+		problem(seen, http.StatusBadRequest, "the path has segments of dots: resolve them before asking")
+		p.told(r, seen, nil, began)
+		return
+	}
 	b := p.await(r)
 	if b == nil {
 		problem(seen, http.StatusNotFound, "no ingress serves "+hostname(r.Host)+" here")
@@ -204,27 +223,23 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(b.pods) == 0:
 		unready(seen, x)
 	default:
+		x.sends(seen, r)
 		p.reverse.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 	}
-}
-
-// redirect sends a plain request to its secure form. 308 keeps the method and the body.
-func (p *Proxy) redirect(w http.ResponseWriter, r *http.Request) {
-	host := hostname(r.Host)
-	if p.opts.SecurePort != 443 {
-		host = net.JoinHostPort(host, strconv.Itoa(p.opts.SecurePort))
-	}
-	http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 
 // rewrite is what the pod gets instead of the request: the same, with the addresses it came by.
 func rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
+	for name := range r.Out.Header {
+		if wire.Claims(name) {
+			delete(r.Out.Header, name)
+		}
+	}
 	r.SetXForwarded()
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
 	r.Out.Header.Set("X-Real-IP", x.client)
-	r.Out.Header.Del("X-Forwarded-Prefix")
 	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
 		strip(r.Out, prefix)
 		r.Out.Header.Set("X-Forwarded-Prefix", prefix)
@@ -243,37 +258,6 @@ func strip(r *http.Request, prefix string) {
 	if r.URL.RawPath != "" {
 		r.URL.RawPath = rooted(r.URL.RawPath)
 	}
-}
-
-// fail answers where no pod did.
-func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
-	x := exchangeOf(r.Context())
-	x.failure = err
-	var timeout net.Error
-	switch {
-	case r.Context().Err() != nil:
-		w.WriteHeader(statusLeft) // the client left: nobody reads it, and the access log tells
-	case errors.Is(err, errNoPod):
-		unready(w, x)
-	case errors.As(err, &timeout) && timeout.Timeout():
-		problem(w, http.StatusGatewayTimeout, "the pod did not answer in time")
-	default:
-		problem(w, http.StatusBadGateway, "the pod could not be reached")
-	}
-}
-
-func unready(w http.ResponseWriter, x *exchange) {
-	x.failure = errNoPod
-	w.Header().Set("Retry-After", "1")
-	problem(w, http.StatusServiceUnavailable, "no pod of "+x.backend.Ingress.Scope+"/"+x.backend.Ingress.Name+" is ready")
-}
-
-// problem answers in a line of text: people see it in a browser.
-func problem(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(strconv.Itoa(status) + " " + text + "\n"))
 }
 
 func clientAddress(r *http.Request) string {

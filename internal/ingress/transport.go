@@ -6,12 +6,14 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
 // errNoPod says that a route has no ready pod, or that each of them was tried.
 var errNoPod = errors.New("no pod is ready")
+
+// maxAnswerHead bounds the head of a pod's answer.
+const maxAnswerHead = 1 << 20
 
 // maxTries bounds how many pods one request is offered to.
 const maxTries = 3
@@ -29,13 +31,14 @@ type spread struct {
 var dialer = &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 
 // newSpread makes the transports. Connections to pods are kept and used again.
-func newSpread(now func() time.Time, retry time.Duration) *spread {
+func newSpread(now func() time.Time, retry, answer time.Duration) *spread {
 	plain := &http.Transport{
 		DialContext: dialer.DialContext, MaxIdleConns: 4096, MaxIdleConnsPerHost: 256, IdleConnTimeout: 60 * time.Second,
-		DisableCompression: true, ExpectContinueTimeout: time.Second,
+		DisableCompression: true, ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: answer, MaxResponseHeaderBytes: maxAnswerHead,
 	}
 	h2c := &http.Transport{
-		DialContext: dialer.DialContext, IdleConnTimeout: 60 * time.Second, DisableCompression: true, Protocols: new(http.Protocols),
+		DialContext: dialer.DialContext, IdleConnTimeout: 60 * time.Second, DisableCompression: true, MaxResponseHeaderBytes: maxAnswerHead,
+		Protocols: new(http.Protocols),
 	}
 	h2c.Protocols.SetUnencryptedHTTP2(true)
 	return &spread{plain: plain, h2c: h2c, now: now, retry: retry}
@@ -47,7 +50,9 @@ const retryFor = 2 * time.Second
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
 func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := exchangeOf(request.Context())
-	keepBody(request)
+	if x.body != nil {
+		request.Body = io.NopCloser(request.Body) // a transport closes it, also where it sent none of it
+	}
 	until, pause := s.now().Add(s.retry), 20*time.Millisecond
 	for {
 		response, err := s.round(request, x)
@@ -81,8 +86,8 @@ func (s *spread) round(request *http.Request, x *exchange) (*http.Response, erro
 			return response, nil
 		}
 		last = err
-		if request.Context().Err() != nil {
-			return nil, err // the client left: no fault of the pod's
+		if request.Context().Err() != nil || x.body.broken() {
+			return nil, err // the client left, or its body did not come: no fault of the pod's
 		}
 		p.failed(s.now())
 		x.backend.tell.failures.Inc()
@@ -129,7 +134,9 @@ func again(request *http.Request, err error) bool {
 	if unsent(err) {
 		return true
 	}
-	if request.Body != nil && request.Body != http.NoBody || request.Header.Get("Upgrade") != "" {
+	var timeout net.Error
+	if request.Body != nil && request.Body != http.NoBody || request.Header.Get("Upgrade") != "" ||
+		errors.As(err, &timeout) && timeout.Timeout() {
 		return false
 	}
 	switch request.Method {
@@ -137,40 +144,4 @@ func again(request *http.Request, err error) bool {
 		return true
 	}
 	return false
-}
-
-// keepBody lets a request's body outlive a try: a transport closes it, also where it sent none of it. The server closes
-// what it handed out by itself.
-func keepBody(request *http.Request) {
-	if request.Body != nil && request.Body != http.NoBody {
-		request.Body = io.NopCloser(request.Body)
-	}
-}
-
-// counted ends the pod's request when the answer's body is closed. A connection that was upgraded can be written to too.
-func counted(body io.ReadCloser, p *pod) io.ReadCloser {
-	if both, ok := body.(io.ReadWriteCloser); ok {
-		return &countedConn{ReadWriteCloser: both, end: sync.OnceFunc(p.end)}
-	}
-	return &countedBody{ReadCloser: body, end: sync.OnceFunc(p.end)}
-}
-
-type countedBody struct {
-	io.ReadCloser
-	end func()
-}
-
-func (b *countedBody) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
-}
-
-type countedConn struct {
-	io.ReadWriteCloser
-	end func()
-}
-
-func (c *countedConn) Close() error {
-	defer c.end()
-	return c.ReadWriteCloser.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // watched is a response writer that remembers what was answered.
@@ -36,7 +37,32 @@ func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Hijack lets a connection be upgraded.
 func (w *watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return http.NewResponseController(w.ResponseWriter).Hijack()
+	conn, both, err := http.NewResponseController(w.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &upgraded{Conn: conn, early: both.Reader}, both, nil
+}
+
+// upgraded is a client's connection that speaks another protocol from now on.
+type upgraded struct {
+	net.Conn
+	early *bufio.Reader // holds what the client said before it was told to go on
+}
+
+func (u *upgraded) Read(into []byte) (int, error) {
+	if n := u.early.Buffered(); n > 0 {
+		return u.early.Read(into[:min(n, len(into))])
+	}
+	return u.Conn.Read(into)
+}
+
+// CloseWrite tells the client that its pod says no more. What the client still has to say, it says within halfTime.
+func (u *upgraded) CloseWrite() error {
+	if err := u.SetReadDeadline(time.Now().Add(halfTime)); err != nil {
+		return err
+	}
+	return halved(u.Conn)
 }
 
 // buffers lends the buffers answers are copied with.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"time"
 
@@ -24,7 +25,9 @@ type Options struct {
 	Hold time.Duration
 	// Balancers are networks whose connections begin with the PROXY protocol.
 	Balancers []netip.Prefix
-	Storage   certmagic.Storage
+	// Sockets are doors that are open already; see Inherited.
+	Sockets []*os.File
+	Storage certmagic.Storage
 	// Directory is the ACME directory, Roots who its certificate is checked against. Default Let's Encrypt's, the system's.
 	Directory string
 	Roots     *x509.CertPool
@@ -57,7 +60,7 @@ func New(o Options) *Edge {
 	})
 	e.doors = ingress.NewListeners(ingress.ListenOptions{
 		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Plain: e.proxy, Secure: e.proxy, TLS: e.certs.TLSConfig(),
-		Balancers: o.Balancers, Changed: o.Changed, Logger: o.Logger,
+		Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,
 	})
 	return e
 }
@@ -86,6 +89,9 @@ func (e *Edge) Run(ctx context.Context) error {
 	defer e.certs.Close()
 	return e.doors.Run(ctx)
 }
+
+// Inherited are the sockets that a service manager opened for this process. They are handed over once.
+func Inherited() []*os.File { return ingress.Inherited() }
 
 func portOf(address string) int {
 	_, text, _ := net.SplitHostPort(address)

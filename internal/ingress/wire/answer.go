@@ -25,26 +25,8 @@ type Answer struct {
 // Parse reads the head that text begins with, keeping the room its fields take. bare says that the request was a HEAD. It
 // is false where the head isn't there to its end, or isn't plain.
 func (a *Answer) Parse(text []byte, bare bool) bool {
-	end := bytes.Index(text, endOfHead)
-	if end < 0 {
-		return false
-	}
-	*a = Answer{Fields: a.Fields[:0], Length: -1, Size: end + len(endOfHead)}
-	first, rest, ok := line(text[:end+2])
-	if !ok || !a.start(first) {
-		return false
-	}
-	for len(rest) > 0 {
-		var one []byte
-		if one, rest, ok = line(rest); !ok {
-			return false
-		}
-		f, ok := field(one)
-		if !ok || !a.take(f) {
-			return false
-		}
-	}
-	return a.delimit(bare)
+	*a = Answer{Fields: a.Fields[:0], Length: -1, Size: measure(text)}
+	return a.Size > 0 && read(text[:a.Size], a) && a.delimit(bare)
 }
 
 // start reads the first line. Informational answers and upgrades are not plain.
@@ -81,13 +63,9 @@ func (a *Answer) take(f Field) bool {
 	var buffer [longestKnown]byte
 	switch string(known(f.Name, &buffer)) {
 	case "connection":
-		switch {
-		case bytes.EqualFold(f.Value, []byte("close")):
-			a.Close = true
-		case !bytes.EqualFold(f.Value, []byte("keep-alive")):
-			return false
-		}
-		return true
+		closes, plain := ending(f.Value)
+		a.Close = a.Close || closes
+		return plain
 	case "keep-alive":
 		return true
 	case "upgrade", "trailer", "te", "proxy-connection", "proxy-authenticate":

@@ -5,6 +5,44 @@ import "bytes"
 // Field is a line of a head. Both parts point into the buffer it was read from.
 type Field struct{ Name, Value []byte }
 
+// head is what takes in the parts of a head, and says where one isn't plain.
+type head interface {
+	start(first []byte) bool
+	take(f Field) bool
+}
+
+var endOfHead = []byte("\r\n\r\n")
+
+// Complete says whether a text holds a head to its end.
+func Complete(text []byte) bool { return bytes.Contains(text, endOfHead) }
+
+// measure is the length of the head that text begins with, with the empty line; 0 where it isn't there to its end.
+func measure(text []byte) int {
+	if end := bytes.Index(text, endOfHead); end >= 0 {
+		return end + len(endOfHead)
+	}
+	return 0
+}
+
+// read gives the parts of a head, from its beginning to its empty line, to what takes them in.
+func read(text []byte, into head) bool {
+	first, rest, ok := line(text[:len(text)-2])
+	if !ok || !into.start(first) {
+		return false
+	}
+	for len(rest) > 0 {
+		var one []byte
+		if one, rest, ok = line(rest); !ok {
+			return false
+		}
+		f, ok := field(one)
+		if !ok || !into.take(f) {
+			return false
+		}
+	}
+	return true
+}
+
 // longestKnown is the length of the longest name that means anything here.
 const longestKnown = len("proxy-authorization")
 
@@ -51,6 +89,12 @@ func known(name []byte, buffer *[longestKnown]byte) []byte {
 	return buffer[:len(name)]
 }
 
+// ending reads what a Connection field says. It is false where that names other fields.
+func ending(value []byte) (closes, plain bool) {
+	closes = bytes.EqualFold(value, []byte("close"))
+	return closes, closes || bytes.EqualFold(value, []byte("keep-alive"))
+}
+
 // number reads an unsigned decimal number of at most 18 digits.
 func number(text []byte) (int64, bool) {
 	if len(text) == 0 || len(text) > 18 {
@@ -66,8 +110,8 @@ func number(text []byte) (int64, bool) {
 	return n, true
 }
 
-// token are the bytes of names (RFC 9110, 5.6.2), hostname those of a Host.
-var token, hostname = set("!#$%&'*+-.^_`|~"), set("-._:[]")
+// token are the bytes of names (RFC 9110, 5.6.2), hostname those of a Host, pathname those of a path that nobody escapes.
+var token, hostname, pathname = set("!#$%&'*+-.^_`|~"), set("-._:[]"), set("-._~!$&'()*+,;=:@[]/")
 
 func set(more string) (out [256]bool) {
 	for c := range out {
@@ -78,6 +122,3 @@ func set(more string) (out [256]bool) {
 	}
 	return out
 }
-
-// Complete says whether a text holds a head to its end.
-func Complete(text []byte) bool { return bytes.Contains(text, endOfHead) }

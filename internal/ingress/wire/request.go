@@ -1,6 +1,9 @@
 package wire
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Request is the head of a GET or HEAD without a body. Its parts point into the buffer it was read from.
 type Request struct {
@@ -18,31 +21,11 @@ type Request struct {
 	Size int
 }
 
-var endOfHead = []byte("\r\n\r\n")
-
 // Parse reads the head that text begins with, keeping the room its fields take. It is false where the head isn't there
 // to its end, or isn't plain.
 func (r *Request) Parse(text []byte) bool {
-	end := bytes.Index(text, endOfHead)
-	if end < 0 {
-		return false
-	}
-	*r = Request{Fields: r.Fields[:0], Size: end + len(endOfHead)}
-	first, rest, ok := line(text[:end+2])
-	if !ok || !r.start(first) {
-		return false
-	}
-	for len(rest) > 0 {
-		var one []byte
-		if one, rest, ok = line(rest); !ok {
-			return false
-		}
-		f, ok := field(one)
-		if !ok || !r.take(f) {
-			return false
-		}
-	}
-	return len(r.Host) > 0
+	*r = Request{Fields: r.Fields[:0], Size: measure(text)}
+	return r.Size > 0 && read(text[:r.Size], r) && len(r.Host) > 0
 }
 
 // start reads the first line.
@@ -57,12 +40,12 @@ func (r *Request) start(first []byte) bool {
 	}
 	path, query, _ := bytes.Cut(target, []byte{'?'})
 	for _, c := range path {
-		if c <= ' ' || c >= 0x7f || c == '%' || c == '#' || c == '\\' {
+		if !pathname[c] {
 			return false
 		}
 	}
 	r.Method, r.Target, r.Path = method, target, path
-	return plainQuery(query)
+	return !Dotted(string(path)) && plainQuery(query)
 }
 
 // plainQuery says whether every reader parts a query in the same way: whole escapes, and no semicolons.
@@ -85,7 +68,7 @@ func hex(c byte) bool {
 // take keeps a field, or leaves it out, or says that the head isn't plain.
 func (r *Request) take(f Field) bool {
 	var buffer [longestKnown]byte
-	switch string(known(f.Name, &buffer)) {
+	switch name := string(hyphened(known(f.Name, &buffer))); name {
 	case "host":
 		if r.Host != nil || len(f.Value) == 0 {
 			return false
@@ -97,19 +80,54 @@ func (r *Request) take(f Field) bool {
 		}
 		r.Host = f.Value
 	case "connection":
-		switch {
-		case bytes.EqualFold(f.Value, []byte("close")):
-			r.Close = true
-		case !bytes.EqualFold(f.Value, []byte("keep-alive")):
-			return false
-		}
+		closes, plain := ending(f.Value)
+		r.Close = r.Close || closes
+		return plain
 	case "content-length", "transfer-encoding", "upgrade", "expect", "te", "trailer", "keep-alive", "http2-settings",
 		"proxy-connection", "proxy-authorization", "proxy-authenticate":
 		return false
-	case "forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-prefix", "x-real-ip":
-		// what the client says of itself
 	default:
-		r.Fields = append(r.Fields, f)
+		if !claims(name) {
+			r.Fields = append(r.Fields, f)
+		}
 	}
 	return true
+}
+
+// Dotted says whether a path has a segment that is one dot or two: who resolves them comes to another path.
+func Dotted(path string) bool {
+	for {
+		_, rest, found := strings.Cut(path, "/.")
+		if !found {
+			return false
+		}
+		path = rest
+		if rest = strings.TrimPrefix(rest, "."); rest == "" || rest[0] == '/' {
+			return true
+		}
+	}
+}
+
+// Claims says whether a field is one by which a proxy tells where a request came from. A client's own is a lie; so is one with
+// underscores, which many servers take for hyphens.
+func Claims(name string) bool {
+	var buffer [longestKnown]byte
+	return claims(string(hyphened(known([]byte(name), &buffer))))
+}
+
+func claims(name string) bool {
+	switch name {
+	case "forwarded", "x-forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-prefix", "x-real-ip":
+		return true
+	}
+	return false
+}
+
+func hyphened(name []byte) []byte {
+	for i, c := range name {
+		if c == '_' {
+			name[i] = '-'
+		}
+	}
+	return name
 }

@@ -1,0 +1,48 @@
+package ingress
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+
+	"github.com/pires/go-proxyproto"
+)
+
+// policy takes the PROXY protocol from load balancers alone: anybody else could claim any address by it.
+func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
+	from, err := netip.ParseAddrPort(options.Upstream.String())
+	if err == nil {
+		for _, network := range d.Balancers {
+			if network.Contains(from.Addr().Unmap()) {
+				return proxyproto.USE, nil
+			}
+		}
+	}
+	return proxyproto.SKIP, nil
+}
+
+// announcing accepts connections whose client another one announces.
+type announcing struct{ net.Listener }
+
+// Accept implements net.Listener.
+func (a announcing) Accept() (net.Conn, error) {
+	conn, err := a.Listener.Accept()
+	if behind, ok := conn.(*proxyproto.Conn); ok {
+		return announced{behind}, err
+	}
+	return conn, err
+}
+
+// announced is such a connection.
+type announced struct{ *proxyproto.Conn }
+
+// CloseWrite ends one side of it.
+func (a announced) CloseWrite() error { return halved(a.Raw()) }
+
+// halved ends the side of a connection that is written to.
+func halved(conn any) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}

@@ -1,0 +1,63 @@
+package ingress
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// redirect sends a plain request to its secure form. 308 keeps the method and the body.
+func (p *Proxy) redirect(w http.ResponseWriter, r *http.Request) {
+	host := hostname(r.Host)
+	switch {
+	case p.opts.SecurePort != 443:
+		host = net.JoinHostPort(host, strconv.Itoa(p.opts.SecurePort))
+	case strings.Contains(host, ":"):
+		host = "[" + host + "]"
+	}
+	http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusPermanentRedirect)
+}
+
+// fail answers where no pod did.
+func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
+	x := exchangeOf(r.Context())
+	x.failure = err
+	var timeout net.Error
+	switch {
+	case r.Context().Err() != nil:
+		w.WriteHeader(statusLeft) // the client left: nobody reads it, and the access log tells
+	case x.body.stuck():
+		w.Header().Set("Connection", "close")
+		problem(w, http.StatusRequestTimeout, "the request's body did not come in time")
+	case x.body.broken():
+		w.Header().Set("Connection", "close")
+		problem(w, http.StatusBadRequest, "the request's body broke off")
+	case errors.Is(err, errNoPod):
+		unready(w, x)
+	case errors.As(err, &timeout) && timeout.Timeout():
+		problem(w, http.StatusGatewayTimeout, late)
+	default:
+		problem(w, http.StatusBadGateway, "the pod could not be reached")
+	}
+}
+
+// late is what a client is told whose pod didn't begin to answer; errLate tells it in the access log.
+const late = "the pod did not answer in time"
+
+var errLate = errors.New(late)
+
+func unready(w http.ResponseWriter, x *exchange) {
+	x.failure = errNoPod
+	w.Header().Set("Retry-After", "1")
+	problem(w, http.StatusServiceUnavailable, "no pod of "+x.backend.Ingress.Scope+"/"+x.backend.Ingress.Name+" is ready")
+}
+
+// problem answers in a line of text: people see it in a browser.
+func problem(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(strconv.Itoa(status) + " " + text + "\n"))
+}
