@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// broken makes every container print three lines and end. It is watched long enough for a busy engine to tell of that.
+// broken makes every container print three lines and end, sooner than it is watched for on any machine.
 func broken(s *api.DeploymentSpec) {
 	runs("v2")(s)
-	s.Strategy.Monitor = "15s"
+	s.Strategy.Monitor = "1s"
 	s.Env = map[string]string{"LINES": "3", "EXIT_AFTER": "1ms", "EXIT_CODE": "7"}
 }
 

@@ -263,7 +263,7 @@ func TestStatefulSetRollsBack(t *testing.T) {
 	m.wantSaid(m.tend("releases", m.scope+"/db"), 0, "v1", "v2", "v3")
 
 	before := m.inspect(m.ordinal("db", 0)).ID
-	patient := func(s *api.DeploymentSpec) { s.Strategy.Monitor = "12s" } // a crash shows by then on a busy machine too
+	patient := func(s *api.DeploymentSpec) { s.Strategy.Monitor = "1s" }
 	revision := m.apply(m.set("db", replicas(2), does("exit", "3"), onFailure(api.OnFailureRollback), patient))
 	m.until("it turned back", func() bool {
 		status := m.status("db")
