@@ -178,7 +178,8 @@ func (r *reporter) giveBack(b batch) {
 	}
 }
 
-// send runs until ctx ends, then sends what is left within flushTime.
+// send runs until ctx ends, then sends what is left within flushTime. What isn't taken then is no failure of the stop: the next
+// start looks at every container anew.
 func (r *reporter) send(ctx context.Context) error {
 	gap := firstReportGap
 	for ctx.Err() == nil {
@@ -199,7 +200,10 @@ func (r *reporter) send(ctx context.Context) error {
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
-	return r.flush(last)
+	if err := r.flush(last); err != nil {
+		r.log.Warn("the last report was not taken; the next start looks at everything anew", "error", err)
+	}
+	return nil
 }
 
 func (r *reporter) flush(ctx context.Context) error {
