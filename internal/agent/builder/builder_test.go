@@ -172,7 +172,7 @@ func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
 		t.Error(diff)
 	}
 	log := b.log(of)
-	if log[0] != "building as go 1.26: go.mod says so" || !slices.Contains(log, "red") || !strings.HasPrefix(log[len(log)-1], "built "+image) {
+	if log[0] != "building as go 1.26, cmd/api: go.mod says so" || !slices.Contains(log, "red") || !strings.HasPrefix(log[len(log)-1], "built "+image) {
 		t.Errorf("%q", log)
 	}
 	b.wantClean()

@@ -18,7 +18,7 @@ const writtenDockerfile = ".tend.Dockerfile"
 // specOf says to the runtime what is to be built, but for where the source lies.
 func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.BuildSpec {
 	spec := runtime.BuildSpec{
-		Dockerfile: how.Dockerfile, Bases: how.Bases, Language: how.Language, Source: how.Folder, Target: build.Build.Path,
+		Dockerfile: how.Dockerfile, Bases: how.Bases, Language: how.Language, Source: how.Folder, Target: how.Target,
 		Args: build.Build.Args, NoCache: build.Nonce != "",
 		Tags: []string{build.Image(owner), owner.AppID() + ":latest"},
 		Labels: map[string]string{
@@ -64,5 +64,9 @@ func announcement(how recipe.Recipe) string {
 	if how.Version != "" {
 		version = " " + how.Version
 	}
-	return fmt.Sprintf("building as %s%s: %s", how.Language, version, how.Why)
+	target := ""
+	if how.Target != "" && how.Target != "." {
+		target = ", " + how.Target
+	}
+	return fmt.Sprintf("building as %s%s%s: %s", how.Language, version, target, how.Why)
 }

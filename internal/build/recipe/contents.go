@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"regexp"
+	"path"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -19,10 +19,20 @@ type contents struct {
 	registry string
 }
 
-// maxRead bounds what is read of a file to find a version in it.
+// maxRead bounds what is read of a file to find something in it.
 const maxRead = 1 << 20
 
 func (c *contents) has(name string) bool { return isFile(c.FS, name) }
+
+// those are the names that are there, files or folders.
+func (c *contents) those(names ...string) (out []string) {
+	for _, name := range names {
+		if _, err := fs.Stat(c.FS, name); err == nil {
+			out = append(out, name)
+		}
+	}
+	return out
+}
 
 func (c *contents) text(name string) string {
 	file, err := c.Open(name)
@@ -37,51 +47,17 @@ func (c *contents) text(name string) string {
 	return string(data)
 }
 
-// The forms of versions in the files of a tree. What isn't a plain version (a range, an alias) is not taken.
-var (
-	goDirective   = regexp.MustCompile(`(?m)^go\s+(\d+\.\d+)`)
-	plainVersion  = regexp.MustCompile(`^v?(\d+(?:\.\d+){0,2})$`)
-	leastVersion  = regexp.MustCompile(`^(?:>=|\^|~|=)?\s*v?(\d+)(?:[.\s]|$)`)
-	pythonRuntime = regexp.MustCompile(`(?m)^python-(\d+(?:\.\d+){0,2})\s*$`)
-	pythonNeeds   = regexp.MustCompile(`(?m)^requires-python\s*=\s*["'](?:>=|~=|==|\^)?\s*(\d+\.\d+)`)
-	rubyOfGemfile = regexp.MustCompile(`(?m)^\s*ruby\s+["'](\d+(?:\.\d+){0,2})["']`)
-)
-
-// version is what the tree says of its language's version; empty where it says nothing.
-func (c *contents) version(language string) string {
-	switch language {
-	case Go:
-		return first(goDirective, c.text("go.mod"))
-	case NodeJS:
-		for _, name := range []string{".nvmrc", ".node-version"} {
-			if found := first(plainVersion, strings.TrimSpace(c.text(name))); found != "" {
-				return found
+// names says whether one of the files speaks of one of the words.
+func (c *contents) names(files []string, words ...string) bool {
+	for _, file := range files {
+		text := strings.ToLower(c.text(file))
+		for _, word := range words {
+			if strings.Contains(text, word) {
+				return true
 			}
 		}
-		return first(leastVersion, c.packageJSON().Engines.Node)
-	case Python:
-		if found := first(plainVersion, strings.TrimSpace(c.text(".python-version"))); found != "" {
-			return found
-		}
-		if found := first(pythonRuntime, c.text("runtime.txt")); found != "" {
-			return found
-		}
-		return first(pythonNeeds, c.text("pyproject.toml"))
-	case Ruby, Rails:
-		text := strings.TrimPrefix(strings.TrimSpace(c.text(".ruby-version")), "ruby-")
-		if found := first(plainVersion, text); found != "" {
-			return found
-		}
-		return first(rubyOfGemfile, c.text("Gemfile"))
 	}
-	return ""
-}
-
-func first(pattern *regexp.Regexp, text string) string {
-	if match := pattern.FindStringSubmatch(text); match != nil {
-		return match[1]
-	}
-	return ""
+	return false
 }
 
 // packageJSON is what counts of a package.json.
@@ -89,6 +65,7 @@ type packageJSON struct {
 	Main           string            `json:"main"`
 	PackageManager string            `json:"packageManager"`
 	Scripts        map[string]string `json:"scripts"`
+	Workspaces     json.RawMessage   `json:"workspaces"`
 	Engines        struct {
 		Node string `json:"node"`
 	} `json:"engines"`
@@ -101,3 +78,17 @@ func (c *contents) packageJSON() packageJSON {
 	}
 	return out
 }
+
+// web is the command of a Procfile's web process: how the application says that it is run.
+func (c *contents) web() string {
+	for line := range strings.Lines(c.text("Procfile")) {
+		kind, command, found := strings.Cut(strings.TrimSpace(line), ":")
+		if found && strings.EqualFold(strings.TrimSpace(kind), "web") {
+			return strings.TrimSpace(command)
+		}
+	}
+	return ""
+}
+
+// below is a path in the source's folder, seen from the top of the tree.
+func below(r Recipe, name string) string { return path.Join(r.Folder, name) }

@@ -30,6 +30,8 @@ type Recipe struct {
 	Version string
 	// Folder is where in the tree the source lies: "." or a path.
 	Folder string
+	// Target is what of a Go module is built: a folder in it, "." for its own.
+	Target string
 	// Dockerfile is the name of the one in the tree, or empty where Text is one that was written.
 	Dockerfile string
 	Text       string
@@ -40,10 +42,14 @@ type Recipe struct {
 }
 
 // UndecidedError says that nothing in the tree tells how to build it.
-type UndecidedError struct{ Why string }
+type UndecidedError struct {
+	Why string
+	// Next is what to do; by default to say how it is built.
+	Next string
+}
 
 func (e *UndecidedError) Error() string {
-	return e.Why + ": put a Dockerfile into the folder, or name the language (build { lang { name = … } })"
+	return e.Why + ": " + either(e.Next, "put a Dockerfile into the folder, or name the language (build { lang { name = … } })")
 }
 
 // detector finds a language by a file.
@@ -58,7 +64,7 @@ var detectors = []detector{
 	{Go, []string{"go.mod"}},
 	{Rails, []string{"config/application.rb"}},
 	{NodeJS, []string{"package.json"}},
-	{Python, []string{"requirements.txt", "pyproject.toml"}},
+	{Python, []string{"requirements.txt", "pyproject.toml", "Pipfile"}},
 	{Ruby, []string{"Gemfile"}},
 }
 
@@ -83,12 +89,20 @@ func Decide(tree fs.FS, build api.Build, registry string) (Recipe, error) {
 	if err != nil {
 		return Recipe{}, err
 	}
+	if lang.Name == "javascript" || lang.Name == "node" {
+		lang.Name = NodeJS
+	}
 	s := &contents{FS: source, build: build, lang: lang, registry: registry}
 	recipe.Version = lang.Version
 	if recipe.Version == "" {
 		recipe.Version = s.version(recipe.Language)
 	}
-	recipe.Text = write(s, recipe)
+	if recipe.Language == Go {
+		if recipe.Target, err = s.mainPackage(); err != nil {
+			return Recipe{}, err
+		}
+	}
+	recipe.Text = write(s, tree, recipe)
 	recipe.Bases = bases(recipe.Text)
 	return recipe, nil
 }

@@ -1,9 +1,11 @@
 # nodejs  in .
 # Written by Tend: package.json says so.
 FROM node:lts-alpine
-ENV NODE_ENV=production
 WORKDIR /app
-COPY package.json ./
+RUN chown node /app
+USER node
+ENV NODE_ENV=production
+COPY --chown=node:node package.json ./
 RUN npm install --include=dev
-COPY . .
+COPY --chown=node:node . .
 CMD ["node","index.js"]

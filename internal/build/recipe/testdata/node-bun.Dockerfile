@@ -1,9 +1,11 @@
-# nodejs  in .
+# nodejs 1.2.3 in .
 # Written by Tend: package.json says so.
-FROM oven/bun:1
-ENV NODE_ENV=production
+FROM oven/bun:1.2.3
 WORKDIR /app
-COPY package.json bun.lock ./
+RUN chown bun /app
+USER bun
+ENV NODE_ENV=production
+COPY --chown=bun:bun package.json bun.lock ./
 RUN bun install --frozen-lockfile
-COPY . .
+COPY --chown=bun:bun . .
 CMD ["bun","server.ts"]

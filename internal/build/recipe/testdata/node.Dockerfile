@@ -1,10 +1,12 @@
 # nodejs 20 in .
 # Written by Tend: package.json says so.
 FROM node:20-alpine
-ENV NODE_ENV=production
 WORKDIR /app
-COPY package.json package-lock.json ./
+RUN chown node /app
+USER node
+ENV NODE_ENV=production
+COPY --chown=node:node package.json package-lock.json .npmrc ./
 RUN npm ci --include=dev
-COPY . .
+COPY --chown=node:node . .
 RUN npm run build
-CMD ["npm","start"]
+CMD ["npm","run","start"]

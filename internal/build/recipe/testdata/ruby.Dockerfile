@@ -1,9 +1,12 @@
 # ruby 3.3.1 in .
 # Written by Tend: Gemfile says so.
 FROM ruby:3.3.1-slim
-RUN apt-get update && apt-get install -y --no-install-recommends build-essential && rm -rf /var/lib/apt/lists/*
+ENV RACK_ENV=production APP_ENV=production BUNDLE_WITHOUT=development:test
+RUN apt-get update && apt-get install -y --no-install-recommends build-essential git libpq-dev libyaml-dev pkg-config && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY Gemfile Gemfile.lock ./
-RUN bundle config set --local without 'development test' && bundle install
-COPY . .
+RUN BUNDLE_FROZEN=1 bundle install
+RUN useradd --system --create-home --uid 10001 app && chown app /app
+COPY --chown=10001 . .
+USER 10001
 CMD ["bundle","exec","rackup","--host","0.0.0.0"]

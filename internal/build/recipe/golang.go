@@ -1,0 +1,121 @@
+package recipe
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// The forms that count in Go's files.
+var (
+	goMain    = regexp.MustCompile(`(?m)^package\s+main\b`)
+	goPackage = regexp.MustCompile(`(?m)^package\s+\w+`)
+	goIgnored = regexp.MustCompile(`(?m)^//go:build\s+ignore\s*$`)
+	// goReplaced is a module that is replaced by a folder.
+	goReplaced = regexp.MustCompile(`=>\s*(\.\.?/\S*)`)
+)
+
+// golang is a static program on a small image.
+func (d *dockerfile) golang(c *contents, tree fs.FS, r Recipe) {
+	d.base(c, "golang:"+orVersion(r.Version, "1")+"-alpine", "build")
+	whole, ahead := c.goNeeds(tree, r)
+	switch {
+	case whole:
+		d.add("WORKDIR /src")
+		d.add("COPY . .")
+		d.add("WORKDIR %s", workdir.Replace(path.Join("/src", r.Folder)))
+	default:
+		d.add("WORKDIR /src")
+		if ahead {
+			d.copy(r, "", c.those("go.mod", "go.sum")...)
+			d.add("RUN go mod download")
+		}
+		d.copy(r, "")
+	}
+	target := r.Target
+	if target != "." {
+		target = "./" + target
+	}
+	d.add("RUN CGO_ENABLED=0 go build -trimpath -o /out/app %s", quoted(target))
+	d.add("")
+	d.base(c, "alpine:3", "")
+	d.add("RUN apk add --no-cache ca-certificates tzdata")
+	d.add("COPY --from=build /out/app /app")
+	d.add("USER nobody")
+	d.add("ENTRYPOINT %s", argv("/app"))
+}
+
+var workdir = strings.NewReplacer("$", `\$`)
+
+// goNeeds says what a Go program is built from: the whole tree where the module refers to folders beside its own, and
+// whether its modules can be fetched ahead of its source.
+func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
+	replaced := goReplaced.FindAllStringSubmatch(c.text("go.mod"), -1)
+	for _, match := range replaced {
+		whole = whole || strings.HasPrefix(path.Clean(match[1]), "..")
+	}
+	if r.Folder != "." {
+		for folder := path.Dir(r.Folder); ; folder = path.Dir(folder) {
+			whole = whole || isFile(tree, path.Join(folder, "go.work"))
+			if folder == "." {
+				break
+			}
+		}
+	}
+	return whole, len(replaced) == 0 && c.has("go.mod") && !c.has("go.work") && !c.has("vendor/modules.txt")
+}
+
+// mainPackage is the folder of the program: the declared one, the module's own, or the only one in cmd.
+func (c *contents) mainPackage() (string, error) {
+	if declared := strings.TrimPrefix(path.Clean("/"+c.build.Path), "/"); declared != "" {
+		if isMain, isPackage := c.goPackage(declared); isPackage && !isMain {
+			return "", &UndecidedError{Why: fmt.Sprintf("%s is no program but a package of others", declared), Next: "name in build.path a folder of package main"}
+		}
+		return declared, nil
+	}
+	isMain, isPackage := c.goPackage(".")
+	if isMain {
+		return ".", nil
+	}
+	var found []string
+	commands, _ := fs.ReadDir(c.FS, "cmd") // there may be none
+	for _, entry := range commands {
+		folder := path.Join("cmd", entry.Name())
+		if isMain, _ := c.goPackage(folder); isMain {
+			found = append(found, folder)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", &UndecidedError{Why: "the module has more than one program: " + strings.Join(found, ", "), Next: "name one with build { path = … }"}
+	case isPackage:
+		return "", &UndecidedError{Why: "the module's own folder and cmd hold no program", Next: "name its folder with build { path = … }, or another module with build { context = … }"}
+	}
+	return ".", nil // the compiler says what is wrong
+}
+
+// maxGoFiles bounds how many files of a package are looked at; they all say the same.
+const maxGoFiles = 100
+
+// goPackage says whether a folder holds a Go package, and whether that is a program.
+func (c *contents) goPackage(folder string) (isMain, isPackage bool) {
+	entries, err := fs.ReadDir(c.FS, folder)
+	if err != nil {
+		return false, false
+	}
+	for _, entry := range entries[:min(maxGoFiles, len(entries))] {
+		if name := entry.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			text := c.text(path.Join(folder, name))
+			if goIgnored.MatchString(text) {
+				continue
+			}
+			isMain = isMain || goMain.MatchString(text)
+			isPackage = isPackage || goPackage.MatchString(text)
+		}
+	}
+	return isMain, isPackage
+}

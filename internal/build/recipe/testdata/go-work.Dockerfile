@@ -1,0 +1,13 @@
+# go 1.26 in my api
+# Written by Tend: my api/go.mod says so.
+FROM golang:1.26-alpine AS build
+WORKDIR /src
+COPY . .
+WORKDIR /src/my api
+RUN CGO_ENABLED=0 go build -trimpath -o /out/app .
+
+FROM alpine:3
+RUN apk add --no-cache ca-certificates tzdata
+COPY --from=build /out/app /app
+USER nobody
+ENTRYPOINT ["/app"]

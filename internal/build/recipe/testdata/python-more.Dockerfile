@@ -1,0 +1,11 @@
+# python  in .
+# Written by Tend: requirements.txt says so.
+FROM python:3-slim
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev libpq-dev && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+RUN useradd --system --create-home --uid 10001 app && chown app /app
+COPY --chown=10001 . .
+RUN pip install -r requirements.txt
+USER 10001
+CMD ["/bin/sh","-c","gunicorn app:app"]

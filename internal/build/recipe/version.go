@@ -1,0 +1,91 @@
+package recipe
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The forms of versions in the files of a tree. What isn't a plain version (a range, an alias) is not taken.
+var (
+	goDirective   = regexp.MustCompile(`(?m)^go\s+(\d+\.\d+)`)
+	goToolchain   = regexp.MustCompile(`(?m)^toolchain\s+go(\d+\.\d+)`)
+	plainVersion  = regexp.MustCompile(`^v?(\d+(?:\.\d+){0,2})$`)
+	leastVersion  = regexp.MustCompile(`^(?:>=|\^|~|=)?\s*v?(\d+)(?:[.\s]|$)`)
+	nodeAlias     = regexp.MustCompile(`^lts/([a-z]+)$`)
+	bunPackage    = regexp.MustCompile(`^bun@(\d+(?:\.\d+){0,2})`)
+	pythonRuntime = regexp.MustCompile(`(?m)^python-(\d+(?:\.\d+){0,2})\s*$`)
+	pythonNeeds   = regexp.MustCompile(`(?m)^(?:requires-python|python|python_version)\s*=\s*["'](?:>=|~=|==|\^|~)?\s*(\d+\.\d+)`)
+	rubyOfGemfile = regexp.MustCompile(`(?m)^\s*ruby\s+["'](?:~>|>=|=)?\s*(\d+(?:\.\d+){0,2})["']`)
+	rubyOfLock    = regexp.MustCompile(`(?m)^RUBY VERSION\r?\n\s+ruby (\d+\.\d+\.\d+)`)
+)
+
+// toolVersions are what .tool-versions calls the languages.
+var toolVersions = map[string]string{Go: "golang", NodeJS: "nodejs", Python: "python", Ruby: "ruby", Rails: "ruby"}
+
+// version is what the tree says of its language's version; empty where it says nothing.
+func (c *contents) version(language string) string {
+	if found := c.ownVersion(language); found != "" {
+		return found
+	}
+	for line := range strings.Lines(c.text(".tool-versions")) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == toolVersions[language] {
+			return first(plainVersion, words[1])
+		}
+	}
+	return ""
+}
+
+// ownVersion is what the language's own files say.
+func (c *contents) ownVersion(language string) string {
+	switch language {
+	case Go:
+		// The toolchain is at least as new as the language.
+		return either(first(goToolchain, c.text("go.mod")), first(goDirective, c.text("go.mod")))
+	case NodeJS:
+		return c.nodeVersion()
+	case Python:
+		return either(first(plainVersion, c.line(".python-version")), first(pythonRuntime, c.text("runtime.txt")),
+			first(pythonNeeds, c.text("pyproject.toml")), first(pythonNeeds, c.text("Pipfile")))
+	case Ruby, Rails:
+		return either(first(plainVersion, strings.TrimPrefix(c.line(".ruby-version"), "ruby-")),
+			first(rubyOfLock, c.text("Gemfile.lock")), first(rubyOfGemfile, c.text("Gemfile")))
+	}
+	return ""
+}
+
+func (c *contents) nodeVersion() string {
+	project := c.packageJSON()
+	if manager, _ := c.manager(); manager == "bun" {
+		return either(first(bunPackage, project.PackageManager), first(plainVersion, c.line(".bun-version")))
+	}
+	for _, name := range []string{".nvmrc", ".node-version"} {
+		text := c.line(name)
+		if found := either(first(plainVersion, text), first(nodeAlias, text)); found != "" {
+			return found
+		}
+	}
+	return first(leastVersion, project.Engines.Node)
+}
+
+// line is the first line of a file.
+func (c *contents) line(name string) string {
+	text, _, _ := strings.Cut(strings.TrimSpace(c.text(name)), "\n")
+	return strings.TrimSpace(text)
+}
+
+// either is the first text that isn't empty.
+func either(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+func first(pattern *regexp.Regexp, text string) string {
+	if match := pattern.FindStringSubmatch(text); match != nil {
+		return match[1]
+	}
+	return ""
+}
