@@ -121,7 +121,7 @@ func (o observed) trouble(a assessment) api.Condition {
 	case a.target.turned != nil:
 		c.Reason, c.Message = ReasonRolledBack, rolledBackMessage(a.target)
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
-		c.Reason, c.Message = a.plan.Reason, strings.Join(append([]string{a.plan.Message}, o.lastLog(a)...), "\n")
+		c.Reason, c.Message = a.plan.Reason, strings.Join(append([]string{a.plan.Message}, o.lastLog(a.plan.Message)...), "\n")
 	case a.plan.Reason == ReasonNoNode:
 		c.Reason, c.Message = ReasonNoNode, a.plan.Message
 	default:
@@ -142,10 +142,10 @@ func (o observed) nodesDown() string {
 	return message
 }
 
-// lastLog is the end of the output of the first failing container.
-func (o observed) lastLog(a assessment) []string {
+// lastLog is the end of the output of the container that a message speaks of.
+func (o observed) lastLog(message string) []string {
 	for _, t := range o.tasks {
-		if t.status != nil && len(t.status.LastLog) > 0 && strings.Contains(a.plan.Message, "slot "+t.desired.Value.Slot+" ") {
+		if t.status != nil && len(t.status.LastLog) > 0 && strings.Contains(message, "slot "+t.desired.Value.Slot+" ") {
 			return t.status.LastLog
 		}
 	}

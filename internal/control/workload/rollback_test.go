@@ -2,9 +2,11 @@ package workload
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
 )
 
 // rollBack does what the API does: the release's spec as a new generation, replicas untouched, and a stamp.
@@ -115,6 +117,31 @@ func TestAutomaticRollback(t *testing.T) {
 	}
 	if desired := l.snapshot().Object(web).Value; desired.Metadata.Generation != 2 {
 		t.Errorf("the rollback wrote the object: generation %d", desired.Metadata.Generation)
+	}
+}
+
+// The last lines of the slot that failed can come after the rollback began: what is told of it has them then.
+func TestLinesFollowARollback(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(3, "web:1"))
+	l.settle()
+	l.fails["v2"] = true
+	l.apply(replicas(3, "web:2"))
+	l.settle()
+	for _, task := range l.snapshot().TasksOf(web) {
+		status := l.snapshot().TaskStatus(task.Value.ID)
+		if task.Value.Release == "v2" && status.Exists() {
+			told := *status.Value
+			told.LastLog = []string{"cannot open /data"}
+			l.write(func(txn *layout.Txn) { txn.Put(layout.TaskStatusKey(told.ID), told) })
+		}
+	}
+	l.settle()
+	if failed := l.status().Rollout.Failed; failed == nil || len(failed.LastLog) != 1 {
+		t.Errorf("recorded: %+v", failed)
+	}
+	if c := l.condition(api.ConditionDegraded); !strings.Contains(c.Message, "cannot open /data") {
+		t.Errorf("told: %+v", c)
 	}
 }
 

@@ -49,6 +49,7 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	if a.target.turned == nil {
 		r.Failed = nil
 	} else {
+		r.Failed = a.target.turned
 		r.Reason, r.Message = ReasonRolledBack, rolledBackMessage(a.target)
 		switch a.plan.Phase {
 		case api.RolloutComplete:
@@ -80,6 +81,16 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 	return &api.FailedRollout{
 		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
 		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
-		Reason: a.plan.Reason, Message: a.plan.Message, LastLog: o.lastLog(a), At: now,
+		Reason: a.plan.Reason, Message: a.plan.Message, LastLog: o.lastLog(a.plan.Message), At: now,
 	}
+}
+
+// withLateLog adds the last lines of the slot that failed, where they came after the rollback had begun.
+func (o observed) withLateLog(failed *api.FailedRollout) *api.FailedRollout {
+	if len(failed.LastLog) > 0 {
+		return failed
+	}
+	told := *failed
+	told.LastLog = o.lastLog(failed.Message)
+	return &told
 }

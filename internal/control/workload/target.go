@@ -107,7 +107,7 @@ func (c *Controller) choose(o observed, id identity) (target, error) {
 	active := o.release(rollout.TargetRelease)
 	if failed := rollout.Failed; failed != nil && o.turnedAway(failed, id) {
 		if good := o.release(rollout.LastGoodRelease); good != nil {
-			return target{release: good, turned: failed}, nil
+			return target{release: good, turned: o.withLateLog(failed)}, nil
 		}
 	}
 	for _, candidate := range []*api.Release{active, o.newestRelease()} {

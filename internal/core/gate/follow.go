@@ -38,7 +38,7 @@ func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) 
 	deadline := run.CreatedAt.Add(timeout)
 	switch {
 	case run.State.Ended():
-		return p
+		return p.lateLog(attempt.Status)
 	case attempt.Task == nil:
 		return p.fail(ReasonLost, "the record of its task is gone", now)
 	case attempt.Status != nil && attempt.Status.State.Terminal():
@@ -87,6 +87,14 @@ func (p Progress) end(attempt Attempt, timeout time.Duration, now time.Time) Pro
 	p.Run.LastLog = status.LastLog
 	if !status.FinishedAt.IsZero() {
 		p.Run.FinishedAt = status.FinishedAt
+	}
+	return p
+}
+
+// lateLog notes the last lines of a failure that was told of without them.
+func (p Progress) lateLog(status *api.TaskStatus) Progress {
+	if p.Run.State == api.RunFailed && len(p.Run.LastLog) == 0 && status != nil && len(status.LastLog) > 0 {
+		p.Run.LastLog, p.Changed = status.LastLog, true
 	}
 	return p
 }

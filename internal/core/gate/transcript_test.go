@@ -86,6 +86,9 @@ func follow(t *testing.T, d *datadriven.TestData) string {
 		return now.Add(-age)
 	}
 	run := api.Run{ID: "v2-command", State: api.RunRunning, CreatedAt: ago("age")}
+	if d.HasArg("over") {
+		run.State, run.Reason, run.Message = api.RunFailed, "Exited", "the container ended with exit code 1"
+	}
 	attempt := Attempt{}
 	if !d.HasArg("lost") {
 		task := api.Task{Node: "n1", Desired: api.DesiredRunning, EndedAt: ago("told")}

@@ -32,7 +32,11 @@ func note(run *api.Run, task Task) {
 			run.StartedAt = s.StartedAt
 		}
 	}
-	if !task.Ended() || !attempt.FinishedAt.IsZero() {
+	switch {
+	case !task.Ended():
+		return
+	case !attempt.FinishedAt.IsZero():
+		lateLog(run, task)
 		return
 	}
 	v := verdictOf(task)
@@ -42,6 +46,14 @@ func note(run *api.Run, task Task) {
 		if s := task.Status; s != nil && len(s.LastLog) > 0 {
 			run.LastLog = s.LastLog
 		}
+	}
+}
+
+// lateLog notes the last lines of the newest attempt where it failed without them: they can come after its end.
+func lateLog(run *api.Run, task Task) {
+	last := run.Attempts[len(run.Attempts)-1]
+	if last.Task == task.ID && last.Reason != "" && run.State != api.RunSucceeded && len(run.LastLog) == 0 && task.Status != nil {
+		run.LastLog = task.Status.LastLog
 	}
 }
 

@@ -16,9 +16,10 @@ import (
 // difference.
 //
 //	job [schedule=… zone=… concurrency=… timeout=… retries=… succeeded=… failed=… deadline=… suspend=… release=… held=…]
-//	containers DURATION CODE [stopping=…]    how long containers run from now on, and how they end
+//	containers DURATION CODE [stopping=…] [mute]    how long containers run from now on, and how they end
 //	ask RUN              somebody asks for a run
 //	stop RUN             somebody stops a run
+//	lines                the last lines of mute containers are told
 //	refuse REASON        no image can be had
 //	tick D               time passes, with decisions where something happens
 //	down D               time passes and nobody decides
@@ -67,10 +68,13 @@ func (s *story) command(d *datadriven.TestData) (err error) {
 	case "job":
 		return s.job(d)
 	case "containers":
-		s.lasts, s.code, s.stopping = span, atoi(d.CmdArgs[1].Key), 0
+		s.lasts, s.code, s.stopping, s.mute = span, atoi(d.CmdArgs[1].Key), 0, d.HasArg("mute")
 		if stopping, ok := d.Arg("stopping"); ok {
 			s.stopping, err = time.ParseDuration(stopping.Vals[0])
 		}
+	case "lines":
+		s.speak()
+		s.decide()
 	case "ask":
 		s.create(api.Run{ID: arg, Trigger: api.TriggerManual, CreatedAt: s.now, State: api.RunPending})
 		s.decide()

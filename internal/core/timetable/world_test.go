@@ -24,6 +24,7 @@ type world struct {
 	code     int
 	stopping time.Duration // how long a stop takes
 	lost     bool
+	mute     bool            // the last lines of what fails are not told with its end
 	cut      map[string]bool // the tasks whose node was down for a while
 	// due is when time alone may change the plan; zero is never.
 	due time.Time
@@ -216,7 +217,20 @@ func (w *world) end(task *Task, state api.TaskState, code int) {
 	if state == api.TaskFailed {
 		s.Reason, s.Message, s.LastLog = "Exited", fmt.Sprintf("the container ended with exit code %d", code), []string{"oh no"}
 	}
+	if w.mute {
+		s.LastLog = nil
+	}
 	task.Status = &s
+}
+
+// speak tells the last lines of what failed without.
+func (w *world) speak() {
+	for _, task := range w.tasks {
+		if s := task.Status; s != nil && s.State == api.TaskFailed && s.LastLog == nil {
+			told := *s
+			told.LastLog, task.Status = []string{"oh no"}, &told
+		}
+	}
 }
 
 // pass lets time pass second by second; decisions are made where something happened or the last plan asked for it.
