@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,26 +14,30 @@ import (
 func TestAFailingStartShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
-		var fault error
+		var fault atomic.Pointer[error]
 		l.engine.Before(func(verb, _ string) error {
-			if verb == "start" {
-				return fault
+			if now := fault.Load(); verb == "start" && now != nil {
+				return *now
 			}
 			return nil
 		})
+		fails := func(text string) {
+			err := errors.New(text)
+			fault.Store(&err)
+		}
 		l.start()
 		defer l.close()
-		fault = errors.New("no space left on device")
+		fails("no space left on device")
 		task := l.deploy(taskID(1), nil)
 		l.settle()
 		l.want(task, api.TaskStarting, false, "EngineError")
-		fault = errors.New("too many open files") // the second failure begins at a container that exists
+		fails("too many open files") // the second failure begins at a container that exists
 		l.pass(time.Minute)
 		l.want(task, api.TaskStarting, false, "EngineError")
-		if got := l.status(task).Message; got != fault.Error() {
-			t.Errorf("the message is %q, want %q", got, fault)
+		if got := l.status(task).Message; got != "too many open files" {
+			t.Errorf("the message is %q, want the second fault's", got)
 		}
-		fault = nil
+		fault.Store(nil)
 		l.pass(20 * time.Minute)
 		l.want(task, api.TaskRunning, true, "")
 	})

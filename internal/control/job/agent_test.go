@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/api"
@@ -21,7 +22,7 @@ type fakeAgent struct {
 	code         int
 	cut          bool
 	// most is the most containers that ran at once.
-	most int
+	most atomic.Int64
 	told map[string]time.Time
 	wake chan struct{}
 	// next is when time alone changes something.
@@ -80,7 +81,7 @@ func (a *fakeAgent) look() {
 	for _, request := range s.ImageRequests() {
 		a.answer(txn, s, *request.Value, now)
 	}
-	running := 0
+	running := int64(0)
 	for _, task := range s.Tasks() {
 		if task.Value.Node == "" {
 			continue
@@ -98,7 +99,7 @@ func (a *fakeAgent) look() {
 			txn.Put(key, *next)
 		}
 	}
-	a.most = max(a.most, running)
+	a.most.Store(max(a.most.Load(), running))
 	if revision, err := txn.Commit(context.Background(), a.l.store); err == nil && revision > 0 {
 		_ = a.l.view.WaitFor(context.Background(), revision)
 	}

@@ -51,8 +51,8 @@ func TestForbidSkipsAndTells(t *testing.T) {
 		l.pass(2*time.Minute + 30*time.Second)
 		l.condition(backup, ConditionMissed, "Forbidden", api.ConditionTrue)
 		l.pass(28 * time.Minute)
-		if l.agent.most != 1 {
-			t.Errorf("%d containers at once", l.agent.most)
+		if l.agent.most.Load() != 1 {
+			t.Errorf("%d containers at once", l.agent.most.Load())
 		}
 		if status := l.status(backup); status.Missed < 15 || status.MissedReason != "Forbidden" {
 			t.Errorf("%+v", status)
@@ -67,8 +67,8 @@ func TestReplaceStopsTheOlderFirst(t *testing.T) {
 		spec.ConcurrencyPolicy = api.ConcurrencyReplace
 		l.apply(backup, spec)
 		l.pass(21 * time.Minute)
-		if l.agent.most != 1 {
-			t.Errorf("%d containers at once", l.agent.most)
+		if l.agent.most.Load() != 1 {
+			t.Errorf("%d containers at once", l.agent.most.Load())
 		}
 		runs := l.runs(backup)
 		if len(runs) != 2 || runs[0].State != api.RunReplaced || runs[1].State != api.RunRunning {
@@ -82,8 +82,8 @@ func TestAllowLetsRunsOverlap(t *testing.T) {
 		l.agent.lasts = 150 * time.Second
 		l.apply(backup, cronOf("* * * * *"))
 		l.pass(10 * time.Minute)
-		if l.agent.most != 3 {
-			t.Errorf("%d containers at once, want 3", l.agent.most)
+		if l.agent.most.Load() != 3 {
+			t.Errorf("%d containers at once, want 3", l.agent.most.Load())
 		}
 	})
 }
