@@ -58,6 +58,9 @@ func (j *Journal) Begin(called string) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The file and who writes it appear at once: a reader between the two would take an empty log for a whole one.
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	_ = os.Remove(path) // whoever reads the old one goes on with it
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -71,8 +74,6 @@ func (j *Journal) Begin(called string) (*Log, error) {
 			delete(j.open, called)
 		}
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	j.open[called] = log
 	close(j.begun)
 	j.begun = make(chan struct{})

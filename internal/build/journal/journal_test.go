@@ -3,8 +3,10 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +81,32 @@ func TestFollow(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFollowFromTheFirstMoment: who looks again and again while a build begins gets all of it, never an empty log.
+func TestFollowFromTheFirstMoment(t *testing.T) {
+	for range 200 {
+		j := open(t)
+		ended := make(chan []string)
+		go func() {
+			var lines []string
+			for len(lines) == 0 {
+				err := j.Read(t.Context(), "prod-web.abc", true, func(line string) error {
+					lines = append(lines, line)
+					return nil
+				})
+				if err != nil || len(lines) == 0 {
+					lines = append(lines, fmt.Sprintf("an empty log, %v", err))
+				}
+			}
+			ended <- lines
+		}()
+		runtime.Gosched()
+		begin(t, j, "prod-web.abc").End("built")
+		if got := <-ended; !slices.Equal(got, []string{"built"}) {
+			t.Fatalf("%q", got)
+		}
 	}
 }
 
