@@ -12,6 +12,8 @@ import (
 type Call struct {
 	Command string
 	Args    []string
+	// Env are further variables, under those we set.
+	Env map[string]string
 	// Stdin makes what it is given of where the server can be called back. Default: nothing.
 	Stdin func(controller string) ([]byte, error)
 	// Door is where the server can be called back while the call runs. Default: nowhere.
@@ -62,7 +64,7 @@ func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Env
 	opts := p.root.opts
 	out, err := process{
 		argv: append(append([]string{}, p.commands[call.Command]...), call.Args...), dir: p.Dir, stdin: stdin,
-		env: p.environ(call.environ(url, now)), mark: now.mark(), limit: opts.Timeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
+		env: p.environ(call.Env, call.environ(url, now)), mark: now.mark(), limit: opts.Timeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
 	}.run(ctx)
 	if err != nil {
 		return Envelope{}, p.ended(call.Command, err)

@@ -34,10 +34,12 @@ func (r *Root) inherited() map[string]string {
 	return out
 }
 
-// environ is the environment of a call: the server's part, what plugin.yml sets, who calls, and what this call says.
-func (p *Plugin) environ(call map[string]string) []string {
+// environ is the environment of a call: the server's part, what plugin.yml sets, what whoever calls adds, and what this
+// call says.
+func (p *Plugin) environ(added, call map[string]string) []string {
 	env := p.root.inherited()
 	maps.Copy(env, p.Env)
+	maps.Copy(env, added)
 	say := func(value string, names ...string) {
 		for _, name := range names {
 			if delete(env, name); value != "" {
@@ -51,6 +53,14 @@ func (p *Plugin) environ(call map[string]string) []string {
 	say(p.root.opts.Etcd, "TEND_ETCD_CLIENT", "VOODU_ETCD_CLIENT")
 	maps.Copy(env, call)
 	return lines(env)
+}
+
+// mayAdd says whether whoever calls may set a variable: those meant for plugins and those plugin.yml sets, and none that
+// changes which program runs (PATH, LD_PRELOAD).
+func (p *Plugin) mayAdd(name, value string) bool {
+	_, own := p.Env[name]
+	meant := strings.HasPrefix(name, "VOODU_") || strings.HasPrefix(name, "TEND_PLUGIN_")
+	return (own || meant) && envName.MatchString(name) && !strings.ContainsRune(value, 0)
 }
 
 func lines(env map[string]string) []string {

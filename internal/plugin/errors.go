@@ -30,6 +30,8 @@ const (
 	Source Reason = "PluginSource"
 	// Taken: another plugin has its name or one of its aliases.
 	Taken Reason = "PluginNameTaken"
+	// Refused: what it is called with is not for it.
+	Refused Reason = "PluginRefused"
 	// Busy: there was no turn for a call, or a plugin is being changed.
 	Busy Reason = "PluginBusy"
 	// Nested: calls led to calls too deep, as they do where a plugin calls itself.

@@ -124,7 +124,7 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	defer p.root.turns.end(now)
 	out, err := process{
 		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
-		env: p.environ(map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), mark: now.mark(),
+		env: p.environ(nil, map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), mark: now.mark(),
 	}.run(context.WithoutCancel(ctx))
 	switch {
 	case errors.Is(err, errLate):

@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
 )
 
@@ -79,6 +81,7 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 	granted("DELETE /resource", s.callbackResource)
 	granted("POST /restart", s.callbackRestart)
 	granted("POST /plugin/{name}/{command}", s.command)
+	granted("POST /plugins/exec", s.callbackExec)
 	return s.recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, path, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/t/"), "/")
 		g, known := resolve(token)
@@ -94,8 +97,10 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 		}
 		within := r.Clone(context.WithValue(r.Context(), grantKey{}, g))
 		within.URL.Path, within.URL.RawPath = "/"+path, ""
-		if _, pattern := mux.Handler(within); pattern == "" {
-			s.failEnvelope(w, r, &api.Problem{Status: http.StatusNotFound, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
+		if handler, pattern := mux.Handler(within); pattern == "" {
+			told := &refusal{header: http.Header{}, status: http.StatusNotFound}
+			handler.ServeHTTP(told, within) // 405 where only the method is wrong
+			s.failEnvelope(w, r, &api.Problem{Status: told.status, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
 				Next: "docs/plugins.md lists them"})
 			return
 		}
@@ -114,13 +119,31 @@ func writeEnvelope(w http.ResponseWriter, data any) {
 	writeJSON(w, http.StatusOK, api.Envelope{Status: "ok", Data: raw})
 }
 
-// failEnvelope is fail in an envelope.
+// failEnvelope is fail in an envelope, with the status plugins know.
 func (s *Server) failEnvelope(w http.ResponseWriter, r *http.Request, err error) {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
 		s.Logger.Error("request failed", "method", r.Method, "path", routeOf(r), "error", err)
 	}
-	writeJSON(w, problem.Status, api.Envelope{Status: "error", Error: problem.Error()})
+	writeFault(w, statusOf(err, problem.Status), err)
+}
+
+func writeFault(w http.ResponseWriter, status int, err error) {
+	writeJSON(w, status, api.Envelope{Status: "error", Error: problemOf(err).Error()})
+}
+
+// statusOf is the status of what went wrong, as scripts around plugins know it: 404 for a plugin that isn't there, 400 for
+// whatever else is wrong with a plugin or its command, 500 for an action that could not be done.
+func statusOf(err error, status int) int {
+	var action *broker.ActionError
+	var fault *plugin.Error
+	switch {
+	case errors.As(err, &action):
+		return http.StatusInternalServerError
+	case errors.As(err, &fault) && fault.Reason != plugin.NotFound && fault.Reason != plugin.Busy:
+		return http.StatusBadRequest
+	}
+	return status
 }
 
 // routeOf is a request's path for the log: without a token.

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -156,53 +155,6 @@ func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant
 		return
 	}
 	writeEnvelope(w, map[string]any{"scope": ref.Scope, "name": ref.Name, "kind": ref.Kind, "unfroze": result.Unfrozen})
-}
-
-// rebootstrapped is the answer to the removal of an ordinal.
-type rebootstrapped struct {
-	Scope   string `json:"scope"`
-	Name    string `json:"name"`
-	Ordinal int    `json:"ordinal"`
-	Action  string `json:"action"`
-	Summary struct {
-		Container bool     `json:"container_removed"`
-		Volumes   []string `json:"volumes_removed"`
-		Errors    []string `json:"errors"`
-	} `json:"summary"`
-}
-
-// callbackResource has an ordinal of a statefulset made anew: with prune=true with empty volumes, without it its container
-// alone.
-func (s *Server) callbackResource(w http.ResponseWriter, r *http.Request, g grant) {
-	snap, ref, err := s.targetOf(r, g, string(api.KindStatefulSet))
-	out := rebootstrapped{Scope: ref.Scope, Name: ref.Name, Action: "rebootstrap"}
-	if err == nil {
-		if out.Ordinal, err = strconv.Atoi(r.URL.Query().Get("ordinal")); err != nil {
-			err = badRequest("add ordinal=", "only an ordinal of a statefulset can be removed here")
-		}
-	}
-	out.Summary.Volumes, out.Summary.Errors = []string{}, []string{}
-	switch prune, _ := strconv.ParseBool(r.URL.Query().Get("prune")); {
-	case err != nil:
-	case prune:
-		var result api.VerbResult
-		result, err = s.Intents.Rebootstrap(r.Context(), intent.TargetOf(ref), out.Ordinal, g.actor)
-		out.Summary.Volumes = append(out.Summary.Volumes, result.Volumes...)
-		s.settle(r.Context(), result.Revision)
-	default:
-		task := taskOfSlot(snap, ref, strconv.Itoa(out.Ordinal))
-		if task == nil {
-			err = &api.Problem{Status: http.StatusNotFound, Detail: "there is no such ordinal", Next: "see GET /describe"}
-		} else {
-			err = s.stopTask(r.Context(), task.ID)
-		}
-	}
-	if err != nil {
-		s.failEnvelope(w, r, err)
-		return
-	}
-	out.Summary.Container = true
-	writeEnvelope(w, out)
 }
 
 // described is an object as plugins know it.

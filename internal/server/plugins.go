@@ -188,6 +188,7 @@ var pluginStatus = map[plugin.Reason]int{
 	plugin.NoCommand: http.StatusNotFound,
 	plugin.Ambiguous: http.StatusBadRequest,
 	plugin.Taken:     http.StatusConflict,
+	plugin.Refused:   http.StatusBadRequest,
 	plugin.Busy:      http.StatusServiceUnavailable,
 	plugin.Nested:    http.StatusLoopDetected,
 	plugin.Timeout:   http.StatusGatewayTimeout,

@@ -129,14 +129,19 @@ func TestContainerCallbacks(t *testing.T) {
 		{"restarted", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `"name":"cache"`},
 		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
 		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "no such ordinal"},
-		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache", "", 400, "add ordinal="},
+		{"itself as a whole", "DELETE", "/resource?scope=prod&name=cache", "", 403, "can't remove its own object"},
+		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache&ordinal=x", "", 400, "ordinal is no number"},
 		{"its plugin", "POST", "/plugin/kv/info", `{"args":["prod/main","--n","1"]}`, 200, "for prod/main --n 1"},
 		{"its plugin about another scope", "POST", "/plugin/kv/info", `{"args":["dev/main"]}`, 403, "no say"},
-		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 422, "no say in the scope dev"},
+		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 400, "no say in the scope dev"},
 		{"another plugin", "POST", "/plugin/other/info", "", 403, "no say in the plugin"},
 		{"no plugin", "POST", "/plugin/none/info", "", 404, "no plugin is named"},
 		{"not a callback path", "GET", "/v1/objects/deployment", "", 404, "not part of the callback paths"},
-		{"not a method", "PUT", "/config?scope=prod&name=cache", "", 404, "not part"},
+		{"not a method", "PUT", "/config?scope=prod&name=cache", "", 405, "not part"},
+		{"its plugin as it is", "POST", "/plugins/exec", `{"args":["kv","info","prod/a"]}`, 200, "for prod/a"},
+		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403, "no say in the plugin"},
+		{"its plugin about another scope as it is", "POST", "/plugins/exec", `{"args":["kv","info","dev/a"]}`, 403, "no say"},
+		{"a variable that chooses a program", "POST", "/plugins/exec", `{"args":["kv","info"],"env":{"PATH":"/tmp"}}`, 400, "can't be set"},
 	} {
 		status, got := ask(t, c.method, own+c.path, c.body)
 		if status != c.status || !strings.Contains(got.Error+string(got.Data), c.part) || (status == 200) != (got.Status == "ok") {
@@ -241,19 +246,30 @@ func (d fifos) tellsAndWaits() string {
 	return fmt.Sprintf("printf '%%s' \"$TEND_CONTROLLER_URL\" >%s; cat %s", d.url, d.end)
 }
 
-// call tries a path of the door, which is to answer with an error.
-func (d fifos) call(t *testing.T, method, path, body, want string) {
+// open is the URL of the door once the plugin runs; shut lets it end.
+func (d fifos) open(t *testing.T) string {
 	t.Helper()
 	url, err := os.ReadFile(d.url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, got := ask(t, method, string(url)+path, body); status < 400 || !strings.Contains(got.Error, want) {
-		t.Errorf("%s: %d %+v", path, status, got)
-	}
+	return string(url)
+}
+
+func (d fifos) shut(t *testing.T) {
+	t.Helper()
 	if err := os.WriteFile(d.end, nil, 0o600); err != nil {
 		t.Error(err)
 	}
+}
+
+// call tries a path of the door, which is to answer with an error.
+func (d fifos) call(t *testing.T, method, path, body, want string) {
+	t.Helper()
+	if status, got := ask(t, method, d.open(t)+path, body); status < 400 || !strings.Contains(got.Error, want) {
+		t.Errorf("%s: %d %+v", path, status, got)
+	}
+	d.shut(t)
 }
 
 // Without plugins a macro, and everything about plugins, is refused with the reason.

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,6 +19,8 @@ type Command struct {
 	Name   string
 	Args   []string
 	Actor  string
+	// Env are further variables for its program. Exec alone.
+	Env map[string]string
 	// Within are the scopes its actions may be about. Default: all.
 	Within []string
 }
@@ -41,6 +44,20 @@ func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.P
 	}
 	forClient(answer.Actions, &result)
 	return result, revision, nil
+}
+
+// Exec runs a command and answers what it said. Nothing of what it asks for is done.
+func (b *Broker) Exec(ctx context.Context, ask Command, door Door) (api.Envelope, error) {
+	p, err := b.Root.Find(ask.Plugin)
+	if err != nil {
+		return api.Envelope{}, err
+	}
+	said, err := p.Exec(ctx, ask.Name, ask.Args, ask.Env, door.to(Scopes(ask.Args)))
+	if err != nil || said.Status != "" {
+		return api.Envelope{Status: said.Status, Data: said.Data, Error: said.Error}, err
+	}
+	text, err := json.Marshal(map[string]string{"stdout": said.Text})
+	return api.Envelope{Status: plugin.StatusOK, Data: text}, err
 }
 
 // allows refuses actions about scopes that whoever asks has no say in.

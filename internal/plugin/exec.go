@@ -1,0 +1,17 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+)
+
+// Exec runs a command and answers what it said as it said it: nothing that it asks for is done. It finds nothing on stdin.
+func (p *Plugin) Exec(ctx context.Context, command string, args []string, env map[string]string, door Door) (Envelope, error) {
+	for name, value := range env {
+		if !p.mayAdd(name, value) {
+			return Envelope{}, &Error{Reason: Refused, Plugin: p.Folder(), Command: command, Detail: fmt.Sprintf("the variable %.100q can't be set for it", name),
+				Next: "a caller sets variables that begin with VOODU_ or TEND_PLUGIN_, and those in the plugin's plugin.yml"}
+		}
+	}
+	return p.do(ctx, Call{Command: command, Args: args, Env: env, Door: door})
+}
