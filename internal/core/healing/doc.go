@@ -13,7 +13,12 @@
 // A container that runs is ready when its probes say so (internal/core/probe). One they give up is restarted in place,
 // with growing rests, and fails its task in the end; that a restart was decided is recorded before the stop begins.
 //
+// A container that is made for a rollout without probes is steady when a look after its monitor time saw it run
+// (steady.go): that nothing was told of its end proves nothing. A failure is told of with the last lines of its container,
+// which are read beside the workers; it waits for them, but not for long (lastlog.go).
+//
 // The safety sentences that property_test.go checks on random histories: states only move forward, an end is never
-// left, nothing starts that isn't wanted or whose predecessor may still run, no second container is made, and a state
-// that has been reported and needs nothing plans nothing.
+// left, nothing starts that isn't wanted or whose predecessor may still run, no second container is made, a
+// state that has been reported and needs nothing plans nothing, what is called steady ran for its monitor time, and no
+// failure is told of without its lines while they can still come with it.
 package healing
