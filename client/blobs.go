@@ -1,10 +1,13 @@
 package client
 
 import (
+	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // HasBlob says whether the server has the bytes of a digest (sha256:<hex>). It keeps them for an hour from then on, whether
@@ -25,6 +28,45 @@ func (c *Client) HasBlob(ctx context.Context, digest string) (bool, error) {
 func (c *Client) PutBlob(ctx context.Context, digest string, content io.Reader, size int64) error {
 	response, err := c.send(ctx, request{method: http.MethodPut, path: blobPath(digest), stream: content, size: size,
 		contentType: "application/octet-stream"})
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+// PutTree sends the bytes of a source tree as PutBlob does; over a network they go compressed. again reads them from their
+// beginning: it is asked once more where the server takes what grows so much for a bomb.
+func (c *Client) PutTree(ctx context.Context, digest string, size int64, again func() (io.Reader, error)) error {
+	content, err := again()
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(c.server, "unix:") {
+		return c.PutBlob(ctx, digest, content, size)
+	}
+	err = c.putCompressed(ctx, digest, content)
+	if StatusOf(err) != http.StatusRequestEntityTooLarge {
+		return err
+	}
+	if content, err = again(); err != nil {
+		return err
+	}
+	return c.PutBlob(ctx, digest, content, size)
+}
+
+func (c *Client) putCompressed(ctx context.Context, digest string, content io.Reader) error {
+	reader, writer := io.Pipe()
+	compressed := make(chan struct{})
+	go func() {
+		defer close(compressed)
+		packer, _ := gzip.NewWriterLevel(writer, gzip.BestSpeed) // the level is one there is
+		_, err := io.Copy(packer, content)
+		_ = writer.CloseWithError(errors.Join(err, packer.Close())) // nil is the end of the body
+	}()
+	response, err := c.send(ctx, request{method: http.MethodPut, path: blobPath(digest), stream: reader, size: -1,
+		contentType: "application/octet-stream", header: http.Header{"Content-Encoding": {"gzip"}}})
+	_ = reader.Close() // an answer may come before the body's end
+	<-compressed       // from here on the content is the caller's again
 	if err != nil {
 		return err
 	}

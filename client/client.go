@@ -18,9 +18,9 @@ import (
 
 // Options say which server to call.
 type Options struct {
-	// Server is unix:///path/to/tend.sock or http://host:port.
+	// Server is unix:///path/to/tend.sock, http://host:port, or ssh://user@host[:port][/path/to/tend.sock].
 	Server string
-	// Token is sent to http servers; the unix socket needs none.
+	// Token is sent to http servers; the unix socket, also one reached over SSH, needs none.
 	Token string
 	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
 	// lead to calls, and lets nothing be changed in a dry run. Default: none.
@@ -60,10 +60,15 @@ func New(opts Options) (*Client, error) {
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", parsed.Path)
 		}
+	case parsed.Scheme == "ssh":
+		c.base, c.token = "http://tend", ""
+		if transport.DialContext, err = sshDialer(parsed); err != nil {
+			return nil, err
+		}
 	case parsed.Scheme == "http" && parsed.Host != "":
 		c.base = "http://" + parsed.Host
 	default:
-		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock or http://127.0.0.1:8686", opts.Server)
+		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock, http://127.0.0.1:8686 or ssh://user@host", opts.Server)
 	}
 	slow := transport.Clone()
 	slow.ResponseHeaderTimeout = slowAnswer
@@ -147,6 +152,10 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 func (c *Client) failure(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
+	}
+	var ssh *SSHError
+	if errors.As(err, &ssh) {
+		return &UnreachableError{Server: c.server, Err: ssh}
 	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {

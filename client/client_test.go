@@ -60,7 +60,7 @@ func TestDiscover(t *testing.T) {
 }
 
 func TestNewRefusesOtherAddresses(t *testing.T) {
-	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://x", "ssh://x", "http://", ":\x00"} {
+	for _, address := range []string{"", "tend.sock", "unix://", "unix://host/path", "https://x", "ssh://", "http://", ":\x00"} {
 		if _, err := New(Options{Server: address}); err == nil {
 			t.Errorf("%q was taken for a server", address)
 		}

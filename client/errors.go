@@ -20,6 +20,10 @@ func (e *UnreachableError) Error() string {
 	if e.Denied() {
 		return fmt.Sprintf("no permission to reach %s: %v\n  the socket belongs to another user: use sudo, or --server http://127.0.0.1:8686 with its token (TEND_TOKEN)", e.Server, e.Err)
 	}
+	var ssh *SSHError
+	if errors.As(e.Err, &ssh) {
+		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first", e.Server, ssh)
+	}
 	return fmt.Sprintf("no server answers at %s: %v\n  start one with `tend server`, or say where it is with --server or TEND_SERVER", e.Server, e.Err)
 }
 

@@ -107,7 +107,7 @@ func (a *app) sendTrees(ctx context.Context, c *client.Client, trees []packedTre
 			continue
 		}
 		if err := a.sendTree(ctx, c, t); err != nil {
-			return fmt.Errorf("send the source of %s: %w", t.source.Object, err)
+			return fmt.Errorf("send the source of %s, of which nothing is kept until it is whole: %w", t.source.Object, err)
 		}
 	}
 	return nil
@@ -119,12 +119,24 @@ func (a *app) sendTree(ctx context.Context, c *client.Client, t packedTree) erro
 		return err
 	}
 	defer file.Close()
-	var content io.Reader = file
-	if !a.structured() && a.output != "name" {
-		fmt.Fprintf(a.err, "sending the source of %s: %s in %d files\n", t.source.Object, megabytes(t.Bytes), t.Files)
-		content = &sending{from: file, to: a.err, size: t.size, told: time.Now()}
+	quiet := a.structured() || a.output == "name"
+	if !quiet {
+		fmt.Fprintf(a.err, "sending the source of %s: %s in %d files\n", t.source.Object, treeSize(t.Bytes), t.Files)
 	}
-	return c.PutBlob(ctx, t.Digest, content, t.size)
+	return c.PutTree(ctx, t.Digest, t.size, func() (io.Reader, error) {
+		if _, err := file.Seek(0, io.SeekStart); err != nil || quiet {
+			return file, err
+		}
+		return &sending{from: file, to: a.err, size: t.size, told: time.Now()}, nil
+	})
+}
+
+// treeSize is in kB where that says more.
+func treeSize(n int64) string {
+	if n < 1e6 {
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return megabytes(n)
 }
 
 // sending tells every few seconds how much was sent.

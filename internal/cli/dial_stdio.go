@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/client"
+)
+
+// dialStdioCommand is the far end of ssh://user@host: it joins its input and output to the server's socket.
+func (a *app) dialStdioCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "dial-stdio", Short: "join standard input and output to the server's socket", Hidden: true,
+		Long: "Join standard input and output to the socket of the server on this machine: what ssh://user@host runs there.",
+		Args: takes(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			c, err := a.dial()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			path, isSocket := strings.CutPrefix(c.Server(), "unix://")
+			if !isSocket {
+				return fmt.Errorf("%s is no socket: dial-stdio joins what comes over SSH to the socket of this machine's server", c.Server())
+			}
+			conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+			var failed *net.OpError
+			if errors.As(err, &failed) {
+				return &client.UnreachableError{Server: c.Server(), Err: failed.Err}
+			}
+			if err != nil {
+				return err
+			}
+			return a.join(conn)
+		},
+	}
+}
+
+// join copies both ways until the server has nothing more to say.
+func (a *app) join(conn *net.UnixConn) error {
+	defer conn.Close()
+	go func() {
+		_, _ = io.Copy(conn, a.in) // whoever calls has ended, or will be told by the other way
+		_ = conn.CloseWrite()
+	}()
+	_, err := io.Copy(a.out, conn)
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
