@@ -94,7 +94,9 @@ type LogLine struct {
 	Stream string    `json:"stream,omitempty"`
 	At     time.Time `json:"at,omitzero"`
 	Text   string    `json:"text"`
-	Error  *Problem  `json:"error,omitempty"`
+	// Part: the line is longer than is sent at once; the next one of this pod and stream goes on with it.
+	Part  bool     `json:"part,omitempty"`
+	Error *Problem `json:"error,omitempty"`
 }
 
 // ExecRequest is a command to run in a pod's container.

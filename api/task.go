@@ -120,6 +120,9 @@ func (t Task) Owner() Ref { return Ref{Kind: t.Kind, Scope: t.Scope, Name: t.Nam
 // ContainerName is <scope>-<name>.<slot>: what users call the pod.
 func (t Task) ContainerName() string { return t.Owner().AppID() + "." + t.Slot }
 
+// InitName is the name of the container of one of its inits.
+func (t Task) InitName(init string) string { return t.Owner().AppID() + "-init-" + init + "-" + t.Slot }
+
 // TaskStatus is the observed half of a task. The agent of its node alone writes it.
 type TaskStatus struct {
 	ID    string    `json:"id"`

@@ -13,7 +13,9 @@ type LogsOptions struct {
 	Pod    string
 	Target Target
 	// Run narrows the output of a job to one run.
-	Run    string
+	Run string
+	// Init chooses an init container of each pod in place of the pod's own.
+	Init   string
 	Follow bool
 	// Tail keeps the last n lines of each pod; nil keeps all.
 	Tail *int
@@ -31,6 +33,9 @@ func (c *Client) Logs(ctx context.Context, opts LogsOptions) (*LogStream, error)
 	if opts.Pod != "" {
 		r = streamRequest(podPath(opts.Pod, "/logs"))
 		r.query = queryWith()
+	}
+	if opts.Init != "" {
+		r.query.Set("init", opts.Init)
 	}
 	if opts.Follow {
 		r.query.Set("follow", "1")

@@ -150,7 +150,7 @@ func initRelease(release Release, init api.Init) Release {
 // a command, limits and a name of its own. It serves nobody, so nothing is published and no name resolves to it.
 func initSpec(task api.Task, release Release, init api.Init, main string, attempt int) runtime.ContainerSpec {
 	spec := containerSpec(task, release)
-	spec.Name = task.Owner().AppID() + "-init-" + init.Name + "-" + task.Slot
+	spec.Name = task.InitName(init.Name)
 	spec.Labels[api.LabelRole], spec.Labels[api.LabelInit] = api.RoleInit, init.Name
 	spec.Labels[api.LabelInitFor], spec.Labels[api.LabelInitAttempt] = main, strconv.Itoa(attempt)
 	from := initRelease(release, init)

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,4 +70,42 @@ func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]stri
 		}
 	}
 	return names, none
+}
+
+// completeInits offers the init containers of the object, or pod, that was named; without one those of all.
+func (a *app) completeInits(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	c, err := a.dial()
+	if err != nil {
+		return nil, none
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	names := map[string]bool{}
+	for _, kind := range kinds {
+		if !kind.HasSlots() {
+			continue
+		}
+		list, err := c.Objects(ctx, kind, client.ObjectFilter{})
+		if err != nil {
+			return nil, none
+		}
+		for _, object := range list.Items {
+			if len(args) > 0 && !speaksOf(args[len(args)-1], object.Ref()) {
+				continue
+			}
+			if spec, err := api.DecodeWorkload(object.Kind, object.Spec); err == nil {
+				for _, init := range spec.Inits {
+					names[init.Name] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), none
+}
+
+// speaksOf says whether an address on the command line is that of an object, or of a pod of it.
+func speaksOf(text string, ref api.Ref) bool {
+	return text == shortName(ref) || text == ref.Scope+"/"+ref.Name || strings.HasPrefix(text, ref.AppID()+".")
 }

@@ -19,6 +19,7 @@ import (
 type logging struct {
 	follow, timestamps bool
 	since, tail, run   string
+	init               string
 }
 
 func (a *app) logsCommand() *cobra.Command {
@@ -28,8 +29,9 @@ func (a *app) logsCommand() *cobra.Command {
 		Short: "show the output of a pod, or of every pod of an object",
 		Long: "Show the output of a pod, or of every pod of an object, those that ended and are kept included. What a pod wrote to\n" +
 			"stderr comes on stderr. With -f it goes on with what comes, also over a rollout, until the pod has ended or the\n" +
-			"object is gone.",
-		Example: "  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n" +
+			"object is gone. A pod that never ran yet shows the output of its init containers.",
+		Example: "  tend logs prod/web --init migrate\n" +
+			"  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n" +
 			"  tend logs prod-web.1a2b3c4d\n  tend logs prod/web -o json | jq .text",
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completePods,
@@ -43,14 +45,18 @@ func (a *app) logsCommand() *cobra.Command {
 			if err := tooMuch("logs", rest); err != nil {
 				return err
 			}
-			opts.Pod, opts.Run = wanted.pod, ask.run
+			opts.Pod, opts.Run, opts.Init = wanted.pod, ask.run, ask.init
 			opts.Target = client.Target{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
 			stream, err := c.Logs(ctx, opts)
 			if err != nil {
 				return err
 			}
 			defer stream.Close()
-			err = a.printLogs(stream, wanted.pod == "", ask.timestamps)
+			screen := logScreen{all: wanted.pod == "", timestamps: ask.timestamps}
+			if ask.init == "" {
+				screen.pod = wanted.pod
+			}
+			err = a.printLogs(stream, &screen)
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -61,6 +67,8 @@ func (a *app) logsCommand() *cobra.Command {
 	flags.BoolVarP(&ask.follow, "follow", "f", false, "go on with what comes")
 	flags.BoolVarP(&ask.timestamps, "timestamps", "t", false, "show when each line was written")
 	flags.StringVar(&ask.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
+	flags.StringVar(&ask.init, "init", "", "of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
+	_ = command.RegisterFlagCompletionFunc("init", a.completeInits)
 	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
 	flags.StringVarP(&ask.tail, "tail", "n", "all", "only the last lines of each pod: a `NUMBER`, or all")
 	return command
@@ -92,7 +100,7 @@ func (l logging) options(now time.Time) (client.LogsOptions, error) {
 
 // printLogs writes lines to the stream they came from, with their pod's name in front where there are several. A pod
 // whose output can't be read is told of and makes the command fail at its end.
-func (a *app) printLogs(stream *client.LogStream, named, timestamps bool) error {
+func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 	broken := false
 	for {
 		line, err := stream.Next()
@@ -108,9 +116,9 @@ func (a *app) printLogs(stream *client.LogStream, named, timestamps bool) error 
 		case line.Error != nil:
 			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, printable(fmt.Sprint(line.Error), "\n"))
 		case line.Stream == "stderr":
-			_, err = io.WriteString(a.err, logText(line, named, timestamps, terminal(a.err)))
+			_, err = io.WriteString(a.err, screen.text(line, terminal(a.err)))
 		default:
-			_, err = io.WriteString(a.out, logText(line, named, timestamps, terminal(a.out)))
+			_, err = io.WriteString(a.out, screen.text(line, terminal(a.out)))
 		}
 		if err != nil {
 			return err
@@ -119,18 +127,38 @@ func (a *app) printLogs(stream *client.LogStream, named, timestamps bool) error 
 	}
 }
 
-// logText is a line of a pod: as it was written for a program, without control characters for a screen.
-func logText(line api.LogLine, named, timestamps, screen bool) string {
+// logScreen writes lines. The parts of one too long to be sent at once make one line again, unless another comes between.
+type logScreen struct {
+	// all: each line has its pod's name in front.
+	all bool
+	// pod is the one that was asked for; others, its inits, have their name in front. Empty: none has.
+	pod        string
+	timestamps bool
+	// open is where a line was begun that isn't ended yet.
+	open struct{ pod, stream string }
+}
+
+// text is a line of a pod: as it was written for a program, without control characters for a terminal.
+func (s *logScreen) text(line api.LogLine, screen bool) string {
 	text := line.Text
 	if screen {
 		text = printable(strings.TrimSuffix(text, "\r"), "")
 	}
-	text += "\n"
-	if timestamps {
-		text = line.At.Format(time.RFC3339Nano) + " " + text
+	here := struct{ pod, stream string }{line.Pod, line.Stream}
+	if s.open != here {
+		if s.timestamps {
+			text = line.At.Format(time.RFC3339Nano) + " " + text
+		}
+		if s.all || s.pod != "" && line.Pod != s.pod {
+			text = "[" + line.Pod + "] " + text
+		}
+		if s.open.pod != "" {
+			text = "\n" + text
+		}
 	}
-	if named {
-		text = "[" + line.Pod + "] " + text
+	if s.open = here; line.Part {
+		return text
 	}
-	return text
+	s.open.pod, s.open.stream = "", ""
+	return text + "\n"
 }

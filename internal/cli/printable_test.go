@@ -41,7 +41,7 @@ func TestForeignText(t *testing.T) {
 		},
 		"Diff": func(w *strings.Builder) { w.WriteString(paint(false).red(evil)) },
 		"Logs": func(w *strings.Builder) {
-			w.WriteString(logText(api.LogLine{Pod: "p", Text: evil + "\rx"}, true, false, true))
+			w.WriteString((&logScreen{all: true}).text(api.LogLine{Pod: "p", Text: evil + "\rx"}, true))
 		},
 	}
 	for name, write := range outputs {
@@ -53,7 +53,7 @@ func TestForeignText(t *testing.T) {
 			}
 		})
 	}
-	if raw := logText(api.LogLine{Text: evil}, false, false, false); raw != evil+"\n" {
+	if raw := (&logScreen{}).text(api.LogLine{Text: evil}, false); raw != evil+"\n" {
 		t.Errorf("a pipe gets %q", raw)
 	}
 }

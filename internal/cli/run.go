@@ -145,7 +145,8 @@ type following struct {
 	ref    api.Ref
 	run    string
 	// last is when the newest line was written, by which reading goes on after a cut.
-	last time.Time
+	last   time.Time
+	screen logScreen
 }
 
 func (f *following) toEnd(ctx context.Context) (api.Run, error) {
@@ -208,6 +209,6 @@ func (f *following) show(line api.LogLine) error {
 	if line.Stream == "stderr" {
 		out = f.err
 	}
-	_, err := io.WriteString(out, logText(line, false, false, terminal(out)))
+	_, err := io.WriteString(out, f.screen.text(line, terminal(out)))
 	return err
 }

@@ -185,6 +185,8 @@ type LogLine struct {
 	Stream string // stdout or stderr
 	At     time.Time
 	Text   string
+	// Part: it was too long to be handed out at once; the next one of this stream goes on with it.
+	Part bool
 }
 
 // LogReader yields lines in order; io.EOF at the end.

@@ -21,7 +21,9 @@ type logsOf struct {
 	// run chooses the pods of one run; begun those that came since a run was asked for.
 	run   string
 	begun time.Time
-	opts  container.LogOptions
+	// init chooses an init container of each pod in place of the pod's own.
+	init string
+	opts container.LogOptions
 }
 
 func (l logsOf) wants(t *api.Task) bool {
@@ -36,7 +38,7 @@ func (l logsOf) wants(t *api.Task) bool {
 
 func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
-	wanted := logsOf{opts: logOptions(q)}
+	wanted := logsOf{init: q.text("init"), opts: logOptions(q)}
 	err := q.done()
 	var snap layout.Snapshot
 	if err == nil {
@@ -51,13 +53,17 @@ func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	wanted.owner, wanted.slot = task.Owner(), task.Slot
+	if err := wanted.checkInit(snap); err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	s.streamLogs(w, r, snap, wanted)
 }
 
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	named := TargetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
-	wanted := logsOf{run: q.text("run"), opts: logOptions(q)}
+	wanted := logsOf{run: q.text("run"), init: q.text("init"), opts: logOptions(q)}
 	err := q.done()
 	var target intent.Target
 	if err == nil {
@@ -72,6 +78,9 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	}
 	if err == nil {
 		err = wanted.chooseRun(snap)
+	}
+	if err == nil {
+		err = wanted.checkInit(snap)
 	}
 	if err != nil {
 		s.fail(w, r, err)
@@ -132,19 +141,20 @@ func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layo
 		if !wanted.wants(task.Value) {
 			continue
 		}
-		reader, err := containers.Logs(ctx, task.Value.ID, wanted.opts)
-		if err != nil {
-			failure = err
-			if wanted.slot == "" && errors.Is(err, container.ErrNotFound) {
-				failure = nil // one of several whose container is not there yet, or any more
+		for _, from := range wanted.sources(snap, task.Value) {
+			reader, err := containers.Logs(ctx, from.id, wanted.opts)
+			if err == nil {
+				heads = append(heads, &head{pod: from.pod, reader: reader})
+				continue
 			}
-			continue
+			if wanted.slot == "" && errors.Is(err, container.ErrNotFound) {
+				continue // one of several whose container is not there yet, or any more
+			}
+			failure = err
 		}
-		h := &head{pod: task.Value.ContainerName(), reader: reader}
-		heads = append(heads, h)
 	}
 	if len(heads) == 0 {
-		return failure
+		return wanted.nothing(failure)
 	}
 	return drainByTime(out, heads)
 }
@@ -166,10 +176,7 @@ func drainByTime(out *lines, heads []*head) error {
 			}
 		}
 		h := live[first]
-		if err := out.send("", lineOf(h.pod, h.line)); err != nil {
-			return err
-		}
-		more, err := h.advance(out)
+		more, err := h.putLine(out)
 		if err != nil {
 			return err
 		}
@@ -178,6 +185,20 @@ func drainByTime(out *lines, heads []*head) error {
 		}
 	}
 	return nil
+}
+
+// putLine writes the line at hand with all its parts, and reads the next one.
+func (h *head) putLine(out *lines) (more bool, err error) {
+	for part := true; part; {
+		part = h.line.Part
+		if err := out.send("", lineOf(h.pod, h.line)); err != nil {
+			return false, err
+		}
+		if more, err = h.advance(out); !more || err != nil {
+			return more, err
+		}
+	}
+	return true, nil
 }
 
 // advance reads the next line; a reader that breaks is told in the stream and ends its pod's part of it.
@@ -193,5 +214,5 @@ func (h *head) advance(out *lines) (more bool, err error) {
 }
 
 func lineOf(pod string, line container.LogLine) api.LogLine {
-	return api.LogLine{Pod: pod, Stream: line.Stream, At: line.At.UTC().Truncate(time.Nanosecond), Text: line.Text}
+	return api.LogLine{Pod: pod, Stream: line.Stream, At: line.At.UTC().Truncate(time.Nanosecond), Text: line.Text, Part: line.Part}
 }

@@ -11,9 +11,13 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
+// resumeAfter is how long a reader whose container still runs is left alone before it is opened again.
+const resumeAfter = time.Second
+
 // followLogs streams the output of an owner's pods as it comes, also of pods that come later and of containers that
 // are started again: it looks at the tasks whenever one of them changes, and reads each incarnation once. It ends when
-// nothing more can come: the one pod has ended, or the object is gone.
+// nothing more can come: the one pod has ended, or the object is gone. An engine may end a stream, or begin it again, while
+// its container goes on: such a reader is opened again after the last line, and what was put out isn't repeated.
 func (s *Server) followLogs(ctx context.Context, containers Containers, out *lines, wanted logsOf) error {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &logFollower{server: s, containers: containers, out: out, wanted: wanted, pods: map[string]*followedPod{},
@@ -23,6 +27,8 @@ func (s *Server) followLogs(ctx context.Context, containers Containers, out *lin
 	if err := out.begin(); err != nil {
 		return err
 	}
+	resume := time.NewTimer(resumeAfter)
+	defer resume.Stop()
 	for f.look(ctx) {
 		select {
 		case _, open := <-watch.Changes():
@@ -30,9 +36,17 @@ func (s *Server) followLogs(ctx context.Context, containers Containers, out *lin
 				return watch.Err()
 			}
 		case pod := <-f.ended:
-			pod.reading = false
+			pod.reading, pod.cut = false, true
 			if pod.err != nil {
 				return pod.err
+			}
+			resume.Reset(resumeAfter)
+		case <-resume.C:
+			for _, pod := range f.pods {
+				if pod.cut && pod.runs {
+					pod.mark = "" // look opens it again
+				}
+				pod.cut = false
 			}
 		}
 	}
@@ -49,14 +63,14 @@ type logFollower struct {
 	ended chan *followedPod
 }
 
-// followedPod is one task whose output is, or was, read.
+// followedPod is one container whose output is, or was, read.
 type followedPod struct {
-	task, name string
-	reading    bool
-	// started is the incarnation that is or was read last.
-	started time.Time
-	// last is when the last line was put out. Written by read, looked at when it has ended.
-	last time.Time
+	source
+	reading bool
+	// cut: it was read to an end that may be none.
+	cut bool
+	// told is what was put out. Written by copy, looked at when it has ended.
+	told told
 	// err is why the client can't be written to any more.
 	err error
 }
@@ -85,12 +99,11 @@ func (f *logFollower) look(ctx context.Context) bool {
 		if !f.wanted.wants(task.Value) {
 			continue
 		}
-		status := snap.TaskStatus(task.Value.ID)
-		if !status.Exists() || !status.Value.State.Terminal() {
-			more = more || task.Value.Desired == api.DesiredRunning
-		}
-		if status.Exists() && !status.Value.StartedAt.IsZero() {
-			f.read(ctx, task.Value, status.Value)
+		more = more || f.wanted.mayCome(snap, task.Value)
+		for _, from := range f.wanted.sources(snap, task.Value) {
+			if from.mark != "" {
+				f.read(ctx, from)
+			}
 		}
 	}
 	for _, pod := range f.pods {
@@ -100,24 +113,25 @@ func (f *logFollower) look(ctx context.Context) bool {
 }
 
 // read begins with an incarnation that was not read yet.
-func (f *logFollower) read(ctx context.Context, task *api.Task, status *api.TaskStatus) {
-	pod := f.pods[task.ID]
+func (f *logFollower) read(ctx context.Context, from source) {
+	pod := f.pods[from.id]
 	opts := f.wanted.opts
 	switch {
 	case pod == nil:
-		pod = &followedPod{task: task.ID, name: task.ContainerName()}
-		f.pods[task.ID] = pod
-	case pod.reading || pod.started.Equal(status.StartedAt):
+		pod = &followedPod{}
+		f.pods[from.id] = pod
+	case pod.reading || pod.mark == from.mark:
+		pod.runs = from.runs
 		return
 	default:
 		// The container, or one in its place, runs again: go on after the last line.
 		opts.Tail = -1
-		opts.Since = pod.started
-		if pod.last.After(opts.Since) {
-			opts.Since = pod.last.Add(1)
+		opts.Since = pod.began
+		if pod.told.last.After(opts.Since) {
+			opts.Since = pod.told.last.Add(1)
 		}
 	}
-	pod.started, pod.reading = status.StartedAt, true
+	pod.source, pod.reading, pod.cut = from, true, false
 	go func() {
 		pod.copy(ctx, f.containers, f.out, opts)
 		f.ended <- pod
@@ -126,11 +140,11 @@ func (f *logFollower) read(ctx context.Context, task *api.Task, status *api.Task
 
 // copy puts out one incarnation's lines until it ends.
 func (p *followedPod) copy(ctx context.Context, containers Containers, out *lines, opts container.LogOptions) {
-	reader, err := containers.Logs(ctx, p.task, opts)
+	reader, err := containers.Logs(ctx, p.id, opts)
 	if err != nil {
 		// A container that is gone again is no fault: the task's next change says what follows.
 		if !errors.Is(err, container.ErrNotFound) && ctx.Err() == nil {
-			p.err = out.send("", api.LogLine{Pod: p.name, Error: problemOf(err)})
+			p.err = out.send("", api.LogLine{Pod: p.pod, Error: problemOf(err)})
 		}
 		return
 	}
@@ -140,10 +154,12 @@ func (p *followedPod) copy(ctx context.Context, containers Containers, out *line
 		if err != nil {
 			return
 		}
-		if p.err = out.send("", lineOf(p.name, line)); p.err != nil {
+		if p.told.before(line, time.Now()) {
+			continue
+		}
+		if p.err = out.send("", lineOf(p.pod, line)); p.err != nil {
 			return
 		}
-		p.last = line.At
 	}
 }
 

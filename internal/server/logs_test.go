@@ -35,7 +35,7 @@ func allLines(t *testing.T, w *world, opts client.LogsOptions) []string {
 }
 
 func textOf(line api.LogLine) string {
-	text := line.Pod[len(line.Pod)-1:] + " " + line.Text
+	text := line.Pod[len(line.Pod)-1:] + " " + line.Text // pods of these tests are told apart by their last letter
 	if line.Error != nil {
 		text += "! " + line.Error.Title
 	}
@@ -118,5 +118,33 @@ func TestLogsFollow(t *testing.T) {
 	w.delete(layout.ObjectKey(ref("web")))
 	if line, err := stream.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("got %q, %v; want the end", textOf(line), err)
+	}
+}
+
+// TestLogsFollowResumes: an engine that ends its stream while the container runs, or begins it again in the middle, loses
+// nothing and repeats nothing.
+func TestLogsFollowResumes(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"a"}`)
+	pod := w.running("web", "aaaaaaaa", true)
+	live := make(chan runtime.LogLine)
+	w.containers.set(pod.ID, &fakeLog{lines: []runtime.LogLine{line(1, "one"), line(2, "two"), line(1, "one"), line(2, "two"), line(3, "three")}, more: live})
+	stream, err := w.client.Logs(t.Context(), client.LogsOptions{Pod: pod.ContainerName(), Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	rest := make(chan runtime.LogLine)
+	for _, want := range []string{"a one", "a two", "a three", "a four", "a five"} {
+		if want == "a four" {
+			w.containers.set(pod.ID, &fakeLog{lines: []runtime.LogLine{line(3, "three"), line(4, "four")}, more: rest})
+			close(live)
+		}
+		if want == "a five" {
+			rest <- line(5, "five")
+		}
+		if line, err := stream.Next(); err != nil || textOf(line) != want {
+			t.Fatalf("got %q, %v; want %q", textOf(line), err, want)
+		}
 	}
 }

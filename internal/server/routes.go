@@ -41,9 +41,9 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/pods/{pod}", "One pod", s.pod)
 	s.documented("GET", "/v1/pods/{pod}/ready", "200 when the pod is ready, 503 when not", nil, s.podReady)
 	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
-		[]string{"follow", "tail", "since"}, s.podLogs)
+		[]string{"init", "follow", "tail", "since"}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
-		[]string{"kind", "scope", "name", "run", "follow", "tail", "since"}, s.logs)
+		[]string{"kind", "scope", "name", "run", "init", "follow", "tail", "since"}, s.logs)
 	s.documented("POST", "/v1/pods/{pod}/exec", "Run a command in a pod; upgrades to tend-exec/1", nil, s.exec)
 	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
 	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)

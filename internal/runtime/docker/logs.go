@@ -10,6 +10,7 @@ import (
 	"io"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/moby/moby/client"
 
@@ -195,7 +196,14 @@ func (l *logReader) add(stream int, at time.Time, text []byte) {
 		}
 		part, rest, ended := bytes.Cut(text, []byte("\n"))
 		if room := maxLine - len(line.Text); len(part) > room {
+			for cut := room; cut > room-utf8.UTFMax && cut > 0; cut-- { // no character is torn
+				if utf8.RuneStart(part[cut]) {
+					room = cut
+					break
+				}
+			}
 			line.Text += string(part[:room])
+			line.Part = true
 			text = text[room:]
 			l.emit(stream)
 			continue

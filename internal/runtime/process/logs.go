@@ -36,5 +36,5 @@ func (r *Runtime) Logs(ctx context.Context, id string, opts runtime.LogOptions) 
 // Next implements runtime.LogReader.
 func (l logReader) Next() (runtime.LogLine, error) {
 	line, err := l.Reader.Next()
-	return runtime.LogLine{Stream: line.Stream, At: line.Time, Text: line.Text}, err
+	return runtime.LogLine{Stream: line.Stream, At: line.Time, Text: line.Text, Part: line.Part}, err
 }

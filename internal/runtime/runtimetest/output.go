@@ -84,14 +84,17 @@ func testLogsSince(f *fixture) {
 	}
 }
 
-// testLongLine: a line without end is split, never gathered without bound, and loses nothing.
+// testLongLine: a line without end is split, never gathered without bound, loses nothing, and its parts say so.
 func testLongLine(f *fixture) {
 	const width, limit = 200_000, 64 << 10
 	container := f.start(f.spec("print", "1", fmt.Sprint(width)))
 	f.inState(container.ID, runtime.StateExited)
 	total := 0
-	for _, line := range f.lines(container.ID, runtime.LogOptions{Tail: -1}) {
-		total += len(line.Text)
+	lines := f.lines(container.ID, runtime.LogOptions{Tail: -1})
+	for i, line := range lines {
+		if total += len(line.Text); line.Part != (i < len(lines)-1) {
+			f.Errorf("part %d of %d says it is a part: %v", i, len(lines), line.Part)
+		}
 		if len(line.Text) > limit {
 			f.Errorf("a line of %d bytes, want at most %d", len(line.Text), limit)
 		}

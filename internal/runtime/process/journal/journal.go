@@ -12,6 +12,8 @@ type Line struct {
 	Stream string    `json:"stream"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
+	// Part: the next line of the stream goes on with it.
+	Part bool `json:"part,omitempty"`
 }
 
 // MaxText is the longest text of one line; a longer one is cut into several.

@@ -90,12 +90,12 @@ func (w *Writer) Copy(stream string, source io.Reader) {
 		filled = copy(buffer, buffer[used:filled])
 		if filled == len(buffer) {
 			end := wholeRunes(buffer)
-			w.keep(stream, buffer[:end])
+			w.keep(stream, buffer[:end], true)
 			filled = copy(buffer, buffer[end:])
 		}
 		if err != nil {
 			if filled > 0 {
-				w.keep(stream, buffer[:filled])
+				w.keep(stream, buffer[:filled], false)
 			}
 			return
 		}
@@ -110,13 +110,13 @@ func (w *Writer) takeLines(stream string, text []byte) int {
 		if end < 0 {
 			return used
 		}
-		w.keep(stream, text[used:used+end])
+		w.keep(stream, text[used:used+end], false)
 		used += end + 1
 	}
 }
 
-func (w *Writer) keep(stream string, text []byte) {
-	_ = w.Write(Line{Stream: stream, Time: time.Now(), Text: string(text)})
+func (w *Writer) keep(stream string, text []byte, part bool) {
+	_ = w.Write(Line{Stream: stream, Time: time.Now(), Text: string(text), Part: part})
 }
 
 // wholeRunes is where the last character that is not complete begins.

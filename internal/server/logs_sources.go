@@ -1,0 +1,118 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	container "tend.dev/tend/internal/runtime"
+)
+
+// source is a container whose output is wanted.
+type source struct {
+	// id is what Containers knows it by, pod the name its lines carry.
+	id, pod string
+	// mark is another one for each incarnation; empty until there may be one.
+	mark string
+	// began is when the incarnation began, where that is known.
+	began time.Time
+	// runs: it was running when it was last heard of.
+	runs bool
+}
+
+// sources are the containers of a task that are wanted: the init that was asked for, else the task's own. As long as that
+// has never run its output is that of its inits.
+func (l logsOf) sources(snap layout.Snapshot, task *api.Task) []source {
+	read := snap.TaskStatus(task.ID)
+	status := api.TaskStatus{}
+	if read.Exists() {
+		status = *read.Value
+	}
+	if l.init != "" {
+		return []source{initSource(task, l.init, read.Modified)}
+	}
+	own := source{id: task.ID, pod: task.ContainerName(), began: status.StartedAt, runs: status.State == api.TaskRunning}
+	if !status.StartedAt.IsZero() {
+		own.mark = status.StartedAt.Format(time.RFC3339Nano)
+	}
+	if !status.StartedAt.IsZero() || status.Inits == nil || task.Role != api.RoleMain {
+		return []source{own}
+	}
+	var out []source
+	for _, name := range initsOf(snap, task) {
+		out = append(out, initSource(task, name, read.Modified))
+	}
+	return append(out, own)
+}
+
+// mayCome says whether a task may put out more.
+func (l logsOf) mayCome(snap layout.Snapshot, task *api.Task) bool {
+	status := snap.TaskStatus(task.ID)
+	switch {
+	case !status.Exists():
+		return task.Desired == api.DesiredRunning
+	case status.Value.State.Terminal() || l.init != "" && !status.Value.StartedAt.IsZero():
+		return false
+	}
+	return task.Desired == api.DesiredRunning
+}
+
+// initSource: an init's container has no status of its own, so each word on its task may be one on a new attempt.
+func initSource(task *api.Task, name string, revision int64) source {
+	id := task.InitName(name)
+	return source{id: id, pod: id, mark: strconv.FormatInt(revision, 10)}
+}
+
+// initsOf are the names of a task's init containers.
+func initsOf(snap layout.Snapshot, task *api.Task) []string {
+	release := snap.Release(task.Owner(), task.Release)
+	if !release.Exists() {
+		return nil
+	}
+	spec, err := api.DecodeWorkload(task.Kind, release.Value.Spec)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, init := range spec.Inits {
+		names = append(names, init.Name)
+	}
+	return names
+}
+
+// checkInit refuses the name of an init that none of the pods has.
+func (l logsOf) checkInit(snap layout.Snapshot) error {
+	if l.init == "" {
+		return nil
+	}
+	var names []string
+	for _, task := range snap.TasksOf(l.owner) {
+		if l.wants(task.Value) {
+			names = append(names, initsOf(snap, task.Value)...)
+		}
+	}
+	if slices.Contains(names, l.init) {
+		return nil
+	}
+	slices.Sort(names)
+	next := "its manifest declares no init"
+	if names = slices.Compact(names); len(names) > 0 {
+		next = "there is " + strings.Join(names, ", ")
+	}
+	return &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no pod of %s has an init called %s", l.owner, clip(l.init)), Next: next}
+}
+
+// nothing says why there is no output at all.
+func (l logsOf) nothing(cause error) error {
+	if l.init == "" || cause != nil && !errors.Is(cause, container.ErrNotFound) {
+		return cause
+	}
+	return &api.Problem{Status: http.StatusNotFound, Detail: "there is no container of the init " + clip(l.init) + " (any more)",
+		Next: "inits that passed are removed once their pod runs; -f shows the next ones as they run"}
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"time"
+
+	container "tend.dev/tend/internal/runtime"
+)
+
+// told remembers what of a container's output was put out, so that an engine that begins its file again (it was rotated
+// under a flood, or the stream was cut) repeats nothing. Lines of one stream are written in the order of their times.
+type told struct {
+	// last is the time of the line that was put out last.
+	last    time.Time
+	streams map[string]*streamTold
+}
+
+type streamTold struct {
+	at time.Time
+	// lines were put out with that very time; again counts those of them that came once more.
+	lines, again int
+	repeats      bool
+}
+
+// before says whether a line was put out before, and remembers one that wasn't.
+func (t *told) before(line container.LogLine, now time.Time) bool {
+	if line.At.IsZero() {
+		return false // nobody knows when it was written
+	}
+	if t.streams == nil {
+		t.streams = map[string]*streamTold{}
+	}
+	s := t.streams[line.Stream]
+	if s == nil {
+		s = &streamTold{}
+		t.streams[line.Stream] = s
+	}
+	if s.before(line, now) {
+		return true
+	}
+	t.last = line.At
+	return false
+}
+
+func (s *streamTold) before(line container.LogLine, now time.Time) bool {
+	switch {
+	case line.At.Before(s.at) && !s.at.After(now):
+		s.repeats, s.again = true, 0
+		return true
+	case line.At.Equal(s.at) && s.repeats && s.again < s.lines:
+		s.again++
+		return true
+	case line.At.Equal(s.at):
+		s.lines, s.again = s.lines+1, s.again+1
+	default: // newer, or the clock was set back: then it is behind what was told
+		*s = streamTold{at: line.At, lines: 1}
+	}
+	return false
+}
