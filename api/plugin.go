@@ -95,6 +95,21 @@ type Envelope struct {
 	Error  string          `json:"error,omitempty"`
 }
 
+// StampBuildOf is the beginning of keys of a macro's Metadata.Stamps that end in an object the macro stands for
+// (kind/scope/name): the digest of the tree that object is built from. The object gets it as its StampBuild.
+const StampBuildOf = "build/"
+
+// TreesWanted is the title of the problem that an apply ends with where what a macro stands for is built from source, and
+// the macro's stamps don't name the trees. Nothing was stored.
+const TreesWanted = "MacroTreesWanted"
+
+// MacroBuild is an object a macro stands for that is built from source. Its context lies where the macro's manifest does.
+type MacroBuild struct {
+	Macro  Ref   `json:"macro"`
+	Object Ref   `json:"object"`
+	Build  Build `json:"build"`
+}
+
 // PluginDone is a plugin that an apply installed for a macro.
 type PluginDone struct {
 	Plugin  string `json:"plugin"`

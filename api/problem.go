@@ -11,6 +11,8 @@ type Problem struct {
 	Next   string `json:"next,omitempty"`
 	// Errors lists every fault where there are several.
 	Errors []FieldError `json:"errors,omitempty"`
+	// Builds are the objects whose trees are wanted (TreesWanted).
+	Builds []MacroBuild `json:"builds,omitempty"`
 }
 
 // Error makes a Problem an error whose text is fit for a terminal.

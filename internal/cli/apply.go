@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/manifest"
 )
 
 // applying is what `tend apply` was asked.
@@ -50,7 +51,7 @@ func (a *app) applyCommand() *cobra.Command {
 			defer dropTrees(trees)
 			ask.request.Objects, ask.request.Set = loaded.Objects, ask.from.set(args)
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-				if err := a.tellPruned(ctx, c, ask.request); err != nil {
+				if err := a.tellPruned(ctx, c, ask.request, loaded); err != nil {
 					return located(err, loaded)
 				}
 				if !ask.request.DryRun {
@@ -58,7 +59,7 @@ func (a *app) applyCommand() *cobra.Command {
 						return err
 					}
 				}
-				result, err := applyRetrying(ctx, c, ask.request)
+				result, err := a.applyBuilt(ctx, c, applyRetrying, ask.request, loaded)
 				if err != nil {
 					return located(err, loaded)
 				}
@@ -81,12 +82,16 @@ func (a *app) applyCommand() *cobra.Command {
 const forceConflictsUsage = "take over fields that another manager set to another value"
 
 // tellPruned says what a prune will take before anything is stored.
-func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.ApplyRequest) error {
+func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.ApplyRequest, loaded manifest.Result) error {
 	if !request.Prune || request.DryRun || a.structured() || a.output == "name" {
 		return nil
 	}
 	request.DryRun = true
-	result, err := applyRetrying(ctx, c, request)
+	result, err := a.applyBuilt(ctx, c, applyRetrying, request, loaded)
+	if isMissingPlugin(err) { // the apply installs it, or says the same
+		fmt.Fprintln(a.err, "what will be pruned is not known: a plugin is not installed yet")
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (a *app) diffCommand() *cobra.Command {
 			}
 			request.Objects, request.Set = loaded.Objects, from.set(args)
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-				result, err := c.Apply(ctx, request)
+				result, err := a.applyBuilt(ctx, c, applyOnce, request, loaded)
 				if err != nil {
 					return located(err, loaded)
 				}

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -115,8 +116,13 @@ func (d *draft) metadata(entry *field, f *faults) {
 	}
 	d.object.Metadata.Labels = d.table(entry.value, "labels", f)
 	d.object.Metadata.Annotations = d.table(entry.value, "annotations", f)
-	if tree := d.table(entry.value, "stamps", f)[api.StampBuild]; tree != "" {
-		d.object.Metadata.Stamps = map[string]string{api.StampBuild: tree} // the one stamp that a client knows better
+	for key, tree := range d.table(entry.value, "stamps", f) { // the stamps that a client knows better
+		if (key == api.StampBuild || strings.HasPrefix(key, api.StampBuildOf)) && tree != "" {
+			if d.object.Metadata.Stamps == nil {
+				d.object.Metadata.Stamps = map[string]string{}
+			}
+			d.object.Metadata.Stamps[key] = tree
+		}
 	}
 }
 

@@ -204,7 +204,13 @@ func problemOfPlugin(err error) *api.Problem {
 	var macro *broker.MacroError
 	var action *broker.ActionError
 	var fault *plugin.Error
+	var trees *broker.TreesError
 	switch {
+	case errors.As(err, &trees):
+		return &api.Problem{Type: problemType + api.TreesWanted, Status: http.StatusUnprocessableEntity, Title: api.TreesWanted,
+			Detail: trees.Error() + "; nothing was stored", Builds: trees.Builds,
+			Next: "apply with `tend apply` from where the source is; other clients PUT each tree's tar to /v1/blobs/<digest> and name the " +
+				"digest in the macro's metadata.stamps, as build/<kind>/<scope>/<name>"}
 	case errors.As(err, &macro):
 		problem := problemOf(macro.Err)
 		if len(problem.Errors) == 0 {

@@ -36,6 +36,9 @@ func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts intent.Ap
 			return api.ApplyResult{}, &MacroError{Macro: object.Ref(), Err: err}
 		}
 	}
+	if len(e.trees) > 0 {
+		return api.ApplyResult{}, &TreesError{Builds: e.trees}
+	}
 	if err := e.perform(ctx); err != nil {
 		return api.ApplyResult{}, e.explain(err)
 	}
@@ -57,6 +60,8 @@ type expanding struct {
 	plugins map[api.Kind]chosen
 	// pending is what the actions so far will make of buckets; nil is a key that goes.
 	pending map[intent.Bucket]map[string]*string
+	// trees are the objects that are built from source nobody named.
+	trees []api.MacroBuild
 	// from says which macro an object is from.
 	from map[string]api.Ref
 }
@@ -141,6 +146,7 @@ func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin
 	if err != nil {
 		return err
 	}
+	e.stampTrees(macro, made)
 	for _, object := range made {
 		result.To = append(result.To, object.Ref())
 		e.from[object.Ref().String()] = macro.Ref()

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/manifest"
+)
+
+// applier asks for an apply.
+type applier func(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error)
+
+// applyOnce asks once.
+func applyOnce(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error) {
+	return c.Apply(ctx, request)
+}
+
+// applyBuilt applies. Where what macros stand for is built from source, the server says so, which it knows only once their
+// plugins were asked: the source is packed then, sent unless nothing is to be stored, and the apply made again.
+func (a *app) applyBuilt(ctx context.Context, c *client.Client, apply applier, request api.ApplyRequest, loaded manifest.Result) (api.ApplyResult, error) {
+	result, err := apply(ctx, c, request)
+	var problem *api.Problem
+	if !errors.As(err, &problem) || problem.Title != api.TreesWanted || len(problem.Builds) == 0 {
+		return result, err
+	}
+	of := manifest.Result{Objects: slices.Clone(request.Objects)}
+	for _, wanted := range problem.Builds {
+		source, err := sourceOf(wanted, loaded)
+		if err != nil {
+			return result, err
+		}
+		of.Builds = append(of.Builds, source)
+	}
+	trees, err := a.packTrees(ctx, of, !request.DryRun)
+	if err != nil {
+		return result, err
+	}
+	defer dropTrees(trees)
+	for i, tree := range trees {
+		stampMacro(of.Objects, problem.Builds[i], tree.Digest)
+	}
+	if !request.DryRun {
+		if err := a.sendTrees(ctx, c, trees); err != nil {
+			return result, err
+		}
+	}
+	request.Objects = of.Objects
+	return apply(ctx, c, request)
+}
+
+// isMissingPlugin says whether a dry run could not ask a plugin that is not installed.
+func isMissingPlugin(err error) bool {
+	var problem *api.Problem
+	return errors.As(err, &problem) && problem.Title == "PluginNotFound"
+}
+
+// stampMacro names the tree of an object in the stamps of the macro it is from.
+func stampMacro(objects []api.Object, wanted api.MacroBuild, digest string) {
+	for i := range objects {
+		if objects[i].Ref() != wanted.Macro {
+			continue
+		}
+		stamps := maps.Clone(objects[i].Metadata.Stamps)
+		if stamps == nil {
+			stamps = map[string]string{}
+		}
+		stamps[api.StampBuildOf+wanted.Object.String()] = digest
+		objects[i].Metadata.Stamps = stamps
+	}
+}
+
+// sourceOf is the folder an object of a macro is built from. A plugin may name what lies below the macro's manifest; what
+// lies elsewhere has to be named by the macro itself, for it is read here and sent away.
+func sourceOf(wanted api.MacroBuild, loaded manifest.Result) (manifest.Source, error) {
+	var macro *api.Object
+	for i := range loaded.Objects {
+		if loaded.Objects[i].Ref() == wanted.Macro {
+			macro = &loaded.Objects[i]
+		}
+	}
+	if macro == nil {
+		return manifest.Source{}, fmt.Errorf("the server asks for the source of %s, which was not applied", wanted.Macro)
+	}
+	base := "."
+	if origin := loaded.Origin[wanted.Macro]; origin.File != "" && origin.File != "<stdin>" {
+		base = filepath.Dir(origin.File)
+	}
+	folder := wanted.Build.Context
+	if folder == "" {
+		folder = "."
+	}
+	if !below(base, folder) && !namesContext(macro.Spec, folder) {
+		return manifest.Source{}, fmt.Errorf("%s: its plugin builds %s from %s, which is outside of the manifest's folder\n"+
+			"  write build { context = %q } into the macro if you want it sent", wanted.Macro, wanted.Object, folder, folder)
+	}
+	if !filepath.IsAbs(folder) {
+		folder = filepath.Join(base, folder)
+	}
+	return manifest.Source{Object: wanted.Object, Folder: folder, Build: wanted.Build}, nil
+}
+
+// below says whether a folder lies in another one, links followed. One that isn't there is told when it is packed.
+func below(base, folder string) bool {
+	if !filepath.IsLocal(folder) {
+		return false
+	}
+	whole, err := filepath.EvalSymlinks(filepath.Join(base, folder))
+	if err != nil {
+		return true
+	}
+	if base, err = filepath.EvalSymlinks(base); err != nil {
+		return false
+	}
+	inside, err := filepath.Rel(base, whole)
+	return err == nil && filepath.IsLocal(inside)
+}
+
+// namesContext says whether a macro names a build context itself.
+func namesContext(spec json.RawMessage, folder string) bool {
+	var fields struct {
+		Build struct {
+			Context string `json:"context"`
+		} `json:"build"`
+	}
+	return json.Unmarshal(spec, &fields) == nil && fields.Build.Context == folder
+}

@@ -1,0 +1,34 @@
+package broker
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// TreesError is what an apply ends with where what macros stand for is built from source that only the client has.
+type TreesError struct {
+	Builds []api.MacroBuild
+}
+
+func (e *TreesError) Error() string {
+	return fmt.Sprintf("%d objects that macros stand for are built from source, which was not sent", len(e.Builds))
+}
+
+// stampTrees lays on what a macro stands for the trees its stamps name, and notes what is built and named none.
+func (e *expanding) stampTrees(macro api.Object, made []api.Object) {
+	for i, object := range made {
+		if !object.Kind.HasContainers() {
+			continue
+		}
+		spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+		if err != nil || spec.Build == nil {
+			continue // what can't be read is validation's business
+		}
+		if tree := macro.Metadata.Stamps[api.StampBuildOf+object.Ref().String()]; tree != "" {
+			made[i].Metadata.Stamps = map[string]string{api.StampBuild: tree}
+			continue
+		}
+		e.trees = append(e.trees, api.MacroBuild{Macro: macro.Ref(), Object: object.Ref(), Build: *spec.Build})
+	}
+}
