@@ -16,10 +16,10 @@ func TestDockerWhatFollows(t *testing.T) {
 	kill := func(m *machine, pod string) { m.docker("kill", pod) }
 	stop := func(m *machine, pod string) { m.docker("stop", "-t", "2", pod) }
 	remove := func(m *machine, pod string) { m.docker("rm", "-f", pod) }
-	itself := func(m *machine, pod string) { m.docker("wait", pod) } // its command ends it
+	itself := func(m *machine, pod string) { m.goesOn(pod); m.docker("wait", pod) }
 
 	serve := []string{testimage.Program, "wait"}
-	exits := []string{testimage.Program, "exit", "3", "3s"}
+	exits := []string{testimage.Program, "await", goOn, "3"}
 	for name, tc := range map[string]struct {
 		policy   string
 		command  []string
@@ -32,7 +32,7 @@ func TestDockerWhatFollows(t *testing.T) {
 		"kill, no":      {"no", serve, kill, "healed", "failed"},
 		"rm -f, no":     {"no", serve, remove, "remade", "remade"},
 		"exit, no":      {"no", exits, itself, "failed", "failed"},
-		"exit, restart": {"on-failure", exits, nil, "restarted", "restarted"},
+		"exit, restart": {"on-failure", exits, (*machine).goesOn, "restarted", "restarted"},
 	} {
 		for _, watched := range []bool{true, false} {
 			want, agentIs := tc.up, "up"

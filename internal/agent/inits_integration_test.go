@@ -52,13 +52,14 @@ func TestDockerInitsPrepareTheContainer(t *testing.T) {
 	task := m.prepare(program("wait"), func(s *api.DeploymentSpec) { s.Volumes = []string{volume + ":/shared"} },
 		api.Init{Name: "write", Command: program("write", "/shared/greeting", "hello")},
 		api.Init{Name: "check", Command: program("cat", "/shared/greeting")},
-		api.Init{Name: "alone", Command: program("sleep", "1s")},
+		api.Init{Name: "alone", Command: program("await", goOn)},
 	)
 	m.until(task, "initializing", func(s api.TaskStatus) bool { return s.Inits != nil && s.Inits.Next == 2 && !s.Inits.StartedAt.IsZero() })
 	name := m.cluster + "-web-init-alone-" + task.Slot
 	if aliases := m.docker("inspect", "--format", "{{range .NetworkSettings.Networks}}{{.Aliases}}{{end}}", name); strings.Contains(aliases, "web."+m.cluster) {
 		t.Errorf("the init container has the aliases %s", aliases)
 	}
+	m.goesOn(name)
 	t.Cleanup(func() {
 		m.docker("rm", "-f", task.ContainerName())
 		m.docker("volume", "rm", volume)
@@ -117,7 +118,7 @@ func TestDockerAnInitOutOfTime(t *testing.T) {
 func TestDockerAnAgentFindsItsInit(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()
-	task := m.prepare(program("wait"), nil, api.Init{Name: "long", Command: program("sleep", "4s")})
+	task := m.prepare(program("wait"), nil, api.Init{Name: "long", Command: program("await", goOn)})
 	m.until(task, "initializing", func(s api.TaskStatus) bool { return s.Inits != nil && !s.Inits.StartedAt.IsZero() })
 	before := m.docker("ps", "-q", "--no-trunc", "--filter", "name="+m.initsOf(task)[0])
 	m.stop()
@@ -126,6 +127,7 @@ func TestDockerAnAgentFindsItsInit(t *testing.T) {
 	if after := m.docker("ps", "-aq", "--no-trunc", "--filter", "name="+m.initsOf(task)[0]); after != before {
 		t.Errorf("the init runs in container %s, was %s", after, before)
 	}
+	m.goesOn(before)
 	status := m.untilRunning(task)
 	if status.Inits == nil || !status.Inits.Done || status.Inits.Attempt > 1 {
 		t.Errorf("inits are %+v", status.Inits)

@@ -151,7 +151,7 @@ func (d *drill) until(what string, holds func(ctx context.Context) bool) {
 }
 
 // patience is more than a resync and the backoffs of a few retries.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // diary keeps the end of a log for a test that fails.
 type diary struct {

@@ -62,7 +62,7 @@ func TestAssetChanges(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `main = "one"`)), 0, "asset/"+m.scope+"/conf created")
 	m.deploy(m.manifest("app", replicas(2), mounts("conf.main"), env(map[string]string{"CONF": "${asset.conf.main}"}),
-		func(s *api.DeploymentSpec) { s.Strategy.Pause = "20s" }))
+		func(s *api.DeploymentSpec) { s.Strategy.Pause = "10m" }))
 	if got := m.sees("app"); !slices.Equal(got, []string{"one", "one"}) {
 		t.Fatalf("the containers see %v", got)
 	}

@@ -16,7 +16,7 @@ func TestAutoscaleFollowsTheLoad(t *testing.T) {
 	m := newMachine(t, "--autoscale-interval", "2s").start()
 	object := m.manifest("app", func(s *api.DeploymentSpec) {
 		s.Replicas = nil
-		s.Command = []string{testimage.Program, "burn", "30s"}
+		s.Command = []string{testimage.Program, "burn", goOn}
 		s.Resources = &api.Resources{Limits: &api.ResourceLimits{CPU: "200m"}}
 		s.Autoscale = &api.Autoscale{Min: 1, Max: 2, CPUTarget: 2, CooldownUp: "3s", CooldownDown: "10s"}
 	})
@@ -44,7 +44,11 @@ func TestAutoscaleFollowsTheLoad(t *testing.T) {
 	if again := m.status("app").Autoscale; again == nil || !again.LastUp.Equal(up) {
 		t.Errorf("after a restart the status is %+v, want the last step up at %s", again, up)
 	}
+	for name := range m.running("app") {
+		m.goesOn(name)
+	}
 	m.until("idle pods go", func() bool { return len(m.running("app")) == 1 })
+	m.until("the autoscaler tells of it", func() bool { return m.status("app").Autoscale.LastDown.After(up) })
 	if status := m.status("app").Autoscale; status.LastDown.Sub(status.LastUp).Seconds() < 10 {
 		t.Errorf("the step down came within the cooldown: %+v", status)
 	}

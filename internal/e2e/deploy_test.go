@@ -26,8 +26,9 @@ func TestDeploy(t *testing.T) {
 	}
 	answers := map[string]bool{}
 	for _, pod := range pods {
-		m.until(pod.Name+" answers", func() bool { return answer(pod) == "hello v1 from "+pod.Name+"\n" })
-		answers[answer(pod)] = true
+		said := "hello v1 from " + pod.Name + "\n"
+		m.until(pod.Name+" answers", func() bool { return answer(pod) == said })
+		answers[said] = true
 		m.onLoopbackAlone(pod)
 		m.knowsItself(pod)
 	}

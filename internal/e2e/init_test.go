@@ -16,7 +16,7 @@ func TestInitsSurviveAKilledServer(t *testing.T) {
 	m.apply(m.manifest("app", func(s *api.DeploymentSpec) {
 		s.Inits = []api.Init{
 			{Name: "first", Command: []string{testimage.Program, "exit", "0"}},
-			{Name: "slow", Command: []string{testimage.Program, "sleep", "6s"}},
+			{Name: "slow", Command: []string{testimage.Program, "await", goOn}},
 		}
 	}))
 	label := "tend.init=slow"
@@ -35,6 +35,7 @@ func TestInitsSurviveAKilledServer(t *testing.T) {
 	if after := slow(); len(after) != 1 || after[0] != before[0] {
 		t.Errorf("the init's containers are %v, were %v", after, before)
 	}
+	m.goesOn(strings.Fields(before[0])[0])
 	m.until("the pod is ready", func() bool { s := m.status("app"); return s.Ready == 1 && len(slow()) == 0 })
 	if pods := m.pods("app"); len(pods) != 1 {
 		t.Errorf("%d pods, want the main one alone", len(pods))

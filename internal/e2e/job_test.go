@@ -81,8 +81,8 @@ func TestRunStreamsOutputAndExitsWithTheCode(t *testing.T) {
 	m.declares(m.job("seven", []string{"exit", "7", "300ms"}))
 	m.wantSaid(m.tend("run", "job", m.scope+"/seven"), 7, "failed: the container ended with exit code 7")
 	m.wantSaid(m.tend("run", m.scope+"/nothing"), 1, "there is no")
-	m.declares(m.job("stuck", []string{"wait"}, func(s *api.CronJobSpec) { s.Timeout = "1s" }))
-	m.wantSaid(m.tend("run", m.scope+"/stuck"), 3, "waiting", "it ran longer than 1s and was stopped")
+	m.declares(m.job("stuck", []string{"wait"}, func(s *api.CronJobSpec) { s.Timeout = "4s" }))
+	m.wantSaid(m.tend("run", m.scope+"/stuck"), 3, "waiting", "it ran longer than 4s and was stopped")
 	m.wantSaid(m.tend("logs", m.scope+"/lines"), 0, "line 1", "line 6")
 	m.wantSaid(m.tend("runs", m.scope+"/seven"), 0, "failed", "manual")
 	m.wantSaid(m.tend("get", "jobs"), 0, m.scope+"/seven", "RunFailed", m.scope+"/lines", "Declared")
@@ -119,7 +119,7 @@ func TestAJobIsTriedAgain(t *testing.T) {
 // The server is killed while runs are on: one ends meanwhile, one goes on, one is removed by hand.
 func TestRunsSurviveAKilledServer(t *testing.T) {
 	m := newMachine(t).start()
-	m.declares(m.job("short", []string{"exit", "4", "2s"}))
+	m.declares(m.job("short", []string{"await", goOn, "4"}))
 	m.declares(m.job("long", []string{"wait"}))
 	m.declares(m.job("lost", []string{"wait"}))
 	runs := map[string]api.Run{}
@@ -131,6 +131,7 @@ func TestRunsSurviveAKilledServer(t *testing.T) {
 		pods[name] = m.runIs(name, run.ID, api.RunRunning).Attempts[0].Pod
 	}
 	m.process.kill()
+	m.goesOn(pods["short"])
 	m.engine("wait", pods["short"])
 	m.engine("rm", "-f", pods["lost"])
 	m.start()
@@ -148,12 +149,15 @@ func TestRunsSurviveAKilledServer(t *testing.T) {
 // tend run goes on over a restart of the server.
 func TestRunFollowsOverARestart(t *testing.T) {
 	m := newMachine(t).start()
-	m.declares(m.job("slow", []string{"exit", "9", "4s"}))
+	m.declares(m.job("slow", []string{"await", goOn, "9"}))
 	follower := spawn(t, []string{"run", m.scope + "/slow"}, "TEND_SERVER="+m.address(), "TEND_ROOT="+m.root)
 	t.Cleanup(follower.kill)
 	m.until("the container runs", func() bool { return len(m.running("slow")) == 1 })
 	m.process.kill()
 	m.start()
+	for name := range m.running("slow") {
+		m.goesOn(name)
+	}
 	if code := follower.exit(); code != 9 {
 		t.Errorf("exit code %d, want 9:\n%s", code, follower.output.String())
 	}

@@ -181,7 +181,16 @@ func (m *machine) imageID(reference string) string {
 	return seen.ID
 }
 
-var web = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+// goOn is the file that the program of a test image waits for before it goes on; goesOn makes it. Where the container ends
+// for it, that may be before the engine answered.
+const goOn = "/go"
+
+func (m *machine) goesOn(container string) {
+	m.Helper()
+	m.engine("exec", container, testimage.Program, "write", goOn, "on").ignored()
+}
+
+var web = &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
 // answer is what a pod says over its published port; empty where it does not.
 func answer(pod api.Pod) string {

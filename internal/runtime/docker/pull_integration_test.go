@@ -121,7 +121,7 @@ func TestPull(t *testing.T) {
 		}
 	}
 	var told []runtime.Event
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	for {
 		select {
 		case event := <-events:

@@ -71,9 +71,12 @@ func (c cluster) output(id string, args ...string) string {
 	return string(text)
 }
 
+// patience is how long a condition may take on a busy machine before the test fails.
+const patience = 2 * time.Minute
+
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {
@@ -272,7 +275,7 @@ func TestOutOfMemory(t *testing.T) {
 	limits := &api.Resources{Limits: &api.ResourceLimits{Memory: "16Mi"}}
 	run := c.start(api.DeploymentSpec{Container: api.Container{NetworkMode: "none", Resources: limits}}, "eat", "64", "1s")
 	var oom, died bool
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(patience)
 	for !oom || !died {
 		select {
 		case event := <-events:

@@ -13,7 +13,7 @@ import (
 type Open func(t *testing.T) store.Store
 
 // patience is how long the suite waits for what must happen before it calls it missing.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // Run checks a backend against the contract.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {

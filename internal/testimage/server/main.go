@@ -28,6 +28,7 @@ var commands = map[string]func(args []string) int{
 	"wait":        func([]string) int { return waitForTerm() },
 	"ignore-term": func([]string) int { return ignoreTerm() },
 	"sleep":       sleep,
+	"await":       await,
 	"burn":        burn,
 	"call":        call,
 	"print":       printLines,
@@ -87,9 +88,24 @@ func sleep(args []string) int {
 	return 0
 }
 
-// burn keeps a core busy for the duration args[0], then waits.
+// await ends with code args[1], 0 by default, once the file args[0] exists: a test makes it when it is ready for the end.
+func await(args []string) int {
+	for !exists(args[0]) {
+		time.Sleep(20 * time.Millisecond)
+	}
+	return number(args, 1)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// burn keeps a core busy until the file args[0] exists, then waits.
 func burn(args []string) int {
-	for end := time.Now().Add(duration(args, 0)); time.Now().Before(end); {
+	for !exists(args[0]) {
+		for end := time.Now().Add(20 * time.Millisecond); time.Now().Before(end); {
+		}
 	}
 	return waitForTerm()
 }
@@ -110,8 +126,8 @@ func printLines(args []string) int {
 	return 0
 }
 
-// eat allocates and touches args[0] MiB after the duration args[1], then waits. The engine hears of a lack of memory from the kernel once it watches the
-// container, which it begins to do a moment after the start.
+// eat allocates and touches args[0] MiB after the duration args[1], then waits. The engine hears of a lack of memory from
+// the kernel once it watches the container, which it begins to do a moment after the start.
 func eat(args []string) int {
 	time.Sleep(duration(args, 1))
 	for range number(args, 0) {
