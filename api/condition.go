@@ -30,6 +30,9 @@ const (
 	ConditionProgressing = "Progressing"
 	// ConditionDegraded: something failed and a person should look; the reason says what.
 	ConditionDegraded = "Degraded"
+	// ConditionAfterRollout: the commands that follow a rollout (release.post_command, post_deploy) succeeded for the
+	// release in force. Unknown while they are to come or run; absent where there are none.
+	ConditionAfterRollout = "AfterRollout"
 )
 
 // SetCondition returns conditions with c in place of the one of its type, keeping the old transition time when the

@@ -122,6 +122,9 @@ func (m Metadata) Deleting() bool { return m.DeletedAt != nil }
 const (
 	// StampRestart is a nonce that grows with every `tend restart`: slots whose task carries another one are outdated.
 	StampRestart = "restart"
+	// StampRetry is a nonce that grows with every `tend restart` that finds a release whose command failed: that is tried
+	// again, and no slot is outdated by it.
+	StampRetry = "retry"
 	// StampRebootstrap is the beginning of keys that end in an ordinal; the value is a nonce that grows with every
 	// `tend rebootstrap` of it: a task that carries another one is made anew, with empty volumes.
 	StampRebootstrap = "rebootstrap/"

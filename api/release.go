@@ -35,7 +35,7 @@ type Release struct {
 	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. Once
 	// they give something else, the environment is theirs again.
 	EnvOver string `json:"envOver,omitempty"`
-	// Restart is the restart nonce it was made under.
+	// Restart is what had been asked for by `tend restart` when it was made.
 	Restart string `json:"restart,omitempty"`
 	// Steps are what surrounds its rollout; nil where nothing does. The return to an earlier release has none.
 	Steps      *ReleaseSteps `json:"steps,omitempty"`

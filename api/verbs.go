@@ -50,6 +50,8 @@ type VerbResult struct {
 	Release string `json:"release,omitempty"`
 	// Restart is the new nonce of a restart: pods whose task carries it are new.
 	Restart string `json:"restart,omitempty"`
+	// Retries: a release whose command had failed is tried again, and no pod was made outdated. Empty where there is none.
+	Retries string `json:"retries,omitempty"`
 	// Build is the id of the build an object is made of from now on.
 	Build string `json:"build,omitempty"`
 	// Unfrozen are the pods whose frozen mark was cleared.

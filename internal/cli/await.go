@@ -17,6 +17,8 @@ type wait struct {
 	revision   int64
 	generation int64
 	gone       bool
+	// counts: only the number of pods is waited for, whatever becomes of a release.
+	counts bool
 	// build is the one the object is made of; empty where its image is declared.
 	build string
 }
@@ -47,6 +49,10 @@ type seen struct {
 	lacks bool
 	// idle: it is an ingress to a workload of which no pod is wanted.
 	idle bool
+	// follows says which command runs though the rollout is complete; empty where none does.
+	follows string
+	// warning is what a person should know of though the wait is over.
+	warning string
 }
 
 // await looks until every object has an outcome. The server may go away and come back meanwhile.
@@ -69,6 +75,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 			show.update(looks)
 			logs.update(looks)
 			if settled(looks) {
+				a.warnOf(looks)
 				return verdict(looks)
 			}
 		case ctx.Err() == nil && !transient(err):

@@ -118,6 +118,9 @@ func stateOf(object api.Object, status api.WorkloadStatus) (state, message strin
 			return c.Reason, c.Message
 		}
 	}
+	if c := api.FindCondition(status.Conditions, api.ConditionAfterRollout); c != nil && c.Status == api.ConditionFalse {
+		return c.Reason, c.Message
+	}
 	if c := api.FindCondition(status.Conditions, api.ConditionReady); c != nil {
 		return c.Reason, c.Message
 	}

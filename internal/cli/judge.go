@@ -32,6 +32,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.outcome, s.reason, s.message = converged, "Stored", "stored" // what uses it is waited for by itself
 		return s
 	}
+	s.judgeAfter(status)
 	switch {
 	case w.gone && !object.Metadata.Deleting() && object.Metadata.Revision >= w.revision:
 		s.outcome, s.reason, s.message = converged, "Gone", "gone, and created anew by somebody"
@@ -48,7 +49,16 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	case object.Kind == api.KindIngress:
 		return judgeIngress(s, *ready)
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse: // old pods have ended too
+		if s.follows != "" && !w.counts {
+			s.reason, s.message = "RunningPostCommand", s.follows
+			return s
+		}
 		s.outcome = converged
+	case w.counts && progressing.Reason == "ReleaseCommandFailed" && counted(status):
+		s.outcome, s.reason, s.message = converged, "Scaled", fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)
+		head, _, _ := strings.Cut(progressing.Message, "\n")
+		s.warning = "they run " + status.Release + ": " + head
+		return s
 	case progressing.Status != api.ConditionFalse: // under way
 	case progressing.Reason == "ResolvingImage":
 		s.outcome = failed // the image can't be had
@@ -56,7 +66,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.outcome = failed
 	case progressing.Reason == unresolved:
 		s.lacks = true
-	case progressing.Reason == "ReleaseCommandFailed":
+	case progressing.Reason == "ReleaseCommandFailed" && !w.counts:
 		s.outcome = held
 	case didNotLast(status):
 		s.outcome = held
@@ -68,6 +78,12 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, object.Metadata.Generation, rest), "\n")
 	}
 	return s
+}
+
+// counted says whether the release in force runs in as many pods as are wanted.
+func counted(status api.WorkloadStatus) bool {
+	r := status.Rollout
+	return r != nil && r.Phase == api.RolloutComplete && r.Replicas == status.Replicas
 }
 
 // turnsBack says whether a rollback leads anywhere: to a good release other than the one in force.

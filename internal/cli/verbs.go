@@ -19,6 +19,8 @@ type verb struct {
 	extra int
 	// act does it and says in a sentence what was done.
 	act func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error)
+	// counts: only the number of pods is waited for, whatever becomes of a release.
+	counts bool
 }
 
 func (a *app) verb(v verb) *cobra.Command {
@@ -38,7 +40,7 @@ func (a *app) verb(v verb) *cobra.Command {
 		if err := a.say(result, ref.String(), said); err != nil || w.none {
 			return err
 		}
-		return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation}}, w.timeout)
+		return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation, counts: v.counts}}, w.timeout)
 	})
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := w.check(); err != nil {
@@ -68,7 +70,7 @@ func optionsOf(force bool) []client.Option {
 func (a *app) scaleCommand() *cobra.Command {
 	var force bool
 	return forcing(a.verb(verb{
-		use: "scale [KIND] SCOPE/NAME REPLICAS", short: "set how many replicas run", extra: 1,
+		use: "scale [KIND] SCOPE/NAME REPLICAS", short: "set how many replicas run", extra: 1, counts: true,
 		long:    "Set how many replicas run. The next apply of a manifest that names replicas sets them again." + exitStatusOfVerbs,
 		example: "  tend scale prod/web 5\n  tend scale deployment prod/web 0",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error) {
@@ -98,10 +100,14 @@ func scaleText(ref api.Ref, result api.VerbResult, replicas int) string {
 func (a *app) restartCommand() *cobra.Command {
 	return a.verb(verb{
 		use: "restart [KIND] SCOPE/NAME", short: "replace every slot by the strategy, without a change; thaws frozen slots",
-		long:    "Replace every slot by the object's strategy, without a change of its spec. Slots that `tend stop` froze run again." + exitStatusOfVerbs,
+		long: "Replace every slot by the object's strategy, without a change of its spec. Slots that `tend stop` froze run again.\n" +
+			"Where a command of a newer release failed, that release is tried again and what serves is left alone until it passes." + exitStatusOfVerbs,
 		example: "  tend restart prod/web",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, _ []string) (api.VerbResult, string, error) {
 			result, err := c.Restart(ctx, client.TargetOf(ref))
+			if result.Retries != "" {
+				return result, fmt.Sprintf("%s tries %s, whose command failed, again; its pods stay as they are until that passes", ref, result.Retries), err
+			}
 			return result, fmt.Sprintf("%s restarting", ref), err
 		},
 	})

@@ -6,10 +6,13 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/layout"
 )
 
-// Restart makes every slot outdated by a new nonce, and thaws the frozen ones: whoever restarts wants it to run.
+// Restart makes every slot outdated by a new nonce, and thaws the frozen ones: whoever restarts wants it to run. Where the
+// command of a newer release failed it asks for another try of that, which replaces every slot if it succeeds: what serves
+// until then is left alone.
 func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
 	return s.verb(ctx, "restart", actor, func(snap layout.Snapshot) (*verbDecision, error) {
 		object, err := target.findSlotted(snap, "restarted")
@@ -21,12 +24,19 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		if next.Metadata.Stamps == nil {
 			next.Metadata.Stamps = map[string]string{}
 		}
-		nonce := nextNonce(next.Metadata.Stamps[api.StampRestart])
-		next.Metadata.Stamps[api.StampRestart] = nonce
+		stamp := api.StampRestart
+		failed := failedRelease(snap, next)
+		if failed != "" {
+			stamp = api.StampRetry
+		}
+		nonce := nextNonce(next.Metadata.Stamps[stamp])
+		next.Metadata.Stamps[stamp] = nonce
 		delete(next.Metadata.Stamps, api.StampQuietEnv) // what config set --no-restart put off is done now
 		decided := unchanged("restart", object)
 		decided.write(object, next, s.opts.Now())
-		decided.result.Restart = nonce
+		if decided.result.Retries = failed; failed == "" {
+			decided.result.Restart = nonce
+		}
 		for _, mark := range snap.Frozen(next.Ref()) {
 			key := layout.FrozenKey(next.Ref(), mark.Value.Slot)
 			decided.txn.If(key, mark.Modified).Delete(key)
@@ -34,6 +44,20 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		}
 		return decided, nil
 	})
+}
+
+// failedRelease is the newest release of a workload where a command of it failed and it is not in force.
+func failedRelease(snap layout.Snapshot, object api.Object) string {
+	status := snap.WorkloadStatus(object.Ref()).Value
+	releases := snap.Releases(object.Ref())
+	if status == nil || len(releases) == 0 {
+		return ""
+	}
+	c := api.FindCondition(status.Conditions, api.ConditionProgressing)
+	if newest := releases[len(releases)-1].Value; c != nil && c.Reason == gate.ReasonReleaseCommandFailed && newest.ID != status.Release {
+		return newest.ID
+	}
+	return ""
 }
 
 // nextNonce counts: a nonce that grows is never one that was used before.

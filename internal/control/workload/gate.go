@@ -53,10 +53,18 @@ func (t target) minted() *api.Release {
 }
 
 // triesAgain says whether the user changed something since a release's command failed: the spec, save how many replicas
-// are wanted, or the restart nonce. (Another environment or image is another release anyway.)
+// are wanted, or what `tend restart` counts. (Another environment or image is another release anyway.)
 func (o observed) triesAgain(release *api.Release) (bool, error) {
 	spec, err := snapshotSpec(o.spec)
-	return string(spec) != string(release.Spec) || release.Restart != o.stamp(api.StampRestart), err
+	return string(spec) != string(release.Spec) || release.Restart != o.asked(), err
+}
+
+// asked tells the times apart that somebody asked for another try: restarts of the slots, and of a failed release alone.
+func (o observed) asked() string {
+	if retry := o.stamp(api.StampRetry); retry != "" {
+		return o.stamp(api.StampRestart) + "/" + retry
+	}
+	return o.stamp(api.StampRestart)
 }
 
 // gateOf decides whether a release may touch slots.

@@ -34,6 +34,7 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	for _, condition := range o.conditions(a) {
 		s.Conditions = api.SetCondition(s.Conditions, condition, now)
 	}
+	s.Conditions = o.withAfter(s.Conditions, a, now)
 	return s
 }
 
