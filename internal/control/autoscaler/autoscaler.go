@@ -24,6 +24,9 @@ const DefaultInterval = 15 * time.Second
 // ErrRefused: the count can't be set now, because somebody changed the deployment meanwhile. The next look sees it.
 var ErrRefused = errors.New("the deployment was changed meanwhile")
 
+// ReasonRefused: a step could not be taken; the status says nothing of a cooldown for it.
+const ReasonRefused = "Refused"
+
 // Options are what the autoscaler works with, beside what every controller has.
 type Options struct {
 	// Interval is the time between two looks. Default 15 s.
@@ -125,7 +128,7 @@ func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	}
 	decided := autoscale.Decide(in, a.Now().UTC())
 	result := engine.Result{After: a.Interval}
-	if autoscale.Telling(in.Status, decided.Status) {
+	if decided.Replicas != in.Replicas || autoscale.Telling(in.Status, decided.Status) {
 		revision, err := a.tell(ctx, ref, object, stored, decided.Status)
 		if err != nil {
 			return result, err
@@ -135,7 +138,11 @@ func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	if decided.Replicas == in.Replicas {
 		return result, nil
 	}
-	return result, a.step(ctx, ref, in, decided)
+	err := a.step(ctx, ref, in, decided)
+	if errors.Is(err, ErrRefused) {
+		result.Revision, err = a.takeBack(ctx, ref, result.Revision, in, decided.Status)
+	}
+	return result, err
 }
 
 // observe gathers what decides.
@@ -189,12 +196,18 @@ func (a *Autoscaler) tell(ctx context.Context, ref api.Ref, object layout.Read[a
 		Put(key, status).Commit(ctx, a.Store)
 }
 
+// takeBack corrects the note of a step that was refused: nothing was scaled, so there is nothing to cool down from.
+// Whoever changed the deployment has woken us.
+func (a *Autoscaler) takeBack(ctx context.Context, ref api.Ref, noted int64, in autoscale.Input, status api.AutoscaleStatus) (int64, error) {
+	status.LastUp, status.LastDown, status.Replicas = in.Status.LastUp, in.Status.LastDown, in.Replicas
+	status.Reason, status.Message = ReasonRefused, ErrRefused.Error()+"; it is judged anew"
+	key := layout.AutoscaleKey(ref)
+	return layout.NewTxn("autoscale.back").If(key, noted).Put(key, status).Commit(ctx, a.Store)
+}
+
 // step takes what was noted.
 func (a *Autoscaler) step(ctx context.Context, ref api.Ref, in autoscale.Input, decided autoscale.Decision) error {
 	err := a.Scale(ctx, ref, decided.Replicas)
-	if errors.Is(err, ErrRefused) {
-		return nil // whoever changed it has woken us
-	}
 	if err != nil {
 		return fmt.Errorf("scale %s to %d: %w", ref, decided.Replicas, err)
 	}

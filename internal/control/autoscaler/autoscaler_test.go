@@ -173,6 +173,25 @@ func TestARestartKeepsTheCooldowns(t *testing.T) {
 	}
 }
 
+// TestARefusedStepCostsNoCooldown: nothing was scaled, so the next look may; earlier steps still count.
+func TestARefusedStepCostsNoCooldown(t *testing.T) {
+	l := newLab(t)
+	l.deploy(2, bounds)
+	l.cpu, l.refuse = 90, true
+	before := l.now.Add(-time.Hour)
+	l.put(layout.AutoscaleKey(web), api.AutoscaleStatus{LastUp: before, LastDown: before})
+	a := l.autoscaler()
+	l.look(a)
+	if s := l.status(); len(l.steps) != 0 || s.LastUp != before || s.LastDown != before || s.Replicas != 2 {
+		t.Errorf("steps %v, status %+v", l.steps, s)
+	}
+	l.refuse, l.now = false, l.now.Add(time.Second)
+	l.look(a)
+	if s := l.status(); !slices.Equal(l.steps, []int{3}) || s.LastUp != l.now {
+		t.Errorf("steps %v, status %+v", l.steps, s)
+	}
+}
+
 // TestWritesLittle: hours of a steady load are a handful of writes.
 func TestWritesLittle(t *testing.T) {
 	l := newLab(t)
@@ -197,7 +216,7 @@ func TestHoldsStill(t *testing.T) {
 	}{
 		"no stats": {func(l *lab) { l.unknown = true }, "NoStats"},
 		"held":     {func(l *lab) { l.holder = api.ManagerApply }, "ReplicasHeld"},
-		"refused":  {func(l *lab) { l.refuse = true }, "ScaledUp"},
+		"refused":  {func(l *lab) { l.refuse = true }, ReasonRefused},
 		"rolling": {func(l *lab) {
 			l.put(layout.StatusKey(web), api.WorkloadStatus{ObservedGeneration: 2, Rollout: &api.RolloutStatus{Phase: api.RolloutProgressing}})
 		}, "RolloutInProgress"},
