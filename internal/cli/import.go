@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/compose"
 	"tend.dev/tend/internal/manifest"
 )
@@ -150,15 +153,18 @@ func (a *app) importProcfileCommand() *cobra.Command {
 				return err
 			}
 			var sections []manifest.Section
+			if to.file == "" {
+				to.file = filepath.Join(".tend", loaded.Objects[0].Scope+".hcl")
+			}
 			for _, object := range loaded.Objects {
+				if object.Spec, err = builtFrom(object, loaded.Builds, to.file); err != nil {
+					return err
+				}
 				sections = append(sections, manifest.Section{Object: object})
 			}
 			text, err := manifest.Write(sections)
 			if err != nil {
 				return err
-			}
-			if to.file == "" {
-				to.file = filepath.Join(".tend", loaded.Objects[0].Scope+".hcl")
 			}
 			if err := to.write(a, text); err != nil || to.file == "-" {
 				return err
@@ -170,4 +176,31 @@ func (a *app) importProcfileCommand() *cobra.Command {
 	to.flags(command, "write the manifests into `FILE` (- is standard output; default .tend/SCOPE.hcl)")
 	from.procfileFlags(command)
 	return command
+}
+
+// builtFrom is an object's spec with the folder it is built from, as it is seen from a manifest.
+func builtFrom(object api.Object, builds []manifest.Source, file string) (json.RawMessage, error) {
+	i := slices.IndexFunc(builds, func(source manifest.Source) bool { return source.Object == object.Ref() })
+	if i < 0 {
+		return object.Spec, nil
+	}
+	folder, err := filepath.Abs(builds[i].Folder)
+	if err != nil {
+		return nil, err
+	}
+	at := "." // what is written to standard output is to lie beside the Procfile
+	if file != "-" {
+		if at, err = filepath.Abs(filepath.Dir(file)); err != nil {
+			return nil, err
+		}
+		if at, err = filepath.Rel(at, folder); err != nil {
+			return nil, err
+		}
+	}
+	var spec map[string]any
+	if err := json.Unmarshal(object.Spec, &spec); err != nil {
+		return nil, err
+	}
+	spec["build"] = map[string]any{"context": filepath.ToSlash(at)}
+	return json.Marshal(spec)
 }

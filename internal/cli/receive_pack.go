@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -19,41 +21,50 @@ import (
 
 // receivePackCommand takes a source from another machine: ssh HOST tend receive-pack prod/web < source.tar.gz
 func (a *app) receivePackCommand() *cobra.Command {
-	var (
-		w     waiting
-		force bool
-		spec  string
-	)
+	var ask received
 	command := &cobra.Command{
-		Use: "receive-pack [KIND] SCOPE/NAME", Short: "build an object from a tar of its source on standard input", Hidden: true,
+		Use: "receive-pack [KIND] SCOPE/NAME | --procfile SCOPE", Short: "build an object from a tar of its source on standard input", Hidden: true,
 		Long: "Take a source as a tar, compressed with gzip or not, from standard input, and build the object from it: over SSH from\n" +
-			"another machine. The object has to be there, with build { }.",
-		Example: "  tar -cz . | ssh host tend receive-pack prod/web",
-		Args:    takes(1, 2),
+			"another machine. The object has to be there, with build { }. With --procfile the tar has a Procfile, whose processes are\n" +
+			"applied in the scope and built.",
+		Example: "  tar -cz . | ssh host tend receive-pack prod/web\n  tar -cz . | ssh host tend receive-pack --procfile shop",
+		Args:    takes(0, 2),
 	}
-	receive := a.onObject(func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) error {
+	toObject := a.onObject(func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) error {
 		if len(rest) > 0 {
 			return tooMuch(command.Name(), rest)
 		}
-		return a.receive(ctx, c, ref, received{force: force, spec: spec, wait: w})
+		return a.receive(ctx, c, ref, ask)
 	})
 	command.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := w.check(); err != nil {
+		if err := ask.wait.check(); err != nil {
 			return err
 		}
-		return receive(cmd, args)
+		switch {
+		case ask.procfile == "":
+			if err := takes(1, 2)(cmd, args); err != nil {
+				return err
+			}
+			return toObject(cmd, args)
+		case len(args) > 0 || ask.spec != "":
+			return errors.New("--procfile names what is built: neither an object nor --spec goes with it")
+		}
+		return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+			return a.receiveProcfile(ctx, c, ask)
+		})(cmd, nil)
 	}
-	command.Flags().BoolVar(&force, "force", false, "build although the source is the same")
-	command.Flags().StringVar(&spec, "spec", "", "the `BUILD` block the sender has, base64 of its JSON; where the stored one differs it is an error")
-	w.flags(command)
+	command.Flags().BoolVar(&ask.force, "force", false, "build although the source is the same")
+	command.Flags().StringVar(&ask.spec, "spec", "", "the `BUILD` block the sender has, base64 of its JSON; where the stored one differs it is an error")
+	command.Flags().StringVar(&ask.procfile, "procfile", "", "apply the tar's Procfile in `SCOPE`")
+	ask.wait.flags(command)
 	return command
 }
 
 // received is what a receive-pack was asked.
 type received struct {
-	force bool
-	spec  string
-	wait  waiting
+	force          bool
+	spec, procfile string
+	wait           waiting
 }
 
 func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask received) error {
@@ -84,36 +95,81 @@ func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask re
 	return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation, build: result.Build}}, ask.wait.timeout)
 }
 
-// repack reads the tar on standard input and packs its content anew, so that it goes by its content alone: who packed it,
-// when, and how it was compressed, is left behind.
+// receiveProcfile applies the Procfile of a tar as `tend apply` in its folder would.
+func (a *app) receiveProcfile(ctx context.Context, c *client.Client, received received) error {
+	folder, remove, err := a.unpackInput(ctx)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	loaded, err := manifest.Load(manifest.Options{Files: []string{filepath.Join(folder, manifest.Procfile)}, App: received.procfile})
+	if errors.Is(err, fs.ErrNotExist) {
+		return errors.New("the tar has no Procfile\n  tar -cz . | ssh HOST tend receive-pack --procfile SCOPE")
+	}
+	if err != nil {
+		return err
+	}
+	trees, err := a.packTrees(ctx, loaded, true)
+	if err != nil {
+		return err
+	}
+	defer dropTrees(trees)
+	if err := a.sendTrees(ctx, c, trees); err != nil {
+		return err
+	}
+	ask := applying{request: api.ApplyRequest{Objects: loaded.Objects, Force: received.force}, wait: received.wait}
+	result, err := applyRetrying(ctx, c, ask.request)
+	if err != nil {
+		return located(err, loaded)
+	}
+	return a.applied(ctx, c, ask, result)
+}
+
+// repack packs the content of the tar on standard input anew, so that it goes by its content alone: who packed it, when, and
+// how it was compressed, is left behind.
 func (a *app) repack(ctx context.Context, source manifest.Source) (packedTree, error) {
 	limit, err := maxTree()
 	if err != nil {
 		return packedTree{}, err
 	}
-	folder, err := os.MkdirTemp("", "tend-received-*")
+	folder, remove, err := a.unpackInput(ctx)
 	if err != nil {
 		return packedTree{}, err
 	}
-	defer os.RemoveAll(folder)
-	source.Folder = filepath.Join(folder, "source")
-	if err := os.Mkdir(source.Folder, 0o700); err != nil {
-		return packedTree{}, err
-	}
-	// A tar has its headers beside the files.
-	from, err := tree.Inflate(a.in, limit+limit/4+(1<<20))
-	if err == nil {
-		err = tree.Unpack(ctx, from, source.Folder, tree.Limits{Bytes: limit})
-	}
-	if err != nil {
-		return packedTree{}, err
-	}
+	defer remove()
+	source.Folder = folder
 	packed, err := packTree(ctx, source, limit, true)
 	if err == nil && packed.Files == 0 {
 		dropTrees([]packedTree{packed})
 		return packedTree{}, errors.New("no file came on standard input\n  tar -cz . | ssh HOST tend receive-pack SCOPE/NAME")
 	}
 	return packed, err
+}
+
+// unpackInput unpacks the tar on standard input into a folder, which is to be removed.
+func (a *app) unpackInput(ctx context.Context) (folder string, remove func(), err error) {
+	limit, err := maxTree()
+	if err != nil {
+		return "", nil, err
+	}
+	outer, err := os.MkdirTemp("", "tend-received-*")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { _ = os.RemoveAll(outer) }
+	folder = filepath.Join(outer, "source")
+	if err = os.Mkdir(folder, 0o700); err == nil {
+		var from io.Reader
+		// A tar has its headers beside the files.
+		if from, err = tree.Inflate(a.in, limit+limit/4+(1<<20)); err == nil {
+			err = tree.Unpack(ctx, from, folder, tree.Limits{Bytes: limit})
+		}
+	}
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	return folder, remove, nil
 }
 
 // declaredBuild is how the stored object is built; it has to be what the sender thinks.
