@@ -75,10 +75,6 @@ func processName(kind string) string {
 func procfileDrafts(src *source, o procfileOptions, f *faults) []*draft {
 	before := f.count()
 	processes := parseProcfile(src, f)
-	if o.image == "" {
-		f.at(src, span{}, "name the image with --image REF, with \"image\" in .tend/app.json, or in TEND_IMAGE; this version builds none",
-			"a Procfile says what runs, and not in which image")
-	}
 	if f.count() > before {
 		return nil
 	}
@@ -117,10 +113,15 @@ func processDraft(src *source, o procfileOptions, p process, port int) *draft {
 		src: src, at: p.at, places: map[string]span{"command": p.commandAt, "name": p.at},
 		object: api.Object{Kind: api.KindDeployment, Scope: o.scope, Name: p.kind},
 		spec: map[string]any{
-			"image": o.image, "command": shell(p.command), "replicas": json.Number("1"), "restart": "on-failure",
+			"command": shell(p.command), "replicas": json.Number("1"), "restart": "on-failure",
 			"env": map[string]any{"PORT": text}, "ports": []any{text},
 		},
 	}
+	if o.image != "" {
+		d.spec["image"] = o.image
+		return d
+	}
+	d.spec["build"] = map[string]any{} // from the Procfile's own folder
 	return d
 }
 
@@ -135,7 +136,7 @@ func await(processes []*draft, first *draft, at span) {
 
 func shell(command string) []any { return []any{"/bin/sh", "-c", command} }
 
-// procfileOptions are what a Procfile itself doesn't say.
+// procfileOptions are what a Procfile itself doesn't say. Without an image its processes are built from its folder.
 type procfileOptions struct {
 	scope, image string
 	app          appFile
