@@ -47,6 +47,14 @@ type Action struct {
 	Summary string `json:"summary,omitempty"`
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *Action) UnmarshalJSON(raw []byte) error {
+	type plain Action
+	err := json.Unmarshal(raw, (*plain)(a))
+	a.Name = PlainName(a.Name)
+	return err
+}
+
 // CommandLine is a command, written as a list or as one text for a shell.
 type CommandLine []string
 

@@ -31,6 +31,10 @@ func TestBadPlugins(t *testing.T) {
 		"flood of errors":   {"stderr without end", "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; done", Flood, "wrote more than"},
 		"unknown action":    {"an action of no type", `echo '{"status":"ok","data":{"actions":[{"type":"explode","scope":"a","name":"b"}]}}'`, Nonsense, "actions[0]"},
 		"homeless action":   {"an action about nothing", `echo '{"status":"ok","data":{"actions":[{"type":"config_set","kv":{"A":"1"}}]}}'`, Nonsense, "needs scope and name"},
+		"hangs on TERM":     {"it can't refuse to be ended for what it writes", "trap '' TERM INT HUP; while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", Flood, "wrote more than"},
+		"one long line":     {"a flood without an end of line", "exec head -c 100000 /dev/zero", Flood, "wrote more than"},
+		"deep nonsense":     {"JSON deeper than anybody reads", `printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "no envelope"},
+		"half an envelope":  {"it broke off", `printf '{"status":"ok","data":{"message":"do'`, Nonsense, "no envelope"},
 		"wrong types":       {"actions that are none", `echo '{"status":"ok","data":{"actions":{"a":1}}}'`, Nonsense, "can't be used"},
 	}
 	files := map[string]string{"p/bin/no-interpreter*": "#!/nowhere/sh\n"}
@@ -56,7 +60,36 @@ func TestHangingPlugin(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/hang*": script("sleep 1000 &\necho $! > child\nwait")}, func(o *Options) { o.Timeout = 500 * time.Millisecond })
 	_, err := r.must(t, "p").Dispatch(t.Context(), "p", "hang", nil, nil)
 	wantReason(t, err, Timeout, "did not end within 500ms")
-	child, err := os.ReadFile(filepath.Join(r.opts.Dir, "p", "child"))
+	ends(t, filepath.Join(r.opts.Dir, "p", "child"))
+}
+
+// What leaves the process group, as daemons do, is ended all the same: with the program that started it, and where it holds
+// the pipes of one that has ended.
+func TestDaemonsOfAPlugin(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		want string // "" where the call fails
+	}{
+		"hangs":           {"trap '' TERM; setsid sleep 1000 & echo $! > child; wait", ""},
+		"holds the pipes": {"setsid sleep 1000 & echo $! > child; echo left", "left\n"},
+	} {
+		r := open(t, map[string]string{"p/bin/go*": script(c.body)}, func(o *Options) {
+			if c.want == "" {
+				o.Timeout = 3 * time.Second // the shell has to come as far as its child
+			}
+		})
+		answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "go", nil, nil)
+		if answer.Message != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v", name, answer.Message, err)
+		}
+		ends(t, filepath.Join(r.opts.Dir, "p", "child"))
+	}
+}
+
+// ends waits until the process that a file names is no more.
+func ends(t *testing.T, file string) {
+	t.Helper()
+	child, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

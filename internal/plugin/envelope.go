@@ -3,7 +3,9 @@ package plugin
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -29,11 +31,31 @@ func envelopeOf(out []byte) (Envelope, bool) {
 	return e, true
 }
 
+// begun is how an envelope begins.
+var begun = regexp.MustCompile(`^\s*\{\s*"status"\s*:`)
+
+// brokenOff says why output that begins like an envelope is none, where it isn't whole. Taken for a text its actions would
+// be lost without a word. One with a text behind it is a text.
+func brokenOff(out []byte) string {
+	if !begun.Match(out) {
+		return ""
+	}
+	var syntax *json.SyntaxError
+	err := json.Unmarshal(out, new(json.RawMessage))
+	if !errors.As(err, &syntax) || syntax.Offset < int64(len(bytes.TrimSpace(out))) && !strings.Contains(err.Error(), "depth") {
+		return ""
+	}
+	return err.Error()
+}
+
 // answer is what a program that came to its end said. A failure is told by its exit code or by its envelope; the reason is
 // the envelope's error, be it on stdout or on stderr, else what stands on stderr, else on stdout.
 func (p *Plugin) answer(command string, out output) (Envelope, error) {
 	envelope, found := envelopeOf(out.stdout)
 	if out.code == 0 && (!found || envelope.Status == StatusOK) {
+		if why := brokenOff(out.stdout); !found && why != "" {
+			return envelope, p.nonsense(command, "stdout is no envelope, though it begins like one: %s", why)
+		}
 		if !found {
 			envelope.Text = strings.ToValidUTF8(string(out.stdout), "?")
 		}

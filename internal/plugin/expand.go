@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -27,6 +28,17 @@ type Manifest struct {
 	Scope string          `json:"scope,omitempty"`
 	Name  string          `json:"name"`
 	Spec  json.RawMessage `json:"spec"`
+}
+
+// PlainName is a name as it is stored: plugins name jobs main.bk.b001, and a dot in a name of ours begins a replica.
+func PlainName(name string) string { return strings.ReplaceAll(name, ".", "-") }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *Manifest) UnmarshalJSON(raw []byte) error {
+	type plain Manifest
+	err := json.Unmarshal(raw, (*plain)(m))
+	m.Name = PlainName(m.Name)
+	return err
 }
 
 // Expansion is what a macro stands for, and what is to be done before it is stored.

@@ -108,8 +108,14 @@ func TestInstallFromGit(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(outside, "mine")); err != nil || info.Mode()&0o111 != 0 {
 		t.Errorf("a file outside was changed: %v, %v", info, err)
 	}
-	_, err = r.Install(t.Context(), Request{Source: "ext::sh -c true"})
-	wantReason(t, err, Source, "git:")
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, helper := range []string{"ext::sh -c 'touch " + ran + "'", "fd::17", "file://" + repo + "/../none"} {
+		_, err = r.Install(t.Context(), Request{Source: helper})
+		wantReason(t, err, Source, "git:")
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a source ran a program of its choice")
+	}
 	_, err = r.Install(t.Context(), Request{Source: "--upload-pack=touch /tmp/x"})
 	wantReason(t, err, Source, "it is no source")
 	if says(t, r, "p") != "1.0" {

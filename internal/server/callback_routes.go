@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/plugin"
 )
 
 func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant) {
@@ -17,7 +18,7 @@ func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant)
 // bucketOf is the bucket a request names, where the grant covers it.
 func bucketOf(r *http.Request, g grant) (intent.Bucket, error) {
 	q := r.URL.Query()
-	bucket := intent.Bucket{Scope: q.Get("scope"), Name: q.Get("name")}
+	bucket := intent.Bucket{Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
 	if bucket.Scope == "" {
 		return bucket, badRequest("add scope=", "say which bucket")
 	}
@@ -114,7 +115,7 @@ func (s *Server) changeConfig(r *http.Request, g grant, bucket intent.Bucket, se
 // targetOf finds the one object a request names, where the grant covers it.
 func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapshot, api.Ref, error) {
 	q := r.URL.Query()
-	named := TargetQuery{Kind: kind, Scope: q.Get("scope"), Name: q.Get("name")}
+	named := TargetQuery{Kind: kind, Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
 	target, err := named.target()
 	if err != nil {
 		return layout.Snapshot{}, api.Ref{}, err
