@@ -5,6 +5,7 @@ package agent_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,7 +93,7 @@ func TestDockerProbes(t *testing.T) {
 		"exec goes on":  {goesOn, "still running after 100ms; it was killed"},
 		"https to http": {api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: 8080, Scheme: "https"}}, "HTTP"},
 	}
-	tasks := map[string]api.Task{"host network": m.deploySpec(m.onHost(18734))}
+	tasks := map[string]api.Task{"host network": m.deploySpec(m.onHost(20000 + rand.N(10000)))}
 	for name, tc := range cases {
 		tasks[name] = m.deploySpec(m.serving(tc.probe))
 	}

@@ -29,6 +29,7 @@ func TestDependenciesStartFirst(t *testing.T) {
 	for _, name := range []string{"db", "api", "web"} {
 		m.converged(name, 0)
 	}
+	h.caughtUp()
 	var order []string
 	for _, event := range h.all() {
 		if event.Action == "start" {

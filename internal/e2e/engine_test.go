@@ -105,6 +105,19 @@ func (m *machine) removeContainers(label string) {
 	})
 }
 
+// removeNetwork gives the machine's network back: an engine has some thirty, and every story that keeps one takes it from
+// another. There is none where nothing was started.
+func (m *machine) removeNetwork() {
+	m.until("its network is removed", func() bool {
+		r := m.engine("network", "rm", m.network)
+		gone := r.err == nil || strings.Contains(r.output, "No such network") || strings.Contains(r.output, "not found")
+		if !gone {
+			m.Logf("docker network rm %s: %s", m.network, r.output)
+		}
+		return gone
+	})
+}
+
 // inspection is what the engine knows of a container, as far as tests compare it.
 type inspection struct {
 	ID    string `json:"Id"`

@@ -78,6 +78,7 @@ func TestNewerApplySupersedes(t *testing.T) {
 	m.until("the first slot turns to v2", func() bool { return h.starts("app", "v2") > 0 })
 	m.deploy(m.manifest("app", replicas(4), runs("v3")))
 	m.exactly("app", 4, "v3")
+	h.caughtUp()
 	if n := h.starts("app", "v2"); n != 1 {
 		t.Errorf("%d containers of v2 were started, want the one from before v3", n)
 	}

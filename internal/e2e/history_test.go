@@ -25,15 +25,16 @@ type history struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
 
-	mu   sync.Mutex
-	told []happening
+	mu    sync.Mutex
+	told  []happening
+	marks map[string]bool // the tags that were told of
 }
 
-// follow begins to write down every start and end of a container of the machine.
+// follow begins to write down every start and end of a container of the machine, from now on.
 func (m *machine) follow() *history {
 	m.Helper()
 	ctx, cancel := context.WithCancel(m.Context())
-	filter, _ := json.Marshal(map[string][]string{"label": {"tend.scope=" + m.scope}, "event": {"start", "die"}})
+	filter, _ := json.Marshal(map[string][]string{"event": {"start", "die", "tag"}})
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://docker/events?filters="+url.QueryEscape(string(filter)), nil)
 	if err != nil {
 		m.Fatal(err)
@@ -42,7 +43,7 @@ func (m *machine) follow() *history {
 	if err != nil {
 		m.Fatal(err)
 	}
-	h := &history{m: m, cancel: cancel, ended: make(chan struct{})}
+	h := &history{m: m, cancel: cancel, ended: make(chan struct{}), marks: map[string]bool{}}
 	m.Cleanup(h.stop)
 	go func() {
 		defer close(h.ended)
@@ -53,12 +54,36 @@ func (m *machine) follow() *history {
 			if decoder.Decode(&next) != nil {
 				return
 			}
-			h.mu.Lock()
-			h.told = append(h.told, next)
-			h.mu.Unlock()
+			h.take(next)
 		}
 	}()
+	h.caughtUp() // the engine answers before it begins to tell
 	return h
+}
+
+func (h *history) take(next happening) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch attributes := next.Actor.Attributes; {
+	case next.Action == "tag":
+		h.marks[attributes["name"]] = true
+	case attributes["tend.scope"] == h.m.scope:
+		h.told = append(h.told, next)
+	}
+}
+
+// caughtUp waits until all is written down that happened before: a tag set now is told of after it.
+func (h *history) caughtUp() {
+	h.m.Helper()
+	mark := "tendtest-" + random() + "/mark:now"
+	h.m.afterwards(func() { h.m.engine("rmi", mark).ignored() })
+	h.m.until("the engine has told what happened", func() bool {
+		h.m.engine("tag", image("v1"), mark).must()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.marks[mark]
+	})
+	h.m.engine("rmi", mark).must()
 }
 
 func (h *history) stop() {
@@ -74,6 +99,7 @@ func (h *history) all() []happening {
 
 // bounds are the fewest and the most containers of an object that ran at any time, beginning with how many did at first.
 func (h *history) bounds(name string, first int) (fewest, most int) {
+	h.caughtUp()
 	fewest, most = first, first
 	now := first
 	for _, event := range h.all() {

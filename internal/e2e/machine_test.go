@@ -92,7 +92,7 @@ func (m *machine) clean() {
 	for _, done := range m.last {
 		done()
 	}
-	m.engine("network", "rm", m.network).ignored() // there is none where nothing was started
+	m.removeNetwork()
 	if err := os.RemoveAll(m.root); err != nil {
 		m.Error(err)
 	}

@@ -25,6 +25,7 @@ func TestASlowRolloutDelaysNobody(t *testing.T) {
 	began := time.Now()
 	m.deploy(m.manifest("quick"))
 	t.Logf("deployed beside a slow rollout in %d ms", time.Since(began).Milliseconds())
+	h.caughtUp()
 	if n := h.starts("slow", "v2"); n != 1 {
 		t.Errorf("the slow rollout started %d containers: it was no longer in the way", n)
 	}

@@ -119,6 +119,7 @@ func TestMigrationsRunOnce(t *testing.T) {
 			revision := m.apply(migrated(m))
 			m.converged("app", revision)
 			m.exactly("app", 1, "v1")
+			h.caughtUp()
 			if got := strings.Join(h.commands("app"), " "); got != "v1-pre v1-command" {
 				t.Errorf("killed at %s, the commands that ran are %q, want each once", point, got)
 			}

@@ -75,6 +75,8 @@ func (h *history) became(name string, want ...string) {
 		told = h.story(name)
 		return len(told) >= len(want)
 	})
+	h.caughtUp()
+	told = h.story(name)
 	if !slices.Equal(told, want) {
 		h.m.Errorf("it happened as %v, want %v", told, want)
 	}
