@@ -12,6 +12,8 @@ type ConfigResult struct {
 	Changed   []string `json:"changed,omitempty"`
 	Unchanged []string `json:"unchanged,omitempty"`
 	Removed   []string `json:"removed,omitempty"`
+	// Warnings are for a person to read; nothing was refused for them.
+	Warnings []string `json:"warnings,omitempty"`
 	// Affected are the deployments and statefulsets whose environment differs by it.
 	Affected []Ref `json:"affected,omitempty"`
 	// Revision to wait for in the status.observedRevision of what is affected; 0 where nothing was written.

@@ -1,5 +1,7 @@
 package api
 
+import "slices"
+
 // Labels on every container an agent makes. An agent touches only containers whose LabelCluster is its own.
 const (
 	LabelPrefix  = "tend."
@@ -39,3 +41,8 @@ const (
 	EnvOrdinal = "TEND_REPLICA_ORDINAL"
 	EnvReplica = "TEND_REPLICA_ID"
 )
+
+// IsIdentity says whether a variable says who a container is: Tend sets it last, whatever else gives it a value.
+func IsIdentity(name string) bool {
+	return slices.Contains([]string{EnvScope, EnvName, EnvSlot, EnvOrdinal, EnvReplica}, name)
+}

@@ -50,6 +50,9 @@ func (a *app) changeBucket(ctx context.Context, c *client.Client, b bucket, chan
 	if err != nil {
 		return err
 	}
+	for _, warning := range result.Warnings {
+		fmt.Fprintf(a.err, "warning: %s\n", warning)
+	}
 	if err := a.say(result, b.String(), changedText(b, result, quiet)); err != nil || w.none {
 		return err
 	}

@@ -108,11 +108,7 @@ func (d *daemon) prepareRoot(context.Context) error {
 	if d.Runtime, err = remembered(d.Root, "runtime", d.Runtime, runtimeDocker); err != nil {
 		return err
 	}
-	if d.Runtime == runtimeProcess && os.Geteuid() == 0 {
-		// Plain processes of an unprivileged user pass through to their images; the files here stay their owner's.
-		return os.Chmod(d.Root, 0o711)
-	}
-	return nil
+	return d.closeRoot()
 }
 
 // claim learns who the store is and takes its controllers over.

@@ -113,6 +113,9 @@ func (s *Service) prepareConfig(snap layout.Snapshot, bucket Bucket, change Conf
 		default:
 			d.result.Changed = append(d.result.Changed, key)
 		}
+		if api.IsIdentity(key) {
+			d.result.Warnings = append(d.result.Warnings, key+" reaches no container that Tend sets it in, to say who it is")
+		}
 		effect.Set[key] = change.Set[key]
 		d.txn.Put(bucket.prefix()+key, sealed[key])
 	}

@@ -1,0 +1,53 @@
+package daemon
+
+import (
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRootIsClosed: a root that was made open is closed with a word in the log, one of somebody else's files is not touched.
+func TestRootIsClosed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		mode    fs.FileMode
+		file    string // in it before
+		runtime string
+		want    fs.FileMode
+		says    string
+		refused string
+	}{
+		"made by hand": {"mkdir leaves it open", 0o755, "", runtimeDocker, 0o700, "was=0755 is=0700", ""},
+		"used":         {"an older start left it open", 0o750, "node", runtimeDocker, 0o700, "was=0750 is=0700", ""},
+		"closed":       {"nothing to say", 0o700, "node", runtimeDocker, 0o700, "", ""},
+		"others'":      {"a home, or /tmp: closing it would harm", 0o755, "letters.txt", runtimeDocker, 0o755, "", "not Tend's: choose a folder of its own"},
+		"plain ones":   {"they pass through", 0o700, "node", runtimeProcess, map[bool]fs.FileMode{true: 0o711, false: 0o700}[os.Geteuid() == 0], "", ""},
+	} {
+		root := filepath.Join(t.TempDir(), "root")
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if tc.file != "" {
+			if err := os.WriteFile(filepath.Join(root, tc.file), []byte("n1"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(root, tc.mode); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		d := &daemon{Options: Options{Root: root, Data: filepath.Join(root, "state"), Runtime: tc.runtime, Logger: slog.New(slog.NewTextHandler(&log, nil))}}
+		err := d.prepareRoot(t.Context())
+		info, _ := os.Stat(root)
+		if info.Mode().Perm() != tc.want || (tc.says == "") != (log.Len() == 0) || !strings.Contains(log.String(), tc.says) {
+			t.Errorf("%s: %s: it is %04o, and the log says %q", name, tc.reason, info.Mode().Perm(), log.String())
+		}
+		if (tc.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.refused) {
+			t.Errorf("%s: %s: %v", name, tc.reason, err)
+		}
+	}
+}
