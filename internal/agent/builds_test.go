@@ -2,7 +2,9 @@ package agent_test
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,26 +17,54 @@ import (
 
 // workshop is a Builder whose builds take 10 s, in two steps.
 type workshop struct {
-	l     *lab
+	l *lab
+
+	mu    sync.Mutex
 	begun []string
 	cut   []string
 	fail  error
 }
 
+// fails makes builds that end from now on fail, or not.
+func (w *workshop) fails(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail = err
+}
+
+func (w *workshop) ending() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.fail
+}
+
+// note remembers an image in one of the lists, and seen returns what is in it.
+func (w *workshop) note(list *[]string, image string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*list = append(*list, image)
+}
+
+func (w *workshop) seen(list *[]string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(*list)
+}
+
 func (w *workshop) Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(string)) error {
 	image := build.Image(owner)
-	w.begun = append(w.begun, image)
+	w.note(&w.begun, image)
 	for _, text := range []string{"1/2 FROM scratch", "2/2 COPY . ."} {
 		step(text)
 		select {
 		case <-time.After(5 * time.Second):
 		case <-ctx.Done():
-			w.cut = append(w.cut, image)
+			w.note(&w.cut, image)
 			return ctx.Err()
 		}
 	}
-	if w.fail != nil {
-		return &agent.BuildError{Err: w.fail, Log: []string{"no such file"}}
+	if err := w.ending(); err != nil {
+		return &agent.BuildError{Err: err, Log: []string{"no such file"}}
 	}
 	w.l.engine.AddImage(image)
 	return nil
@@ -81,8 +111,8 @@ func TestAnImageIsBuiltOnceAndShowsItsSteps(t *testing.T) {
 		l.pass(11 * time.Second)
 		l.wantAnswer(api.ImagePresent, second, "")
 		l.ask("a", "")
-		if back := l.wantAnswer(api.ImagePresent, first, ""); back.ImageID != id || len(w.begun) != 2 {
-			t.Errorf("going back to the old tree: image %s, not %s; builds %v", back.ImageID, id, w.begun)
+		if back := l.wantAnswer(api.ImagePresent, first, ""); back.ImageID != id || len(w.seen(&w.begun)) != 2 {
+			t.Errorf("going back to the old tree: image %s, not %s; builds %v", back.ImageID, id, w.seen(&w.begun))
 		}
 		latest, err := l.engine.Client(cluster, nodeID).Resolve(t.Context(), "shop-web:latest")
 		if err != nil || latest.ID != id {
@@ -98,18 +128,18 @@ func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildLab(t)
 		defer l.close()
-		w.fail = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "step 2/2 COPY . .: failed"}
+		w.fails(&runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "step 2/2 COPY . .: failed"})
 		image := l.ask("a", "")
 		l.pass(time.Hour)
 		got := l.wantAnswer(api.ImageFailed, image, "")
-		if got.Reason != api.ReasonBuildFailed || !strings.Contains(got.Message, "step 2/2") || len(got.Log) != 1 || len(w.begun) != 1 {
-			t.Errorf("answer %+v after builds %v", got, w.begun)
+		if got.Reason != api.ReasonBuildFailed || !strings.Contains(got.Message, "step 2/2") || len(got.Log) != 1 || len(w.seen(&w.begun)) != 1 {
+			t.Errorf("answer %+v after builds %v", got, w.seen(&w.begun))
 		}
-		w.fail = nil
+		w.fails(nil)
 		l.ask("a", "again")
 		l.pass(11 * time.Second)
-		if l.wantAnswer(api.ImagePresent, image, ""); len(w.begun) != 2 {
-			t.Errorf("builds %v", w.begun)
+		if l.wantAnswer(api.ImagePresent, image, ""); len(w.seen(&w.begun)) != 2 {
+			t.Errorf("builds %v", w.seen(&w.begun))
 		}
 	})
 }
@@ -118,13 +148,13 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildLab(t)
 		defer l.close()
-		w.fail = &runtime.TransientError{Reason: "RegistryUnreachable", Detail: "no route"}
+		w.fails(&runtime.TransientError{Reason: "RegistryUnreachable", Detail: "no route"})
 		image := l.ask("a", "")
 		l.pass(11 * time.Second)
 		if got := l.wantAnswer(api.ImageFailed, image, ""); got.RetryAt.IsZero() || got.Reason != "RegistryUnreachable" {
 			t.Errorf("answer %+v", got)
 		}
-		w.fail = nil
+		w.fails(nil)
 		l.pass(time.Minute)
 		l.wantAnswer(api.ImagePresent, image, "")
 	})
@@ -136,16 +166,16 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 		defer l.close()
 		first := l.ask("a", "")
 		second := l.ask("b", "")
-		if len(w.cut) != 1 || w.cut[0] != first {
-			t.Errorf("cut %v", w.cut)
+		if !slices.Equal(w.seen(&w.cut), []string{first}) {
+			t.Errorf("cut %v", w.seen(&w.cut))
 		}
 		l.pass(11 * time.Second)
 		l.wantAnswer(api.ImagePresent, second, "")
 		l.ask("a", "")
 		l.commit(layout.NewTxn("test").Delete(layout.ImageKey(web)))
 		l.settle()
-		if len(w.cut) != 2 {
-			t.Errorf("nobody wants it any more, and it goes on: cut %v", w.cut)
+		if len(w.seen(&w.cut)) != 2 {
+			t.Errorf("nobody wants it any more, and it goes on: cut %v", w.seen(&w.cut))
 		}
 	})
 }
@@ -159,8 +189,8 @@ func TestABuildThatWasCutBeginsAgain(t *testing.T) {
 		l.start()
 		defer l.close()
 		l.pass(11 * time.Second)
-		if l.wantAnswer(api.ImagePresent, image, ""); len(w.begun) != 2 {
-			t.Errorf("builds %v", w.begun)
+		if l.wantAnswer(api.ImagePresent, image, ""); len(w.seen(&w.begun)) != 2 {
+			t.Errorf("builds %v", w.seen(&w.begun))
 		}
 	})
 }
