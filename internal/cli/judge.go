@@ -23,13 +23,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	}
 	ready := api.FindCondition(status.Conditions, api.ConditionReady)
 	progressing := api.FindCondition(status.Conditions, api.ConditionProgressing)
-	if object.Kind.HasRuns() && !w.gone && !object.Metadata.Deleting() && status.ObservedRevision >= w.revision {
-		s.outcome, s.reason, s.message = converged, "Registered", "registered" // nothing runs because it was applied
-		s.judgeBuild(ready, progressing)
-		return s
-	}
-	if stored := object.Kind == api.KindAsset || object.Kind == api.KindRegistry; stored && !w.gone && !object.Metadata.Deleting() {
-		s.outcome, s.reason, s.message = converged, "Stored", "stored" // what uses it is waited for by itself
+	if s.judgeStored(object, status, ready, progressing) {
 		return s
 	}
 	s.judgeAfter(status)
@@ -48,17 +42,13 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		return s
 	case object.Kind == api.KindIngress:
 		return judgeIngress(s, *ready)
+	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse && s.follows != "" && !w.counts:
+		s.reason, s.message = "RunningPostCommand", s.follows
+		return s
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse: // old pods have ended too
-		if s.follows != "" && !w.counts {
-			s.reason, s.message = "RunningPostCommand", s.follows
-			return s
-		}
 		s.outcome = converged
 	case w.counts && progressing.Reason == "ReleaseCommandFailed" && counted(status):
-		s.outcome, s.reason, s.message = converged, "Scaled", fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)
-		head, _, _ := strings.Cut(progressing.Message, "\n")
-		s.warning = "they run " + status.Release + ": " + head
-		return s
+		return s.scaled(status, *progressing)
 	case progressing.Status != api.ConditionFalse: // under way
 	case progressing.Reason == "ResolvingImage":
 		s.outcome = failed // the image can't be had
@@ -80,10 +70,21 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	return s
 }
 
-// counted says whether the release in force runs in as many pods as are wanted.
-func counted(status api.WorkloadStatus) bool {
-	r := status.Rollout
-	return r != nil && r.Phase == api.RolloutComplete && r.Replicas == status.Replicas
+// judgeStored ends the wait for what only has to be stored: nothing runs because a job was applied, and what uses an asset is
+// waited for by itself.
+func (s *seen) judgeStored(object api.Object, status api.WorkloadStatus, ready, progressing *api.Condition) bool {
+	switch {
+	case s.gone || object.Metadata.Deleting():
+		return false
+	case object.Kind.HasRuns() && status.ObservedRevision >= s.revision:
+		s.outcome, s.reason, s.message = converged, "Registered", "registered"
+		s.judgeBuild(ready, progressing)
+		return true
+	case object.Kind == api.KindAsset || object.Kind == api.KindRegistry:
+		s.outcome, s.reason, s.message = converged, "Stored", "stored"
+		return true
+	}
+	return false
 }
 
 // turnsBack says whether a rollback leads anywhere: to a good release other than the one in force.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -26,4 +27,18 @@ func (a *app) warnOf(looks []seen) {
 			fmt.Fprintf(a.err, "warning: %s: %s\n", s.ref, printable(s.warning, "\n"))
 		}
 	}
+}
+
+// counted says whether the release in force runs in as many pods as are wanted.
+func counted(status api.WorkloadStatus) bool {
+	r := status.Rollout
+	return r != nil && r.Phase == api.RolloutComplete && r.Replicas == status.Replicas
+}
+
+// scaled ends a wait for pods beside a release that failed.
+func (s seen) scaled(status api.WorkloadStatus, failed api.Condition) seen {
+	s.outcome, s.reason, s.message = converged, "Scaled", fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)
+	head, _, _ := strings.Cut(failed.Message, "\n")
+	s.warning = "they run " + status.Release + ": " + head
+	return s
 }
