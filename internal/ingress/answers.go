@@ -26,11 +26,11 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x.failure = err
 	var timeout net.Error
 	switch {
-	case r.Context().Err() != nil:
-		w.WriteHeader(statusLeft) // the client left: nobody reads it, and the access log tells
 	case x.body.stuck():
 		w.Header().Set("Connection", "close")
 		problem(w, http.StatusRequestTimeout, "the request's body did not come in time")
+	case r.Context().Err() != nil:
+		w.WriteHeader(statusLeft) // the client left: nobody reads it, and the access log tells
 	case x.body.broken():
 		w.Header().Set("Connection", "close")
 		problem(w, http.StatusBadRequest, "the request's body broke off")

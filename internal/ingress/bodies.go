@@ -16,42 +16,65 @@ const bodyTime = 2 * time.Minute
 // sent is the body a client sends.
 type sent struct {
 	io.ReadCloser
+	from    *http.Request
+	trailer http.Header              // that of the request its pod gets, with the names that were announced
 	control *http.ResponseController // nil where reads have no bound
 	limit   time.Duration
 
 	mu    sync.Mutex
 	fault error
+	over  bool // the request was answered: the connection is another one's
 }
 
 // sends notes the body of a request, so that it is known whose fault it is where it doesn't come.
-func (x *exchange) sends(w http.ResponseWriter, r *http.Request) {
+// r is a copy of the request that the server made, from.
+func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	x.body = &sent{ReadCloser: r.Body, limit: x.proxy.body}
+	x.body = &sent{ReadCloser: r.Body, from: from, limit: x.proxy.body}
 	if r.ProtoMajor == 1 {
 		x.body.control = http.NewResponseController(w)
+		_ = x.body.control.EnableFullDuplex() // else a pod's answer waits for the body that its client may not send for it
 	}
 	r.Body = x.body
 }
 
 func (s *sent) Read(into []byte) (int, error) {
-	if s.control != nil {
-		_ = s.control.SetReadDeadline(time.Now().Add(s.limit)) // where it can't be set, there is none
-	}
+	s.patience(time.Now().Add(s.limit))
 	n, err := s.ReadCloser.Read(into)
-	if err == nil {
-		return n, nil
-	}
-	if s.control != nil && err == io.EOF {
-		_ = s.control.SetReadDeadline(time.Time{}) // the server looks from now on whether its client is there
-	}
-	if err != io.EOF {
+	switch err {
+	case nil:
+	case io.EOF:
+		for name := range s.trailer {
+			s.trailer[name] = s.from.Trailer[name]
+		}
+		s.patience(time.Time{}) // the server looks from now on whether its client is there
+	default:
 		s.mu.Lock()
 		s.fault = err
 		s.mu.Unlock()
 	}
 	return n, err
+}
+
+// patience sets until when the next read may take, as long as the connection is this request's.
+func (s *sent) patience(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.control != nil && !s.over {
+		_ = s.control.SetReadDeadline(until) // where it can't be set, there is none
+	}
+}
+
+// end says that the request was answered.
+func (s *sent) end() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
 }
 
 // broken says whether the client failed to send it whole.

@@ -226,12 +226,10 @@ func (d *door) listen() (net.Listener, error) {
 	if socket == nil {
 		return config.Listen(context.Background(), "tcp", d.state().Address)
 	}
-	raw, err := socket.SyscallConn()
-	if err == nil && config.Control != nil {
-		err = config.Control("", "", raw)
-	}
-	if err != nil {
-		return nil, err
+	if raw, err := socket.SyscallConn(); err == nil && config.Control != nil {
+		if err := config.Control("", "", raw); err != nil { // another kind of socket, such as multipath TCP
+			d.Logger.Warn("ingress can't let go of clients that take nothing", "address", d.asked, "error", err)
+		}
 	}
 	return net.FileListener(socket)
 }

@@ -223,8 +223,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(b.pods) == 0:
 		unready(seen, x)
 	default:
-		x.sends(seen, r)
-		p.reverse.ServeHTTP(seen, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		own := r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)) // the server looks at its own one's body
+		x.sends(seen, own, r)
+		defer x.body.end()
+		p.reverse.ServeHTTP(seen, own)
 	}
 }
 

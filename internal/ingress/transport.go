@@ -50,7 +50,8 @@ const retryFor = 2 * time.Second
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
 func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := exchangeOf(request.Context())
-	if x.body != nil {
+	if x.body != nil && request.Body != nil {
+		x.body.trailer = request.Trailer
 		request.Body = io.NopCloser(request.Body) // a transport closes it, also where it sent none of it
 	}
 	until, pause := s.now().Add(s.retry), 20*time.Millisecond
