@@ -61,8 +61,9 @@ func (m *machine) sees(name string) []string {
 func TestAssetChanges(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `main = "one"`)), 0, "asset/"+m.scope+"/conf created")
-	m.deploy(m.manifest("app", replicas(2), mounts("conf.main"), env(map[string]string{"CONF": "${asset.conf.main}"}),
-		func(s *api.DeploymentSpec) { s.Strategy.Pause = "10m" }))
+	m.deploy(m.manifest("app", replicas(2), mounts("conf.main"), env(map[string]string{"CONF": "${asset.conf.main}"})))
+	m.apply(m.manifest("app", replicas(2), mounts("conf.main"), env(map[string]string{"CONF": "${asset.conf.main}"}),
+		func(s *api.DeploymentSpec) { s.Strategy.Pause = "10m" })) // the next rollout's; it makes no release
 	if got := m.sees("app"); !slices.Equal(got, []string{"one", "one"}) {
 		t.Fatalf("the containers see %v", got)
 	}

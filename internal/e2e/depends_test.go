@@ -40,8 +40,8 @@ func TestDependenciesStartFirst(t *testing.T) {
 		t.Errorf("they started in the order %v", order)
 	}
 	// What heals waits for nobody.
-	m.apply(m.manifest("db", does("exit", "1")))
-	m.until("db fails", func() bool { return !isTrue(m.status("db"), api.ConditionReady) })
+	m.apply(m.manifest("db", does("exit", "1"), watched("10s")))
+	m.degraded("db", "CrashLoop")
 	web := m.pods("web")[0]
 	m.engine("rm", "-f", web.Name).must()
 	m.until("web runs again", func() bool { return len(m.running("web")) == 1 })

@@ -9,10 +9,16 @@ import (
 	"tend.dev/tend/api"
 )
 
-// broken makes every container print three lines and end, sooner than it is watched for on any machine.
+// watched is how long a slot has to run to count as good. A program that ends at once may take a second for that on a busy
+// machine.
+func watched(long api.Duration) func(*api.DeploymentSpec) {
+	return func(s *api.DeploymentSpec) { s.Strategy.Monitor = long }
+}
+
+// broken makes every container print three lines and end.
 func broken(s *api.DeploymentSpec) {
 	runs("v2")(s)
-	s.Strategy.Monitor = "1s"
+	watched("3s")(s)
 	s.Env = map[string]string{"LINES": "3", "EXIT_AFTER": "1ms", "EXIT_CODE": "7"}
 }
 

@@ -66,8 +66,7 @@ func TestStatefulSetRollsBack(t *testing.T) {
 	m.wantSaid(m.tend("releases", m.scope+"/db"), 0, "v1", "v2", "v3")
 
 	before := m.inspect(m.ordinal("db", 0)).ID
-	patient := func(s *api.DeploymentSpec) { s.Strategy.Monitor = "1s" }
-	revision := m.apply(m.set("db", replicas(2), does("exit", "3"), onFailure(api.OnFailureRollback), patient))
+	revision := m.apply(m.set("db", replicas(2), does("exit", "3"), onFailure(api.OnFailureRollback), watched("3s")))
 	m.until("it turned back", func() bool {
 		status := m.status("db")
 		return status.ObservedRevision >= revision && status.Rollout != nil && status.Rollout.Phase == api.RolloutRolledBack
