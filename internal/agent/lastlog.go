@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -25,23 +26,29 @@ type lastLogs struct {
 	agent *Agent
 
 	mu       sync.Mutex
-	readings map[string]*healing.LogReading // by task
-	begun    int                            // no two have the same key: one that was given up may still be under way
+	readings map[string]*lineReading // by task
+	begun    int                     // no two have the same key: one that was given up may still be under way
+}
+
+// lineReading is one of them; cut where the engine went away with it, and it is to be done again.
+type lineReading struct {
+	healing.LogReading
+	cut bool
 }
 
 func newLastLogs(a *Agent) *lastLogs {
-	return &lastLogs{operations: newOperations(logsAtOnce), agent: a, readings: map[string]*healing.LogReading{}}
+	return &lastLogs{operations: newOperations(logsAtOnce), agent: a, readings: map[string]*lineReading{}}
 }
 
 // of is the reading for a task as it is now; nil where nothing was wished for.
 func (l *lastLogs) of(task string) *healing.LogReading {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	reading := l.readings[task]
-	if reading == nil {
+	at := l.readings[task]
+	if at == nil {
 		return nil
 	}
-	out := *reading
+	out := at.LogReading
 	return &out
 }
 
@@ -49,51 +56,56 @@ func (l *lastLogs) of(task string) *healing.LogReading {
 func (l *lastLogs) wish(task api.Task, wish healing.LogWish) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.readings[task.ID]
+	at := l.readings[task.ID]
 	switch {
 	case wish == healing.LogWish{}:
 		delete(l.readings, task.ID)
 		return
-	case last != nil && last.Wish == wish:
+	case at == nil || at.Wish != wish:
+		at = &lineReading{LogReading: healing.LogReading{Wish: wish, Since: l.agent.now()}}
+		l.readings[task.ID] = at
+	case !at.cut:
 		return
 	}
-	reading := &healing.LogReading{Wish: wish, Since: l.agent.now()}
-	l.readings[task.ID] = reading
+	at.cut = false
 	l.begun++
 	var lines []string
-	l.begin(task.ID+"/"+strconv.Itoa(l.begun), func(ctx context.Context) error {
-		lines = fitting(l.agent.hidden(ctx, task, l.agent.lastLog(ctx, wish.Container)))
-		return nil
-	}, func(error) {
-		l.end(reading, lines)
-		l.agent.tasks.Enqueue(taskKey(task.ID))
-	})
+	l.begin(task.ID+"/"+strconv.Itoa(l.begun), func(ctx context.Context) (err error) {
+		lines, err = l.agent.lastLog(ctx, wish.Container)
+		lines = fitting(l.agent.hidden(ctx, task, lines))
+		return err
+	}, func(err error) { l.end(task.ID, at, lines, err) })
 }
 
-func (l *lastLogs) end(reading *healing.LogReading, lines []string) {
+// end takes what was read. Where the engine went away, its return has the task looked at, and what is missing read again.
+func (l *lastLogs) end(task string, at *lineReading, lines []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	reading.Done, reading.Lines = true, lines
+	if len(lines) == 0 && errors.Is(err, runtime.ErrUnavailable) {
+		at.cut = true
+		return
+	}
+	at.Done, at.Lines = true, lines
+	l.agent.tasks.Enqueue(taskKey(task))
 }
 
 // lastLog reads the end of a container's output as it is; what can't be read is left out.
-func (a *Agent) lastLog(ctx context.Context, id string) []string {
+func (a *Agent) lastLog(ctx context.Context, id string) (lines []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lastLogLimit)
 	defer cancel()
 	reader, err := a.runtime.Logs(ctx, id, runtime.LogOptions{Tail: lastLines})
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer reader.Close()
-	var lines []string
 	for len(lines) < lastLines {
 		line, err := reader.Next()
 		if err != nil {
-			break
+			return lines, err
 		}
 		lines = append(lines, line.Text)
 	}
-	return lines
+	return lines, nil
 }
 
 // fitting keeps the newest lines within the limit; the newest alone is cut.

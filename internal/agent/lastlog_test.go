@@ -109,3 +109,16 @@ func TestLinesAreReadAfterARestart(t *testing.T) {
 		l.wantLines(task, 1)
 	})
 }
+
+// TestLinesAreReadWhenTheEngineIsBack: it went away while they were read; when it returns they are read again.
+func TestLinesAreReadWhenTheEngineIsBack(t *testing.T) {
+	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
+		l.engine.Disconnect()
+		l.pass(4 * time.Second)
+		l.want(task, api.TaskRunning, false, "EngineUnavailable")
+		l.engine.Reconnect()
+		l.pass(9 * time.Second)
+		l.want(task, api.TaskFailed, false, "Exited")
+		l.wantLines(task, 1)
+	})
+}
