@@ -95,6 +95,42 @@ func TestForeignProgram(t *testing.T) {
 	m.wantSaid(m.tend("ledger:sh", "1"), 1, "the context is")
 }
 
+// TestServerIsKilledInAnInstallHook: the plugin was never installed, its hook runs no more, and the one before it is back.
+func TestServerIsKilledInAnInstallHook(t *testing.T) {
+	m := newMachine(t, "--runtime", "process").start()
+	dir := m.foreign("chain")
+	m.wantSaid(m.tend("plugins", "install", dir), 0, "plugin chain")
+	at := filepath.Join(t.TempDir(), "pid")
+	if err := os.WriteFile(filepath.Join(dir, "install"), []byte("#!/bin/sh\necho $$ > "+at+".new; mv "+at+".new "+at+"; exec sleep 600\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"chain", "fresh"} {
+		if err := os.WriteFile(filepath.Join(dir, "plugin.yml"), []byte("name: "+name+"\nversion: 2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		installing := spawn(t, []string{"plugins", "install", dir}, "TEND_SERVER="+m.address(), "TEND_ROOT="+m.root)
+		m.until("the hook runs", func() bool { _, err := os.Stat(at); return err == nil })
+		pid, err := os.ReadFile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.process.kill()
+		installing.kill()
+		m.start()
+		m.until("the hook is ended", func() bool {
+			stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+			return err != nil || strings.Contains(string(stat), ") Z ")
+		})
+		if err := os.Remove(at); err != nil {
+			t.Error(err)
+		}
+	}
+	listed, err := m.client.Plugins(t.Context())
+	if err != nil || len(listed.Items) != 1 || listed.Items[0].Name != "chain" || listed.Items[0].Version != "" {
+		t.Errorf("after the crashes: %+v, %v", listed.Items, err)
+	}
+}
+
 // TestMacroBuilt: what a macro stands for is built from the folder beside its manifest.
 func TestMacroBuilt(t *testing.T) {
 	m := newMachine(t).start()

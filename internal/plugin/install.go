@@ -81,7 +81,7 @@ func (r *Root) prepare(stage, dir string, from source, ask Request) (*Plugin, er
 	if err != nil {
 		return nil, err
 	}
-	if err := (Installed{Source: from.text, Version: ask.Version, Pending: true}).write(dir); err != nil {
+	if err := (Installed{Source: from.text, Version: ask.Version, Pending: randomID()}).write(dir); err != nil {
 		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
 	}
 	ready := filepath.Join(stage, d.Name)

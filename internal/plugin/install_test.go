@@ -269,7 +269,7 @@ func TestCrashes(t *testing.T) {
 	}{
 		"while it was fetched":        {map[string]string{"p/bin/say*": script("echo old"), ".stage-1/.files/bin/say*": ""}, "old"},
 		"between two renames":         {map[string]string{".old-p/bin/say*": script("echo old"), ".stage-1/p/bin/say*": script("echo new")}, "old"},
-		"while the hook ran":          {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"pending":true}`}, "old"},
+		"while the hook ran":          {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"pending":"x"}`}, "old"},
 		"after the hook":              {map[string]string{".old-p/bin/say*": script("echo old"), "p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
 		"after the hook of the first": {map[string]string{"p/bin/say*": script("echo new"), "p/" + installedBy: `{"source":"x"}`}, "new"},
 		"while it was discarded":      {map[string]string{".stage-1/.files/plugin.yml": "", "p/bin/say*": script("echo new")}, "new"},
@@ -284,7 +284,7 @@ func TestCrashes(t *testing.T) {
 
 // A crash in the hook of a plugin that was not there before leaves none: it was never installed.
 func TestCrashInTheFirstHook(t *testing.T) {
-	r := open(t, map[string]string{"p/bin/say*": script("echo half"), "p/" + installedBy: `{"pending":true}`, "q/bin/say*": script("echo other")})
+	r := open(t, map[string]string{"p/bin/say*": script("echo half"), "p/" + installedBy: `{"pending":"x"}`, "q/bin/say*": script("echo other")})
 	_, err := r.Find("p")
 	wantReason(t, err, NotFound, "p")
 	if got := says(t, r, "q"); got != "other" {

@@ -16,8 +16,9 @@ type Installed struct {
 	Source string `json:"source,omitempty"`
 	// Version is what it is pinned to; empty follows the source.
 	Version string `json:"version,omitempty"`
-	// Pending says that its install hook did not end yet. What a crash leaves so was never installed.
-	Pending bool `json:"pending,omitempty"`
+	// Pending is the call of its install hook until that has ended. What a crash leaves so was never installed, and its hook
+	// may run still.
+	Pending string `json:"pending,omitempty"`
 }
 
 // installed reads where a plugin came from. What can't be read counts as unknown.

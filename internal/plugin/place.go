@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 		err = p.hook(ctx, hookInstall)
 	}
 	if err == nil {
-		p.Installed.Pending = false
+		p.Installed.Pending = ""
 		err = p.Installed.write(target) // from here on it is the one that a crash leaves
 	}
 	if err == nil {
@@ -92,8 +93,12 @@ func (r *Root) settle() error {
 		switch {
 		case strings.HasPrefix(entry.Name(), stagePrefix):
 			err = errors.Join(err, os.RemoveAll(path))
-		case installed(path).Pending && !strings.HasPrefix(entry.Name(), oldPrefix):
-			err = errors.Join(err, r.discard(path))
+		case strings.HasPrefix(entry.Name(), oldPrefix):
+		default:
+			if pending := installed(path).Pending; pending != "" {
+				killMarked((&turn{id: pending}).mark())
+				err = errors.Join(err, r.discard(path))
+			}
 		}
 	}
 	for _, entry := range entries {
@@ -120,10 +125,10 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	opts, now := p.root.opts, p.root.turns.hook(p.Folder(), name)
+	opts, now := p.root.opts, p.root.turns.hook(p.Folder(), name, cmp.Or(p.Installed.Pending, randomID()))
 	defer p.root.turns.end(now)
 	out, err := process{
-		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
+		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStdout, // what hooks download tells much
 		env: p.environ(nil, map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), mark: now.mark(),
 	}.run(context.WithoutCancel(ctx))
 	switch {

@@ -197,10 +197,10 @@ func (t *turns) change(ctx context.Context, plugin string) (done func(), err err
 }
 
 // hook gives a hook its turn at once: hooks run one at a time.
-func (t *turns) hook(plugin, name string) *turn {
+func (t *turns) hook(plugin, name, id string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	next := &turn{id: randomID(), plugin: plugin, command: name, hook: true}
+	next := &turn{id: id, plugin: plugin, command: name, hook: true}
 	t.running[next.id] = next
 	return next
 }

@@ -148,7 +148,7 @@ func TestChangesFromWithin(t *testing.T) {
 	if _, err := r.Install(within, Request{Source: lay(t, t.TempDir(), simple("q", "1"))}); err != nil {
 		t.Errorf("another one may be installed: %v", err)
 	}
-	hook := r.turns.hook("q", hookInstall)
+	hook := r.turns.hook("q", hookInstall, "id")
 	_, err = r.Install(From(t.Context(), Origin{Within: hook.id}), Request{Source: lay(t, t.TempDir(), simple("o", "1"))})
 	wantReason(t, err, Busy, "a hook can't install")
 	r.turns.end(hook)
@@ -169,7 +169,7 @@ func TestInstallationsAtOnce(t *testing.T) {
 	wait.Wait()
 	p := r.must(t, "p")
 	hooked, _ := os.ReadFile(filepath.Join(p.Dir, "hooked"))
-	if !strings.Contains(string(hooked), "version: "+p.Version) || p.Installed.Pending {
+	if !strings.Contains(string(hooked), "version: "+p.Version) || p.Installed.Pending != "" {
 		t.Errorf("version %s has the hook of %q", p.Version, hooked)
 	}
 	left(t, r)

@@ -5,15 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -213,63 +210,6 @@ func TestPluginWithoutAScope(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-}
-
-// In a dry run a macro's plugin can ask and change nothing, whatever it knows of dry runs.
-func TestDryRunDoor(t *testing.T) {
-	door := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": door.tellsAndWaits()})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true,
-			Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}}) // it stands for nothing
-	}()
-	door.call(t, "POST", "/config?scope=prod&name=a", `{"A":"1"}`, "this is a dry run")
-	<-done
-}
-
-// fifos is where a plugin that runs tells its door, and waits until it was tried.
-type fifos struct{ url, end string }
-
-func newFifos(t *testing.T) fifos {
-	t.Helper()
-	dir := t.TempDir()
-	d := fifos{filepath.Join(dir, "url"), filepath.Join(dir, "end")}
-	if err := errors.Join(syscall.Mkfifo(d.url, 0o600), syscall.Mkfifo(d.end, 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
-func (d fifos) tellsAndWaits() string {
-	return fmt.Sprintf("printf '%%s' \"$TEND_CONTROLLER_URL\" >%s; cat %s", d.url, d.end)
-}
-
-// open is the URL of the door once the plugin runs; shut lets it end.
-func (d fifos) open(t *testing.T) string {
-	t.Helper()
-	url, err := os.ReadFile(d.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(url)
-}
-
-func (d fifos) shut(t *testing.T) {
-	t.Helper()
-	if err := os.WriteFile(d.end, nil, 0o600); err != nil {
-		t.Error(err)
-	}
-}
-
-// call tries a path of the door, which is to answer with an error.
-func (d fifos) call(t *testing.T, method, path, body, want string) {
-	t.Helper()
-	if status, got := ask(t, method, d.open(t)+path, body); status < 400 || !strings.Contains(got.Error, want) {
-		t.Errorf("%s: %d %+v", path, status, got)
-	}
-	d.shut(t)
 }
 
 // Without plugins a macro, and everything about plugins, is refused with the reason.

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -12,7 +13,11 @@ type TreesError struct {
 }
 
 func (e *TreesError) Error() string {
-	return fmt.Sprintf("%d objects that macros stand for are built from source, which was not sent", len(e.Builds))
+	names := make([]string, len(e.Builds))
+	for i, build := range e.Builds {
+		names[i] = build.Object.String()
+	}
+	return fmt.Sprintf("what macros stand for is built from source, which was not sent: %s", strings.Join(names, ", "))
 }
 
 // stampTrees lays on what a macro stands for the trees its stamps name, and notes what is built and named none.

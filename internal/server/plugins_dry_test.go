@@ -1,0 +1,109 @@
+package server_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// In a dry run a macro's plugin can ask and change nothing, whatever it knows of dry runs.
+func TestDryRunDoor(t *testing.T) {
+	door := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": door.tellsAndWaits()})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true,
+			Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}}) // it stands for nothing
+	}()
+	door.call(t, "POST", "/config?scope=prod&name=a", `{"A":"1"}`, "this is a dry run")
+	<-done
+}
+
+// The command line that a plugin runs in a dry run can ask, and change nothing either: it says within which call it works.
+func TestDryRunWithTheCommandLine(t *testing.T) {
+	door := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(door.tellsAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
+		"kv/bin/set": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`})
+	web := []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true, Objects: web}) // it stands for nothing
+	}()
+	within, err := client.New(client.Options{Server: "unix://" + w.socket, PluginCall: door.open(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer within.Close()
+	if _, err := within.Plugins(t.Context()); err != nil {
+		t.Errorf("a question: %v", err)
+	}
+	objects := []api.Object{deployment("web", `{"image":"web:1"}`)}
+	if _, err := within.Apply(t.Context(), api.ApplyRequest{Objects: objects, DryRun: true}); err != nil {
+		t.Errorf("another dry run: %v", err)
+	}
+	_, applied := within.Apply(t.Context(), api.ApplyRequest{Objects: objects})
+	_, called := within.CallPlugin(t.Context(), "kv", "set", nil)
+	for what, err := range map[string]error{"an apply": applied, "a command": called} {
+		if err == nil || !strings.Contains(err.Error(), "within a dry run") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	door.shut(t)
+	<-done
+	if _, err := within.Apply(t.Context(), api.ApplyRequest{Objects: objects}); err != nil {
+		t.Errorf("when the dry run is over: %v", err)
+	}
+}
+
+// fifos is where a plugin that runs tells its door, and waits until it was tried.
+type fifos struct{ url, end string }
+
+func newFifos(t *testing.T) fifos {
+	t.Helper()
+	dir := t.TempDir()
+	d := fifos{filepath.Join(dir, "url"), filepath.Join(dir, "end")}
+	if err := errors.Join(syscall.Mkfifo(d.url, 0o600), syscall.Mkfifo(d.end, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d fifos) tellsAndWaits() string {
+	return fmt.Sprintf("printf '%%s' \"$TEND_CONTROLLER_URL\" >%s; cat %s", d.url, d.end)
+}
+
+// open is the URL of the door once the plugin runs; shut lets it end.
+func (d fifos) open(t *testing.T) string {
+	t.Helper()
+	url, err := os.ReadFile(d.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(url)
+}
+
+func (d fifos) shut(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(d.end, nil, 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// call tries a path of the door, which is to answer with an error.
+func (d fifos) call(t *testing.T, method, path, body, want string) {
+	t.Helper()
+	if status, got := ask(t, method, d.open(t)+path, body); status < 400 || !strings.Contains(got.Error, want) {
+		t.Errorf("%s: %d %+v", path, status, got)
+	}
+	d.shut(t)
+}
