@@ -207,10 +207,11 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 	conn, reader := f.dial(plainGet)
 	f.read(reader, "GET")
 	conn.Close()
-	site.talking.Wait()
+	if err := site.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if len(site.open) > 0 {
 		t.Errorf("%d connections count as open", len(site.open))
 	}
-	site.Close()
 	<-done
 }

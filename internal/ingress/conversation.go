@@ -17,6 +17,8 @@ import (
 const (
 	headTime = 10 * time.Second
 	idleTime = 2 * time.Minute
+	// firstTime is for the first request of a connection, once its door closes.
+	firstTime = 500 * time.Millisecond
 )
 
 // challenges is where authorities look whether a host is ours; it is nobody's route.
@@ -41,7 +43,8 @@ type conversation struct {
 	answer     wire.Answer
 	began      time.Time
 
-	idleSince atomic.Int64 // in nanoseconds; 0 while it isn't idle
+	idleSince atomic.Int64 // in nanoseconds, of the last wait
+	asked     atomic.Bool  // whether it made a request
 
 	watching chan struct{} // closed once nobody looks whether the client is there; nil while nobody does
 	left     atomic.Bool   // the client closed the connection
@@ -93,7 +96,7 @@ const (
 // await reads the beginning of the next request, unless it was read already.
 func (c *conversation) await(limit time.Duration) bool {
 	if c.end > c.start {
-		return !c.site.ends()
+		return !c.site.ends() // what follows was not begun: its client makes it again
 	}
 	c.start, c.end = 0, 0
 	c.spare()
@@ -103,11 +106,12 @@ func (c *conversation) await(limit time.Duration) bool {
 	}
 	c.idleSince.Store(now.UnixNano())
 	c.state.Store(idle)
-	if c.site.ends() {
+	if c.site.ends() && (c.asked.Load() || c.conn.SetReadDeadline(now.Add(firstTime)) != nil) {
 		return false
 	}
 	n, err := c.conn.Read(c.in[:])
 	c.end = n
+	c.asked.Store(true)
 	return c.state.CompareAndSwap(idle, busy) && err == nil
 }
 
@@ -143,6 +147,15 @@ func (c *conversation) dismiss() bool {
 	}
 	_ = c.conn.Close()
 	return true
+}
+
+// conclude is dismiss for one that has made a request; the others have a moment left for theirs.
+func (c *conversation) conclude() {
+	if c.asked.Load() {
+		c.dismiss()
+	} else {
+		_ = c.conn.SetReadDeadline(time.Now().Add(firstTime))
+	}
 }
 
 // rest is what was read and not answered.

@@ -38,7 +38,17 @@ func newPlainSite(proxy *Proxy, server *http.Server, log *slog.Logger) *plainSit
 func (s *plainSite) Serve(listener net.Listener) error {
 	s.mu.Lock()
 	s.listener, s.handed.address = listener, listener.Addr()
+	ended := s.closing.Load()
+	if ended {
+		_ = listener.Close()
+	} else {
+		s.talking.Add(1)
+		defer s.talking.Done()
+	}
 	s.mu.Unlock()
+	if ended {
+		return http.ErrServerClosed
+	}
 	go func() { _ = s.server.Serve(s.handed) }()
 	pause := time.Duration(0)
 	for {
@@ -65,10 +75,6 @@ func (s *plainSite) begin(conn net.Conn) {
 	c := newConversation(s, conn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing.Load() {
-		_ = conn.Close()
-		return
-	}
 	s.open[c] = struct{}{}
 	s.talking.Go(func() { s.talk(c) })
 }
@@ -123,21 +129,19 @@ func (s *plainSite) relieve() {
 // ends says whether no further request is to be waited for.
 func (s *plainSite) ends() bool { return s.closing.Load() }
 
-// Shutdown accepts no more connections, closes those that wait for a request, and waits until the others were answered, or
-// until ctx ends.
+// Shutdown accepts no more connections, closes those that wait for another request, and waits until the others were answered,
+// or until ctx ends. One that hasn't made its first request yet has a moment to make it: most likely that is on its way.
 func (s *plainSite) Shutdown(ctx context.Context) error {
-	s.stop(func(c *conversation) { c.dismiss() })
+	s.stop((*conversation).conclude)
+	s.server.SetKeepAlivesEnabled(false)
 	answered := make(chan struct{})
 	go func() { defer close(answered); s.talking.Wait() }()
-	if err := s.server.Shutdown(ctx); err != nil {
-		return err
-	}
 	select {
 	case <-answered:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return s.server.Shutdown(ctx) // only now: connections were handed to it until here
 }
 
 // Close closes everything at once.
