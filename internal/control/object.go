@@ -26,6 +26,29 @@ func Keys(s layout.Snapshot, kind api.Kind) []engine.Key {
 	return out
 }
 
+// Dirty lists the objects of a kind that have something to do.
+func Dirty(s layout.Snapshot, kind api.Kind, now time.Time, dirty func(layout.Snapshot, layout.Read[api.Object], time.Time) bool) []engine.Key {
+	var out []engine.Key
+	for object := range s.Objects(kind) {
+		if dirty(s, object, now) {
+			out = append(out, Key(object.Value.Ref()))
+		}
+	}
+	return out
+}
+
+// NodesDown speaks where no node's engine answers; it is empty where one does.
+func NodesDown(nodes []layout.Read[api.NodeStatus]) string {
+	message := ""
+	for _, node := range nodes {
+		if node.Value.Ready {
+			return ""
+		}
+		message = fmt.Sprintf("node %s: %s", node.Value.ID, node.Value.Message)
+	}
+	return message
+}
+
 // Differs says whether a status says something else than the one that is stored; nil is none.
 func Differs[T any](stored *T, next T) (bool, error) {
 	if stored == nil {

@@ -19,7 +19,7 @@ func (s *Service) tellConsumers(d *configDecision, snap layout.Snapshot, change 
 			continue
 		}
 		for object := range snap.Objects(kind) {
-			if object.Value.Metadata.Deleting() || !reads(*object.Value, change.Bucket) {
+			if object.Value.Metadata.Deleting() || !env.ReadBy(*object.Value, change.Bucket) {
 				continue
 			}
 			before, after := s.envHash(snap, *object.Value, env.Change{}), s.envHash(snap, *object.Value, change)
@@ -80,9 +80,4 @@ func nextRelease(snap layout.Snapshot, ref api.Ref) string {
 		number = max(number, status.Value.LastReleaseNumber)
 	}
 	return fmt.Sprintf("v%d", number+1)
-}
-
-func reads(object api.Object, bucket env.Bucket) bool {
-	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
-	return err == nil && env.Reads(object.Ref(), spec.EnvFrom, bucket)
 }

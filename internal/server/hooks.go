@@ -23,15 +23,7 @@ func (s *Server) runRelease(ctx context.Context, in *TargetQuery) (api.RunResult
 // and no header, which may be secrets.
 func (s *Server) deliveries(_ context.Context, in *TargetQuery) (api.ListResult[api.Delivery], error) {
 	var none api.ListResult[api.Delivery]
-	target, err := in.target()
-	if err != nil {
-		return none, err
-	}
-	snap, err := s.snapshot()
-	if err != nil {
-		return none, err
-	}
-	ref, err := target.Resolve(snap)
+	snap, ref, err := s.resolved(in)
 	if err != nil {
 		return none, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/layout"
 )
 
 // TargetQuery names an object by parameters; kind and scope may be left out where the rest is unambiguous.
@@ -81,18 +82,23 @@ func (s *Server) verb(ctx context.Context, named TargetQuery, do func(intent.Tar
 	return result, err
 }
 
+// resolved is the object that was named, as the store is now.
+func (s *Server) resolved(in *TargetQuery) (snap layout.Snapshot, ref api.Ref, err error) {
+	target, err := in.target()
+	if err != nil {
+		return snap, ref, err
+	}
+	if snap, err = s.snapshot(); err != nil {
+		return snap, ref, err
+	}
+	ref, err = target.Resolve(snap)
+	return snap, ref, err
+}
+
 // releases are what rollback can return to.
 func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[api.ReleaseInfo], error) {
 	var none api.ListResult[api.ReleaseInfo]
-	target, err := in.target()
-	if err != nil {
-		return none, err
-	}
-	snap, err := s.snapshot()
-	if err != nil {
-		return none, err
-	}
-	ref, err := target.Resolve(snap)
+	snap, ref, err := s.resolved(in)
 	if err != nil {
 		return none, err
 	}

@@ -1,24 +1,10 @@
 package environment
 
 import (
-	"bytes"
-
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/layout"
 )
-
-// Reads says whether the environment of an object is made of a bucket among others.
-func Reads(object api.Object, bucket env.Bucket) bool {
-	if bucket.Scope == object.Scope && (bucket.Name == "" || bucket.Name == object.Name) {
-		return true
-	}
-	if !bytes.Contains(object.Spec, []byte(`"env_from"`)) {
-		return false
-	}
-	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
-	return err == nil && env.Reads(object.Ref(), spec.EnvFrom, bucket)
-}
 
 // BucketOf is the bucket a key of the store belongs to; false for other keys.
 func BucketOf(key string) (env.Bucket, bool) {
@@ -30,7 +16,7 @@ func BucketOf(key string) (env.Bucket, bool) {
 func Consumers(s layout.Snapshot, kind api.Kind, bucket env.Bucket) []layout.Read[api.Object] {
 	var out []layout.Read[api.Object]
 	for object := range s.Objects(kind) {
-		if Reads(*object.Value, bucket) {
+		if env.ReadBy(*object.Value, bucket) {
 			out = append(out, object)
 		}
 	}

@@ -137,7 +137,7 @@ func TestConsumers(t *testing.T) {
 		t.Error("an object's key belongs to no bucket")
 	}
 	mail := l.snapshot().Object(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"})
-	if !Reads(*mail.Value, env.Bucket{Scope: "shared", Name: "db"}) {
+	if !env.ReadBy(*mail.Value, env.Bucket{Scope: "shared", Name: "db"}) {
 		t.Error("a job reads its buckets too")
 	}
 }

@@ -83,22 +83,10 @@ func (o observed) imageProgress() string {
 		return fmt.Sprintf("pulling %s on node %s: %d%%", name, image.Node, image.Progress)
 	case image.State == api.ImagePulling:
 		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
-	case o.nodesDown() != "":
-		return o.nodesDown()
+	case control.NodesDown(o.nodes) != "":
+		return control.NodesDown(o.nodes)
 	}
 	return "waiting for a node to look for image " + name
-}
-
-// nodesDown speaks where no node's engine answers.
-func (o observed) nodesDown() string {
-	message := ""
-	for _, node := range o.nodes {
-		if node.Value.Ready {
-			return ""
-		}
-		message = fmt.Sprintf("node %s: %s", node.Value.ID, node.Value.Message)
-	}
-	return message
 }
 
 // trouble says what a person should look at: the manifest can't be run, or the run that ended last has failed.

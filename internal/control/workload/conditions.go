@@ -100,7 +100,7 @@ func (o observed) imageProgress() string {
 	case image.State == api.ImagePulling:
 		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
 	}
-	if message := o.nodesDown(); message != "" {
+	if message := control.NodesDown(o.nodes); message != "" {
 		return message
 	}
 	return "waiting for a node to look for image " + name
@@ -111,8 +111,8 @@ func (o observed) trouble(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	image := o.image()
 	switch {
-	case o.nodesDown() != "":
-		c.Reason, c.Message = ReasonEngineUnavailable, o.nodesDown()
+	case control.NodesDown(o.nodes) != "":
+		c.Reason, c.Message = ReasonEngineUnavailable, control.NodesDown(o.nodes)
 	case image.State == api.ImageFailed && a.target.awaits:
 		c.Reason, c.Message = image.Reason, withLog(image.Message, image.Log)
 	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
@@ -128,18 +128,6 @@ func (o observed) trouble(a assessment) api.Condition {
 		c.Status, c.Reason = api.ConditionFalse, ReasonAsExpected
 	}
 	return c
-}
-
-// nodesDown speaks where no node's engine answers.
-func (o observed) nodesDown() string {
-	message := ""
-	for _, node := range o.nodes {
-		if node.Value.Ready {
-			return ""
-		}
-		message = fmt.Sprintf("node %s: %s", node.Value.ID, node.Value.Message)
-	}
-	return message
 }
 
 // lastLog is the end of the output of the container that a message speaks of.

@@ -51,14 +51,7 @@ func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.k
 
 // Dirty lists the workloads that a look would write something for: a pure pass over the view.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	var out []engine.Key
-	snapshot := c.Snapshot()
-	for object := range snapshot.Objects(c.kind) {
-		if c.dirty(snapshot, object, now) {
-			out = append(out, control.Key(object.Value.Ref()))
-		}
-	}
-	return out
+	return control.Dirty(c.Snapshot(), c.kind, now, c.dirty)
 }
 
 func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], now time.Time) bool {

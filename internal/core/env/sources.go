@@ -1,6 +1,7 @@
 package env
 
 import (
+	"bytes"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -36,6 +37,18 @@ func named(scope, entry string) Bucket {
 		return Bucket{Scope: other, Name: name}
 	}
 	return Bucket{Scope: scope, Name: entry}
+}
+
+// ReadBy says whether the environment of a stored object is made of a bucket among others.
+func ReadBy(object api.Object, bucket Bucket) bool {
+	if bucket.Scope == object.Scope && (bucket.Name == "" || bucket.Name == object.Name) {
+		return true
+	}
+	if !bytes.Contains(object.Spec, []byte(`"env_from"`)) {
+		return false
+	}
+	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
+	return err == nil && Reads(object.Ref(), spec.EnvFrom, bucket)
 }
 
 // Reads says whether an object's environment is made of a bucket among others.

@@ -1,0 +1,83 @@
+package affected
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// By names the objects of a kind that a change may concern. Their own status is no reason to look again. byNode are those
+// to which it matters how nodes are.
+func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout.Snapshot) []engine.Key) []engine.Key {
+	value := change.New
+	if value == nil {
+		value = change.Old
+	}
+	switch record := value.(type) {
+	case *api.Object:
+		return append(around(s, kind, record.Ref()), only(kind, record.Ref())...)
+	case *api.WorkloadStatus, *api.JobStatus:
+		if ref, _, ok := layout.ParseRef(strings.TrimPrefix(change.Key, layout.StatusPrefix)); ok {
+			return around(s, kind, ref)
+		}
+	case *api.Run:
+		return only(kind, record.Owner())
+	case *api.Task:
+		return only(kind, record.Owner())
+	case *api.TaskStatus:
+		if task := s.Task(record.ID); task.Exists() {
+			return only(kind, task.Value.Owner())
+		}
+	case *api.ImageStatus:
+		return only(kind, record.Owner)
+	case *api.Frozen:
+		if ref, _, ok := layout.ParseRef(strings.TrimPrefix(change.Key, layout.FrozenPrefix)); ok {
+			return only(kind, ref)
+		}
+	case *api.NodeStatus:
+		return byNode(s)
+	case []byte:
+		if strings.HasPrefix(change.Key, layout.AlivePrefix) {
+			return byNode(s)
+		}
+		return bucket(s, kind, change.Key)
+	}
+	return nil
+}
+
+// around names the objects that refer to another, or wait for it, whether it is there or not.
+func around(s layout.Snapshot, kind api.Kind, ref api.Ref) []engine.Key {
+	out := only(kind, s.Dependents(ref)...)
+	for _, object := range s.Referring(ref) {
+		out = append(out, only(kind, object.Value.Ref())...)
+	}
+	return out
+}
+
+func only(kind api.Kind, refs ...api.Ref) []engine.Key {
+	var out []engine.Key
+	for _, ref := range refs {
+		if ref.Kind == kind {
+			out = append(out, control.Key(ref))
+		}
+	}
+	return out
+}
+
+// bucket names the objects a config value reaches: those of the scope, or the app, and those that name it by env_from.
+func bucket(s layout.Snapshot, kind api.Kind, key string) []engine.Key {
+	bucket, ok := environment.BucketOf(key)
+	if !ok {
+		return nil
+	}
+	var out []engine.Key
+	for _, object := range environment.Consumers(s, kind, bucket) {
+		out = append(out, control.Key(object.Value.Ref()))
+	}
+	return out
+}
