@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,18 +96,25 @@ func (s *Storage) read(ctx context.Context, key string) (file, error) {
 	return found, nil
 }
 
-// Delete implements certmagic.Storage: a key goes with all below it.
+// deletedAtOnce is how many keys one commit deletes: a store takes no more than some.
+const deletedAtOnce = 1000
+
+// Delete implements certmagic.Storage: a key goes with all below it, however many those are.
 func (s *Storage) Delete(ctx context.Context, key string) error {
-	txn := store.Txn{Site: "certs.delete", Do: []store.Op{{Key: path(key), Delete: true}}}
 	page, err := s.store.List(ctx, path(key)+"/", store.ListOptions{})
 	if err != nil {
 		return err
 	}
+	gone := []store.Op{{Key: path(key), Delete: true}}
 	for _, entry := range page.Entries {
-		txn.Do = append(txn.Do, store.Op{Key: entry.Key, Delete: true})
+		gone = append(gone, store.Op{Key: entry.Key, Delete: true})
 	}
-	_, err = s.store.Commit(ctx, txn)
-	return err
+	for part := range slices.Chunk(gone, deletedAtOnce) {
+		if _, err := s.store.Commit(ctx, store.Txn{Site: "certs.delete", Do: part}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Exists implements certmagic.Storage: as a file, or as a folder of files.

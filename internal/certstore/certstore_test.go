@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -132,4 +133,22 @@ func TestALockIsWaitedForInVain(t *testing.T) {
 	must(t, s.Lock(t.Context(), "y")) // another name is free
 	must(t, s.Unlock(t.Context(), "x"))
 	must(t, s.Lock(t.Context(), "x"))
+}
+
+// TestAFolderOfMany goes whole: more certificates than one commit may delete.
+func TestAFolderOfMany(t *testing.T) {
+	ctx := t.Context()
+	s, below := newStorage(t)
+	txn := store.Txn{}
+	for n := range store.MaxOps {
+		txn.Do = append(txn.Do, store.Op{Key: filesPrefix + "sites/" + strconv.Itoa(n) + ".crt", Value: []byte("{}")})
+	}
+	if _, err := below.Commit(ctx, txn); err != nil {
+		t.Fatal(err)
+	}
+	must(t, s.Store(ctx, "sites/one/more.crt", []byte("x")))
+	must(t, s.Delete(ctx, "sites"))
+	if page, err := below.List(ctx, filesPrefix, store.ListOptions{}); err != nil || len(page.Entries) > 0 {
+		t.Errorf("%d are left: %v", len(page.Entries), err)
+	}
 }
