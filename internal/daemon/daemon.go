@@ -143,6 +143,9 @@ func (d *daemon) openRuntime(ctx context.Context) error {
 	d.gateway, _ = rt.(gatewayer)
 	d.runtime = fault.Runtime(rt, d.Faults)
 	d.onStop(rt.Close)
+	if own, ok := rt.(interface{ RemoveNetwork(context.Context) error }); ok && d.ownNetwork {
+		d.onStop(func() error { return d.leaveNetwork(own.RemoveNetwork) })
+	}
 	return nil
 }
 

@@ -40,6 +40,8 @@ type Options struct {
 	Runtime string
 	// Network is the platform network's name. Default tend0.
 	Network string
+	// ownNetwork: it was named for this root alone, and goes with its last container.
+	ownNetwork bool
 	// DockerHost is the engine's address. Default: DOCKER_HOST, else the local socket.
 	DockerHost string
 	// Starts is how many containers the agent starts at a time. Default 8.

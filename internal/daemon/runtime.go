@@ -38,7 +38,7 @@ func (d *daemon) newRuntime(ctx context.Context, cluster, node string) (runtime.
 func Private(ctx context.Context, o *Options) error {
 	if o.Network == "" {
 		sum := sha256.Sum256([]byte(o.Root))
-		o.Network = "tend-dev-" + hex.EncodeToString(sum[:4])
+		o.Network, o.ownNetwork = "tend-dev-"+hex.EncodeToString(sum[:4]), true
 	}
 	if o.Runtime != "" || o.Engine != nil {
 		return nil
@@ -55,5 +55,15 @@ func Private(ctx context.Context, o *Options) error {
 		fallback = runtimeProcess
 	}
 	o.Runtime = rememberedOr(o.Root, fallback)
+	return nil
+}
+
+// leaveNetwork removes a private server's network at its end, unless containers of it are left; they go on without the server.
+func (d *daemon) leaveNetwork(remove func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := remove(ctx); err != nil {
+		d.Logger.Warn("the network stays", "network", d.Network, "error", err)
+	}
 	return nil
 }

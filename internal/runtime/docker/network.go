@@ -57,6 +57,27 @@ func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 	return gateway, nil
 }
 
+// RemoveNetwork removes the platform network where this cluster made it and has no container any more, running or not.
+func (r *Runtime) RemoveNetwork(ctx context.Context) error {
+	containers, err := r.List(ctx)
+	if err != nil || len(containers) > 0 {
+		return err
+	}
+	found, err := r.network.find(ctx)
+	if err != nil {
+		return fault("list networks", err)
+	}
+	for _, network := range found {
+		if network.Labels[api.LabelCluster] != r.options.Cluster {
+			continue
+		}
+		if _, err := r.client.NetworkRemove(ctx, network.ID, client.NetworkRemoveOptions{}); err != nil && !cerrdefs.IsNotFound(err) {
+			return fault("remove network "+r.network.name, err)
+		}
+	}
+	return nil
+}
+
 func (n *platformNetwork) address() netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()
