@@ -97,10 +97,11 @@ func TestWhatAPodIsTold(t *testing.T) {
 		r.Header.Set("X-Forwarded-For", "6.6.6.6") // what a client says of itself
 		r.Header.Set("X-Real-IP", "6.6.6.6")
 		r.Header.Set("Forwarded", "for=6.6.6.6")
+		r.Header["X_Forwarded_For"], r.Header["x-REAL_ip"] = []string{"6.6.6.6"}, []string{"6.6.6.6"}
 	})
 	for name, want := range map[string]string{
 		"X-Forwarded-For": "127.0.0.1", "X-Real-Ip": "127.0.0.1", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "shop.org",
-		"X-Forwarded-Prefix": "/api", "Forwarded": "",
+		"X-Forwarded-Prefix": "/api", "Forwarded": "", "X_forwarded_for": "", "X-Real_ip": "",
 	} {
 		if got.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, got.Get(name), want)

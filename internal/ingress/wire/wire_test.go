@@ -177,3 +177,24 @@ func contains(values []string, value string) bool {
 	}
 	return false
 }
+
+// TestWhatAClientSaysOfItself is left out, however it spells it.
+func TestWhatAClientSaysOfItself(t *testing.T) {
+	var r Request
+	if !r.Parse([]byte("GET / HTTP/1.1\r\nHost: a\r\nX_Forwarded-For: b\r\nX-REAL_IP: b\r\nForwarded: b\r\nX-Forwarded-Port: 1\r\nX_Mine: c\r\n\r\n")) {
+		t.Fatal("it isn't plain")
+	}
+	if len(r.Fields) != 2 || string(r.Fields[0].Name) != "X-Forwarded-Port" || string(r.Fields[1].Name) != "X_Mine" {
+		t.Errorf("%q", r.Fields)
+	}
+}
+
+func TestDotted(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/": false, "/a/..": true, "/.": true, "/./a": true, "/a/../b": true, "/...": false, "/.a": false, "/a./b..": false, "/..a/.": true, "*": false,
+	} {
+		if Dotted(path) != want {
+			t.Errorf("%s: %v", path, !want)
+		}
+	}
+}
