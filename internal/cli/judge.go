@@ -201,8 +201,21 @@ func timedOut(looks []seen, timeout time.Duration) error {
 	for _, s := range looks {
 		if s.outcome == pending {
 			head, _, _ := strings.Cut(s.message, "\n")
-			text += fmt.Sprintf("\n  %s: %s", s.ref, head)
+			text += fmt.Sprintf("\n  %s: %s", s.ref, head) + holdUps(s)
 		}
 	}
 	return &exitStatus{code: exitTimeout, text: text}
+}
+
+// holdUps are what the pods say that are not ready, the first few of them.
+func holdUps(s seen) (text string) {
+	const few = 3
+	told := 0
+	for _, pod := range s.pods {
+		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && told < few {
+			text += fmt.Sprintf("\n    %s: %s", pod.Name, printable(head, ""))
+			told++
+		}
+	}
+	return text
 }

@@ -147,7 +147,7 @@ func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layo
 				heads = append(heads, &head{pod: from.pod, reader: reader})
 				continue
 			}
-			if wanted.slot == "" && errors.Is(err, container.ErrNotFound) {
+			if wanted.slot == "" && absent(err) {
 				continue // one of several whose container is not there yet, or any more
 			}
 			failure = err

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"tend.dev/tend/api"
@@ -143,7 +142,7 @@ func (p *followedPod) copy(ctx context.Context, containers Containers, out *line
 	reader, err := containers.Logs(ctx, p.id, opts)
 	if err != nil {
 		// A container that is gone again is no fault: the task's next change says what follows.
-		if !errors.Is(err, container.ErrNotFound) && ctx.Err() == nil {
+		if !absent(err) && ctx.Err() == nil {
 			p.err = out.send("", api.LogLine{Pod: p.pod, Error: problemOf(err)})
 		}
 		return

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/layout"
 	container "tend.dev/tend/internal/runtime"
 )
@@ -110,9 +111,14 @@ func (l logsOf) checkInit(snap layout.Snapshot) error {
 
 // nothing says why there is no output at all.
 func (l logsOf) nothing(cause error) error {
-	if l.init == "" || cause != nil && !errors.Is(cause, container.ErrNotFound) {
+	if l.init == "" || cause != nil && !absent(cause) {
 		return cause
 	}
 	return &api.Problem{Status: http.StatusNotFound, Detail: "there is no container of the init " + clip(l.init) + " (any more)",
 		Next: "inits that passed are removed once their pod runs; -f shows the next ones as they run"}
+}
+
+// absent says whether there is no container, rather than one that can't be read: it isn't there yet, or any more.
+func absent(err error) bool {
+	return errors.Is(err, container.ErrNotFound) || errors.Is(err, agent.ErrNoPod)
 }
