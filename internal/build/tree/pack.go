@@ -88,6 +88,7 @@ type packer struct {
 	ignored *ignored
 	tar     *tar.Writer
 	max     int64
+	entries int
 	packed  Packed
 }
 
@@ -110,6 +111,9 @@ func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 	case out:
 		return nil
 	}
+	if err := p.fits(name); err != nil {
+		return err
+	}
 	info, err := entry.Info()
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
@@ -125,6 +129,17 @@ func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 		return nil
 	}
 	return fmt.Errorf("%s is neither a file, a folder nor a link: name it in .dockerignore", name)
+}
+
+// fits refuses what Unpack would, while it can still be told which file it is.
+func (p *packer) fits(name string) error {
+	if why := unusable(name); why != "" {
+		return fmt.Errorf("%.100q %s: rename it, or name it in .dockerignore", name, why)
+	}
+	if p.entries++; p.entries > maxEntries {
+		return fmt.Errorf("the folder holds more than %d files, folders and links (at %.100q): name what isn't needed in .dockerignore", maxEntries, name)
+	}
+	return nil
 }
 
 func (p *packer) file(name string, info fs.FileInfo) error {
@@ -159,6 +174,9 @@ func (p *packer) link(name string) error {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	target = filepath.ToSlash(target)
+	if len(target) > maxPath {
+		return fmt.Errorf("%.100q leads to a path of more than %d bytes: name it in .dockerignore", name, maxPath)
+	}
 	if !staysInside(name, target) {
 		return fmt.Errorf("%s leads to %s, which is not in the folder: replace the link by what it leads to, or name it in .dockerignore",
 			name, target)

@@ -145,6 +145,9 @@ func TestPackRefuses(t *testing.T) {
 		"a link to a parent": {"a/l": "->../../x"},
 		"a link to a path":   {"l": "->/etc/passwd"},
 		"a broken pattern":   {".dockerignore": "[a-"},
+		"a backslash":        {`a\b`: ""}, // what Unpack refuses is told before it is sent
+		"too deep":           {strings.Repeat("d/", 64) + "f": ""},
+		"too long":           {strings.Repeat(strings.Repeat("d", 200)+"/", 6) + "f": ""},
 	} {
 		if _, err := Pack(t.Context(), folder(t, files), &bytes.Buffer{}, PackOptions{}); err == nil {
 			t.Errorf("%s is packed", name)
@@ -154,6 +157,10 @@ func TestPackRefuses(t *testing.T) {
 	_, err := Pack(t.Context(), folder(t, map[string]string{"a": "12345", "b": "12345"}), &bytes.Buffer{}, PackOptions{MaxBytes: 9})
 	if !errors.As(err, &large) || large.File != "b" {
 		t.Errorf("%v", err)
+	}
+	ignored := folder(t, map[string]string{`a\b`: "", ".dockerignore": "a*"})
+	if _, err := Pack(t.Context(), ignored, &bytes.Buffer{}, PackOptions{}); err != nil {
+		t.Errorf("a name that is ignored is refused: %v", err)
 	}
 	if _, err := Pack(t.Context(), filepath.Join(t.TempDir(), "none"), &bytes.Buffer{}, PackOptions{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)

@@ -20,10 +20,11 @@ type Limits struct {
 	Entries int
 }
 
-// The bounds of one name.
+// The bounds of one name, and of how many there are.
 const (
-	maxPath  = 1024
-	maxDepth = 64
+	maxPath    = 1024
+	maxDepth   = 64
+	maxEntries = 200_000
 )
 
 // HostileError says why a tar is not unpacked. What was unpacked before is to be removed.
@@ -40,7 +41,7 @@ func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) e
 		limits.Bytes = DefaultMaxBytes
 	}
 	if limits.Entries <= 0 {
-		limits.Entries = 200_000
+		limits.Entries = maxEntries
 	}
 	root, err := os.OpenRoot(folder) // also keeps links that were unpacked from leading out
 	if err != nil {
@@ -113,17 +114,30 @@ func (u *unpacker) room(folder string) bool {
 	return len(u.seen)+len(u.implied) <= u.limits.Entries
 }
 
+// unusable says why a name is none that a tree has.
+func unusable(name string) string {
+	switch {
+	case name == "" || strings.ContainsRune(name, 0):
+		return "has no usable name"
+	case strings.ContainsRune(name, '\\'):
+		return "has a backslash in its name"
+	case len(name) > maxPath:
+		return fmt.Sprintf("has a name of more than %d bytes", maxPath)
+	case strings.Count(name, "/") >= maxDepth:
+		return fmt.Sprintf("lies deeper than %d folders", maxDepth)
+	}
+	return ""
+}
+
 // refused says why an entry is nothing a tree has.
 func (u *unpacker) refused(h *tar.Header, name string) string {
 	switch {
 	case len(u.seen)+len(u.implied) >= u.limits.Entries && !u.implied[name]:
 		return fmt.Sprintf("is one of more than %d", u.limits.Entries)
-	case name == "" || len(name) > maxPath || strings.ContainsAny(name, "\x00\\"):
-		return "has no usable name"
 	case path.IsAbs(name) || path.Clean(name) != name || name == ".." || strings.HasPrefix(name, "../"):
 		return "leads out of the tree"
-	case strings.Count(name, "/") >= maxDepth:
-		return fmt.Sprintf("lies deeper than %d folders", maxDepth)
+	case unusable(name) != "":
+		return unusable(name)
 	case u.seen[name]:
 		return "is there twice"
 	}
