@@ -69,12 +69,16 @@ func sshDialer(address *url.URL) (func(context.Context, string, string) (net.Con
 		if err := errors.Join(in, out); err != nil {
 			return nil, err
 		}
+		command.WaitDelay = lingering
 		if err := command.Start(); err != nil {
-			return nil, fmt.Errorf("start ssh: %w", err)
+			return nil, &SSHError{Host: address.Host, Said: err.Error()}
 		}
 		return c, nil
 	}, nil
 }
+
+// lingering is how long what an ssh started and left behind, such as a proxy, may hold its stderr.
+const lingering = time.Second
 
 // sshConn is a connection over the input and output of an ssh.
 type sshConn struct {

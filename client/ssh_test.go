@@ -1,12 +1,16 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 func TestSSHArguments(t *testing.T) {
@@ -61,6 +65,38 @@ func TestWhatSSHSays(t *testing.T) {
 	_, err = c.Nodes(t.Context())
 	var unreachable *UnreachableError
 	if !errors.As(err, &unreachable) || !strings.Contains(err.Error(), "Permission denied (publickey).") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWhatSSHLeavesBehind does not hold up its error, nor is a machine without ssh told to start a server.
+func TestWhatSSHLeavesBehind(t *testing.T) {
+	bin := t.TempDir()
+	left := filepath.Join(bin, "left")
+	script := "#!/bin/sh\nsleep 600 >/dev/null &\necho $! >" + left + "\necho gone >&2\nexit 255\n"
+	if err := os.WriteFile(filepath.Join(bin, "ssh"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		text, _ := os.ReadFile(left)
+		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	c, err := New(Options{Server: "ssh://me@host"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var said *SSHError
+	if _, err = c.Nodes(ctx); !errors.As(err, &said) || said.Said != "gone" {
+		t.Errorf("%v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err = c.Nodes(ctx); !errors.As(err, &said) || !strings.Contains(err.Error(), "executable file not found") {
 		t.Errorf("%v", err)
 	}
 }
