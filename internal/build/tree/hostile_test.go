@@ -192,7 +192,7 @@ func FuzzReceive(f *testing.F) {
 	plain := tarOf(f, entry{name: "a/b", content: "x"})
 	f.Add(plain)
 	f.Add(zipped(f, bytes.NewReader(plain)))
-	f.Add(zipped(f, io.LimitReader(zeros{}, 1<<20)))
+	f.Add(zipped(f, io.LimitReader(nothing{}, 1<<20)))
 	f.Add([]byte{0x1f, 0x8b})
 	f.Add(append(zipped(f, bytes.NewReader(plain[:512])), zipped(f, bytes.NewReader(plain[512:]))...)) // two members
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -22,9 +22,9 @@ func zipped(t testing.TB, content io.Reader) []byte {
 	return out.Bytes()
 }
 
-type zeros struct{}
+type nothing struct{}
 
-func (zeros) Read(p []byte) (int, error) {
+func (nothing) Read(p []byte) (int, error) {
 	clear(p)
 	return len(p), nil
 }
@@ -44,7 +44,7 @@ func TestInflate(t *testing.T) {
 }
 
 func TestInflateRefuses(t *testing.T) {
-	bomb := zipped(t, io.LimitReader(zeros{}, 2*smallGrowth))
+	bomb := zipped(t, io.LimitReader(nothing{}, 2*smallGrowth))
 	whole := zipped(t, strings.NewReader(strings.Repeat("x", 100)))
 	for name, test := range map[string]struct {
 		packed []byte

@@ -263,6 +263,17 @@ func TestUnpackRefuses(t *testing.T) {
 	}
 }
 
+// TestACutOffTreeIsNone: where it ends between two entries too.
+func TestACutOffTreeIsNone(t *testing.T) {
+	whole := tarOf(t, entry{name: "a", content: "x"}, entry{name: "b", content: "y"})
+	for at := range whole {
+		err := Unpack(t.Context(), bytes.NewReader(whole[:at]), t.TempDir(), Limits{})
+		if has := at == 0 || at == 5*512; has != (err == nil) { // two blocks an entry, and the one that ends it
+			t.Fatalf("cut off after %d bytes: %v", at, err)
+		}
+	}
+}
+
 func many(n int) (out []entry) {
 	for i := range n {
 		out = append(out, entry{name: fmt.Sprintf("f%d", i)})

@@ -49,14 +49,16 @@ func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) e
 	}
 	defer root.Close()
 	u := &unpacker{root: root, left: limits.Bytes, limits: limits, seen: map[string]bool{}, implied: map[string]bool{}}
-	reader := tar.NewReader(from)
+	tail := &zeros{from: from}
+	reader := tar.NewReader(tail)
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		tail.n = 0
 		entry, err := reader.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return tail.isEnd()
 		}
 		if err != nil {
 			return fmt.Errorf("read the tree: %w", err)
@@ -66,6 +68,38 @@ func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) e
 		}
 	}
 }
+
+// zeros counts the zeros that a reader gave last.
+type zeros struct {
+	from io.Reader
+	n    int
+	any  bool
+}
+
+func (z *zeros) Read(p []byte) (int, error) {
+	n, err := z.from.Read(p)
+	z.any = z.any || n > 0
+	last := n
+	for last > 0 && p[last-1] == 0 {
+		last--
+	}
+	if last > 0 {
+		z.n = 0
+	}
+	z.n += n - last
+	return n, err
+}
+
+// isEnd says whether a tar that gave no further entry has come to its end, which is a block of zeros: one whose sender died
+// between two entries has none, and is a part of a tree. Nothing at all is an empty tree.
+func (z *zeros) isEnd() error {
+	if z.any && z.n < tarBlock {
+		return fmt.Errorf("read the tree: it was cut off: %w", io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+const tarBlock = 512 // what pads the entry before is less
 
 type unpacker struct {
 	root   *os.Root
