@@ -167,7 +167,7 @@ func (c *conversation) serve() outcome {
 	picture := proxy.picture.Load()
 	host, path := string(c.request.Host), string(c.request.Path)
 	b := picture.backends[picture.table.Match(host, path)]
-	if b == nil || b.Secure || b.Mode != ModeServe || strings.HasPrefix(path, challenges) {
+	if b == nil || b.Secure || b.Mode != ModeServe || strings.HasPrefix(path, challenges) || b.winds() {
 		return elsewhere
 	}
 	if c.client == "" {
@@ -175,7 +175,7 @@ func (c *conversation) serve() outcome {
 	}
 	c.began = proxy.opts.Now()
 	p := b.choose(c.client, nil, c.began)
-	if p == nil || p.winding.Load() || !p.begin() {
+	if p == nil || !p.begin() {
 		return elsewhere
 	}
 	defer p.end()
@@ -225,6 +225,7 @@ func (c *conversation) ask(p *pod, b *backend) *link {
 		if fresh {
 			var err error
 			if l, err = p.dial(); err != nil {
+				b.failed(p, c.site.proxy.opts.Now())
 				return nil
 			}
 		}
@@ -244,11 +245,13 @@ func (c *conversation) ask(p *pod, b *backend) *link {
 		case err == nil:
 			p.winding.Store(true)
 			return nil
-		case fresh || c.late || c.left.Load():
+		case c.left.Load():
+			return nil
+		case fresh || c.late:
+			b.failed(p, c.site.proxy.opts.Now())
 			return nil
 		}
-		// A kept connection that the pod closed at this very moment, most likely: a new one, once. A request that ends
-		// connections isn't tried on all of them.
+		// Most likely the pod closed a kept connection just now: a new one, but once, since it may be the request that ends them.
 	}
 }
 

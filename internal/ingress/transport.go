@@ -90,8 +90,7 @@ func (s *spread) round(request *http.Request, x *exchange) (*http.Response, erro
 		if request.Context().Err() != nil || x.body.broken() {
 			return nil, err // the client left, or its body did not come: no fault of the pod's
 		}
-		p.failed(s.now())
-		x.backend.tell.failures.Inc()
+		x.backend.failed(p, s.now())
 		if !again(request, err) {
 			break
 		}

@@ -1,0 +1,69 @@
+package ingress
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// visit makes a request on a connection of its own, as a client does that keeps none.
+func (f *front) visit() string {
+	f.Helper()
+	_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n")
+	response, text := f.read(reader, "GET")
+	if response.StatusCode != http.StatusOK {
+		f.Fatalf("%s: %s", response.Status, text)
+	}
+	return text
+}
+
+// TestAPodThatIsGoneIsLeftOut: also by clients that make one request on each connection. Who chose it learns of it.
+func TestAPodThatIsGoneIsLeftOut(t *testing.T) {
+	now := time.Now()
+	f := newFrontWith(t, Options{Now: func() time.Time { return now }})
+	pod, conns := closing(t)
+	f.serve(pod, podOf(t, "live", says("live")))
+	for range 10 {
+		f.visit()
+	}
+	if got := conns.Load(); got > 1 {
+		t.Errorf("a pod that answers nobody was tried %d times in a second", got)
+	}
+}
+
+// TestPodsOfOddAnswersTakeTurns: a pod whose answers are left to net/http has its turn as the others do.
+func TestPodsOfOddAnswersTakeTurns(t *testing.T) {
+	f := newFront(t)
+	var pods []Pod
+	for _, name := range []string{"a", "b"} {
+		pods = append(pods, podOf(t, name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Trailer", "X-End") // which isn't plain
+			fmt.Fprint(w, name)
+			w.Header().Set("X-End", "1")
+		}))
+	}
+	f.serve(pods...)
+	for range 4 {
+		f.visit() // both are known for it now
+	}
+	count := map[string]int{}
+	for range 20 {
+		count[f.visit()]++
+	}
+	if count["a"] != 10 || count["b"] != 10 {
+		t.Errorf("of 20 requests in turn: %v", count)
+	}
+}
+
+// closing is a pod that takes each connection, waits for a request, and answers none.
+func closing(t *testing.T) (Pod, *atomic.Int64) {
+	conns := new(atomic.Int64)
+	return script(t, func(conn net.Conn) {
+		conns.Add(1)
+		_, _ = http.ReadRequest(bufio.NewReader(conn))
+	}), conns
+}
