@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,8 +18,8 @@ import (
 type packedTree struct {
 	tree.Packed
 	source manifest.Source
-	// file holds its tar; empty in a dry run.
-	file string
+	// file holds its tar; nil in a dry run. It has no name any more, so that nothing stays of it however this ends.
+	file *os.File
 	size int64
 }
 
@@ -64,12 +63,14 @@ func packTree(ctx context.Context, source manifest.Source, limit int64, keep boo
 	if err != nil {
 		return out, err
 	}
-	out.file = file.Name()
-	out.Packed, err = tree.Pack(ctx, source.Folder, file, opts)
+	out.file = file
+	if err = os.Remove(file.Name()); err == nil {
+		out.Packed, err = tree.Pack(ctx, source.Folder, file, opts)
+	}
 	if err == nil {
 		out.size, err = file.Seek(0, io.SeekEnd)
 	}
-	if err = errors.Join(err, file.Close()); err != nil {
+	if err != nil {
 		dropTrees([]packedTree{out})
 	}
 	return out, err
@@ -77,8 +78,8 @@ func packTree(ctx context.Context, source manifest.Source, limit int64, keep boo
 
 func dropTrees(trees []packedTree) {
 	for _, t := range trees {
-		if t.file != "" {
-			_ = os.Remove(t.file)
+		if t.file != nil {
+			_ = t.file.Close()
 		}
 	}
 }
@@ -114,20 +115,15 @@ func (a *app) sendTrees(ctx context.Context, c *client.Client, trees []packedTre
 }
 
 func (a *app) sendTree(ctx context.Context, c *client.Client, t packedTree) error {
-	file, err := os.Open(t.file)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
 	quiet := a.structured() || a.output == "name"
 	if !quiet {
 		fmt.Fprintf(a.err, "sending the source of %s: %s in %d files\n", t.source.Object, treeSize(t.Bytes), t.Files)
 	}
 	return c.PutTree(ctx, t.Digest, t.size, func() (io.Reader, error) {
-		if _, err := file.Seek(0, io.SeekStart); err != nil || quiet {
-			return file, err
+		if _, err := t.file.Seek(0, io.SeekStart); err != nil || quiet {
+			return t.file, err
 		}
-		return &sending{from: file, to: a.err, size: t.size, told: time.Now()}, nil
+		return &sending{from: t.file, to: a.err, size: t.size, told: time.Now()}, nil
 	})
 }
 

@@ -167,7 +167,7 @@ func (a *app) unpackInput(ctx context.Context) (folder string, remove func(), er
 	}
 	if err != nil {
 		remove()
-		return "", nil, err
+		return "", nil, fmt.Errorf("%w\n  what comes on standard input is to be a whole tar of the source: tar -cz . | ssh HOST tend receive-pack …", err)
 	}
 	return folder, remove, nil
 }

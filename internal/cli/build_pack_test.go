@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/manifest"
+)
+
+// TestASourceLeavesNothingBehind however its apply ends: the tar has no name while it is sent.
+func TestASourceLeavesNothingBehind(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	packed, err := packTree(t.Context(), manifest.Source{Folder: "testdata"}, tree.DefaultMaxBytes, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dropTrees([]packedTree{packed})
+	if left, err := os.ReadDir(temporary); len(left) > 0 || err != nil {
+		t.Errorf("%v, %v", left, err)
+	}
+	if packed.size == 0 {
+		t.Error("it is empty")
+	}
+}
+
+// TestWhatIsNoTar is told what to send.
+func TestWhatIsNoTar(t *testing.T) {
+	a := &app{streams: streams{in: strings.NewReader("hello")}}
+	if _, _, err := a.unpackInput(t.Context()); err == nil || !strings.Contains(err.Error(), "tar -cz . | ssh HOST tend receive-pack") {
+		t.Errorf("%v", err)
+	}
+}
