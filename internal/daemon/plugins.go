@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -20,7 +21,11 @@ import (
 
 // buildPlugins opens the plugins and makes what asks them.
 func (d *daemon) buildPlugins() (*broker.Broker, error) {
-	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Node: d.node, Etcd: d.EtcdClient})
+	socket, err := filepath.Abs(filepath.Join(d.Root, "tend.sock"))
+	if err != nil {
+		return nil, err
+	}
+	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Node: d.node, Etcd: d.EtcdClient, Server: "unix://" + socket})
 	if root == nil {
 		return nil, err
 	}

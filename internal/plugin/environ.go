@@ -38,6 +38,9 @@ func (r *Root) inherited() map[string]string {
 // call says.
 func (p *Plugin) environ(added, call map[string]string) []string {
 	env := p.root.inherited()
+	if server := p.root.opts.Server; server != "" {
+		env["TEND_SERVER"] = server
+	}
 	maps.Copy(env, p.Env)
 	maps.Copy(env, added)
 	say := func(value string, names ...string) {

@@ -20,6 +20,9 @@ type Options struct {
 	Node string
 	// Etcd is the address of the store's client API, where it is open on TCP. Default: plugins are told none.
 	Etcd string
+	// Server is the address of the server's own API, for the tend command: it finds this server, whatever others there are.
+	// Default: plugins are told none.
+	Server string
 	// Timeout bounds a call, HookTimeout a hook. Defaults 60 s and 10 min.
 	Timeout, HookTimeout time.Duration
 	// MaxStdout and MaxStderr bound what a call may write. Defaults 16 MiB and 1 MiB.

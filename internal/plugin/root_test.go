@@ -68,7 +68,7 @@ func TestEnvironment(t *testing.T) {
 	r := open(t, map[string]string{
 		"p/plugin.yml": "name: p\nenv: {MINE: yes, VOODU_NODE: lie}\n", "p/bin/env*": script("env; pwd; cat"),
 	}, func(o *Options) {
-		o.Etcd = "http://127.0.0.1:2379"
+		o.Etcd, o.Server = "http://127.0.0.1:2379", "unix:///srv/tend/tend.sock"
 		o.Environ = func() []string {
 			return []string{"PATH=/usr/bin:/bin", "HOME=/h", "AWS_SECRET_ACCESS_KEY=s3", "TEND_TOKEN=t0k", "VOODU_CADDY_ADMIN_URL=u", "TEND_PLUGIN_X=1", "LC_ALL=C"}
 		}
@@ -80,7 +80,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	dir := r.opts.Dir
 	for _, line := range []string{
-		"HOME=/h", "MINE=yes", "LC_ALL=C", "VOODU_CADDY_ADMIN_URL=u", "TEND_PLUGIN_X=1", "VOODU_NODE=n1", "TEND_NODE=n1", "VOODU_ROOT=" + dir, "TEND_PLUGIN_ROOT=" + dir,
+		"HOME=/h", "TEND_SERVER=unix:///srv/tend/tend.sock", "MINE=yes", "LC_ALL=C", "VOODU_CADDY_ADMIN_URL=u", "TEND_PLUGIN_X=1", "VOODU_NODE=n1", "TEND_NODE=n1", "VOODU_ROOT=" + dir, "TEND_PLUGIN_ROOT=" + dir,
 		"VOODU_PLUGIN_DIR=" + dir + "/p", "TEND_PLUGIN_DIR=" + dir + "/p", "VOODU_ETCD_CLIENT=http://127.0.0.1:2379", "VOODU_CONTROLLER_URL=http://c/t/1", "TEND_CONTROLLER_URL=http://c/t/1", dir + "/p",
 		`{"plugin":"alias","command":"env","controller_url":"http://c/t/1","plugin_dir":"` + dir + `/p","node_name":"n1"}`,
 	} {
