@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"tend.dev/tend/api"
@@ -34,6 +35,7 @@ type builds struct {
 
 	mu     sync.Mutex
 	active map[api.Ref]*building
+	begun  int
 }
 
 // building is a build under way, or one that waits for its turn: then step is empty.
@@ -54,8 +56,11 @@ func (b *builds) begin(request api.ImageRequest, l listener) {
 	this := &building{image: request.Image, cancel: cancel}
 	b.mu.Lock()
 	b.active[request.Owner] = this
+	b.begun++
+	// Each has a key of its own: one of the same image may be another owner's, or be ended and not have noticed yet.
+	key := fmt.Sprintf("build/%s/%d", request.Image, b.begun)
 	b.mu.Unlock()
-	b.operations.begin("build/"+request.Image+"/"+request.Nonce, func(ctx context.Context) error {
+	b.operations.begin(key, func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(wanted, stop)()
@@ -66,7 +71,7 @@ func (b *builds) begin(request api.ImageRequest, l listener) {
 			l.progress()
 		})
 	}, func(err error) {
-		if wanted.Err() == nil && b.drop(request.Owner) {
+		if b.finish(request.Owner, this) {
 			l.ended(err)
 		}
 	})
@@ -82,6 +87,18 @@ func (b *builds) drop(owner api.Ref) bool {
 		delete(b.active, owner)
 	}
 	return found
+}
+
+// finish takes a build that came to its end out; false says that another one took its place.
+func (b *builds) finish(owner api.Ref, this *building) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	this.cancel()
+	if b.active[owner] != this {
+		return false
+	}
+	delete(b.active, owner)
+	return true
 }
 
 func (b *builds) running(owner api.Ref, image string) (step string, ok bool) {
