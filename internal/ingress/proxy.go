@@ -3,6 +3,7 @@ package ingress
 import (
 	"cmp"
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -154,7 +155,8 @@ type exchange struct {
 	backend    *backend
 	client     string // its address
 	pod        *pod   // who answered
-	body       *sent  // nil where the client sends none
+	answer     io.Closer
+	body       *sent // nil where the client sends none
 	failure    error
 }
 
@@ -177,6 +179,13 @@ func (x *exchange) take(tried []*pod, now time.Time) *pod {
 		if x.look(); x.backend == before {
 			tried = append(tried, p)
 		}
+	}
+}
+
+// close ends the pod's answer, for the pod to be free of the request. The reverse proxy doesn't where it can't pass it on.
+func (x *exchange) close() {
+	if x.answer != nil {
+		_ = x.answer.Close()
 	}
 }
 
@@ -226,6 +235,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		own := r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)) // the server looks at its own one's body
 		x.sends(seen, own, r)
 		defer x.body.end()
+		defer x.close()
 		p.reverse.ServeHTTP(seen, own)
 	}
 }

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -83,7 +84,7 @@ func (s *spread) round(request *http.Request, x *exchange) (*http.Response, erro
 		tried = append(tried, p)
 		response, err := s.offer(request, p)
 		if err == nil {
-			x.pod = p
+			x.pod, x.answer = p, response.Body
 			return response, nil
 		}
 		last = err
@@ -115,6 +116,10 @@ func (s *spread) offer(request *http.Request, p *pod) (*http.Response, error) {
 		transport = s.h2c
 	}
 	response, err := transport.RoundTrip(&out)
+	if err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		err = fmt.Errorf("the pod answered with the status %03d, which there is none of", response.StatusCode)
+	}
 	if err != nil {
 		p.end()
 		return nil, err

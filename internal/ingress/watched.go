@@ -41,6 +41,7 @@ func (w *watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	w.status = http.StatusSwitchingProtocols // told to the client on the connection itself
 	return &upgraded{Conn: conn, early: both.Reader}, both, nil
 }
 
