@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -96,7 +97,7 @@ type packer struct {
 func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 	switch {
 	case err != nil:
-		return fmt.Errorf("read %s: %w", name, err)
+		return unreadable(name, err)
 	case p.ctx.Err() != nil:
 		return p.ctx.Err()
 	case name == ".":
@@ -142,6 +143,13 @@ func (p *packer) fits(name string) error {
 	return nil
 }
 
+func unreadable(name string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("%s may not be read by this user: change that, or name it in .dockerignore: %w", name, err)
+	}
+	return fmt.Errorf("read %s: %w", name, err)
+}
+
 func (p *packer) file(name string, info fs.FileInfo) error {
 	p.packed.Files++
 	if p.packed.Bytes += info.Size(); p.packed.Bytes > p.max {
@@ -156,7 +164,7 @@ func (p *packer) file(name string, info fs.FileInfo) error {
 	}
 	file, err := p.root.Open(name)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
+		return unreadable(name, err)
 	}
 	defer file.Close()
 	switch n, err := io.Copy(p.tar, file); {

@@ -167,6 +167,17 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
+// TestUnreadable: what can't be read is told with what to do. Whoever may read everything finds out by the words alone.
+func TestUnreadable(t *testing.T) {
+	refused := &fs.PathError{Op: "openat", Path: "a", Err: fs.ErrPermission}
+	if err := unreadable("a", refused); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), ".dockerignore") {
+		t.Errorf("%v", err)
+	}
+	if err := unreadable("a", fs.ErrNotExist); strings.Contains(err.Error(), ".dockerignore") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestSocketsAreLeftOut(t *testing.T) {
 	root, err := os.MkdirTemp("", "tree") // a socket's path is short
 	if err != nil {
