@@ -3,6 +3,7 @@ package plugin
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -43,4 +44,21 @@ while :; do sleep 1; done`)}), "git")
 		t.Error("another plugin is gone")
 	}
 	left(t, r)
+}
+
+// TestCredentialsAreNotTold: an error is read by more people than may read the source.
+func TestCredentialsAreNotTold(t *testing.T) {
+	r := open(t, nil)
+	for _, source := range []string{"https://s3cr3t@127.0.0.1:1/x", "https://me:s3cr3t@127.0.0.1:1/x", "http://s3cr3t@127.0.0.1:1/x.tar.gz"} {
+		_, err := r.Install(t.Context(), Request{Source: source})
+		wantReason(t, err, Source, "127.0.0.1:1/x")
+		if err != nil && strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%v", err)
+		}
+	}
+	for _, source := range []string{"ssh://git@host/x", "git@host:x", "owner/repo", "/a@b/c", "https://host/x"} {
+		if shown := Shown(source); shown != source {
+			t.Errorf("%s is shown as %s", source, shown)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -69,8 +70,21 @@ func broken(name string, err error) *Error {
 		Next: "correct the plugin, or install it again; other plugins are not affected"}
 }
 
+// Shown is a source as it may be told and logged: without the credentials of its URL. A user's name alone is one where it
+// may be a token.
+func Shown(source string) string {
+	parsed, err := url.Parse(source)
+	if err != nil || parsed.User == nil {
+		return source
+	}
+	if _, secret := parsed.User.Password(); secret || parsed.Scheme == "https" || parsed.Scheme == "http" {
+		parsed.User = url.User("xxxxx")
+	}
+	return parsed.String()
+}
+
 func badSource(source, next, format string, args ...any) *Error {
-	return &Error{Reason: Source, Detail: fmt.Sprintf("install %s: ", source) + fmt.Sprintf(format, args...), Next: next}
+	return &Error{Reason: Source, Detail: fmt.Sprintf("install %s: ", Shown(source)) + fmt.Sprintf(format, args...), Next: next}
 }
 
 // clipped is a text short enough for a message.

@@ -2,9 +2,11 @@ package plugin
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +84,10 @@ func download(ctx context.Context, from source, into string) error {
 		return badSource(from.text, "correct the URL", "%s", err)
 	}
 	response, err := http.DefaultClient.Do(request)
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // without the URL, which may hold a token
+	}
 	if err != nil {
 		return badSource(from.text, "see that the URL can be reached from the server", "%s", err)
 	}

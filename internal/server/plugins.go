@@ -118,7 +118,7 @@ func (s *Server) installPlugin(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	s.Logger.Info("plugin installed", "actor", actorOf(r.Context()), "plugin", installed.Name, "version", installed.Version, "source", installed.Source)
+	s.Logger.Info("plugin installed", "actor", actorOf(r.Context()), "plugin", installed.Name, "version", installed.Version, "source", plugin.Shown(installed.Source))
 	writeJSON(w, http.StatusOK, installed)
 }
 

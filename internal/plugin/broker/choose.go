@@ -46,7 +46,7 @@ func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginS
 		if p, err = e.install(ctx, macro.Kind, asked, p); err != nil {
 			return nil, result, err
 		}
-		result.Installed = &api.PluginDone{Plugin: p.Folder(), Version: p.Version, Source: p.Installed.Source}
+		result.Installed = &api.PluginDone{Plugin: p.Folder(), Version: p.Version, Source: plugin.Shown(p.Installed.Source)}
 	}
 	if p.Err == nil && !p.Has(plugin.ExpandCommand) {
 		return nil, result, &plugin.Error{Reason: plugin.NoCommand, Plugin: p.Folder(), Detail: "it has no command expand: it offers no macro",
