@@ -57,7 +57,10 @@ func (m *Manager) configOf(names []string) (*certmagic.Config, error) {
 }
 
 // event follows what becomes of certificates.
-func (m *Manager) event(_ context.Context, name string, data map[string]any) error {
+func (m *Manager) event(ctx context.Context, name string, data map[string]any) error {
+	if ctx.Err() != nil {
+		return nil // of a policy that was left
+	}
 	switch name {
 	case "cert_failed":
 		host, _ := data["identifier"].(string)

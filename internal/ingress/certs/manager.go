@@ -45,6 +45,13 @@ type Manager struct {
 	issuers  map[group]*issuer
 	owned    map[string]*tls.Certificate // by host
 	states   map[string]State            // by host
+	efforts  map[string]effort           // by host
+}
+
+// effort is all that is done to get the certificate of a host, until its policies change.
+type effort struct {
+	ctx  context.Context
+	stop context.CancelFunc
 }
 
 // issuer is what one group of policies gets its certificates by.
@@ -73,7 +80,8 @@ func New(opts Options) *Manager {
 	if opts.Changed == nil {
 		opts.Changed = func() {}
 	}
-	m := &Manager{opts: opts, issuers: map[group]*issuer{}, owned: map[string]*tls.Certificate{}, states: map[string]State{}}
+	m := &Manager{opts: opts, issuers: map[group]*issuer{}, owned: map[string]*tls.Certificate{}, states: map[string]State{},
+		efforts: map[string]effort{}}
 	m.asked = newAsked(opts.Client, time.Now)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
@@ -103,16 +111,20 @@ func (m *Manager) Update(policies []Policy) {
 	}
 }
 
-// adopt takes policies in and returns those that are new or changed, and whose certificates nobody asks for any more.
+// adopt takes policies in and returns those that are new or changed, and whose certificates nobody asks for any more. What was
+// under way for a host whose policies changed ends: an authority that was left would be asked for days, and its refusals told.
 func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.SubjectIssuer) {
+	changed := map[string]bool{}
 	for _, old := range m.policies {
 		if !slices.ContainsFunc(policies, func(p Policy) bool { return same(old, p) }) {
 			gone = append(gone, certmagic.SubjectIssuer{Subject: old.Host})
+			changed[old.Host] = true
+			m.end(old.Host)
 		}
 	}
 	states, owned := map[string]State{}, map[string]*tls.Certificate{}
 	for _, p := range policies {
-		known := slices.ContainsFunc(m.policies, func(old Policy) bool { return same(old, p) })
+		known := !changed[p.Host] && slices.ContainsFunc(m.policies, func(old Policy) bool { return same(old, p) })
 		if state, had := m.states[p.Host]; had && known {
 			states[p.Host] = state
 		}
@@ -125,6 +137,26 @@ func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.Sub
 	}
 	m.policies, m.states, m.owned = slices.Clone(policies), states, owned
 	return fresh, gone
+}
+
+// begin is the context of what is done for a host's certificate.
+func (m *Manager) begin(host string) context.Context {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	under, known := m.efforts[host]
+	if !known {
+		under.ctx, under.stop = context.WithCancel(m.ctx)
+		m.efforts[host] = under
+	}
+	return under.ctx
+}
+
+// end ends what is done for a host's certificate. The caller holds mu.
+func (m *Manager) end(host string) {
+	if under, known := m.efforts[host]; known {
+		under.stop()
+		delete(m.efforts, host)
+	}
 }
 
 func same(a, b Policy) bool {
@@ -146,7 +178,7 @@ func (m *Manager) manage(p Policy) {
 		return // by the first handshake
 	}
 	// It tells by events: of a certificate that is stored at once, else of each attempt, in the background.
-	if err := m.issuer(p.group()).config.ManageAsync(m.ctx, []string{p.Host}); err != nil {
+	if err := m.issuer(p.group()).config.ManageAsync(m.begin(p.Host), []string{p.Host}); err != nil {
 		m.note(p.Host, State{Error: err.Error(), At: time.Now()})
 		return
 	}
@@ -169,10 +201,10 @@ func (m *Manager) own(p Policy) {
 	m.note(p.Host, State{NotAfter: certificate.Leaf.NotAfter, At: time.Now()})
 }
 
-// cached tells of a certificate that is served from now on.
+// cached tells of a certificate that is served from now on. A wildcard's says nothing of a host that is to have its own.
 func (m *Manager) cached(name string) {
 	for _, c := range m.cache.AllMatchingCertificates(name) {
-		if c.Leaf != nil {
+		if c.Leaf != nil && slices.Contains(c.Names, name) {
 			m.note(name, State{NotAfter: c.Leaf.NotAfter, At: time.Now()})
 		}
 	}

@@ -1,0 +1,65 @@
+package certs
+
+import (
+	"crypto/x509"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// TestAnAuthorityThatIsLeft: what is under way with it ends, where the host gets its certificate otherwise or goes.
+func TestAnAuthorityThatIsLeft(t *testing.T) {
+	certificate, key := selfSigned(t, "shop.test")
+	for name, next := range map[string][]Policy{
+		"for one of the user's own": {{Host: "shop.test", Certificate: certificate, Key: key}},
+		"for the cluster's own":     {{Host: "shop.test", Provider: Internal}},
+		"for nothing":               nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked, left := make(chan struct{}, 9), make(chan struct{}, 9)
+			directory := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				asked <- struct{}{}
+				<-r.Context().Done()
+				left <- struct{}{}
+			}))
+			defer directory.Close()
+			roots := x509.NewCertPool()
+			roots.AddCert(directory.Certificate())
+			l := newLab(t, Options{Directory: directory.URL, Roots: roots})
+			l.Update([]Policy{{Host: "shop.test"}})
+			<-asked
+			l.Update(next)
+			<-left
+			if len(next) > 0 {
+				if state := l.until("shop.test", there); state.Error != "" {
+					t.Errorf("told of the one that serves: %s", state.Error)
+				}
+			}
+		})
+	}
+}
+
+// TestOneOfTwoPoliciesOfAHostGoes: the other's certificate serves on.
+func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
+	l := newLab(t, Options{})
+	one, other := Policy{Host: "shop.test", Provider: Internal}, Policy{Host: "shop.test", Provider: Internal, Email: "ops@shop.test"}
+	l.Update([]Policy{one, other})
+	l.until("shop.test", there)
+	l.Update([]Policy{one})
+	l.until("shop.test", there)
+	if got, err := l.get("shop.test"); err != nil || got != "hello shop.test" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// TestAHostBelowAWildcard: the wildcard's certificate isn't told to be the one that the host is to have.
+func TestAHostBelowAWildcard(t *testing.T) {
+	l := newLab(t, Options{Directory: "https://127.0.0.1:1/dir"})
+	wild := Policy{Host: "*.apps.test", Provider: Internal}
+	l.Update([]Policy{wild})
+	l.until("*.apps.test", there)
+	l.Update([]Policy{wild, {Host: "shop.apps.test"}})
+	if state := l.until("shop.apps.test", failed); there(state) {
+		t.Errorf("its certificate is told to end %s", state.NotAfter)
+	}
+}
