@@ -72,11 +72,24 @@ func describeIngress(w io.Writer, object api.Object, now time.Time) {
 		fmt.Fprintf(w, "  requests: %s\n", status.Traffic)
 	}
 	if c := status.Certificate; c != nil && !c.NotAfter.IsZero() {
-		fmt.Fprintf(w, "  certificate until %s (%s), renewed before\n", c.NotAfter.UTC().Format(time.RFC3339), age(now, c.NotAfter))
+		fmt.Fprintln(w, "  certificate "+lasts(object, c.NotAfter, now))
 	}
 	if c := status.Certificate; c != nil && c.Error != "" {
 		fmt.Fprintf(w, "  certificate: tried %s ago: %s\n", age(c.At, now), c.Error)
 	}
+}
+
+// lasts tells until when a certificate is good, and whether another one comes by itself.
+func lasts(object api.Object, end, now time.Time) string {
+	at := end.UTC().Format(time.RFC3339)
+	if !end.After(now) {
+		return fmt.Sprintf("ended %s (%s ago)", at, age(end, now))
+	}
+	spec, err := api.DecodeSpec[api.IngressSpec](object)
+	if err == nil && spec.TLS != nil && spec.TLS.Certificate != "" {
+		return fmt.Sprintf("until %s (%s): set its config keys anew before", at, age(now, end))
+	}
+	return fmt.Sprintf("until %s (%s), renewed before", at, age(now, end))
 }
 
 func (a *app) authorityCommand() *cobra.Command {

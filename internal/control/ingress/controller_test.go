@@ -167,6 +167,19 @@ func TestStatus(t *testing.T) {
 				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: ends, Error: "no route to host", At: epoch}}
 			},
 		},
+		"certificate over": {
+			spec: tls, pods: []bool{true}, ready: "CertificateFailed", degraded: "CertificateFailed",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Certificates = map[string]api.CertificateStatus{"shop.org": {NotAfter: epoch, At: epoch}}
+			},
+		},
+		"of those on demand one is over": {
+			spec: api.IngressSpec{Host: "*.shop.org", Service: "web", TLS: &api.IngressTLS{OnDemand: true, Ask: "http://x"}},
+			pods: []bool{true}, ready: "Served",
+			proxy: func(n *api.IngressNodeStatus) {
+				n.Certificates = map[string]api.CertificateStatus{"*.shop.org": {NotAfter: epoch, At: epoch}}
+			},
+		},
 		"on demand": {
 			spec: api.IngressSpec{Host: "*.shop.org", Service: "web", TLS: &api.IngressTLS{OnDemand: true, Ask: "http://x"}},
 			pods: []bool{true}, ready: "Served", url: "https://*.shop.org",

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"strings"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/layout"
@@ -20,6 +21,7 @@ type observed struct {
 	nodes    []layout.Read[api.IngressNodeStatus]
 	traffic  string
 	message  string
+	now      time.Time
 }
 
 func observe(s layout.Snapshot, object layout.Read[api.Object]) observed {

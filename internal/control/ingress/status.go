@@ -35,6 +35,7 @@ func (o observed) status(before api.IngressStatus, now time.Time) api.IngressSta
 		next.Port = o.spec.PortOf(o.workload)
 	}
 	next.URL = o.url()
+	o.now = now
 	ready, degraded := o.readiness(), o.trouble()
 	next.Conditions = api.SetCondition(next.Conditions, ready, now)
 	next.Conditions = api.SetCondition(next.Conditions, degraded, now)
@@ -90,6 +91,8 @@ func (o observed) hindrance() (reason, message string) {
 			return ReasonCertificateFailed, o.certificateFault(certificate)
 		}
 		return ReasonCertificatePending, "a certificate for " + o.spec.Host + " is being got"
+	case certificate != nil && o.over(certificate):
+		return ReasonCertificateFailed, o.certificateFault(certificate)
 	}
 	return "", ""
 }
@@ -112,7 +115,11 @@ func (o observed) trouble() api.Condition {
 
 // certificateFault is why the last attempt failed, with what helps.
 func (o observed) certificateFault(c *api.CertificateStatus) string {
-	text := c.Error
+	text, ended := c.Error, o.over(c)
+	if text == "" && ended {
+		text = "clients refuse the certificate, which ended " + c.NotAfter.UTC().Format(time.RFC3339)
+		c = &api.CertificateStatus{}
+	}
 	switch tls := o.spec.TLS; {
 	case tls.Certificate != "":
 		text += "; set the config keys anew"
@@ -121,8 +128,17 @@ func (o observed) certificateFault(c *api.CertificateStatus) string {
 	default:
 		text += "; the name must resolve to this server, and ports 80 and 443 be reachable from outside; it is tried again by itself"
 	}
-	if !c.NotAfter.IsZero() {
+	switch {
+	case c.NotAfter.IsZero():
+	case ended:
+		text += fmt.Sprintf(", and the one there is ended %s", c.NotAfter.UTC().Format(time.RFC3339))
+	default:
 		text += fmt.Sprintf(", and the one there is ends %s", c.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return text
+}
+
+// over says whether a certificate has ended. Of those that come on demand, each has an end of its own.
+func (o observed) over(c *api.CertificateStatus) bool {
+	return !o.spec.TLS.OnDemand && !c.NotAfter.IsZero() && !c.NotAfter.After(o.now)
 }
