@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 )
 
 // TestAnAuthorityThatIsLeft: what is under way with it ends, where the host gets its certificate otherwise or goes.
@@ -61,5 +62,21 @@ func TestAHostBelowAWildcard(t *testing.T) {
 	l.Update([]Policy{wild, {Host: "shop.apps.test"}})
 	if state := l.until("shop.apps.test", failed); there(state) {
 		t.Errorf("its certificate is told to end %s", state.NotAfter)
+	}
+}
+
+// TestARenewal: the new certificate's end is told, and no refusal of before.
+func TestARenewal(t *testing.T) {
+	l := newLab(t, Options{})
+	p := Policy{Host: "shop.test", Provider: Internal}
+	l.Update([]Policy{p})
+	l.until("shop.test", there)
+	l.note("shop.test", State{NotAfter: time.Now().Add(time.Hour)})
+	l.note("shop.test", State{Error: "too many requests"})
+	if err := l.issuer(p.group()).config.RenewCertSync(t.Context(), "shop.test", true); err != nil {
+		t.Fatal(err)
+	}
+	if state, _ := l.State("shop.test"); state.Error != "" || in(state) < leafLife-2*skew {
+		t.Errorf("%+v", state)
 	}
 }

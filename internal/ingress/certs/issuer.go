@@ -2,6 +2,8 @@ package certs
 
 import (
 	"context"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"time"
 
@@ -66,11 +68,30 @@ func (m *Manager) event(ctx context.Context, name string, data map[string]any) e
 		host, _ := data["identifier"].(string)
 		err, _ := data["error"].(error)
 		m.note(host, State{Error: fmt.Sprint(err), At: time.Now()})
-	case "cached_managed_cert": // got, renewed, or read from the storage
+	case "cert_obtained":
+		if again, _ := data["renewal"].(bool); again { // else it is cached next
+			host, _ := data["identifier"].(string)
+			path, _ := data["certificate_path"].(string)
+			m.renewed(ctx, host, path)
+		}
+	case "cached_managed_cert": // got, or read from the storage
 		names, _ := data["sans"].([]string)
 		for _, host := range names {
 			m.cached(host)
 		}
 	}
 	return nil
+}
+
+// renewed tells of a certificate that was got anew; the cache takes it from the storage.
+func (m *Manager) renewed(ctx context.Context, host, path string) {
+	text, err := m.opts.Storage.Load(ctx, path)
+	if err != nil {
+		return // who serves it has the same trouble, and tells
+	}
+	if first, _ := pem.Decode(text); first != nil {
+		if leaf, err := x509.ParseCertificate(first.Bytes); err == nil {
+			m.note(host, State{NotAfter: leaf.NotAfter, At: time.Now()})
+		}
+	}
 }
