@@ -44,18 +44,19 @@ generate: ## rewrite generated files (JSON schema)
 	go generate ./...
 
 .PHONY: install
-install: ## install what `make build` made, its docs and the systemd unit (PREFIX, default /usr/local)
+install: ## install what `make build` made, its docs and the systemd units (PREFIX, default /usr/local)
 	@test -x $(BIN)/tend || { echo 'error: there is no $(BIN)/tend: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md docs/cli.md docs/operating.md
 	install -d -m 0755 $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/tend.service > $(DESTDIR)/etc/systemd/system/tend.service
+	install -m 0644 deploy/systemd/tend.socket $(DESTDIR)/etc/systemd/system/tend.socket
 	chmod 0644 $(DESTDIR)/etc/systemd/system/tend.service
 	@echo "now: systemctl daemon-reload && systemctl enable --now tend"
 
 .PHONY: uninstall
 uninstall: ## remove what install put there; state stays
-	rm -f $(DESTDIR)$(PREFIX)/bin/tend $(DESTDIR)/etc/systemd/system/tend.service
+	rm -f $(DESTDIR)$(PREFIX)/bin/tend $(DESTDIR)/etc/systemd/system/tend.service $(DESTDIR)/etc/systemd/system/tend.socket
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/tend
 
 .PHONY: clean
