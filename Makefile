@@ -17,9 +17,14 @@ build: ## build bin/tend, static and stripped
 demo: build ## start a private Tend, deploy, heal, roll, clean up
 	go run ./examples/hello/demo -tend $(BIN)/tend
 
+# Stories on a real engine share the machine with it: up to 3 tests that fail are run once more, and the summary names them
+# as failures of the first run. A test that fails twice fails.
+GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0
+
 .PHONY: test
 test: ## run every test, those that need Docker included
-	go test -p 1 -timeout 30m -tags integration ./...
+	$(GOTESTSUM) --format pkgname --format-hide-empty-pkg --rerun-fails=1 --rerun-fails-max-failures=3 \
+		--packages=./... -- -p 1 -timeout 30m -tags integration
 
 .PHONY: test-unit
 test-unit: ## run the tests that need nothing but Go
