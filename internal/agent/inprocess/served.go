@@ -149,6 +149,9 @@ func (c *Control) configValue(snap layout.Snapshot, ref api.Ref, name string) ([
 		if err != nil {
 			return nil, fmt.Errorf("the config key %s can't be read: %w", name, err)
 		}
+		if len(plain) == 0 { // else it would be taken for none, and a certificate be got elsewhere
+			return nil, fmt.Errorf("the config key %s is empty: tend config set %s/%s %s=@FILE", name, ref.Scope, ref.Name, name)
+		}
 		return plain, nil
 	}
 	return nil, fmt.Errorf("there is no config key %s: tend config set %s/%s %s=@FILE", name, ref.Scope, ref.Name, name)
