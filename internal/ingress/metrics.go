@@ -87,14 +87,25 @@ func (m *metrics) keep(ingresses map[string]bool) {
 func (s *series) served(status int, took time.Duration) {
 	s.duration.Observe(took.Seconds())
 	if status < 0 || status >= len(s.codes) {
-		s.all.requests.WithLabelValues(s.ingress, strconv.Itoa(status)).Inc()
+		s.first(status)
 		return
 	}
-	counter := s.codes[status].Load()
-	if counter == nil {
-		found := s.all.requests.WithLabelValues(s.ingress, strconv.Itoa(status))
-		counter = &found
-		s.codes[status].Store(counter)
+	if counter := s.codes[status].Load(); counter != nil {
+		(*counter).Inc()
+	} else if made := s.first(status); made != nil {
+		s.codes[status].Store(&made)
 	}
-	(*counter).Inc()
+}
+
+// first counts an answer whose counter isn't at hand, and returns that. It is nil where the ingress is no more: what ends after it
+// would leave a counter that nobody forgets.
+func (s *series) first(status int) prometheus.Counter {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	if s.all.known[s.ingress] != s {
+		return nil
+	}
+	counter := s.all.requests.WithLabelValues(s.ingress, strconv.Itoa(status))
+	counter.Inc()
+	return counter
 }

@@ -70,3 +70,23 @@ func TestUpgradesAreCounted(t *testing.T) {
 		}
 	}
 }
+
+// TestARequestThatOutlivesItsIngress leaves nothing behind in the metrics.
+func TestARequestThatOutlivesItsIngress(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	f := newFrontWith(t, Options{Registry: registry})
+	for method, more := range map[string]string{"GET": "", "POST": "Content-Length: 0\r\n"} { // the latter is served by net/http
+		inside, hold := make(chan struct{}), make(chan struct{})
+		f.serve(podOf(t, "p", func(http.ResponseWriter, *http.Request) { close(inside); <-hold }))
+		conn, reader := f.dial(method + " / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n" + more + "\r\n")
+		<-inside
+		f.Update(nil)
+		close(hold)
+		f.read(reader, method)
+		_, _ = reader.ReadByte() // until it is closed: that is after it was counted
+		conn.Close()
+	}
+	if got := gathered(t, registry, "tend_ingress_requests_total"); len(got) > 0 {
+		t.Errorf("left: %v", got)
+	}
+}
