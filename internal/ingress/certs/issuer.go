@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"time"
 
@@ -60,8 +61,8 @@ func (m *Manager) configOf(names []string) (*certmagic.Config, error) {
 
 // event follows what becomes of certificates.
 func (m *Manager) event(ctx context.Context, name string, data map[string]any) error {
-	if ctx.Err() != nil {
-		return nil // of a policy that was left
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil // of a policy, or by a client, that was left
 	}
 	switch name {
 	case "cert_failed":
