@@ -1,5 +1,7 @@
 package api
 
+import "strings"
+
 // IngressSpec declares which requests a workload of the same scope serves.
 type IngressSpec struct {
 	// Host is a DNS name; *.example.org takes every name one level below.
@@ -34,6 +36,14 @@ type IngressLocation struct {
 	Path string `json:"path" hcl:"path"`
 	// Strip takes the path off before the request is passed on.
 	Strip bool `json:"strip,omitempty" hcl:"strip,optional"`
+}
+
+// Below is the path it takes, itself and what is below it: / or one without a slash at its end.
+func (l IngressLocation) Below() string {
+	if trimmed := strings.TrimRight(l.Path, "/"); trimmed != "" {
+		return trimmed
+	}
+	return "/"
 }
 
 // IngressLB says how requests are spread.

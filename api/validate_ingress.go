@@ -92,6 +92,11 @@ func checkLocation(path string) error {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t\r\n?#") {
 		return fmt.Errorf("%q does not begin with /, or holds a space, ? or #", path)
 	}
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return fmt.Errorf("%q has a segment of dots, and requests for such are refused", path)
+		}
+	}
 	return nil
 }
 
@@ -103,7 +108,7 @@ func (s IngressSpec) Routes() []string {
 	}
 	var routes []string
 	for _, location := range s.Locations {
-		routes = append(routes, host+location.Path)
+		routes = append(routes, host+location.Below())
 	}
 	return routes
 }

@@ -5,7 +5,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -54,7 +53,7 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 			out = append(out, route)
 		}
 		for _, location := range d.Spec.Locations {
-			route.Path, route.Strip = cleanPath(location.Path), location.Strip
+			route.Path, route.Strip = location.Below(), location.Strip
 			out = append(out, route)
 		}
 	}
@@ -100,11 +99,4 @@ func (c Candidate) published(port int) int {
 		return c.Ports[0].HostPort
 	}
 	return port
-}
-
-func cleanPath(path string) string {
-	if trimmed := strings.TrimRight(path, "/"); trimmed != "" {
-		return trimmed
-	}
-	return "/"
 }

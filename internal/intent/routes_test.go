@@ -24,6 +24,7 @@ func TestRoutesAreClaimedOnce(t *testing.T) {
 		"moved":       {"what its owner gives up in the same apply is free", []api.Object{ingressObject("prod", "web", `{"host":"c.example.org"}`), ingressObject("prod", "b", `{"host":"app.example.org"}`)}, ""},
 		"no path":     {"without locations an ingress takes the root", []api.Object{ingressObject("prod", "b", `{"host":"app.example.org"}`)}, RouteTaken},
 		"other scope": {"hosts are of the whole machine, not of a scope", []api.Object{ingressObject("dev", "web", `{"host":"app.example.org","locations":[{"path":"/api"}]}`)}, RouteTaken},
+		"a slash":     {"a slash at its end makes no other path", []api.Object{ingressObject("dev", "web", `{"host":"app.example.org","locations":[{"path":"/api/"}]}`)}, RouteTaken},
 		"same apply":  {"two of one apply", []api.Object{ingressObject("prod", "b", `{"host":"b.example.org"}`), ingressObject("prod", "c", `{"host":"B.example.org"}`)}, RouteTaken},
 	}
 	for name, tc := range cases {
