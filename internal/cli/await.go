@@ -47,6 +47,8 @@ type seen struct {
 	turnsBack bool
 	// lacks: it is pending for want of what a reference points at.
 	lacks bool
+	// needs are what its release waits for before it begins.
+	needs []api.Ref
 	// idle: it is an ingress to a workload of which no pod is wanted.
 	idle bool
 	// follows says which command runs though the rollout is complete; empty where none does.

@@ -50,6 +50,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	case w.counts && progressing.Reason == "ReleaseCommandFailed" && counted(status):
 		return s.scaled(status, *progressing)
 	case progressing.Status != api.ConditionFalse: // under way
+		s.needs = needs(object, *progressing)
 	case progressing.Reason == "ResolvingImage":
 		s.outcome = failed // the image can't be had
 	case slices.Contains(unworkable, progressing.Reason):
@@ -103,6 +104,7 @@ func didNotLast(status api.WorkloadStatus) bool {
 
 // giveUp ends the waits for what references point at, once nothing else is waited for: nobody else is known to bring it.
 func giveUp(looks []seen) {
+	giveUpDependents(looks)
 	if slices.ContainsFunc(looks, func(s seen) bool { return s.outcome == pending && !s.lacks }) {
 		return
 	}
@@ -158,6 +160,8 @@ func trouble(s seen) string {
 		return text + "\n  apply again once it is gone"
 	case s.outcome == failed && s.reason == api.ReasonBuildFailed:
 		text += "\n  correct the source and apply again; what ran before runs on"
+	case len(s.needs) > 0:
+		text += "\n  it goes on by itself once that is ready"
 	case s.outcome == failed:
 		text += "\n  mend the cause: Tend tries again by itself; or apply a corrected manifest"
 	case !s.turnsBack:
@@ -171,7 +175,7 @@ func trouble(s seen) string {
 // ending is the word for a rollout that did not last.
 func ending(s seen) string {
 	switch {
-	case s.outcome != held || s.reason == noReadyPods:
+	case s.outcome != held || s.reason == noReadyPods || len(s.needs) > 0:
 		return ""
 	case s.reason == "RolledBack":
 		return "rolled back: "
@@ -199,9 +203,9 @@ func lastWords(s seen, log string) []string {
 func timedOut(looks []seen, timeout time.Duration) error {
 	text := fmt.Sprintf("not converged after %s; Tend goes on working at it (`tend describe` says where it stands)", timeout)
 	for _, s := range looks {
-		if s.outcome == pending {
+		if s.outcome != converged {
 			head, _, _ := strings.Cut(s.message, "\n")
-			text += fmt.Sprintf("\n  %s: %s", s.ref, head) + holdUps(s)
+			text += fmt.Sprintf("\n  %s: %s%s", s.ref, ending(s), head) + holdUps(s)
 		}
 	}
 	return &exitStatus{code: exitTimeout, text: text}
