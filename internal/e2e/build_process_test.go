@@ -54,3 +54,43 @@ func TestBuildWithoutDocker(t *testing.T) {
 		t.Error("going back to the old source built it again")
 	}
 }
+
+// TestServerIsKilledDuringABuildWithoutDocker: nothing goes on building for nobody.
+func TestServerIsKilledDuringABuildWithoutDocker(t *testing.T) {
+	folder := t.TempDir()
+	for _, part := range []string{folder, filepath.Dir(folder)} { // who builds passes through
+		if err := os.Chmod(part, 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := filepath.Join(folder, "pid")
+	compiler := "#!/bin/sh\necho $$ > " + at + ".new; mv " + at + ".new " + at + "; exec sleep 600\n"
+	for name, text := range map[string]string{
+		"go": compiler, "go.mod": "module x\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() {}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newMachine(t, "--runtime", "process")
+	if err := os.Chmod(m.root, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	m.env = append(m.env, "PATH="+folder+":"+os.Getenv("PATH"))
+	m.start()
+	manifest := "deployment \"" + m.scope + "\" \"app\" {\n  build { }\n}\n"
+	if err := os.WriteFile(filepath.Join(folder, "tend.hcl"), []byte(manifest), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m.wantSaid(m.tend("apply", "--no-wait", "-f", filepath.Join(folder, "tend.hcl")), 0)
+	m.until("it is being built", func() bool { _, err := os.Stat(at); return err == nil })
+	pid, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.process.kill()
+	m.until("the compiler is ended", func() bool {
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
+}

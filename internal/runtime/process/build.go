@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	goruntime "runtime"
 	"syscall"
 	"time"
 
@@ -87,7 +88,8 @@ func (r *Runtime) buildGo(ctx context.Context, spec runtime.BuildSpec, made stri
 	command := exec.CommandContext(ctx, "go", append(args, target)...)
 	command.Dir = filepath.Join(spec.Folder, filepath.FromSlash(path.Clean("/"+spec.Source)))
 	command.Env = buildEnvironment(spec.Args, cache)
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// It ends with this program: the next start builds anew, and would have both run.
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if user := account.user; user != nil {
 		command.SysProcAttr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID, Groups: user.Groups}
 	}
@@ -113,7 +115,9 @@ func told(ctx context.Context, command *exec.Cmd, output func(line string)) erro
 			output(string(line))
 		}
 	}()
+	goruntime.LockOSThread() // whose end Pdeathsig means
 	err := command.Run()
+	goruntime.UnlockOSThread()
 	_ = writer.Close()
 	<-read
 	var exit *exec.ExitError
