@@ -90,3 +90,19 @@ func TestARequestThatOutlivesItsIngress(t *testing.T) {
 		t.Errorf("left: %v", got)
 	}
 }
+
+// TestNoUpgradeToHTTP2: its requests would pass by the routes, and say of their client whatever they like.
+func TestNoUpgradeToHTTP2(t *testing.T) {
+	f := newFront(t)
+	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%q %q %q", r.Header.Get("Upgrade"), r.Header.Get("Connection"), r.Header.Get("HTTP2-Settings"))
+	}))
+	for upgrade, want := range map[string]string{"h2c": `"" "" ""`, "H2C": `"" "" ""`, "websocket, h2c": `"" "" ""`, "websocket": `"websocket" "Upgrade" ""`} {
+		for _, listed := range []string{"Upgrade", "Upgrade, HTTP2-Settings"} {
+			_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: " + listed + "\r\nUpgrade: " + upgrade + "\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n")
+			if _, got := f.read(reader, "GET"); got != want {
+				t.Errorf("%s, %s: the pod is told %s, want %s", upgrade, listed, got, want)
+			}
+		}
+	}
+}

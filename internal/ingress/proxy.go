@@ -248,6 +248,11 @@ func rewrite(r *httputil.ProxyRequest) {
 			delete(r.Out.Header, name)
 		}
 	}
+	if strings.Contains(strings.ToLower(r.Out.Header.Get("Upgrade")), "h2c") {
+		r.Out.Header.Del("Upgrade") // requests of that connection would pass by all routes, with whatever they say of their client
+		r.Out.Header.Del("Connection")
+	}
+	r.Out.Header.Del("Http2-Settings")
 	r.SetXForwarded()
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
