@@ -57,11 +57,11 @@ func References(text string) []Reference {
 // Check says what is wrong with the form of a reference, whatever it points at.
 func (r Reference) Check() error {
 	if !strings.HasPrefix(r.Text, "${"+r.Space+".") {
-		return fmt.Errorf("%s: write ${%s.…; or $%s for the characters themselves", r.Text, r.Space, r.Text)
+		return fmt.Errorf("%s: write ${%s.…; or $$%s for the characters themselves (in JSON one $ less)", r.Text, r.Space, r.Text)
 	}
 	for _, part := range r.Path {
 		if !referencePart.MatchString(part) {
-			return fmt.Errorf("%s: %q is no name; write $%s for the characters themselves", r.Text, part, r.Text)
+			return fmt.Errorf("%s: %q is no name; write $$%s for the characters themselves (in JSON one $ less)", r.Text, part, r.Text)
 		}
 	}
 	switch r.Space {
