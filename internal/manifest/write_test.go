@@ -76,6 +76,28 @@ func TestAnyTextReadsTheSame(t *testing.T) {
 	})
 }
 
+// TestMalformedReferenceReadsTheSame: the formatter puts no spaces into what only looks like a reference.
+func TestMalformedReferenceReadsTheSame(t *testing.T) {
+	for _, text := range []string{"${asset...a}", "${ref.a.1b.c}", "${config.a-.b}", "x ${asset.site.index} y"} {
+		spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		written, err := Write([]Section{{Object: api.Object{Kind: api.KindDeployment, Scope: "a", Name: "b", Spec: spec}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var faults faults
+		drafts := parse(newSource("text", "", written), formatHCL, none, &faults)
+		if faults.count() > 0 {
+			t.Fatalf("%q was written as\n%s\n%v", text, written, faults.err())
+		}
+		if got := envOf(drafts[0].spec)["A"]; got != text {
+			t.Errorf("%q was written as\n%s\nand read as %q", text, written, got)
+		}
+	}
+}
+
 // TestWrite is the form people get to read.
 func TestWrite(t *testing.T) {
 	text, err := Write([]Section{

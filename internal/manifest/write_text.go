@@ -12,6 +12,9 @@ import (
 // bareKey is a table's key that needs no quotes; words that HCL reads as something else need them.
 var bareKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// plainReference is a reference that the formatter leaves alone: it takes any other for an expression, and puts spaces into it.
+var plainReference = regexp.MustCompile(`^\$\{[a-z]+(\.[A-Za-z_][A-Za-z0-9_-]*)+\}$`)
+
 // quote writes a text between quotes so that it reads back the same: references to assets and other objects as they are,
 // and any other ${ or %{ so that nothing is replaced in it.
 func quote(text string) string {
@@ -22,7 +25,7 @@ func quote(text string) string {
 		if len(references) > 0 && at == references[0].Start {
 			r := references[0]
 			references = references[1:]
-			if !r.Escaped && dotted.MatchString(r.Text) {
+			if !r.Escaped && plainReference.MatchString(r.Text) {
 				out.WriteString("${" + escape(r.Text[2:]))
 				at = r.End
 				continue
