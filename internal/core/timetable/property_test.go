@@ -111,8 +111,13 @@ func (w *world) safe(t *rapid.T, states map[string]api.RunState) {
 func (w *world) converges(t *rapid.T) {
 	w.desired.Schedule, w.desired.Release, w.lost, w.lasts, w.stopping, w.code = nil, "v9", false, time.Second, 0, 0
 	for _, task := range w.tasks { // containers end by their own clock
-		if s := task.Status; s != nil && s.StartedAt.After(w.now) {
-			s.StartedAt, s.ReadyAt = w.now, time.Time{}
+		if s := task.Status; s != nil {
+			if s.StartedAt.After(w.now) {
+				s.StartedAt = w.now
+			}
+			if s.ReadyAt.After(w.now) {
+				s.ReadyAt = time.Time{} // it is told to stop now
+			}
 		}
 	}
 	w.work()
