@@ -92,6 +92,9 @@ func checkLocation(path string) error {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \t\r\n?#") {
 		return fmt.Errorf("%q does not begin with /, or holds a space, ? or #", path)
 	}
+	if strings.Contains(path, "%") {
+		return fmt.Errorf("%q holds a %%, and what a request escapes is compared unescaped: write the characters themselves", path)
+	}
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
 			return fmt.Errorf("%q has a segment of dots, and requests for such are refused", path)

@@ -79,7 +79,7 @@ func New(o Options) (*Builder, error) {
 	}
 	for _, folder := range left {
 		if err := os.RemoveAll(folder); err != nil {
-			return nil, fmt.Errorf("remove what a build left behind: %w", err)
+			o.Logger.Warn("source that a build left behind stays", "folder", folder, "error", err)
 		}
 	}
 	return &Builder{opts: o, metrics: newMetrics(o.Registerer)}, nil
