@@ -26,7 +26,7 @@ func (s *Server) followLogs(ctx context.Context, containers Containers, out *lin
 	if err := out.begin(); err != nil {
 		return err
 	}
-	resume := time.NewTimer(resumeAfter)
+	resume, armed := time.NewTimer(resumeAfter), true
 	defer resume.Stop()
 	for f.look(ctx) {
 		select {
@@ -39,8 +39,12 @@ func (s *Server) followLogs(ctx context.Context, containers Containers, out *lin
 			if pod.err != nil {
 				return pod.err
 			}
-			resume.Reset(resumeAfter)
+			if !armed { // one that waits already isn't put off by others that end
+				resume.Reset(resumeAfter)
+				armed = true
+			}
 		case <-resume.C:
+			armed = false
 			for _, pod := range f.pods {
 				if pod.cut && pod.runs {
 					pod.mark = "" // look opens it again
