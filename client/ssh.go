@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -105,7 +106,22 @@ func (c *sshConn) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-func (c *sshConn) Write(p []byte) (int, error) { return c.in.Write(p) }
+// Write turns the end of an ssh that failed into what it said. Either of Write and Read may notice first; Read learns the
+// cause, since what came before the end must be read first.
+func (c *sshConn) Write(p []byte) (int, error) {
+	n, err := c.in.Write(p)
+	if !errors.Is(err, syscall.EPIPE) {
+		return n, err
+	}
+	select {
+	case <-c.ended:
+		if c.fault != nil {
+			err = c.fault
+		}
+	case <-time.After(2 * lingering): // nobody reads, or it closed its input and lives
+	}
+	return n, err
+}
 
 // Close ends the ssh.
 func (c *sshConn) Close() error {
