@@ -13,13 +13,17 @@ func validateSchedule(o api.Object) []api.FieldError {
 	if err != nil || spec.Schedule == "" {
 		return nil // told already
 	}
+	var faults []api.FieldError
+	tell := func(field string, err error) {
+		faults = append(faults, api.FieldError{Object: o.Ref().String(), Field: field, Detail: err.Error()})
+	}
 	_, err = timetable.Parse(spec.Schedule, spec.Timezone)
-	if err == nil {
-		return nil
-	}
-	field := "schedule"
 	if zone := new(timetable.ZoneError); errors.As(err, &zone) {
-		field = "timezone"
+		tell("timezone", err)
+		_, err = timetable.Parse(spec.Schedule, "") // its own faults don't depend on the zone
 	}
-	return []api.FieldError{{Object: o.Ref().String(), Field: field, Detail: err.Error()}}
+	if err != nil {
+		tell("schedule", err)
+	}
+	return faults
 }
