@@ -55,6 +55,9 @@ func machineAt(t *testing.T, scope string, flags ...string) *machine {
 	if m.client, err = client.New(client.Options{Server: m.address()}); err != nil {
 		t.Fatal(err)
 	}
+	scopes.Lock()
+	scopes.names = append(scopes.names, scope)
+	scopes.Unlock()
 	t.Cleanup(m.clean)
 	return m
 }

@@ -12,8 +12,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/testimage"
 )
 
@@ -75,11 +78,34 @@ func prepare() error {
 }
 
 func forget() error {
-	var faults []error
+	faults := []error{dropLate()}
 	for _, version := range versions {
 		faults = append(faults, testimage.Remove(context.Background(), image(version)))
 	}
 	return errors.Join(faults...)
+}
+
+// scopes are those that stories declared in.
+var scopes struct {
+	sync.Mutex
+	names []string
+}
+
+// dropLate removes what was created late: the engine may finish a create that a killed server asked for after its story has
+// looked for containers.
+func dropLate() error {
+	for _, scope := range scopes.names {
+		listed, err := exec.Command("docker", "ps", "--all", "--quiet", "--filter", "label="+api.LabelScope+"="+scope).Output()
+		if err != nil {
+			return fmt.Errorf("list the containers of scope %s: %w", scope, err)
+		}
+		for _, id := range strings.Fields(string(listed)) {
+			if said, err := exec.Command("docker", "rm", "--force", "--volumes", id).CombinedOutput(); err != nil {
+				return fmt.Errorf("remove container %s of scope %s: %w: %s", id, scope, err, said)
+			}
+		}
+	}
+	return nil
 }
 
 func random() string {
