@@ -56,21 +56,7 @@ func TestAnyTextReadsTheSame(t *testing.T) {
 		text := norm.NFC.String(strings.ReplaceAll(rapid.OneOf(
 			rapid.String(), rapid.StringMatching(`[$%{}a."\\\n]{0,12}`), rapid.StringMatching(`\$*\{(asset|ref|x)\.[a-z.]{1,6}\}`),
 		).Draw(t, "text"), "\x00", ""))
-		spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		written, err := Write([]Section{{Object: api.Object{Kind: api.KindDeployment, Scope: "a", Name: "b", Spec: spec}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		// References are the server's to judge; here it matters that the text is the same.
-		var faults faults
-		drafts := parse(newSource("text", "", written), formatHCL, none, &faults)
-		if faults.count() > 0 {
-			t.Fatalf("%q was written as\n%s\n%v", text, written, faults.err())
-		}
-		if got := envOf(drafts[0].spec)["A"]; got != text {
+		if got, written := reread(t, text); got != text {
 			t.Fatalf("%q was written as\n%s\nand read as %q", text, written, got)
 		}
 	})
@@ -79,23 +65,30 @@ func TestAnyTextReadsTheSame(t *testing.T) {
 // TestMalformedReferenceReadsTheSame: the formatter puts no spaces into what only looks like a reference.
 func TestMalformedReferenceReadsTheSame(t *testing.T) {
 	for _, text := range []string{"${asset...a}", "${ref.a.1b.c}", "${config.a-.b}", "x ${asset.site.index} y"} {
-		spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		written, err := Write([]Section{{Object: api.Object{Kind: api.KindDeployment, Scope: "a", Name: "b", Spec: spec}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var faults faults
-		drafts := parse(newSource("text", "", written), formatHCL, none, &faults)
-		if faults.count() > 0 {
-			t.Fatalf("%q was written as\n%s\n%v", text, written, faults.err())
-		}
-		if got := envOf(drafts[0].spec)["A"]; got != text {
+		if got, written := reread(t, text); got != text {
 			t.Errorf("%q was written as\n%s\nand read as %q", text, written, got)
 		}
 	}
+}
+
+// reread is what a text becomes that is written as a variable's value and read again, and the file between.
+func reread(t rapid.TB, text string) (got any, written []byte) {
+	t.Helper()
+	spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err = Write([]Section{{Object: api.Object{Kind: api.KindDeployment, Scope: "a", Name: "b", Spec: spec}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// References are the server's to judge; here it matters that the text is the same.
+	var faults faults
+	drafts := parse(newSource("text", "", written), formatHCL, none, &faults)
+	if faults.count() > 0 {
+		t.Fatalf("%q was written as\n%s\n%v", text, written, faults.err())
+	}
+	return envOf(drafts[0].spec)["A"], written
 }
 
 // TestWrite is the form people get to read.
