@@ -205,3 +205,32 @@ func TestUnreachableKeepsWhatWasSeen(t *testing.T) {
 		t.Errorf("an end keeps its reason, got %s", got.Reason)
 	}
 }
+
+// TestKilledWithoutAWord: exit code 137 that nobody asked for says what is known of it; asked for, or explained, it doesn't.
+func TestKilledWithoutAWord(t *testing.T) {
+	for name, tc := range map[string]struct {
+		cause healing.Cause
+		code  int
+		oom   bool
+		want  string
+	}{
+		"unexplained":   {healing.CauseExit, 137, false, "told of no lack of memory"},
+		"out of memory": {healing.CauseExit, 137, true, "ran out of memory"},
+		"unwatched":     {healing.CauseUnknown, 137, false, "ended with exit code 137"},
+		"another code":  {healing.CauseExit, 3, false, "ended with exit code 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := healing.Input{
+				Task:   api.Task{ID: "t1", Node: "n1", Class: api.ClassOnce, Desired: api.DesiredRunning},
+				Status: runningStatus(0), Cause: tc.cause, Watched: true,
+				Container: &healing.Container{ID: "c1", State: healing.Exited, Restart: "no", ExitCode: tc.code, OOMKilled: tc.oom,
+					CreatedAt: start, StartedAt: start, FinishedAt: start.Add(time.Second)},
+			}
+			said := healing.Plan(in, now).Status.Message
+			unexplained := strings.Contains(said, "told of no lack of memory")
+			if !strings.Contains(said, tc.want) || unexplained != (name == "unexplained") {
+				t.Errorf("%q, want %q", said, tc.want)
+			}
+		})
+	}
+}
