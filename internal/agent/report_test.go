@@ -158,3 +158,20 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 		_ = l.store.Close()
 	})
 }
+
+// TestStopWithAReportThatIsNotTaken: the agent ends well, and the next one reports what it finds.
+func TestStopWithAReportThatIsNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.start()
+		l.store.failing(errors.New("the disk is full"))
+		task := l.deploy(taskID(1), nil)
+		l.pass(time.Second)
+		l.stop() // which demands that it ends without an error
+		l.store.failing(nil)
+		l.start()
+		defer l.close()
+		l.pass(10 * time.Second)
+		l.want(task, api.TaskRunning, true, "")
+	})
+}
