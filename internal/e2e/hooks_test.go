@@ -95,11 +95,11 @@ func TestDeployWebhooks(t *testing.T) {
 	})
 	plain := r.heard("/plain")[0]
 	if plain.method != "POST" || plain.contentType != "application/json" || !strings.HasPrefix(plain.agent, "tend-webhook/") || plain.key == "" ||
-		plain.body["kind"] != "deployment" || plain.body["scope"] != m.scope || plain.body["release_id"] != "v1" || plain.body["status"] != "succeeded" {
+		plain.body["kind"] != "deployment" || plain.body["scope"] != m.scope || plain.body["release_id"] != "v1" || plain.body["status"] != "success" {
 		t.Errorf("told %+v", plain)
 	}
 	chat := r.heard("/chat")[0]
-	if chat.method != "PUT" || chat.contentType != "application/vnd.chat+json" || chat.body["text"] != "app v1 succeeded" || chat.body["n"] != 1.0 ||
+	if chat.method != "PUT" || chat.contentType != "application/vnd.chat+json" || chat.body["text"] != "app v1 success" || chat.body["n"] != 1.0 ||
 		chat.body["blocks"].([]any)[0].(map[string]any)["image"] != image("v1") {
 		t.Errorf("told %+v", chat)
 	}
@@ -109,7 +109,7 @@ func TestDeployWebhooks(t *testing.T) {
 	m.apply(m.manifest("app", informs(hooks), onFailure(api.OnFailureRollback), func(s *api.DeploymentSpec) { s.Command = []string{"/no/such/program"} }))
 	m.until("the failure is told", func() bool { return len(r.heard("/failure")) == 1 })
 	failure := r.heard("/failure")[0].body
-	if failure["release_id"] != "v2" || failure["status"] != "failed" || failure["error"] == "" {
+	if failure["release_id"] != "v2" || failure["status"] != "failure" || failure["error"] == "" {
 		t.Errorf("told %v", failure)
 	}
 	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "on_deploy.success[1]", "delivered", "on_deploy.failure[0]", "v2 failed")

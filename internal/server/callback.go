@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
 )
@@ -37,6 +39,31 @@ func (g grant) allows(scope, name string) error {
 	}
 	return &api.Problem{Status: http.StatusForbidden, Detail: "this token has no say in " + clip(scope+"/"+name),
 		Next: "a plugin reaches the scopes its command names, a container its own object"}
+}
+
+// refersTo reports whether the object of a container's token refers to another name of its scope: by env_from, by
+// ${ref.…} or by depends_on. Its containers may describe that one.
+func (g grant) refersTo(snap layout.Snapshot, scope, name string) bool {
+	if g.name == "" || name == "" || !slices.Contains(g.scopes, scope) {
+		return false
+	}
+	for _, kind := range api.Kinds {
+		own := snap.Object(api.Ref{Kind: kind, Scope: scope, Name: g.name})
+		if !kind.HasSlots() || !own.Exists() {
+			continue
+		}
+		if env.ReadBy(*own.Value, env.Bucket{Scope: scope, Name: name}) {
+			return true
+		}
+		for _, other := range api.Kinds {
+			ref := api.Ref{Kind: other, Scope: scope, Name: name}
+			isOwn := func(object layout.Read[api.Object]) bool { return object.Value.Ref() == own.Value.Ref() }
+			if slices.Contains(snap.Dependents(ref), own.Value.Ref()) || slices.ContainsFunc(snap.Referring(ref), isOwn) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // narrow keeps a command within the grant: the objects it names, and what its actions are about.

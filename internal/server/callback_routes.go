@@ -120,14 +120,15 @@ func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapsho
 	if err != nil {
 		return layout.Snapshot{}, api.Ref{}, err
 	}
-	if !g.all { // whether another's object exists is no matter of theirs
-		if err := g.allows(target.Scope, target.Name); err != nil {
-			return layout.Snapshot{}, api.Ref{}, err
-		}
-	}
 	snap, err := s.snapshot()
 	if err != nil {
 		return snap, api.Ref{}, err
+	}
+	if !g.all { // whether another's object exists is no matter of theirs
+		err := g.allows(target.Scope, target.Name)
+		if err != nil && !(r.Method == http.MethodGet && g.refersTo(snap, target.Scope, target.Name)) {
+			return layout.Snapshot{}, api.Ref{}, err
+		}
 	}
 	ref, err := target.Resolve(snap)
 	return snap, ref, err

@@ -96,8 +96,19 @@ func TestContainerCallbacks(t *testing.T) {
 	w, door := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "{\"status\":\"ok\",\"data\":{\"message\":\"for $*\"}}"`,
 		"kv/bin/foreign": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"dev","name":"x","kv":{"A":"1"}}]}}'`, "other/bin/info": "echo hi"})
 	object, by := made("cache", "u1", "kv/prod/cache"), made("plain", "u2", "")
+	object.Spec = json.RawMessage(`{"image":"kv:1","replicas":1,"env_from":["monitored"],"env":{"P":"${ref.statefulset.peer.host}"},` +
+		`"depends_on":{"workloads":["statefulset/before"]}}`)
 	w.put(layout.ObjectKey(object.Ref()), object)
 	w.put(layout.ObjectKey(by.Ref()), by)
+	read := func(name, spec string) {
+		other := made(name, name, "")
+		other.Spec = json.RawMessage(spec)
+		w.put(layout.ObjectKey(other.Ref()), other)
+	}
+	read("monitored", `{"image":"kv:1"}`)
+	read("peer", `{"image":"kv:1"}`)
+	read("before", `{"image":"kv:1"}`)
+	read("watcher", `{"image":"kv:1","env_from":["cache"]}`) // it refers to the token's object, not the other way round
 	own := door + server.ContainerToken(mac, object)
 	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":"1","B":"2","C":"3"}`); status != 200 {
 		t.Fatalf("%d %+v", status, got)
@@ -121,6 +132,13 @@ func TestContainerCallbacks(t *testing.T) {
 		{"another's bucket written", "POST", "/config?scope=dev&name=cache", `{"A":"1"}`, 403, "no say"},
 		{"no bucket", "GET", "/config", "", 400, "add scope="},
 		{"itself", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `"_asset_digests":{"prod.conf.main":"sha256:00"}`},
+		{"one it reads the bucket of", "GET", "/describe?kind=statefulset&scope=prod&name=monitored", "", 200, `"name":"monitored"`},
+		{"one it names by ${ref}", "GET", "/describe?kind=statefulset&scope=prod&name=peer", "", 200, `"name":"peer"`},
+		{"one it depends on", "GET", "/describe?kind=statefulset&scope=prod&name=before", "", 200, `"name":"before"`},
+		{"one that reads its bucket", "GET", "/describe?kind=statefulset&scope=prod&name=watcher", "", 403, "no say"},
+		{"the bucket of one it refers to", "GET", "/config?scope=prod&name=monitored", "", 403, "no say"},
+		{"one it refers to restarted", "POST", "/restart?kind=statefulset&scope=prod&name=monitored", "", 403, "no say"},
+		{"an ordinal of one it refers to", "DELETE", "/resource?scope=prod&name=monitored&ordinal=0", "", 403, "no say"},
 		{"another", "GET", "/describe?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
 		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403, "no say"},
 		{"restarted", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `"name":"cache"`},

@@ -182,7 +182,8 @@ func (c *Control) Release(_ context.Context, task api.Task) (agent.Release, erro
 	return release, nil
 }
 
-// tellController says where the server can be called back, under both names, unless the manifest says something else.
+// tellController sets the URL of the callback listener under both names. It replaces a value of the manifest's own: only
+// the URL with this object's token is answered.
 func (c *Control) tellController(owner api.Ref, release *agent.Release) {
 	object := c.snapshot().Object(owner)
 	if c.controller == nil || !object.Exists() {
@@ -196,9 +197,7 @@ func (c *Control) tellController(owner api.Ref, release *agent.Release) {
 		release.Env = map[string]string{}
 	}
 	for _, name := range []string{api.EnvController, oldController} {
-		if release.Env[name] == "" {
-			release.Env[name] = url
-		}
+		release.Env[name] = url
 	}
 }
 

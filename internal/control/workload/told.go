@@ -89,12 +89,12 @@ func (o observed) deployCalls(a assessment, next api.WorkloadStatus, now time.Ti
 		return nil
 	}
 	e, _ := o.ended(a)
-	list, status := api.HooksDeploySuccess, "succeeded"
+	list := api.HooksDeploySuccess
 	if e.outcome == api.OutcomeFailure {
-		list, status = api.HooksDeployFailure, "failed"
+		list = api.HooksDeployFailure
 	}
 	tokens := o.tokens(now, e.reason)
-	tokens["release_id"], tokens["image"], tokens["status"], tokens["error"] = e.release.ID, e.release.Image, status, e.detail
+	tokens["release_id"], tokens["image"], tokens["status"], tokens["error"] = e.release.ID, e.release.Image, e.outcome, e.detail
 	tokens["started_at"], tokens["completed_at"] = stampOf(e.began), stampOf(now)
 	return o.calls(list, fmt.Sprintf("deploy-%s-%s-%d", e.release.ID, e.outcome, next.Told.Number), tokens, now)
 }

@@ -53,7 +53,7 @@ func TestSuccessIsToldOnce(t *testing.T) {
 		t.Errorf("the call is %+v", call)
 	}
 	for name, value := range map[string]string{
-		"kind": "deployment", "scope": "prod", "name": "web", "release_id": "v1", "image": "web:1", "status": "succeeded", "error": "",
+		"kind": "deployment", "scope": "prod", "name": "web", "release_id": "v1", "image": "web:1", "status": "success", "error": "",
 	} {
 		if got := call.Tokens[name]; got != value {
 			t.Errorf("%s is %q, want %q", name, got, value)
@@ -123,7 +123,7 @@ func TestFailuresAreToldOnceAnAttempt(t *testing.T) {
 			}
 			l.told("deploy-v1-success-1-0", "deploy-v1-success-1-1", "deploy-v2-failure-2-0")
 			call := l.snapshot().Delivery(web, "deploy-v2-failure-2-0").Value
-			if call.Tokens["status"] != "failed" || !strings.Contains(call.Tokens["error"], tc.want) || call.Tokens["image"] != "web:2" {
+			if call.Tokens["status"] != "failure" || !strings.Contains(call.Tokens["error"], tc.want) || call.Tokens["image"] != "web:2" {
 				t.Errorf("%s: told %v", tc.reason, call.Tokens)
 			}
 			l.fails["v2"] = false
