@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/netip"
+	"slices"
 
 	"github.com/pires/go-proxyproto"
 )
@@ -11,14 +12,15 @@ import (
 // policy takes the PROXY protocol from load balancers alone: anybody else could claim any address by it.
 func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
 	from, err := netip.ParseAddrPort(options.Upstream.String())
-	if err == nil {
-		for _, network := range d.Balancers {
-			if network.Contains(from.Addr().Unmap()) {
-				return proxyproto.USE, nil
-			}
-		}
+	if err == nil && d.isBalancer(from.Addr().Unmap()) {
+		return proxyproto.USE, nil
 	}
 	return proxyproto.SKIP, nil
+}
+
+// isBalancer reports whether an address is a load balancer's.
+func (d *door) isBalancer(address netip.Addr) bool {
+	return slices.ContainsFunc(d.Balancers, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
 // announcing accepts connections whose client another one announces.

@@ -9,9 +9,12 @@ import (
 	"time"
 )
 
-// bodyTime is how long a client may send nothing of a body that it owes, over HTTP/1. HTTP/2 has no such bound: there a body
-// without an end is how gRPC listens.
-const bodyTime = 2 * time.Minute
+// A client that owes a body sends it at bodyRate at least, over HTTP/1: it may fall behind by bodyTime. Time counts only
+// while its pod waits for it. HTTP/2 has no such bound: there a body without an end is how gRPC listens.
+const (
+	bodyTime = 2 * time.Minute
+	bodyRate = 240 // bytes a second
+)
 
 // sent is the body a client sends.
 type sent struct {
@@ -20,6 +23,8 @@ type sent struct {
 	trailer http.Header              // that of the request its pod gets, with the names that were announced
 	control *http.ResponseController // nil where reads have no bound
 	limit   time.Duration
+	rate    int           // in bytes a second
+	budget  time.Duration // how long its client may still keep its pod waiting, at most limit; of Read alone
 
 	mu    sync.Mutex
 	fault error
@@ -32,7 +37,7 @@ func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	x.body = &sent{ReadCloser: r.Body, from: from, limit: x.proxy.body}
+	x.body = &sent{ReadCloser: r.Body, from: from, limit: x.proxy.body, budget: x.proxy.body, rate: x.proxy.bodyRate}
 	if r.ProtoMajor == 1 {
 		x.body.control = http.NewResponseController(w)
 		_ = x.body.control.EnableFullDuplex() // else a pod's answer waits for the body that its client may not send for it
@@ -41,8 +46,10 @@ func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 }
 
 func (s *sent) Read(into []byte) (int, error) {
-	s.patience(time.Now().Add(s.limit))
+	began := time.Now()
+	s.patience(began.Add(s.budget))
 	n, err := s.ReadCloser.Read(into)
+	s.budget = min(s.budget-time.Since(began)+time.Duration(n)*time.Second/time.Duration(s.rate), s.limit)
 	switch err {
 	case nil:
 	case io.EOF:

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -87,6 +88,63 @@ func TestABodyThatStops(t *testing.T) {
 	}
 }
 
+// TestATricklingBody is answered with 408 though it never stops: at a byte now and then it would hold its place for ever.
+func TestATricklingBody(t *testing.T) {
+	f := within(t, Options{}, 0, func(p *Proxy, _ *door) { p.body, p.bodyRate = time.Second, 1<<20 })
+	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	conn, reader := f.dial("POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 100000000\r\n\r\n")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if _, err := fmt.Fprint(conn, "x"); err != nil {
+				return
+			}
+			if status, _ := f.do("GET", "/", nil); status.StatusCode != http.StatusOK {
+				f.Errorf("another client got %s", status.Status)
+				return
+			}
+		}
+	}()
+	_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	if response, _ := f.read(reader, "POST"); response.StatusCode != http.StatusRequestTimeout {
+		t.Error(response.Status)
+	}
+	conn.Close()
+	<-done
+}
+
+// TestABodyAtTheRate passes: only what falls behind is cut off.
+func TestABodyAtTheRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := &sent{ReadCloser: &paced{each: time.Second, piece: bodyRate}, limit: bodyTime, budget: bodyTime, rate: bodyRate}
+		for range 1000 {
+			if _, err := body.Read(make([]byte, 4096)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if body.budget != bodyTime {
+			t.Errorf("%s are left of its time", body.budget)
+		}
+		body.ReadCloser = &paced{each: time.Second, piece: bodyRate / 2}
+		for range 200 {
+			_, _ = body.Read(make([]byte, 4096))
+		}
+		if want := bodyTime - 100*time.Second; body.budget != want {
+			t.Errorf("at half the rate %s are left of its time, want %s", body.budget, want)
+		}
+	})
+}
+
+// paced is a body that comes by the piece.
+type paced struct {
+	each  time.Duration
+	piece int
+}
+
+func (p *paced) Read([]byte) (int, error) { time.Sleep(p.each); return p.piece, nil }
+func (p *paced) Close() error             { return nil }
+
 // TestAPodThatNeverAnswers: its client is told so, however the request went, and the request isn't done twice.
 func TestAPodThatNeverAnswers(t *testing.T) {
 	f := within(t, Options{Answer: 200 * time.Millisecond}, 0, nil)
@@ -120,18 +178,18 @@ func TestPlacesAtADoor(t *testing.T) {
 		}
 	}))
 	for _, idles := range []string{plainGet, "POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 1\r\n\r\nx"} {
-		for range 3 { // each takes a place that another idles in
-			_, reader := f.dial(idles)
+		for n := range 3 { // each takes a place that another idles in; a client alone may hold one of the two
+			_, reader := f.dialFrom(fmt.Sprintf("127.0.0.%d", n+1), idles)
 			if response, _ := f.read(reader, "GET"); response.StatusCode != 200 {
 				t.Fatal(response.Status)
 			}
 		}
 	}
-	for range 2 {
-		f.dial(strings.Replace(plainGet, "/", "/slow", 1))
+	for n := range 2 { // of two clients: one alone may hold half of the places
+		f.dialFrom(fmt.Sprintf("127.0.0.%d", n+1), strings.Replace(plainGet, "/", "/slow", 1))
 		<-inside
 	}
-	third, reader := f.dial(plainGet)
+	third, reader := f.dialFrom("127.0.0.3", plainGet)
 	if err := third.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -144,14 +202,6 @@ func TestPlacesAtADoor(t *testing.T) {
 		t.Error(response.Status)
 	}
 	leave <- struct{}{}
-}
-
-func TestConnectionsWithinFiles(t *testing.T) {
-	for files, want := range map[uint64]int{0: 16, 1024: 256, 65536: 16384, 1 << 30: 16384} {
-		if got := connectionsWithin(files); got != want {
-			t.Errorf("%d files: %d connections, want %d", files, got, want)
-		}
-	}
 }
 
 // TestWaitingIsBoundedByIngress: the requests of one that wait don't keep those of another from waiting.

@@ -20,14 +20,5 @@ func letGo(after time.Duration) func(network, address string, conn syscall.RawCo
 	}
 }
 
-// descriptors is how many files the process may open.
-func descriptors() uint64 {
-	var limit unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
-		return 0
-	}
-	return limit.Cur
-}
-
 // keepToOneself has a file stay behind when the process starts another.
 func keepToOneself(fd int) { unix.CloseOnExec(fd) }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/pires/go-proxyproto"
+
+	"tend.dev/tend/internal/connlimit"
 )
 
 // ListenOptions make Listeners.
@@ -29,13 +31,16 @@ type ListenOptions struct {
 	Balancers []netip.Prefix
 	// Sockets are open already and listen: those that a door's address fits are used for it. See Inherited.
 	Sockets []*os.File
-	// Connections are how many a door has at a time; those beyond wait to be accepted. Default as many as maxConnections and
-	// the files that the process may open allow.
+	// Connections are how many a door has at a time; those beyond wait to be accepted. Default maxConnections, or a quarter of
+	// the files that the process may open if that is fewer: there are two doors, and pods to connect to.
 	Connections int
 	// Changed is called after a door opened, closed or could not be opened. It must not block.
 	Changed func()
 	Logger  *slog.Logger
 }
+
+// maxConnections is how many connections a door has at most: each may need another one to a pod.
+const maxConnections = 16 << 10
 
 // stallTime is how long a client may take nothing of what it is sent.
 const stallTime = 2 * time.Minute
@@ -70,7 +75,7 @@ func NewListeners(opts ListenOptions) *Listeners {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
 	if opts.Connections == 0 {
-		opts.Connections = connectionsWithin(descriptors())
+		opts.Connections = connlimit.Within(connlimit.Files(), 4, maxConnections)
 	}
 	l := &Listeners{opts: opts}
 	l.plain = newDoor(opts, opts.HTTP, opts.Handler, nil)
@@ -192,23 +197,23 @@ func (d *door) open() (site, error) {
 		return nil, err
 	}
 	address := listener.Addr().String()
-	full := newBounded(listener, d.Connections, d.Logger)
-	listener = full
-	if len(d.Balancers) > 0 {
-		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}
-	}
 	server := &http.Server{
 		Handler: d.handler, ReadHeaderTimeout: d.head, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug), Protocols: protocols(), TLSConfig: d.secure,
 	}
-	made := site(server)
-	full.relieve = func() { relieve(server) }
+	made, closeIdle := site(server), func() { connlimit.CloseIdle(server) }
 	switch {
 	case d.secure != nil:
 		made = secureSite{server}
 	case d.Plain != nil:
 		plain := newPlainSite(d.Plain, server, d.Logger)
-		made, full.relieve = plain, plain.relieve
+		made, closeIdle = plain, plain.closeIdle
+	}
+	listener = connlimit.New(listener, connlimit.Options{
+		Total: d.Connections, Exempt: d.isBalancer, Reclaim: closeIdle, Name: "ingress", Logger: d.Logger,
+	})
+	if len(d.Balancers) > 0 {
+		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}
 	}
 	go func() {
 		if err := made.Serve(listener); !errors.Is(err, http.ErrServerClosed) {

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tend.dev/tend/internal/connlimit"
 )
 
 // plainSite serves a plain door. A connection's plain requests are passed on as they come (see conversation); from the first
@@ -108,8 +110,8 @@ func (s *plainSite) follow(c *conversation) (more bool) {
 // restTime is how long a connection may idle when others wait for its place.
 const restTime = time.Second
 
-// relieve closes connections that idle, for others to be accepted in their place: up to a few of those that it comes across.
-func (s *plainSite) relieve() {
+// closeIdle closes connections that idle, for others to be accepted in their place: up to a few of those that it comes across.
+func (s *plainSite) closeIdle() {
 	const enough = 64
 	closed, before := 0, time.Now().Add(-restTime).UnixNano()
 	s.mu.Lock()
@@ -122,7 +124,7 @@ func (s *plainSite) relieve() {
 	}
 	s.mu.Unlock()
 	if closed == 0 {
-		relieve(s.server)
+		connlimit.CloseIdle(s.server)
 	}
 }
 

@@ -15,11 +15,21 @@ import (
 // dial opens a connection to the front, with what a client says first.
 func (f *front) dial(say string) (net.Conn, *bufio.Reader) {
 	f.Helper()
+	return f.dialFrom("", say)
+}
+
+// dialFrom is dial from one of the machine's own addresses; "" leaves the choice to the kernel.
+func (f *front) dialFrom(address, say string) (net.Conn, *bufio.Reader) {
+	f.Helper()
 	at, err := url.Parse(f.url)
 	if err != nil {
 		f.Fatal(err)
 	}
-	conn, err := net.Dial("tcp", at.Host)
+	dialer := net.Dialer{}
+	if address != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(address)}
+	}
+	conn, err := dialer.Dial("tcp", at.Host)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -62,6 +62,7 @@ type Proxy struct {
 	nobody   *series // requests of hosts that no ingress has
 	held     atomic.Int64
 	body     time.Duration // bodyTime; shorter in tests
+	bodyRate int           // bodyRate; higher in tests
 	reverse  *httputil.ReverseProxy
 }
 
@@ -90,7 +91,7 @@ func New(opts Options) *Proxy {
 	if opts.SecurePort == 0 {
 		opts.SecurePort = 443
 	}
-	p := &Proxy{opts: opts, body: bodyTime, tell: newMetrics(opts.Registry)}
+	p := &Proxy{opts: opts, body: bodyTime, bodyRate: bodyRate, tell: newMetrics(opts.Registry)}
 	p.nobody = p.tell.of("")
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:      rewrite,

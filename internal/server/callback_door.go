@@ -35,10 +35,14 @@ func (s *Server) loopbackDoor(actor string, dry bool) broker.Door {
 		within := plugin.From(context.Background(), plugin.OriginOf(ctx))
 		served.BaseContext = func(net.Listener) context.Context { return within }
 		done := make(chan struct{})
-		go func() { defer close(done); _ = served.Serve(listener) }()
+		limited := s.limited(listener, served, min(s.MaxConnections, maxPluginConnections), "plugin callbacks")
+		go func() { defer close(done); _ = served.Serve(limited) }()
 		return "http://" + listener.Addr().String() + "/t/" + token, func() { _ = served.Close(); <-done }, nil
 	}
 }
+
+// maxPluginConnections is how many connections the listener of one plugin call has.
+const maxPluginConnections = 256
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
@@ -55,7 +59,7 @@ func (s *Server) ServeContainers(ctx context.Context, listener net.Listener) err
 	served := s.callbackServer(s.containerGrant)
 	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
 	defer stop()
-	err := served.Serve(listener)
+	err := served.Serve(s.limited(listener, served, s.MaxConnections, "container callbacks"))
 	if errors.Is(err, http.ErrServerClosed) && ctx.Err() != nil {
 		return nil
 	}

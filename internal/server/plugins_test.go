@@ -28,7 +28,7 @@ func mac(plain []byte) string {
 }
 
 // newPluginWorld is a server with plugins that are shell scripts, and a door for containers.
-func newPluginWorld(t *testing.T, files map[string]string) (w *world, containers string) {
+func newPluginWorld(t *testing.T, files map[string]string, change ...func(*server.Options)) (w *world, containers string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, body := range files {
@@ -44,11 +44,11 @@ func newPluginWorld(t *testing.T, files map[string]string) (w *world, containers
 	if err != nil {
 		t.Fatal(err)
 	}
-	w = newWorld(t, func(o *server.Options) {
+	w = newWorld(t, append(change, func(o *server.Options) {
 		o.MAC = mac
 		o.Plugins = broker.New(broker.Options{Root: root, Intents: o.Intents, Decode: manifest.Decode,
 			Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: o.View.Snapshot()} }})
-	})
+	})...)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"tend.dev/tend/internal/connlimit"
 )
 
 // Door is a listener and whether who comes in through it is trusted already: the unix socket's permissions did that.
@@ -24,7 +26,7 @@ func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 	servers := make([]*http.Server, len(doors))
 	for i, door := range doors {
 		servers[i] = s.serverFor(door)
-		go func() { errs <- servers[i].Serve(door.Listener) }()
+		go func() { errs <- servers[i].Serve(s.limited(door.Listener, servers[i], s.MaxConnections, "api")) }()
 	}
 	var failure error
 	running := len(doors)
@@ -74,7 +76,21 @@ func (s *Server) serverFor(door Door) *http.Server {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			if limited, ok := conn.(interface{ NetConn() net.Conn }); ok {
+				conn = limited.NetConn()
+			}
 			return withActor(ctx, peerOf(conn))
 		},
 	}
+}
+
+// maxConnections is how many connections a listener has at most, where the files of the process allow it.
+const maxConnections = 4096
+
+// limited bounds the connections of a server's listener, so that no client uses up the files that the store and the ingress
+// need too.
+func (s *Server) limited(listener net.Listener, server *http.Server, total int, name string) net.Listener {
+	return connlimit.New(listener, connlimit.Options{
+		Total: total, Reclaim: func() { connlimit.CloseIdle(server) }, Name: name, Logger: s.Logger,
+	})
 }

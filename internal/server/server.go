@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/plugin/broker"
@@ -64,7 +65,10 @@ type Options struct {
 	Heartbeat time.Duration
 	// MaxStreams bounds watches, logs and execs at a time. Default 1000.
 	MaxStreams int
-	Logger     *slog.Logger
+	// MaxConnections bounds the open connections of each listener; one address gets half of them (package connlimit).
+	// Default 4096, or an eighth of the files that the process may open if that is fewer.
+	MaxConnections int
+	Logger         *slog.Logger
 }
 
 // Server answers the API. Make one with New.
@@ -102,6 +106,9 @@ func New(opts Options) *Server {
 	}
 	if opts.MaxStreams <= 0 {
 		opts.MaxStreams = 1000
+	}
+	if opts.MaxConnections <= 0 {
+		opts.MaxConnections = connlimit.Within(connlimit.Files(), 8, maxConnections)
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.Default()

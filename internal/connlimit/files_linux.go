@@ -1,0 +1,12 @@
+package connlimit
+
+import "golang.org/x/sys/unix"
+
+// Files returns how many files the process may open.
+func Files() uint64 {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
+		return 0
+	}
+	return limit.Cur
+}

@@ -1,0 +1,188 @@
+package connlimit
+
+import (
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// retryTime is how often a full listener asks again for idle connections to be closed.
+const retryTime = time.Second
+
+// warnEvery is how often a listener logs that it is full, or that an address has its share.
+const warnEvery = time.Minute
+
+// Options bound a Listener. The zero value of every field but Total works.
+type Options struct {
+	// Total is how many connections may be open at a time. At least 1.
+	Total int
+	// Exempt reports whether an address has no share: all of the listener is open to it, such as to a load balancer that
+	// many clients stand behind. Default: none is exempt. Connections without an IP address never have a share.
+	Exempt func(netip.Addr) bool
+	// Reclaim closes idle connections. It is called while the listener is full, and when an address has its share.
+	// Default: nothing is closed.
+	Reclaim func()
+	// Name is what the log calls the listener.
+	Name   string
+	Logger *slog.Logger
+}
+
+// Listener accepts connections within bounds. Make one with New.
+type Listener struct {
+	net.Listener
+	opts   Options
+	places chan struct{} // one element for each open connection, and one for the Accept under way
+	closed chan struct{}
+	once   sync.Once
+
+	mu        sync.Mutex
+	held      map[netip.Prefix]int // open connections of each address; no entry is 0
+	warned    time.Time
+	reclaimed time.Time
+}
+
+// New bounds a listener.
+func New(l net.Listener, opts Options) *Listener {
+	if opts.Exempt == nil {
+		opts.Exempt = func(netip.Addr) bool { return false }
+	}
+	if opts.Reclaim == nil {
+		opts.Reclaim = func() {}
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Listener{Listener: l, opts: opts, places: make(chan struct{}, max(opts.Total, 1)), closed: make(chan struct{}),
+		held: map[netip.Prefix]int{}}
+}
+
+// Accept implements net.Listener.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		if err := l.takePlace(); err != nil {
+			return nil, err
+		}
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			<-l.places
+			return nil, err
+		}
+		client, counted := l.client(accepted)
+		if counted && !l.admit(client) {
+			_ = accepted.Close()
+			<-l.places
+			l.reclaim()
+			continue
+		}
+		return &conn{Conn: accepted, release: sync.OnceFunc(func() {
+			if counted {
+				l.leave(client)
+			}
+			<-l.places
+		})}, nil
+	}
+}
+
+// takePlace waits for a free place.
+func (l *Listener) takePlace() error {
+	select {
+	case l.places <- struct{}{}:
+		return nil
+	default:
+	}
+	l.warn("listener has all the connections it may have: clients wait", "connections", cap(l.places))
+	retry := time.NewTicker(retryTime)
+	defer retry.Stop()
+	for {
+		l.opts.Reclaim()
+		select {
+		case l.places <- struct{}{}:
+			return nil
+		case <-retry.C:
+		case <-l.closed:
+			return net.ErrClosed
+		}
+	}
+}
+
+// client returns the address that a connection counts for. It is false where there is no share.
+func (l *Listener) client(c net.Conn) (netip.Prefix, bool) {
+	remote, ok := c.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}, false
+	}
+	address := remote.AddrPort().Addr().Unmap().WithZone("")
+	if !address.IsValid() || l.opts.Exempt(address) {
+		return netip.Prefix{}, false
+	}
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64
+	}
+	network, err := address.Prefix(bits)
+	return network, err == nil
+}
+
+// admit counts a connection of client, and reports whether its share allows it. The connection has its place already.
+func (l *Listener) admit(client netip.Prefix) bool {
+	l.mu.Lock()
+	held, free := l.held[client], cap(l.places)-len(l.places)
+	if held <= free {
+		l.held[client]++
+	}
+	l.mu.Unlock()
+	if held > free {
+		l.warn("an address has its share of the listener's connections: its next ones are closed", "client", client.String(),
+			"held", held)
+		return false
+	}
+	return true
+}
+
+func (l *Listener) leave(client netip.Prefix) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held[client]--; l.held[client] == 0 {
+		delete(l.held, client)
+	}
+}
+
+// reclaim closes idle connections, but not for each connection that is refused.
+func (l *Listener) reclaim() {
+	if l.due(&l.reclaimed, retryTime) {
+		l.opts.Reclaim()
+	}
+}
+
+func (l *Listener) warn(message string, args ...any) {
+	if l.due(&l.warned, warnEvery) {
+		l.opts.Logger.Warn(message, append([]any{"listener", l.opts.Name, "address", l.Addr().String()}, args...)...)
+	}
+}
+
+// due reports whether it is time for something that was done at last, and notes that it is done now.
+func (l *Listener) due(last *time.Time, every time.Duration) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Sub(*last) < every {
+		return false
+	}
+	*last = now
+	return true
+}
+
+// Close implements net.Listener.
+func (l *Listener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// CloseIdle closes the idle connections of a server.
+func CloseIdle(server *http.Server) {
+	server.SetKeepAlivesEnabled(false)
+	server.SetKeepAlivesEnabled(true)
+}
