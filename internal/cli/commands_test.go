@@ -24,8 +24,8 @@ func serverCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// engineCmd is `engine disconnect|reconnect`, `engine kill POD` and `engine print POD TEXT`: what happens behind Tend's
-// back.
+// engineCmd is `engine disconnect|reconnect`, `engine kill POD`, `engine print POD TEXT` and `engine lines POD COUNT`: what
+// happens behind Tend's back.
 func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 	engine := machineOf(ts).engine
 	switch args[0] {
@@ -37,6 +37,12 @@ func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(engine.Kill(args[1], "SIGKILL"))
 	case "print":
 		ts.Check(engine.Print(args[1], "stderr", args[2]))
+	case "lines":
+		count, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		for n := range count {
+			ts.Check(engine.Print(args[1], "stdout", "line "+strconv.Itoa(n+1)))
+		}
 	default:
 		ts.Fatalf("unknown: engine %s", args[0])
 	}

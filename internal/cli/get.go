@@ -24,7 +24,7 @@ func (a *app) getCommand() *cobra.Command {
 		Long:  "List objects with how they are. Without arguments it lists every object; with an address, that object alone.",
 		Example: "  tend get\n  tend get deployments -s prod\n  tend get deployment prod/web -o yaml\n" +
 			"  tend get pods prod/web -o wide\n  tend get pods -o name\n  tend get deployments -l team=core",
-		Args:              takes(0, 2),
+		Args:              takes(0, 3),
 		ValidArgsFunction: a.completeGet,
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			return a.get(ctx, c, q, args)
@@ -142,6 +142,9 @@ func (a *app) getPods(ctx context.Context, c *client.Client, q query, args []str
 		l := podListing(pods.Items, time.Now())
 		l.value, l.empty = pods, "no pods"
 		return l.write(a.streams, a.output)
+	}
+	if isPodWord(args[0]) {
+		args = args[1:] // what follows may have a kind of its own: get pods job prod/import
 	}
 	wanted, rest, err := parseAddress(args)
 	if err != nil {

@@ -20,24 +20,34 @@ type logging struct {
 	follow, timestamps bool
 	since, tail, run   string
 	init               string
+	// split: what pods wrote to stderr goes to stderr.
+	split bool
 }
+
+// How many lines of each pod are shown without --tail: with -f what is new matters, and a terminal holds only so much. A pipe
+// gets all of them.
+const (
+	followTail   = 100
+	terminalTail = 1000
+)
 
 func (a *app) logsCommand() *cobra.Command {
 	var ask logging
 	command := &cobra.Command{
 		Use:   "logs POD | [KIND] SCOPE/NAME",
 		Short: "show the output of a pod, or of every pod of an object",
-		Long: "Show the output of a pod, or of every pod of an object, those that ended and are kept included. What a pod wrote to\n" +
-			"stderr comes on stderr. With -f it goes on with what comes, also over a rollout, until the pod has ended or the\n" +
-			"object is gone. A pod that never ran yet shows the output of its init containers.",
+		Long: "Show the output of a pod, or of every pod of an object, those that ended and are kept included. Lines are ordered by\n" +
+			"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
+			"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
+			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.",
 		Example: "  tend logs prod/web --init migrate\n" +
-			"  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n" +
+			"  tend logs prod/web -f\n  tend logs prod/web --since 10m --tail 100\n  tend logs prod/web | grep -i error\n" +
 			"  tend logs prod-web.1a2b3c4d\n  tend logs prod/web -o json | jq .text",
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completePods,
 	}
 	command.RunE = func(cmd *cobra.Command, args []string) error {
-		opts, err := ask.options(time.Now())
+		opts, err := ask.options(time.Now(), terminal(a.out) && a.output != "json")
 		if err != nil {
 			return err
 		}
@@ -52,13 +62,16 @@ func (a *app) logsCommand() *cobra.Command {
 				return err
 			}
 			defer stream.Close()
-			screen := logScreen{all: wanted.pod == "", timestamps: ask.timestamps}
+			screen := logScreen{all: wanted.pod == "", timestamps: ask.timestamps, split: ask.split}
 			if ask.init == "" {
 				screen.pod = wanted.pod
 			}
 			err = a.printLogs(stream, &screen)
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
+			}
+			if err == nil && !ask.follow && opts.Tail != nil && ask.tail == "" && screen.longest >= *opts.Tail {
+				fmt.Fprintf(a.err, "these are the last %d lines of each pod; --tail all shows the rest\n", *opts.Tail)
 			}
 			return err
 		})(cmd, args)
@@ -70,14 +83,28 @@ func (a *app) logsCommand() *cobra.Command {
 	flags.StringVar(&ask.init, "init", "", "of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")
 	_ = command.RegisterFlagCompletionFunc("init", a.completeInits)
 	flags.StringVar(&ask.since, "since", "", "only what is newer than this `TIME`: a duration (10m) or a time (RFC 3339)")
-	flags.StringVarP(&ask.tail, "tail", "n", "all", "only the last lines of each pod: a `NUMBER`, or all")
+	flags.StringVarP(&ask.tail, "tail", "n", "", "only the last lines of each pod: a `NUMBER`, or all (default 100 with -f, else 1000 on a terminal and all in a pipe; all with --since)")
+	flags.BoolVar(&ask.split, "stderr", false, "write on stderr what pods wrote to stderr")
 	return command
 }
 
-func (l logging) options(now time.Time) (client.LogsOptions, error) {
+// lines is the --tail to use: the default depends on what else was asked for, and on who reads.
+func (l logging) lines(screen bool) string {
+	switch {
+	case l.tail != "" || l.since != "":
+		return l.tail
+	case l.follow:
+		return strconv.Itoa(followTail)
+	case screen:
+		return strconv.Itoa(terminalTail)
+	}
+	return "all"
+}
+
+func (l logging) options(now time.Time, screen bool) (client.LogsOptions, error) {
 	opts := client.LogsOptions{Follow: l.follow}
-	if l.tail != "all" && l.tail != "" {
-		n, err := strconv.Atoi(l.tail)
+	if tail := l.lines(screen); tail != "all" && tail != "" {
+		n, err := strconv.Atoi(tail)
 		if err != nil || n < 0 {
 			return opts, fmt.Errorf("--tail %q: want a number of lines, or all", l.tail)
 		}
@@ -98,12 +125,16 @@ func (l logging) options(now time.Time) (client.LogsOptions, error) {
 	return opts, nil
 }
 
-// printLogs writes lines to the stream they came from, with their pod's name in front where there are several. A pod
-// whose output can't be read is told of and makes the command fail at its end.
+// printLogs writes lines as they come, with their pod's name in front where there are several. A pod whose output can't be
+// read is reported on stderr and makes the command fail at its end.
 func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
-	broken := false
+	broken, shown := false, map[string]int{}
 	for {
 		line, err := stream.Next()
+		if err == nil && !line.Part {
+			shown[line.Pod]++
+			screen.longest = max(screen.longest, shown[line.Pod])
+		}
 		switch {
 		case errors.Is(err, io.EOF) && broken:
 			return &exitStatus{code: exitError}
@@ -115,7 +146,7 @@ func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 			err = compactJSON(a.out, line)
 		case line.Error != nil:
 			_, err = fmt.Fprintf(a.err, "%s: %s\n", line.Pod, printable(fmt.Sprint(line.Error), "\n"))
-		case line.Stream == "stderr":
+		case line.Stream == "stderr" && screen.split:
 			_, err = io.WriteString(a.err, screen.text(line, terminal(a.err)))
 		default:
 			_, err = io.WriteString(a.out, screen.text(line, terminal(a.out)))
@@ -134,6 +165,10 @@ type logScreen struct {
 	// pod is the one that was asked for; others, its inits, have their name in front. Empty: none has.
 	pod        string
 	timestamps bool
+	// split: what a pod wrote to stderr goes to stderr.
+	split bool
+	// longest is how many lines of one pod were written, at most.
+	longest int
 	// open is where a line was begun that isn't ended yet.
 	open struct{ pod, stream string }
 }

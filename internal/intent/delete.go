@@ -32,7 +32,7 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 }
 
 func prepareDelete(snap layout.Snapshot, target Target, now time.Time) (*deleteDecision, error) {
-	object, err := target.find(snap)
+	object, err := target.findExactly(snap)
 	if err != nil {
 		return nil, err
 	}

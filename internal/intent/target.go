@@ -29,6 +29,9 @@ func (t Target) String() string {
 }
 
 // Resolve finds the one object a target names. NotFound or Ambiguous otherwise.
+//
+// Without a kind, objects that run containers come before those that only share their name, such as the ingress to them.
+// An app is stored as a deployment and an ingress; it resolves to the deployment.
 func (t Target) Resolve(snap layout.Snapshot) (api.Ref, error) {
 	read, err := t.find(snap)
 	if err != nil {
@@ -38,6 +41,32 @@ func (t Target) Resolve(snap layout.Snapshot) (api.Ref, error) {
 }
 
 func (t Target) find(snap layout.Snapshot) (layout.Read[api.Object], error) {
+	if t.Kind == api.KindApp {
+		t.Kind = api.KindDeployment
+	}
+	return t.choose(snap, workloadsFirst)
+}
+
+// findExactly is find for what can't be undone: it prefers nothing, so a name that several kinds have is Ambiguous.
+func (t Target) findExactly(snap layout.Snapshot) (layout.Read[api.Object], error) {
+	return t.choose(snap, func(found []layout.Read[api.Object]) []layout.Read[api.Object] { return found })
+}
+
+// workloadsFirst returns the objects that run containers, or all where none does.
+func workloadsFirst(found []layout.Read[api.Object]) []layout.Read[api.Object] {
+	var workloads []layout.Read[api.Object]
+	for _, read := range found {
+		if read.Value.Kind.HasContainers() {
+			workloads = append(workloads, read)
+		}
+	}
+	if len(workloads) > 0 {
+		return workloads
+	}
+	return found
+}
+
+func (t Target) choose(snap layout.Snapshot, prefer func([]layout.Read[api.Object]) []layout.Read[api.Object]) (layout.Read[api.Object], error) {
 	if t.Name == "" {
 		return layout.Read[api.Object]{}, invalid("say which object: kind, scope and name", "no name given")
 	}
@@ -47,7 +76,7 @@ func (t Target) find(snap layout.Snapshot) (layout.Read[api.Object], error) {
 		}
 		return layout.Read[api.Object]{}, t.missing()
 	}
-	matches := t.matches(snap)
+	matches := prefer(t.matches(snap))
 	switch len(matches) {
 	case 0:
 		return layout.Read[api.Object]{}, t.missing()

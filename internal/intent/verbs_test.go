@@ -108,17 +108,26 @@ func TestFreezeNeedsALiveSlot(t *testing.T) {
 func TestTargets(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{}`), deployment("staging", "web", `{}`), deployment("prod", "db", `{}`))
-	w.put(layout.ObjectKey(api.Ref{Kind: api.KindAsset, Scope: "prod", Name: "db"}), api.Object{Kind: api.KindAsset, Scope: "prod", Name: "db"})
+	for _, other := range []api.Ref{
+		{Kind: api.KindAsset, Scope: "prod", Name: "db"}, {Kind: api.KindIngress, Scope: "prod", Name: "web"}, {Kind: api.KindIngress, Scope: "prod", Name: "alone"},
+		{Kind: api.KindJob, Scope: "staging", Name: "web"},
+	} {
+		w.put(layout.ObjectKey(other), api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name})
+	}
 	cases := map[string]struct {
 		target Target
 		want   string
 		refuse Reason
 	}{
 		"full":             {target: TargetOf(ref("prod", "web")), want: "deployment/prod/web"},
-		"no kind":          {target: Target{Scope: "staging", Name: "web"}, want: "deployment/staging/web"},
+		"no kind":          {target: Target{Scope: "prod", Name: "web"}, want: "deployment/prod/web"},
+		"an app":           {target: Target{Kind: api.KindApp, Scope: "prod", Name: "web"}, want: "deployment/prod/web"},
+		"no pods":          {target: Target{Scope: "prod", Name: "alone"}, want: "ingress/prod/alone"},
+		"an ingress":       {target: Target{Kind: api.KindIngress, Scope: "prod", Name: "web"}, want: "ingress/prod/web"},
+		"two workloads":    {target: Target{Scope: "staging", Name: "web"}, refuse: Ambiguous},
 		"no scope":         {target: Target{Kind: api.KindDeployment, Name: "db"}, want: "deployment/prod/db"},
 		"two scopes":       {target: Target{Name: "web"}, refuse: Ambiguous},
-		"two kinds":        {target: Target{Scope: "prod", Name: "db"}, refuse: Ambiguous},
+		"two kinds":        {target: Target{Scope: "prod", Name: "db"}, want: "deployment/prod/db"},
 		"nothing":          {target: Target{Scope: "prod"}, refuse: Invalid},
 		"none":             {target: Target{Name: "x"}, refuse: NotFound},
 		"none of the kind": {target: Target{Kind: api.KindJob, Scope: "prod", Name: "web"}, refuse: NotFound},
@@ -135,6 +144,15 @@ func TestTargets(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDeletePrefersNothing: what can't be undone asks which of two objects of a name is meant.
+func TestDeletePrefersNothing(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{}`))
+	w.put(layout.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"}), api.Object{Kind: api.KindIngress, Scope: "prod", Name: "web"})
+	_, err := w.service.Delete(t.Context(), Target{Scope: "prod", Name: "web"}, "me")
+	wantReason(t, err, Ambiguous)
 }
 
 func TestRestartCounts(t *testing.T) {

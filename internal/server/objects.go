@@ -105,7 +105,7 @@ func (s *Server) object(_ context.Context, in *ObjectPath) (api.Object, error) {
 	if err != nil {
 		return api.Object{}, err
 	}
-	if _, err := intent.TargetOf(ref).Resolve(snap); err != nil {
+	if ref, err = intent.TargetOf(ref).Resolve(snap); err != nil {
 		return api.Object{}, err
 	}
 	return withStatus(snap, *snap.Object(ref).Value), nil

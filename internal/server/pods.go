@@ -22,6 +22,9 @@ func (q podsQuery) filter() (podFilter, error) {
 	}
 	var err error
 	filter.kind, err = kindOf(q.Kind)
+	if filter.kind == api.KindApp {
+		filter.kind = api.KindDeployment // which runs the app's pods
+	}
 	return filter, err
 }
 
