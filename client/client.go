@@ -25,6 +25,8 @@ type Options struct {
 	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
 	// lead to calls, and lets nothing be changed in a dry run. Default: none.
 	PluginCall string
+	// Dial connects to the server in place of what Server says. Default: Server's own way.
+	Dial func(ctx context.Context) (net.Conn, error)
 }
 
 // Client calls one server. Safe for concurrent use.
@@ -69,6 +71,9 @@ func New(opts Options) (*Client, error) {
 		c.base = "http://" + parsed.Host
 	default:
 		return nil, fmt.Errorf("server %q: use unix:///path/to/tend.sock, http://127.0.0.1:8686 or ssh://user@host", opts.Server)
+	}
+	if opts.Dial != nil {
+		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return opts.Dial(ctx) }
 	}
 	slow := transport.Clone()
 	slow.ResponseHeaderTimeout = slowAnswer

@@ -169,12 +169,13 @@ func (d *daemon) build(context.Context) error {
 		Node: d.node, Runtime: d.runtime, Workers: d.Starts, Resync: d.Resync, Heartbeat: d.Heartbeat,
 		HeartbeatTTL: d.NodeTimeout, LoadWindow: d.AutoscaleInterval, Logger: d.Logger, Metrics: d.metrics, ProbeMetrics: prober.NewMetrics(d.registry),
 		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving, Ingresses: d.control,
+		Ask: d.Ask, Now: d.Now,
 	})
 	return d.buildServer()
 }
 
 func (d *daemon) buildControllers() error {
-	deps := control.Deps{Snapshot: d.snapshot, Store: d.fenced, Sealer: d.keys, Logger: d.Logger}
+	deps := control.Deps{Snapshot: d.snapshot, Store: d.fenced, Sealer: d.keys, Now: d.Now, Logger: d.Logger}
 	nodes := scheduler.New(deps)
 	placing := engine.New(d.engineOptions(engine.Options{
 		Name: "schedule", Reconciler: nodes, Workers: 1, Replay: nodes.Keys, Dirty: nodes.Dirty,
@@ -203,7 +204,7 @@ func (d *daemon) buildControllers() error {
 
 func (d *daemon) engineOptions(o engine.Options) engine.Options {
 	o.Resync, o.Synced, o.Revision, o.WaitFor = d.Resync, d.view.Synced(), d.view.Revision, d.view.WaitFor
-	o.Logger, o.Metrics = d.Logger, d.metrics
+	o.Logger, o.Metrics, o.Now = d.Logger, d.metrics, d.Now
 	return o
 }
 

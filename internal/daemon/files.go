@@ -28,7 +28,7 @@ func (d *daemon) openFiles(context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Cache: filepath.Join(root, "cache"), Logger: d.Logger})
+	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Cache: filepath.Join(root, "cache"), Now: d.Now, Logger: d.Logger})
 	return nil
 }
 

@@ -78,6 +78,9 @@ func (o IngressOptions) wanted() bool {
 
 // openEdge makes what the agent serves ingresses with; nil where the options turn it off.
 func (d *daemon) openEdge() (func(changed func()) agent.Edge, error) {
+	if d.Edge != nil {
+		return d.Edge, nil
+	}
 	o := d.Ingress
 	if !o.wanted() {
 		return nil, nil

@@ -3,11 +3,14 @@ package daemon
 import (
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/control/autoscaler"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/runtime"
@@ -65,6 +68,13 @@ type Options struct {
 	Store  store.Store
 	Engine func(cluster, node string) (runtime.Runtime, error)
 	Faults *fault.Points
+	// Listener, Edge, Ask and Now are for simulations, which have no sockets and a clock of their own: the trusted
+	// listener instead of the unix socket, the node's proxy, what answers probes, and the wall clock. Zero values are the
+	// real ones.
+	Listener net.Listener
+	Edge     func(changed func()) agent.Edge
+	Ask      prober.Asker
+	Now      func() time.Time
 }
 
 // DefaultRoot is where a server keeps its files unless told otherwise: TEND_ROOT, /var/lib/tend for root, and the XDG
@@ -106,6 +116,9 @@ func (o Options) withDefaults() (Options, error) {
 	orString(&o.Name, "tend-0")
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	for _, d := range []struct {
 		value    *time.Duration

@@ -45,6 +45,8 @@ type Options struct {
 	Logger *slog.Logger
 	// Metrics may be nil.
 	Metrics *Metrics
+	// Now is the wall clock that Dirty is asked with; default time.Now.
+	Now func() time.Time
 }
 
 func (o Options) withDefaults() Options {
@@ -60,6 +62,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return o
 }

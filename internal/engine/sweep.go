@@ -59,7 +59,7 @@ func (c *Controller) watchDrift(ctx context.Context) {
 // resync looks at the keys whose plan isn't empty, but for those that failed: they have their backoff or rest.
 func (c *Controller) resync() {
 	c.signalIn(c.opts.Resync, c.sweep.resync)
-	dirty := c.opts.Dirty(time.Now())
+	dirty := c.opts.Dirty(c.opts.Now())
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range dirty {

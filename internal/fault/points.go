@@ -14,6 +14,8 @@ type Options struct {
 	At int
 	// Trace is told the name of every point hit before the crash, in order, one at a time. It must not hit a point.
 	Trace func(name string)
+	// CrashWhen, asked at every point before the crash, ends the server where it answers true. It must not hit a point.
+	CrashWhen func(name string) bool
 	// Kill ends the process and doesn't return. Default: the crash is played within the process, where the decorators let
 	// nothing through any more.
 	Kill func()
@@ -51,10 +53,7 @@ func (p *Points) Hit(name string) error {
 	if p.opts.Trace != nil {
 		p.opts.Trace(name)
 	}
-	if p.opts.Crash == "" || name != p.opts.Crash {
-		return nil
-	}
-	if p.hits++; p.hits < p.opts.At {
+	if !p.crashesLocked(name) {
 		return nil
 	}
 	if p.opts.Kill != nil {
@@ -63,6 +62,20 @@ func (p *Points) Hit(name string) error {
 	p.end(ErrCrashed)
 	return ErrCrashed
 }
+
+func (p *Points) crashesLocked(name string) bool {
+	if p.opts.CrashWhen != nil && p.opts.CrashWhen(name) {
+		return true
+	}
+	if p.opts.Crash == "" || name != p.opts.Crash {
+		return false
+	}
+	p.hits++
+	return p.hits >= p.opts.At
+}
+
+// End ends the server between two points, as a kill from outside does.
+func (p *Points) End() { p.end(ErrCrashed) }
 
 // Crashed is closed at the crash. Of nil points it never is.
 func (p *Points) Crashed() <-chan struct{} {

@@ -111,10 +111,15 @@ func (e *Engine) endStreamsLocked() {
 func (e *Engine) emitLocked(c *container, event runtime.Event) {
 	event.At = time.Now()
 	event.Container, event.Name, event.Task = c.id, c.name, c.task()
-	e.log.records = append(e.log.records, Record{
+	record := Record{
 		At: event.At, Event: event.Kind, Container: c.name, Labels: c.labels,
-		ExitCode: event.ExitCode, Signal: event.Signal,
-	})
+		ExitCode: event.ExitCode, Signal: event.Signal, Spec: &c.spec, ImageID: c.imageID, ID: c.id,
+	}
+	if e.log.observe != nil {
+		e.log.observe(record)
+	} else {
+		e.log.records = append(e.log.records, record)
+	}
 	for s := range e.streams {
 		if s.cluster == c.cluster() {
 			s.push(event)

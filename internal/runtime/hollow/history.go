@@ -17,6 +17,12 @@ type Record struct {
 	Labels    map[string]string
 	ExitCode  int
 	Signal    string
+	// Spec is what the container was made from; it must not be changed.
+	Spec *runtime.ContainerSpec
+	// ImageID is the image it was made from.
+	ImageID string
+	// ID is the engine's id of the container.
+	ID string
 }
 
 // history is what tests prove safety sentences with.
@@ -25,6 +31,15 @@ type history struct {
 	calls   map[string]int
 	alive   map[string]int
 	most    map[string]int
+	observe func(Record)
+}
+
+// Observe calls fn for each record from now on, in place of keeping them, with the engine locked: fn must not call the
+// engine.
+func (e *Engine) Observe(fn func(Record)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.log.observe = fn
 }
 
 func newHistory() history {

@@ -1,0 +1,45 @@
+package hollow
+
+import (
+	"math/rand/v2"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// ShuffleAddresses deals the addresses of all containers out again, as an engine may that was restarted. Containers that
+// run keep theirs: call it while the engine is stopped.
+func (e *Engine) ShuffleAddresses(random *rand.Rand) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var idle []*container
+	for _, c := range e.sortedLocked() {
+		if !c.alive() {
+			idle = append(idle, c)
+		}
+	}
+	random.Shuffle(len(idle), func(i, j int) {
+		idle[i].address, idle[j].address = idle[j].address, idle[i].address
+	})
+}
+
+// At returns the container that answers at an address now; false where none does.
+func (e *Engine) At(address string) (runtime.Container, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.containers {
+		if c.alive() && c.address == address {
+			return c.view(), true
+		}
+	}
+	return runtime.Container{}, false
+}
+
+// ByID returns a container by the engine's id, running or not.
+func (e *Engine) ByID(id string) (runtime.Container, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := e.containers[id]; c != nil {
+		return c.view(), true
+	}
+	return runtime.Container{}, false
+}
