@@ -28,8 +28,10 @@ type NodeStatus struct {
 // ImageRequest asks agents to resolve, and if absent pull, the image of a workload. Key /images/<kind>/<scope>/<name>;
 // the workload's controller writes it.
 type ImageRequest struct {
-	Owner Ref    `json:"owner"`
-	Image string `json:"image"`
+	Owner Ref `json:"owner"`
+	// OwnerUID is the owner's uid: an answer counts only for the object that asked.
+	OwnerUID string `json:"ownerUID,omitempty"`
+	Image    string `json:"image"`
 	// Nonce changes to ask for another try, or another look, at the same reference.
 	Nonce string `json:"nonce,omitempty"`
 	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
@@ -38,7 +40,7 @@ type ImageRequest struct {
 
 // Equal says whether two requests ask for the same.
 func (r ImageRequest) Equal(other ImageRequest) bool {
-	return r.Owner == other.Owner && r.Image == other.Image && r.Nonce == other.Nonce && reflect.DeepEqual(r.Build, other.Build)
+	return r.Owner == other.Owner && r.OwnerUID == other.OwnerUID && r.Image == other.Image && r.Nonce == other.Nonce && reflect.DeepEqual(r.Build, other.Build)
 }
 
 // ImageState says how far a node is with an image.
@@ -56,13 +58,15 @@ const (
 // ImageStatus is a node's answer to an ImageRequest. Key /actual/images/<node>/<kind>/<scope>/<name>; the node's agent
 // alone writes it. It follows the tag: when the local tag moves to another image, the answer moves too.
 type ImageStatus struct {
-	Owner   Ref        `json:"owner"`
-	Node    string     `json:"node"`
-	Image   string     `json:"image"`
-	Nonce   string     `json:"nonce,omitempty"`
-	State   ImageState `json:"state"`
-	ImageID string     `json:"imageID,omitempty"`
-	Digest  string     `json:"digest,omitempty"`
+	Owner Ref `json:"owner"`
+	// OwnerUID, Image and Nonce are those of the request it answers; see Answers.
+	OwnerUID string     `json:"ownerUID,omitempty"`
+	Node     string     `json:"node"`
+	Image    string     `json:"image"`
+	Nonce    string     `json:"nonce,omitempty"`
+	State    ImageState `json:"state"`
+	ImageID  string     `json:"imageID,omitempty"`
+	Digest   string     `json:"digest,omitempty"`
 	// Reason and Message say why a pull failed, in words a person can act on.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -75,6 +79,11 @@ type ImageStatus struct {
 	Attempts  int       `json:"attempts,omitempty"`
 	RetryAt   time.Time `json:"retryAt,omitzero"`
 	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// Answers reports whether s answers request, one of its owner: for the same object, image and try.
+func (s ImageStatus) Answers(request ImageRequest) bool {
+	return s.OwnerUID == request.OwnerUID && s.Image == request.Image && s.Nonce == request.Nonce
 }
 
 // Frozen marks a slot an operator stopped on purpose. Key /frozen/<kind>/<scope>/<name>/<slot>; the API writes it.

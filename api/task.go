@@ -75,6 +75,9 @@ type Task struct {
 	Kind  Kind   `json:"kind"`
 	Scope string `json:"scope"`
 	Name  string `json:"name"`
+	// OwnerUID is the uid of the object it was created for: release v1 of an object that was deleted and created again is
+	// another release.
+	OwnerUID string `json:"ownerUID,omitempty"`
 	// Slot is the place filled: 8 hex digits, fresh for every task of a deployment.
 	Slot string `json:"slot"`
 	// Replaces is the slot this one was created to replace, or empty.

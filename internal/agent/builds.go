@@ -40,9 +40,9 @@ type builds struct {
 
 // building is a build under way, or one that waits for its turn: then step is empty.
 type building struct {
-	image  string
-	step   string
-	cancel context.CancelFunc
+	request imageRequest
+	step    string
+	cancel  context.CancelFunc
 }
 
 func newBuilds(builder Builder, operations *operations) *builds {
@@ -53,7 +53,7 @@ func newBuilds(builder Builder, operations *operations) *builds {
 func (b *builds) begin(request api.ImageRequest, l listener) {
 	b.drop(request.Owner)
 	wanted, cancel := context.WithCancel(context.Background())
-	this := &building{image: request.Image, cancel: cancel}
+	this := &building{request: requestOf(request), cancel: cancel}
 	b.mu.Lock()
 	b.active[request.Owner] = this
 	b.begun++
@@ -101,10 +101,10 @@ func (b *builds) finish(owner api.Ref, this *building) bool {
 	return true
 }
 
-func (b *builds) running(owner api.Ref, image string) (step string, ok bool) {
+func (b *builds) running(request imageRequest) (step string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if active := b.active[owner]; active != nil && active.image == image {
+	if active := b.active[request.owner]; active != nil && active.request == request {
 		return active.step, true
 	}
 	return "", false
@@ -113,9 +113,9 @@ func (b *builds) running(owner api.Ref, image string) (step string, ok bool) {
 // build makes what isn't there. What failed for its source is not tried again until it is asked for anew, by another tree
 // or another nonce; what may pass is, after a growing rest.
 func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engine.Result {
-	owner := request.Owner
-	step, running := a.builds.running(owner, next.Image)
-	if err := a.imageEnds.take(owner); err != nil && next.State == api.ImageBuilding && !running {
+	this := requestOf(request)
+	step, running := a.builds.running(this)
+	if err := a.imageEnd(this); err != nil && next.State == api.ImageBuilding && !running {
 		return a.buildFailed(last, next, err)
 	}
 	if next.State == api.ImageFailed && !running {
@@ -130,7 +130,7 @@ func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engi
 		return a.buildFailed(last, next, &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "this node builds no images"})
 	}
 	if !running {
-		a.builds.begin(request, a.buildListener(owner))
+		a.builds.begin(request, a.buildListener(this))
 	}
 	next.State, next.Step, next.ImageID, next.Digest = api.ImageBuilding, step, "", ""
 	next.Reason, next.Message, next.Log = "", "", nil
@@ -138,12 +138,12 @@ func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engi
 	return engine.Result{}
 }
 
-func (a *Agent) buildListener(owner api.Ref) listener {
-	key := imageKey(owner)
+func (a *Agent) buildListener(this imageRequest) listener {
+	key := imageKey(this.owner)
 	return listener{
 		progress: func() { a.images.Enqueue(key) },
 		ended: func(err error) {
-			a.imageEnds.put(owner, err)
+			a.imageEnded(this, err)
 			a.images.Enqueue(key)
 		},
 	}

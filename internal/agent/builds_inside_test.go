@@ -45,7 +45,7 @@ func TestABuildIsAskedForAgain(t *testing.T) {
 			if len(ends) != 1 || <-ends != "a, again" {
 				t.Errorf("%d at once: the last one did not end", atOnce)
 			}
-			if _, running := b.running(owner, "prod-web:a"); running {
+			if _, running := b.running(imageRequest{owner: owner, image: "prod-web:a"}); running {
 				t.Errorf("%d at once: it counts as running for ever", atOnce)
 			}
 		})

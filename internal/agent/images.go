@@ -34,7 +34,7 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	if a.watcher.trouble.Load() != nil {
 		return engine.Result{}, nil // the watcher wakes all requests when the engine is back
 	}
-	last := a.reports.image(assigned, owner)
+	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
 	image, err := a.runtime.Resolve(ctx, next.Image)
 	switch {
@@ -54,31 +54,69 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	if assigned.Request.Build != nil {
 		return a.build(assigned.Request, last, next), nil
 	}
-	return a.fetch(owner, last, next), nil
+	return a.fetch(this, last, next), nil
+}
+
+// imageRequest identifies what a pull or a build was begun for. The owner's uid is part of it: an object that was deleted
+// and created again takes nothing of what was under way for the old one.
+type imageRequest struct {
+	owner      api.Ref
+	uid, image string
+}
+
+func requestOf(request api.ImageRequest) imageRequest {
+	return imageRequest{owner: request.Owner, uid: request.OwnerUID, image: request.Image}
+}
+
+// endedRequest is the error that a pull or a build ended with.
+type endedRequest struct {
+	of  imageRequest
+	err error
+}
+
+func (e *endedRequest) Error() string { return e.err.Error() }
+
+// imageEnded keeps the error of a pull or a build until its request is reconciled.
+func (a *Agent) imageEnded(of imageRequest, err error) {
+	if err != nil {
+		a.imageEnds.put(of.owner, &endedRequest{of, err})
+	}
+}
+
+// imageEnd returns the error that the last pull or build for this very request ended with, once.
+func (a *Agent) imageEnd(of imageRequest) error {
+	var ended *endedRequest
+	if errors.As(a.imageEnds.take(of.owner), &ended) && ended.of == of {
+		return ended.err
+	}
+	return nil
 }
 
 // answer begins with the last one where it speaks of the same request.
 func answer(last api.ImageStatus, request api.ImageRequest, node string) api.ImageStatus {
-	if last.Image == request.Image && last.Nonce == request.Nonce {
+	if last.Answers(request) {
 		return last
 	}
-	return api.ImageStatus{Owner: request.Owner, Node: node, Image: request.Image, Nonce: request.Nonce}
+	return api.ImageStatus{
+		Owner: request.Owner, OwnerUID: request.OwnerUID, Node: node, Image: request.Image, Nonce: request.Nonce,
+	}
 }
 
 func present(status *api.ImageStatus, image runtime.Image) {
 	*status = api.ImageStatus{
-		Owner: status.Owner, Node: status.Node, Image: status.Image, Nonce: status.Nonce, UpdatedAt: status.UpdatedAt,
+		Owner: status.Owner, OwnerUID: status.OwnerUID, Node: status.Node, Image: status.Image, Nonce: status.Nonce, UpdatedAt: status.UpdatedAt,
 		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest,
 	}
 }
 
 // fetch pulls what isn't there: at once the first time, after a growing rest when it failed.
-func (a *Agent) fetch(owner api.Ref, last, next api.ImageStatus) engine.Result {
-	if err := a.imageEnds.take(owner); err != nil && next.State == api.ImagePulling {
+func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Result {
+	owner := this.owner
+	if err := a.imageEnd(this); err != nil && next.State == api.ImagePulling {
 		return a.imageFailed(last, next, err)
 	}
 	percent, running := a.pulls.running(next.Image)
-	if _, again := a.retries.LoadAndDelete(owner); again && next.State == api.ImageFailed {
+	if of, again := a.retries.LoadAndDelete(owner); again && of == this && next.State == api.ImageFailed {
 		next.RetryAt, next.Attempts = time.Time{}, 0
 	}
 	if rest := next.RetryAt.Sub(a.now()); !running && next.State == api.ImageFailed && rest > 0 {
@@ -90,7 +128,7 @@ func (a *Agent) fetch(owner api.Ref, last, next api.ImageStatus) engine.Result {
 		a.pulls.begin(next.Image, "image/"+owner.String(), listener{
 			progress: func() { a.images.Enqueue(key) },
 			ended: func(err error) {
-				a.imageEnds.put(owner, err)
+				a.imageEnded(this, err)
 				a.images.Enqueue(key)
 			},
 		})
@@ -106,7 +144,7 @@ func (a *Agent) retryImages(host string) {
 		assigned := a.control.Image(owner)
 		named, err := reference.ParseNormalizedNamed(assigned.Request.Image)
 		if err == nil && reference.Domain(named) == host && assigned.Status.State == api.ImageFailed {
-			a.retries.Store(owner, true)
+			a.retries.Store(owner, requestOf(assigned.Request))
 			a.images.Enqueue(imageKey(owner))
 		}
 	}

@@ -18,9 +18,14 @@ type releases struct {
 	known   map[releaseKey]Release
 }
 
+// releaseKey holds the owner's uid: release numbers begin again when an object is deleted and created again.
 type releaseKey struct {
-	owner api.Ref
-	id    string
+	owner   api.Ref
+	uid, id string
+}
+
+func keyOf(task api.Task) releaseKey {
+	return releaseKey{owner: task.Owner(), uid: task.OwnerUID, id: task.Release}
 }
 
 func newReleases(control Assignments, assets Assets) *releases {
@@ -44,13 +49,13 @@ func (r *releases) of(ctx context.Context, task api.Task) (Release, error) {
 	if len(r.known) >= maxReleases {
 		clear(r.known)
 	}
-	r.known[releaseKey{task.Owner(), task.Release}] = release
+	r.known[keyOf(task)] = release
 	return release.asRole(task.Role), nil
 }
 
 func (r *releases) cached(task api.Task) (Release, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	release, ok := r.known[releaseKey{task.Owner(), task.Release}]
+	release, ok := r.known[keyOf(task)]
 	return release.asRole(task.Role), ok
 }

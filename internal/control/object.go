@@ -84,7 +84,8 @@ func (d Deps) Finalize(ctx context.Context, s layout.Snapshot, object layout.Rea
 			txn.Delete(record.Key)
 		}
 	}
-	txn.Delete(layout.ObjectKey(ref)).Delete(layout.StatusKey(ref)).Delete(layout.ImageKey(ref))
+	txn.Delete(layout.ObjectKey(ref)).Delete(layout.StatusKey(ref)).Delete(layout.ImageKey(ref)).
+		Delete(layout.AutoscaleKey(ref))
 	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
 		key := layout.NameKey(ref)
 		txn.If(key, claim.Modified).Delete(key)

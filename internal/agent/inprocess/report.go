@@ -120,7 +120,7 @@ func (w *writer) forget(id string) {
 
 func (w *writer) image(status api.ImageStatus) {
 	request := w.snap.ImageRequest(status.Owner)
-	if !request.Exists() {
+	if !request.Exists() || request.Value.OwnerUID != status.OwnerUID {
 		return
 	}
 	if status.Node != w.node {

@@ -20,10 +20,17 @@ type calls struct {
 
 	mu      sync.Mutex
 	closed  bool
-	going   map[engine.Key]bool
-	answers map[engine.Key]webhook.Answer
+	going   map[callID]bool
+	answers map[callID]webhook.Answer
 	hosts   map[string]*host
 	wait    sync.WaitGroup
+}
+
+// callID identifies the delivery that a call is made for. created is the revision that made its record: a delivery of an
+// object that was deleted and created again has the key of an earlier one.
+type callID struct {
+	key     engine.Key
+	created int64
 }
 
 // host is a receiver's share: how many calls it has, and who waits for one of them to end.
@@ -33,7 +40,7 @@ type host struct {
 }
 
 func newCalls() *calls {
-	c := &calls{going: map[engine.Key]bool{}, answers: map[engine.Key]webhook.Answer{}, hosts: map[string]*host{}}
+	c := &calls{going: map[callID]bool{}, answers: map[callID]webhook.Answer{}, hosts: map[string]*host{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -48,12 +55,12 @@ func (c *calls) drain(ctx context.Context) error {
 	return nil
 }
 
-// begin makes a call unless the key has one under way; wake is called when it ended. Where the host has its share, wake
+// begin makes a call unless the delivery has one under way; wake is called when it ended. Where the host has its share, wake
 // is called when one of its calls ended.
-func (c *calls) begin(key engine.Key, name string, call func(context.Context) webhook.Answer, wake func(...engine.Key)) {
+func (c *calls) begin(id callID, name string, call func(context.Context) webhook.Answer, wake func(...engine.Key)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.going[key] {
+	if c.closed || c.going[id] {
 		return
 	}
 	h := c.hosts[name]
@@ -62,30 +69,30 @@ func (c *calls) begin(key engine.Key, name string, call func(context.Context) we
 		c.hosts[name] = h
 	}
 	if h.busy >= maxPerHost {
-		h.waiting[key] = true
+		h.waiting[id.key] = true
 		return
 	}
 	h.busy++
-	c.going[key] = true
+	c.going[id] = true
 	c.wait.Go(func() {
 		ctx, cancel := context.WithTimeout(c.ctx, webhook.AttemptTime)
 		defer cancel()
 		answer := call(ctx)
 		if c.ctx.Err() == nil {
-			wake(c.ended(key, name, answer)...)
+			wake(c.ended(id, name, answer)...)
 		}
 	})
 }
 
 // ended keeps an answer and says who must be looked at: the key, and whoever waited for the host.
-func (c *calls) ended(key engine.Key, name string, answer webhook.Answer) []engine.Key {
+func (c *calls) ended(id callID, name string, answer webhook.Answer) []engine.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.going, key)
-	c.answers[key] = answer
+	delete(c.going, id)
+	c.answers[id] = answer
 	h := c.hosts[name]
 	h.busy--
-	wake := slices.AppendSeq([]engine.Key{key}, maps.Keys(h.waiting))
+	wake := slices.AppendSeq([]engine.Key{id.key}, maps.Keys(h.waiting))
 	clear(h.waiting)
 	if h.busy == 0 {
 		delete(c.hosts, name)
@@ -93,22 +100,29 @@ func (c *calls) ended(key engine.Key, name string, answer webhook.Answer) []engi
 	return wake
 }
 
-func (c *calls) running(key engine.Key) bool {
+func (c *calls) running(id callID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.going[key]
+	return c.going[id]
 }
 
-// answer is how the key's call ended; ok is false while it goes on, and where none was made.
-func (c *calls) answer(key engine.Key) (a webhook.Answer, ok bool) {
+// answer is how the delivery's call ended; ok is false while it goes on, and where none was made.
+func (c *calls) answer(id callID) (a webhook.Answer, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a, ok = c.answers[key]
+	a, ok = c.answers[id]
 	return a, ok
 }
 
-func (c *calls) forget(key engine.Key) {
+func (c *calls) forget(id callID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.answers, key)
+	delete(c.answers, id)
+}
+
+// forgetOthers drops the answers to deliveries that had the key before this one; all of them where created is 0.
+func (c *calls) forgetOthers(id callID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	maps.DeleteFunc(c.answers, func(other callID, _ webhook.Answer) bool { return other.key == id.key && other != id })
 }

@@ -88,28 +88,29 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	}
 	snapshot, now := c.Snapshot(), c.Now()
 	read := snapshot.Delivery(ref, id)
+	call := callID{key: key, created: read.Created}
+	c.calls.forgetOthers(call)
 	if !read.Exists() {
-		c.calls.forget(key)
 		return engine.Result{}, nil
 	}
 	d := *read.Value
-	switch answer, ended := c.calls.answer(key); {
+	switch answer, ended := c.calls.answer(call); {
 	case ended:
-		return c.record(ctx, key, read, webhook.Next(d, answer, now, c.Spread()))
+		return c.record(ctx, call, read, webhook.Next(d, answer, now, c.Spread()))
 	case d.State != api.DeliveryPending && forgettable(d, now):
 		return c.forget(ctx, read)
-	case d.State != api.DeliveryPending || c.calls.running(key):
+	case d.State != api.DeliveryPending || c.calls.running(call):
 		return engine.Result{}, nil
 	case now.Before(d.NextTryAt):
 		return engine.Result{After: d.NextTryAt.Sub(now)}, nil
 	case d.Attempts == 0 && now.Sub(d.CreatedAt) > webhook.Stale:
-		return c.record(ctx, key, read, webhook.GiveUp(d, "it could not be told within "+webhook.Stale.String(), now))
+		return c.record(ctx, call, read, webhook.GiveUp(d, "it could not be told within "+webhook.Stale.String(), now))
 	}
 	request, err := c.request(snapshot, d)
 	if err != nil {
-		return c.record(ctx, key, read, webhook.GiveUp(d, err.Error(), now))
+		return c.record(ctx, call, read, webhook.GiveUp(d, err.Error(), now))
 	}
-	c.calls.begin(key, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) }, c.Wake)
+	c.calls.begin(call, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) }, c.Wake)
 	return engine.Result{}, nil
 }
 
@@ -118,13 +119,13 @@ func forgettable(d api.Delivery, now time.Time) bool {
 }
 
 // record writes what a delivery becomes; only then is the answer forgotten.
-func (c *Controller) record(ctx context.Context, key engine.Key, read layout.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
+func (c *Controller) record(ctx context.Context, call callID, read layout.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
 	at := layout.DeliveryKey(next.Owner(), next.ID)
 	revision, err := layout.NewTxn("delivery.record").If(at, read.Modified).Put(at, next).Commit(ctx, c.Store)
 	if err != nil {
 		return engine.Result{}, err
 	}
-	c.calls.forget(key)
+	c.calls.forget(call)
 	c.count(next)
 	if next.State == api.DeliveryPending {
 		return engine.Result{Revision: revision, After: max(next.NextTryAt.Sub(c.Now()), time.Millisecond)}, nil
@@ -163,23 +164,24 @@ func Affected(change view.Change) []engine.Key {
 
 // Keys lists every delivery.
 func (c *Controller) Keys() []engine.Key {
-	return c.which(func(*api.Delivery) bool { return true })
+	return c.which(func(layout.Read[api.Delivery]) bool { return true })
 }
 
 // Dirty lists the deliveries whose time has come.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	return c.which(func(d *api.Delivery) bool {
+	return c.which(func(read layout.Read[api.Delivery]) bool {
+		d := read.Value
 		if d.State == api.DeliveryPending {
-			return !now.Before(d.NextTryAt) && !c.calls.running(Key(d))
+			return !now.Before(d.NextTryAt) && !c.calls.running(callID{key: Key(d), created: read.Created})
 		}
 		return forgettable(*d, now)
 	})
 }
 
-func (c *Controller) which(wanted func(*api.Delivery) bool) []engine.Key {
+func (c *Controller) which(wanted func(layout.Read[api.Delivery]) bool) []engine.Key {
 	var out []engine.Key
 	for record := range c.Snapshot().Prefix(layout.DeliveriesPrefix) {
-		if d, ok := record.Value.(*api.Delivery); ok && wanted(d) {
+		if d, ok := record.Value.(*api.Delivery); ok && wanted(layout.Read[api.Delivery]{Value: d, Created: record.Created, Modified: record.Modified}) {
 			out = append(out, Key(d))
 		}
 	}

@@ -117,7 +117,7 @@ func (s *step) start(a timetable.Action, t target) {
 		s.txn.If(key, 0).Put(key, t.fresh)
 	}
 	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: s.freshSlot(), Release: a.Release,
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.freshSlot(), Release: a.Release,
 		Class: api.ClassOnce, Attempt: a.Attempt, Run: a.Run, Desired: api.DesiredRunning, CreatedAt: s.now,
 	}
 	s.txn.CreateTask(task)

@@ -58,6 +58,9 @@ func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], 
 
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
+// uid tells the object from an earlier one of the same name.
+func (o observed) uid() string { return o.object.Value.Metadata.UID }
+
 func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
 
 func (o observed) newestRelease() *api.Release {
@@ -124,9 +127,13 @@ func (o observed) image() api.ImageStatus {
 		return best
 	}
 	wanted, _ := o.wanted()
+	asked := *o.request.Value
+	if asked.OwnerUID != o.uid() || asked.Image != wanted {
+		return best
+	}
 	for _, status := range o.images {
 		s := *status.Value
-		if s.Image != wanted || s.Image != o.request.Value.Image || s.Nonce != o.request.Value.Nonce {
+		if !s.Answers(asked) {
 			continue
 		}
 		if best.State == "" || s.State == api.ImagePresent {
@@ -143,11 +150,11 @@ func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 		return want, false
 	}
 	stamp := o.stamp(api.StampPull)
-	want = api.ImageRequest{Owner: o.ref, Nonce: stamp}
+	want = api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: stamp}
 	if want.Image, want.Build = o.wanted(); want.Image == "" {
 		return want, false
 	}
-	if there := o.request.Value; there != nil && there.Image == want.Image && againstOf(there.Nonce) == stamp {
+	if there := o.request.Value; there != nil && there.OwnerUID == want.OwnerUID && there.Image == want.Image && againstOf(there.Nonce) == stamp {
 		want.Nonce = there.Nonce
 	}
 	if image := o.image(); image.State == api.ImageFailed {

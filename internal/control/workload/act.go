@@ -80,7 +80,7 @@ func (o observed) due(a assessment, now time.Time) (bool, error) {
 
 // wantedImage is the image request to write, if it isn't written yet.
 func (o observed) wantedImage() (api.ImageRequest, bool) {
-	want := api.ImageRequest{Owner: o.ref, Nonce: o.stamp(api.StampPull)}
+	want := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
 	want.Image, want.Build = o.wanted()
 	there := o.request.Exists() && o.request.Value.Equal(want)
 	return want, want.Image != "" && !there && !o.deleting()

@@ -123,6 +123,9 @@ func (o observed) rollout() api.RolloutStatus {
 	return *o.status.Value.Rollout
 }
 
+// uid tells the object from an earlier one of the same name.
+func (o observed) uid() string { return o.object.Value.Metadata.UID }
+
 func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
 
 // wanted is the image the slots are made from, and how it is built where it is.
@@ -133,10 +136,11 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 // image is what the nodes say of the image the spec asks for.
 func (o observed) image() api.ImageStatus {
 	best := api.ImageStatus{}
-	wanted, _ := o.wanted()
+	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
+	asked.Image, _ = o.wanted()
 	for _, status := range o.images {
 		s := *status.Value
-		if s.Image != wanted || s.Nonce != o.stamp(api.StampPull) {
+		if !s.Answers(asked) {
 			continue
 		}
 		if best.State == "" || s.State == api.ImagePresent {

@@ -55,7 +55,7 @@ func (s *step) wiping(read layout.Read[api.Task]) layout.Read[api.Task] {
 func (s *step) createOrdinal(action rollout.Action) {
 	ref := s.o.ref
 	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: action.Slot,
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: action.Slot,
 		Release: action.Version.Release, Restart: action.Version.Restart,
 		Class: api.ClassKeep, Monitor: s.monitor, Attempt: action.Attempt, Bootstrap: s.o.bootstrap(action.Slot),
 		Desired: api.DesiredRunning, CreatedAt: s.now,

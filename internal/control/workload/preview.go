@@ -82,7 +82,7 @@ func (o observed) lookFor() (verb, release, text string) {
 func (c *Controller) assessAsIfFound(o observed, inForce *api.Release) (assessment, error) {
 	wanted, _ := o.wanted()
 	found := api.ImageStatus{
-		Owner: o.ref, Image: wanted, Nonce: o.stamp(api.StampPull), State: api.ImagePresent, ImageID: "unresolved",
+		Owner: o.ref, OwnerUID: o.uid(), Image: wanted, Nonce: o.stamp(api.StampPull), State: api.ImagePresent, ImageID: "unresolved",
 	}
 	if inForce != nil && inForce.Image == wanted {
 		found.ImageID = inForce.ImageID

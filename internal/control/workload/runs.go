@@ -158,7 +158,7 @@ func (s *step) startCommand(start commandStart) {
 		run.CreatedAt = s.now
 	}
 	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: run.ID, Release: start.release.ID,
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: run.ID, Release: start.release.ID,
 		Class: api.ClassOnce, Run: run.ID, Role: start.role, Desired: api.DesiredRunning, CreatedAt: s.now,
 	}
 	run.State = api.RunRunning

@@ -91,7 +91,7 @@ func (s *step) create(action rollout.Action) {
 		return
 	}
 	s.txn.CreateTask(api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: s.freshSlot(),
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.freshSlot(),
 		Replaces: action.Replaces, After: action.After,
 		Release: action.Version.Release, Restart: action.Version.Restart,
 		Class: api.ClassKeep, Monitor: s.monitor, Desired: api.DesiredRunning, CreatedAt: s.now,
