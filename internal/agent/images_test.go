@@ -151,3 +151,51 @@ func TestPrunedImageThatIsGoneRejectsTheTask(t *testing.T) {
 		l.wantContainer(second, runtime.State(""))
 	})
 }
+
+// TestAnAnswerIsForTheObjectThatAsked: an object is deleted and created again before the agent has seen either. The new
+// object's pull begins at once, whatever rest the old one's failures earned.
+func TestAnAnswerIsForTheObjectThatAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.engine.FailPulls("far:1", errors.New("no route to host"))
+		l.start()
+		defer l.close()
+		ask := func(uid string) *layout.Txn {
+			return layout.NewTxn("test").Put(layout.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: uid, Image: "far:1"})
+		}
+		l.commit(ask("first"))
+		l.pass(3 * time.Minute)
+		if got := l.answer(); got.State != api.ImageFailed || got.OwnerUID != "first" || got.Attempts < 3 {
+			t.Fatalf("answer %+v", got)
+		}
+		before := l.engine.Calls()["pull"]
+		l.commit(ask("second"))
+		l.settle()
+		got := l.answer()
+		if pulls := l.engine.Calls()["pull"] - before; got.OwnerUID != "second" || got.Attempts != 1 || pulls != 1 {
+			t.Errorf("after %d pulls for the new object: %+v", pulls, got)
+		}
+	})
+}
+
+// TestALatePullIsNoAnswerToAnotherRequest: the pull that an earlier request began fails while another image is pulled.
+func TestALatePullIsNoAnswerToAnotherRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t, hollow.Options{PullDelay: hollow.Delay(3 * time.Second)})
+		l.engine.FailPulls("gone:1", errors.New("no such repository"))
+		want := l.engine.PublishImage("far:1")
+		l.start()
+		defer l.close()
+		l.request("gone:1", "")
+		l.pass(2 * time.Second)
+		l.request("far:1", "")
+		l.pass(1500 * time.Millisecond)
+		if got := l.answer(); got.State != api.ImagePulling || got.Message != "" {
+			t.Errorf("the failed pull of gone:1 counts for far:1: %+v", got)
+		}
+		l.pass(2 * time.Second)
+		if got := l.answer(); got.State != api.ImagePresent || got.ImageID != want {
+			t.Errorf("answer %+v", got)
+		}
+	})
+}

@@ -219,3 +219,28 @@ func TestStaleCallsAreNotBegun(t *testing.T) {
 		}
 	})
 }
+
+// TestAnAnswerCountsOnlyForItsOwnDelivery: the object is deleted while its webhook is being called, and created again.
+// Its delivery has the id of the old one. It makes a call of its own, and the late answer to the old call says nothing.
+func TestAnAnswerCountsOnlyForItsOwnDelivery(t *testing.T) {
+	inLab(t, func(l *lab) {
+		late := make(chan webhook.Answer, 1)
+		l.receive["old.example"] = func(context.Context, int) webhook.Answer { return <-late }
+		l.receive["new.example"] = answers(503)
+		l.object(api.Webhook{URL: "https://old.example"})
+		l.deliver("deploy-v1-success-1-0", 0)
+		l.after(time.Second)
+		l.write(func(txn *layout.Txn) {
+			txn.Delete(layout.DeliveryKey(web, "deploy-v1-success-1-0")).Delete(layout.ObjectKey(web))
+		})
+		l.object(api.Webhook{URL: "https://new.example"})
+		l.deliver("deploy-v1-success-1-0", 0)
+		l.after(100 * time.Millisecond)
+		late <- webhook.Answer{Status: 200}
+		l.after(100 * time.Millisecond)
+		d := l.delivery("deploy-v1-success-1-0")
+		if d.State != api.DeliveryPending || d.StatusCode != 503 || d.Attempts != 1 || len(l.calls()) != 2 {
+			t.Errorf("%+v after %d calls: its own receiver answered 503 once", d, len(l.calls()))
+		}
+	})
+}
