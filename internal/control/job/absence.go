@@ -19,6 +19,14 @@ func newAbsences(timeout time.Duration) *absences {
 	return &absences{timeout: timeout, since: map[string]time.Time{}}
 }
 
+// clear forgets the absence of a node that was heard from. Without it a mark that no run asked about since would turn the
+// next lapse, however short, into a lost node.
+func (a *absences) clear(node string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.since, node)
+}
+
 // lost says whether a node is down, and while it is only silent, when it will be.
 func (a *absences) lost(s layout.Snapshot, node string, now time.Time) (lost bool, at time.Time) {
 	if node == "" {

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"strings"
+
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/affected"
 	"tend.dev/tend/internal/engine"
@@ -10,7 +12,16 @@ import (
 
 // Affected names the objects of the kind that a change may concern.
 func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Key {
+	if node, ok := heartbeat(change); ok {
+		c.absent.clear(node)
+	}
 	return affected.By(s, c.kind, change, c.unsettled)
+}
+
+// heartbeat returns the node whose heartbeat a change is.
+func heartbeat(change view.Change) (node string, ok bool) {
+	node, ok = strings.CutPrefix(change.Key, layout.AlivePrefix)
+	return node, ok && !change.Deleted
 }
 
 // unsettled names the objects to which it matters how nodes are: those with a run on, and those without their image.

@@ -22,6 +22,7 @@ const (
 	ReasonRunFailed      = "RunFailed"      // the run that ended last has failed
 	ReasonAsExpected     = "AsExpected"     // nobody needs to look
 	ReasonOnTime         = "OnTime"         // the newest due time began its run
+	ReasonClockSetBack   = "ClockSetBack"   // due times were dealt with that the clock has yet to reach
 )
 
 // The types of conditions that only jobs have.
@@ -30,12 +31,14 @@ const (
 	ConditionActive = "Active"
 	// ConditionMissed: the newest due time began no run.
 	ConditionMissed = "Missed"
+	// ConditionClockBehind: the clock has not reached the newest due time on record.
+	ConditionClockBehind = "ClockBehind"
 )
 
 func (o observed) conditions(a assessment, runs []api.Run) []api.Condition {
 	out := []api.Condition{o.readiness(a), o.progress(a), o.trouble(a, runs), o.activity(a, runs)}
 	if o.declared.cron != nil {
-		out = append(out, missed(a))
+		out = append(out, missed(a), clockBehind(a))
 	}
 	return out
 }
@@ -147,3 +150,18 @@ func missed(a assessment) api.Condition {
 			line.LastMissed.UTC().Format(time.RFC3339), line.Missed),
 	}
 }
+
+// clockBehind says that the clock was ahead when due times were dealt with, or has been set back since.
+func clockBehind(a assessment) api.Condition {
+	line := a.plan.Timeline
+	if line.Ahead.IsZero() {
+		return api.Condition{Type: ConditionClockBehind, Status: api.ConditionFalse, Reason: ReasonOnTime}
+	}
+	return api.Condition{
+		Type: ConditionClockBehind, Status: api.ConditionTrue, Reason: ReasonClockSetBack,
+		Message: fmt.Sprintf("the due time %s was dealt with already, and the server's clock has not reached it: "+
+			"due times up to %s begin no run. Check the clock of the server", stampOf(line.Ahead), stampOf(line.Last)),
+	}
+}
+
+func stampOf(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
 )
 
 func cronOf(schedule string) api.CronJobSpec {
@@ -183,5 +184,28 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 		if keys := c.Dirty(now.Add(10 * time.Minute)); len(keys) != 1 || keys[0] != (engine.Key{Kind: "cronjob", Scope: "prod", Name: "backup"}) {
 			t.Errorf("%v; want the one that is due", keys)
 		}
+	})
+}
+
+// TestAClockThatWasAheadSilencesNothing: the status holds a due time of tomorrow. Runs begin again after an hour at most,
+// and a condition says why none does until then.
+func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.apply(backup, cronOf("*/10 * * * *"))
+		l.pass(time.Minute)
+		l.condition(backup, ConditionClockBehind, ReasonOnTime, api.ConditionFalse)
+		status := l.status(backup)
+		status.LastScheduled = time.Now().Add(24 * time.Hour).UTC()
+		status.ObservedRevision = 0 // it is looked at again
+		l.write(func(txn *layout.Txn) { txn.Put(layout.StatusKey(backup), status) })
+		l.pass(time.Minute)
+		l.condition(backup, ConditionClockBehind, ReasonClockSetBack, api.ConditionTrue)
+		l.pass(2 * time.Hour)
+		if runs := len(l.runs(backup)); runs == 0 {
+			t.Error("no run began within two hours")
+		}
+		l.condition(backup, ConditionClockBehind, ReasonClockSetBack, api.ConditionTrue)
+		l.pass(24 * time.Hour)
+		l.condition(backup, ConditionClockBehind, ReasonOnTime, api.ConditionFalse)
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
 )
 
 func TestApplyingAJobRunsNothing(t *testing.T) {
@@ -259,6 +260,32 @@ func TestARunFailsWithItsNode(t *testing.T) {
 		if status.State != api.TaskShutdown {
 			t.Errorf("%s; want it stopped when its node returns", status.State)
 		}
+	})
+}
+
+// TestALapseCountsFromItsOwnBegin: a heartbeat between two lapses counts, also if no look came between them.
+func TestALapseCountsFromItsOwnBegin(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts = time.Hour
+		l.apply(mail, jobOf("mail:1"))
+		l.ask(mail, "m-1")
+		l.pass(time.Second)
+		c := New(l.deps(), Options{Kind: api.KindJob})
+		l.onChange(func(change view.Change) { c.Affected(l.snapshot(), change) })
+		now := time.Now()
+		l.node(false)
+		if dirty := c.Dirty(now); len(dirty) > 0 {
+			t.Fatalf("%v has something to do", dirty)
+		}
+		l.node(true)
+		l.node(false)
+		if dirty := c.Dirty(now.Add(31 * time.Second)); len(dirty) > 0 {
+			t.Error("the node is taken for lost, though its heartbeat went missing only now")
+		}
+		if dirty := c.Dirty(now.Add(62 * time.Second)); len(dirty) == 0 {
+			t.Error("the node is never taken for lost")
+		}
+		l.node(true)
 	})
 }
 

@@ -26,7 +26,7 @@
 //
 //   - a run never has two live attempts; under Forbid and Replace no two runs have;
 //   - no attempt of a run starts once somebody has stopped it;
-//   - a due time begins at most one run, also when the clock is set back;
+//   - a due time begins at most one run, also when the clock is set back by up to an hour;
 //   - a run's state only moves forward, and what ended stays as it is until it goes;
 //   - no more ended runs are kept than asked for, but for those that ended a moment ago;
 //   - an up-to-date state plans nothing, and time changes a plan only at the moment the plan named;

@@ -10,6 +10,10 @@ import (
 // moment to restart.
 const punctual = 10 * time.Second
 
+// maxAhead bounds how far ahead of the clock the newest due time on record may lie. Within it a clock that was set back
+// begins no run twice; beyond it the clock was wrong when the due time was recorded, and waiting for it would skip runs.
+const maxAhead = time.Hour
+
 // RunID is the id of a due time's run.
 func RunID(due time.Time) string { return due.UTC().Format("20060102T150405Z") }
 
@@ -25,13 +29,9 @@ func (p *planner) due() {
 		if p.Since.Before(begin) && !p.Since.IsZero() {
 			begin = p.Since
 		}
-		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin}
+		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin, Ahead: line.Ahead}
 	}
-	for i := range p.runs { // one whose creation is all that was stored of a look
-		if r := &p.runs[i]; r.ScheduledAt.After(line.Last) {
-			line.Last = r.ScheduledAt
-		}
-	}
+	p.followClock()
 	next, comes := p.Schedule.Next(line.Last)
 	if comes && !next.After(p.now) {
 		newest, count := p.Schedule.Between(line.Last, p.now)
@@ -42,6 +42,29 @@ func (p *planner) due() {
 	if comes {
 		p.plan.NextRun = next
 		p.look(next)
+	}
+}
+
+// followClock brings the newest due time in line with the runs and with the clock. Runs up to Ahead were begun while the
+// clock was wrong; they say nothing about the due times of now.
+func (p *planner) followClock() {
+	line := &p.plan.Timeline
+	if !line.Ahead.After(p.now) {
+		line.Ahead = time.Time{}
+	}
+	for i := range p.runs { // one whose creation is all that was stored of a look
+		if at := p.runs[i].ScheduledAt; at.After(line.Last) && at.After(line.Ahead) {
+			line.Last = at
+		}
+	}
+	if line.Last.After(p.now.Add(punctual)) && line.Last.After(line.Ahead) {
+		line.Ahead = line.Last
+	}
+	if limit := p.now.Add(maxAhead); line.Last.After(limit) {
+		line.Last = limit
+	}
+	if !line.Ahead.IsZero() {
+		p.look(line.Ahead)
 	}
 }
 

@@ -35,6 +35,9 @@ func TestSafety(t *testing.T) {
 			"look":  func(*rapid.T) { w.decide() },
 			"clock": func(t *rapid.T) {
 				w.now = w.now.Add(time.Duration(rapid.IntRange(-900, 900).Draw(t, "seconds")) * time.Second)
+				if earliest := w.latest.Add(-maxAhead); w.now.Before(earliest) {
+					w.now = earliest // what is dealt with twice beyond that, the transcripts say
+				}
 				w.decide()
 			},
 			"ask": func(t *rapid.T) {

@@ -184,6 +184,9 @@ func (s *story) state() {
 	if !plan.NextRun.IsZero() {
 		fmt.Fprintf(&s.out, ", next %s", plan.NextRun.Format(time.DateTime))
 	}
+	if !plan.Timeline.Ahead.IsZero() {
+		fmt.Fprintf(&s.out, ", ahead %s, none before %s", plan.Timeline.Ahead.Format(time.DateTime), plan.Timeline.Last.Format(time.DateTime))
+	}
 	fmt.Fprintln(&s.out)
 	for _, run := range s.sortedRuns() {
 		fmt.Fprintf(&s.out, "  %s %s", run.ID, run.State)

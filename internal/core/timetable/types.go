@@ -51,8 +51,11 @@ type Observed struct {
 // Timeline is how far the due times were dealt with. It is stored in the object's status.
 type Timeline struct {
 	ScheduleHash string
-	// Last is the newest due time that was dealt with, or when the schedule began. It only grows.
+	// Last is the newest due time that was dealt with, or when the schedule began. It grows, unless it lies more than
+	// maxAhead ahead of the clock: then it is set to that.
 	Last time.Time
+	// Ahead is the newest due time on record while the clock has not reached it: the clock was ahead, or was set back.
+	Ahead time.Time
 	// Missed counts the due times since the schedule began that started no run; LastMissed is the newest of them, and Why
 	// the reason.
 	Missed     int

@@ -15,6 +15,7 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // world is a store, a node and a clock, for one job.
 type world struct {
 	now      time.Time
+	latest   time.Time // the latest that the clock ever showed when something was decided
 	desired  Desired
 	line     Timeline
 	runs     map[string]api.Run
@@ -55,7 +56,12 @@ func (w *world) observed() Observed {
 	return o
 }
 
-func (w *world) plan() Plan { return Decide(w.desired, w.observed(), w.now) }
+func (w *world) plan() Plan {
+	if w.now.After(w.latest) {
+		w.latest = w.now
+	}
+	return Decide(w.desired, w.observed(), w.now)
+}
 
 // decide carries out plans until one is empty.
 func (w *world) decide() {
