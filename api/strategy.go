@@ -1,13 +1,15 @@
 package api
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
 
 // Strategy says how outdated slots are replaced. Every field is optional.
 type Strategy struct {
-	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed and no volume is held.
+	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed and no volume that can be
+	// written to is held.
 	Order string `json:"order,omitempty" hcl:"order,optional"`
 	// MaxParallel is how many slots are replaced at once. Default 1.
 	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`
@@ -83,9 +85,9 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 }
 
 // HoldsExclusively says whether two containers of the spec can't run side by side on one node: a fixed host port, a
-// volume, the host's network, or docker_options that publish or mount.
+// volume that is written to, the host's network, or docker_options that publish or mount.
 func (s DeploymentSpec) HoldsExclusively() bool {
-	if len(s.Volumes) > 0 || len(s.Devices) > 0 || s.NetworkMode == "host" {
+	if slices.ContainsFunc(s.Volumes, writable) || len(s.Devices) > 0 || s.NetworkMode == "host" {
 		return true
 	}
 	for _, port := range s.Ports {
@@ -101,6 +103,16 @@ func (s DeploymentSpec) HoldsExclusively() bool {
 		}
 	}
 	return false
+}
+
+// writable reports whether an entry of volumes can be written to. Files of assets and what is mounted ro can't: any number
+// of containers may read them at once.
+func writable(entry string) bool {
+	if AssetMount(entry) {
+		return false
+	}
+	volume, err := ParseVolume(StandIn(entry))
+	return err != nil || !slices.Contains(strings.Split(volume.Mode, ","), "ro")
 }
 
 // FixedHostPort says whether a port entry names a port of the host: "3000:80" does, "80" and "127.0.0.1::80" don't.

@@ -138,6 +138,29 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestOrderByWhatIsMounted: only what a container can write to is held exclusively.
+func TestOrderByWhatIsMounted(t *testing.T) {
+	cases := map[string]struct {
+		volumes []string
+		want    string
+	}{
+		"nothing":               {nil, api.OrderStartFirst},
+		"a file of an asset":    {[]string{"${asset.conf.app.toml}:/etc/app.toml"}, api.OrderStartFirst},
+		"the same, said twice":  {[]string{"${asset.conf.app.toml}:/etc/app.toml:ro"}, api.OrderStartFirst},
+		"a folder, to read":     {[]string{"/etc/ssl:/etc/ssl:ro,z"}, api.OrderStartFirst},
+		"a folder":              {[]string{"/srv/data:/data"}, api.OrderStopFirst},
+		"a volume":              {[]string{"data:/data"}, api.OrderStopFirst},
+		"an asset and a volume": {[]string{"${asset.conf.app.toml}:/etc/app.toml", "data:/data:rw"}, api.OrderStopFirst},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (api.DeploymentSpec{Container: api.Container{Volumes: tc.volumes}}).ResolvedStrategy().Order; got != tc.want {
+				t.Errorf("%v is rolled out %s, want %s", tc.volumes, got, tc.want)
+			}
+		})
+	}
+}
+
 func TestValidateObject(t *testing.T) {
 	long := strings.Repeat("a", 40)
 	cases := map[string]struct {

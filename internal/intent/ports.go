@@ -1,78 +1,19 @@
 package intent
 
 import (
-	"net/netip"
-	"strconv"
-
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dockerflags"
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/layout"
 )
 
-// hostPort is a port of the host a spec fixes.
-type hostPort struct {
-	ip    netip.Addr
-	port  uint16
-	proto string
-	field string
-}
-
-func (p hostPort) String() string {
-	return netip.AddrPortFrom(p.ip, p.port).String() + "/" + p.proto
-}
-
-// clashes says whether two containers can't publish both: the wildcard address takes every other.
-func (p hostPort) clashes(other hostPort) bool {
-	return p.port == other.port && p.proto == other.proto &&
-		(p.ip == other.ip || p.ip.IsUnspecified() || other.ip.IsUnspecified())
-}
-
-// fixedPorts are the ports a spec fixes on the host. Entries without a host port, or with a range to choose one from,
-// fix none; malformed ones are validation's business.
-func fixedPorts(object api.Object) []hostPort {
+// fixedPorts are the ports of the host that the containers of an object occupy.
+func fixedPorts(object api.Object) []ports.Port {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-	if err != nil || spec.NetworkMode != "" {
-		return nil
-	}
-	var out []hostPort
-	for i, entry := range spec.Ports {
-		if parsed, err := api.NormalizePort(entry); err == nil {
-			out = append(out, fixedBy(parsed, "ports["+strconv.Itoa(i)+"]")...)
-		}
-	}
-	options, err := flagsOf(spec)
-	if err != nil || options.NetworkMode == "host" {
-		return out
-	}
-	for _, parsed := range options.Publish {
-		out = append(out, fixedBy(parsed, "docker_options")...)
-	}
-	return out
-}
-
-// flagsOf reads docker_options; files of assets have stand-ins in them.
-func flagsOf(spec api.DeploymentSpec) (dockerflags.Options, error) {
-	flags := make([]string, len(spec.DockerOptions))
-	for i, flag := range spec.DockerOptions {
-		flags[i] = api.StandIn(flag)
-	}
-	return dockerflags.Parse(flags)
-}
-
-// fixedBy are the ports of one entry. The engine chooses where the host's range isn't as long as the container's.
-func fixedBy(entry api.PortSpec, field string) []hostPort {
-	if entry.Host.Len() != entry.Container.Len() {
-		return nil
-	}
-	ip, err := netip.ParseAddr(entry.HostIP)
 	if err != nil {
-		ip = netip.IPv4Unspecified()
+		return nil
 	}
-	var out []hostPort
-	for port := entry.Host.First; port <= entry.Host.Last; port++ {
-		out = append(out, hostPort{ip: ip, port: uint16(port), proto: entry.Protocol, field: field})
-	}
-	return out
+	return ports.Fixed(spec)
 }
 
 // refuseShared refuses addresses given by flags to several replicas: only one container can have each.
@@ -81,7 +22,7 @@ func refuseShared(object api.Object, found *faults) {
 	if err != nil || spec.MostReplicas() < 2 {
 		return
 	}
-	options, err := flagsOf(spec)
+	options, err := dockerflags.Of(spec)
 	if err != nil {
 		return // validation's business
 	}
@@ -98,7 +39,7 @@ func refuseShared(object api.Object, found *faults) {
 // checkPorts refuses written objects that fix a port of the host another container publishes: of another object, or of
 // the same one when it has several replicas. Objects that are going don't count: their ports come free.
 func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[api.Object], found *faults) {
-	asked := map[api.Ref][]hostPort{}
+	asked := map[api.Ref][]ports.Port{}
 	skip := map[api.Ref]bool{}
 	for _, object := range written {
 		skip[object.Ref()] = true
@@ -106,8 +47,8 @@ func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[
 			continue
 		}
 		refuseShared(object, found)
-		if ports := fixedPorts(object); len(ports) > 0 {
-			asked[object.Ref()] = ports
+		if fixed := fixedPorts(object); len(fixed) > 0 {
+			asked[object.Ref()] = fixed
 		}
 	}
 	if len(asked) == 0 {
@@ -131,18 +72,18 @@ func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[
 	}
 }
 
-func refusePorts(object api.Object, ports []hostPort, taken publishers, found *faults) {
+func refusePorts(object api.Object, fixed []ports.Port, taken publishers, found *faults) {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-	if err != nil || len(ports) == 0 || spec.ReplicaCount() == 0 {
+	if err != nil || len(fixed) == 0 || spec.ReplicaCount() == 0 {
 		return
 	}
-	for _, port := range ports {
+	for _, port := range fixed {
 		if owner, ok := taken.owner(port); ok {
-			found.add(PortTaken, object.Ref(), port.field, "choose another port of the host, or none to get a free one",
+			found.add(PortTaken, object.Ref(), port.Field, "choose another port of the host, or none to get a free one",
 				"the host's port %s is published by %s already", port, owner)
 		}
 		if spec.MostReplicas() > 1 {
-			found.add(PortTaken, object.Ref(), port.field,
+			found.add(PortTaken, object.Ref(), port.Field,
 				"leave the host's port out (\"80\" instead of \"3000:80\") or set replicas to 1",
 				"%d replicas can't all publish the host's port %s", spec.MostReplicas(), port)
 		}
@@ -150,22 +91,22 @@ func refusePorts(object api.Object, ports []hostPort, taken publishers, found *f
 }
 
 type publisher struct {
-	hostPort
+	ports.Port
 	owner api.Ref
 }
 
 // publishers are who publishes what, by port number.
-type publishers map[uint16][]publisher
+type publishers map[int][]publisher
 
-func (p publishers) add(owner api.Ref, ports []hostPort) {
-	for _, port := range ports {
-		p[port.port] = append(p[port.port], publisher{port, owner})
+func (p publishers) add(owner api.Ref, fixed []ports.Port) {
+	for _, port := range fixed {
+		p[port.Number] = append(p[port.Number], publisher{port, owner})
 	}
 }
 
-func (p publishers) owner(port hostPort) (api.Ref, bool) {
-	for _, other := range p[port.port] {
-		if other.clashes(port) {
+func (p publishers) owner(port ports.Port) (api.Ref, bool) {
+	for _, other := range p[port.Number] {
+		if other.Clashes(port) {
 			return other.owner, true
 		}
 	}

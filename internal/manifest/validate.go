@@ -34,11 +34,7 @@ func validateOptions(ref api.Ref, field string, spec api.DeploymentSpec) []api.F
 	if len(spec.DockerOptions) == 0 {
 		return nil
 	}
-	flags := make([]string, len(spec.DockerOptions))
-	for i, flag := range spec.DockerOptions {
-		flags[i] = api.StandIn(flag)
-	}
-	options, err := dockerflags.Parse(flags)
+	options, err := dockerflags.Of(spec)
 	if err != nil {
 		return []api.FieldError{{Object: ref.String(), Field: field, Detail: err.Error()}}
 	}

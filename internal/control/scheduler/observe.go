@@ -5,6 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/layout"
 )
 
@@ -58,7 +59,7 @@ func nodes(snapshot layout.Snapshot) []placement.Node {
 
 // demand is what a release's containers need of a node.
 type demand struct {
-	ports  []placement.Port
+	ports  []ports.Port
 	memory int64
 	cpus   float64
 }
@@ -94,16 +95,7 @@ func demandOf(release api.Release) demand {
 	if err != nil {
 		return demand{} // it was validated when it was applied
 	}
-	out := demand{}
-	if spec.NetworkMode == "" {
-		var ports []api.PortSpec
-		for _, port := range spec.Ports {
-			if parsed, err := api.NormalizePort(port); err == nil {
-				ports = append(ports, parsed)
-			}
-		}
-		out.ports = placement.FixedPorts(ports)
-	}
+	out := demand{ports: ports.Fixed(spec)}
 	if spec.Resources != nil && spec.Resources.Limits != nil {
 		out.cpus, _ = api.ParseCPU(spec.Resources.Limits.CPU)
 		out.memory, _ = api.ParseMemory(spec.Resources.Limits.Memory)

@@ -120,6 +120,10 @@ func TestRefusals(t *testing.T) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Ports: []string{"8080:80"}})
 		}, "port 8080 of node n1 is held by prod-web.s0"},
+		"port by a flag": {"docker_options fix ports as well", func(l *lab) {
+			l.node("n1", true)
+			l.release("v1", api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"-p", "8080:80"}}})
+		}, "port 8080 of node n1 is held by prod-web.s0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)

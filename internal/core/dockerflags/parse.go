@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"tend.dev/tend/api"
 )
 
 // Parse reads a docker_options list: one argument per entry, exactly as a shell would hand it to `docker run`.
@@ -23,6 +25,15 @@ func Parse(args []string) (Options, error) {
 		return Options{}, err
 	}
 	return options, nil
+}
+
+// Of parses the docker_options of a spec. Files of assets in them are replaced by stand-ins.
+func Of(spec api.DeploymentSpec) (Options, error) {
+	args := make([]string, len(spec.DockerOptions))
+	for i, flag := range spec.DockerOptions {
+		args[i] = api.StandIn(flag)
+	}
+	return Parse(args)
 }
 
 // flagSet binds every flag of the table to a fresh Options.

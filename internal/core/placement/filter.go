@@ -104,7 +104,7 @@ func (t Task) ignored() map[string]bool {
 func (s *site) clash(t Task, ignored map[string]bool) *hold {
 	for _, p := range t.Ports {
 		for _, held := range s.held[p.Number] {
-			if held.clashes(p) && !ignored[held.by.ID] {
+			if held.Clashes(p) && !ignored[held.by.ID] {
 				return &held
 			}
 		}

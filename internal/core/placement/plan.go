@@ -3,6 +3,8 @@ package placement
 import (
 	"cmp"
 	"slices"
+
+	"tend.dev/tend/internal/core/ports"
 )
 
 // Plan places every task that has no node, and refuses those that fit nowhere. Older tasks choose first.
@@ -37,7 +39,7 @@ type site struct {
 }
 
 type hold struct {
-	Port
+	ports.Port
 	by Task
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
 )
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -26,7 +27,7 @@ func named(id string, change func(*Node)) Node {
 }
 
 func TestPlan(t *testing.T) {
-	http := []Port{{IP: "127.0.0.1", Number: 8080, Protocol: "tcp"}}
+	http := fixed("8080:80")
 	cases := map[string]struct {
 		reason  string
 		tasks   []Task
@@ -110,9 +111,9 @@ func TestPlan(t *testing.T) {
 			reason: "two addresses don't clash, every address clashes with each",
 			tasks: []Task{
 				{ID: "a", Ports: http, Node: "vm"},
-				{ID: "b", Ports: []Port{{IP: "10.0.0.1", Number: 8080}}},
-				{ID: "c", Ports: []Port{{IP: "0.0.0.0", Number: 8080}}},
-				{ID: "d", Ports: []Port{{IP: "127.0.0.1", Number: 8080, Protocol: "udp"}}},
+				{ID: "b", Ports: fixed("10.0.0.1:8080:80")},
+				{ID: "c", Ports: fixed("0.0.0.0:8080:80")},
+				{ID: "d", Ports: fixed("8080:80/udp")},
 			},
 			nodes:  []Node{vm(nil)},
 			placed: []Assignment{{"b", "vm"}, {"d", "vm"}}, refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by task a"}},
@@ -140,8 +141,8 @@ func TestPlan(t *testing.T) {
 		"start-first successor that fits nowhere": {
 			reason: "stopping the predecessor would not help, and is not asked for",
 			tasks: []Task{
-				{ID: "a", Ports: http, Node: "vm"}, {ID: "x", Ports: []Port{{Number: 9090}}, Node: "vm"},
-				{ID: "b", Ports: append([]Port{{Number: 9090}}, http...), Replaces: "a"},
+				{ID: "a", Ports: http, Node: "vm"}, {ID: "x", Ports: fixed("9090:90"), Node: "vm"},
+				{ID: "b", Ports: append(fixed("9090:90"), http...), Replaces: "a"},
 			},
 			nodes:   []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x"}},
@@ -195,29 +196,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestFixedPorts(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		entry  string
-		want   []Port
-	}{
-		"chosen by the engine": {"no host port, no claim", "80", nil},
-		"one":                  {"a fixed port is loopback's by default", "3000:80", []Port{{"127.0.0.1", 3000, "tcp"}}},
-		"range":                {"each port of a range", "0.0.0.0:53-54:53-54/udp", []Port{{"0.0.0.0", 53, "udp"}, {"0.0.0.0", 54, "udp"}}},
-		"choice from a range":  {"the engine takes a free one of several", "3000-3009:80", nil},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			spec, err := api.NormalizePort(tc.entry)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, FixedPorts([]api.PortSpec{spec})); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
+// fixed are the ports of one entry.
+func fixed(entry string) []ports.Port { return ports.Fixed(api.DeploymentSpec{Ports: []string{entry}}) }
 
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{512 << 20: "512Mi", 3 << 29: "1536Mi", 3 << 30: "3Gi", 100_000: "97.7Ki", 1000: "1000 bytes"} {

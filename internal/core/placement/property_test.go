@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tend.dev/tend/internal/core/ports"
 )
 
 func randomNodes(t *rapid.T) []Node {
@@ -39,9 +41,8 @@ func randomTasks(t *rapid.T) []Task {
 			CreatedAt: epoch.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "age"))),
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "ports") {
-			task.Ports = append(task.Ports, Port{
-				IP: rapid.SampledFrom([]string{"", "127.0.0.1", "10.0.0.1"}).Draw(t, "ip"), Number: rapid.IntRange(1, 3).Draw(t, "port"),
-			})
+			ip := rapid.SampledFrom([]string{"0.0.0.0", "127.0.0.1", "10.0.0.1"}).Draw(t, "ip")
+			task.Ports = append(task.Ports, fixed(fmt.Sprintf("%s:%d:80", ip, rapid.IntRange(1, 3).Draw(t, "port")))...)
 		}
 		if i > 0 && rapid.Bool().Draw(t, "replaces") {
 			task.Replaces = fmt.Sprintf("t%d", rapid.IntRange(0, i-1).Draw(t, "predecessor"))
@@ -126,7 +127,7 @@ func TestNoPortTwice(t *testing.T) {
 				}
 				apart := other.ID == task.ID || other.Stopped || node != a.Node ||
 					task.After == other.ID || other.After == task.ID && other.After != ""
-				if !apart && slices.ContainsFunc(task.Ports, func(p Port) bool { return slices.ContainsFunc(other.Ports, p.clashes) }) {
+				if !apart && slices.ContainsFunc(task.Ports, func(p ports.Port) bool { return slices.ContainsFunc(other.Ports, p.Clashes) }) {
 					t.Fatalf("%+v and %+v share a port of %s", task, other, a.Node)
 				}
 			}

@@ -3,7 +3,7 @@ package placement
 import (
 	"time"
 
-	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/ports"
 )
 
 // Task is a task to place, or one that was placed and may still be in the way.
@@ -27,7 +27,7 @@ type Task struct {
 	Runtime     string
 	MemoryBytes int64
 	CPUs        float64
-	Ports       []Port
+	Ports       []ports.Port
 	// CreatedAt orders tasks that want the same: the older one gets it.
 	CreatedAt time.Time
 }
@@ -58,41 +58,4 @@ type Refusal struct {
 	Message string
 	// Crowded: only the task that it replaces is in the way. It would fit if that were gone.
 	Crowded bool
-}
-
-// Port is one fixed port of a host.
-type Port struct {
-	IP       string // empty, 0.0.0.0 and :: are every address
-	Number   int
-	Protocol string
-}
-
-// FixedPorts are the host ports that published ports need and no other container can have. Where the engine chooses,
-// even within a range, there are none.
-func FixedPorts(specs []api.PortSpec) []Port {
-	var out []Port
-	for _, spec := range specs {
-		if spec.Host.Len() != spec.Container.Len() {
-			continue
-		}
-		for i := range spec.Host.Len() {
-			out = append(out, Port{IP: spec.HostIP, Number: spec.Host.First + i, Protocol: spec.Protocol})
-		}
-	}
-	return out
-}
-
-// clashes: the two can't be bound at the same time.
-func (p Port) clashes(other Port) bool {
-	same := p.Number == other.Number && p.protocol() == other.protocol()
-	return same && (p.IP == other.IP || p.everywhere() || other.everywhere())
-}
-
-func (p Port) everywhere() bool { return p.IP == "" || p.IP == "0.0.0.0" || p.IP == "::" }
-
-func (p Port) protocol() string {
-	if p.Protocol == "" {
-		return "tcp"
-	}
-	return p.Protocol
 }

@@ -1,0 +1,74 @@
+package ports
+
+import (
+	"net/netip"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dockerflags"
+)
+
+// Port is one port of the host that one container can have.
+type Port struct {
+	// IP is the host's address; the unspecified one is every address.
+	IP     netip.Addr
+	Number int
+	// Protocol is tcp, udp or sctp.
+	Protocol string
+	// Field is the part of the spec that fixes it: ports[0], docker_options.
+	Field string
+}
+
+// String is address:port/protocol.
+func (p Port) String() string {
+	return netip.AddrPortFrom(p.IP, uint16(p.Number)).String() + "/" + p.Protocol
+}
+
+// Clashes reports whether p and other can't be published at the same time. Every address includes each single one.
+func (p Port) Clashes(other Port) bool {
+	return p.Number == other.Number && p.Protocol == other.Protocol &&
+		(p.IP == other.IP || p.IP.IsUnspecified() || other.IP.IsUnspecified())
+}
+
+// Fixed returns the ports of the host that each container of a spec occupies, from `ports` and from docker_options. An
+// entry without a host port, or with a range to choose one from, fixes none. A container without a network of its own
+// publishes none. Malformed entries are left to validation.
+func Fixed(spec api.DeploymentSpec) []Port {
+	options, err := dockerflags.Of(spec)
+	if err != nil {
+		options = dockerflags.Options{}
+	}
+	if !publishes(spec.NetworkMode) || !publishes(options.NetworkMode) {
+		return nil
+	}
+	var out []Port
+	for i, entry := range spec.Ports {
+		if parsed, err := api.NormalizePort(entry); err == nil {
+			out = append(out, fixedBy(parsed, "ports["+strconv.Itoa(i)+"]")...)
+		}
+	}
+	for _, parsed := range options.Publish {
+		out = append(out, fixedBy(parsed, "docker_options")...)
+	}
+	return out
+}
+
+// publishes reports whether the engine publishes ports in a network mode: not in that of the host, of another container,
+// or in none.
+func publishes(mode string) bool { return mode == "" || mode == "bridge" || mode == "default" }
+
+// fixedBy returns the ports of one entry. The engine chooses one where the host's range isn't as long as the container's.
+func fixedBy(entry api.PortSpec, field string) []Port {
+	if entry.Host.Len() != entry.Container.Len() {
+		return nil
+	}
+	ip, err := netip.ParseAddr(entry.HostIP)
+	if err != nil {
+		ip = netip.IPv4Unspecified()
+	}
+	var out []Port
+	for port := entry.Host.First; port <= entry.Host.Last; port++ {
+		out = append(out, Port{IP: ip, Number: port, Protocol: entry.Protocol, Field: field})
+	}
+	return out
+}
