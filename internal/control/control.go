@@ -1,8 +1,10 @@
 package control
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -48,6 +50,16 @@ func (d Deps) Defaults() Deps {
 		d.Logger = slog.New(slog.DiscardHandler)
 	}
 	return d
+}
+
+// Commit commits a transaction that guards a key, as a rule the status of the object it is about. A commit without an
+// answer may be applied at any later time, beside the commit of the next reconcile, which didn't see it; the guard makes
+// one of the two conflict. An empty transaction writes nothing and returns 0.
+func (d Deps) Commit(ctx context.Context, txn *layout.Txn, guard string) (int64, error) {
+	if !txn.Empty() && !txn.Guards(guard) {
+		return 0, fmt.Errorf("a commit must compare and write %s", guard)
+	}
+	return txn.Commit(ctx, d.Store)
 }
 
 // RandomHex is n random bytes in hex.

@@ -78,7 +78,7 @@ func (d Deps) Finalize(ctx context.Context, s layout.Snapshot, object layout.Rea
 	} {
 		for record := range s.Prefix(prefix) {
 			if txn.Len() == MaxLeftovers {
-				revision, err := txn.Commit(ctx, d.Store)
+				revision, err := d.Commit(ctx, txn, layout.ObjectKey(ref))
 				return engine.Result{Revision: revision, After: time.Millisecond}, err
 			}
 			txn.Delete(record.Key)
@@ -90,7 +90,7 @@ func (d Deps) Finalize(ctx context.Context, s layout.Snapshot, object layout.Rea
 		key := layout.NameKey(ref)
 		txn.If(key, claim.Modified).Delete(key)
 	}
-	revision, err := txn.Commit(ctx, d.Store)
+	revision, err := d.Commit(ctx, txn, layout.ObjectKey(ref))
 	if err == nil {
 		d.Logger.Info("deleted", "object", ref.String())
 	}

@@ -204,6 +204,7 @@ func (d *daemon) buildControllers() error {
 
 func (d *daemon) engineOptions(o engine.Options) engine.Options {
 	o.Resync, o.Synced, o.Revision, o.WaitFor = d.Resync, d.view.Synced(), d.view.Revision, d.view.WaitFor
+	o.Settle = d.fenced.Settle
 	o.Logger, o.Metrics, o.Now = d.Logger, d.metrics, d.Now
 	return o
 }

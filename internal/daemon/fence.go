@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/layout"
@@ -17,23 +19,37 @@ const electionKey = layout.LeasesPrefix + "controllers"
 var errDeposed = errors.New("another server took over the controllers")
 
 // fenced is a committer whose every commit compares the election key, so that a server that lost it can write nothing.
+//
+// The same comparison settles unknown outcomes: Settle writes the key again, and a commit that was sent before and not
+// applied yet then compares a revision that is gone.
 type fenced struct {
 	store.Store
-	held int64
+	// id is the key's value.
+	id []byte
+	// held is the revision of the key that commits compare.
+	held atomic.Int64
+	// renewing is held while held may be about to change.
+	renewing sync.Mutex
+}
+
+func newFenced(s store.Store, id []byte, held int64) *fenced {
+	f := &fenced{Store: s, id: id}
+	f.held.Store(held)
+	return f
 }
 
 // takeOver claims the controllers. The one member of an embedded store has nobody to wait for: whoever opened the data
 // dir before is gone.
 func takeOver(ctx context.Context, s store.Store) (*fenced, error) {
-	txn := store.Txn{Site: "election", Do: []store.Op{{Key: electionKey, Value: []byte(control.RandomHex(8))}}}
-	revision, err := s.Commit(ctx, txn)
+	id := []byte(control.RandomHex(8))
+	revision, err := s.Commit(ctx, store.Txn{Site: "election", Do: []store.Op{{Key: electionKey, Value: id}}})
 	if errors.Is(err, store.ErrNoSpace) {
 		return inherit(ctx, s, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("claim the controllers: %w", err)
 	}
-	return &fenced{Store: s, held: revision}, nil
+	return newFenced(s, id, revision), nil
 }
 
 // inherit goes on under the claim of the process before where the disk is too full for one of our own: a full disk makes
@@ -43,16 +59,60 @@ func inherit(ctx context.Context, s store.Store, full error) (*fenced, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim the controllers: %w", full)
 	}
-	return &fenced{Store: s, held: entry.Modified}, nil
+	return newFenced(s, entry.Value, entry.Modified), nil
 }
 
 // Commit commits under the election.
 func (f *fenced) Commit(ctx context.Context, txn store.Txn) (int64, error) {
-	txn.If = append([]store.Condition{{Key: electionKey, Modified: f.held}}, txn.If...)
+	held := f.held.Load()
+	txn.If = append([]store.Condition{{Key: electionKey, Modified: held}}, txn.If...)
 	revision, err := f.Store.Commit(ctx, txn)
 	var conflict *store.ConflictError
-	if errors.As(err, &conflict) && conflict.Key == electionKey {
-		return 0, fmt.Errorf("%w: %w", errDeposed, err)
+	if !errors.As(err, &conflict) || conflict.Key != electionKey {
+		return revision, err
 	}
-	return revision, err
+	f.renewing.Lock()
+	defer f.renewing.Unlock()
+	if f.held.Load() == held {
+		if err := f.adopt(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return 0, err // Settle was faster: the next try compares the new revision
+}
+
+// Settle returns a revision by which every commit that was sent before is applied, or can no longer be.
+func (f *fenced) Settle(ctx context.Context) (int64, error) {
+	f.renewing.Lock()
+	defer f.renewing.Unlock()
+	held := f.held.Load()
+	revision, err := f.Store.Commit(ctx, store.Txn{
+		Site: "election.settle", If: []store.Condition{{Key: electionKey, Modified: held}},
+		Do: []store.Op{{Key: electionKey, Value: f.id}},
+	})
+	switch {
+	case err == nil:
+		f.held.Store(revision)
+		return revision, nil
+	case !errors.Is(err, store.ErrConflict):
+		return 0, err
+	}
+	// An earlier Settle had no answer and was applied: that settles what was sent before it, under the old revision.
+	if err := f.adopt(ctx); err != nil {
+		return 0, err
+	}
+	return f.held.Load(), nil
+}
+
+// adopt holds the key's newest revision if it is still this process's key. It needs renewing.
+func (f *fenced) adopt(ctx context.Context) error {
+	entry, err := f.Get(ctx, electionKey)
+	if err != nil {
+		return fmt.Errorf("read the election: %w", err)
+	}
+	if string(entry.Value) != string(f.id) {
+		return errDeposed
+	}
+	f.held.Store(entry.Modified)
+	return nil
 }

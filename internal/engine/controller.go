@@ -113,7 +113,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	for range c.opts.Workers {
 		workers.Go(func() { c.work(working) })
 	}
-	for _, watch := range []func(context.Context){c.watchClock, c.watchView, c.watchDrift} {
+	for _, watch := range []func(context.Context){c.watchClock, c.watchView, c.watchOutcomes, c.watchDrift} {
 		watchers.Go(func() { watch(ctx) })
 	}
 	<-ctx.Done()

@@ -18,10 +18,16 @@ type gate struct {
 	cancel context.CancelFunc
 	// wake has room for one: there is something to wait for.
 	wake chan struct{}
+	// unsettled are the records with a commit whose outcome is unknown; doubt has room for one: there are some.
+	unsettled map[*record]struct{}
+	doubt     chan struct{}
 }
 
 func newGate() gate {
-	return gate{parked: map[*record]struct{}{}, wake: make(chan struct{}, 1)}
+	return gate{
+		parked: map[*record]struct{}{}, wake: make(chan struct{}, 1),
+		unsettled: map[*record]struct{}{}, doubt: make(chan struct{}, 1),
+	}
 }
 
 // seen is the newest revision the view has; without a gate it has everything.
@@ -35,11 +41,24 @@ func (c *Controller) seen() int64 {
 func (c *Controller) parkLocked(rec *record) {
 	rec.phase = behind
 	c.gate.parked[rec] = struct{}{}
+	c.awaitLocked(rec)
+}
+
+// awaitLocked has the watcher of the view wait for a parked record too.
+func (c *Controller) awaitLocked(rec *record) {
+	if rec.unsettled {
+		return // settle does it
+	}
 	if c.gate.cancel != nil && rec.revision < c.gate.lowest {
 		c.gate.cancel()
 	}
+	poke(c.gate.wake)
+}
+
+// poke fills a channel that has room for one.
+func poke(wake chan<- struct{}) {
 	select {
-	case c.gate.wake <- struct{}{}:
+	case wake <- struct{}{}:
 	default:
 	}
 }
@@ -70,12 +89,14 @@ func (c *Controller) watchView(ctx context.Context) {
 func (c *Controller) nextWait(ctx context.Context) (context.Context, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.gate.parked) == 0 {
-		return nil, 0
-	}
 	c.gate.lowest = math.MaxInt64
 	for rec := range c.gate.parked {
-		c.gate.lowest = min(c.gate.lowest, rec.revision)
+		if !rec.unsettled {
+			c.gate.lowest = min(c.gate.lowest, rec.revision)
+		}
+	}
+	if c.gate.lowest == math.MaxInt64 {
+		return nil, 0
 	}
 	wait, cancel := context.WithCancel(ctx)
 	c.gate.cancel = cancel
@@ -93,7 +114,7 @@ func (c *Controller) release(seen int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for rec := range c.gate.parked {
-		if rec.revision <= seen {
+		if !rec.unsettled && rec.revision <= seen {
 			delete(c.gate.parked, rec)
 			c.pushLocked(rec)
 		}

@@ -41,6 +41,11 @@ type Options struct {
 	Revision func() int64
 	WaitFor  func(ctx context.Context, revision int64) error
 
+	// Settle returns a revision by which every commit of this process with an unknown outcome is applied, or can no longer be.
+	// A key whose reconcile failed with store.ErrUnknownOutcome, or was cut, isn't reconciled again before Settle has
+	// answered and the view has that revision. nil: it is retried like any other failure.
+	Settle func(ctx context.Context) (int64, error)
+
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Metrics may be nil.

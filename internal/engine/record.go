@@ -44,6 +44,8 @@ type record struct {
 
 	// revision the view must reach before the next look; 0 is none.
 	revision int64
+	// unsettled: a commit of the last reconcile may still be applied. No reconcile begins before that is settled.
+	unsettled bool
 	// look is the alarm of waiting and retrying, event that of EnqueueAfter.
 	look  *alarm
 	event *alarm
@@ -115,6 +117,7 @@ func (c *Controller) settleLocked(rec *record, out outcome) {
 		c.triedLocked()
 	}
 	if out.err != nil {
+		c.unsettleLocked(rec, out.err)
 		c.settleFailureLocked(rec, out)
 	} else {
 		rec.failures, rec.err, rec.terminal, rec.hurried = 0, nil, false, false

@@ -53,7 +53,7 @@ func (c *Controller) begin(key Key) *record {
 	if c.stopped {
 		return nil
 	}
-	if rec.revision > seen {
+	if rec.unsettled || rec.revision > seen {
 		c.parkLocked(rec)
 		return nil
 	}

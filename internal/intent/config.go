@@ -117,7 +117,7 @@ func (s *Service) prepareConfig(snap layout.Snapshot, bucket Bucket, change Conf
 			d.result.Warnings = append(d.result.Warnings, key+" reaches no container that Tend sets it in, to say who it is")
 		}
 		effect.Set[key] = change.Set[key]
-		d.txn.Put(bucket.prefix()+key, sealed[key])
+		d.txn.If(bucket.prefix()+key, record.Modified).Put(bucket.prefix()+key, sealed[key])
 	}
 	for _, key := range change.Unset {
 		record, there := snap.Get(bucket.prefix() + key)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -83,6 +84,15 @@ func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason st
 	}
 	task.Desired = desired
 	return t.If(TaskKey(task.ID), read.Modified).Put(TaskKey(task.ID), task)
+}
+
+// Guards reports whether the transaction compares key and writes it, so that of two that were decided from the same state
+// only one can ever be applied, however late. One that only deletes needs no more than the comparison.
+func (t *Txn) Guards(key string) bool {
+	compares := slices.ContainsFunc(t.txn.If, func(c store.Condition) bool { return c.Key == key })
+	writes := slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return op.Key == key })
+	deletes := !slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return !op.Delete })
+	return compares && (writes || deletes)
 }
 
 // Empty says whether nothing would be written.

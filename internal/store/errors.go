@@ -27,6 +27,8 @@ var (
 	ErrNoSpace = errors.New("store is out of space")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store closed")
+	// ErrUnknownOutcome: a commit was sent and not answered. It may have been applied, may be applied later, or never.
+	ErrUnknownOutcome = errors.New("outcome unknown")
 )
 
 // ConflictError says which precondition did not hold.

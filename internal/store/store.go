@@ -15,9 +15,13 @@ type Store interface {
 	// come. Values handed out, here and everywhere, may be shared: don't modify them.
 	List(ctx context.Context, prefix string, opts ListOptions) (Page, error)
 	// Commit applies all operations or none, and returns the revision they share. A precondition that doesn't hold is a
-	// *ConflictError (errors.Is ErrConflict) naming the key; nothing was written then, nor with ErrInvalid, ErrTooLarge
-	// (see Txn.Validate), ErrNoSpace and ErrLeaseNotFound. A commit whose outcome is unknown (a cut connection) is any other
-	// error: the caller looks again. A commit that changes nothing makes no revision and returns the newest.
+	// *ConflictError (errors.Is ErrConflict) naming the key. A commit that changes nothing makes no revision and returns the
+	// newest.
+	//
+	// ErrUnknownOutcome is the error of a commit that was sent and not answered: a timeout, a cut connection, a context that
+	// ended, a store that was closed meanwhile. It may be applied at any later time, also after a read that doesn't show it.
+	// It can no longer be applied once a later commit has changed a key that it compares. Every other error means that
+	// nothing was written and nothing will be.
 	Commit(ctx context.Context, txn Txn) (int64, error)
 	// Watch streams every commit under the prefix from a revision on (1 more than a List's Revision), in order, without
 	// gap or repeat, one Batch a commit; 0 is from now. The channel closes when ctx ends, the store is closed or the watch

@@ -150,7 +150,8 @@ func (w *writer) refusal() error {
 	return &agent.RefusedError{Parts: w.refused, Cause: agent.ErrForbidden}
 }
 
-// Alive implements agent.Control: the key is written once per lease, renewing it writes nothing.
+// Alive implements agent.Control: the key is written once per lease, renewing it writes nothing. The key is written as it
+// was read: a write without an answer that came late would bind it to a lease that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 	c.mu.Lock()
 	lease := c.lease
@@ -161,11 +162,16 @@ func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 			return err
 		}
 	}
-	lease, err := c.store.Grant(ctx, ttl)
+	stored, err := c.store.Get(ctx, layout.AliveKey(c.node))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	lease, err = c.store.Grant(ctx, ttl)
 	if err != nil {
 		return err
 	}
-	if _, err := layout.NewTxn("agent.alive").PutLeased(layout.AliveKey(c.node), c.node, lease).Commit(ctx, c.store); err != nil {
+	txn := layout.NewTxn("agent.alive").If(layout.AliveKey(c.node), stored.Modified).PutLeased(layout.AliveKey(c.node), c.node, lease)
+	if _, err := txn.Commit(ctx, c.store); err != nil {
 		return err
 	}
 	c.mu.Lock()

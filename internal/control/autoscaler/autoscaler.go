@@ -192,8 +192,8 @@ func (a *Autoscaler) tell(ctx context.Context, ref api.Ref, object layout.Read[a
 	stored layout.Read[api.AutoscaleStatus], status api.AutoscaleStatus,
 ) (int64, error) {
 	key := layout.AutoscaleKey(ref)
-	return layout.NewTxn("autoscale").If(layout.ObjectKey(ref), object.Modified).If(key, stored.Modified).
-		Put(key, status).Commit(ctx, a.Store)
+	return a.Commit(ctx, layout.NewTxn("autoscale").If(layout.ObjectKey(ref), object.Modified).If(key, stored.Modified).
+		Put(key, status), key)
 }
 
 // takeBack corrects the note of a step that was refused: nothing was scaled, so there is nothing to cool down from.
@@ -202,7 +202,7 @@ func (a *Autoscaler) takeBack(ctx context.Context, ref api.Ref, noted int64, in 
 	status.LastUp, status.LastDown, status.Replicas = in.Status.LastUp, in.Status.LastDown, in.Replicas
 	status.Reason, status.Message = ReasonRefused, ErrRefused.Error()+"; it is judged anew"
 	key := layout.AutoscaleKey(ref)
-	return layout.NewTxn("autoscale.back").If(key, noted).Put(key, status).Commit(ctx, a.Store)
+	return a.Commit(ctx, layout.NewTxn("autoscale.back").If(key, noted).Put(key, status), key)
 }
 
 // step takes what was noted.
@@ -227,6 +227,6 @@ func (a *Autoscaler) forget(ctx context.Context, ref api.Ref, stored layout.Read
 		return engine.Result{}, nil
 	}
 	key := layout.AutoscaleKey(ref)
-	revision, err := layout.NewTxn("autoscale.forget").If(key, stored.Modified).Delete(key).Commit(ctx, a.Store)
+	revision, err := a.Commit(ctx, layout.NewTxn("autoscale.forget").If(key, stored.Modified).Delete(key), key)
 	return engine.Result{Revision: revision}, err
 }

@@ -27,10 +27,12 @@ type calls struct {
 }
 
 // callID identifies the delivery that a call is made for. created is the revision that made its record: a delivery of an
-// object that was deleted and created again has the key of an earlier one.
+// object that was deleted and created again has the key of an earlier one. attempts is how many attempts were recorded before
+// the call: an answer that a commit without an answer did record is not recorded again.
 type callID struct {
-	key     engine.Key
-	created int64
+	key      engine.Key
+	created  int64
+	attempts int
 }
 
 // host is a receiver's share: how many calls it has, and who waits for one of them to end.

@@ -89,6 +89,9 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	snapshot, now := c.Snapshot(), c.Now()
 	read := snapshot.Delivery(ref, id)
 	call := callID{key: key, created: read.Created}
+	if read.Exists() {
+		call.attempts = read.Value.Attempts
+	}
 	c.calls.forgetOthers(call)
 	if !read.Exists() {
 		return engine.Result{}, nil
@@ -121,7 +124,7 @@ func forgettable(d api.Delivery, now time.Time) bool {
 // record writes what a delivery becomes; only then is the answer forgotten.
 func (c *Controller) record(ctx context.Context, call callID, read layout.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
 	at := layout.DeliveryKey(next.Owner(), next.ID)
-	revision, err := layout.NewTxn("delivery.record").If(at, read.Modified).Put(at, next).Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, layout.NewTxn("delivery.record").If(at, read.Modified).Put(at, next), at)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -150,7 +153,7 @@ func (c *Controller) count(d api.Delivery) {
 
 func (c *Controller) forget(ctx context.Context, read layout.Read[api.Delivery]) (engine.Result, error) {
 	at := layout.DeliveryKey(read.Value.Owner(), read.Value.ID)
-	revision, err := layout.NewTxn("delivery.forget").If(at, read.Modified).Delete(at).Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, layout.NewTxn("delivery.forget").If(at, read.Modified).Delete(at), at)
 	return engine.Result{Revision: revision}, err
 }
 
@@ -172,7 +175,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return c.which(func(read layout.Read[api.Delivery]) bool {
 		d := read.Value
 		if d.State == api.DeliveryPending {
-			return !now.Before(d.NextTryAt) && !c.calls.running(callID{key: Key(d), created: read.Created})
+			return !now.Before(d.NextTryAt) && !c.calls.running(callID{key: Key(d), created: read.Created, attempts: d.Attempts})
 		}
 		return forgettable(*d, now)
 	})

@@ -16,7 +16,9 @@ import (
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/storefault"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -38,6 +40,8 @@ type lab struct {
 	receive map[string]func(ctx context.Context, nth int) webhook.Answer
 	called  []call
 	counted map[string]int
+	// fate is that of each commit; nil answers them.
+	fate func(store.Txn) storefault.Fate
 }
 
 type call struct {
@@ -68,7 +72,7 @@ func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()
 	l.c = New(Deps{
-		Deps: control.Deps{Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }, Store: l.store, Sealer: plainly{}},
+		Deps: control.Deps{Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }, Store: storefault.New(l.store, l.fated), Sealer: plainly{}},
 		Call: func(ctx context.Context, r webhook.Request) webhook.Answer {
 			l.mu.Lock()
 			l.called = append(l.called, call{r, time.Since(began)})
@@ -100,6 +104,13 @@ func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 	running.Go(func() { _ = l.work.Run(ctx) })
 	running.Go(func() { _ = l.c.Run(ctx) })
 	return func() { cancel(); running.Wait() }
+}
+
+func (l *lab) fated(txn store.Txn) storefault.Fate {
+	if l.fate == nil {
+		return storefault.Answered
+	}
+	return l.fate(txn)
 }
 
 func (l *lab) write(fill func(*layout.Txn)) {

@@ -20,11 +20,12 @@ func New(deps control.Deps) *Controller { return &Controller{deps.Defaults()} }
 
 // Reconcile writes what is to say of one ingress, or takes away what was said of one that is gone.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
-	txn, err := c.step(c.Snapshot(), api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}, c.Now())
+	ref := api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}
+	txn, err := c.step(c.Snapshot(), ref, c.Now())
 	if err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := txn.Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, txn, layout.StatusKey(ref))
 	return engine.Result{Revision: revision}, err
 }
 
@@ -33,8 +34,8 @@ func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layou
 	object, stored, key := s.Object(ref), s.IngressStatus(ref), layout.StatusKey(ref)
 	if !object.Exists() {
 		txn := layout.NewTxn("ingress.forget")
-		if _, there := s.Get(key); there {
-			txn.If(layout.ObjectKey(ref), 0).Delete(key)
+		if left, there := s.Get(key); there {
+			txn.If(layout.ObjectKey(ref), 0).If(key, left.Modified).Delete(key)
 		}
 		return txn, nil
 	}

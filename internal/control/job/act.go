@@ -32,7 +32,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	if err := s.putStatus(o.nextStatus(a, s.records(), now)); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := s.txn.Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, s.txn, layout.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -165,10 +165,10 @@ func (s *step) dropReleases(t target) {
 	}
 }
 
-// putStatus writes the status if it says something new.
+// putStatus writes the status if it says something new, and with every other write: it is the guard of control.Deps.Commit.
 func (s *step) putStatus(status api.JobStatus) error {
 	changed, err := s.o.statusChanged(status)
-	if changed {
+	if changed || !s.txn.Empty() {
 		s.txn.If(layout.StatusKey(s.o.ref), s.o.status.Modified).Put(layout.StatusKey(s.o.ref), status)
 	}
 	return err

@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/storefault"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -31,6 +32,8 @@ type lab struct {
 	view    *view.View
 	agent   *fakeAgent
 	stopped []func()
+	// late is what the controllers commit to; nil is the store itself.
+	late *storefault.Store
 
 	mu        sync.Mutex
 	listeners []func(view.Change)
@@ -78,7 +81,11 @@ func inLab(t *testing.T, do func(l *lab)) {
 func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
 
 func (l *lab) deps() control.Deps {
-	return control.Deps{Snapshot: l.snapshot, Store: l.store, Sealer: sealer{}}
+	deps := control.Deps{Snapshot: l.snapshot, Store: l.store, Sealer: sealer{}}
+	if l.late != nil {
+		deps.Store = l.late
+	}
+	return deps
 }
 
 // serve starts the controllers; stop ends them as a crash does: what they knew in memory is gone.

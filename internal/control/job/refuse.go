@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
 )
 
 // refuse says in the conditions why an object can't be worked on. It isn't tried again by itself: the next write of the
@@ -32,7 +33,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	if err := s.putStatus(status); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := s.txn.Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, s.txn, layout.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
 )
 
 // maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The rest follows at once.
@@ -37,7 +38,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	if err := step.putStatus(status); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := step.txn.Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, step.txn, layout.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
 )
 
 // refuse says in the conditions why a deployment can't be worked on, and keeps what is in force as it is. It isn't tried
@@ -26,7 +27,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	if err := step.putStatus(o.refusedStatus(a, unworkable, now)); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := step.txn.Commit(ctx, c.Store)
+	revision, err := c.Commit(ctx, step.txn, layout.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}

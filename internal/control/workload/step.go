@@ -108,10 +108,10 @@ func (s *step) freshSlot() string {
 	}
 }
 
-// putStatus writes the status if it says something new.
+// putStatus writes the status if it says something new, and with every other write: it is the guard of control.Deps.Commit.
 func (s *step) putStatus(status api.WorkloadStatus) error {
 	changed, err := s.o.statusChanged(status)
-	if changed {
+	if changed || !s.txn.Empty() {
 		s.txn.If(layout.StatusKey(s.o.ref), s.o.status.Modified).Put(layout.StatusKey(s.o.ref), status)
 	}
 	return err

@@ -48,7 +48,7 @@ func (s *Store) roomFor(txn store.Txn) error {
 func (s *Store) commit(ctx context.Context, txn store.Txn) (int64, error) {
 	got, err := s.client.Txn(ctx).If(comparisons(txn)...).Then(operations(txn)...).Else(readers(txn)...).Commit()
 	if err != nil {
-		return 0, s.translate("commit "+txn.Site, err)
+		return 0, s.translateCommit("commit "+txn.Site, err)
 	}
 	if got.Succeeded {
 		return got.Header.Revision, nil

@@ -26,6 +26,33 @@ var meanings = map[error]error{
 	rpctypes.ErrTooManyOps:      store.ErrTooLarge,
 }
 
+// refusals are etcd's errors for what it didn't propose. They have no word of the store's own.
+var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader}
+
+// translateCommit turns the error of a commit into the store's. Whatever isn't surely a refusal may have been proposed
+// before it failed: etcd can apply it after it has answered with a timeout.
+func (s *Store) translateCommit(doing string, err error) error {
+	translated := s.translate(doing, err)
+	for theirs := range meanings {
+		if errors.Is(err, theirs) {
+			return translated
+		}
+	}
+	for _, refusal := range refusals {
+		if errors.Is(err, refusal) {
+			return translated
+		}
+	}
+	return &unknownError{translated}
+}
+
+// unknownError is store.ErrUnknownOutcome with its cause.
+type unknownError struct{ cause error }
+
+func (e *unknownError) Error() string { return e.cause.Error() + " (" + store.ErrUnknownOutcome.Error() + ")" }
+
+func (e *unknownError) Unwrap() []error { return []error{store.ErrUnknownOutcome, e.cause} }
+
 // translate turns etcd's errors into the store's. Whatever etcd says once the store has ended, that is the reason.
 func (s *Store) translate(doing string, err error) error {
 	if err == nil {

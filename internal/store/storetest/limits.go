@@ -22,6 +22,7 @@ var closeChecks = map[string]check{
 	"every call answers ErrClosed":    closedAnswers,
 	"watches end":                     closeEndsWatches,
 	"an ended context is its error":   contextEnded,
+	"a cut commit says what it knows": cutCommit,
 	"closing twice is no fault":       closeTwice,
 	"nothing can be written any more": closedWritesNothing,
 }
@@ -139,6 +140,23 @@ func contextEnded(t *testing.T, s store.Store) {
 	_, err = s.Commit(ctx, store.Txn{Do: []store.Op{put("/a", "1")}})
 	mustBe(t, err, context.Canceled)
 	mustBeAbsent(t, s, "/a")
+}
+
+// cutCommit ends the context of commits under way. Unless the outcome is unknown, the error means that nothing is written.
+func cutCommit(t *testing.T, s store.Store) {
+	for i := range 200 {
+		key := fmt.Sprintf("/cut/%03d", i)
+		ctx, cancel := context.WithTimeout(within(t), time.Duration(i)*20*time.Microsecond)
+		_, err := s.Commit(ctx, store.Txn{Site: "storetest", Do: []store.Op{put(key, "1")}})
+		cancel()
+		mustCommit(t, s, put("/after", key)) // what was queued is applied before it
+		switch _, got := s.Get(within(t), key); {
+		case err == nil && got != nil:
+			t.Errorf("%s was committed: %v", key, got)
+		case err != nil && !errors.Is(err, store.ErrUnknownOutcome) && got == nil:
+			t.Errorf("%s is there, although its commit failed with %v", key, err)
+		}
+	}
 }
 
 func closeTwice(t *testing.T, s store.Store) {

@@ -1,0 +1,42 @@
+package inprocess
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/storefault"
+	"tend.dev/tend/internal/store/view"
+)
+
+// TestAHeartbeatThatCameLateEndsNoNode: the first write of the heartbeat has no answer and is applied after the second. It
+// belongs to a lease that ends.
+func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
+			if sent++; sent == 1 {
+				return storefault.Late(1)
+			}
+			return storefault.Answered
+		})
+		defer s.Close()
+		c := New(Options{Node: "n1", Store: s, View: view.New(s, view.Options{})})
+		if err := c.Alive(t.Context(), 10*time.Second); !errors.Is(err, store.ErrUnknownOutcome) {
+			t.Fatal(err)
+		}
+		for range 10 {
+			if err := c.Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(3 * time.Second)
+		}
+		if _, err := s.Get(t.Context(), layout.AliveKey("n1")); err != nil {
+			t.Errorf("the node reports every 3 s, and its heartbeat is gone: %v", err)
+		}
+	})
+}
