@@ -30,6 +30,8 @@ type Store struct {
 	// failed delivers, once, why etcd gave up. Its goroutines may stand still from then on, with all they hold.
 	failed chan error
 	gaveUp atomic.Bool
+	// serving is set once Open has succeeded.
+	serving atomic.Bool
 
 	// running counts the goroutines of watches and supervision; starting is held to add one, and to forbid more.
 	running   sync.WaitGroup
@@ -58,6 +60,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := s.boot(ctx); err != nil {
 		return nil, fmt.Errorf("start etcd in %s: %w", opts.DataDir, errors.Join(err, s.Close()))
 	}
+	s.serving.Store(true)
 	s.disk.keepBallast()
 	s.spawn(s.supervise)
 	return s, nil

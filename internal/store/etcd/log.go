@@ -15,12 +15,32 @@ func (s *Store) logger() *zap.Logger {
 	if s.opts.Verbose {
 		lowest = zapcore.InfoLevel
 	}
-	return zap.New(&core{level: lowest, log: s.opts.Logger}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
+	return zap.New(&core{level: lowest, log: s.opts.Logger, phase: s.phase}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
+}
+
+// phase is what the store is doing, which says what etcd's log is worth.
+type phase int
+
+const (
+	opening phase = iota
+	serving
+	closing
+)
+
+func (s *Store) phase() phase {
+	switch {
+	case s.lifetime.Err() != nil:
+		return closing
+	case s.serving.Load():
+		return serving
+	}
+	return opening
 }
 
 type core struct {
 	level zapcore.Level
 	log   *slog.Logger
+	phase func() phase
 	with  []zapcore.Field
 }
 
@@ -30,7 +50,7 @@ func (c *core) Enabled(level zapcore.Level) bool { return level >= c.level }
 
 func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	more := append(append([]zapcore.Field{}, c.with...), fields...)
-	return &core{level: c.level, log: c.log, with: more}
+	return &core{level: c.level, log: c.log, phase: c.phase, with: more}
 }
 
 // deliberate are warnings about what was chosen on purpose (one port is a private socket, requests are bounded by our
@@ -59,8 +79,18 @@ func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	for key, value := range encoder.Fields {
 		args = append(args, key, value)
 	}
-	c.log.Log(context.Background(), severity(entry.Level), entry.Message, args...)
+	c.log.Log(context.Background(), c.severity(entry.Level), entry.Message, args...)
 	return nil
+}
+
+// severity is the level of a line in our log. While the store closes, etcd reports its own parts as failed because they
+// end; while it opens, an error ends the opening, which returns it. Neither is worth more than a debug line.
+func (c *core) severity(level zapcore.Level) slog.Level {
+	phase := c.phase()
+	if phase == closing || phase == opening && level >= zapcore.ErrorLevel {
+		return slog.LevelDebug
+	}
+	return severity(level)
 }
 
 func (c *core) Sync() error { return nil }
