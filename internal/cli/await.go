@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,6 +52,10 @@ type seen struct {
 	needs []api.Ref
 	// idle: it is an ingress to a workload of which no pod is wanted.
 	idle bool
+	// service is the name of the workload that an ingress leads to.
+	service string
+	// stopped: an operator stopped all of its pods, and only `tend start` brings them back.
+	stopped bool
 	// follows says which command runs though the rollout is complete; empty where none does.
 	follows string
 	// warning is what a person should know of though the wait is over.
@@ -142,7 +147,7 @@ func lookAt(ctx context.Context, c *client.Client, w wait, all []api.Pod) (seen,
 	s := judge(w, object, status)
 	if w.ref.Kind == api.KindIngress {
 		served, err := api.DecodeStatus[api.IngressStatus](object)
-		s.idle = served.Pods == 0
+		s.idle, s.service = served.Pods == 0, cmp.Or(served.Service, object.Name)
 		return s, err
 	}
 	if all == nil {

@@ -63,6 +63,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.outcome = held
 	default: // what ran is being healed, or its engine is away: that passes
 	}
+	s.judgeFrozen(status, ready, progressing)
 	s.reason, s.message = ready.Reason, ready.Message
 	if w.generation > 0 && object.Metadata.Generation > w.generation {
 		head, rest, _ := strings.Cut(s.message, "\n")

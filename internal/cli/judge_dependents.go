@@ -22,6 +22,8 @@ func giveUpDependents(looks []seen) {
 				case on == nil || s.outcome != pending:
 				case on.outcome == failed || on.outcome == held:
 					s.outcome, changed = on.outcome, true
+				case on.stopped:
+					s.outcome, changed = held, true
 				case on.outcome == pending && on.lacks && !s.lacks:
 					s.lacks, changed = true, true
 				}

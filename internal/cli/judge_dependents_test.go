@@ -21,6 +21,8 @@ func TestGiveUpDependents(t *testing.T) {
 	}
 	lacking := at("db", pending)
 	lacking.lacks = true
+	stopped := at("db", converged)
+	stopped.stopped = true
 	for name, tc := range map[string]struct {
 		reason string
 		looks  []seen
@@ -29,6 +31,7 @@ func TestGiveUpDependents(t *testing.T) {
 		"failed":  {"nothing changes without a person", []seen{at("web", pending, "db"), at("db", failed)}, []outcome{failed, failed}},
 		"paused":  {"the rollout of the other did not last", []seen{at("web", pending, "db"), at("db", held)}, []outcome{held, held}},
 		"chain":   {"one waits for another that waits", []seen{at("edge", pending, "web"), at("web", pending, "db"), at("db", failed)}, []outcome{failed, failed, failed}},
+		"stopped": {"only an operator starts the other", []seen{at("web", pending, "db"), stopped}, []outcome{held, converged}},
 		"lacking": {"nobody brings what the other lacks", []seen{at("web", pending, "db"), lacking}, []outcome{failed, failed}},
 		"pending": {"the other is on its way", []seen{at("web", pending, "db"), at("db", pending)}, []outcome{pending, pending}},
 		"beside":  {"the trouble is another's", []seen{at("web", pending, "db"), at("db", pending), at("x", failed)}, []outcome{pending, pending, failed}},

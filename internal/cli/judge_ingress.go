@@ -34,10 +34,17 @@ func giveUpPods(looks []seen) {
 	for i := range looks {
 		switch s := &looks[i]; {
 		case s.outcome != pending || s.reason != noReadyPods:
+		case s.idle && slices.ContainsFunc(looks, s.leadsToStopped):
+			s.outcome = converged
 		case trouble:
 			s.outcome = held
 		case s.idle:
 			s.outcome = converged
 		}
 	}
+}
+
+// leadsToStopped reports whether the workload that the ingress leads to was stopped on purpose.
+func (s *seen) leadsToStopped(on seen) bool {
+	return on.stopped && on.ref.Scope == s.ref.Scope && on.ref.Name == s.service
 }
