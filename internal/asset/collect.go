@@ -48,18 +48,27 @@ func Referenced(s layout.Snapshot) map[string]bool {
 	return used
 }
 
-// Surplus are the blobs that nothing refers to and that are older than the grace period.
-func Surplus(blobs []blob.Blob, used map[string]bool, now time.Time) []blob.Blob {
+// due returns the blobs to delete: nothing refers to them, they are older than the grace period, and the ledger lets them
+// go. It tells the ledger what is in use.
+func (l *Library) due(blobs []blob.Blob, used map[string]bool, now time.Time, faults *[]error) []blob.Blob {
 	var out []blob.Blob
 	for _, b := range blobs {
-		if !used[b.Digest] && now.Sub(b.At) > grace {
+		if !used[b.Digest] && now.Sub(b.At) <= grace {
+			continue // an upload whose apply is to come
+		}
+		due, err := l.opts.Ledger.Due(b.Digest, used[b.Digest], now)
+		if err != nil {
+			*faults = append(*faults, err)
+		}
+		if due {
 			out = append(out, b)
 		}
 	}
 	return out
 }
 
-// Collect removes what is surplus, and what a crash left half written. The snapshot must be complete.
+// Collect deletes the blobs of this cluster that nothing has referred to for a day, and what a crash left half written.
+// The snapshot must be complete.
 func (l *Library) Collect(ctx context.Context, s layout.Snapshot) error {
 	now := l.opts.Now()
 	blobs, err := l.opts.Blobs.List()
@@ -67,7 +76,7 @@ func (l *Library) Collect(ctx context.Context, s layout.Snapshot) error {
 		return err
 	}
 	faults := []error{l.opts.Blobs.RemoveHalves(now.Add(-grace))}
-	for _, b := range Surplus(blobs, Referenced(s), now) {
+	for _, b := range l.due(blobs, Referenced(s), now, &faults) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -77,7 +86,9 @@ func (l *Library) Collect(ctx context.Context, s layout.Snapshot) error {
 		}
 		l.opts.Logger.InfoContext(ctx, "file removed that nothing refers to", "digest", b.Digest, "bytes", b.Size, "at", b.At)
 	}
-	return errors.Join(append(faults, l.forgetGone())...)
+	faults = append(faults, l.forgetGone())
+	l.opts.Logger.DebugContext(ctx, "collected files", "files", len(blobs))
+	return errors.Join(faults...)
 }
 
 func (l *Library) forgetGone() error {

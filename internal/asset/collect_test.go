@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
@@ -64,14 +65,25 @@ func TestReferenced(t *testing.T) {
 	}
 }
 
-func TestSurplus(t *testing.T) {
+func TestDue(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	old, young := now.Add(-61*time.Minute), now.Add(-time.Hour)
-	got := Surplus([]blob.Blob{
+	ledger := retention.Open(t.TempDir(), "blobs", "a")
+	for _, owned := range []string{"used and old", "old", "an upload whose apply is to come"} {
+		if err := ledger.Claim(owned); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ledger.Due(owned, false, now.Add(-retention.Wait)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var faults []error
+	got := NewLibrary(Options{Ledger: ledger}).due([]blob.Blob{
 		{Digest: "used and old", At: old}, {Digest: "old", At: old}, {Digest: "an upload whose apply is to come", At: young},
-	}, map[string]bool{"used and old": true}, now)
-	if diff := cmp.Diff([]blob.Blob{{Digest: "old", At: old}}, got); diff != "" {
-		t.Error(diff)
+		{Digest: "of another store", At: old},
+	}, map[string]bool{"used and old": true}, now, &faults)
+	if diff := cmp.Diff([]blob.Blob{{Digest: "old", At: old}}, got); diff != "" || len(faults) > 0 {
+		t.Error(diff, faults)
 	}
 }
 
@@ -95,7 +107,11 @@ func TestCollect(t *testing.T) {
 	}{
 		{"referred to; what is half written goes", later, inUse, 2},
 		{"young", time.Now(), nobody, 2},
-		{"old, and nobody refers to it", later, nobody, 0},
+		{"old, and nobody refers to it: it waits in quarantine", later, nobody, 2},
+		{"still waiting", later.Add(retention.Wait - time.Minute), nobody, 2},
+		{"referred to again", later.Add(retention.Wait), inUse, 2},
+		{"waits again", later.Add(retention.Wait + time.Minute), nobody, 2},
+		{"a day later", later.Add(2*retention.Wait + time.Minute), nobody, 0},
 	} {
 		s.library.opts.Now = func() time.Time { return step.at }
 		if err := s.library.Collect(t.Context(), step.picture); err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/retention"
 )
 
 // site is a web server of one file, and a library that fetches from it.
@@ -38,11 +39,12 @@ func newSite(t *testing.T) *site {
 	server := httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(server.Close)
 	s.url = server.URL
-	blobs, err := blob.Open(blob.Options{Root: s.root, MinFree: -1})
+	ledger := retention.Open(s.root, "blobs", "a")
+	blobs, err := blob.Open(blob.Options{Root: s.root, MinFree: -1, Ledger: ledger})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.library = NewLibrary(Options{Blobs: blobs, Cache: filepath.Join(s.root, "cache"), HTTP: server.Client(),
+	s.library = NewLibrary(Options{Blobs: blobs, Ledger: ledger, Cache: filepath.Join(s.root, "cache"), HTTP: server.Client(),
 		Logger: slog.New(slog.DiscardHandler)})
 	return s
 }
@@ -198,6 +200,9 @@ func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == retention.Folder {
+			return filepath.SkipDir
+		}
 		if err != nil || entry.IsDir() {
 			return err
 		}

@@ -8,11 +8,14 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/retention"
 )
 
 // Options make a Library. Blobs and Cache are needed.
 type Options struct {
 	Blobs *blob.Store
+	// Ledger says which blobs may be deleted; default: none.
+	Ledger *retention.Ledger
 	// Cache is the folder that remembers what was fetched.
 	Cache string
 	// HTTP fetches; default a client without a timeout of its own that takes the proxy from the environment.

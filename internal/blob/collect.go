@@ -59,7 +59,7 @@ func (s *Store) Remove(digest string, before time.Time) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove %s: %w", digest, err)
 	}
-	return nil
+	return s.ledger.Forget(digest)
 }
 
 // RemoveHalves removes what a crash left half written, as far as nobody wrote to it after before.

@@ -80,6 +80,7 @@ func (s *Store) take(half, digest string) error {
 	if err := os.Rename(half, path); err != nil {
 		return s.fault(err)
 	}
+	_ = s.ledger.Claim(digest)
 	return syncFolder(s.blobs)
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"tend.dev/tend/internal/retention"
 )
 
 const (
@@ -21,6 +23,8 @@ const (
 type Options struct {
 	// Root is the folder that gets blobs/ and assets/.
 	Root string
+	// Ledger records which blobs belong to this cluster; default: none do.
+	Ledger *retention.Ledger
 	// MinFree is how many bytes of the disk stay free; default DefaultMinFree, negative none.
 	MinFree int64
 }
@@ -30,13 +34,15 @@ type Store struct {
 	blobs string
 	links string
 	free  int64
+	// ledger knows who owns a blob. A claim that fails costs no more than room: the blob is never collected.
+	ledger *retention.Ledger
 	// ages is held while a blob's age is changed, or acted upon.
 	ages sync.Mutex
 }
 
 // Open makes the folders where they are missing, and removes what a crash left half written.
 func Open(o Options) (*Store, error) {
-	s := &Store{blobs: filepath.Join(o.Root, "blobs", "sha256"), links: filepath.Join(o.Root, "assets"), free: o.MinFree}
+	s := &Store{blobs: filepath.Join(o.Root, "blobs", "sha256"), links: filepath.Join(o.Root, "assets"), free: o.MinFree, ledger: o.Ledger}
 	if s.free == 0 {
 		s.free = DefaultMinFree
 	}
@@ -92,6 +98,9 @@ func (s *Store) Renew(digest string) (bool, error) {
 	err = os.Chtimes(path, now, now)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
+	}
+	if err == nil {
+		_ = s.ledger.Claim(digest)
 	}
 	return err == nil, err
 }

@@ -44,7 +44,8 @@ func (d *daemon) openBuilds() error {
 		return err
 	}
 	d.builds.builder, err = builder.New(builder.Options{
-		Runtime: d.runtime, Trees: d.openTree, Folder: root, Journal: d.builds.journal, Registry: d.Build.Base, Timeout: d.Build.Timeout,
+		Runtime: d.runtime, Trees: d.openTree, Folder: root, Journal: d.builds.journal,
+		Images: d.ledger("images"), Logs: d.ledger("build-logs"), Registry: d.Build.Base, Timeout: d.Build.Timeout,
 		MaxBytes: d.Build.MaxBytes, Registerer: d.registry, Logger: d.Logger,
 	})
 	return err

@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/asset"
 	"tend.dev/tend/internal/blob"
+	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime/docker"
 )
 
@@ -24,12 +25,17 @@ func (d *daemon) openFiles(context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open the assets: %w", err)
 	}
-	d.files.blobs, err = blob.Open(blob.Options{Root: root, MinFree: d.MinFree})
+	d.files.blobs, err = blob.Open(blob.Options{Root: root, MinFree: d.MinFree, Ledger: d.ledger("blobs")})
 	if err != nil {
 		return err
 	}
-	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Cache: filepath.Join(root, "cache"), Now: d.Now, Logger: d.Logger})
+	d.files.library = asset.NewLibrary(asset.Options{Blobs: d.files.blobs, Ledger: d.ledger("blobs"), Cache: filepath.Join(root, "cache"), Now: d.Now, Logger: d.Logger})
 	return nil
+}
+
+// ledger returns the ledger of a sort of file in the root.
+func (d *daemon) ledger(sort string) *retention.Ledger {
+	return retention.Open(d.Root, sort, d.cluster.UID)
 }
 
 // collect removes files that nothing refers to.

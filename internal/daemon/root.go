@@ -34,7 +34,7 @@ func (d *daemon) closeRoot() error {
 }
 
 // ours are the names in a root: what this start has made, and what may have been put there to restore a server.
-var ours = []string{"node", "runtime", "secret.key", "token", "plugins", "blobs", "cache", "assets", "process", "tend.sock", "lost+found"}
+var ours = []string{"node", "runtime", "secret.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "quarantine", "clusters", "tend.sock", "lost+found"}
 
 // holdsOnlyOurs says whether there is nothing in a root that may be somebody else's.
 func (d *daemon) holdsOnlyOurs() bool {

@@ -3,9 +3,12 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
@@ -79,7 +82,15 @@ job "SCOPE" "work" {
 	}
 	m.until("only the releases to keep are left", func() bool { return len(m.releaseImages(api.KindDeployment, "app")) == 2 })
 	m.terminate()
-	m.start() // it looks when it starts
+	m.start() // it collects when it starts
+	oldest := filepath.Join(m.root, "quarantine", "images", "waiting", first["app"])
+	m.until("the surplus waits in quarantine", func() bool { _, err := os.Stat(oldest); return err == nil })
+	if !slices.Contains(m.builtImages("app"), first["app"]) {
+		t.Error("an image was deleted without a day in quarantine")
+	}
+	m.terminate()
+	m.age(filepath.Join(m.root, "quarantine", "images", "waiting"), 25*time.Hour)
+	m.start()
 	want := append(m.releaseImages(api.KindDeployment, "app"), m.scope+"-app:latest")
 	slices.Sort(want)
 	m.until("the images beyond them are gone", func() bool {

@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/build/recipe"
 	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -31,6 +32,9 @@ type Options struct {
 	// Folder is where trees are unpacked while they are built.
 	Folder  string
 	Journal *journal.Journal
+	// Images and Logs say which built images and logs may be deleted; default: none.
+	Images *retention.Ledger
+	Logs   *retention.Ledger
 	// Registry is put before the names of base images in Dockerfiles that are written; see recipe.Decide.
 	Registry string
 	// Timeout bounds a build; default DefaultTimeout. MaxBytes bounds an unpacked tree; default tree.DefaultMaxBytes.
@@ -87,10 +91,12 @@ func New(o Options) (*Builder, error) {
 
 // Build implements agent.Builder.
 func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(text string)) error {
-	log, err := b.opts.Journal.Begin(journal.Name(owner.AppID(), build.ID))
+	called := journal.Name(owner.AppID(), build.ID)
+	log, err := b.opts.Journal.Begin(called)
 	if err != nil {
 		return err
 	}
+	b.claim(called, build.Image(owner), owner.AppID()+":latest")
 	output, began := &output{log: log, step: step}, b.opts.Now()
 	limited, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()

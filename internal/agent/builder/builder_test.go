@@ -21,6 +21,7 @@ import (
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/build/tree"
+	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -266,13 +267,34 @@ func TestSurplus(t *testing.T) {
 	}
 }
 
-func TestCollectLeavesWhatIsInUse(t *testing.T) {
+func TestCollectWaitsADayAndLeavesWhatIsInUse(t *testing.T) {
 	b := newBench(t)
+	ledger, now := retention.Open(t.TempDir(), "images", "a"), time.Now()
+	b.builder.opts.Images, b.builder.opts.Now = ledger, func() time.Time { return now }
 	b.engine.built = []runtime.BuiltImage{{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1", "prod-web:latest"}}}
 	b.engine.inUse = "prod-web:latest"
-	if err := b.builder.Collect(t.Context(), func() map[string]bool { return nil }); err != nil {
-		t.Fatal(err)
+	collect := func() {
+		if err := b.builder.Collect(t.Context(), func() map[string]bool { return nil }); err != nil {
+			t.Fatal(err)
+		}
 	}
+	collect()
+	now = now.Add(2 * retention.Wait)
+	collect()
+	if len(b.engine.gone) > 0 {
+		t.Fatalf("an empty store had another's images deleted: %v", b.engine.gone)
+	}
+	for _, name := range b.engine.built[0].Tags {
+		if err := ledger.Claim(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	collect()
+	if len(b.engine.gone) > 0 {
+		t.Fatalf("deleted without a day in quarantine: %v", b.engine.gone)
+	}
+	now = now.Add(retention.Wait)
+	collect()
 	if !slices.Equal(b.engine.gone, []string{"prod-web:a1"}) {
 		t.Errorf("gone: %v", b.engine.gone)
 	}

@@ -3,6 +3,7 @@ package builder
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/internal/runtime"
@@ -26,8 +27,8 @@ func Surplus(built []runtime.BuiltImage, used map[string]bool) []string {
 	return out
 }
 
-// Collect removes the images, of those built here, that used doesn't name, with their logs. It is asked after they were
-// listed. One that a container is made from stays.
+// Collect deletes the images, of those this cluster built, that used hasn't named for a day, with their logs. used is
+// called after the images were listed. An image that a container is made from stays.
 func (b *Builder) Collect(ctx context.Context, used func() map[string]bool) error {
 	built, err := b.opts.Runtime.Built(ctx)
 	if err != nil {
@@ -35,17 +36,48 @@ func (b *Builder) Collect(ctx context.Context, used func() map[string]bool) erro
 	}
 	needed := used()
 	var faults []error
-	for _, name := range Surplus(built, needed) {
+	surplus := Surplus(built, needed)
+	for _, name := range tagsOf(built) {
+		due, err := b.opts.Images.Due(name, !slices.Contains(surplus, name), b.opts.Now())
+		if err != nil {
+			faults = append(faults, err)
+		}
+		if !due {
+			continue
+		}
 		switch err := b.opts.Runtime.Untag(ctx, name); {
 		case errors.Is(err, runtime.ErrInUse):
 		case err != nil:
 			faults = append(faults, err)
 		default:
+			faults = append(faults, b.opts.Images.Forget(name))
 			b.opts.Logger.InfoContext(ctx, "built image removed that nothing refers to", "image", name)
 		}
 	}
 	faults = append(faults, b.opts.Journal.Surplus(func(called string) bool {
-		return needed[strings.Replace(called, ".", ":", 1)]
+		due, err := b.opts.Logs.Due(called, needed[strings.Replace(called, ".", ":", 1)], b.opts.Now())
+		if err != nil {
+			faults = append(faults, err)
+		}
+		return !due
 	}, keptLogs))
 	return errors.Join(faults...)
+}
+
+// claim records that a build is this cluster's. A claim that fails costs no more than room: nothing unclaimed is deleted.
+func (b *Builder) claim(log string, images ...string) {
+	fault := b.opts.Logs.Claim(log)
+	for _, image := range images {
+		fault = errors.Join(fault, b.opts.Images.Claim(image))
+	}
+	if fault != nil {
+		b.opts.Logger.Warn("a build was not claimed; its images and log are kept", "images", images, "error", fault)
+	}
+}
+
+func tagsOf(built []runtime.BuiltImage) (out []string) {
+	for _, image := range built {
+		out = append(out, image.Tags...)
+	}
+	return out
 }

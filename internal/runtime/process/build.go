@@ -50,7 +50,7 @@ func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func
 	if err := r.buildGo(ctx, spec, made, output); err != nil {
 		return runtime.Image{}, diskFull(err)
 	}
-	image, err := r.images.Add(ctx, made, rootfs.Config{Entrypoint: []string{"/app"}})
+	image, err := r.claim(r.images.Add(ctx, made, rootfs.Config{Entrypoint: []string{"/app"}}))
 	if err != nil {
 		return runtime.Image{}, diskFull(err)
 	}

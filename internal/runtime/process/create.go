@@ -106,7 +106,7 @@ func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs
 	if spec.ImageID == "" {
 		return r.local(ctx, spec.Image)
 	}
-	image, err := r.images.ByID(spec.ImageID)
+	image, err := r.claim(r.images.ByID(spec.ImageID))
 	if err == nil {
 		return image, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/rootfs"
@@ -27,7 +28,7 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 			return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 		}
 	}
-	image, err := r.images.Resolve(ctx, reference)
+	image, err := r.claim(r.images.Resolve(ctx, reference))
 	if errors.Is(err, rootfs.ErrNotFound) {
 		return runtime.Image{}, fmt.Errorf("%w: %w", runtime.ErrNotFound, err)
 	}
@@ -54,7 +55,7 @@ func (r *Runtime) Pull(ctx context.Context, reference string, progress func(perc
 
 // local is an image of this machine; without one, the reference is at fault.
 func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, error) {
-	image, err := r.images.Resolve(ctx, reference)
+	image, err := r.claim(r.images.Resolve(ctx, reference))
 	switch {
 	case errors.Is(err, rootfs.ErrNotFound):
 		return image, &runtime.RejectedError{
@@ -78,8 +79,25 @@ func (r *Runtime) prune() {
 	})
 	if err == nil {
 		r.named(used)
-		_ = r.images.Prune(used, keptImages)
+		_ = r.images.Prune(used, keptImages, r.imageDue)
 	}
+}
+
+// imageDue reports whether an image that nothing uses may be deleted now.
+func (r *Runtime) imageDue(id string) bool {
+	due, err := r.ledger.Due(id, false, time.Now())
+	if due && err == nil {
+		_ = r.ledger.Forget(id)
+	}
+	return due && err == nil
+}
+
+// claim records that this cluster uses an image. A claim that fails costs no more than room.
+func (r *Runtime) claim(image rootfs.Image, err error) (rootfs.Image, error) {
+	if err == nil {
+		_ = r.ledger.Claim(image.ID)
+	}
+	return image, err
 }
 
 // sweep removes folders whose making or removal was cut off.

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/rootfs"
 	"tend.dev/tend/internal/runtime/process/shim"
@@ -22,6 +23,7 @@ type Runtime struct {
 	opts   Options
 	dir    string // of containers
 	images *rootfs.Store
+	ledger *retention.Ledger // of images
 	events *events
 	locks  keyed
 	shells shells
@@ -43,7 +45,8 @@ func New(opts Options) (*Runtime, error) {
 	if opts.Images == "" {
 		opts.Images = root
 	}
-	r := &Runtime{opts: opts, dir: filepath.Join(root, "process", "containers"), events: newEvents()}
+	r := &Runtime{opts: opts, dir: filepath.Join(root, "process", "containers"), events: newEvents(),
+		ledger: retention.Open(root, "process-images", opts.Cluster)}
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	if err := os.MkdirAll(r.dir, 0o711); err != nil {
 		return nil, fmt.Errorf("open process runtime: %w", err)

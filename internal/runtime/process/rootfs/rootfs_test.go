@@ -109,7 +109,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestPrune keeps what is used and the newest of the rest.
+// TestPrune keeps what is used, the newest of the rest, and what is not due.
 func TestPrune(t *testing.T) {
 	b := newBench(t)
 	var images []Image
@@ -122,10 +122,11 @@ func TestPrune(t *testing.T) {
 		}
 		images = append(images, image)
 	}
-	if err := b.store.Prune(map[string]bool{images[0].ID: true}, 1); err != nil {
+	due := func(id string) bool { return id != images[1].ID }
+	if err := b.store.Prune(map[string]bool{images[0].ID: true}, 1, due); err != nil {
 		t.Fatal(err)
 	}
-	for i, kept := range []bool{true, false, false, true} {
+	for i, kept := range []bool{true, true, false, true} {
 		if _, err := b.store.ByID(images[i].ID); (err == nil) != kept {
 			t.Errorf("image %d: %v, want it kept %v", i, err, kept)
 		}

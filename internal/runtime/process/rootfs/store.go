@@ -163,8 +163,8 @@ func fillFolder(dir string, fill func(root *os.Root) error) error {
 	return fill(root)
 }
 
-// Prune removes the oldest images that nothing uses, but for the newest keep of those.
-func (s *Store) Prune(used map[string]bool, keep int) error {
+// Prune deletes the oldest images that nothing uses, but for the newest keep of those, as far as due lets it.
+func (s *Store) Prune(used map[string]bool, keep int, due func(id string) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unlock, err := lock(s.dir)
@@ -190,6 +190,9 @@ func (s *Store) Prune(used map[string]bool, keep int) error {
 	slices.SortFunc(old, func(a, b unused) int { return b.at.Compare(a.at) })
 	var errs []error
 	for _, image := range old[min(keep, len(old)):] {
+		if !due("sha256:" + image.hex) {
+			continue
+		}
 		errs = append(errs, os.Remove(s.configPath(image.hex)), os.RemoveAll(filepath.Join(s.dir, image.hex)))
 	}
 	return errors.Join(errs...)

@@ -1,0 +1,137 @@
+package retention
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Wait is how long a file that nothing refers to stays in quarantine.
+const Wait = 24 * time.Hour
+
+// Folder is the name of the quarantine in a root.
+const Folder = "quarantine"
+
+// Ledger records, for one sort of file below a root, which cluster a file belongs to and since when nothing refers to it.
+// It is a folder of empty files, so a crash or a damaged entry concerns one file at most, and errs on the side of keeping
+// it. Several processes may use it. A nil Ledger claims nothing, and with it nothing is ever due.
+type Ledger struct {
+	// owners holds a folder for each cluster, with a mark for each file it owns.
+	owners string
+	// waiting holds a mark for each file in quarantine; the mark's time is when the wait began.
+	waiting string
+	cluster string
+}
+
+// Open returns the ledger of a sort of file ("blobs", "images") in a root, for a cluster.
+func Open(root, sort, cluster string) *Ledger {
+	dir := filepath.Join(root, Folder, sort)
+	return &Ledger{owners: filepath.Join(dir, "owners"), waiting: filepath.Join(dir, "waiting"), cluster: cluster}
+}
+
+// Claim records that the cluster put a file or refers to it, and ends its wait.
+func (l *Ledger) Claim(name string) error {
+	if l == nil {
+		return nil
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return errors.Join(mark(filepath.Join(l.owners, l.cluster), name), unmark(l.waiting, name))
+}
+
+// Due reports whether a file may be deleted now. One that is used, or that the cluster doesn't own alone, is never due;
+// one that is not used begins to wait.
+func (l *Ledger) Due(name string, used bool, now time.Time) (bool, error) {
+	if l == nil {
+		return false, nil
+	}
+	if used {
+		return false, l.Claim(name)
+	}
+	alone, err := l.ownsAlone(name)
+	if err != nil || !alone {
+		return false, err
+	}
+	info, err := os.Stat(filepath.Join(l.waiting, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, l.await(name, now)
+	}
+	return err == nil && now.Sub(info.ModTime()) >= Wait, err
+}
+
+// Forget drops what is recorded of a file that was deleted.
+func (l *Ledger) Forget(name string) error {
+	if l == nil {
+		return nil
+	}
+	if err := checkName(name); err != nil {
+		return err
+	}
+	return errors.Join(unmark(l.waiting, name), unmark(filepath.Join(l.owners, l.cluster), name))
+}
+
+func (l *Ledger) ownsAlone(name string) (bool, error) {
+	if err := checkName(name); err != nil {
+		return false, err
+	}
+	owners, err := filepath.Glob(filepath.Join(l.owners, "*", name))
+	if err != nil {
+		return false, err
+	}
+	return len(owners) == 1 && filepath.Base(filepath.Dir(owners[0])) == l.cluster, nil
+}
+
+// await begins the wait. The mark gets its time before it gets its name, so that a crash can't shorten the wait.
+func (l *Ledger) await(name string, now time.Time) error {
+	if err := os.MkdirAll(l.waiting, 0o700); err != nil {
+		return fmt.Errorf("quarantine %s: %w", name, err)
+	}
+	half, err := os.CreateTemp(l.waiting, ".half-*")
+	if err != nil {
+		return fmt.Errorf("quarantine %s: %w", name, err)
+	}
+	path := filepath.Join(l.waiting, name)
+	err = errors.Join(half.Close(), os.Chtimes(half.Name(), now, now))
+	if err == nil {
+		err = os.Rename(half.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("quarantine %s: %w", name, err), os.Remove(half.Name()))
+	}
+	return nil
+}
+
+func mark(dir, name string) error {
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("claim %s: %w", name, err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("claim %s: %w", name, err)
+	}
+	return file.Close()
+}
+
+func unmark(dir, name string) error {
+	if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("end the quarantine of %s: %w", name, err)
+	}
+	return nil
+}
+
+// checkName refuses a name that isn't one file's, or that a pattern would read as more than itself.
+func checkName(name string) error {
+	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/*?[\\") {
+		return fmt.Errorf("%.80q is not the name of a file", name)
+	}
+	return nil
+}
