@@ -19,7 +19,8 @@ type NodeStatus struct {
 	Message     string  `json:"message,omitempty"`
 	CPUs        float64 `json:"cpus,omitempty"`
 	MemoryBytes int64   `json:"memoryBytes,omitempty"`
-	// Quarantined lists containers that carry this cluster's labels but whose task the store doesn't know.
+	// Quarantined lists what the node leaves alone: containers that carry this cluster's labels but whose task the store
+	// doesn't know, and the paths of files below the root that aren't Tend's or can't be read.
 	Quarantined []string    `json:"quarantined,omitempty"`
 	Conditions  []Condition `json:"conditions,omitempty"`
 	StartedAt   time.Time   `json:"startedAt,omitzero"`

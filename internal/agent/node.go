@@ -66,7 +66,7 @@ func (n *node) status(ctx context.Context) api.NodeStatus {
 		return unready(status, err.Error())
 	}
 	n.take(&status, info)
-	status.Quarantined = n.agent.quarantined()
+	status.Quarantined = slices.Concat(n.agent.quarantined(), info.Quarantined, n.agent.opts.Quarantined())
 	n.facts = status
 	return status
 }

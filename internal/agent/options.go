@@ -47,6 +47,8 @@ type Options struct {
 	Ingresses Ingresses
 	// DrainTime is what looks under way have to finish when the agent stops; default 10 s.
 	DrainTime time.Duration
+	// Quarantined returns the paths of the node's files that were set aside; default none.
+	Quarantined func() []string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Metrics of the engine; may be nil.
@@ -67,6 +69,9 @@ func (o Options) withDefaults() Options {
 	o.DrainTime = orDefault(o.DrainTime, 10*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Quarantined == nil {
+		o.Quarantined = func() []string { return nil }
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -84,8 +84,14 @@ func (c cache) forget(there func(digest string) bool) error {
 	var faults []error
 	for _, entry := range entries {
 		path := filepath.Join(c.folder, entry.Name())
+		if !entry.Type().IsRegular() || !strings.HasSuffix(path, cacheSuffix) {
+			continue
+		}
 		known, ok := readRemembered(path)
-		if strings.HasSuffix(path, cacheSuffix) && (!ok || !there(known.Digest)) {
+		if known.URL != "" && path != c.path(known.URL) {
+			continue // a copy that was put here by hand
+		}
+		if !ok || !there(known.Digest) {
 			faults = append(faults, os.Remove(path))
 		}
 	}

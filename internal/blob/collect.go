@@ -29,7 +29,7 @@ func (s *Store) List() ([]Blob, error) {
 			continue
 		}
 		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) {
+		if errors.Is(err, fs.ErrNotExist) || !entry.Type().IsRegular() {
 			continue
 		}
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) RemoveHalves(before time.Time) error {
 		return err
 	}
 	for _, half := range halves {
-		if info, err := os.Stat(half); err == nil && info.ModTime().After(before) {
+		if info, err := os.Lstat(half); err != nil || !info.Mode().IsRegular() || info.ModTime().After(before) {
 			continue
 		}
 		if err := os.Remove(half); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -53,9 +53,8 @@ func Open(o Options) (*Store, error) {
 	if err := os.MkdirAll(s.links, 0o711); err != nil {
 		return nil, fmt.Errorf("open the assets: %w", err)
 	}
-	if err := s.RemoveHalves(time.Now().Add(-time.Hour)); err != nil { // another process may still write a younger one
-		return nil, err
-	}
+	// Another process may still write a younger one. What can't be removed is tried again by the next collection.
+	_ = s.RemoveHalves(time.Now().Add(-time.Hour))
 	return s, nil
 }
 

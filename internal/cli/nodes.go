@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,5 +40,14 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		})
 		l.wideRows = append(l.wideRows, []string{dash(node.Message)})
 	}
-	return l.write(a.streams, a.output)
+	if err := l.write(a.streams, a.output); err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if n := len(node.Quarantined); n > 0 {
+			fmt.Fprintf(a.err, "warning: node %s leaves %d entries alone that it doesn't know (quarantined): %s\n", node.ID, n,
+				printable(strings.Join(node.Quarantined, ", "), "\n"))
+		}
+	}
+	return nil
 }

@@ -36,19 +36,21 @@ type daemon struct {
 	Options
 	node string
 	// used says that the root had been used before this start.
-	used     bool
-	cluster  cluster
-	keys     *secret.Keys
-	store    store.Store
-	fenced   *fenced
-	view     *view.View
-	runtime  runtime.Runtime
-	gateway  gatewayer // nil where containers have none
-	files    files
-	builds   builds
-	control  *inprocess.Control
-	registry *prometheus.Registry
-	metrics  *engine.Metrics
+	used bool
+	// quarantined are the paths below the root that this start set aside.
+	quarantined []string
+	cluster     cluster
+	keys        *secret.Keys
+	store       store.Store
+	fenced      *fenced
+	view        *view.View
+	runtime     runtime.Runtime
+	gateway     gatewayer // nil where containers have none
+	files       files
+	builds      builds
+	control     *inprocess.Control
+	registry    *prometheus.Registry
+	metrics     *engine.Metrics
 
 	// workloads are the controllers of the kinds that keep slots filled.
 	workloads   map[api.Kind]*workload.Controller
@@ -85,6 +87,7 @@ func Run(ctx context.Context, o Options) error {
 			return errors.Join(err, d.close())
 		}
 	}
+	d.reportStrays()
 	d.Logger.Info("starting", "root", d.Root, "node", d.node, "cluster", d.cluster.UID, "runtime", d.Runtime)
 	return errors.Join(d.serve(ctx, began), d.close())
 }
@@ -170,6 +173,7 @@ func (d *daemon) build(context.Context) error {
 		HeartbeatTTL: d.NodeTimeout, LoadWindow: d.AutoscaleInterval, Logger: d.Logger, Metrics: d.metrics, ProbeMetrics: prober.NewMetrics(d.registry),
 		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving, Ingresses: d.control,
 		Ask: d.Ask, Now: d.Now,
+		Quarantined: func() []string { return d.quarantined },
 	})
 	return d.buildServer()
 }

@@ -27,7 +27,7 @@ func (d *daemon) newRuntime(ctx context.Context, cluster, node string) (runtime.
 		})
 	case runtimeProcess:
 		return process.New(process.Options{
-			Root: d.Root, Cluster: cluster, Node: node, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
+			Root: d.Root, Cluster: cluster, Node: node, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, Logger: d.Logger,
 		})
 	}
 	return nil, fmt.Errorf("unknown runtime %q: want %s or %s", d.Runtime, runtimeDocker, runtimeProcess)

@@ -61,6 +61,8 @@ type Info struct {
 	MemoryBytes int64
 	// Warnings are limits of this machine a user should know of (a missing cgroup, a low limit of open files).
 	Warnings []string
+	// Quarantined are the paths of entries among the containers' files that can't be read. They are left alone.
+	Quarantined []string
 }
 
 // State is what a container is doing.

@@ -100,14 +100,14 @@ func (r *Runtime) Untag(_ context.Context, reference string) error {
 		return nil
 	}
 	inUse := false
-	err := r.each(func(_ string, record shim.Record) error {
+	damaged, err := r.scan(func(_ string, record shim.Record) error {
 		inUse = inUse || record.ImageID == image.ID
 		return nil
 	})
 	switch {
 	case err != nil:
 		return err
-	case inUse:
+	case inUse, len(damaged) > 0:
 		return runtime.ErrInUse
 	}
 	if err := os.Remove(filepath.Join(r.builtFolder(), reference)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -20,11 +20,18 @@ import (
 // trash is the beginning of the name of a folder that is being made or removed.
 const trash = "."
 
-// each calls f for every container of every cluster. One that is removed meanwhile is left out.
+// each calls f for every container of every cluster. It leaves out what is removed meanwhile, and what is damaged or no
+// container: one entry must not keep the runtime from the others. Damaged lists those.
 func (r *Runtime) each(f func(dir string, record shim.Record) error) error {
+	_, err := r.scan(f)
+	return err
+}
+
+// scan is each, and returns the paths of the entries that it left out.
+func (r *Runtime) scan(f func(dir string, record shim.Record) error) (damaged []string, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", runtime.ErrUnavailable, err)
+		return nil, fmt.Errorf("%w: %w", runtime.ErrUnavailable, err)
 	}
 	for _, entry := range entries {
 		if strings.HasPrefix(entry.Name(), trash) {
@@ -32,17 +39,33 @@ func (r *Runtime) each(f func(dir string, record shim.Record) error) error {
 		}
 		dir := filepath.Join(r.dir, entry.Name())
 		record, err := shim.ReadRecord(dir)
-		if errors.Is(err, os.ErrNotExist) {
+		switch {
+		case err == nil && record.ID == entry.Name():
+			err = f(dir, record)
+		case err != nil && removedMeanwhile(dir):
+			continue
+		default:
+			damaged = append(damaged, dir)
 			continue
 		}
-		if err == nil {
-			err = f(dir, record)
-		}
 		if err != nil {
-			return err
+			return damaged, err
 		}
 	}
-	return nil
+	return damaged, nil
+}
+
+// removedMeanwhile reports whether an entry is gone since its folder was listed.
+func removedMeanwhile(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// damaged returns the entries of the containers' folder that can't be read. They may be containers: nothing that a
+// container may use is deleted while there are any.
+func (r *Runtime) damaged() []string {
+	found, _ := r.scan(func(string, shim.Record) error { return nil })
+	return found
 }
 
 func (r *Runtime) owns(record shim.Record) bool {
@@ -56,7 +79,7 @@ func (r *Runtime) find(ctx context.Context, id string) (dir string, record shim.
 	}
 	if validID(id) {
 		dir = filepath.Join(r.dir, id)
-		if record, err = shim.ReadRecord(dir); err == nil && r.owns(record) {
+		if record, err = shim.ReadRecord(dir); err == nil && r.owns(record) && record.ID == id {
 			return dir, record, nil
 		}
 	}
@@ -96,11 +119,10 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 		if !r.owns(record) {
 			return nil
 		}
-		container, err := view(dir, record)
-		if err == nil {
+		if container, err := view(dir, record); err == nil {
 			out = append(out, container)
 		}
-		return ignoreRemoved(err)
+		return nil
 	})
 	slices.SortFunc(out, func(a, b runtime.Container) int { return strings.Compare(a.Name, b.Name) })
 	return out, err

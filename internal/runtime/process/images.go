@@ -73,11 +73,11 @@ func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, er
 // prune drops images that nothing has used for long. What is left behind is the next one's to drop.
 func (r *Runtime) prune() {
 	used := map[string]bool{}
-	err := r.each(func(_ string, record shim.Record) error {
+	damaged, err := r.scan(func(_ string, record shim.Record) error {
 		used[record.ImageID] = true
 		return nil
 	})
-	if err == nil {
+	if err == nil && len(damaged) == 0 {
 		r.named(used)
 		_ = r.images.Prune(used, keptImages, r.imageDue)
 	}

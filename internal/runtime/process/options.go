@@ -1,5 +1,7 @@
 package process
 
+import "log/slog"
+
 // Options say where containers are kept and for whom.
 type Options struct {
 	// Root is Tend's state folder; everything is kept in its folder "process". Runtimes of several clusters may share it.
@@ -14,4 +16,6 @@ type Options struct {
 	// User is who containers run as when this process is root and they name nobody. Default "nobody" where there is one.
 	// "root" keeps root.
 	User string
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -42,6 +43,9 @@ func New(opts Options) (*Runtime, error) {
 		return nil, err
 	}
 	opts.Root = root
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
 	if opts.Images == "" {
 		opts.Images = root
 	}
@@ -69,12 +73,19 @@ func (r *Runtime) recover() error {
 	}
 	defer unlock()
 	r.sweep()
-	return r.each(func(dir string, record shim.Record) error {
+	damaged, err := r.scan(func(dir string, record shim.Record) error {
 		if !r.owns(record) {
 			return nil
 		}
-		return r.adopt(dir, record)
+		if err := r.adopt(dir, record); err != nil {
+			r.opts.Logger.Warn("a container can't be watched; the others are", "container", record.Name, "folder", dir, "error", err)
+		}
+		return nil
 	})
+	for _, path := range damaged {
+		r.opts.Logger.Warn("quarantined: not a container that can be read; it is left as it is", "path", path)
+	}
+	return err
 }
 
 // adopt watches a container's shim; where the shim is gone, what it left behind is killed. Nobody else may start or end

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 	"unicode/utf8"
 )
@@ -17,14 +18,21 @@ type Writer struct {
 	maxSize  int64
 	maxFiles int
 	mu       sync.Mutex
-	file     *os.File
+	file     *os.File // nil where it could not be opened; the next write tries again
 	size     int64
+	// torn is set while the file ends with a part of a line: the rest had no room.
+	torn bool
 }
 
-// Open makes a writer that keeps at most maxFiles files of about maxSize bytes each.
+// Open makes a writer that keeps at most maxFiles files of about maxSize bytes each. On a full disk it succeeds: the first
+// write that finds room makes the file.
 func Open(dir string, maxSize int64, maxFiles int) (*Writer, error) {
 	w := &Writer{dir: dir, maxSize: maxSize, maxFiles: max(maxFiles, 1)}
-	return w, w.openLive()
+	err := w.openLive()
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		err = nil
+	}
+	return w, err
 }
 
 func (w *Writer) openLive() error {
@@ -44,6 +52,9 @@ func (w *Writer) openLive() error {
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.file == nil {
+		return nil
+	}
 	return w.file.Close()
 }
 
@@ -56,19 +67,30 @@ func (w *Writer) Write(line Line) error {
 	raw = append(raw, '\n')
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.file == nil {
+		if err := w.openLive(); err != nil {
+			return err
+		}
+	}
 	if w.size > 0 && w.maxSize > 0 && w.size+int64(len(raw)) > w.maxSize {
 		if err := w.rotate(); err != nil {
 			return err
 		}
 	}
+	if w.torn {
+		raw = append([]byte{'\n'}, raw...)
+	}
 	n, err := w.file.Write(raw)
 	w.size += int64(n)
+	w.torn = w.torn && n == 0 || err != nil && n > 0
 	return err
 }
 
 // rotate shifts every file by one and begins a new live one. With one file only, it begins anew.
 func (w *Writer) rotate() error {
-	if err := w.file.Close(); err != nil {
+	file := w.file
+	w.file = nil // also where a step below fails: the next write opens it
+	if err := file.Close(); err != nil {
 		return err
 	}
 	_ = os.Remove(oldPath(w.dir, w.maxFiles-1))

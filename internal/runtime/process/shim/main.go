@@ -143,6 +143,20 @@ func lock(dir string) (unlock func(), err error) {
 	}
 }
 
+// locked reports whether a shim holds the container's lock. It doesn't wait.
+func locked(dir string) (bool, error) {
+	file, err := os.OpenFile(dir+"/"+lockFile, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	err = unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
+}
+
 // inherited is the connection to the runtime that started the shim.
 func inherited() net.Conn {
 	file := os.NewFile(firstWatcher, "runtime")

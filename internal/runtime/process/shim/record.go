@@ -68,6 +68,7 @@ func (p Program) Signal() syscall.Signal {
 // The files of a container's folder.
 const (
 	recordFile = "record.json"
+	copyFile   = "record.copy.json"
 	statusFile = "status.json"
 	lockFile   = "lock"
 	socketFile = "shim.sock"
@@ -76,13 +77,36 @@ const (
 // maxFile bounds what is read of a file: an environment fits, a surprise doesn't.
 const maxFile = 8 << 20
 
-// WriteRecord writes a container's record into its folder.
-func WriteRecord(dir string, record Record) error { return writeJSON(dir, recordFile, record) }
+// ErrDamaged: a record and its copy can't be read, or are another container's.
+var ErrDamaged = errors.New("the record is damaged")
 
-// ReadRecord reads it.
+// WriteRecord writes a container's record into its folder, and a copy: without it, a container that runs is nobody's.
+func WriteRecord(dir string, record Record) error {
+	return errors.Join(writeJSON(dir, copyFile, record), writeJSON(dir, recordFile, record))
+}
+
+// ReadRecord reads it, or its copy where it is damaged. A folder without either holds no container: os.ErrNotExist.
 func ReadRecord(dir string) (Record, error) {
+	record, err := readRecord(dir, recordFile)
+	if err == nil {
+		return record, nil
+	}
+	saved, copyErr := readRecord(dir, copyFile)
+	switch {
+	case copyErr == nil:
+		return saved, nil
+	case errors.Is(err, os.ErrNotExist) && errors.Is(copyErr, os.ErrNotExist):
+		return Record{}, err
+	}
+	return Record{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+func readRecord(dir, name string) (Record, error) {
 	var record Record
-	err := readJSON(dir, recordFile, &record)
+	err := readJSON(dir, name, &record)
+	if err == nil && record.ID == "" {
+		err = fmt.Errorf("read %s: it names no container", filepath.Join(dir, name))
+	}
 	return record, err
 }
 

@@ -39,7 +39,7 @@ func ReadStatus(dir string) (Status, error) {
 		return Status{State: runtime.StateCreated}, nil
 	}
 	if err != nil {
-		return Status{}, err
+		return damagedStatus(dir)
 	}
 	if status.Active() && !status.Shim.Alive() {
 		status.State, status.PID, status.ExitCode, status.Abandoned = runtime.StateExited, 0, lostCode, true
@@ -48,6 +48,20 @@ func ReadStatus(dir string) (Status, error) {
 		}
 	}
 	return status, nil
+}
+
+// damagedStatus is what a container does whose status can't be read. Its shim's lock says whether it lives; a status that
+// it writes later replaces the damaged one.
+func damagedStatus(dir string) (Status, error) {
+	running, err := locked(dir)
+	if err != nil {
+		return Status{}, err
+	}
+	if running {
+		return Status{State: runtime.StateRunning, StartedAt: lastWord(dir, time.Time{})}, nil
+	}
+	ended := lastWord(dir, time.Time{})
+	return Status{State: runtime.StateExited, ExitCode: lostCode, StartedAt: ended, FinishedAt: ended, Abandoned: true}, nil
 }
 
 // SaveEnd writes down the end that ReadStatus found. A shim that was started meanwhile has the word instead.

@@ -1,0 +1,53 @@
+//go:build linux
+
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// TestDamagedEntries: an entry that can't be read keeps neither the runtime from opening nor a container from being found.
+func TestDamagedEntries(t *testing.T) {
+	b := newBench(t)
+	long := []string{"/bin/sh", "-c", "exec sleep 1000"}
+	record, status := b.run(spec("record", long...)), b.run(spec("status", long...))
+	stray := []string{filepath.Join(b.rt.dir, "empty"), filepath.Join(b.rt.dir, "file"), filepath.Join(b.rt.dir, strings.Repeat("0", idLength))}
+	err := errors.Join(
+		os.Truncate(filepath.Join(b.rt.dir, record.ID, "record.json"), 10), os.Truncate(filepath.Join(b.rt.dir, status.ID, "status.json"), 10),
+		os.Mkdir(stray[0], 0o700), os.WriteFile(stray[1], nil, 0o600), os.Mkdir(stray[2], 0o700),
+		os.WriteFile(filepath.Join(stray[2], "record.json"), []byte("{"), 0o600),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.reopen()
+	listed, err := b.rt.List(t.Context())
+	if err != nil || len(listed) != 2 {
+		t.Fatalf("%+v, %v", listed, err)
+	}
+	for _, container := range listed {
+		if container.State != runtime.StateRunning {
+			t.Errorf("%s is %s", container.Name, container.State)
+		}
+	}
+	info, err := b.rt.Info(t.Context())
+	slices.Sort(stray)
+	slices.Sort(info.Quarantined)
+	if err != nil || !slices.Equal(stray, info.Quarantined) {
+		t.Errorf("quarantined are %v, %v; want %v", info.Quarantined, err, stray)
+	}
+	// They may be containers: no image that one of them may use is deleted.
+	if err := b.rt.remember("prod-web:1", built{ID: "sha256:1", Owner: "prod-web", Build: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.rt.Untag(t.Context(), "prod-web:1"); !errors.Is(err, runtime.ErrInUse) {
+		t.Errorf("an image was given up: %v", err)
+	}
+}
