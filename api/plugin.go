@@ -49,7 +49,10 @@ type PluginCommand struct {
 // PluginInstall asks for a plugin: from a folder or archive of the server's machine, an archive's URL, owner/repo on
 // GitHub, or the URL of a git repository.
 type PluginInstall struct {
-	Source string `json:"source"`
+	// Source may be left out where Name names an installed plugin: that one is fetched again from where it came from.
+	Source string `json:"source,omitempty"`
+	// Name is what the plugin must be called. Default: any name.
+	Name string `json:"name,omitempty"`
 	// Version pins it. Default: the newest.
 	Version string `json:"version,omitempty"`
 }

@@ -141,7 +141,7 @@ func (a *app) updatePlugin(ctx context.Context, c *client.Client, p api.Plugin, 
 	if version == "" {
 		version = p.Pinned
 	}
-	return a.installPlugin(ctx, c, api.PluginInstall{Source: p.Source, Version: version})
+	return a.installPlugin(ctx, c, api.PluginInstall{Name: p.Name, Version: version})
 }
 
 func (a *app) removePlugin(ctx context.Context, c *client.Client, args []string) error {

@@ -24,20 +24,22 @@ var errLarge = fmt.Errorf("it is larger than %s, or holds more than %d files", s
 // clone has git fetch one commit. It asks nobody anything, runs no hook, follows no submodule, and takes no transport but
 // the usual ones: a remote helper (ext::, or any git-remote-x there is) would be a program of the source's choice.
 func (r *Root) clone(ctx context.Context, from source, version, into string) error {
-	argv := []string{r.opts.Git, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false",
-		"clone", "--quiet", "--template=", "--depth=1", "--single-branch", "--no-tags", "--no-recurse-submodules"}
+	repository, access, credentials := withoutCredentials(from.where)
+	argv := append([]string{r.opts.Git, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"}, access...)
+	argv = append(argv, "clone", "--quiet", "--template=", "--depth=1", "--single-branch", "--no-tags", "--no-recurse-submodules")
 	if pinned := pin(version); pinned != "" {
 		argv = append(argv, "--branch", "v"+pinned)
 	}
 	env := r.inherited()
 	maps.Copy(env, map[string]string{"GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": "ssh -o BatchMode=yes", "GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_ALLOW_PROTOCOL": "https:http:git:ssh:file", "GIT_LFS_SKIP_SMUDGE": "1"})
+	maps.Copy(env, credentials)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	measured := make(chan struct{})
 	go func() { defer close(measured); measure(ctx, into, cancel) }()
 	out, err := process{
-		argv: append(argv, "--", from.where, into), dir: r.opts.Dir, env: lines(env), limit: fetchTime,
+		argv: append(argv, "--", repository, into), dir: r.opts.Dir, env: lines(env), limit: fetchTime,
 		stdout: maxGitWords, stderr: maxGitWords,
 	}.run(ctx)
 	cancel(nil)

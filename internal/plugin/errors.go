@@ -2,7 +2,6 @@ package plugin
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 )
 
@@ -68,19 +67,6 @@ func (e *Error) Unwrap() error { return e.Err }
 func broken(name string, err error) *Error {
 	return &Error{Reason: Broken, Plugin: name, Detail: err.Error(), Err: err,
 		Next: "correct the plugin, or install it again; other plugins are not affected"}
-}
-
-// Shown is a source as it may be told and logged: without the credentials of its URL. A user's name alone is one where it
-// may be a token.
-func Shown(source string) string {
-	parsed, err := url.Parse(source)
-	if err != nil || parsed.User == nil {
-		return source
-	}
-	if _, secret := parsed.User.Password(); secret || parsed.Scheme == "https" || parsed.Scheme == "http" {
-		parsed.User = url.User("xxxxx")
-	}
-	return parsed.String()
 }
 
 func badSource(source, next, format string, args ...any) *Error {

@@ -13,7 +13,7 @@ import (
 
 // Request says what to install.
 type Request struct {
-	// Source is a folder, an archive, owner/repo, or the URL of a repository.
+	// Source is a folder, an archive, owner/repo, or the URL of a repository. Empty is where the plugin Name came from.
 	Source string
 	// Version pins it: a repository's tag v<version>, and what its plugin.yml has to say. Empty and "latest" take the newest.
 	Version string
@@ -24,6 +24,10 @@ type Request struct {
 // Install fetches a plugin, takes it in the place of one of the same name, and runs its install hook. Where anything of
 // that fails, what was installed before stays as it was.
 func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
+	ask, err := r.sourced(ask)
+	if err != nil {
+		return nil, err
+	}
 	from, err := parseSource(ask.Source)
 	if err != nil {
 		return nil, err
@@ -38,12 +42,12 @@ func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
 	}
 	stage, err := os.MkdirTemp(r.opts.Dir, stagePrefix)
 	if err != nil {
-		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
+		return nil, fmt.Errorf("install %s: %w", Shown(ask.Source), err)
 	}
 	defer os.RemoveAll(stage)
 	files := filepath.Join(stage, filesFolder)
 	if err := os.Mkdir(files, 0o755); err != nil {
-		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
+		return nil, fmt.Errorf("install %s: %w", Shown(ask.Source), err)
 	}
 	if err := r.fetch(ctx, from, ask.Version, files); err != nil {
 		return nil, err
@@ -53,6 +57,22 @@ func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
 		return nil, err
 	}
 	return r.place(ctx, found)
+}
+
+// sourced returns a request with its source: one without takes that of the plugin it names.
+func (r *Root) sourced(ask Request) (Request, error) {
+	if ask.Source != "" || ask.Name == "" {
+		return ask, nil
+	}
+	before, err := r.Find(ask.Name)
+	if before == nil {
+		return ask, err
+	}
+	if before.Installed.Source == "" {
+		return ask, &Error{Reason: Source, Plugin: before.Folder(), Detail: "nothing says where it came from",
+			Next: "install it with `tend plugins install SOURCE`"}
+	}
+	return Request{Source: before.Installed.Source, Version: ask.Version}, nil
 }
 
 // prepare makes a folder that was fetched ready to take its place. A tree with a single folder is that folder: so archives
@@ -82,7 +102,7 @@ func (r *Root) prepare(stage, dir string, from source, ask Request) (*Plugin, er
 		return nil, err
 	}
 	if err := (Installed{Source: from.text, Version: ask.Version, Pending: randomID()}).write(dir); err != nil {
-		return nil, fmt.Errorf("install %s: %w", ask.Source, err)
+		return nil, fmt.Errorf("install %s: %w", Shown(ask.Source), err)
 	}
 	ready := filepath.Join(stage, d.Name)
 	if ready != dir {

@@ -12,7 +12,7 @@ const installedBy = ".tend-plugin.json"
 
 // Installed is where a plugin came from.
 type Installed struct {
-	// Source is as it was given, a folder's path absolute.
+	// Source is as it was given, a folder's path absolute. It may hold credentials: Shown is what others see.
 	Source string `json:"source,omitempty"`
 	// Version is what it is pinned to; empty follows the source.
 	Version string `json:"version,omitempty"`
@@ -36,7 +36,7 @@ func (i Installed) write(dir string) error {
 		return err
 	}
 	path := filepath.Join(dir, installedBy)
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
 	return os.Rename(path+".new", path)

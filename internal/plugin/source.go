@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,6 +33,9 @@ var repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+
 func parseSource(text string) (source, error) {
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "\x00\n") {
 		return source{}, badSource(text, "name a folder, an archive (.tar.gz), owner/repo or the URL of a git repository", "it is no source")
+	}
+	if _, err := url.Parse(text); err != nil && strings.Contains(text, "://") {
+		return source{}, badSource(text, "percent-encode what is special in its user and password, such as %40 for @", "it is no URL")
 	}
 	info, err := os.Stat(text)
 	here := err == nil

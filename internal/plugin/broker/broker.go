@@ -69,7 +69,7 @@ func (b *Broker) List() ([]api.Plugin, error) {
 func described(p *plugin.Plugin) api.Plugin {
 	out := api.Plugin{
 		Name: p.Folder(), Version: p.Version, Description: p.Description.Description, Homepage: p.Homepage, Aliases: p.Aliases,
-		Source: p.Installed.Source, Pinned: p.Installed.Version,
+		Source: plugin.Shown(p.Installed.Source), Pinned: p.Installed.Version,
 	}
 	for _, c := range p.Offered() {
 		out.Commands = append(out.Commands, api.PluginCommand(c))
@@ -82,7 +82,7 @@ func described(p *plugin.Plugin) api.Plugin {
 
 // Install installs a plugin, or replaces it.
 func (b *Broker) Install(ctx context.Context, ask api.PluginInstall) (api.Plugin, error) {
-	p, err := b.Root.Install(ctx, plugin.Request{Source: ask.Source, Version: ask.Version})
+	p, err := b.Root.Install(ctx, plugin.Request{Source: ask.Source, Version: ask.Version, Name: ask.Name})
 	if err != nil {
 		return api.Plugin{}, err
 	}
