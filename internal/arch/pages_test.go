@@ -172,6 +172,9 @@ func TestUnitKeepsTheServer(t *testing.T) {
 	for line, why := range map[string]string{
 		"ExecStart=/usr/local/bin/tend server": "it starts what `make install` installs",
 		"Restart=on-failure":                   "a crash is not the end",
+		"StartLimitIntervalSec=0":              "however often it fails, it is started again",
+		"Type=notify":                          "systemd waits for readiness",
+		"TimeoutStartSec=infinity":             "a replay that takes long is not killed",
 		"Environment=TEND_ROOT=/var/lib/tend":  "the root is named",
 		"KillMode=process":                     "containers and processes outlive the server",
 		"WantedBy=multi-user.target":           "it is there after a reboot",

@@ -9,6 +9,7 @@ import (
 
 // Main runs a command line and returns its exit code.
 func Main(ctx context.Context, args []string) int {
+	restoreHome()
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})

@@ -235,9 +235,11 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	for i, p := range parts {
 		running[i] = p.start(cancel)
 	}
+	d.notify(ctx, notifyStarted)
 	go d.announce(ctx, began)
 	<-ctx.Done()
 	d.Logger.Info("stopping")
+	d.notify(ctx, notifyStopping)
 	var faults []error
 	for i := len(running) - 1; i >= 0; i-- {
 		faults = append(faults, running[i].stop())
@@ -258,6 +260,7 @@ func (d *daemon) announce(ctx context.Context, began time.Time) {
 		}
 	}
 	d.Logger.Info("ready", "took", time.Since(began).Round(time.Millisecond), "socket", filepath.Join(d.Root, "tend.sock"))
+	d.notify(ctx, notifyReady)
 }
 
 // missing says what readiness waits for.
