@@ -25,7 +25,7 @@ type DeploymentSpec struct {
 	Ports []string `json:"ports,omitempty" hcl:"ports,optional"`
 	// Restart is the engine's restart policy: no, always, unless-stopped, on-failure[:N]. Default unless-stopped.
 	Restart string `json:"restart,omitempty" hcl:"restart,optional"`
-	// HealthCheck is the path the ingress looks at. Default "/".
+	// HealthCheck is a path that the workload answers while it can serve; see EffectiveProbes. Default: none.
 	HealthCheck string `json:"health_check,omitempty" hcl:"health_check,optional"`
 	// PostDeploy are shell commands run one after another once a release was rolled out, each by `sh -c`, in a container
 	// of that release. A failure is told and changes nothing.

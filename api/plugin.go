@@ -8,7 +8,13 @@ import (
 // LabelMacro is the label of objects that stand for a macro: <kind>/<scope>/<name> of the block a plugin expanded.
 const LabelMacro = "tend.macro"
 
-// EnvController is the variable that says where containers whose manifest a plugin wrote reach the server.
+// CallsBack reports whether the containers of an object are given a URL to call the server back at: those of every
+// statefulset, and of every workload whose manifest a plugin wrote.
+func (o Object) CallsBack() bool {
+	return o.Kind == KindStatefulSet || o.Kind.HasSlots() && o.Metadata.Labels[LabelMacro] != ""
+}
+
+// EnvController is the variable that says where containers reach the server; see CallsBack.
 const EnvController = "TEND_CONTROLLER_URL"
 
 // Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's name

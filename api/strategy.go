@@ -77,7 +77,7 @@ func (s DeploymentSpec) ResolvedStrategy() ResolvedStrategy {
 			out.Order = OrderStopFirst
 		}
 	}
-	out.WaitReady = s.Probes.DecideReadiness()
+	out.WaitReady = s.EffectiveProbes().DecideReadiness()
 	if declared.WaitReady != nil {
 		out.WaitReady = *declared.WaitReady
 	}

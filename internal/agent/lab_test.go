@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/inprocess"
+	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
@@ -45,6 +46,7 @@ type lab struct {
 	memory, env string
 	// builder makes images where it is set.
 	builder agent.Builder
+	asker   prober.Asker // nil asks the containers
 	// edge is the node's proxy; nil where it has none.
 	edge *gate
 	// reading is called, where set, after a task was read and before the agent has it.
@@ -68,7 +70,7 @@ func (l *lab) start() {
 	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
 	control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: l.view, Keys: plain{}})
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, telling: &l.telling}
-	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder}
+	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
 	if l.edge != nil {
 		opts.Ingresses, opts.Edge = control, func(func()) agent.Edge { return l.edge }
 	}

@@ -31,8 +31,8 @@ func (a *Agent) probing(task api.Task) *healing.Probing {
 		return nil
 	}
 	out := &healing.Probing{}
-	if task.Class == api.ClassKeep && release.Spec.Probes != nil {
-		out.Declared = *release.Spec.Probes
+	if probes := release.Spec.EffectiveProbes(); task.Class == api.ClassKeep && probes != nil {
+		out.Declared = *probes
 	}
 	if target, ok := a.prober.Answers(task.ID); ok {
 		out.Container, out.StartedAt, out.Answers = target.Container, target.StartedAt, target.Status

@@ -1,12 +1,16 @@
 package agent_test
 
 import (
+	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent/prober"
+	"tend.dev/tend/internal/core/probe"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
@@ -96,6 +100,35 @@ func TestReadinessComesAndGoes(t *testing.T) {
 		}
 		if c := l.wantContainer(task, runtime.StateRunning); !c.StartedAt.Equal(before.StartedAt) {
 			t.Error("lost readiness restarted the container")
+		}
+	})
+}
+
+// TestAHealthCheckIsAReadinessProbe: a container that answers its health check with a failure isn't ready, so no ingress sends
+// requests to it, and runs on.
+func TestAHealthCheckIsAReadinessProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		var healthy atomic.Bool
+		l.asker = func(_ context.Context, a prober.Attempt) probe.Result {
+			if get := a.Probe.HTTPGet; get == nil || get.Path != "/up" || get.Port != 8080 {
+				t.Errorf("asked %+v", a.Probe)
+			}
+			return probe.Result{Pass: healthy.Load(), Message: "GET /up: status 503"}
+		}
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) {
+			spec.HealthCheck, spec.Ports = "/up", []string{"3000:8080"}
+		})
+		l.pass(time.Minute)
+		l.want(task, api.TaskRunning, false, "Unready")
+		before := l.wantContainer(task, runtime.StateRunning)
+		healthy.Store(true)
+		l.pass(time.Minute)
+		l.want(task, api.TaskRunning, true, "")
+		if c := l.wantContainer(task, runtime.StateRunning); c.ID != before.ID || !c.StartedAt.Equal(before.StartedAt) {
+			t.Error("a failed health check restarted the container")
 		}
 	})
 }

@@ -25,7 +25,7 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Node: d.node, Etcd: d.EtcdClient, Server: "unix://" + socket})
+	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Node: d.Name, Etcd: d.EtcdClient, Server: "unix://" + socket})
 	if root == nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ type gatewayer interface {
 	Gateway(ctx context.Context) (netip.Addr, error)
 }
 
-// callbacks is the listener of containers whose manifest a plugin wrote. It is opened once there is such an object.
+// callbacks is the listener for containers that call the server back. It is opened once there is an object that has such.
 type callbacks struct {
 	port   int
 	serve  func(ctx context.Context, listener net.Listener) error
@@ -57,7 +57,7 @@ type callbacks struct {
 // newCallbacks makes the listener; nil where the options or the runtime have none.
 func (d *daemon) newCallbacks() *callbacks {
 	c := &callbacks{port: d.CallbackPort, serve: d.server.ServeContainers, again: make(chan struct{}, 1),
-		wanted: func() bool { return anyMacro(d.snapshot()) }, warn: d.Logger.Warn}
+		wanted: func() bool { return anyCallsBack(d.snapshot()) }, warn: d.Logger.Warn}
 	switch gateway := d.gateway; {
 	case d.CallbackPort <= 0:
 		return nil
@@ -69,7 +69,7 @@ func (d *daemon) newCallbacks() *callbacks {
 		return nil
 	}
 	d.view.OnChange(func(change view.Change) {
-		if object, ok := change.New.(*api.Object); ok && object.Metadata.Labels[api.LabelMacro] != "" {
+		if object, ok := change.New.(*api.Object); ok && object.CallsBack() {
 			select {
 			case c.again <- struct{}{}:
 			default:
@@ -79,13 +79,13 @@ func (d *daemon) newCallbacks() *callbacks {
 	return c
 }
 
-func anyMacro(snap layout.Snapshot) bool {
+func anyCallsBack(snap layout.Snapshot) bool {
 	for _, kind := range api.Kinds {
 		if !kind.HasSlots() {
 			continue
 		}
 		for object := range snap.Objects(kind) {
-			if object.Value.Metadata.Labels[api.LabelMacro] != "" {
+			if object.Value.CallsBack() {
 				return true
 			}
 		}
@@ -145,9 +145,9 @@ func (c *callbacks) listen(ctx context.Context, address netip.Addr) (shut func()
 	return func() { cancel(); <-done }, nil
 }
 
-// controllerURL is where the containers of an object call the server back; empty where its manifest is no plugin's.
+// controllerURL returns where the containers of an object call the server back; empty where they don't.
 func (d *daemon) controllerURL(object api.Object) string {
-	if d.CallbackPort <= 0 || object.Metadata.Labels[api.LabelMacro] == "" || !object.Kind.HasSlots() {
+	if d.CallbackPort <= 0 || !object.CallsBack() {
 		return ""
 	}
 	host := nodeName

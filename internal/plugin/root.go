@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Dir is the folder of plugins, one folder each. It need not exist.
 	Dir string
-	// Node is this machine's name.
+	// Node is the controller's name, which plugins get as node_name and TEND_NODE.
 	Node string
 	// Etcd is the address of the store's client API, where it is open on TCP. Default: plugins are told none.
 	Etcd string

@@ -25,7 +25,7 @@ type grant struct {
 	// scopes are those whose objects and buckets it may touch; name is the one object in them, where it isn't empty.
 	scopes []string
 	name   string
-	// plugin is the one whose commands it may run, where it isn't empty.
+	// plugin is the one whose commands it may run. Empty is none for a container (name isn't empty), else every one.
 	plugin string
 	// dry refuses whatever isn't a question: nothing is to come of it.
 	dry   bool
@@ -77,14 +77,14 @@ func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 			return g.allows(scope, "")
 		}
 	}
-	if g.plugin == "" {
+	if g.plugin == "" && g.name == "" {
 		return nil
 	}
 	asked, err := b.NameOf(ask.Plugin)
 	if err != nil {
 		return err
 	}
-	if own, err := b.NameOf(g.plugin); err != nil || own != asked {
+	if own, err := b.NameOf(g.plugin); g.plugin == "" || err != nil || own != asked {
 		return &api.Problem{Status: http.StatusForbidden, Detail: "this token has no say in the plugin " + clip(asked),
 			Next: "a container runs the commands of the plugin that wrote its manifest"}
 	}

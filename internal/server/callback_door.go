@@ -73,8 +73,8 @@ func ContainerToken(mac func(plain []byte) string, object api.Object) string {
 	return object.Scope + "." + object.Name + "." + mac([]byte(identity))
 }
 
-// containerGrant is what a container may touch: its own object, and the commands of the plugin that wrote its manifest
-// about objects of its scope.
+// containerGrant returns what a container may touch: its own object, and the commands of the plugin that wrote its manifest,
+// if one did, about objects of its scope.
 func (s *Server) containerGrant(token string) (grant, bool) {
 	scope, rest, _ := strings.Cut(token, ".")
 	name, _, _ := strings.Cut(rest, ".")
@@ -87,8 +87,8 @@ func (s *Server) containerGrant(token string) (grant, bool) {
 		if !kind.HasSlots() || !object.Exists() || object.Value.Metadata.Deleting() {
 			continue
 		}
-		macro, _, made := strings.Cut(object.Value.Metadata.Labels[api.LabelMacro], "/")
-		if made && same(token, ContainerToken(s.MAC, *object.Value)) {
+		macro, _, _ := strings.Cut(object.Value.Metadata.Labels[api.LabelMacro], "/")
+		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
 			return grant{scopes: []string{scope}, name: name, plugin: macro, actor: "containers of " + object.Value.Ref().String()}, true
 		}
 	}

@@ -250,3 +250,28 @@ func TestMacroProblem(t *testing.T) {
 		}
 	}
 }
+
+// TestContainersOfAPlainStatefulSet reach their own object, as those of a plugin's do, and no plugin.
+func TestContainersOfAPlainStatefulSet(t *testing.T) {
+	w, door := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "for $*"`})
+	object := made("db", "u1", "")
+	w.put(layout.ObjectKey(object.Ref()), object)
+	plain := made("web", "u2", "")
+	plain.Kind = api.KindDeployment
+	w.put(layout.ObjectKey(plain.Ref()), plain)
+	own := door + server.ContainerToken(mac, object)
+	for _, c := range []struct {
+		reason, method, url, body string
+		status                    int
+	}{
+		{"itself", "GET", own + "/describe?kind=statefulset&scope=prod&name=db", "", 200},
+		{"another", "GET", own + "/describe?kind=deployment&scope=prod&name=web", "", 403},
+		{"a plugin", "POST", own + "/plugin/kv/info", `{"args":["prod/db"]}`, 403},
+		{"a plugin as it is", "POST", own + "/plugins/exec", `{"args":["kv","info","prod/db"]}`, 403},
+		{"a deployment that no plugin wrote", "GET", door + server.ContainerToken(mac, plain) + "/describe?kind=deployment&scope=prod&name=web", "", 401},
+	} {
+		if status, got := ask(t, c.method, c.url, c.body); status != c.status {
+			t.Errorf("%s: %d %s%s, want %d", c.reason, status, got.Error, got.Data, c.status)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"encoding/json"
 	"time"
 
 	"tend.dev/tend/api"
@@ -78,15 +77,13 @@ func (o observed) desired(t target) rollout.Desired {
 // release says it.
 func (o observed) probes(t target) *api.Probes {
 	if t.turned == nil && !t.awaits && !t.superseded && t.pending == nil {
-		return o.spec.Probes
+		return o.spec.EffectiveProbes()
 	}
-	var was struct {
-		Probes *api.Probes `json:"probes"`
+	was, err := api.DecodeWorkload(o.ref.Kind, t.release.Spec)
+	if err != nil {
+		return o.spec.EffectiveProbes()
 	}
-	if err := json.Unmarshal(t.release.Spec, &was); err != nil {
-		return o.spec.Probes
-	}
-	return was.Probes
+	return was.EffectiveProbes()
 }
 
 // replicas are how many slots are wanted of a target. While the image of something newer is being looked for, what is in

@@ -1,0 +1,57 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/secret"
+)
+
+// TestPluginsGetTheControllersName: node_name and VOODU_NODE are what --name says, not the machine's name.
+func TestPluginsGetTheControllersName(t *testing.T) {
+	m := newMachine(t)
+	dir := filepath.Join(m.root, "plugins", "who", "bin")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	program := "#!/bin/sh\nread -r call; echo \"$VOODU_NODE $TEND_NODE $call\"\n"
+	if err := os.WriteFile(filepath.Join(dir, "ami"), []byte(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := m.start(nil).ready()
+	answer, err := r.client.CallPlugin(t.Context(), "who", "ami", nil)
+	said := strings.ReplaceAll(string(answer.Data), `\`, "")
+	if err != nil || !strings.Contains(said, `"tend-0 tend-0 `) || !strings.Contains(said, `"node_name":"tend-0"`) {
+		t.Errorf("%s, %v", said, err)
+	}
+}
+
+// TestControllerURL: the containers of every statefulset can call the server back, of deployments those that a plugin wrote.
+func TestControllerURL(t *testing.T) {
+	keys, err := secret.Open(filepath.Join(t.TempDir(), "key"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{Options: Options{CallbackPort: 8687}, keys: keys}
+	for _, tc := range []struct {
+		kind  api.Kind
+		macro string
+		want  bool
+	}{
+		{api.KindStatefulSet, "", true}, {api.KindStatefulSet, "kv/prod/db", true},
+		{api.KindDeployment, "", false}, {api.KindDeployment, "kv/prod/db", true},
+		{api.KindJob, "kv/prod/db", false},
+	} {
+		object := api.Object{Kind: tc.kind, Scope: "prod", Name: "db", Metadata: api.Metadata{UID: "u"}}
+		if tc.macro != "" {
+			object.Metadata.Labels = map[string]string{api.LabelMacro: tc.macro}
+		}
+		url := d.controllerURL(object)
+		if got := strings.HasPrefix(url, "http://host.docker.internal:8687/t/prod.db."); got != tc.want || !got && url != "" {
+			t.Errorf("%s of %q: %q", tc.kind, tc.macro, url)
+		}
+	}
+}
