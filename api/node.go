@@ -93,3 +93,12 @@ type Frozen struct {
 	By   string    `json:"by,omitempty"`
 	At   time.Time `json:"at"`
 }
+
+// Hold marks an object that a plugin's call works on: its pods that are stopped or removed by hand stay so until the call
+// ends. Key /holds/<scope>/<name>/<call>, bound to a lease; the API writes it.
+type Hold struct {
+	Plugin  string    `json:"plugin"`
+	Command string    `json:"command"`
+	By      string    `json:"by,omitempty"`
+	At      time.Time `json:"at"`
+}

@@ -128,6 +128,9 @@ const (
 	// StampRebootstrap is the beginning of keys that end in an ordinal; the value is a nonce that grows with every
 	// `tend rebootstrap` of it: a task that carries another one is made anew, with empty volumes.
 	StampRebootstrap = "rebootstrap/"
+	// StampKeepVolumes is the beginning of keys that end in an ordinal; the value is the rebootstrap nonce under which the
+	// ordinal is made again and keeps its volumes.
+	StampKeepVolumes = "keepvolumes/"
 	// StampRollback names the release whose image and env a rollback pinned; the next change of the spec clears it.
 	StampRollback = "rollback"
 	// StampAssets is a JSON object of the assets a consumer refers to: reference (scope.name.key) → digest (sha256:<hex>).

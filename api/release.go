@@ -35,6 +35,9 @@ type Release struct {
 	// EnvOver is set beside RolledBackFrom: the keyed hash of what the buckets and the spec gave when it was made. Once
 	// they give something else, the environment is theirs again.
 	EnvOver string `json:"envOver,omitempty"`
+	// EnvironmentOf is set on a release that only took over the buckets as they were when an ordinal was made again: the
+	// release whose other pods count as updated, though their environment is an earlier one.
+	EnvironmentOf string `json:"environmentOf,omitempty"`
 	// Restart is what had been asked for by `tend restart` when it was made.
 	Restart string `json:"restart,omitempty"`
 	// Steps are what surrounds its rollout; nil where nothing does. The return to an earlier release has none.
@@ -61,6 +64,15 @@ const DefaultReleaseTimeout = 10 * time.Minute
 
 // Owner names the workload the release belongs to.
 func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
+
+// Root is the release that this one differs from in its environment alone; itself for all but the releases that set
+// EnvironmentOf.
+func (r Release) Root() string {
+	if r.EnvironmentOf != "" {
+		return r.EnvironmentOf
+	}
+	return r.ID
+}
 
 // RolloutPhase says how far a rollout is.
 type RolloutPhase string

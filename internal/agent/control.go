@@ -53,6 +53,8 @@ type Assignment struct {
 	Observed bool
 	// Frozen: an operator stopped the slot on purpose.
 	Frozen bool
+	// PluginAtWork: a plugin's call works on the object; what it stops stays stopped until the call ends.
+	PluginAtWork bool
 	// PredecessorOpen: the task named by Task.After exists and has not reported its end.
 	PredecessorOpen bool
 }

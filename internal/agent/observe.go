@@ -14,7 +14,8 @@ import (
 func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input, error) {
 	in := healing.Input{
 		Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen,
-		Held: a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
+		PluginAtWork: assigned.PluginAtWork,
+		Held:         a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
 	}
 	in.Probes = a.probing(assigned.Task) // the grace has read the release
 	seen, err := a.containers.look(ctx, assigned.Task.ID)
@@ -37,7 +38,8 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 		seen, stale := a.containers.seen(id)
 		in := healing.Input{
 			Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen, Held: assigned.PredecessorOpen,
-			Probes: a.probing(assigned.Task),
+			PluginAtWork: assigned.PluginAtWork,
+			Probes:       a.probing(assigned.Task),
 		}
 		see(&in, seen)
 		unknown := a.knownInits(&in) || stale != ""

@@ -41,7 +41,7 @@ func (d *daemon) buildServer() error {
 // newIntents makes the verbs that write what is desired.
 func (d *daemon) newIntents() *intent.Service {
 	return intent.New(intent.Options{
-		Store: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
+		Store: d.store, Leases: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now,
 	})

@@ -13,8 +13,20 @@ import (
 // and it writes no more than a nonce that is compared with the one the ordinal's task carries: who is to remove them finds
 // that out by looking, as often as it takes. The ordinal is thawed: whoever rebootstraps wants it to run.
 func (s *Service) Rebootstrap(ctx context.Context, target Target, ordinal int, actor string) (api.VerbResult, error) {
-	return s.verb(ctx, "rebootstrap", actor, func(snap layout.Snapshot) (*verbDecision, error) {
-		object, err := target.findSlotted(snap, "rebootstrapped")
+	return s.renew(ctx, "rebootstrap", target, ordinal, actor)
+}
+
+// Recreate has one ordinal of a statefulset made again as Rebootstrap does, but keeps its volumes. Where the ordinal's
+// volumes are about to be removed already, they still are.
+func (s *Service) Recreate(ctx context.Context, target Target, ordinal int, actor string) (api.VerbResult, error) {
+	return s.renew(ctx, verbRecreate, target, ordinal, actor)
+}
+
+const verbRecreate = "recreate"
+
+func (s *Service) renew(ctx context.Context, verb string, target Target, ordinal int, actor string) (api.VerbResult, error) {
+	return s.verb(ctx, verb, actor, func(snap layout.Snapshot) (*verbDecision, error) {
+		object, err := target.findSlotted(snap, "made again")
 		if err != nil {
 			return nil, err
 		}
@@ -38,12 +50,13 @@ func (s *Service) Rebootstrap(ctx context.Context, target Target, ordinal int, a
 		if next.Metadata.Stamps == nil {
 			next.Metadata.Stamps = map[string]string{}
 		}
-		stamp := api.StampRebootstrap + slot
-		next.Metadata.Stamps[stamp] = nextNonce(next.Metadata.Stamps[stamp])
-		decided := unchanged("rebootstrap", object)
+		wipes := stampRenewal(next.Metadata.Stamps, *task.Value, verb == verbRecreate)
+		decided := unchanged(verb, object)
 		decided.write(object, next, s.opts.Now())
 		decided.txn.If(layout.TaskKey(task.Value.ID), task.Modified)
-		decided.result.Volumes = volumesOfTask(snap, *task.Value, spec, ordinal)
+		if wipes {
+			decided.result.Volumes = volumesOfTask(snap, *task.Value, spec, ordinal)
+		}
 		if mark := marks(snap, ref)[slot]; mark.Exists() {
 			key := layout.FrozenKey(ref, slot)
 			decided.txn.If(key, mark.Modified).Delete(key)
@@ -51,6 +64,26 @@ func (s *Service) Rebootstrap(ctx context.Context, target Target, ordinal int, a
 		}
 		return decided, nil
 	})
+}
+
+// stampRenewal raises the nonce of a task's ordinal, and reports whether its volumes go. A request to keep them takes
+// nothing back that was asked for before and is still to be done.
+func stampRenewal(stamps map[string]string, task api.Task, keep bool) (wipes bool) {
+	stamp, kept := api.StampRebootstrap+task.Slot, api.StampKeepVolumes+task.Slot
+	before := stamps[stamp]
+	pending := asNonce(before) > asNonce(task.Bootstrap) && stamps[kept] != before
+	stamps[stamp] = nextNonce(before)
+	if keep && !pending {
+		stamps[kept] = stamps[stamp]
+		return false
+	}
+	delete(stamps, kept)
+	return true
+}
+
+func asNonce(text string) int64 {
+	n, _ := strconv.ParseInt(text, 10, 64)
+	return n
 }
 
 // bootstrapped is the task whose end empties the volumes: one that is on a node, and not on its way out already, so that

@@ -138,7 +138,7 @@ func failed(snap layout.Snapshot, ref api.Ref, id string) bool {
 
 // sameSnapshot says whether two releases would run the same.
 func sameSnapshot(a, b *api.Release) bool {
-	return a.SpecHash == b.SpecHash && a.EnvHash == b.EnvHash && a.ImageID == b.ImageID
+	return a.Root() == b.Root() || a.SpecHash == b.SpecHash && a.EnvHash == b.EnvHash && a.ImageID == b.ImageID
 }
 
 func keptReleases(releases []layout.Read[api.Release]) string {

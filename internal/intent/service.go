@@ -24,6 +24,8 @@ type Reader interface {
 type Options struct {
 	Store  layout.Committer
 	Reader Reader
+	// Leases make what Hold marks end by itself. Default: Hold marks nothing.
+	Leases Leases
 	// Validate finds what is wrong with a manifest whatever the store holds. Default: nothing is.
 	Validate func(api.Object) []api.FieldError
 	// Preview lists what the controllers will do once objects are as in next and those in deleted are gone. Default:

@@ -18,6 +18,7 @@ var codecs = []struct {
 	{ReleasesPrefix, decodeAs[api.Release]},
 	{ImagesPrefix, decodeAs[api.ImageRequest]},
 	{FrozenPrefix, decodeAs[api.Frozen]},
+	{HoldsPrefix, decodeAs[api.Hold]},
 	{NamesPrefix, decodeAs[api.Ref]},
 	{ActualTasksPrefix, decodeAs[api.TaskStatus]},
 	{ActualNodesPrefix, decodeAs[api.NodeStatus]},

@@ -15,6 +15,7 @@ const (
 	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
 	ImagesPrefix        = "/images/"         // image requests: the workload's controller
 	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
+	HoldsPrefix         = "/holds/"          // objects that a plugin's call works on, bound to a lease: the API
 	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
 	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
 	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
@@ -65,6 +66,21 @@ func FrozenKey(r api.Ref, slot string) string { return FrozenSetPrefix(r) + slot
 
 // FrozenSetPrefix holds the frozen slots of an object.
 func FrozenSetPrefix(r api.Ref) string { return FrozenPrefix + refPath(r) + "/" }
+
+// HoldKey is where a call's hold of an object lies.
+func HoldKey(scope, name, call string) string { return HoldSetPrefix(scope, name) + call }
+
+// HoldSetPrefix holds the holds of the objects of a name.
+func HoldSetPrefix(scope, name string) string { return HoldsPrefix + scope + "/" + name + "/" }
+
+// ParseHold reads scope and name off the key of a hold.
+func ParseHold(key string) (scope, name string, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(key, HoldsPrefix), "/")
+	if len(parts) != 3 || !strings.HasPrefix(key, HoldsPrefix) {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
 
 // RunKey is where a run lies.
 func RunKey(r api.Ref, id string) string { return RunSetPrefix(r) + id }

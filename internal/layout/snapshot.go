@@ -171,6 +171,14 @@ func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
 	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
 }
 
+// Held reports whether a plugin's call works on the objects of a name.
+func (s Snapshot) Held(scope, name string) bool {
+	for range s.Prefix(HoldSetPrefix(scope, name)) {
+		return true
+	}
+	return false
+}
+
 // Node reads a node's facts.
 func (s Snapshot) Node(id string) Read[api.NodeStatus] { return get[api.NodeStatus](s, NodeKey(id)) }
 

@@ -34,10 +34,10 @@ func (s *Server) callbackResource(w http.ResponseWriter, r *http.Request, g gran
 	s.callbackWipe(w, r, g)
 }
 
-// callbackOrdinal has an ordinal of a statefulset made anew: with prune=true with empty volumes, without it its container
-// alone.
+// callbackOrdinal has an ordinal of a statefulset made again, with the config as it is now: with prune=true with empty
+// volumes, without it its container alone.
 func (s *Server) callbackOrdinal(w http.ResponseWriter, r *http.Request, g grant) {
-	snap, ref, err := s.targetOf(r, g, string(api.KindStatefulSet))
+	_, ref, err := s.targetOf(r, g, string(api.KindStatefulSet))
 	out := rebootstrapped{Scope: ref.Scope, Name: ref.Name, Action: "rebootstrap"}
 	if err == nil {
 		if out.Ordinal, err = strconv.Atoi(r.URL.Query().Get("ordinal")); err != nil {
@@ -45,20 +45,15 @@ func (s *Server) callbackOrdinal(w http.ResponseWriter, r *http.Request, g grant
 		}
 	}
 	out.Summary.Volumes, out.Summary.Errors = []string{}, []string{}
-	switch prune, _ := strconv.ParseBool(r.URL.Query().Get("prune")); {
-	case err != nil:
-	case prune:
+	if err == nil {
+		renew := s.Intents.Recreate
+		if prune, _ := strconv.ParseBool(r.URL.Query().Get("prune")); prune {
+			renew = s.Intents.Rebootstrap
+		}
 		var result api.VerbResult
-		result, err = s.Intents.Rebootstrap(r.Context(), intent.TargetOf(ref), out.Ordinal, g.actor)
+		result, err = renew(r.Context(), intent.TargetOf(ref), out.Ordinal, g.actor)
 		out.Summary.Volumes = append(out.Summary.Volumes, result.Volumes...)
 		s.settle(r.Context(), result.Revision)
-	default:
-		task := taskOfSlot(snap, ref, strconv.Itoa(out.Ordinal))
-		if task == nil {
-			err = &api.Problem{Status: http.StatusNotFound, Detail: "there is no such ordinal", Next: "see GET /describe"}
-		} else {
-			err = s.stopTask(r.Context(), task.ID)
-		}
 	}
 	if err != nil {
 		s.failEnvelope(w, r, err)

@@ -143,7 +143,7 @@ func TestContainerCallbacks(t *testing.T) {
 		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403, "no say"},
 		{"restarted", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `"name":"cache"`},
 		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
-		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "no such ordinal"},
+		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "has no ordinal 4"},
 		{"itself as a whole", "DELETE", "/resource?scope=prod&name=cache", "", 403, "can't remove its own object"},
 		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache&ordinal=x", "", 400, "ordinal is no number"},
 		{"its plugin", "POST", "/plugin/kv/info", `{"args":["prod/main","--n","1"]}`, 200, "for prod/main --n 1"},

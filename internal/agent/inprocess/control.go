@@ -80,6 +80,8 @@ func (c *Control) changed(change view.Change) {
 		}
 	case *api.Frozen:
 		c.thawed(strings.TrimPrefix(change.Key, layout.FrozenPrefix), record.Slot)
+	case *api.Hold:
+		c.released(change.Key)
 	case *api.ImageRequest:
 		c.tell(agent.Change{Image: record.Owner})
 	case *api.Object:
@@ -94,6 +96,23 @@ func (c *Control) thawed(path, slot string) {
 	}
 	for _, task := range c.snapshot().TasksOf(owner) {
 		if task.Value.Slot == slot {
+			c.tell(agent.Change{Task: task.Value.ID})
+		}
+	}
+}
+
+// released wakes the tasks of the objects that a plugin's call begins or ends to work on.
+func (c *Control) released(key string) {
+	scope, name, ok := layout.ParseHold(key)
+	if !ok {
+		return
+	}
+	snap := c.snapshot()
+	for _, kind := range api.Kinds {
+		if !kind.HasSlots() {
+			continue
+		}
+		for _, task := range snap.TasksOf(api.Ref{Kind: kind, Scope: scope, Name: name}) {
 			c.tell(agent.Change{Task: task.Value.ID})
 		}
 	}
@@ -136,6 +155,7 @@ func assignment(snap layout.Snapshot, task api.Task) agent.Assignment {
 		assigned.Status, assigned.Observed = *status.Value, true
 	}
 	_, assigned.Frozen = snap.Get(layout.FrozenKey(task.Owner(), task.Slot))
+	assigned.PluginAtWork = snap.Held(task.Scope, task.Name)
 	assigned.PredecessorOpen = open(snap, task.After)
 	return assigned
 }

@@ -42,6 +42,7 @@ func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
 	if a.target.release != nil {
 		a.known = true
 		a.desired = o.desired(a.target)
+		a.slots = o.withRoots(a.slots, a.target.release)
 		a.plan = rollout.Decide(a.desired, a.slots, now)
 	}
 	a.runs.start = o.next(a.target, a.plan.Phase)
@@ -66,6 +67,9 @@ func (o observed) desired(t target) rollout.Desired {
 	}
 	if good := o.release(o.rollout().LastGoodRelease); good != nil {
 		d.LastGood = good.ID
+		if good.Root() == t.release.Root() {
+			d.LastGood = t.release.ID // to return to it would be to return to an environment
+		}
 	}
 	for _, frozen := range o.frozen {
 		d.Frozen[frozen.Value.Slot] = true

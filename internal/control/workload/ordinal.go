@@ -39,10 +39,15 @@ func (s *step) noting(read layout.Read[api.Task], next int) layout.Read[api.Task
 	return read
 }
 
+// keepsVolumes reports whether the newest request to make the ordinal again leaves its volumes alone.
+func (o observed) keepsVolumes(slot string) bool {
+	return nonce(o.bootstrap(slot)) > 0 && o.stamp(api.StampKeepVolumes+slot) == o.bootstrap(slot)
+}
+
 // wiping has the agent empty the ordinal's volumes as it removes the container, where a person asked for that. A deletion
 // keeps every volume.
 func (s *step) wiping(read layout.Read[api.Task]) layout.Read[api.Task] {
-	if s.o.deleting() || !s.o.rebootstraps(*read.Value) {
+	if s.o.deleting() || !s.o.rebootstraps(*read.Value) || s.o.keepsVolumes(read.Value.Slot) {
 		return read
 	}
 	task := *read.Value
@@ -65,7 +70,7 @@ func (s *step) createOrdinal(action rollout.Action) {
 		return
 	}
 	old := s.tasks[action.Task]
-	if !old.Value.Wipe {
+	if !old.Value.Wipe && !s.o.keepsVolumes(action.Slot) {
 		task.Bootstrap = old.Value.Bootstrap // what was asked for is still to be done
 	}
 	s.txn.ReplaceTask(old, s.o.slot(action.Slot), task)

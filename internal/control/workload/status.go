@@ -45,6 +45,9 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() || again {
 		r.TargetRelease, r.StartedAt, r.EndedAt = a.target.release.ID, now, time.Time{}
 	}
+	if o.sameRoot(r.LastGoodRelease, a.target.release) {
+		r.LastGoodRelease = a.target.release.ID
+	}
 	r.Replicas = a.desired.Replicas
 	r.Phase, r.Reason, r.Message = a.plan.Phase, a.plan.Reason, a.plan.Message
 	if a.target.turned == nil {

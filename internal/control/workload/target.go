@@ -24,6 +24,8 @@ type identity struct {
 	over string
 	// quiet: the buckets came to this environment by changes that are no reason to replace what runs.
 	quiet bool
+	// renews is set with quiet while an ordinal is to be made again: its next task takes the buckets as they are.
+	renews bool
 }
 
 // ownEnv: the environment is what the buckets and the spec give, not a pinned one.
@@ -54,10 +56,11 @@ func (c *Controller) identify(o observed) (identity, error) {
 		return identity{}, fmt.Errorf("hash the environment: %w", err)
 	}
 	quiet := o.stamp(api.StampQuietEnv) == envHash
+	renews := quiet && o.renewsOrdinal()
 	if pinned := o.release(o.stamp(api.StampRollback)); pinned != nil {
 		id := identity{
-			quiet: quiet,
-			hash:  pinned.SpecHash, version: pinned.HashVersion, envHash: o.pinnedEnv(pinned, envHash), over: envHash,
+			quiet: quiet, renews: renews,
+			hash: pinned.SpecHash, version: pinned.HashVersion, envHash: o.pinnedEnv(pinned, envHash), over: envHash,
 			imageID: pinned.ImageID, digest: pinned.ImageDigest, pinned: pinned, assets: pinned.AssetDigests,
 			build: pinned.Build,
 		}
@@ -67,7 +70,7 @@ func (c *Controller) identify(o observed) (identity, error) {
 		return id, nil
 	}
 	assets := o.object.Value.AssetDigests()
-	id := identity{hash: spechash.Workload(o.spec, assets), version: spechash.Version, envHash: envHash, quiet: quiet, assets: assets}
+	id := identity{hash: spechash.Workload(o.spec, assets), version: spechash.Version, envHash: envHash, quiet: quiet, renews: renews, assets: assets}
 	_, id.build = o.wanted()
 	if image := o.image(); image.State == api.ImagePresent {
 		id.imageID, id.digest = image.ImageID, image.Digest
@@ -114,6 +117,9 @@ func (c *Controller) choose(o observed, id identity) (target, error) {
 		if !o.same(candidate, id) {
 			continue
 		}
+		if fresh, err := c.renewed(o, id, candidate); fresh != nil || err != nil {
+			return target{release: fresh, mint: true}, err
+		}
 		awaits := id.imageID == "" && o.stamp(api.StampPull) != ""
 		switch inForce := candidate.ID == rollout.TargetRelease; {
 		case inForce || awaits && candidate.Steps == nil:
@@ -143,8 +149,8 @@ func (o observed) turnedAway(failed *api.FailedRollout, id identity) bool {
 		(failed.EnvHash == id.envHash || id.quiet) && (id.imageID == "" || failed.ImageID == id.imageID)
 }
 
-// mint makes the next release.
-func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
+// nextNumber is the number of the next release.
+func (o observed) nextNumber() int {
 	number := 1
 	if newest := o.newestRelease(); newest != nil {
 		number = newest.Number + 1
@@ -152,6 +158,12 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	if o.status.Value != nil {
 		number = max(number, o.status.Value.LastReleaseNumber+1)
 	}
+	return number
+}
+
+// mint makes the next release.
+func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
+	number := o.nextNumber()
 	release := &api.Release{
 		ID: fmt.Sprintf("v%d", number), Number: number, Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
 		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,

@@ -91,7 +91,7 @@ func (p *planner) crashMessage() string {
 // it left down although covered was ended by hand; for the rest the events say, and in doubt it was an exit.
 func (p *planner) endedByItself() bool {
 	switch p.Status.Reason {
-	case ReasonFrozen, ReasonEngineUnavailable: // we stopped it on purpose, or the engine was away with it
+	case ReasonFrozen, ReasonPluginAtWork, ReasonEngineUnavailable: // we stopped it on purpose, or the engine was away with it
 		return false
 	}
 	if p.Cause == CauseHand || p.Cause == CauseEngine {

@@ -78,6 +78,7 @@ const (
 	ReasonPulling           = "PullingImage"
 	ReasonWaiting           = "WaitingForPredecessor"
 	ReasonFrozen            = "Frozen"
+	ReasonPluginAtWork      = "PluginAtWork"
 	ReasonPaused            = "Paused"
 	ReasonStopping          = "Stopping"
 	ReasonShutdown          = "Shutdown"

@@ -27,6 +27,9 @@ type Input struct {
 	Held bool
 	// Frozen says that an operator stopped the slot on purpose.
 	Frozen bool
+	// PluginAtWork says that a plugin's call works on the task's object: a container that is stopped or removed by hand
+	// meanwhile stays so until the call ends.
+	PluginAtWork bool
 	// Grace is how long the container has between the stop signal and the kill.
 	Grace time.Duration
 	// Image says whether the image the container is made from is there. Zero: nothing speaks against it.

@@ -142,6 +142,8 @@ func (p *planner) absent() {
 	switch {
 	case p.Task.Class == api.ClassOnce && p.Status.Container != "":
 		p.end(api.TaskFailed, ReasonContainerRemoved, "the container was removed before its end was seen")
+	case p.PluginAtWork && p.Status.Container != "":
+		p.down(ReasonPluginAtWork, "the pod was removed while a plugin's command works on it; it is made again when the command ends")
 	case p.Image == ImageMissing:
 		p.prepare(Pull, ReasonPulling, "the image is not on this node; it is being pulled")
 	case p.Status.Container != "":
@@ -161,6 +163,8 @@ func (p *planner) ended() {
 		p.endByExitCode()
 	case p.Cause == CauseEngine:
 		p.start(ReasonStopped, "the container ended with the engine; it is started again")
+	case p.PluginAtWork:
+		p.down(ReasonPluginAtWork, "the pod was stopped while a plugin's command works on it; it is started again when the command ends")
 	default:
 		p.start(ReasonStopped, "the container was stopped by hand; it is started again")
 	}

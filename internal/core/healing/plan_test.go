@@ -28,6 +28,8 @@ func TestPlan(t *testing.T) {
 	}
 	frozen := running
 	frozen.Reason = healing.ReasonFrozen
+	held := running
+	held.Reason = healing.ReasonPluginAtWork
 	away := healing.Unreachable(running, "no answer")
 	noPolicy := is(healing.Exited)
 	noPolicy.Restart = "no"
@@ -50,6 +52,20 @@ func TestPlan(t *testing.T) {
 		"held, stopped by hand": {"healing doesn't start it beside the predecessor either",
 			healing.Input{Task: keep, Status: running, Held: true, Container: is(healing.Exited), Cause: healing.CauseHand},
 			"leave it; task running WaitingForPredecessor"},
+		"a plugin stopped it": {"what a plugin's command stops stays so while the command runs",
+			healing.Input{Task: keep, Status: running, PluginAtWork: true, Container: is(healing.Exited), Cause: healing.CauseHand},
+			"leave it; task running PluginAtWork"},
+		"a plugin stopped it, nobody watched": {"also where no event told of it",
+			healing.Input{Task: keep, Status: running, PluginAtWork: true, Container: is(healing.Exited)}, "leave it; task running PluginAtWork"},
+		"a plugin removed it": {"and what it removes is not made again under its hands",
+			healing.Input{Task: keep, Status: running, PluginAtWork: true, Cause: healing.CauseHand}, "leave it; task running PluginAtWork"},
+		"a plugin has ended": {"healing goes on after the command, whatever the restart policy says",
+			healing.Input{Task: keep, Status: held, Container: noPolicy}, "start; task running Stopped"},
+		"new under a plugin's command": {"what was never there is made: the command may wait for it",
+			healing.Input{Task: keep, PluginAtWork: true}, "create; task preparing Creating"},
+		"crash under a plugin's command": {"what ends by itself is not the plugin's doing",
+			healing.Input{Task: keep, Status: running, PluginAtWork: true, Container: noPolicy, Cause: healing.CauseExit},
+			"leave it; task complete Exited"},
 		"image missing": {"an image pruned by hand is fetched again",
 			healing.Input{Task: keep, Image: healing.ImageMissing}, "pull; task preparing PullingImage"},
 		"rejected": {"what the engine refuses ends the task, with its words",

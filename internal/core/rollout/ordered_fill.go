@@ -11,7 +11,7 @@ import (
 func (o *ordered) renew() {
 	for n, s := range o.places {
 		if s != nil && s.Rebootstrap && s.live() && o.thawed(n) {
-			o.retire(s, "made anew with empty volumes", 1)
+			o.retire(s, "made again on request", 1)
 		}
 	}
 }

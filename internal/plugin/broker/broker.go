@@ -16,6 +16,7 @@ type Intents interface {
 	Delete(ctx context.Context, target intent.Target, actor string) (api.DeleteResult, error)
 	Run(ctx context.Context, target intent.Target, actor string) (api.RunResult, error)
 	SetConfig(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange) (api.ConfigResult, error)
+	Hold(ctx context.Context, names []intent.Bucket, record api.Hold) (release func(), err error)
 	ConfigValues(ctx context.Context, bucket intent.Bucket, merged bool, actor string) (map[string]string, error)
 }
 

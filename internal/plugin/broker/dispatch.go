@@ -31,6 +31,11 @@ func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.P
 	if err != nil {
 		return result, 0, err
 	}
+	release, err := b.hold(ctx, p, ask)
+	if err != nil {
+		return result, 0, err
+	}
+	defer release()
 	answer, err := p.Dispatch(ctx, ask.Plugin, ask.Name, ask.Args, door.to(Scopes(ask.Args)))
 	if err == nil {
 		err = ask.allows(p, answer.Actions)
@@ -52,6 +57,11 @@ func (b *Broker) Exec(ctx context.Context, ask Command, door Door) (api.Envelope
 	if err != nil {
 		return api.Envelope{}, err
 	}
+	release, err := b.hold(ctx, p, ask)
+	if err != nil {
+		return api.Envelope{}, err
+	}
+	defer release()
 	said, err := p.Exec(ctx, ask.Name, ask.Args, ask.Env, door.to(Scopes(ask.Args)))
 	if err != nil || said.Status != "" {
 		return api.Envelope{Status: said.Status, Data: said.Data, Error: said.Error}, err
@@ -86,7 +96,7 @@ func forClient(actions []plugin.Action, result *api.PluginResult) {
 }
 
 // addressed is an argument that names an object: scope/name, scope/name.ordinal, or either behind a flag's =.
-var addressed = regexp.MustCompile(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/[a-z0-9][a-z0-9.-]*$`)
+var addressed = regexp.MustCompile(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9][a-z0-9.-]*)$`)
 
 // Scopes are those of the objects that arguments name.
 func Scopes(args []string) []string {

@@ -1,0 +1,60 @@
+package workload
+
+import (
+	"fmt"
+	"maps"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+)
+
+// An ordinal that is made again on request takes the buckets as they are, also the keys that were set quietly: whoever
+// asked for it may have set them for this very pod (which ordinal is the primary, say). The other pods keep their
+// environment. So there is a release for the new environment, and the pods of its root count as updated.
+
+// renewsOrdinal reports whether an ordinal is to be made again on request and its task has not been replaced yet.
+func (o observed) renewsOrdinal() bool {
+	for _, t := range o.tasks {
+		if o.rebootstraps(*t.desired.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// renewed returns a copy of the release in force with the environment of the buckets as they are, where an ordinal is to
+// be made again and a quiet change waits for it; else nil.
+func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*api.Release, error) {
+	envHash, err := c.env.Hash(o.env)
+	if err != nil || !id.renews || inForce.EnvHash == envHash || inForce.ID != o.rollout().TargetRelease {
+		return nil, err
+	}
+	release := *inForce
+	release.Number = o.nextNumber()
+	release.ID = fmt.Sprintf("v%d", release.Number)
+	release.EnvironmentOf, release.EnvHash, release.Steps = inForce.Root(), envHash, nil
+	release.Generation, release.CreatedAt = o.object.Value.Metadata.Generation, c.Now()
+	release.Reason = "environment of an ordinal that was made again"
+	if release.EnvOver != "" {
+		release.EnvOver = envHash
+	}
+	release.AssetDigests = maps.Clone(inForce.AssetDigests)
+	release.Env, err = c.env.Seal(o.env)
+	return &release, err
+}
+
+// sameRoot reports whether two releases differ in a quiet change of the environment at most.
+func (o observed) sameRoot(id string, target *api.Release) bool {
+	release := o.release(id)
+	return release != nil && release.Root() == target.Root()
+}
+
+// withRoots returns the slots with those of the target's root as slots of the target.
+func (o observed) withRoots(slots []rollout.Slot, target *api.Release) []rollout.Slot {
+	for i, slot := range slots {
+		if slot.Version.Release != target.ID && o.sameRoot(slot.Version.Release, target) {
+			slots[i].Version.Release = target.ID
+		}
+	}
+	return slots
+}
