@@ -8,6 +8,10 @@ import (
 // LabelMacro is the label of objects that stand for a macro: <kind>/<scope>/<name> of the block a plugin expanded.
 const LabelMacro = "tend.macro"
 
+// LabelDotted is the label of an object that a plugin named with dots (main.bk.b001): that name. The object's own has
+// dashes in their place; its containers are called <scope>-<dotted name>.<slot>, for plugins search for them so.
+const LabelDotted = "tend.dotted-name"
+
 // CallsBack reports whether the containers of an object are given a URL to call the server back at: those of every
 // statefulset, and of every workload whose manifest a plugin wrote.
 func (o Object) CallsBack() bool {

@@ -63,6 +63,8 @@ type Assignment struct {
 type Release struct {
 	ID   string
 	Spec api.DeploymentSpec
+	// Dotted is what the containers are called in place of the object's name: see api.LabelDotted. Default: that name.
+	Dotted string
 	// Claims are the volumes of a statefulset's ordinals.
 	Claims      []api.VolumeClaim
 	Image       string

@@ -21,7 +21,7 @@ var (
 // containerSpec is what a task's container is made from.
 func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
 	spec := runtime.ContainerSpec{
-		Name:    task.ContainerName(),
+		Name:    containerName(task, release),
 		Labels:  labels(task),
 		Image:   release.Image,
 		ImageID: release.ImageID,
@@ -38,6 +38,14 @@ func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
 		spec.Aliases = aliases(task)
 	}
 	return spec
+}
+
+// containerName is what the engine knows the pod as. It differs from the pod's name where a plugin chose one with dots.
+func containerName(task api.Task, release Release) string {
+	if release.Dotted == "" {
+		return task.ContainerName()
+	}
+	return task.Scope + "-" + release.Dotted + "." + task.Slot
 }
 
 func labels(task api.Task) map[string]string {

@@ -30,7 +30,12 @@ func (m *machine) install() {
 	m.t.Helper()
 	dir := filepath.Join(m.root, "plugins", "pg")
 	script := "#!/bin/sh\nprintf '%s' \"$TEND_CONTROLLER_URL\" >\"$TEND_PLUGIN_DIR/url\"\nread end <\"$TEND_PLUGIN_DIR/end\"\n"
-	err := errors.Join(os.MkdirAll(filepath.Join(dir, "bin"), 0o755), os.WriteFile(filepath.Join(dir, "bin", "work"), []byte(script), 0o755),
+	capture := `#!/bin/sh
+echo '{"status":"ok","data":{"actions":[
+  {"type":"apply_manifest","scope":"prod","name":"db","manifest":{"kind":"job","scope":"prod","name":"db.bk.b001","spec":{"image":"pg:1"}}},
+  {"type":"run_job","scope":"prod","name":"db.bk.b001"}]}}'
+`
+	err := errors.Join(os.MkdirAll(filepath.Join(dir, "bin"), 0o755), os.WriteFile(filepath.Join(dir, "bin", "capture"), []byte(capture), 0o755), os.WriteFile(filepath.Join(dir, "bin", "work"), []byte(script), 0o755),
 		syscall.Mkfifo(filepath.Join(dir, "url"), 0o600), syscall.Mkfifo(filepath.Join(dir, "end"), 0o600))
 	if err != nil {
 		m.t.Fatal(err)
@@ -177,4 +182,29 @@ func (r *running) waits(names ...string) {
 		}
 		return n == len(names)
 	})
+}
+
+// TestAPluginFindsTheContainersOfItsDottedName: what a plugin named with dots it searches for so, in the engine and by
+// calling back.
+func TestAPluginFindsTheContainersOfItsDottedName(t *testing.T) {
+	r := newDatabase(t)
+	if _, err := r.client.CallPlugin(t.Context(), "pg", "capture", nil); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	r.until("the job's container is there", func() bool {
+		names = nil
+		for _, c := range r.engine.Containers() {
+			if c.Labels[api.LabelKind] == string(api.KindJob) {
+				names = append(names, c.Name)
+			}
+		}
+		return len(names) > 0
+	})
+	if len(names) != 1 || !strings.HasPrefix(names[0], "prod-db.bk.b001.") {
+		t.Errorf("its containers are %v", names)
+	}
+	call := r.work("prod/db")
+	call.ask("GET", "/describe?kind=job&scope=prod&name=db.bk.b001", "")
+	call.ends()
 }

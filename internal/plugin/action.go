@@ -108,21 +108,23 @@ func (a Action) fault(client bool) string {
 	return ""
 }
 
+// scope is a manifest's own for apply_manifest: the action's may name the object it is stored for.
 func (a Action) scope() string {
-	if a.Scope == "" && a.Manifest != nil {
+	if a.Manifest != nil && a.Manifest.Scope != "" {
 		return a.Manifest.Scope
 	}
 	return a.Scope
 }
 
+// name is a manifest's own for apply_manifest, as scope is.
 func (a Action) name() string {
-	if a.Name == "" && a.Manifest != nil {
+	if a.Manifest != nil && a.Manifest.Name != "" {
 		return a.Manifest.Name
 	}
 	return a.Name
 }
 
-// Target is the scope and the name an action is about.
+// Target is the scope and the name an action is about: for apply_manifest those of what is stored.
 func (a Action) Target() (scope, name string) { return a.scope(), a.name() }
 
 // String says what it does, in the plugin's words where it has some. It never tells a value.

@@ -28,6 +28,8 @@ type Manifest struct {
 	Scope string          `json:"scope,omitempty"`
 	Name  string          `json:"name"`
 	Spec  json.RawMessage `json:"spec"`
+	// Dotted is the name as the plugin wrote it, where it has dots.
+	Dotted string `json:"-"`
 }
 
 // PlainName is a name as it is stored: plugins name jobs main.bk.b001, and a dot in a name of ours begins a replica.
@@ -37,7 +39,9 @@ func PlainName(name string) string { return strings.ReplaceAll(name, ".", "-") }
 func (m *Manifest) UnmarshalJSON(raw []byte) error {
 	type plain Manifest
 	err := json.Unmarshal(raw, (*plain)(m))
-	m.Name = PlainName(m.Name)
+	if plain := PlainName(m.Name); plain != m.Name {
+		m.Name, m.Dotted = plain, m.Name
+	}
 	return err
 }
 

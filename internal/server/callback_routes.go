@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -192,6 +193,14 @@ type wirePod struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
+// wireName is the name of a pod's container.
+func wireName(pod api.Pod, dotted string) string {
+	if dotted == "" {
+		return pod.Name
+	}
+	return pod.Scope + "-" + dotted + "." + pod.Slot
+}
+
 func describedTo(snap layout.Snapshot, object api.Object) described {
 	out := described{Status: json.RawMessage("null"), Pods: []wirePod{}}
 	m := &out.Manifest
@@ -205,9 +214,11 @@ func describedTo(snap layout.Snapshot, object api.Object) described {
 	if status := withStatus(snap, object).Status; len(status) > 0 {
 		out.Status = status
 	}
+	dotted := object.Metadata.Labels[api.LabelDotted]
+	m.Name = cmp.Or(dotted, m.Name)
 	for _, pod := range podsOf(snap, podFilter{kind: object.Kind, scope: object.Scope, name: object.Name}) {
 		out.Pods = append(out.Pods, wirePod{
-			Name: pod.Name, Kind: pod.Kind, Scope: pod.Scope, Resource: pod.Resource, Replica: pod.Slot, Role: string(pod.Role),
+			Name: wireName(pod, dotted), Kind: pod.Kind, Scope: pod.Scope, Resource: m.Name, Replica: pod.Slot, Role: string(pod.Role),
 			Release: pod.Release, Image: pod.Image, Status: string(pod.State), Running: pod.State == api.TaskRunning, CreatedAt: pod.CreatedAt,
 		})
 	}

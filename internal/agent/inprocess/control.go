@@ -186,7 +186,7 @@ func (c *Control) Release(_ context.Context, task api.Task) (agent.Release, erro
 	}
 	release.Spec, release.Claims = spec.DeploymentSpec, spec.Claims
 	if len(stored.Env) == 0 {
-		c.tellController(task.Owner(), &release)
+		c.addIdentity(task.Owner(), &release)
 		return release, nil
 	}
 	plain, err := c.keys.Decrypt(stored.Env)
@@ -198,18 +198,27 @@ func (c *Control) Release(_ context.Context, task api.Task) (agent.Release, erro
 		return agent.Release{}, fmt.Errorf("release %s of %s: env is not a map of strings", task.Release, task.Owner())
 	}
 	release.Env, release.SecretFiles = env.Split(merged)
-	c.tellController(task.Owner(), &release)
+	c.addIdentity(task.Owner(), &release)
 	return release, nil
+}
+
+// addIdentity adds what the object says that a release doesn't.
+func (c *Control) addIdentity(owner api.Ref, release *agent.Release) {
+	object := c.snapshot().Object(owner)
+	if !object.Exists() {
+		return
+	}
+	release.Dotted = object.Value.Metadata.Labels[api.LabelDotted]
+	c.tellController(*object.Value, release)
 }
 
 // tellController sets the URL of the callback listener under both names. It replaces a value of the manifest's own: only
 // the URL with this object's token is answered.
-func (c *Control) tellController(owner api.Ref, release *agent.Release) {
-	object := c.snapshot().Object(owner)
-	if c.controller == nil || !object.Exists() {
+func (c *Control) tellController(object api.Object, release *agent.Release) {
+	if c.controller == nil {
 		return
 	}
-	url := c.controller(*object.Value)
+	url := c.controller(object)
 	if url == "" {
 		return
 	}

@@ -115,6 +115,7 @@ func (b *Broker) applyOne(ctx context.Context, manifest plugin.Manifest, scope, 
 			objects[i].Metadata.Labels = maps.Clone(stored.Value.Metadata.Labels)
 			objects[i].Metadata.Annotations = maps.Clone(stored.Value.Metadata.Annotations)
 		}
+		nameDotted(&objects[i], manifest)
 	}
 	result, err := b.Intents.Apply(ctx, objects, intent.ApplyOptions{Speaker: intent.Speaker{Actor: actor}})
 	return result.Revision, err

@@ -42,6 +42,27 @@ func TestCommandActions(t *testing.T) {
 	}
 }
 
+// A manifest's own scope and name are where it is stored; the action's may name the object it is stored for.
+func TestAppliedManifestsNameThemselves(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[
+	  {"type":"apply_manifest","scope":"ops","name":"main","manifest":{"kind":"job","scope":"prod","name":"main.bk.b001","spec":{"image":"a:1"}}},
+	  {"type":"apply_manifest","scope":"prod","name":"plain","manifest":{"kind":"job","spec":{"image":"a:1"}}}]}`)})
+	result, revision, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go", Within: []string{"prod"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"apply job/prod/main-bk-b001", "apply job/prod/plain"}, result.Applied); diff != "" {
+		t.Error(diff)
+	}
+	w.settle(revision)
+	for name, want := range map[string]bool{"prod/main-bk-b001": true, "prod/plain": true, "ops/main": false, "prod/main": false} {
+		scope, name, _ := strings.Cut(name, "/")
+		if there := w.snapshot().Object(api.Ref{Kind: api.KindJob, Scope: scope, Name: name}).Exists(); there != want {
+			t.Errorf("job %s/%s there: %v, want %v", scope, name, there, want)
+		}
+	}
+}
+
 // listening notes how config was changed.
 type listening struct {
 	broker.Intents

@@ -35,6 +35,7 @@ func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugi
 		}
 		for _, object := range made {
 			object.Metadata.Labels, object.Metadata.Annotations = labelled(macro), maps.Clone(macro.Metadata.Annotations)
+			nameDotted(&object, manifest)
 			out = append(out, object)
 		}
 	}
@@ -83,6 +84,17 @@ func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]a
 		return nil, err
 	}
 	return b.Decode(text.Bytes(), "application/json")
+}
+
+// nameDotted keeps the name a plugin wrote with dots: by it the plugin searches for the containers.
+func nameDotted(object *api.Object, manifest plugin.Manifest) {
+	if manifest.Dotted == "" {
+		return
+	}
+	if object.Metadata.Labels == nil {
+		object.Metadata.Labels = map[string]string{}
+	}
+	object.Metadata.Labels[api.LabelDotted] = manifest.Dotted
 }
 
 // flat is an error on one line.
