@@ -68,9 +68,11 @@ type ImageStatus struct {
 	State    ImageState `json:"state"`
 	ImageID  string     `json:"imageID,omitempty"`
 	Digest   string     `json:"digest,omitempty"`
-	// Reason and Message say why a pull failed, in words a person can act on.
+	// Reason and Message say why a pull failed.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Next is the step that helps, where it is known.
+	Next string `json:"next,omitempty"`
 	// Progress is 0 to 100 while pulling, -1 where the size is unknown.
 	Progress int `json:"progress,omitempty"`
 	// Step is where a build is: "3/7 RUN go build …". Log has the last lines of one that failed.

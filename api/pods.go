@@ -23,8 +23,10 @@ type Pod struct {
 	// Frozen is set while the slot is stopped on purpose.
 	Frozen bool `json:"frozen,omitempty"`
 	// Reason is a CamelCase word for why the pod isn't ready or has ended; Message is for a person.
-	Reason       string        `json:"reason,omitempty"`
-	Message      string        `json:"message,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Next is the step that helps where it is known.
+	Next         string        `json:"next,omitempty"`
 	Image        string        `json:"image,omitempty"`
 	ImageID      string        `json:"imageID,omitempty"`
 	Container    string        `json:"container,omitempty"`

@@ -113,6 +113,9 @@ type FailedRollout struct {
 	Restart    string `json:"restart,omitempty"`
 	Reason     string `json:"reason"`
 	Message    string `json:"message,omitempty"`
+	// Next is the step that helps, where it is known; Slot the one that failed.
+	Next string `json:"next,omitempty"`
+	Slot string `json:"slot,omitempty"`
 	// LastLog holds the last lines of the container that failed.
 	LastLog []string  `json:"lastLog,omitempty"`
 	At      time.Time `json:"at"`

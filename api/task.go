@@ -136,9 +136,11 @@ type TaskStatus struct {
 	// Steady says that the current incarnation was still running when it had run for the task's Monitor: a look that was
 	// made then, not the lack of news, says so.
 	Steady bool `json:"steady,omitempty"`
-	// Reason is a CamelCase word for why the task is not ready or has ended; Message is for a person.
+	// Reason is a CamelCase word for why the task is not ready or has ended; Message is for a person, Next the step that
+	// helps where it is known.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	Next    string `json:"next,omitempty"`
 	// Container is the engine's id of the current incarnation.
 	Container string `json:"container,omitempty"`
 	// PID is the process's id on the node where the runtime knows it without asking (plain processes).

@@ -127,13 +127,15 @@ func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engi
 		}
 	}
 	if a.builds.builder == nil {
-		return a.buildFailed(last, next, &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "this node builds no images"})
+		return a.buildFailed(last, next, &runtime.RejectedError{
+			Reason: api.ReasonBuildFailed, Detail: "this node builds no images", Next: "name an `image` instead of `build`",
+		})
 	}
 	if !running {
 		a.builds.begin(request, a.buildListener(this))
 	}
 	next.State, next.Step, next.ImageID, next.Digest = api.ImageBuilding, step, "", ""
-	next.Reason, next.Message, next.Log = "", "", nil
+	next.Reason, next.Message, next.Next, next.Log = "", "", "", nil
 	a.reports.reportImage(last, next, a.now())
 	return engine.Result{}
 }

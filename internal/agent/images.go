@@ -163,7 +163,7 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	next.State, next.Progress = api.ImageFailed, 0
 	next.Attempts++
 	next.RetryAt = a.now().Add(rest)
-	next.Reason, next.Message = "PullFailed", cause.Error()
+	next.Reason, next.Message, next.Next = "PullFailed", cause.Error(), ""
 	if built {
 		next.Reason = api.ReasonBuildFailed
 	}
@@ -171,12 +171,12 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	var transient *runtime.TransientError
 	switch {
 	case errors.As(cause, &rejected):
-		next.Reason, next.Message = rejected.Reason, rejected.Error()
+		next.Reason, next.Message, next.Next = rejected.Reason, rejected.Detail, rejected.Next
 		if built {
 			next.RetryAt, rest = time.Time{}, 0 // the same source fails the same way
 		}
 	case errors.As(cause, &transient):
-		next.Reason, next.Message = transient.Reason, transient.Error()
+		next.Reason, next.Message, next.Next = transient.Reason, transient.Detail, transient.Next
 	}
 	a.log.Warn("image can't be had", "image", next.Image, "owner", next.Owner.String(), "reason", next.Reason, "error", cause)
 	a.reports.reportImage(last, next, a.now())

@@ -18,6 +18,7 @@ func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input
 		Held:         a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
 	}
 	in.Probes = a.probing(assigned.Task) // the grace has read the release
+	in.MemoryLimit = a.memoryLimit(assigned.Task)
 	seen, err := a.containers.look(ctx, assigned.Task.ID)
 	if err != nil {
 		return in, err
@@ -77,6 +78,15 @@ func (a *Agent) grace(ctx context.Context, task api.Task) time.Duration {
 		return release.Spec.StopGracePeriod.Or(api.DefaultStopGracePeriod)
 	}
 	return api.DefaultStopGracePeriod
+}
+
+// memoryLimit is the declared limit of a task whose release is known; empty is none.
+func (a *Agent) memoryLimit(task api.Task) string {
+	release, known := a.releases.cached(task)
+	if !known || release.Spec.Resources == nil || release.Spec.Resources.Limits == nil {
+		return ""
+	}
+	return release.Spec.Resources.Limits.Memory
 }
 
 // see takes a sighting into an input.

@@ -141,7 +141,7 @@ func faultOf(err error) healing.Fault {
 	var rejected *runtime.RejectedError
 	switch {
 	case errors.As(err, &rejected):
-		return healing.Fault{Rejected: true, Reason: rejected.Reason, Message: rejected.Error()}
+		return healing.Fault{Rejected: true, Reason: rejected.Reason, Message: rejected.Detail, Next: rejected.Next}
 	case errors.Is(err, runtime.ErrNameTaken):
 		return healing.Fault{Rejected: true, Reason: "NameTaken", Message: err.Error()}
 	case errors.Is(err, ErrNoRelease):
@@ -149,7 +149,7 @@ func faultOf(err error) healing.Fault {
 	}
 	var transient *runtime.TransientError
 	if errors.As(err, &transient) {
-		return healing.Fault{Reason: transient.Reason, Message: transient.Error()}
+		return healing.Fault{Reason: transient.Reason, Message: transient.Detail, Next: transient.Next}
 	}
 	return healing.Fault{Reason: "EngineError", Message: err.Error()}
 }

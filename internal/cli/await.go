@@ -41,6 +41,9 @@ type seen struct {
 	// reason is a CamelCase word for what it waits for or came to; message is for a person, and may have further lines.
 	reason  string
 	message string
+	// why is the cause of a failure with the last log lines, where message counts pods in front of it; next is the step
+	// that helps.
+	why, next string
 	// since is the object's last write: pods that are older were there before.
 	since time.Time
 	pods  []api.Pod

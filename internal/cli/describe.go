@@ -110,9 +110,7 @@ func (a *app) describe(d described) error {
 	if err := a.section("Pods", podListing(d.Pods, now)); err != nil {
 		return err
 	}
-	for _, pod := range d.Pods {
-		describeTrouble(w, pod)
-	}
+	describeTroubles(w, d.Pods, status.Conditions)
 	if err := a.section("Webhooks", deliveryListing(d.Webhooks, now)); err != nil {
 		return err
 	}
@@ -192,6 +190,9 @@ func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) 
 		head, _, _ := strings.Cut(c.Message, "\n") // the log lines behind it are shown with the pods
 		if head != "" {
 			indent(w, "      ", head)
+		}
+		if c.Next != "" {
+			fmt.Fprintf(w, "      Next: %s\n", c.Next)
 		}
 	}
 }

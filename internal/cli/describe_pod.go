@@ -3,6 +3,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -74,13 +76,40 @@ func ago(at, now time.Time) string {
 	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), age(at, now))
 }
 
-// describeTrouble tells why a pod isn't ready, with the last lines of its output; of one that is, nothing.
+// describeTrouble says why a pod isn't ready, with the last lines of its output; of one that is, nothing.
 func describeTrouble(w io.Writer, pod api.Pod) {
 	if pod.Ready || pod.Message == "" && len(pod.LastLog) == 0 {
 		return
 	}
 	fmt.Fprintf(w, "\n  %s: %s\n", pod.Name, pod.Message)
+	if pod.Next != "" {
+		fmt.Fprintf(w, "    Next: %s\n", pod.Next)
+	}
 	for _, line := range pod.LastLog {
 		indent(w, "    | ", line)
+	}
+}
+
+// describeTroubles is describeTrouble of an object's pods, newest first. A cause that the conditions or another pod gave
+// is not repeated.
+func describeTroubles(w io.Writer, pods []api.Pod, conditions []api.Condition) {
+	said := map[string]bool{}
+	pods = slices.Clone(pods)
+	slices.SortStableFunc(pods, func(x, y api.Pod) int { return y.CreatedAt.Compare(x.CreatedAt) })
+	degraded := api.FindCondition(conditions, api.ConditionDegraded)
+	for _, pod := range pods {
+		log := strings.Join(pod.LastLog, "\n")
+		if pod.Ready || pod.Message == "" && log == "" || said[pod.Message+"\n"+log] {
+			continue
+		}
+		said[pod.Message+"\n"+log] = true
+		known := degraded != nil && pod.Message != "" && strings.Contains(degraded.Message, pod.Message)
+		switch {
+		case known && log == "":
+			continue
+		case known:
+			pod.Message, pod.Next = "its last lines", ""
+		}
+		describeTrouble(w, pod)
 	}
 }

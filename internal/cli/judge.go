@@ -41,7 +41,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.reason, s.message = "Unseen", "waiting for the controller"
 		return s
 	case object.Kind == api.KindIngress:
-		return judgeIngress(s, *ready)
+		return judgeIngress(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse && s.follows != "" && !w.counts:
 		s.reason, s.message = "RunningPostCommand", s.follows
 		return s
@@ -64,7 +64,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	default: // what ran is being healed, or its engine is away: that passes
 	}
 	s.judgeFrozen(status, ready, progressing)
-	s.reason, s.message = ready.Reason, ready.Message
+	s.blame(status, *ready, *progressing)
 	if w.generation > 0 && object.Metadata.Generation > w.generation {
 		head, rest, _ := strings.Cut(s.message, "\n")
 		s.message = strings.TrimSuffix(fmt.Sprintf("%s (of a newer change, generation %d)\n%s", head, object.Metadata.Generation, rest), "\n")
@@ -149,64 +149,12 @@ func verdict(looks []seen) error {
 	return &exitStatus{code: worst, text: strings.Join(texts, "\n")}
 }
 
-// trouble tells why a wait was in vain, with the last lines of the container that failed, and what helps.
-func trouble(s seen) string {
-	head, log, _ := strings.Cut(s.message, "\n")
-	text := fmt.Sprintf("%s: %s%s", s.ref, ending(s), head)
-	for _, line := range lastWords(s, log) {
-		text += "\n  | " + line
-	}
-	switch {
-	case s.reason == "Deleted" || s.reason == "Deleting":
-		return text + "\n  apply again once it is gone"
-	case s.outcome == failed && s.reason == api.ReasonBuildFailed:
-		text += "\n  correct the source and apply again; what ran before runs on"
-	case len(s.needs) > 0:
-		text += "\n  it goes on by itself once that is ready"
-	case s.outcome == failed:
-		text += "\n  mend the cause: Tend tries again by itself; or apply a corrected manifest"
-	case !s.turnsBack:
-		text += "\n  apply a corrected manifest"
-	default:
-		text += "\n  apply a corrected manifest, or `tend rollback " + s.ref.Scope + "/" + s.ref.Name + "`"
-	}
-	return text + fmt.Sprintf("; `tend describe %s/%s` says more", s.ref.Scope, s.ref.Name)
-}
-
-// ending is the word for a rollout that did not last.
-func ending(s seen) string {
-	switch {
-	case s.outcome != held || s.reason == noReadyPods || len(s.needs) > 0:
-		return ""
-	case s.reason == "RolledBack":
-		return "rolled back: "
-	case s.reason == "ReleaseCommandFailed":
-		return "not rolled out: "
-	}
-	return "paused: "
-}
-
-// lastWords are the last lines of the container that failed: those the condition carries, else those of the newest pod
-// that isn't well.
-func lastWords(s seen, log string) []string {
-	if log != "" {
-		return strings.Split(strings.TrimRight(log, "\n"), "\n")
-	}
-	var newest api.Pod
-	for _, pod := range s.pods {
-		if !pod.Ready && len(pod.LastLog) > 0 && pod.CreatedAt.After(newest.CreatedAt) {
-			newest = pod
-		}
-	}
-	return newest.LastLog
-}
-
 func timedOut(looks []seen, timeout time.Duration) error {
-	text := fmt.Sprintf("not converged after %s; Tend goes on working at it (`tend describe` says where it stands)", timeout)
+	text := fmt.Sprintf("not converged after %s; Tend goes on with it", timeout)
 	for _, s := range looks {
 		if s.outcome != converged {
 			head, _, _ := strings.Cut(s.message, "\n")
-			text += fmt.Sprintf("\n  %s: %s%s", s.ref, ending(s), head) + holdUps(s)
+			text += fmt.Sprintf("\n  %s: %s%s", s.ref, ending(s), head) + holdUps(s) + nextLine("    ", s.next)
 		}
 	}
 	return &exitStatus{code: exitTimeout, text: text}
@@ -217,7 +165,7 @@ func holdUps(s seen) (text string) {
 	const few = 3
 	told := 0
 	for _, pod := range s.pods {
-		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && told < few {
+		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && told < few && !strings.Contains(s.message, head) {
 			text += fmt.Sprintf("\n    %s: %s", pod.Name, printable(head, ""))
 			told++
 		}

@@ -47,7 +47,7 @@ func TestGiveUpDependents(t *testing.T) {
 
 	looks := []seen{at("web", pending, "db"), at("db", held)}
 	giveUp(looks)
-	if text := verdict(looks).Error(); !strings.HasPrefix(text, "deployment/prod/web: message of web\n  it goes on by itself once that is ready") {
+	if text := verdict(looks).Error(); !strings.HasPrefix(text, "deployment/prod/web: message of web\n  Next: get deployment/prod/db ready; this goes on by itself") {
 		t.Errorf("the verdict says\n%s", text)
 	}
 }

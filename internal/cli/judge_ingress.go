@@ -8,8 +8,11 @@ import (
 
 // judgeIngress says where a wait for an ingress stands, by its Ready condition: what has been seen already, and isn't
 // being deleted.
-func judgeIngress(s seen, ready api.Condition) seen {
+func judgeIngress(s seen, ready api.Condition, degraded *api.Condition) seen {
 	s.reason, s.message = ready.Reason, ready.Message
+	if degraded != nil && degraded.Status == api.ConditionTrue && ready.Status != api.ConditionTrue {
+		s.message, s.next = degraded.Message, degraded.Next
+	}
 	switch {
 	case ready.Status == api.ConditionTrue:
 		s.outcome = converged

@@ -86,5 +86,8 @@ func (l *lines) tellObject(s seen) {
 	if s.outcome == converged || s.outcome == pending && s.reason != "Unseen" {
 		head, _, _ := strings.Cut(s.message, "\n")
 		fmt.Fprintf(l.out, "%s: %s\n", s.ref, head)
+		if s.outcome == pending && s.next != "" {
+			fmt.Fprintf(l.out, "  Next: %s\n", s.next)
+		}
 	}
 }

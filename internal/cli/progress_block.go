@@ -41,16 +41,15 @@ func (b *block) draw(note string) {
 	b.frame++
 	var rows []string
 	for _, s := range b.last {
-		rows = append(rows, b.rows(s)...)
+		for _, row := range b.rows(s) {
+			rows = append(rows, wrapped(row, width-1)...)
+		}
 	}
 	if note != "" {
-		rows = append(rows, b.paint.yellow(note))
+		rows = append(rows, wrapped(b.paint.yellow(note), width-1)...)
 	}
 	if len(rows) > height-1 { // what scrolled off can't be redrawn
 		rows = append(rows[:height-2], fmt.Sprintf("    … and %d more lines", len(rows)-height+2))
-	}
-	for i, row := range rows {
-		rows[i] = ansi.Truncate(row, width-1, "…")
 	}
 	if text := strings.Join(rows, "\n"); text != b.shown {
 		b.shown = text
@@ -85,9 +84,15 @@ func screen(w io.Writer) (width, height int) {
 func (b *block) rows(s seen) []string {
 	head, _, _ := strings.Cut(s.message, "\n")
 	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, printable(head, ""))}
-	if s.outcome == converged {
+	switch {
+	case s.outcome == converged:
 		return rows
+	case s.outcome != pending:
+		return []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, s.reason)} // the verdict below gives the cause
+	case s.next != "":
+		rows = append(rows, "  Next: "+printable(s.next, ""))
 	}
+	said := map[string]bool{}
 	shown := slices.DeleteFunc(slices.Clone(s.pods), func(pod api.Pod) bool {
 		return pod.State.Terminal() && (pod.Desired != api.DesiredRunning || pod.CreatedAt.Before(s.since))
 	})
@@ -96,25 +101,25 @@ func (b *block) rows(s seen) []string {
 			return append(rows, fmt.Sprintf("    … and %d more", len(shown)-i))
 		}
 		rows = append(rows, "    "+b.row(pod))
+		detail, _, _ := strings.Cut(pod.Message, "\n")
+		if pod.Ready || detail == "" || said[detail] || strings.Contains(s.message, detail) {
+			continue
+		}
+		said[detail] = true
+		rows = append(rows, "      "+printable(detail, ""))
 	}
 	return rows
 }
 
 func (b *block) row(pod api.Pod) string {
-	detail := ""
-	if !pod.Ready && pod.Message != "" {
-		detail, _, _ = strings.Cut(pod.Message, "\n")
-	}
-	detail = printable(detail, "")
 	state := printable(podState(pod), "")
-	room := strings.Repeat(" ", max(0, 20-len(state)))
 	switch {
 	case pod.Ready:
 		state = b.paint.green(state)
 	case pod.CrashLoop || pod.State == api.TaskFailed || pod.State == api.TaskRejected:
 		state = b.paint.red(state)
 	}
-	return strings.TrimRight(fmt.Sprintf("%-28s %-4s %s%s %s", pod.Name, pod.Release, state, room, detail), " ")
+	return fmt.Sprintf("%-28s %-4s %s", pod.Name, pod.Release, state)
 }
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧")
@@ -129,4 +134,19 @@ func (b *block) mark(o outcome) string {
 		return b.paint.yellow("!")
 	}
 	return b.paint.cyan(string(spinner[b.frame/4%len(spinner)]))
+}
+
+// wrapped breaks a row at the width of the screen; what follows is indented like it, and a little more.
+func wrapped(row string, width int) []string {
+	indent := len(row) - len(strings.TrimLeft(row, " ")) + 4
+	lines := strings.Split(ansi.Wrap(row, width, ""), "\n")
+	if len(lines) == 1 {
+		return lines
+	}
+	rest := strings.TrimLeft(strings.TrimPrefix(row, lines[0]), " ")
+	out := []string{lines[0]}
+	for line := range strings.SplitSeq(ansi.Wrap(rest, max(width-indent, 20), ""), "\n") {
+		out = append(out, strings.Repeat(" ", indent)+strings.TrimLeft(line, " "))
+	}
+	return out
 }

@@ -37,6 +37,9 @@ func Dirty(s layout.Snapshot, kind api.Kind, now time.Time, dirty func(layout.Sn
 	return out
 }
 
+// EngineStep is what helps while no node's engine answers.
+const EngineStep = "start the container engine (systemctl start docker); Tend goes on by itself"
+
 // NodesDown speaks where no node's engine answers; it is empty where one does.
 func NodesDown(nodes []layout.Read[api.NodeStatus]) string {
 	message := ""

@@ -121,7 +121,7 @@ func TestACallerThatLeavesLeavesTheBuild(t *testing.T) {
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV SEED="+random()+"\nRUN [\"/server\", \"sleep\", \"600s\"]\n", 0o644)
 	m.wantSaid(s.apply("--no-wait"), 0)
 	m.until("it is being built", func() bool {
-		ready := api.FindCondition(m.status("app").Conditions, api.ConditionReady)
+		ready := api.FindCondition(m.status("app").Conditions, api.ConditionProgressing)
 		return ready != nil && strings.Contains(ready.Message, "4/")
 	})
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV PATH=/ BACK=1\nCMD [\"/server\"]\n", 0o644)
@@ -138,7 +138,7 @@ func TestEngineGoesDuringABuild(t *testing.T) {
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV SEED="+random()+"\nRUN [\"/server\", \"sleep\", \"5s\"]\nENV PATH=/\nCMD [\"/server\"]\n", 0o644)
 	m.wantSaid(s.apply("--no-wait"), 0)
 	m.until("it is being built", func() bool {
-		ready := api.FindCondition(m.status("app").Conditions, api.ConditionReady)
+		ready := api.FindCondition(m.status("app").Conditions, api.ConditionProgressing)
 		return ready != nil && strings.Contains(ready.Message, "4/")
 	})
 	d.shut()

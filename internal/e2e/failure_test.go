@@ -45,7 +45,7 @@ func TestFailurePausesAndIsSuperseded(t *testing.T) {
 	before := m.containers("app")
 	patient := func(s *api.DeploymentSpec) { s.Strategy.Pause = "10m" }
 	m.apply(m.manifest("app", replicas(3), broken, patient))
-	m.degraded("app", "CrashLoop", "v2", "line 3")
+	m.degraded("app", "CrashLoop", "line 3")
 	m.until("the rollout is paused", func() bool { return m.status("app").Rollout.Phase == api.RolloutPaused })
 	now := m.containers("app")
 	if touched := slices.DeleteFunc(before, func(id string) bool { return slices.Contains(now, id) }); len(touched) > 1 {

@@ -107,7 +107,7 @@ func (m *machine) degraded(name, reason string, parts ...string) (said api.Condi
 			return false
 		}
 		said = *c
-		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(c.Message, part) })
+		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(c.Message+"\n"+c.Next, part) })
 	})
 	return said
 }

@@ -59,7 +59,7 @@ func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Cont
 		return change.Over(b, values), nil
 	})
 	if err != nil {
-		return resolved, nil, unmerged(err)
+		return resolved, nil, unmerged(ref, err)
 	}
 	return resolved, merged, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 )
 
@@ -50,25 +51,30 @@ func passing(err error) bool {
 
 func unresolved(cause error) error {
 	if passing(cause) {
-		return &Error{Reason: ReasonUnresolved, Cause: flat(cause), Next: "it goes on by itself", Passing: true}
+		return &Error{Reason: ReasonUnresolved, Cause: flat(cause), Next: "nothing: this goes on by itself", Passing: true}
 	}
 	return &Error{
 		Reason: ReasonUnresolved, Cause: flat(cause),
-		Next: "it is tried again when that changes; correct the reference if it never will",
+		Next: "apply what it points at, or correct the reference; it is tried again",
 	}
 }
 
 // flat is a joined error on one line.
 func flat(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
-func unmerged(cause error) error {
+// setSecret is the command that sets the first missing key; stdin holds one value.
+func setSecret(ref api.Ref, keys []string) string {
+	return fmt.Sprintf("tend config set %s/%s %s=-", ref.Scope, ref.Name, keys[0])
+}
+
+func unmerged(ref api.Ref, cause error) error {
 	var empty *env.EmptyError
 	var missing *env.MissingKeysError
 	switch {
 	case errors.As(cause, &empty):
-		return &Error{Reason: ReasonEnvFromEmpty, Cause: cause, Next: "set a key there with tend config set, or leave env_from out"}
+		return &Error{Reason: ReasonEnvFromEmpty, Cause: cause, Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
 	case errors.As(cause, &missing):
-		return &Error{Reason: ReasonSecretMissing, Cause: cause, Next: "set them with tend config set, or correct secret_files"}
+		return &Error{Reason: ReasonSecretMissing, Cause: cause, Next: setSecret(ref, missing.Keys)}
 	}
 	return &Error{
 		Reason: ReasonUnreadable, Cause: fmt.Errorf("read its environment: %w", cause),

@@ -36,7 +36,11 @@ const (
 )
 
 func (o observed) conditions(a assessment, runs []api.Run) []api.Condition {
-	out := []api.Condition{o.readiness(a), o.progress(a), o.trouble(a, runs), o.activity(a, runs)}
+	ready, progressing := o.readiness(a), o.progress(a)
+	if progressing.Message == ready.Message {
+		progressing.Message = "" // a cause is given once
+	}
+	out := []api.Condition{ready, progressing, o.trouble(a, runs), o.activity(a, runs)}
 	if o.declared.cron != nil {
 		out = append(out, missed(a), clockBehind(a))
 	}
@@ -49,7 +53,7 @@ func (o observed) readiness(a assessment) api.Condition {
 	cron := o.declared.cron
 	switch {
 	case a.refused != nil:
-		c.Status, c.Reason, c.Message = api.ConditionFalse, a.refused.Reason, a.refused.Message
+		c.Status, c.Reason = api.ConditionFalse, a.refused.Reason
 	case a.target.id == "":
 		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
 	case cron == nil:
@@ -67,7 +71,7 @@ func (o observed) progress(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: ReasonComplete}
 	switch {
 	case a.refused != nil:
-		c.Reason, c.Message = ReasonResolvingImage, a.refused.Message
+		c.Reason = ReasonResolvingImage
 	case a.target.id == "":
 		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
 	}
@@ -98,10 +102,11 @@ func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
 	last := lastEnded(runs)
 	switch {
 	case a.refused != nil:
-		c.Status, c.Reason, c.Message = api.ConditionTrue, a.refused.Reason, a.refused.Message
+		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, a.refused.Reason, a.refused.Message, a.refused.Next
 	case last != nil && last.State == api.RunFailed:
 		c.Status, c.Reason = api.ConditionTrue, ReasonRunFailed
 		c.Message = strings.Join(append([]string{fmt.Sprintf("run %s failed: %s", last.ID, last.Message)}, last.LastLog...), "\n")
+		c.Next = fmt.Sprintf("tend logs %s/%s --run %s", o.ref.Scope, o.ref.Name, last.ID)
 	}
 	return c
 }

@@ -21,7 +21,7 @@ type UnworkableError struct {
 }
 
 func (e *UnworkableError) Error() string {
-	return fmt.Sprintf("%s: read its manifest: %v: apply a corrected one", e.Ref, e.Cause)
+	return fmt.Sprintf("%s: read its manifest: %v", e.Ref, e.Cause)
 }
 
 // Unwrap gives the cause.
@@ -33,7 +33,7 @@ func refusedEnv(err error, now time.Time) (*timetable.Refusal, error) {
 	if !errors.As(err, &without) {
 		return nil, err
 	}
-	return &timetable.Refusal{Reason: without.Reason, Message: without.Error(), At: now}, nil
+	return &timetable.Refusal{Reason: without.Reason, Message: without.Cause.Error(), Next: without.Next, At: now}, nil
 }
 
 // againstOf is the object's own part of a request's nonce.

@@ -23,9 +23,10 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	}
 	status.ObservedGeneration, status.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
 	for _, kind := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
-		condition := api.Condition{Type: kind, Status: api.ConditionFalse, Reason: ReasonInvalidSpec, Message: unworkable.Error()}
+		condition := api.Condition{Type: kind, Status: api.ConditionFalse, Reason: ReasonInvalidSpec}
 		if kind == api.ConditionDegraded {
-			condition.Status = api.ConditionTrue
+			condition.Status, condition.Message = api.ConditionTrue, unworkable.Error()
+			condition.Next = "apply a corrected manifest"
 		}
 		status.Conditions = api.SetCondition(status.Conditions, condition, now)
 	}

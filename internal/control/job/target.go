@@ -74,7 +74,8 @@ func (c *Controller) choose(s layout.Snapshot, o observed, now time.Time) (targe
 	image := o.image()
 	switch image.State {
 	case api.ImageFailed:
-		return target{}, &timetable.Refusal{Reason: image.Reason, Message: strings.Join(append([]string{image.Message}, image.Log...), "\n"), At: image.UpdatedAt}, nil
+		message := strings.Join(append([]string{image.Message}, image.Log...), "\n")
+		return target{}, &timetable.Refusal{Reason: image.Reason, Message: message, Next: image.Next, At: image.UpdatedAt}, nil
 	case api.ImagePresent:
 	default:
 		return target{}, nil, nil

@@ -145,7 +145,7 @@ func (o observed) slots() []rollout.Slot {
 		if s := t.status; s != nil {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop
 			slot.Monitored, slot.Steady = task.Monitor != "", s.Steady
-			slot.Reason, slot.Message = s.Reason, s.Message
+			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
 			slot.StartedAt, slot.RunningAt, slot.ReadyAt = s.StartedAt, s.RunningAt, s.ReadyAt
 			if s.State.Terminal() && !s.FinishedAt.IsZero() {
 				slot.EndedAt = s.FinishedAt

@@ -66,9 +66,8 @@ func TestWithoutATreeNothingIsAsked(t *testing.T) {
 	if request := l.snapshot().ImageRequest(l.ref); request.Exists() {
 		t.Errorf("asked for %+v", request.Value)
 	}
-	if ready := l.condition(api.ConditionReady); ready.Status != api.ConditionFalse || !strings.Contains(ready.Message, "tend apply") {
-		t.Errorf("%+v", ready)
-	}
+	l.is(api.ConditionReady, api.ConditionFalse, ReasonResolvingImage, "0 of 1 replicas ready")
+	l.is(api.ConditionProgressing, api.ConditionTrue, ReasonResolvingImage, "tend apply")
 }
 
 // TestATreeThatFailsLeavesWhatRuns, and Ready speaks of the newest tree though the spec is the same.

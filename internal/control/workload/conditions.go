@@ -26,7 +26,11 @@ const (
 // conditions say in three statements how a deployment is: Ready, Progressing, Degraded.
 func (o observed) conditions(a assessment) []api.Condition {
 	progressing, degraded := o.progress(a), o.trouble(a)
-	return []api.Condition{o.readiness(a, progressing, degraded), progressing, degraded}
+	ready := o.readiness(a, progressing, degraded)
+	if cause, _, _ := strings.Cut(degraded.Message, "\n"); cause != "" && strings.HasPrefix(progressing.Message, cause) {
+		progressing.Message = "" // a cause is given once
+	}
+	return []api.Condition{ready, progressing, degraded}
 }
 
 func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
@@ -44,9 +48,9 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 			c.Status = api.ConditionFalse // nothing serves, if on purpose
 		}
 	case degraded.Status == api.ConditionTrue:
-		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, degraded.Message)
+		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready", ready, wanted)
 	default:
-		c.Reason, c.Message = progressing.Reason, fmt.Sprintf("%d of %d replicas ready: %s", ready, wanted, progressing.Message)
+		c.Reason, c.Message = progressing.Reason, fmt.Sprintf("%d of %d replicas ready", ready, wanted)
 	}
 	return c
 }
@@ -70,7 +74,7 @@ func (o observed) progress(a assessment) api.Condition {
 		c.Status, c.Reason = api.ConditionFalse, ReasonComplete
 	case a.plan.Phase == api.RolloutPaused:
 		c.Status, c.Reason = api.ConditionFalse, ReasonPaused
-		c.Message = "no further slot is touched until the failed one is good, or a newer manifest is applied: " + a.plan.Message
+		c.Message = "paused until the failed pod is ready, or the next apply"
 	}
 	return c
 }
@@ -112,30 +116,21 @@ func (o observed) trouble(a assessment) api.Condition {
 	image := o.image()
 	switch {
 	case control.NodesDown(o.nodes) != "":
-		c.Reason, c.Message = ReasonEngineUnavailable, control.NodesDown(o.nodes)
+		c.Reason, c.Message, c.Next = ReasonEngineUnavailable, control.NodesDown(o.nodes), control.EngineStep
 	case image.State == api.ImageFailed && a.target.awaits:
-		c.Reason, c.Message = image.Reason, withLog(image.Message, image.Log)
+		c.Reason, c.Message, c.Next = image.Reason, withLog(image.Message, image.Log), image.Next
 	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
 		failed := a.target.pending.gate
 		c.Reason, c.Message = failed.Reason, withLog(failed.Message, failed.Run.LastLog)
+		c.Next = fmt.Sprintf("correct it and apply again; or run it again: tend restart %s/%s", o.ref.Scope, o.ref.Name)
 	case a.target.turned != nil:
-		c.Reason, c.Message = ReasonRolledBack, rolledBackMessage(a.target)
+		c.Reason, c.Message, c.Next = ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
-		c.Reason, c.Message = a.plan.Reason, strings.Join(append([]string{a.plan.Message}, o.lastLog(a.plan.Message)...), "\n")
+		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
 	case a.plan.Reason == ReasonNoNode:
-		c.Reason, c.Message = ReasonNoNode, a.plan.Message
+		c.Reason, c.Message, c.Next = ReasonNoNode, a.plan.Message, "tend nodes"
 	default:
 		c.Status, c.Reason = api.ConditionFalse, ReasonAsExpected
 	}
 	return c
-}
-
-// lastLog is the end of the output of the container that a message speaks of.
-func (o observed) lastLog(message string) []string {
-	for _, t := range o.tasks {
-		if t.status != nil && len(t.status.LastLog) > 0 && strings.Contains(message, "slot "+t.desired.Value.Slot+" ") {
-			return t.status.LastLog
-		}
-	}
-	return nil
 }

@@ -99,7 +99,7 @@ func TestConditions(t *testing.T) {
 		"converged": {
 			"all slots run the release",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1")},
-			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
 		},
 		"frozen": {
 			"a slot that an operator stopped is not missing",
@@ -110,66 +110,66 @@ func TestConditions(t *testing.T) {
 				})}, two...),
 			},
 			line{"True", "Frozen", "2 of 2 replicas run v1; 1 stopped by an operator (`tend start` brings them back)"},
-			line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+			line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
 		},
 		"no node yet": {
 			"the image was asked for and nobody answered",
 			scene{spec: replicas(2, "web:1"), unminted: true},
-			line{"False", "ResolvingImage", "0 of 2 replicas ready: waiting for a node to look for image web:1"},
+			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "waiting for a node to look for image web:1"}, line{"False", "AsExpected", ""},
 		},
 		"pulling": {
 			"the message says how far",
 			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImagePulling, Progress: 37, Node: "n1"}},
-			line{"False", "ResolvingImage", "0 of 2 replicas ready: pulling web:1 on node n1: 37%"},
+			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "pulling web:1 on node n1: 37%"}, line{"False", "AsExpected", ""},
 		},
 		"pulling, size unknown": {
 			"a percentage that isn't known isn't invented",
 			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImagePulling, Progress: -1, Node: "n1"}},
-			line{"False", "ResolvingImage", "0 of 2 replicas ready: pulling web:1 on node n1"},
+			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "pulling web:1 on node n1"}, line{"False", "AsExpected", ""},
 		},
 		"no image": {
 			"the runtime's own reason is passed on",
 			scene{spec: replicas(2, "web:1"), unminted: true, image: &api.ImageStatus{Image: "web:1", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
-			line{"False", "ImageNotFound", "0 of 2 replicas ready: manifest unknown"},
-			line{"False", "ResolvingImage", "manifest unknown"}, line{"True", "ImageNotFound", "manifest unknown"},
+			line{"False", "ImageNotFound", "0 of 2 replicas ready"},
+			line{"False", "ResolvingImage", ""}, line{"True", "ImageNotFound", "manifest unknown"},
 		},
 		"no image for the new spec": {
 			"what runs goes on, and Ready says that it isn't what was asked for",
 			scene{spec: replicas(2, "web:3"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:3", State: api.ImageFailed, Reason: "ImageNotFound", Message: "manifest unknown"}},
-			line{"False", "ImageNotFound", "2 of 2 replicas ready: manifest unknown"},
-			line{"False", "ResolvingImage", "manifest unknown"}, line{"True", "ImageNotFound", "manifest unknown"},
+			line{"False", "ImageNotFound", "2 of 2 replicas ready"},
+			line{"False", "ResolvingImage", ""}, line{"True", "ImageNotFound", "manifest unknown"},
 		},
 		"another reference's failure": {
 			"an answer to an older question says nothing",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: &api.ImageStatus{Image: "web:0", State: api.ImageFailed, Reason: "ImageNotFound"}},
-			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
 		},
 		"progressing": {
 			"a rollout is under way",
 			scene{spec: replicas(2, "web:2"), tasks: two, rollout: toV2, image: present("web:2")},
-			line{"False", "Progressing", "2 of 2 replicas ready: 0 of 2 slots run v2 and are good"},
-			line{"True", "Progressing", "0 of 2 slots run v2 and are good"}, line{"False", "AsExpected", ""},
+			line{"False", "Progressing", "2 of 2 replicas ready"},
+			line{"True", "Progressing", "0 of 2 pods run v2"}, line{"False", "AsExpected", ""},
 		},
 		"engine away": {
 			"the node's own words",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1", Message: "connect /run/docker.sock: refused"}}},
-			line{"False", "EngineUnavailable", "2 of 2 replicas ready: node n1: connect /run/docker.sock: refused"},
-			line{"False", "Complete", "2 of 2 slots run v1"}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
+			line{"False", "EngineUnavailable", "2 of 2 replicas ready"},
+			line{"False", "Complete", "2 of 2 pods run v1"}, line{"True", "EngineUnavailable", "node n1: connect /run/docker.sock: refused"},
 		},
 		"one engine away": {
 			"another node answers",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, image: present("web:1"), nodes: []api.NodeStatus{{ID: "n1"}, {ID: "n2", Ready: true}}},
-			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 slots run v1"}, line{"False", "AsExpected", ""},
+			line{"True", "Converged", "2 of 2 replicas run v1"}, line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
 		},
 		"crash loop": {
 			"with the end of its output",
 			scene{spec: replicas(2, "web:1"), tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", crashed)}, rollout: complete, image: present("web:1")},
-			line{"False", "CrashLoop", "1 of 2 replicas ready: slot b of v1: exit code 1, 3 times in a minute\npanic: no database"},
-			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot b of v1: exit code 1, 3 times in a minute"},
-			line{"True", "CrashLoop", "slot b of v1: exit code 1, 3 times in a minute\npanic: no database"},
+			line{"False", "CrashLoop", "1 of 2 replicas ready"},
+			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
+			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
 		},
 		"rejected": {
 			"a slot that could not start holds the rollout",
@@ -177,9 +177,9 @@ func TestConditions(t *testing.T) {
 				t.Replaces = "a"
 				rejected(t, s)
 			})}, two...)},
-			line{"False", "PortTaken", "2 of 2 replicas ready: slot c of v2: port 80 is already allocated"},
-			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot c of v2: port 80 is already allocated"},
-			line{"True", "PortTaken", "slot c of v2: port 80 is already allocated"},
+			line{"False", "PortTaken", "2 of 2 replicas ready"},
+			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
+			line{"True", "PortTaken", "port 80 is already allocated"},
 		},
 		"ended without a word": {
 			"a slot that ended says at least how",
@@ -188,9 +188,9 @@ func TestConditions(t *testing.T) {
 				rejected(t, s)
 				s.State, s.Reason, s.Message = api.TaskFailed, "", ""
 			})}, two...)},
-			line{"False", "SlotFailed", "2 of 2 replicas ready: slot c of v2: it ended: failed"},
-			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot c of v2: it ended: failed"},
-			line{"True", "SlotFailed", "slot c of v2: it ended: failed"},
+			line{"False", "SlotFailed", "2 of 2 replicas ready"},
+			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
+			line{"True", "SlotFailed", "it ended: failed"},
 		},
 		"deadline": {
 			"a slot that took too long",
@@ -198,9 +198,9 @@ func TestConditions(t *testing.T) {
 				t.Replaces, t.CreatedAt = "a", epoch.Add(-time.Hour)
 				s.State, s.Ready, s.RunningAt, s.ReadyAt = api.TaskStarting, false, time.Time{}, time.Time{}
 			})}, two...)},
-			line{"False", "DeadlineExceeded", "2 of 2 replicas ready: slot c of v2: it did not become good in time"},
-			line{"False", "Paused", "no further slot is touched until the failed one is good, or a newer manifest is applied: slot c of v2: it did not become good in time"},
-			line{"True", "DeadlineExceeded", "slot c of v2: it did not become good in time"},
+			line{"False", "DeadlineExceeded", "2 of 2 replicas ready"},
+			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
+			line{"True", "DeadlineExceeded", "not ready within 5m0s (strategy.deadline)"},
 		},
 		"continue": {
 			"a rollout that goes on is degraded all the same",
@@ -212,9 +212,9 @@ func TestConditions(t *testing.T) {
 				t.Replaces = "a"
 				crashed(t, s)
 			})}, two...)},
-			line{"False", "CrashLoop", "2 of 2 replicas ready: slot c of v2: exit code 1, 3 times in a minute\npanic: no database"},
-			line{"True", "CrashLoop", "slot c of v2: exit code 1, 3 times in a minute"},
-			line{"True", "CrashLoop", "slot c of v2: exit code 1, 3 times in a minute\npanic: no database"},
+			line{"False", "CrashLoop", "2 of 2 replicas ready"},
+			line{"True", "CrashLoop", ""},
+			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
 		},
 		"no node": {
 			"the scheduler's words reach the user",
@@ -222,8 +222,8 @@ func TestConditions(t *testing.T) {
 				spec: replicas(2, "web:1"), rollout: toV1(), image: present("web:1"), tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", unplaced)},
 				refusals: map[string]placement.Refusal{"t-b": {Task: "t-b", Message: "node n1 lacks memory: 8Gi asked, 4Gi in all"}},
 			},
-			line{"False", "NoNode", "1 of 2 replicas ready: slot b: node n1 lacks memory: 8Gi asked, 4Gi in all"},
-			line{"True", "NoNode", "slot b: node n1 lacks memory: 8Gi asked, 4Gi in all"}, line{"True", "NoNode", "slot b: node n1 lacks memory: 8Gi asked, 4Gi in all"},
+			line{"False", "NoNode", "1 of 2 replicas ready"},
+			line{"True", "NoNode", ""}, line{"True", "NoNode", "node n1 lacks memory: 8Gi asked, 4Gi in all"},
 		},
 		"no surge": {
 			"no room beside the old slot is progress, nobody needs to look",
@@ -235,8 +235,8 @@ func TestConditions(t *testing.T) {
 				})}, two...),
 				refusals: map[string]placement.Refusal{"t-c": {Task: "t-c", Crowded: true, Message: "port 80"}},
 			},
-			line{"False", "NoSurge", "2 of 2 replicas ready: slot c does not fit beside slot a, which stops first"},
-			line{"True", "NoSurge", "slot c does not fit beside slot a, which stops first"}, line{"False", "AsExpected", ""},
+			line{"False", "NoSurge", "2 of 2 replicas ready"},
+			line{"True", "NoSurge", "a new pod does not fit beside the one it replaces, which stops first"}, line{"False", "AsExpected", ""},
 		},
 		"rolled back": {
 			"all is well, and not what was asked for",
@@ -244,17 +244,17 @@ func TestConditions(t *testing.T) {
 				spec: replicas(2, "web:2"), tasks: two, image: present("web:2"),
 				rollout: api.RolloutStatus{
 					Phase: api.RolloutRolledBack, TargetRelease: "v1", LastGoodRelease: "v1", StartedAt: epoch, EndedAt: epoch,
-					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "slot c of v2: exit code 1"},
+					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "exit code 1"},
 				},
 			},
-			line{"False", "RolledBack", "2 of 2 replicas ready: v2 failed (slot c of v2: exit code 1); back on v1 until the manifest, its environment or image changes, or `tend restart`"},
-			line{"False", "Complete", "2 of 2 slots run v1"},
-			line{"True", "RolledBack", "v2 failed (slot c of v2: exit code 1); back on v1 until the manifest, its environment or image changes, or `tend restart`"},
+			line{"False", "RolledBack", "2 of 2 replicas ready"},
+			line{"False", "Complete", "2 of 2 pods run v1"},
+			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
 		},
 		"deleting": {
 			"what goes says so",
 			scene{spec: replicas(2, "web:1"), tasks: two, rollout: complete, deleting: true},
-			line{"False", "Deleting", "2 of 2 replicas ready: its tasks are being stopped"},
+			line{"False", "Deleting", "2 of 2 replicas ready"},
 			line{"True", "Deleting", "its tasks are being stopped"}, line{"False", "AsExpected", ""},
 		},
 		"still stopping": {
@@ -264,12 +264,12 @@ func TestConditions(t *testing.T) {
 				tasks: append([]taskView{slot("c", "v1", func(t *api.Task, _ *api.TaskStatus) { t.Desired = api.DesiredShutdown })}, two...),
 			},
 			line{"True", "Converged", "2 of 2 replicas run v1"},
-			line{"True", "Stopping", "2 of 2 slots run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},
+			line{"True", "Stopping", "2 of 2 pods run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},
 		},
 		"scaled to zero": {
 			"nothing is wanted and nothing runs",
 			scene{spec: replicas(0, "web:1"), rollout: complete, image: present("web:1")},
-			line{"True", "Converged", "0 of 0 replicas run v1"}, line{"False", "Complete", "0 of 0 slots run v1"}, line{"False", "AsExpected", ""},
+			line{"True", "Converged", "0 of 0 replicas run v1"}, line{"False", "Complete", "0 of 0 pods run v1"}, line{"False", "AsExpected", ""},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,12 +23,10 @@ type UnworkableError struct {
 	Passing bool
 }
 
-func (e *UnworkableError) Error() string { return fmt.Sprintf("%s: %s", e.Ref, e.say()) }
+func (e *UnworkableError) Error() string { return fmt.Sprintf("%s: %v: %s", e.Ref, e.Cause, e.Next) }
 
 // Unwrap gives the cause.
 func (e *UnworkableError) Unwrap() error { return e.Cause }
-
-func (e *UnworkableError) say() string { return fmt.Sprintf("%v: %s", e.Cause, e.Next) }
 
 // withoutEnvironment makes an UnworkableError of a reason to have no environment.
 func withoutEnvironment(ref api.Ref, err error) error {

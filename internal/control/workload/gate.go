@@ -127,9 +127,6 @@ func (o observed) gateMessage(p pending) string {
 			message += ": " + refusal.Message
 		}
 	}
-	if p.gate.State == gate.Failed {
-		message += "; it is tried again when the manifest, its environment or image changes, or by `tend restart`"
-	}
 	return message
 }
 

@@ -56,7 +56,10 @@ func TestFailedCommandTouchesNothing(t *testing.T) {
 	if got := l.running(); got != "v1 v1" || l.live()[0].ID != before[0].ID || l.live()[1].ID != before[1].ID {
 		t.Errorf("the slots were touched: %q", got)
 	}
-	l.is(api.ConditionProgressing, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "`tend restart`")
+	l.is(api.ConditionProgressing, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "")
+	if next := l.condition(api.ConditionDegraded).Next; !strings.Contains(next, "tend restart prod/web") {
+		t.Errorf("next: %q", next)
+	}
 	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "exit code 3\nmigrating\ntable users is locked")
 	l.is(api.ConditionReady, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "2 of 2 replicas ready")
 	if status := l.status(); status.Release != "v1" || status.Rollout.TargetRelease != "v1" {

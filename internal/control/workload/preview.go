@@ -19,7 +19,7 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 	o, err := c.observeAs(s, layout.Read[api.Object]{Value: &object})
 	var unworkable *UnworkableError
 	if errors.As(err, &unworkable) && unworkable.Reason != ReasonInvalidSpec { // it may be stored, and waits for what it lacks
-		return []api.PlannedAction{{Object: ref, Verb: "refuse", Reason: unworkable.Reason, Text: unworkable.say()}}, nil
+		return []api.PlannedAction{{Object: ref, Verb: "refuse", Reason: unworkable.Reason, Text: fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)}}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"tend.dev/tend/api"
@@ -65,9 +66,14 @@ func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now t
 		s.Running, s.Ready, s.Updated, s.Frozen = counts.Running, counts.Ready, counts.Updated, counts.Frozen
 	}
 	for _, conditionType := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
-		c := api.Condition{Type: conditionType, Status: api.ConditionFalse, Reason: unworkable.Reason, Message: unworkable.say()}
-		if conditionType == api.ConditionDegraded || conditionType == api.ConditionProgressing && unworkable.Passing {
+		c := api.Condition{Type: conditionType, Status: api.ConditionFalse, Reason: unworkable.Reason}
+		switch {
+		case conditionType == api.ConditionDegraded:
+			c.Status, c.Message, c.Next = api.ConditionTrue, unworkable.Cause.Error(), unworkable.Next
+		case conditionType == api.ConditionProgressing && unworkable.Passing:
 			c.Status = api.ConditionTrue
+		case conditionType == api.ConditionReady && a.known:
+			c.Message = fmt.Sprintf("%d of %d replicas ready", s.Ready, s.Replicas)
 		}
 		s.Conditions = api.SetCondition(s.Conditions, c, now)
 	}

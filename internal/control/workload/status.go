@@ -74,8 +74,7 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 }
 
 func rolledBackMessage(t target) string {
-	message := fmt.Sprintf("%s failed (%s); back on %s until the manifest, its environment or image changes, or `tend restart`",
-		t.turned.Release, t.turned.Message, t.release.ID)
+	message := fmt.Sprintf("%s failed, back on %s: %s", t.turned.Release, t.release.ID, t.turned.Message)
 	return strings.Join(append([]string{message}, t.turned.LastLog...), "\n")
 }
 
@@ -85,7 +84,8 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 	return &api.FailedRollout{
 		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
 		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
-		Reason: a.plan.Reason, Message: a.plan.Message, LastLog: o.lastLog(a.plan.Message), At: now,
+		Reason: a.plan.Reason, Message: a.plan.Message, Next: o.nextStep(a.plan), Slot: a.plan.Slot,
+		LastLog: o.lastLog(a.plan.Slot), At: now,
 	}
 }
 
@@ -95,6 +95,6 @@ func (o observed) withLateLog(failed *api.FailedRollout) *api.FailedRollout {
 		return failed
 	}
 	told := *failed
-	told.LastLog = o.lastLog(failed.Message)
+	told.LastLog = o.lastLog(failed.Slot)
 	return &told
 }

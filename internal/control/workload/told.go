@@ -39,7 +39,7 @@ func (o observed) ended(a assessment) (e ending, ok bool) {
 	case a.target.pending != nil || a.target.awaits || !a.known:
 		return e, false
 	case a.plan.Phase == api.RolloutPaused || a.rollsBack():
-		e.reason, e.detail = a.plan.Reason, withLog(a.plan.Message, o.lastLog(a.plan.Message))
+		e.reason, e.detail = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot))
 	case a.plan.Phase == api.RolloutComplete:
 		e.outcome, e.reason = api.OutcomeSuccess, a.plan.Reason
 	default:

@@ -13,5 +13,5 @@ func (e *EmptyError) Error() string {
 type MissingKeysError struct{ Keys []string }
 
 func (e *MissingKeysError) Error() string {
-	return "secret_files names keys that no bucket has: " + strings.Join(e.Keys, ", ")
+	return "no value for " + strings.Join(e.Keys, ", ") + " (secret_files)"
 }

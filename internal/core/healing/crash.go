@@ -81,6 +81,11 @@ func givesUp(exits []time.Time) bool {
 	return len(exits) >= giveUpExits && exits[len(exits)-1].Sub(exits[len(exits)-giveUpExits]) <= giveUpWindow
 }
 
+// looping reports a container that keeps ending. The reason is CrashLoop unless it is killed for want of memory.
+func (p *planner) looping(more string) { p.down(p.loopReason(), p.crashMessage()+more) }
+
+func (p *planner) loopReason() string { return p.exitReason(ReasonCrashLoop) }
+
 func (p *planner) crashMessage() string {
 	exits := p.out.Status.Exits
 	span := exits[len(exits)-1].Sub(exits[0]).Round(time.Second)

@@ -32,6 +32,8 @@ type Input struct {
 	PluginAtWork bool
 	// Grace is how long the container has between the stop signal and the kill.
 	Grace time.Duration
+	// MemoryLimit is resources.limits.memory as declared; empty is none, or unknown.
+	MemoryLimit string
 	// Image says whether the image the container is made from is there. Zero: nothing speaks against it.
 	Image ImageState
 	// Inits are the init containers declared, in order; InitContainers those that are seen.
@@ -129,7 +131,8 @@ const (
 type Fault struct {
 	// Rejected: trying again without a change is useless.
 	Rejected bool
-	// Reason is a CamelCase word, Message for a person.
+	// Reason is a CamelCase word, Message for a person, Next the step that helps where it is known.
 	Reason  string
 	Message string
+	Next    string
 }

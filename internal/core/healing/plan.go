@@ -184,20 +184,22 @@ func (p *planner) freeze() {
 func (p *planner) giveUp() {
 	if p.Container.live() {
 		p.stop()
-		p.down(ReasonCrashLoop, p.crashMessage()+"; it is being stopped")
+		p.looping("; it is being stopped")
 		return
 	}
-	p.end(api.TaskFailed, ReasonCrashLoop, p.crashMessage())
+	p.end(api.TaskFailed, p.loopReason(), p.crashMessage())
 }
 
 // failedAction reports what came of the last step: an end, or a reason while it is tried again.
 func (p *planner) failedAction() {
 	if p.Fault.Rejected {
 		p.end(api.TaskRejected, p.Fault.Reason, p.Fault.Message)
+		p.out.Status.Next = p.Fault.Next
 		return
 	}
 	if p.Status.State != api.TaskRunning {
 		p.advance(api.TaskPreparing)
 	}
 	p.down(p.Fault.Reason, p.Fault.Message)
+	p.out.Status.Next = p.Fault.Next
 }

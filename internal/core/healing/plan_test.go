@@ -231,7 +231,7 @@ func TestKilledWithoutAWord(t *testing.T) {
 		want  string
 	}{
 		"unexplained":   {healing.CauseExit, 137, false, "told of no lack of memory"},
-		"out of memory": {healing.CauseExit, 137, true, "ran out of memory"},
+		"out of memory": {healing.CauseExit, 137, true, "killed for want of memory"},
 		"unwatched":     {healing.CauseUnknown, 137, false, "ended with exit code 137"},
 		"another code":  {healing.CauseExit, 3, false, "ended with exit code 3"},
 	} {

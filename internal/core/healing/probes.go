@@ -133,7 +133,7 @@ func (p *planner) lifelessWords() (reason, message string) {
 // unready: the container runs and its probes say it can't serve. That it keeps ending is worse to know.
 func (p *planner) unready(reason, message string) {
 	if p.out.Status.CrashLoop {
-		reason, message = ReasonCrashLoop, p.crashMessage()
+		reason, message = p.loopReason(), p.crashMessage()
 	}
 	p.down(reason, message)
 }

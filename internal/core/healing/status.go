@@ -53,9 +53,9 @@ func (p *planner) ready() {
 	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) || p.Container.ID != p.Status.Container {
 		next.ReadyAt, next.Steady = p.now, false
 	}
-	next.Ready, next.Reason, next.Message = true, "", ""
+	next.Ready, next.Reason, next.Message, next.Next = true, "", "", ""
 	if next.CrashLoop {
-		next.Reason, next.Message = ReasonCrashLoop, p.crashMessage()
+		next.Reason, next.Message, next.Next = p.loopReason(), p.crashMessage(), p.nextStep(p.loopReason())
 	} else {
 		next.LastLog = nil
 	}
@@ -65,7 +65,7 @@ func (p *planner) ready() {
 // down: the task isn't ready, for a reason.
 func (p *planner) down(reason, message string) {
 	p.out.Status.Ready, p.out.Status.Steady = false, false
-	p.out.Status.Reason, p.out.Status.Message = reason, message
+	p.out.Status.Reason, p.out.Status.Message, p.out.Status.Next = reason, message, p.nextStep(reason)
 }
 
 func (p *planner) stop() {
@@ -143,7 +143,7 @@ func (p *planner) exitMessage() string {
 	code, oom := p.out.Status.ExitCode, p.out.Status.OOMKilled
 	switch {
 	case oom:
-		return "the container ran out of memory and was killed"
+		return p.killedMessage()
 	case code == nil:
 		return "the container ended"
 	case *code == killedCode && p.Cause == CauseExit:

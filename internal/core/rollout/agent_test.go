@@ -155,7 +155,7 @@ func (w *world) run(until time.Time) bool {
 func (w *world) tellPhase(plan Plan) {
 	if phase := string(plan.Phase) + plan.Reason; phase != w.phase {
 		w.phase = phase
-		w.tell("%s: %s", plan.Phase, plan.Message)
+		w.tell("%s: %s", plan.Phase, w.message(plan))
 	}
 }
 

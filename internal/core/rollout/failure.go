@@ -81,28 +81,33 @@ func (p *picture) rollBack() bool {
 	if d.Strategy.OnFailure != api.OnFailureRollback || d.LastGood == "" || d.LastGood == d.Target.Release || p.failure == nil {
 		return false
 	}
-	_, message := explain(p.failure)
+	_, message := p.explain(p.failure)
 	back := Version{Release: d.LastGood, Restart: d.Target.Restart}
 	p.actions = append(p.actions, Action{Verb: RollBack, Slot: p.failure.ID, Task: p.failure.Task, Version: back, Reason: message})
 	return true
 }
 
-func explain(s *Slot) (reason, message string) {
-	reason = s.Reason
+// reasonOutOfMemory is the agent's reason for a container that was killed for want of memory.
+const reasonOutOfMemory = "OOMKilled"
+
+// explain says why a slot failed.
+func (p *picture) explain(s *Slot) (reason, message string) {
+	reason, message = s.Reason, s.Message
 	switch {
-	case s.CrashLoop:
+	case s.CrashLoop && reason != reasonOutOfMemory:
 		reason = "CrashLoop"
+	case s.CrashLoop:
 	case s.live():
-		reason = "DeadlineExceeded"
+		late := fmt.Sprintf("not ready within %s (strategy.deadline)", p.desired.Strategy.Deadline)
+		if message == "" {
+			return "DeadlineExceeded", late
+		}
+		return "DeadlineExceeded", late + ": " + message
 	case reason == "":
 		reason = "SlotFailed"
 	}
-	detail := s.Message
-	if detail == "" {
-		detail = "it did not become good in time"
-		if !s.live() {
-			detail = "it ended: " + string(s.State)
-		}
+	if message == "" {
+		message = "it ended: " + string(s.State)
 	}
-	return reason, fmt.Sprintf("slot %s of %s: %s", s.ID, s.Version.Release, detail)
+	return reason, message
 }

@@ -71,7 +71,7 @@ func (o *ordered) summarizeOrdered() Plan {
 	if s := o.unprovenOrdinal(); s != nil {
 		plan = o.failedPlan(plan, s)
 		plan.Reason = "SlotFailed"
-		plan.Message = fmt.Sprintf("slot %s of %s: attempt %d is not good yet", s.ID, s.Version.Release, max(s.Attempt, s.NextAttempt))
+		plan.Message = fmt.Sprintf("attempt %d is not ready yet", max(s.Attempt, s.NextAttempt))
 		return plan
 	}
 	complete := len(o.surplus) == 0 && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to be made anew is still up

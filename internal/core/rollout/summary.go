@@ -25,7 +25,13 @@ func (p *picture) failedPlan(plan Plan, failure *Slot) Plan {
 	if p.desired.Strategy.OnFailure == api.OnFailureContinue {
 		plan.Phase = api.RolloutProgressing
 	}
-	plan.Reason, plan.Message = explain(failure)
+	return p.blame(plan, failure)
+}
+
+// blame writes a failure into a plan.
+func (p *picture) blame(plan Plan, failure *Slot) Plan {
+	plan.Reason, plan.Message = p.explain(failure)
+	plan.Slot, plan.Next = failure.ID, failure.Next
 	return plan
 }
 
@@ -35,7 +41,7 @@ func (p *picture) soundPlan(plan Plan, complete bool) Plan {
 	switch {
 	case complete:
 		plan.Phase = api.RolloutComplete
-		plan.Reason, plan.Message = "Complete", fmt.Sprintf("%d of %d slots run %s", wanted, wanted, p.desired.Target.Release)
+		plan.Reason, plan.Message = "Complete", fmt.Sprintf("%d of %d pods run %s", wanted, wanted, p.desired.Target.Release)
 	default:
 		plan.Phase = api.RolloutProgressing
 		plan.Reason, plan.Message = p.progress(plan.Counts, wanted)
@@ -51,13 +57,13 @@ func (p *picture) complete(c Counts) bool {
 func (p *picture) progress(c Counts, wanted int) (reason, message string) {
 	for _, s := range p.live {
 		if s.Unplaceable && s.Crowded {
-			return "NoSurge", fmt.Sprintf("slot %s does not fit beside slot %s, which stops first", s.ID, s.Replaces)
+			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first"
 		}
 		if s.Unplaceable {
-			return "NoNode", fmt.Sprintf("slot %s: %s", s.ID, s.Message)
+			return "NoNode", s.Message
 		}
 	}
-	return "Progressing", fmt.Sprintf("%d of %d slots run %s and are good", min(c.Updated, wanted), wanted, p.desired.Target.Release)
+	return "Progressing", fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release)
 }
 
 func (p *picture) count() Counts {
@@ -66,7 +72,7 @@ func (p *picture) count() Counts {
 		if s.State == api.TaskRunning {
 			c.Running++
 		}
-		if s.State == api.TaskRunning && s.Ready {
+		if s.serves() {
 			c.Ready++
 		}
 		switch {
@@ -98,6 +104,5 @@ func (p *picture) deleting() Plan {
 func (p *picture) rollingBack() Plan {
 	plan := p.plan()
 	plan.Phase = api.RolloutRollingBack
-	plan.Reason, plan.Message = explain(p.failure)
-	return plan
+	return p.blame(plan, p.failure)
 }

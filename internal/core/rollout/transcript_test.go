@@ -197,7 +197,7 @@ func (s *story) runs(d *datadriven.TestData) error {
 	s.loud(d.HasArg("all"))
 	if !s.world.run(until) {
 		plan := s.world.plan()
-		s.tell("%s so far: %s", plan.Phase, plan.Message)
+		s.tell("%s so far: %s", plan.Phase, s.message(plan))
 	}
 	return nil
 }
@@ -217,7 +217,7 @@ func (s *story) plans() {
 
 func (s *story) state() {
 	plan := s.world.plan()
-	fmt.Fprintf(&s.out, "%s, %s: %s\n", plan.Phase, plan.Reason, plan.Message)
+	fmt.Fprintf(&s.out, "%s, %s: %s\n", plan.Phase, plan.Reason, s.message(plan))
 	c := plan.Counts
 	fmt.Fprintf(&s.out, "running %d, ready %d, updated %d, outdated %d, failing %d, frozen %d\n", c.Running, c.Ready, c.Updated, c.Outdated, c.Failing, c.Frozen)
 	for _, slot := range s.sorted() {

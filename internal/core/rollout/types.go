@@ -67,6 +67,7 @@ type Slot struct {
 	CrashLoop bool
 	Reason    string
 	Message   string
+	Next      string // the step that helps, where it is known
 	CreatedAt time.Time
 	StartedAt time.Time // the current incarnation
 	RunningAt time.Time // first
@@ -105,10 +106,13 @@ type Plan struct {
 	// After is when time alone will change the plan; 0 is never.
 	After time.Duration
 	Phase api.RolloutPhase
-	// Reason and Message explain the phase.
+	// Reason and Message explain the phase, Next is the step that helps where it is known.
 	Reason  string
 	Message string
-	Counts  Counts
+	Next    string
+	// Slot is the one that failed; empty while nothing fails.
+	Slot   string
+	Counts Counts
 }
 
 // Counts are the numbers a status shows.

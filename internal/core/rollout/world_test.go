@@ -157,3 +157,13 @@ func inPlace(a Action) string {
 	}
 	return text
 }
+
+// message names the slot that failed in front of what is said of it.
+func (w *world) message(plan Plan) string {
+	for _, slot := range w.sorted() {
+		if plan.Slot != "" && slot.ID == plan.Slot {
+			return fmt.Sprintf("slot %s of %s: %s", slot.ID, slot.Version.Release, plan.Message)
+		}
+	}
+	return plan.Message
+}

@@ -222,6 +222,9 @@ func verdictOf(t Task) verdict {
 	if v.reason == "" {
 		v.reason = ReasonStopped
 	}
+	if !v.ok && v.code != nil && *v.code == 0 {
+		v.code = nil // it answers our stop signal, and is no success
+	}
 	return v
 }
 

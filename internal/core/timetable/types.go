@@ -37,7 +37,9 @@ type Desired struct {
 // Refusal says why nothing can be started, as of a moment: it doesn't speak of runs that came later.
 type Refusal struct {
 	Reason, Message string
-	At              time.Time
+	// Next is the step that helps, where it is known.
+	Next string
+	At   time.Time
 }
 
 // Observed is what is there.

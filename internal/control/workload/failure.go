@@ -1,0 +1,45 @@
+package workload
+
+import (
+	"fmt"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/rollout"
+)
+
+// readLogs are the reasons whose cause is found in the output of the container alone.
+var readLogs = []string{
+	"CrashLoop", "Exited", "SlotFailed", "DeadlineExceeded", "InitFailed", "StartupFailed", "LivenessFailed", "Unready",
+}
+
+// failure says what failed. An ordinal is named: people know it, and its name stays.
+func (o observed) failure(plan rollout.Plan) string {
+	if o.ordered() && plan.Slot != "" {
+		return fmt.Sprintf("pod %s.%s: %s", o.ref.AppID(), plan.Slot, plan.Message)
+	}
+	return plan.Message
+}
+
+// nextStep is the step that helps against the failure of a plan.
+func (o observed) nextStep(plan rollout.Plan) string {
+	switch {
+	case plan.Next != "":
+		return plan.Next
+	case !slices.Contains(readLogs, plan.Reason):
+		return ""
+	case o.ordered() && plan.Slot != "":
+		return fmt.Sprintf("tend logs %s.%s", o.ref.AppID(), plan.Slot)
+	}
+	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
+}
+
+// lastLog is the end of the output of the container that filled a slot.
+func (o observed) lastLog(slot string) []string {
+	for _, t := range o.tasks {
+		if t.status != nil && len(t.status.LastLog) > 0 && t.desired.Value.Slot == slot && t.desired.Value.Role == api.RoleMain {
+			return t.status.LastLog
+		}
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+package healing
+
+// killedMessage says that a container ran out of memory, at which limit where it is known.
+func (p *planner) killedMessage() string {
+	if p.MemoryLimit == "" {
+		return "killed for want of memory"
+	}
+	return "killed at its " + p.MemoryLimit + " limit"
+}
+
+// nextStep is what helps against a reason that this package gives by itself; empty where it depends on the program.
+func (p *planner) nextStep(reason string) string {
+	switch {
+	case reason != ReasonOOMKilled:
+		return ""
+	case p.MemoryLimit == "":
+		return "raise its memory limit, or free memory on the node"
+	}
+	return "raise resources.limits.memory"
+}
