@@ -70,6 +70,9 @@ func Read(r io.Reader) (Kind, []byte, error) {
 	}
 	payload := make([]byte, length)
 	if _, err := io.ReadFull(r, payload); err != nil {
+		if err == io.EOF { // nothing of the payload came: the frame is cut, and io.EOF would say that the stream ended cleanly
+			err = io.ErrUnexpectedEOF
+		}
 		return 0, nil, fmt.Errorf("read frame: %w", err)
 	}
 	return Kind(head[0]), payload, nil

@@ -1,11 +1,14 @@
 package manifest
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
 )
 
 func TestParseDotenv(t *testing.T) {
@@ -37,6 +40,29 @@ func TestDotenvRoundTrip(t *testing.T) {
 		got, err := ParseDotenv("A=1\nB=\"" + value + "\"\nC=3\n")
 		if err != nil || got["B"] != value || got["C"] != "3" || len(got) != 3 {
 			t.Fatalf("%q came back as %q, %v", value, got, err)
+		}
+	})
+}
+
+// FuzzDotenv reads arbitrary .env files: every key is one that config takes, no value holds a NUL, and an error names a line
+// of the text without what is in it.
+func FuzzDotenv(f *testing.F) {
+	for _, text := range []string{"A=1\r\nexport B = x\n", "C=\"a\nb\"\n# c\nD='it''s'", "\uFEFF=\n", "E='", "F=\x00"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		env, err := ParseDotenv(text)
+		if err != nil {
+			line, _, _ := strings.Cut(err.Error(), ":")
+			if n, bad := strconv.Atoi(line); bad != nil || n < 1 || n > strings.Count(text, "\n")+1 {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		for name, value := range env {
+			if err := api.CheckConfigKey(name); err != nil || strings.Contains(value, "\x00") {
+				t.Fatalf("%q holds %q=%q (%v)", text, name, value, err)
+			}
 		}
 	})
 }
