@@ -3,9 +3,11 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
 )
@@ -17,15 +19,16 @@ type containers struct {
 	now     func() time.Time
 
 	mu      sync.Mutex
-	entries map[string]*entry // by container id
-	clock   int64             // grows with every touch
+	entries map[string]*entry   // by container id
+	byTask  map[string][]*entry // the same, by the task of their label
+	clock   int64               // grows with every touch
 }
 
 // entry is one container.
 type entry struct {
 	container runtime.Container
-	// stale: something happened since it was looked at.
-	stale bool
+	// stale: something happened since it was looked at; died: its end was among that.
+	stale, died bool
 	// touched is when an event or a call of ours last spoke of it; lookedAt when it was last inspected.
 	touched  int64
 	lookedAt time.Time
@@ -48,7 +51,33 @@ type sighting struct {
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
-	return &containers{runtime: rt, now: now, entries: map[string]*entry{}}
+	return &containers{runtime: rt, now: now, entries: map[string]*entry{}, byTask: map[string][]*entry{}}
+}
+
+// addLocked takes in a container that is not known yet.
+func (c *containers) addLocked(e *entry) {
+	c.entries[e.container.ID] = e
+	task := e.container.Task()
+	c.byTask[task] = append(c.byTask[task], e)
+}
+
+// removeLocked forgets a container.
+func (c *containers) removeLocked(id string) {
+	e := c.entries[id]
+	if e == nil {
+		return
+	}
+	delete(c.entries, id)
+	task := e.container.Task()
+	left := slices.DeleteFunc(c.byTask[task], func(other *entry) bool { return other == e })
+	if c.byTask[task] = left; len(left) == 0 {
+		delete(c.byTask, task)
+	}
+}
+
+// updateLocked replaces what is known of a container by what the engine says now. Its task never changes: labels don't.
+func (c *containers) updateLocked(e *entry, found runtime.Container) {
+	e.container, e.died = found, false
 }
 
 // look returns a task's container as it is now, or nil where there is none.
@@ -94,8 +123,8 @@ func (e *entry) endedBy() healing.Cause {
 // ofLocked finds a task's main container: a live one, else the newest.
 func (c *containers) ofLocked(task string) *entry {
 	var best *entry
-	for _, e := range c.entries {
-		if e.container.Task() != task || isInit(e.container) {
+	for _, e := range c.byTask[task] {
+		if isInit(e.container) {
 			continue
 		}
 		if best == nil || live(e.container) && !live(best.container) ||
@@ -124,7 +153,8 @@ func (c *containers) inspect(ctx context.Context, id string) error {
 	if e == nil {
 		return nil
 	}
-	e.container, e.lookedAt = found, at
+	c.updateLocked(e, found)
+	e.lookedAt = at
 	e.container.OOMKilled = found.OOMKilled || e.oom
 	e.stale = e.touched > before
 	return nil
@@ -139,12 +169,21 @@ func live(c runtime.Container) bool {
 func (c *containers) live(task string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.entries {
-		if e.container.Task() == task && live(e.container) {
-			return true
-		}
+	return slices.ContainsFunc(c.byTask[task], func(e *entry) bool { return live(e.container) })
+}
+
+// serves reports whether the incarnation that a status speaks of is the one that was observed last, with the same address:
+// it ran then, and no event told of its end.
+func (c *containers) serves(status api.TaskStatus) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[status.Container]
+	if e == nil || e.died {
+		return false
 	}
-	return false
+	seen := e.container
+	return seen.State == runtime.StateRunning && seen.Task() == status.ID && seen.StartedAt.Equal(status.StartedAt) &&
+		seen.Address == status.Address && slices.Equal(seen.Ports, status.Ports)
 }
 
 // accounted: the state of a task's container, with every end so far, went into its status.
@@ -162,10 +201,11 @@ func (c *containers) put(found runtime.Container) {
 	defer c.mu.Unlock()
 	c.clock++
 	if e := c.entries[found.ID]; e != nil {
-		e.container, e.stale, e.touched = found, false, c.clock
+		c.updateLocked(e, found)
+		e.stale, e.touched = false, c.clock
 		return
 	}
-	c.entries[found.ID] = &entry{container: found, touched: c.clock, watched: true, lookedAt: c.now()}
+	c.addLocked(&entry{container: found, touched: c.clock, watched: true, lookedAt: c.now()})
 }
 
 // touch marks a container as one to look at again.
@@ -203,7 +243,7 @@ func (c *containers) gone(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clock++
-	delete(c.entries, id)
+	c.removeLocked(id)
 }
 
 // all are the containers as last seen.

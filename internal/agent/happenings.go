@@ -18,7 +18,7 @@ func (c *containers) happened(event runtime.Event) bool {
 	c.clock++
 	if event.Kind == runtime.EventDestroy {
 		_, known := c.entries[event.Container]
-		delete(c.entries, event.Container)
+		c.removeLocked(event.Container)
 		return known
 	}
 	e := c.entries[event.Container]
@@ -35,7 +35,7 @@ func (c *containers) happened(event runtime.Event) bool {
 func (c *containers) strangerLocked(event runtime.Event) *entry {
 	labels := map[string]string{api.LabelTask: event.Task}
 	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels}, stale: true, watched: true}
-	c.entries[event.Container] = e
+	c.addLocked(e)
 	return e
 }
 
@@ -61,7 +61,7 @@ func (e *entry) take(event runtime.Event) bool {
 	case runtime.EventStart:
 		e.killed, e.oom, e.cause = false, false, healing.CauseUnknown
 	case runtime.EventDie:
-		e.died(event)
+		e.ended(event)
 	case runtime.EventStop:
 		e.cause = healing.CauseHand
 	}
@@ -69,7 +69,8 @@ func (e *entry) take(event runtime.Event) bool {
 	return true
 }
 
-func (e *entry) died(event runtime.Event) {
+func (e *entry) ended(event runtime.Event) {
+	e.died = true
 	if e.killed {
 		e.cause = healing.CauseHand
 		return
@@ -118,7 +119,7 @@ func (c *containers) compare(listed []runtime.Container, mark int64, gap bool) [
 	}
 	for id, e := range c.entries {
 		if !present[id] && e.touched <= mark {
-			delete(c.entries, id)
+			c.removeLocked(id)
 			tasks = append(tasks, e.container.Task())
 		}
 	}
@@ -129,18 +130,25 @@ func (c *containers) differsLocked(found runtime.Container, mark int64, gap bool
 	e := c.entries[found.ID]
 	switch {
 	case e == nil:
-		c.entries[found.ID] = &entry{container: found, touched: c.clock, stale: c.clock > mark} // it may be gone by now
+		c.addLocked(&entry{container: found, touched: c.clock, stale: c.clock > mark}) // it may be gone by now
 		return true
 	case gap:
 		if live(e.container) && !live(found) && e.cause == healing.CauseUnknown {
 			e.cause = healing.CauseEngine
 		}
-	case e.touched > mark || e.container.State == found.State && e.container.RestartCount == found.RestartCount:
+	case e.touched > mark || sameIncarnation(e.container, found):
 		return false
 	}
 	if e.touched <= mark {
-		e.container, e.stale = found, false
+		c.updateLocked(e, found)
+		e.stale = false
 		e.container.OOMKilled = found.OOMKilled || e.oom
 	}
 	return true
+}
+
+// sameIncarnation reports whether a list tells nothing new of a container, where it is reached included.
+func sameIncarnation(known, found runtime.Container) bool {
+	return known.State == found.State && known.RestartCount == found.RestartCount && known.Address == found.Address &&
+		known.StartedAt.Equal(found.StartedAt)
 }

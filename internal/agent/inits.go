@@ -69,8 +69,8 @@ func (c *containers) lookInits(ctx context.Context, task string) ([]healing.Init
 func (c *containers) seenInits(task string) (seen []healing.InitContainer, stale string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.entries {
-		if e.container.Task() != task || !isInit(e.container) {
+	for _, e := range c.byTask[task] {
+		if !isInit(e.container) {
 			continue
 		}
 		if e.stale {

@@ -139,17 +139,27 @@ func (s *serving) refresh() []string {
 	return hosts
 }
 
-// service turns tasks into pods that may serve.
+// Observed reports whether this process has observed the container of a task as the control plane knows it. What is stored
+// of a container says nothing of now before that: its address may be another container's. The task of another node is
+// that node's to observe.
+func (a *Agent) Observed(task string) bool {
+	assigned, known := a.control.Task(task)
+	return !known || a.containers.serves(a.reports.task(assigned))
+}
+
+// service turns tasks into pods that may serve: of this node those whose container this process has observed. While the
+// engine is away, what was observed last stands; where nothing was, requests wait for it.
 func (s *serving) service(from ServedService) ingress.Service {
 	out := ingress.Service{Spec: from.Spec}
 	for _, assigned := range from.Tasks {
-		status := assigned.Status
+		status, observed := assigned.Status, true
 		if assigned.Task.Node == s.a.opts.Node {
 			status = s.a.reports.task(assigned)
+			observed = s.a.containers.serves(status)
 		}
 		out.Pods = append(out.Pods, ingress.Candidate{
 			Name: assigned.Task.ContainerName(), Address: status.Address, Ports: status.Ports,
-			Ready: assigned.Task.Desired == api.DesiredRunning && !assigned.Frozen && status.State == api.TaskRunning && status.Ready,
+			Ready: observed && assigned.Task.Desired == api.DesiredRunning && !assigned.Frozen && status.State == api.TaskRunning && status.Ready,
 		})
 	}
 	return out

@@ -119,6 +119,9 @@ func (a *Agent) happened(event runtime.Event) {
 	}
 	// What our own stop causes is looked at when the stop returns: until then the engine keeps whoever asks waiting, and
 	// a worker that waits starts nothing.
+	if event.Kind == runtime.EventDie {
+		defer a.serving.changed()
+	}
 	if a.containers.happened(event) && !a.stops.runs(event.Container) {
 		a.tasks.Enqueue(taskKey(event.Task))
 	}
@@ -153,8 +156,12 @@ func (l *lister) compare(ctx context.Context, gap bool) error {
 	if err != nil {
 		return err
 	}
-	for _, task := range l.agent.containers.compare(listed, mark, gap) {
+	tasks := l.agent.containers.compare(listed, mark, gap)
+	for _, task := range tasks {
 		l.agent.tasks.Enqueue(taskKey(task))
+	}
+	if gap || len(tasks) > 0 {
+		l.agent.serving.changed() // where the containers are reached may be another place now
 	}
 	l.agent.node.look()
 	return nil

@@ -67,6 +67,12 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	if pod.Ready && !s.observed(pod) {
+		pod.Ready = false
+		if pod.Reason == "" {
+			pod.Reason, pod.Message = reasonNotObserved, "the server has not observed the container since it started; it does as soon as the container engine answers"
+		}
+	}
 	status := http.StatusOK
 	if !pod.Ready {
 		status = http.StatusServiceUnavailable
@@ -74,6 +80,19 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, status, api.PodReadiness{
 		Pod: pod.Name, Ready: pod.Ready, State: pod.State, Reason: pod.Reason, Message: pod.Message, Probes: pod.Probes,
 	})
+}
+
+// reasonNotObserved: what is known of a pod was stored by an earlier process.
+const reasonNotObserved = "NotObserved"
+
+// observer is an ability of Containers: it knows which of them were observed since the server started.
+type observer interface {
+	Observed(task string) bool
+}
+
+func (s *Server) observed(pod api.Pod) bool {
+	seen, able := s.Containers.(observer)
+	return !able || seen.Observed(pod.Task)
 }
 
 type stopPodQuery struct {
