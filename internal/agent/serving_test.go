@@ -193,3 +193,40 @@ func TestAPodThatEndsLeavesTheTableAtOnce(t *testing.T) {
 }
 
 var _ agent.Edge = (*gate)(nil)
+
+// TestNothingIsServedThatThisProcessHasNotObserved: the server starts while the engine is away. What the store says of its
+// pods is as old as the last server, so none serves until the engine has answered. Once observed, a pod serves on while the
+// engine is away.
+func TestNothingIsServedThatThisProcessHasNotObserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _, task := served(t, "1s")
+		defer l.close()
+		if !l.agent.Observed(task.ID) {
+			t.Error("a pod that runs is not observed")
+		}
+		l.stop()
+		l.engine.Disconnect()
+		g := newGate()
+		l.edge = g
+		l.start()
+		l.pass(6 * time.Second)
+		if status := l.status(task); !status.Ready || status.Address == "" {
+			t.Fatalf("the store says nothing that could be believed: %+v", status)
+		}
+		if g.serves(task.ContainerName()) || l.agent.Observed(task.ID) {
+			t.Error("a pod is served by what an earlier process stored")
+		}
+		l.engine.Reconnect()
+		l.pass(6 * time.Second)
+		if !g.serves(task.ContainerName()) || !l.agent.Observed(task.ID) {
+			t.Error("the engine has answered, and the pod is not served")
+		}
+		l.engine.Disconnect()
+		l.pass(time.Minute)
+		if !g.serves(task.ContainerName()) || !l.agent.Observed(task.ID) {
+			t.Error("the engine went away, and with it a pod that was observed")
+		}
+		l.engine.Reconnect()
+		l.pass(6 * time.Second)
+	})
+}

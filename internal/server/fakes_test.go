@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/internal/runtime"
@@ -19,7 +20,12 @@ type fakeContainers struct {
 	stats   func(task string) runtime.Usage
 	// hang, where set, is closed when Stats is called, which then waits for its context.
 	hang chan struct{}
+	// unobserved: nothing was observed since the server started.
+	unobserved atomic.Bool
 }
+
+// Observed implements what the server asks an agent for.
+func (f *fakeContainers) Observed(string) bool { return !f.unobserved.Load() }
 
 // fakeLog is what a task's container puts out, one incarnation after the other.
 type fakeLog struct {

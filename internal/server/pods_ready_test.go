@@ -30,3 +30,18 @@ func TestReadyTellsProbes(t *testing.T) {
 		t.Errorf("a pod nobody knows: status %d, want 404", response.StatusCode)
 	}
 }
+
+// TestReadyNeedsAnObservation: a pod that was ready when an earlier server ran is not, until this one's agent has observed
+// its container.
+func TestReadyNeedsAnObservation(t *testing.T) {
+	w := newWorld(t)
+	w.apply("web", `{"image":"web:1"}`)
+	task := w.running("web", "aaaaaaaa", true)
+	if got, err := w.client.PodReadiness(t.Context(), task.ContainerName()); err != nil || !got.Ready {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	w.containers.unobserved.Store(true)
+	if got, err := w.client.PodReadiness(t.Context(), task.ContainerName()); err != nil || got.Ready || got.Reason != "NotObserved" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
