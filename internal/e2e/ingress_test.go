@@ -26,10 +26,11 @@ type front struct {
 	plain, secure string
 }
 
-func newFront(t *testing.T) *front {
+func newFront(t *testing.T, flags ...string) *front {
 	t.Helper()
 	plain, secure := fmt.Sprintf("127.0.0.1:%d", freePort(t)), fmt.Sprintf("127.0.0.1:%d", freePort(t))
-	return &front{newMachine(t, "--ingress-http", plain, "--ingress-https", secure).start(), plain, secure}
+	flags = append([]string{"--ingress-http", plain, "--ingress-https", secure}, flags...)
+	return &front{newMachine(t, flags...).start(), plain, secure}
 }
 
 // serve applies an ingress to a deployment and waits until it is served.

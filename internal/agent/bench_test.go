@@ -1,0 +1,102 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/inprocess"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime/hollow"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// steadyTime is how long a node at rest is measured, at a full comparison a second: ten times as often as usual.
+const steadyTime = 10 * time.Second
+
+// BenchmarkNode is a node of the hollow runtime over a store in memory: how many tasks a second of processor time brings
+// up, and what share of a core the node costs once they run. Run it with -benchtime 1x.
+func BenchmarkNode(b *testing.B) {
+	for _, n := range []int{1_000, 5_000, 20_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				measureNode(b, n)
+			}
+		})
+	}
+}
+
+func measureNode(b *testing.B, n int) {
+	db, engine := memory.New(), hollow.NewEngine()
+	engine.AddImage(image)
+	crowd(b, db, n)
+	ctx, cancel := context.WithCancel(b.Context())
+	logger := slog.New(slog.DiscardHandler)
+	snapshots := view.New(db, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
+	var ready atomic.Int64
+	all := make(chan struct{})
+	snapshots.OnChange(func(change view.Change) {
+		status, ok := change.New.(*api.TaskStatus)
+		before, _ := change.Old.(*api.TaskStatus)
+		if ok && status.Ready && (before == nil || !before.Ready) && ready.Add(1) == int64(n) {
+			close(all)
+		}
+	})
+	control := inprocess.New(inprocess.Options{Node: nodeID, Store: db, View: snapshots, Keys: plain{}})
+	a := agent.New(agent.Options{
+		Node: nodeID, Control: control, Runtime: engine.Client(cluster, nodeID), Logger: logger, Resync: time.Second,
+	})
+	var parts sync.WaitGroup
+	began, used := time.Now(), cpuTime(b)
+	parts.Go(func() { _ = snapshots.Run(ctx) })
+	parts.Go(func() { _ = a.Run(ctx) })
+	<-all
+	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "tasks/cpu-s")
+	b.ReportMetric(float64(n)/time.Since(began).Seconds(), "tasks/s")
+	time.Sleep(time.Second) // the last reports
+	used = cpuTime(b)
+	time.Sleep(steadyTime)
+	b.ReportMetric(100*(cpuTime(b)-used).Seconds()/steadyTime.Seconds()/10, "%core-at-rest")
+	cancel()
+	parts.Wait()
+	engine.Close()
+	_ = db.Close()
+}
+
+// crowd stores n tasks of one release.
+func crowd(b *testing.B, db *memory.Store, n int) {
+	raw, _ := json.Marshal(api.DeploymentSpec{Container: api.Container{Image: image}})
+	txn := layout.NewTxn("bench").Put(layout.ReleaseKey(web, "v1"), api.Release{
+		ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw, Image: image,
+	})
+	for i := range n {
+		txn.CreateTask(api.Task{
+			ID: taskID(i), Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: taskID(i), Release: "v1", Class: api.ClassKeep,
+			Node: nodeID, Desired: api.DesiredRunning, CreatedAt: time.Now(),
+		})
+		if txn.Len() > 900 || i == n-1 {
+			if _, err := txn.Commit(b.Context(), db); err != nil {
+				b.Fatal(err)
+			}
+			txn = layout.NewTxn("bench")
+		}
+	}
+}
+
+// cpuTime is the processor time that the process has used.
+func cpuTime(b *testing.B) time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
