@@ -69,6 +69,9 @@ type DeleteResult struct {
 	Revision  int64     `json:"revision"`
 	// Volumes are those of a statefulset's ordinals, which stay. Remove them by the engine's own means.
 	Volumes []string `json:"volumes,omitempty"`
+	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was asked for.
+	RemovedVolumes []string `json:"removedVolumes,omitempty"`
+	RemovedConfig  []string `json:"removedConfig,omitempty"`
 }
 
 // StopResult is the answer of stop and start.

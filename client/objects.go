@@ -60,7 +60,19 @@ func (c *Client) Object(ctx context.Context, ref api.Ref) (api.Object, error) {
 
 // Delete asks that an object go; it has gone when Object answers IsNotFound.
 func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, error) {
-	return call[api.DeleteResult](ctx, c, request{method: http.MethodDelete, path: objectPath(ref)})
+	return c.DeleteWith(ctx, ref, DeleteOptions{})
+}
+
+// DeleteOptions say what goes beside an object. The zero value keeps its config and its volumes.
+type DeleteOptions struct {
+	// Prune removes the config of its own bucket, Volumes the volumes of its ordinals with all that they hold.
+	Prune, Volumes bool
+}
+
+// DeleteWith is Delete with options.
+func (c *Client) DeleteWith(ctx context.Context, ref api.Ref, opts DeleteOptions) (api.DeleteResult, error) {
+	return call[api.DeleteResult](ctx, c, request{method: http.MethodDelete, path: objectPath(ref),
+		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes))})
 }
 
 func objectPath(ref api.Ref) string {

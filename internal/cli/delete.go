@@ -18,16 +18,19 @@ type deletion struct {
 	from     sources
 	wait     waiting
 	tolerant bool
+	with     client.DeleteOptions
 }
 
 func (a *app) deleteCommand() *cobra.Command {
 	var ask deletion
 	command := &cobra.Command{
 		Use:   "delete [KIND] SCOPE/NAME... | -f FILE...",
-		Short: "stop and remove objects; volumes stay",
-		Long: "Stop and remove objects, and wait until they are gone. Volumes stay.\n\n" +
+		Short: "stop and remove objects; config and volumes stay",
+		Long: "Stop and remove objects, and wait until they are gone. Their config stays unless --prune is given, and the volumes of\n" +
+			"statefulsets stay unless --volumes is given. Neither can be undone.\n\n" +
 			"Exit status: 0 gone, 1 error or nothing of that name, 3 timed out (the deletion goes on).",
-		Example:           "  tend delete prod/web\n  tend delete deployment prod/web deployment prod/api\n  tend delete -f deploy/ --ignore-not-found",
+		Example: "  tend delete prod/web\n  tend delete deployment prod/web deployment prod/api\n  tend delete -f deploy/ --ignore-not-found\n" +
+			"  tend delete statefulset prod/db --prune --volumes",
 		ValidArgsFunction: a.completeObjects,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ask.wait.check(); err != nil {
@@ -45,6 +48,8 @@ func (a *app) deleteCommand() *cobra.Command {
 	ask.from.flags(command)
 	ask.wait.flags(command)
 	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "what is not there is no error")
+	command.Flags().BoolVar(&ask.with.Prune, "prune", false, "remove the config of each object's own bucket too")
+	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false, "remove the volumes of statefulsets' pods too, with all data in them")
 	return command
 }
 
@@ -111,6 +116,21 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 	return refs, nil
 }
 
+// reportLeft writes what a deletion takes beside the object, and what it leaves.
+func (a *app) reportLeft(result api.DeleteResult) {
+	if a.output == "name" {
+		return
+	}
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{{"config removed", result.RemovedConfig}, {"volumes go", result.RemovedVolumes}, {"volumes stay", result.Volumes}} {
+		if len(part.names) > 0 {
+			fmt.Fprintf(a.err, "%s: %s\n", part.what, strings.Join(part.names, " "))
+		}
+	}
+}
+
 func usedByOthers(ref api.Ref) int {
 	if ref.Kind == api.KindAsset || ref.Kind == api.KindRegistry {
 		return 1
@@ -126,7 +146,7 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		results []api.DeleteResult
 	)
 	for _, ref := range refs {
-		result, err := c.Delete(ctx, ref)
+		result, err := c.DeleteWith(ctx, ref, ask.with)
 		switch {
 		case client.IsNotFound(err) && ask.tolerant:
 			continue
@@ -140,9 +160,7 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 		waits = append(waits, wait{ref: ref, revision: result.Revision, gone: true})
 		if !a.structured() {
 			_ = a.say(nil, ref.String(), fmt.Sprintf("%s deleting", ref))
-			if len(result.Volumes) > 0 && a.output != "name" {
-				fmt.Fprintf(a.err, "volumes stay: %s\n", strings.Join(result.Volumes, " "))
-			}
+			a.reportLeft(result)
 		}
 	}
 	if a.structured() {

@@ -2,9 +2,14 @@ package intent
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/layout"
 )
 
@@ -15,10 +20,24 @@ type deleteDecision struct {
 
 func (d *deleteDecision) transaction() *layout.Txn { return d.txn }
 
+// DeleteOptions say what goes beside the object. The zero value keeps its bucket and its volumes.
+type DeleteOptions struct {
+	// Prune removes the config of the object's own bucket. It is refused while another object reads it by env_from.
+	Prune bool
+	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all that they hold.
+	Volumes bool
+	Actor   string
+}
+
 // Delete asks that an object and everything made for it go. Asking twice is no fault; the answer says so.
 func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.DeleteResult, error) {
+	return s.DeleteWith(ctx, target, DeleteOptions{Actor: actor})
+}
+
+// DeleteWith is Delete with options.
+func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*deleteDecision, error) {
-		return prepareDelete(snap, target, s.opts.Now())
+		return prepareDelete(snap, target, opts, s.opts.Now())
 	})
 	if err != nil {
 		return api.DeleteResult{}, err
@@ -27,11 +46,11 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 	if revision != 0 {
 		result.Revision = revision
 	}
-	s.note("delete", actor, revision, result.Object)
+	s.note("delete", opts.Actor, revision, result.Object)
 	return result, nil
 }
 
-func prepareDelete(snap layout.Snapshot, target Target, now time.Time) (*deleteDecision, error) {
+func prepareDelete(snap layout.Snapshot, target Target, opts DeleteOptions, now time.Time) (*deleteDecision, error) {
 	object, err := target.findExactly(snap)
 	if err != nil {
 		return nil, err
@@ -41,14 +60,67 @@ func prepareDelete(snap layout.Snapshot, target Target, now time.Time) (*deleteD
 	}}
 	if at := object.Value.Metadata.DeletedAt; at != nil {
 		decided.result.Already, decided.result.DeletedAt = true, *at
-		return decided, nil
+		return decided, decided.prune(snap, *object.Value, opts)
 	}
 	if err := checkUnused(snap, object.Value.Ref()); err != nil {
 		return nil, err
 	}
-	removeObject(decided.txn, object, now)
 	decided.result.Volumes = keptVolumes(snap, *object.Value)
-	return decided, nil
+	if opts.Volumes {
+		object = decided.removeVolumes(snap, object)
+	}
+	removeObject(decided.txn, object, now)
+	return decided, decided.prune(snap, *object.Value, opts)
+}
+
+// removeVolumes has the volumes of an object's pods go with them. Those of ordinals without a pod stay: nothing runs that
+// would remove them.
+func (d *deleteDecision) removeVolumes(snap layout.Snapshot, object layout.Read[api.Object]) layout.Read[api.Object] {
+	if object.Value.Kind != api.KindStatefulSet {
+		return object
+	}
+	spec, err := api.DecodeSpec[api.StatefulSetSpec](*object.Value)
+	if err != nil {
+		return object
+	}
+	for _, task := range snap.TasksOf(object.Value.Ref()) {
+		if n, ok := task.Value.Ordinal(); ok && task.Value.Node != "" {
+			d.result.RemovedVolumes = append(d.result.RemovedVolumes, volumesOfTask(snap, *task.Value, spec, n)...)
+		}
+	}
+	slices.Sort(d.result.RemovedVolumes)
+	d.result.RemovedVolumes = slices.Compact(d.result.RemovedVolumes)
+	d.result.Volumes = slices.DeleteFunc(d.result.Volumes, func(volume string) bool { return slices.Contains(d.result.RemovedVolumes, volume) })
+	next := *object.Value
+	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+	if next.Metadata.Stamps == nil {
+		next.Metadata.Stamps = map[string]string{}
+	}
+	next.Metadata.Stamps[api.StampWipe] = "true"
+	object.Value = &next
+	return object
+}
+
+// prune removes the keys of the object's own bucket. Kinds without containers have none of their own: a bucket of their name
+// is another object's.
+func (d *deleteDecision) prune(snap layout.Snapshot, object api.Object, opts DeleteOptions) error {
+	if !opts.Prune || !object.Kind.HasContainers() {
+		return nil
+	}
+	ref, bucket := object.Ref(), Bucket{Scope: object.Scope, Name: object.Name}
+	for _, kind := range api.Kinds {
+		for other := range snap.Objects(kind) {
+			if other.Value.Ref() != ref && !other.Value.Metadata.Deleting() && env.ReadBy(*other.Value, env.Bucket(bucket)) && other.Value.Kind.HasContainers() {
+				return &Error{Reason: InUse, Detail: fmt.Sprintf("%s reads the config of %s (env_from); nothing was deleted", other.Value.Ref(), bucket),
+					Next: "delete without pruning, or change what reads it first"}
+			}
+		}
+	}
+	for record := range snap.Prefix(bucket.prefix()) {
+		d.txn.If(record.Key, record.Modified).Delete(record.Key)
+		d.result.RemovedConfig = append(d.result.RemovedConfig, strings.TrimPrefix(record.Key, bucket.prefix()))
+	}
+	return nil
 }
 
 // removeObject marks an object for deletion; one that nothing depends on goes at once.

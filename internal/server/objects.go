@@ -111,12 +111,19 @@ func (s *Server) object(_ context.Context, in *ObjectPath) (api.Object, error) {
 	return withStatus(snap, *snap.Object(ref).Value), nil
 }
 
-func (s *Server) deleteObject(ctx context.Context, in *ObjectPath) (api.DeleteResult, error) {
+// Deletion is the path of an object, and what goes beside it.
+type Deletion struct {
+	ObjectPath
+	Prune   bool `query:"prune" doc:"remove the config of its own bucket too"`
+	Volumes bool `query:"volumes" doc:"remove the volumes of its ordinals too, with all that they hold"`
+}
+
+func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResult, error) {
 	ref, err := in.ref()
 	if err != nil {
 		return api.DeleteResult{}, err
 	}
-	result, err := s.Intents.Delete(ctx, intent.TargetOf(ref), actorOf(ctx))
+	result, err := s.Intents.DeleteWith(ctx, intent.TargetOf(ref), intent.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, Actor: actorOf(ctx)})
 	s.settle(ctx, result.Revision)
 	return result, err
 }

@@ -44,10 +44,14 @@ func (o observed) keepsVolumes(slot string) bool {
 	return nonce(o.bootstrap(slot)) > 0 && o.stamp(api.StampKeepVolumes+slot) == o.bootstrap(slot)
 }
 
-// wiping has the agent empty the ordinal's volumes as it removes the container, where a person asked for that. A deletion
-// keeps every volume.
+// wiping has the agent remove the ordinal's volumes after the container, where a person asked for that: by a rebootstrap, or
+// by a deletion that takes the volumes too. Every other deletion keeps them.
 func (s *step) wiping(read layout.Read[api.Task]) layout.Read[api.Task] {
-	if s.o.deleting() || !s.o.rebootstraps(*read.Value) || s.o.keepsVolumes(read.Value.Slot) {
+	asked := s.o.rebootstraps(*read.Value) && !s.o.keepsVolumes(read.Value.Slot)
+	if s.o.deleting() {
+		asked = s.o.ordered() && read.Value.Node != "" && s.o.stamp(api.StampWipe) != ""
+	}
+	if !asked {
 		return read
 	}
 	task := *read.Value

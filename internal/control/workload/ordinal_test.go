@@ -151,6 +151,25 @@ func TestDeletionWipesNothing(t *testing.T) {
 	}
 }
 
+// A deletion that was asked to take the volumes takes those of every ordinal.
+func TestDeletionWipesWhereItIsAskedTo(t *testing.T) {
+	l := newSet(t, 2)
+	tasks, wiped := l.ordinals(), map[string]bool{}
+	l.watchWipes(wiped)
+	object := stamped(*l.snapshot().Object(data).Value, api.StampWipe, "true")
+	object.Metadata.DeletedAt = &l.now
+	l.put(object)
+	for range 20 {
+		if _, err := l.look(); err != nil {
+			t.Fatal(err)
+		}
+		l.obey()
+	}
+	if l.snapshot().Object(data).Exists() || len(wiped) != 2 || !wiped[tasks["0"].ID] || !wiped[tasks["1"].ID] {
+		t.Errorf("object there: %t, wiped %v", l.snapshot().Object(data).Exists(), wiped)
+	}
+}
+
 // watchWipes notes each task that is told to have its volumes removed.
 func (l *lab) watchWipes(into map[string]bool) {
 	l.after = func() {
