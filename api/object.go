@@ -125,6 +125,8 @@ const (
 	// StampRetry is a nonce that grows with every `tend restart` that finds a release whose command failed: that is tried
 	// again, and no slot is outdated by it.
 	StampRetry = "retry"
+	// StampScaled marks an object whose replicas are those of the last `tend scale`: an apply that names none keeps them.
+	StampScaled = "scaled"
 	// StampWipe marks an object that is being deleted with the volumes of its ordinals.
 	StampWipe = "wipe-volumes"
 	// StampRebootstrap is the beginning of keys that end in an ordinal; the value is a nonce that grows with every

@@ -11,10 +11,20 @@ import (
 // the labels and annotations, over what Tend knows of it.
 func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOptions, now time.Time, newUID func() string,
 ) (api.Object, api.ObjectResult, error) {
-	next := api.Object{Kind: declared.Kind, Scope: declared.Scope, Name: declared.Name, Spec: normalSpec(declared.Spec)}
 	var old api.Object
+	scaled := false
 	if stored.Exists() {
 		old = *stored.Value
+	}
+	if opts.manager() == api.ManagerApply {
+		var err error
+		scaled = isScaled(old, declared)
+		if declared, err = keepScale(old, declared); err != nil {
+			return api.Object{}, api.ObjectResult{}, err
+		}
+	}
+	next := api.Object{Kind: declared.Kind, Scope: declared.Scope, Name: declared.Name, Spec: normalSpec(declared.Spec)}
+	if stored.Exists() {
 		next.Metadata = old.Metadata
 	} else {
 		next.Metadata = api.Metadata{UID: newUID(), CreatedAt: now, Finalizers: finalizersOf(declared.Kind)}
@@ -34,6 +44,9 @@ func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOption
 	}
 	next = owned.object
 	next.Metadata.Stamps = stampsAfter(old, owned.changes, opts, now)
+	if !scaled && opts.manager() == api.ManagerApply {
+		delete(next.Metadata.Stamps, api.StampScaled)
+	}
 	if len(owned.changes) > 0 || !stored.Exists() {
 		next.Metadata.Generation++
 	}

@@ -3,6 +3,7 @@ package intent
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"strconv"
 
 	"tend.dev/tend/api"
@@ -55,6 +56,13 @@ func (s *Service) prepareScale(snap layout.Snapshot, target Target, replicas int
 	next := *object.Value
 	if next.Spec, err = withField(next.Spec, "replicas", json.RawMessage(strconv.Itoa(replicas))); err != nil {
 		return nil, err
+	}
+	if by.manager() == api.ManagerApply && before != replicas {
+		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+		if next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		next.Metadata.Stamps[api.StampScaled] = "true"
 	}
 	return decided, s.amend(snap, decided, object, next, by, isReplicas)
 }
