@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
@@ -109,9 +110,11 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 	granted("POST /restart", s.callbackRestart)
 	granted("POST /plugin/{name}/{command}", s.command)
 	granted("POST /plugins/exec", s.callbackExec)
-	return s.recovered(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.recovered(http.HandlerFunc(func(writer http.ResponseWriter, r *http.Request) {
+		began, w := time.Now(), &answer{ResponseWriter: writer, status: http.StatusOK}
 		token, path, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/t/"), "/")
 		g, known := resolve(token)
+		defer func() { s.logRequest(r, "/"+path, g.actor, w.status, began) }() // without the token
 		if !found || !known || !strings.HasPrefix(r.URL.Path, "/t/") {
 			s.failEnvelope(w, r, &api.Problem{Status: http.StatusUnauthorized, Detail: "the token is missing or wrong",
 				Next: "call the URL in TEND_CONTROLLER_URL with the path behind it"})

@@ -54,7 +54,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	session := &execSession{conn: conn, running: running, cancel: cancel}
 	go func() {
 		select {
-		case <-s.closing:
+		case <-s.cutting:
 			cancel(errClosing)
 		case <-ctx.Done():
 		}

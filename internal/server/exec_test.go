@@ -7,12 +7,14 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/server"
 )
 
 // fakeExec is a command that echoes its input in upper case and complains on stderr.
@@ -109,7 +111,7 @@ func TestExecEndsWithItsClient(t *testing.T) {
 }
 
 func TestExecEndsWithTheServer(t *testing.T) {
-	w := newWorld(t)
+	w := newWorld(t, func(o *server.Options) { o.Drain = time.Second })
 	w.apply("web", `{"image":"a"}`)
 	pod := w.running("web", "aaaaaaaa", true)
 	w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) { return newEcho(0), nil }

@@ -75,7 +75,15 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		_, _ = io.CopyN(io.Discard, body, drainBytes)
 		_, route := s.mux.Handler(r)
 		s.metrics.observe(route, answer.status, time.Since(began))
+		s.logRequest(r, r.URL.Path, actorOf(r.Context()), answer.status, began)
 	})
+}
+
+// logRequest logs a request that was answered, at debug level. A stream is logged when it ends. The query is left out: what
+// people write there is theirs.
+func (s *Server) logRequest(r *http.Request, path, actor string, status int, began time.Time) {
+	s.Logger.DebugContext(r.Context(), "request", "method", r.Method, "path", path, "status", status,
+		"took", time.Since(began).Round(time.Microsecond), "actor", actor)
 }
 
 // answer remembers the status.

@@ -174,13 +174,14 @@ func TestContainerTokens(t *testing.T) {
 	object := made("cache", "u1", "kv/prod/cache")
 	w.put(layout.ObjectKey(object.Ref()), object)
 	plain := made("plain", "u2", "")
+	plain.Kind = api.KindDeployment
 	w.put(layout.ObjectKey(plain.Ref()), plain)
 	other := object
 	other.Metadata.UID = "another life"
 	good := server.ContainerToken(mac, object)
 	for reason, path := range map[string]string{
 		"none": "", "nonsense": "x/health", "half": good[:len(good)-1] + "/health", "another life's": server.ContainerToken(mac, other) + "/health",
-		"one no plugin wrote": server.ContainerToken(mac, plain) + "/health", "no path": good, "the API's": token + "/health",
+		"a deployment that no plugin wrote": server.ContainerToken(mac, plain) + "/health", "no path": good, "the API's": token + "/health",
 	} {
 		if status, got := ask(t, "GET", door+path, ""); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d %+v", reason, status, got)

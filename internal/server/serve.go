@@ -19,8 +19,8 @@ type Door struct {
 	Trusted  bool
 }
 
-// Serve answers at the doors until ctx ends; then it takes no more, tells streams to end, and waits for requests at
-// most the drain time. It closes the doors in every case.
+// Serve answers at the doors until ctx ends; then it takes no more, ends watches, and waits for requests, commands and
+// logs at most the drain time. It closes the doors in every case.
 func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 	errs := make(chan error, len(doors))
 	servers := make([]*http.Server, len(doors))
@@ -45,27 +45,30 @@ func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 
 func (s *Server) shutdown(servers []*http.Server) error {
 	s.once.Do(func() { close(s.closing) })
+	cut := sync.OnceFunc(func() { close(s.cutting) })
+	defer cut()
+	defer time.AfterFunc(s.Drain*4/5, cut).Stop() // what is cut has the rest to say so
 	ctx, cancel := context.WithTimeout(context.Background(), s.Drain)
 	defer cancel()
 	var wait sync.WaitGroup
-	cut := make([]error, len(servers))
+	faults := make([]error, len(servers))
 	for i, server := range servers {
 		wait.Go(func() {
 			if err := server.Shutdown(ctx); err != nil {
-				cut[i] = server.Close()
+				faults[i] = server.Close()
 				s.Logger.Warn("requests were cut at the drain time", "drain", s.Drain, "error", err)
 			}
 		})
 	}
 	wait.Wait()
-	// Upgraded connections are not the http.Server's any more: they end by themselves once closing is closed.
+	// Upgraded connections are not the http.Server's any more: they end by themselves, at the latest once cutting is closed.
 	done := make(chan struct{})
 	go func() { s.open.Wait(); close(done) }()
 	select {
 	case <-done:
 	case <-ctx.Done():
 	}
-	return errors.Join(cut...)
+	return errors.Join(faults...)
 }
 
 func (s *Server) serverFor(door Door) *http.Server {

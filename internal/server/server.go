@@ -77,9 +77,10 @@ type Server struct {
 	mux     *http.ServeMux
 	api     huma.API
 	metrics *metrics
-	// streams counts open ones; closing ends them.
+	// streams counts open ones. closing ends those that a client opens again, cutting those that are drained first.
 	streams chan struct{}
 	closing chan struct{}
+	cutting chan struct{}
 	once    sync.Once
 	open    sync.WaitGroup
 }
@@ -114,7 +115,7 @@ func New(opts Options) *Server {
 		opts.Logger = slog.Default()
 	}
 	s := &Server{Options: opts, mux: http.NewServeMux(), metrics: newMetrics(opts.Registry),
-		streams: make(chan struct{}, opts.MaxStreams), closing: make(chan struct{})}
+		streams: make(chan struct{}, opts.MaxStreams), closing: make(chan struct{}), cutting: make(chan struct{})}
 	s.routes()
 	return s
 }

@@ -12,6 +12,9 @@ import (
 	"tend.dev/tend/api"
 )
 
+// isDrained are the streams that may go on while the server drains: a command that is half done, and its output.
+var isDrained = map[string]bool{"exec": true, "logs": true}
+
 // openStream counts a stream and gives it a context that also ends when the server does. The returned function must be
 // called at the end.
 func (s *Server) openStream(r *http.Request, kind string) (context.Context, func(), error) {
@@ -24,9 +27,13 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 	ctx, cancel := context.WithCancelCause(r.Context())
 	s.open.Add(1)
 	s.metrics.streams.WithLabelValues(kind).Inc()
+	ending := s.closing
+	if isDrained[kind] {
+		ending = s.cutting
+	}
 	go func() {
 		select {
-		case <-s.closing:
+		case <-ending:
 			cancel(errClosing)
 		case <-ctx.Done():
 		}
