@@ -70,8 +70,8 @@ func (c *checker) exclusiveNetwork(s DeploymentSpec) {
 		c.add("network_mode", "and network exclude each other")
 	case s.NetworkMode != "" && len(s.Networks) > 0:
 		c.add("network_mode", "and networks exclude each other")
-	case s.NetworkMode != "" && len(s.Ports) > 0:
-		c.add("ports", "can't be published with network_mode %s: there is no bridge to publish them from", s.NetworkMode)
+	case s.NetworkMode == "none" && len(s.Ports) > 0:
+		c.add("ports", "can't be published with network_mode none: nothing reaches the container")
 	}
 }
 

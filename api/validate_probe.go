@@ -13,9 +13,6 @@ func (c *checker) probes(s DeploymentSpec) {
 	if p == nil {
 		return
 	}
-	if *p == (Probes{}) {
-		c.add("probes", "has none of liveness, readiness and startup; declare one or leave it out")
-	}
 	for _, probe := range []struct {
 		field string
 		value *Probe

@@ -6,7 +6,9 @@ import (
 )
 
 func (c *checker) statefulSet(s StatefulSetSpec) {
-	c.deployment(s.DeploymentSpec)
+	common := s.DeploymentSpec
+	common.HealthCheck = "" // any text: a path, or a command that an older system's plugin wrote
+	c.deployment(common)
 	if s.Autoscale != nil {
 		c.add("autoscale", "is for deployments: adding and removing ordinals by load would move data")
 	}

@@ -32,6 +32,9 @@ func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
 	if spec.Restart == "" {
 		spec.Restart = api.DefaultRestart
 	}
+	if spec.Spec.NetworkMode == "host" {
+		spec.Spec.Ports = nil // they are the host's already
+	}
 	if task.Class == api.ClassOnce {
 		spec.Restart = neverback
 	} else {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,7 +59,11 @@ func (s *sources) load(a *app, args []string) (manifest.Result, error) {
 		s.files = found
 	}
 	files := append(slices.Clone(s.files), args...)
-	return manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image})
+	loaded, err := manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image})
+	for _, warning := range loaded.Warnings {
+		fmt.Fprintln(a.err, "warning:", warning)
+	}
+	return loaded, err
 }
 
 // set identifies the sources: --prune removes only what the same sources applied before.

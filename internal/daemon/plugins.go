@@ -32,7 +32,7 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if err != nil { // what plugins are for is no reason not to start
 		d.Logger.Warn("the folder of plugins is not in order", "folder", d.Plugins, "error", err)
 	}
-	return broker.New(broker.Options{Root: root, Intents: d.intents, Snapshot: d.snapshot, Decode: manifest.Decode}), nil
+	return broker.New(broker.Options{Root: root, Intents: d.intents, Snapshot: d.snapshot, Decode: manifest.Decode, Knows: manifest.HasField}), nil
 }
 
 // nodeName is how a container reaches its node.

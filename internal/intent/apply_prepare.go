@@ -84,6 +84,7 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m mat
 	decided.stampBuilds(snap, opts, now, found)
 	for i := range decided.placed {
 		decided.placed[i].warnOfHooks(snap)
+		decided.placed[i].warnOfPorts()
 	}
 	decided.put(now)
 	checkRegistries(snap, decided.next, pruned, found)
@@ -112,7 +113,10 @@ func (d *applyDecision) put(now time.Time) {
 		default:
 			p.result.Action = api.ActionConfigured
 		}
-		p.result.Changes = withoutSecrets(p.next.Kind, p.result.Changes)
+		p.result.Changes = shownChanges(p.next.Kind, p.result.Changes)
+		for i, conflict := range p.result.Conflicts {
+			p.result.Conflicts[i].Value = shownValue(p.next.Kind, conflict.Path, conflict.Value)
+		}
 		d.result.Objects = append(d.result.Objects, p.result)
 		if !written {
 			continue

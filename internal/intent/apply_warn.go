@@ -10,6 +10,18 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
+// warnOfPorts tells of ports that aren't published: the container has the host's network.
+func (p *placed) warnOfPorts() {
+	if !p.next.Kind.HasContainers() {
+		return
+	}
+	spec, err := api.DecodeWorkload(p.next.Kind, p.next.Spec)
+	if err == nil && spec.NetworkMode == "host" && len(spec.Ports) > 0 {
+		p.result.Warnings = append(p.result.Warnings,
+			"ports: not published: with network_mode host the container's ports are the host's; leave ports out, or network_mode")
+	}
+}
+
 // warnOfHooks tells of webhooks whose call would lack a config value. It may be set later: what is looked up is what there
 // is when the call is made.
 func (p *placed) warnOfHooks(snap layout.Snapshot) {

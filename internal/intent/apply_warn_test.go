@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,5 +29,18 @@ func TestAMissingValueOfAHookIsToldEarly(t *testing.T) {
 	}
 	if result := w.mustApply(web).Objects[0]; len(result.Warnings) > 0 || result.Action != api.ActionUnchanged {
 		t.Errorf("%+v", result)
+	}
+}
+
+// TestPortsOnTheHostsNetwork: they are taken, and said to do nothing.
+func TestPortsOnTheHostsNetwork(t *testing.T) {
+	w := newWorld(t)
+	result := w.mustApply(deployment("prod", "agent", `{"image":"agent","network_mode":"host","ports":["9100"]}`))
+	if warnings := result.Objects[0].Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "ports: not published") {
+		t.Errorf("warnings are %q", warnings)
+	}
+	result = w.mustApply(deployment("prod", "web", `{"image":"web","ports":["9101"]}`))
+	if warnings := result.Objects[0].Warnings; len(warnings) > 0 {
+		t.Errorf("warnings are %q", warnings)
 	}
 }

@@ -2,7 +2,6 @@ package intent
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -61,25 +60,6 @@ func (s *Service) seal(plain, before string) (string, error) {
 	}
 	sealed, err := s.opts.Seal([]byte(plain))
 	return layout.SealedToken(mac, sealed), err
-}
-
-// withoutSecrets takes the sealed texts, which say nothing, out of what is told of a change.
-func withoutSecrets(kind api.Kind, changes []api.FieldChange) []api.FieldChange {
-	if kind != api.KindRegistry {
-		return changes
-	}
-	out := slices.Clone(changes)
-	for i, change := range out {
-		if !slices.Contains(secretFields, change.Path) {
-			continue
-		}
-		for _, side := range []*json.RawMessage{&out[i].Old, &out[i].New} {
-			if *side != nil {
-				*side = json.RawMessage(`"(sealed)"`)
-			}
-		}
-	}
-	return out
 }
 
 // checkRegistries refuses a second registry for one host: nobody could say which token counts.

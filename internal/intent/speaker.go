@@ -83,7 +83,7 @@ func (s Speaker) refuse(ref api.Ref, conflicts []api.FieldConflict, found *fault
 		if c.Actor != "" {
 			by += " (" + c.Actor + ")"
 		}
-		found.add(FieldOwned, ref, c.Path, nextFieldOwned, "%s set it to %s at %s", by, brief(c.Value),
+		found.add(FieldOwned, ref, c.Path, nextFieldOwned, "%s set it to %s at %s", by, brief(shownValue(ref.Kind, c.Path, c.Value)),
 			c.At.UTC().Format(time.RFC3339))
 	}
 }

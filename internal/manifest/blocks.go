@@ -44,10 +44,21 @@ func draftOfBlock(src *source, block field, f *faults) *draft {
 	if !d.decodeSpec(block.value, true, f) {
 		return keepBroken(d)
 	}
+	d.assumeBuild()
 	if labels := block.value.labels; len(labels) > 0 {
 		d.places["scope"], d.places["name"] = labels[0].at, labels[len(labels)-1].at
 	}
 	return d
+}
+
+// assumeBuild takes a block with neither image nor build for one that is built from its project's folder, as the
+// predecessor did. Only HCL does: its other languages were never written for that one.
+func (d *draft) assumeBuild() {
+	if d.object.Kind.HasSlots() || d.object.Kind == api.KindApp {
+		if d.spec["image"] == nil && d.spec["build"] == nil {
+			d.spec["build"], d.assumed = map[string]any{}, true
+		}
+	}
 }
 
 // keepBroken keeps what was refused for the search for duplicates; what has no spec type is dropped.

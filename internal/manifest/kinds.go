@@ -26,6 +26,12 @@ var bodies = map[api.Kind]func(d *decoder, n *node) map[string]any{
 	api.KindAsset:   (*decoder).asset,
 }
 
+// HasField reports whether the spec of a kind has a field, as JSON names it.
+func HasField(kind api.Kind, field string) bool {
+	t := specTypes[kind]
+	return t != nil && slices.ContainsFunc(properties(t), func(p property) bool { return p.name == field })
+}
+
 func knownKind(word string) api.Kind {
 	for _, kind := range api.Kinds {
 		if word == string(kind) {

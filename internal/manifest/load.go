@@ -44,6 +44,8 @@ type Result struct {
 	Uploads []Upload
 	// Builds are the objects that are made from source, whose trees go to the server before the objects.
 	Builds []Source
+	// Warnings say what was assumed, for whoever applies.
+	Warnings []string
 	// Origin says where each object is written.
 	Origin map[api.Ref]Position
 

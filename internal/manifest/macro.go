@@ -2,7 +2,9 @@ package manifest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"tend.dev/tend/api"
 )
@@ -73,6 +75,8 @@ func (d *decoder) macro(n *node, path string) map[string]any {
 		}
 		known, isKnown := knownInMacros[f.key]
 		switch {
+		case path == "" && f.key == api.MacroPlugin && f.value.kind == objectNode && (f.value.block || !d.native):
+			out[f.key] = d.pluginBlock(f.value, here)
 		case path == "" && isKnown && f.value.kind == objectNode && (f.value.block || !d.native):
 			if value := d.value(f.value, known, here); value != nil {
 				out[f.key] = value
@@ -93,6 +97,26 @@ func (d *decoder) macro(n *node, path string) map[string]any {
 			out[key] = values
 		}
 	}
+	return out
+}
+
+// pluginBlock decodes the block that says which plugin a macro is for. What else stands in it is the plugin's.
+func (d *decoder) pluginBlock(n *node, path string) map[string]any {
+	ours := *n
+	ours.fields = nil
+	rest := *n
+	rest.fields = nil
+	for _, f := range n.fields {
+		slip := func(p property) bool { return editDistance(p.name, f.key) <= 2 } // of the pen: it is reported
+		if slices.ContainsFunc(properties(knownInMacros[api.MacroPlugin]), slip) {
+			ours.fields = append(ours.fields, f)
+		} else {
+			rest.fields = append(rest.fields, f)
+		}
+	}
+	out := d.macro(&rest, path)
+	known, _ := d.value(&ours, knownInMacros[api.MacroPlugin], path).(map[string]any)
+	maps.Copy(out, known)
 	return out
 }
 

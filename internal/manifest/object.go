@@ -18,6 +18,8 @@ type draft struct {
 	at     span
 	places map[string]span
 	broken bool
+	// assumed: it has neither image nor build, and is built from the project's folder.
+	assumed bool
 }
 
 // finish writes the spec as canonical JSON: keys sorted, nothing added.

@@ -1,7 +1,11 @@
 package manifest
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 )
@@ -9,7 +13,7 @@ import (
 // Source is the folder an object is built from.
 type Source struct {
 	Object api.Ref
-	// Folder is build.context, taken from where the manifest lies.
+	// Folder is build.context, as sourceFolder finds it.
 	Folder string
 	Build  api.Build
 }
@@ -23,9 +27,59 @@ func (l *loader) addSource(d *draft) {
 	if err != nil || spec.Build == nil {
 		return
 	}
-	folder := spec.Build.Context
-	if !filepath.IsAbs(folder) {
-		folder = filepath.Join(d.src.dir, folder)
+	folder, hint := sourceFolder(d.src.dir, spec.Build.Context)
+	if hint != "" {
+		l.result.Warnings = append(l.result.Warnings, d.object.Ref().String()+": build.context: "+hint)
+	}
+	if d.assumed {
+		l.result.Warnings = append(l.result.Warnings, fmt.Sprintf("%s: neither image nor build is given, so it is built from %s; write build {} to say so",
+			d.object.Ref(), folder))
 	}
 	l.result.Builds = append(l.result.Builds, Source{Object: d.object.Ref(), Folder: folder, Build: *spec.Build})
+}
+
+// sourceFolder is the folder that a build's context names. It is relative to the manifest's folder, and for a manifest in
+// a project's .tend or .voodu to the project. Where there is no such folder, one of the working directory is taken, as
+// the predecessor did; the hint says so.
+func sourceFolder(dir, context string) (folder, hint string) {
+	if filepath.IsAbs(context) {
+		return context, ""
+	}
+	beside := filepath.Join(dir, context)
+	if project, ok := projectOf(dir); ok && !leadsUp(context) {
+		if folder := filepath.Join(project, context); isDir(folder) || !isDir(beside) {
+			return folder, ""
+		}
+		return beside, ""
+	}
+	if here := filepath.Clean(context); !isDir(beside) && isDir(here) {
+		return here, fmt.Sprintf("there is no %s, so %s of the working directory is taken; write the path from the manifest's folder", beside, here)
+	}
+	return beside, ""
+}
+
+// projectOf is the folder that holds the .tend or .voodu folder a manifest lies in.
+func projectOf(dir string) (project string, ok bool) {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return "", false
+	}
+	for up := "."; ; absolute, up = filepath.Dir(absolute), filepath.Join(up, "..") {
+		if slices.Contains(manifestFolders, filepath.Base(absolute)) {
+			return filepath.Join(dir, up, ".."), true
+		}
+		if absolute == filepath.Dir(absolute) {
+			return "", false
+		}
+	}
+}
+
+// leadsUp: the context leaves the manifest's folder by itself, so it is meant from there.
+func leadsUp(context string) bool {
+	return strings.HasPrefix(filepath.ToSlash(filepath.Clean(context))+"/", "../")
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

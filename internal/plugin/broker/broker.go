@@ -28,6 +28,8 @@ type Options struct {
 	Snapshot func() layout.Snapshot
 	// Decode reads manifests as the API does: what plugins write is held to the same rules.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
+	// Knows says whether a kind's spec has a field. Default: it has every field.
+	Knows func(kind api.Kind, field string) bool
 	// Getenv finds the default sources of plugins. Default os.Getenv.
 	Getenv func(name string) string
 }
@@ -39,6 +41,9 @@ type Broker struct{ Options }
 func New(o Options) *Broker {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
+	}
+	if o.Knows == nil {
+		o.Knows = func(api.Kind, string) bool { return true }
 	}
 	return &Broker{Options: o}
 }

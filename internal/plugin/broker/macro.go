@@ -102,7 +102,7 @@ func scopesOf(object api.Object) []string {
 	return []string{object.Scope}
 }
 
-// splitSpec takes the core's own block out of a macro's spec.
+// splitSpec takes the core's own block out of a macro's spec. What else stands in the block is passed on.
 func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessage, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(spec, &fields); err != nil {
@@ -112,7 +112,17 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name is no matter of ours
 		return api.PluginSource{}, spec, nil
 	}
-	delete(fields, api.MacroPlugin)
+	var block map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &block); err != nil {
+		return asked, nil, fmt.Errorf("its block plugin is no object: %w", err)
+	}
+	delete(block, "version")
+	delete(block, "repo")
+	if delete(fields, api.MacroPlugin); len(block) > 0 {
+		if fields[api.MacroPlugin], err = json.Marshal(block); err != nil {
+			return asked, nil, err
+		}
+	}
 	rest, err = json.Marshal(fields)
 	return asked, rest, err
 }
@@ -142,7 +152,7 @@ func actorOf(actor, name string) string { return actor + " through the plugin " 
 
 // take adds what a macro stands for.
 func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult) error {
-	made, err := e.objectsOf(macro, p, expansion.Manifests)
+	made, err := e.objectsOf(macro, p, expansion.Manifests, &result)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
 )
@@ -176,6 +177,30 @@ func TestPluginOfAMacro(t *testing.T) {
 	}
 	if result, err := w.apply(macro("plugin: {version: '1'}"), intent.ApplyOptions{}); err != nil || result.Macros[0].Installed == nil || result.Macros[0].Installed.Source != one {
 		t.Errorf("from the server's default: %+v, %v", result.Macros, err)
+	}
+}
+
+// What a person writes into a plugin's block reaches the plugin, also in the block that is ours; a field the plugin passes
+// on to a kind that has none of the name is left out with a warning.
+func TestUnknownFieldsReachThePlugin(t *testing.T) {
+	w := newWorld(t, map[string]string{"kv/plugin.yml": "version: 1\n",
+		"kv/bin/expand": answers(`[{"kind":"statefulset","name":"cache","spec":{"image":"kv:1","sentinel":{"enabled":true},"probes":{}}}]`)})
+	w.broker.Knows = manifest.HasField
+	result, err := w.apply(`{kind: kv, scope: prod, name: cache, spec: {plugin: {version: '1', channel: beta}, sentinel: {enabled: true}, probes: {}}}`,
+		intent.ApplyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := os.ReadFile(filepath.Join(w.dir, "kv", "seen"))
+	if err != nil || !strings.Contains(string(seen), `"plugin":{"channel":"beta"}`) || strings.Contains(string(seen), "version") {
+		t.Errorf("the plugin was given %s, %v", seen, err)
+	}
+	if warnings := result.Macros[0].Warnings; len(warnings) != 1 || !strings.Contains(warnings[0], "sentinel") {
+		t.Errorf("warnings are %q", warnings)
+	}
+	object := w.snapshot().Object(api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "cache"})
+	if !object.Exists() || string(object.Value.Spec) != `{"image":"kv:1","probes":{}}` {
+		t.Errorf("stored is %+v", object.Value)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/plugin"
@@ -15,7 +17,7 @@ import (
 const assetDigests = "_asset_digests"
 
 // objectsOf makes objects of the manifests a macro's plugin wrote: core kinds, in the macro's scope.
-func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest) ([]api.Object, error) {
+func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugin.Manifest, result *api.MacroResult) ([]api.Object, error) {
 	probes, err := probesOf(macro.Spec)
 	if err != nil {
 		return nil, err
@@ -28,6 +30,7 @@ func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugi
 		if macro.Scope != "" && manifest.Scope != macro.Scope && manifest.Kind != string(api.KindRegistry) {
 			return nil, foreign(p, fmt.Sprintf("manifests[%d] (%.40s %.80s/%.80s) is in another scope", i, manifest.Kind, manifest.Scope, manifest.Name), macro)
 		}
+		b.dropPassedOn(macro, &manifest, result)
 		made, err := b.objectOf(manifest, probes)
 		if err != nil {
 			return nil, &plugin.Error{Reason: plugin.Nonsense, Plugin: p.Folder(), Command: plugin.ExpandCommand, Err: err,
@@ -84,6 +87,32 @@ func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]a
 		return nil, err
 	}
 	return b.Decode(text.Bytes(), "application/json")
+}
+
+// dropPassedOn leaves out the fields of the macro that its plugin passed on without need: the kind has none of the name.
+// A field that only the plugin wrote is its author's mistake, and stays.
+func (b *Broker) dropPassedOn(macro api.Object, manifest *plugin.Manifest, result *api.MacroResult) {
+	kind, err := api.ParseKind(manifest.Kind)
+	var written, spec map[string]json.RawMessage
+	if err != nil || json.Unmarshal(macro.Spec, &written) != nil || json.Unmarshal(manifest.Spec, &spec) != nil {
+		return // told where it is read
+	}
+	var dropped []string
+	for field := range spec {
+		if _, ours := written[field]; ours && field != assetDigests && !b.Knows(kind, field) {
+			delete(spec, field)
+			dropped = append(dropped, field)
+		}
+	}
+	if len(dropped) == 0 {
+		return
+	}
+	slices.Sort(dropped)
+	result.Warnings = append(result.Warnings, fmt.Sprintf("%s of the block does nothing here: the plugin passes it on to a %s, which has no such field",
+		strings.Join(dropped, ", "), kind))
+	if raw, err := json.Marshal(spec); err == nil {
+		manifest.Spec = raw
+	}
 }
 
 // nameDotted keeps the name a plugin wrote with dots: by it the plugin searches for the containers.
