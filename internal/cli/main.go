@@ -13,7 +13,7 @@ func Main(ctx context.Context, args []string) int {
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
-	root.SetArgs(withPlugins(root, args))
+	root.SetArgs(withPlugins(root, inOurWords(args)))
 	return report(root.ExecuteContext(ctx), os.Stderr)
 }
 

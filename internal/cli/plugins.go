@@ -68,7 +68,11 @@ func (a *app) installPluginCommand() *cobra.Command {
 			"or the URL of a git repository. Its install hook runs last; where that fails, what was installed before stays.",
 		Example: "  tend plugins install ./my-plugin\n  tend plugins install acme/tend-redis --version 1.2.0\n  tend plugins install https://example.org/redis.tar.gz",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.installPlugin(ctx, c, api.PluginInstall{Source: localSource(args[0]), Version: version})
+			source := localSource(args[0])
+			if source == args[0] { // no folder of that name
+				source, version = splitVersion(source, version)
+			}
+			return a.installPlugin(ctx, c, api.PluginInstall{Source: source, Version: version})
 		}),
 	}
 	command.Flags().StringVar(&version, "version", "", "pin it to a `VERSION`: a repository's tag v<version> (default: the newest)")

@@ -39,6 +39,9 @@ func newRoot(s streams) *cobra.Command {
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if hint := flagHint(cmd.Name(), err); hint != "" {
+			return fmt.Errorf("%w\n  %s", err, hint)
+		}
 		return fmt.Errorf("%w\n  `%s --help` lists the flags", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
@@ -62,7 +65,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
 	add("run", "Run Tend:", a.serverCommand(), a.devCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.versionCommand(), schemaCommand(a.streams))
-	root.AddCommand(a.callPluginCommand())
+	root.AddCommand(a.callPluginCommand(), a.remoteCommand())
 	root.SetHelpCommandGroupID("run")
 	root.SetCompletionCommandGroupID("run")
 }

@@ -1,0 +1,117 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// People who come from the predecessor type its commands. What means the same here is taken as it is meant; the rest is
+// refused with the command that does it. docs/migrate-from-voodu.md lists both.
+
+// configVerbs are the words that may stand behind a bucket there, and before it here.
+var configVerbs = []string{"list", "set", "get", "unset", "import"}
+
+// yesWords answer a question that apply, diff and delete don't ask.
+var yesWords = []string{"-y", "--yes", "--auto-approve"}
+
+// inOurWords rewrites a command line of the predecessor:
+//
+//	config REF set K=V  →  config set REF K=V
+//	config:set REF K=V  →  config set REF K=V
+//	run REF -- CMD      →  exec REF -- CMD
+//	apply -y            →  apply
+//	plugins update --all → plugins update
+//
+// Words behind -- are nobody's flags and stay.
+func inOurWords(args []string) []string {
+	if len(args) == 0 {
+		return args
+	}
+	own, rest := args, []string(nil)
+	if cut := slices.Index(args, "--"); cut >= 0 {
+		own, rest = args[:cut], args[cut:]
+	}
+	own = slices.Clone(own)
+	if len(own) == 0 {
+		return args
+	}
+	if first, verb, split := strings.Cut(own[0], ":"); split && (first == "config" && slices.Contains(configVerbs, verb) || first == "plugins") {
+		own = append([]string{first, verb}, own[1:]...)
+	}
+	switch {
+	case own[0] == "config" && len(own) > 2 && !slices.Contains(configVerbs, own[1]) && slices.Contains(configVerbs, own[2]):
+		own[1], own[2] = own[2], own[1]
+	case own[0] == "config" && len(own) == 2 && !strings.HasPrefix(own[1], "-") && !slices.Contains(configVerbs, own[1]):
+		own = []string{"config", "list", own[1]}
+	case own[0] == "run" && len(own) > 1 && len(rest) > 1:
+		own[0] = "exec"
+	case slices.Contains([]string{"apply", "diff", "delete"}, own[0]):
+		own = without(own, yesWords...)
+	case own[0] == "plugins" && len(own) > 1 && own[1] == "update":
+		own = without(own, "--all")
+	}
+	return append(own, rest...)
+}
+
+func without(args []string, words ...string) []string {
+	return slices.DeleteFunc(args, func(arg string) bool { return slices.Contains(words, arg) })
+}
+
+// hintsOfFlags say what does here what a flag of the predecessor did: by command (empty is any) and flag.
+var hintsOfFlags = []struct{ command, flag, hint string }{
+	{"logs", "-s", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
+	{"logs", "--scope", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
+	{"stats", "-s", "`tend stats` shows all objects, `tend stats SCOPE/NAME` one"},
+	{"get", "--show-env", "values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
+	{"describe", "--show-env", "values are shown one by one: `tend config list SCOPE/NAME`, then `tend config get SCOPE/NAME KEY`"},
+	{"", "-r", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
+	{"", "--remote", "there are no remotes: name the server with --server ssh://user@host, or once with TEND_SERVER"},
+}
+
+var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
+
+// flagHint is the hint for a flag that a command doesn't have; empty where there is none.
+func flagHint(command string, err error) string {
+	found := unknownFlag.FindStringSubmatch(err.Error())
+	if found == nil {
+		return ""
+	}
+	flag := found[2]
+	if found[1] != "" {
+		flag = "-" + found[1]
+	}
+	for _, h := range hintsOfFlags {
+		if h.flag == flag && (h.command == "" || h.command == command) {
+			return h.hint
+		}
+	}
+	return ""
+}
+
+// remoteCommand stands for the predecessor's remotes.
+func (a *app) remoteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remote", Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 && args[0] == "setup" {
+				return errors.New("tend doesn't set a host up\n  install the package there (docs/operating.md), then name it: --server ssh://user@host, or TEND_SERVER")
+			}
+			return fmt.Errorf("there are no remotes\n  %s", hintsOfFlags[len(hintsOfFlags)-1].hint)
+		},
+	}
+}
+
+// versioned splits owner/repo@version, as the predecessor writes a plugin's source with its version.
+var versioned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+|github\.com/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)@v?([0-9A-Za-z][0-9A-Za-z.+-]*)$`)
+
+func splitVersion(source, version string) (string, string) {
+	if found := versioned.FindStringSubmatch(source); found != nil && version == "" {
+		return found[1], found[2]
+	}
+	return source, version
+}

@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestCommandsOfThePredecessor: what means the same here is rewritten, and nothing else.
+func TestCommandsOfThePredecessor(t *testing.T) {
+	for typed, want := range map[string]string{
+		"config prod/web set A=1 B=2":         "config set prod/web A=1 B=2",
+		"config:set prod/web A=1":             "config set prod/web A=1",
+		"config prod/web":                     "config list prod/web",
+		"config set prod/web get=1":           "config set prod/web get=1",
+		"config set get A=1":                  "config set get A=1",
+		"config --help":                       "config --help",
+		"run prod/web -- rails db:migrate -y": "exec prod/web -- rails db:migrate -y",
+		"run prod/job":                        "run prod/job",
+		"apply -f x.hcl -y":                   "apply -f x.hcl",
+		"apply --auto-approve":                "apply",
+		"delete prod/web -y":                  "delete prod/web",
+		"rebootstrap prod/db 1 -y":            "rebootstrap prod/db 1 -y",
+		"plugins update --all":                "plugins update",
+		"plugins:install acme/tend-redis":     "plugins install acme/tend-redis",
+		"redis:link prod/cache prod/web":      "redis:link prod/cache prod/web",
+		"exec prod/web -- apply -y":           "exec prod/web -- apply -y",
+		"-o json config prod/web set A=1":     "-o json config prod/web set A=1",
+		"":                                    "",
+	} {
+		if got := strings.Join(inOurWords(strings.Fields(typed)), " "); got != want {
+			t.Errorf("%q becomes %q, want %q", typed, got, want)
+		}
+	}
+}
+
+// TestHintsForThePredecessorsWords: what has another name here is refused with that name.
+func TestHintsForThePredecessorsWords(t *testing.T) {
+	for typed, want := range map[string]string{
+		"apply -r prod -f x.hcl": "--server ssh://user@host",
+		"get pods --remote prod": "TEND_SERVER",
+		"remote add prod host":   "--server ssh://user@host",
+		"remote setup prod":      "docs/operating.md",
+		"get pods --show-env":    "tend config get SCOPE/NAME KEY",
+		"logs -s prod":           "tend get -s SCOPE",
+		"stats -s prod":          "tend stats SCOPE/NAME",
+	} {
+		root := newRoot(streams{in: strings.NewReader(""), out: &strings.Builder{}, err: &strings.Builder{}})
+		root.SetArgs(withPlugins(root, inOurWords(strings.Fields(typed))))
+		if err := root.Execute(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q says %v, want %q", typed, err, want)
+		}
+	}
+	if hint := flagHint("apply", errors.New("unknown flag: --nonsense")); hint != "" {
+		t.Errorf("a hint for nothing: %s", hint)
+	}
+}
+
+func TestSplitVersion(t *testing.T) {
+	for typed, want := range map[string]string{
+		"acme/tend-redis@1.2.0": "acme/tend-redis 1.2.0", "acme/tend-redis@v1.2.0": "acme/tend-redis 1.2.0",
+		"github.com/acme/redis@2": "github.com/acme/redis 2", "acme/tend-redis": "acme/tend-redis ",
+		"git@host:acme/redis": "git@host:acme/redis ", "./a/b@1": "./a/b@1 ", "https://u@host/x": "https://u@host/x ",
+	} {
+		source, version := splitVersion(typed, "")
+		if got := source + " " + version; got != want {
+			t.Errorf("%q is %q, want %q", typed, got, want)
+		}
+	}
+	if source, version := splitVersion("acme/redis@1", "2"); source != "acme/redis@1" || version != "2" {
+		t.Errorf("%s %s", source, version)
+	}
+}
