@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/runtime"
 )
 
 // reasonVolumeStays: a volume that is to be emptied can't be removed yet.
@@ -45,9 +46,38 @@ func withClaims(task api.Task, release Release) api.DeploymentSpec {
 	return spec
 }
 
+// olderVolumes is a runtime that knows the volumes of the predecessor.
+type olderVolumes interface {
+	// OlderVolume returns the predecessor's volume for one of ours, where that one is still to be made; else "".
+	OlderVolume(ctx context.Context, name string) (string, error)
+}
+
+// reasonOlderVolume: the predecessor kept the ordinal's data, which an empty volume of ours would hide.
+const reasonOlderVolume = "OlderVolume"
+
+// checkOlder refuses to begin with an empty volume where the predecessor's holds the data. An ordinal that was made again
+// on request begins empty all the same.
+func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) error {
+	older, ok := a.runtime.(olderVolumes)
+	if !ok || task.Bootstrap != "" {
+		return nil
+	}
+	found, err := older.OlderVolume(ctx, volume)
+	if err != nil || found == "" {
+		return err
+	}
+	return &runtime.RejectedError{Reason: reasonOlderVolume,
+		Detail: fmt.Sprintf("the volume %s holds data of the predecessor, and %s would begin empty", found, volume),
+		Next: fmt.Sprintf("copy it: docker volume create %[2]s && docker run --rm -v %[1]s:/from:ro -v %[2]s:/to alpine cp -a /from/. /to; "+
+			"or, to begin empty, the first command alone", found, volume)}
+}
+
 // ensureClaims makes the volumes that are missing, with labels that people find them by.
 func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release Release) error {
 	for _, c := range claimsOf(task, release) {
+		if err := a.checkOlder(ctx, task, c.volume); err != nil {
+			return err
+		}
 		err := a.runtime.EnsureVolume(ctx, c.volume, map[string]string{
 			api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
 			api.LabelClaim: c.claim, api.LabelOrdinal: task.Slot,

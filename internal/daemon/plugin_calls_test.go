@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -207,4 +208,33 @@ func TestAPluginFindsTheContainersOfItsDottedName(t *testing.T) {
 	call := r.work("prod/db")
 	call.ask("GET", "/describe?kind=job&scope=prod&name=db.bk.b001", "")
 	call.ends()
+}
+
+// TestADatabaseOfThePredecessorNeverBeginsEmpty: where its volume is there and ours isn't, no container is made, and the
+// pod says which command copies it.
+func TestADatabaseOfThePredecessorNeverBeginsEmpty(t *testing.T) {
+	m := newMachine(t)
+	m.engine.AddImage("pg:1")
+	hand := m.engine.Client("hand", "n1")
+	if err := hand.EnsureVolume(t.Context(), "voodu-prod-db-data-0", nil); err != nil {
+		t.Fatal(err)
+	}
+	r := m.start(nil).ready()
+	r.apply(set(1))
+	r.until("the pod is refused", func() bool {
+		pods, err := r.client.Pods(t.Context(), client.PodFilter{Kind: db.Kind, Scope: db.Scope, Name: db.Name})
+		return err == nil && len(pods.Items) == 1 && pods.Items[0].Reason == "OlderVolume" &&
+			strings.Contains(pods.Items[0].Next, "-v voodu-prod-db-data-0:/from:ro -v tend-prod-db-data-0:/to")
+	})
+	if _, made := m.engine.Volumes()["tend-prod-db-data-0"]; made || len(m.engine.Containers()) > 0 {
+		t.Error("an empty volume was made")
+	}
+	if err := hand.EnsureVolume(t.Context(), "tend-prod-db-data-0", nil); err != nil { // the copy
+		t.Fatal(err)
+	}
+	revision, err := r.client.Restart(t.Context(), client.TargetOf(db))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.converged(db, revision.Revision)
 }

@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"maps"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -20,6 +21,31 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 	labels[api.LabelCluster], labels[api.LabelNode] = r.options.Cluster, r.options.Node
 	_, err := r.client.VolumeCreate(ctx, client.VolumeCreateOptions{Name: name, Labels: labels})
 	return fault("make volume "+name, err)
+}
+
+// OlderVolume returns the predecessor's volume of a claim (voodu-… for tend-…), where there is one and none of that name of
+// ours. Else it returns "".
+func (r *Runtime) OlderVolume(ctx context.Context, name string) (string, error) {
+	rest, ours := strings.CutPrefix(name, "tend-")
+	if !ours {
+		return "", nil
+	}
+	if there, err := r.volumeExists(ctx, name); there || err != nil {
+		return "", err
+	}
+	older := "voodu-" + rest
+	if there, err := r.volumeExists(ctx, older); !there || err != nil {
+		return "", err
+	}
+	return older, nil
+}
+
+func (r *Runtime) volumeExists(ctx context.Context, name string) (bool, error) {
+	_, err := r.client.VolumeInspect(ctx, name, client.VolumeInspectOptions{})
+	if cerrdefs.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil, fault("inspect volume "+name, err)
 }
 
 // RemoveVolume never forces: a volume that a container holds stays, and the error says which one that is.

@@ -20,6 +20,19 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 	})
 }
 
+// OlderVolume returns the predecessor's volume of a claim, as the docker runtime does.
+func (r *Runtime) OlderVolume(ctx context.Context, name string) (older string, err error) {
+	err = r.look(ctx, func(e *Engine) error {
+		rest, ours := strings.CutPrefix(name, "tend-")
+		_, made := e.volumes[name]
+		if _, there := e.volumes["voodu-"+rest]; ours && there && !made {
+			older = "voodu-" + rest
+		}
+		return nil
+	})
+	return older, err
+}
+
 // RemoveVolume implements runtime.Runtime.
 func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 	if err := r.begin(ctx, "removevolume", name); err != nil {

@@ -1,0 +1,32 @@
+//go:build integration
+
+package docker_test
+
+import (
+	"errors"
+	"testing"
+)
+
+// The predecessor's volume of a claim is found until there is one of ours.
+func TestOlderVolume(t *testing.T) {
+	c := newCluster(t)
+	const ours, older = "tend-tendtest-older-data-0", "voodu-tendtest-older-data-0"
+	t.Cleanup(func() {
+		if err := errors.Join(c.RemoveVolume(t.Context(), ours), c.RemoveVolume(t.Context(), older)); err != nil {
+			t.Log(err)
+		}
+	})
+	wants := func(reason, want string) {
+		t.Helper()
+		if got, err := c.OlderVolume(t.Context(), ours); got != want || err != nil {
+			t.Errorf("%s: %q, %v, want %q", reason, got, err, want)
+		}
+	}
+	wants("there is none", "")
+	for _, step := range []struct{ name, reason, want string }{{older, "it is there", older}, {ours, "ours is there, too", ""}} {
+		if err := c.EnsureVolume(t.Context(), step.name, nil); err != nil {
+			t.Fatal(err)
+		}
+		wants(step.reason, step.want)
+	}
+}
