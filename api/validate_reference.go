@@ -19,7 +19,7 @@ var ReferenceFields = map[string][]string{
 	SpaceRef: slices.Concat(ResolvedFields, hookFields),
 	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release", "post_deploy", "probes",
 		"on_deploy", "on_probe"},
-	SpaceConfig: hookFields,
+	SpaceConfig: slices.Concat([]string{"env"}, hookFields),
 }
 
 // hookFields are the blocks of webhooks. What stands there is looked up when the call is made.
@@ -64,9 +64,11 @@ func (c *checker) references(o Object) {
 func (c *checker) walkReferences(consumer Ref, path string, value any) {
 	switch v := value.(type) {
 	case string:
-		for _, r := range References(v) {
+		found := References(v)
+		for _, r := range found {
 			c.reference(consumer, path, r)
 		}
+		c.mixed(path, found)
 	case []any:
 		for i, item := range v {
 			c.walkReferences(consumer, index(path, i), item)
@@ -79,6 +81,16 @@ func (c *checker) walkReferences(consumer Ref, path string, value any) {
 			}
 			c.walkReferences(consumer, here, v[name])
 		}
+	}
+}
+
+// mixed refuses ${config.…} beside ${asset.…} in one variable: a node replaces the latter when the value of the former is
+// in its place already, and would take that for a reference too.
+func (c *checker) mixed(path string, found []Reference) {
+	config := slices.ContainsFunc(found, func(r Reference) bool { return r.Space == SpaceConfig && !r.Escaped })
+	asset := slices.ContainsFunc(found, func(r Reference) bool { return r.Space == SpaceAsset })
+	if config && asset && strings.HasPrefix(path, "env") {
+		c.add(path, "${config.…} and ${asset.…} can't stand in one variable; make two of it")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -75,7 +76,7 @@ func missingAsset(release Release, cause error) error {
 func envWithAssets(release Release, spaces reference.Spaces) (map[string]string, error) {
 	declared := map[string]string{}
 	for name, text := range release.Spec.Env {
-		if strings.Contains(text, "${") {
+		if slices.ContainsFunc(api.References(text), func(r api.Reference) bool { return r.Space == api.SpaceAsset }) {
 			declared[name] = release.Env[name]
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,9 @@ func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) erro
 // a text is cut: what is left of a value isn't recognised.
 func hider(release Release) func(string) string {
 	var secrets []string
+	for name, text := range release.Spec.Env {
+		secrets = append(secrets, configParts(text, release.Env[name])...)
+	}
 	for _, env := range []map[string]string{release.Env, release.Spec.Env, release.SecretFiles, optionsEnv(release)} {
 		for _, value := range env {
 			if len(value) < shortestSecret {
@@ -68,6 +72,36 @@ func hider(release Release) func(string) string {
 		}
 		return text
 	}
+}
+
+// configParts are the config values within a variable, long enough to be hidden: what stands in the value in the place of
+// each ${config.…} of the text.
+func configParts(text, value string) []string {
+	var pattern strings.Builder
+	at := 0
+	for _, r := range api.References(text) {
+		if r.Space != api.SpaceConfig {
+			continue
+		}
+		pattern.WriteString(regexp.QuoteMeta(text[at:r.Start]))
+		if at = r.End; r.Escaped {
+			pattern.WriteString(regexp.QuoteMeta(r.Text))
+		} else {
+			pattern.WriteString("(.*)")
+		}
+	}
+	if at == 0 {
+		return nil
+	}
+	form, err := regexp.Compile("(?s)^" + pattern.String() + regexp.QuoteMeta(text[at:]) + "$")
+	if err != nil {
+		return nil
+	}
+	found := form.FindStringSubmatch(value)
+	if len(found) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(found[1:], func(part string) bool { return len(part) < shortestSecret })
 }
 
 // linesOf are the lines of a value that has several, as far as they aren't too short to be hidden.

@@ -95,7 +95,7 @@ func (c *converter) environment(u *unit) map[string]string {
 func literal(text string) string {
 	references := api.References(text)
 	for i := len(references) - 1; i >= 0; i-- {
-		if at := references[i]; !at.Escaped && at.Space != api.SpaceConfig {
+		if at := references[i]; !at.Escaped {
 			text = text[:at.Start] + "$" + text[at.Start:]
 		}
 	}

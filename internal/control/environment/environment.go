@@ -39,8 +39,9 @@ func (e *Environments) Of(s layout.Snapshot, ref api.Ref, spec api.WorkloadSpec)
 	return merged, err
 }
 
-// Resolve is Of, and the declaration with its references replaced beside it. It is made from what is declared, not from
-// what was resolved before.
+// Resolve is Of, and the declaration with its references to other objects replaced beside it. There ${config.…} stays as it
+// is written, since a declaration is stored in plain text. It is made from what is declared, not from what was resolved
+// before.
 func (e *Environments) Resolve(s layout.Snapshot, ref api.Ref, declared api.Container) (api.Container, map[string]string, error) {
 	return e.resolve(s, ref, declared, env.Change{})
 }
@@ -51,13 +52,18 @@ func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Cont
 	if err != nil {
 		return declared, nil, unresolved(err)
 	}
-	merged, err := env.Merge(ref, resolved, func(b env.Bucket) (map[string]string, error) {
+	values := func(b env.Bucket) (map[string]string, error) {
 		values, err := e.values(s, b, change)
 		if err != nil {
 			return nil, err
 		}
 		return change.Over(b, values), nil
-	})
+	}
+	complete := resolved
+	if complete.Env, err = variables(s, ref, declared, values); err != nil {
+		return resolved, nil, unmerged(err)
+	}
+	merged, err := env.Merge(ref, complete, values)
 	if err != nil {
 		return resolved, nil, unmerged(ref, err)
 	}

@@ -24,6 +24,49 @@ func TestEnvironmentIsMergedInOrder(t *testing.T) {
 	}
 }
 
+// ${config.…} in env stands for the value, alone or within a text; the declaration that is stored keeps the reference.
+func TestConfigReferences(t *testing.T) {
+	l := newLab(t)
+	l.config("scopes/prod/HOST", "db.prod", "apps/prod/web/PASSWORD", "s3cret$${ref.a}${config.HOST}", "apps/prod/db/USER", "alice", "apps/shared/q/TOKEN", "t0ken")
+	declared := api.Container{Env: map[string]string{
+		"URL": "postgres://${config.db.USER}:${config.PASSWORD}@${config.HOST}/", "TOKEN": "${config.shared.q.TOKEN}", "RAW": "$${config.PASSWORD}",
+	}}
+	resolved, merged, err := l.env.Resolve(l.snapshot(), web, declared)
+	want := map[string]string{
+		"HOST": "db.prod", "PASSWORD": "s3cret$${ref.a}${config.HOST}", "URL": "postgres://alice:s3cret$${ref.a}${config.HOST}@db.prod/",
+		"TOKEN": "t0ken", "RAW": "${config.PASSWORD}",
+	}
+	if diff := cmp.Diff(want, merged); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	if diff := cmp.Diff(declared.Env, resolved.Env); diff != "" {
+		t.Errorf("the declaration, which is stored in plain text, has changed:\n%s", diff)
+	}
+	object := l.put(web, api.DeploymentSpec{Container: declared})
+	before, _ := l.env.Hash(merged)
+	after, err := l.env.HashAfter(l.snapshot(), object, env.Change{Bucket: env.Bucket{Scope: "prod", Name: "db"}, Set: map[string]string{"USER": "bob"}})
+	if err != nil || after == before {
+		t.Errorf("a change of a value it refers to changes nothing: %v", err)
+	}
+	for bucket, want := range map[env.Bucket]bool{{Scope: "prod", Name: "db"}: true, {Scope: "shared", Name: "q"}: true, {Scope: "shared"}: false, {Scope: "prod", Name: "x"}: false} {
+		if got := env.ReadBy(object, bucket); got != want {
+			t.Errorf("%v is read: %v", bucket, got)
+		}
+	}
+}
+
+// A value that isn't there is named with the command that sets it, and no other value is.
+func TestMissingConfigValue(t *testing.T) {
+	l := newLab(t)
+	l.config("apps/prod/web/PASSWORD", "s3cret")
+	_, err := l.of(api.Container{Env: map[string]string{"URL": "${config.PASSWORD}${config.NONE}", "TOKEN": "${config.shared.q.TOKEN}"}})
+	var without *Error
+	want := "env.TOKEN: no value for TOKEN; env.URL: no value for NONE: tend config set prod/web NONE=-; tend config set shared/q TOKEN=-"
+	if !errors.As(err, &without) || without.Reason != ReasonSecretMissing || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
+	}
+}
+
 // A value is opened once, and again when it was set anew.
 func TestValuesAreOpenedOnce(t *testing.T) {
 	l := newLab(t)

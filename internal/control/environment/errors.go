@@ -3,6 +3,7 @@ package environment
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ const (
 	ReasonUnresolved = "UnresolvedReference"
 	// ReasonEnvFromEmpty: env_from names buckets without keys alone.
 	ReasonEnvFromEmpty = "EnvFromEmpty"
-	// ReasonSecretMissing: secret_files names a key that no bucket has.
+	// ReasonSecretMissing: secret_files, or ${config.…} in env, names a key that no bucket has.
 	ReasonSecretMissing = "SecretKeyMissing"
 )
 
@@ -59,6 +60,18 @@ func unresolved(cause error) error {
 	}
 }
 
+// missingValuesError: ${config.…} in env names values that no bucket has. It maps each fault to the command that mends it.
+type missingValuesError struct{ faults map[string]string }
+
+func (e *missingValuesError) Error() string {
+	return strings.Join(slices.Sorted(maps.Keys(e.faults)), "; ")
+}
+
+// next is what to do: each command once.
+func (e *missingValuesError) next() string {
+	return strings.Join(slices.Compact(slices.Sorted(maps.Values(e.faults))), "; ")
+}
+
 // flat is a joined error on one line.
 func flat(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
@@ -70,7 +83,10 @@ func setSecret(ref api.Ref, keys []string) string {
 func unmerged(ref api.Ref, cause error) error {
 	var empty *env.EmptyError
 	var missing *env.MissingKeysError
+	var values *missingValuesError
 	switch {
+	case errors.As(cause, &values):
+		return &Error{Reason: ReasonSecretMissing, Cause: cause, Next: values.next()}
 	case errors.As(cause, &empty):
 		return &Error{Reason: ReasonEnvFromEmpty, Cause: cause, Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
 	case errors.As(cause, &missing):

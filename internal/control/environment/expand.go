@@ -2,8 +2,12 @@ package environment
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/layout"
 )
@@ -30,4 +34,38 @@ func expand(s layout.Snapshot, consumer api.Ref, declared api.Container) (api.Co
 	list(&declared.ExtraHosts)
 	list(&declared.DockerOptions)
 	return declared, errors.Join(faults...)
+}
+
+// variables are the declared variables with every reference replaced, those to config values included. Facts and values are
+// put in place in one pass, so that neither is taken for a reference. No value is in an error.
+func variables(s layout.Snapshot, ref api.Ref, declared api.Container, values func(env.Bucket) (map[string]string, error)) (map[string]string, error) {
+	out := maps.Clone(declared.Env)
+	missing := map[string]string{}
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(declared.Env)) {
+		spaces := reference.Spaces{api.SpaceRef: facts(s, ref), api.SpaceConfig: func(r api.Reference) (string, error) {
+			buckets, key := env.OfReference(ref, declared.EnvFrom, r)
+			for _, bucket := range slices.Backward(buckets) {
+				values, err := values(bucket)
+				if err != nil {
+					return "", err
+				}
+				if value, found := values[key]; found {
+					return value, nil
+				}
+			}
+			nearest := buckets[len(buckets)-1]
+			missing[fmt.Sprintf("env.%s: no value for %s", name, key)] = fmt.Sprintf("tend config set %s/%s %s=-", nearest.Scope, nearest.Name, key)
+			return "", nil
+		}}
+		value, err := reference.Expand(declared.Env[name], spaces)
+		out[name], faults = value, append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if len(missing) > 0 {
+		return nil, &missingValuesError{missing}
+	}
+	return out, nil
 }

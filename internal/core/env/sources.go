@@ -2,6 +2,7 @@ package env
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -44,11 +45,26 @@ func ReadBy(object api.Object, bucket Bucket) bool {
 	if bucket.Scope == object.Scope && (bucket.Name == "" || bucket.Name == object.Name) {
 		return true
 	}
-	if !bytes.Contains(object.Spec, []byte(`"env_from"`)) {
+	if !bytes.Contains(object.Spec, []byte(`"env_from"`)) && !bytes.Contains(object.Spec, []byte("${config.")) {
 		return false
 	}
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
-	return err == nil && Reads(object.Ref(), spec.EnvFrom, bucket)
+	return err == nil && (Reads(object.Ref(), spec.EnvFrom, bucket) || refersTo(object.Ref(), spec.Container, bucket))
+}
+
+// refersTo reports whether a variable of the declaration refers to a value of the bucket by ${config.…}.
+func refersTo(ref api.Ref, declared api.Container, bucket Bucket) bool {
+	for _, text := range declared.Env {
+		for _, r := range api.References(text) {
+			if r.Space != api.SpaceConfig || r.Escaped || r.Check() != nil {
+				continue
+			}
+			if buckets, _ := OfReference(ref, declared.EnvFrom, r); slices.Contains(buckets, bucket) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Reads says whether an object's environment is made of a bucket among others.
