@@ -18,7 +18,21 @@ type address struct {
 }
 
 // podWords stand for a kind in front of a pod's name.
-var podWords = []string{"pod", "pods"}
+var podWords = []string{"pod", "pods", "po"}
+
+// shortKinds are what kinds are called for short, here and by the users of other tools.
+var shortKinds = map[string]api.Kind{
+	"deploy": api.KindDeployment, "sts": api.KindStatefulSet, "cj": api.KindCronJob, "ing": api.KindIngress,
+	"svc": api.KindIngress, "service": api.KindIngress, "services": api.KindIngress,
+}
+
+// parseKind reads a kind as people type it.
+func parseKind(text string) (api.Kind, error) {
+	if kind, short := shortKinds[strings.ToLower(text)]; short {
+		return kind, nil
+	}
+	return api.ParseKind(text)
+}
 
 func isPodWord(text string) bool { return slices.Contains(podWords, strings.ToLower(text)) }
 
@@ -32,7 +46,7 @@ func parseAddress(args []string) (address, []string, error) {
 		a, err := parsePath(rest[0])
 		return a, rest[1:], err
 	}
-	kind, err := api.ParseKind(first)
+	kind, err := parseKind(first)
 	if err != nil || len(rest) == 0 {
 		a, err := parsePath(first)
 		return a, rest, err
@@ -56,7 +70,7 @@ func parsePath(path string) (address, error) {
 	case len(parts) > 3 || slices.Contains(parts, ""):
 		return address{}, fmt.Errorf("%q is not an address: want KIND/SCOPE/NAME, SCOPE/NAME or a pod's name", path)
 	case len(parts) == 3:
-		kind, err := api.ParseKind(parts[0])
+		kind, err := parseKind(parts[0])
 		if err != nil {
 			return address{}, fmt.Errorf("%s: %w", path, err)
 		}

@@ -26,6 +26,8 @@ func (a *app) applyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "apply [-f FILE...]",
 		Short: "store manifests and wait until they run",
+		// What other tools call it.
+		Aliases: []string{"up", "deploy"},
 		Long: "Store manifests, all or none, and wait until every slot is good. Without -f it is what this folder has: its Procfile,\n" +
 			"else the manifests in .tend or .voodu.\n\n" +
 			"Exit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it).",

@@ -74,7 +74,7 @@ func changedText(b bucket, result api.ConfigResult, quiet bool) string {
 			text += fmt.Sprintf("%s %s\n", key, group.did)
 		}
 	}
-	text += fmt.Sprintf("%s: %d set, %d removed, %d keys now", b, len(result.Created)+len(result.Changed), len(result.Removed), len(result.Keys))
+	text += fmt.Sprintf("%s: %d set, %d removed, %s now", b, len(result.Created)+len(result.Changed), len(result.Removed), countOf(len(result.Keys), "key"))
 	if quiet && len(result.Affected) > 0 {
 		text += "; what runs keeps its environment until its next release or restart"
 	}

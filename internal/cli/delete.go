@@ -24,8 +24,9 @@ type deletion struct {
 func (a *app) deleteCommand() *cobra.Command {
 	var ask deletion
 	command := &cobra.Command{
-		Use:   "delete [KIND] SCOPE/NAME... | -f FILE...",
-		Short: "stop and remove objects; config and volumes stay",
+		Aliases: []string{"rm"},
+		Use:     "delete [KIND] SCOPE/NAME... | -f FILE...",
+		Short:   "stop and remove objects; config and volumes stay",
 		Long: "Stop and remove objects, and wait until they are gone. Their config stays unless --prune is given, and the volumes of\n" +
 			"statefulsets stay unless --volumes is given. Neither can be undone.\n\n" +
 			"Exit status: 0 gone, 1 error or nothing of that name, 3 timed out (the deletion goes on).",

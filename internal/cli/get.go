@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -16,8 +18,14 @@ import (
 // query is what `tend get` was asked.
 type query struct{ scope, selector string }
 
+// watchInterval is the time between two listings of --watch.
+const watchInterval = time.Second
+
 func (a *app) getCommand() *cobra.Command {
-	var q query
+	var (
+		q          query
+		watch, all bool
+	)
 	command := &cobra.Command{
 		Use:   "get [KIND|pods|nodes] [[SCOPE/]NAME]",
 		Short: "list objects, pods or nodes",
@@ -27,10 +35,18 @@ func (a *app) getCommand() *cobra.Command {
 		Args:              takes(0, 3),
 		ValidArgsFunction: a.completeGet,
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
-			return a.get(ctx, c, q, args)
+			if all && q.scope != "" {
+				return errors.New("--all-scopes and --scope exclude each other; without either it is all scopes")
+			}
+			if !watch {
+				return a.get(ctx, c, q, args)
+			}
+			return a.watching(ctx, func(a *app) error { return a.get(ctx, c, q, args) })
 		}),
 	}
 	command.Flags().StringVarP(&q.scope, "scope", "s", "", "only this `SCOPE`")
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "list again whenever something changed, until interrupted")
+	command.Flags().BoolVarP(&all, "all-scopes", "A", false, "all scopes, which is the default")
 	command.Flags().StringVarP(&q.selector, "selector", "l", "", "only objects with these `LABELS` (a=b,c!=d,e)")
 	return command
 }
@@ -40,6 +56,8 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 		return a.getKinds(ctx, c, q, kinds)
 	}
 	switch word := strings.ToLower(args[0]); {
+	case word == "all" && len(args) == 1:
+		return a.getKinds(ctx, c, q, kinds)
 	case isPodWord(word) || strings.HasPrefix(word, "pod/"):
 		return a.getPods(ctx, c, q, args)
 	case word == "node" || word == "nodes":
@@ -48,7 +66,7 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 		}
 		return a.getNodes(ctx, c)
 	}
-	kind, err := api.ParseKind(args[0])
+	kind, err := parseKind(args[0])
 	switch {
 	case err == nil && len(args) == 1:
 		return a.getKinds(ctx, c, q, storedAs(kind))
@@ -56,6 +74,33 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 		return fmt.Errorf("%w: want a kind such as deployments, pods, nodes, or SCOPE/NAME", err)
 	}
 	return a.getOne(ctx, c, args)
+}
+
+var ageCell = regexp.MustCompile(`\b(\d+[smhd])+\b`)
+
+// watching lists again and again, and prints what differs from the last listing in more than its ages.
+func (a *app) watching(ctx context.Context, list func(*app) error) error {
+	last := ""
+	for {
+		var text bytes.Buffer
+		once := *a
+		once.out = &text
+		if err := list(&once); err != nil {
+			return err
+		}
+		if now := ageCell.ReplaceAllString(text.String(), ""); now != last {
+			if last != "" {
+				fmt.Fprintln(a.out)
+			}
+			last = now
+			if _, err := a.out.Write(text.Bytes()); err != nil {
+				return err
+			}
+		}
+		if pause(ctx, watchInterval) != nil {
+			return nil
+		}
+	}
 }
 
 func (a *app) getOne(ctx context.Context, c *client.Client, args []string) error {

@@ -35,6 +35,14 @@ func (d *destination) flags(command *cobra.Command, usage string) {
 	command.Flags().BoolVar(&d.force, "force", false, "write over a file that is there")
 }
 
+// dir is the folder the text will lie in: paths in it are relative to that one.
+func (d *destination) dir() string {
+	if d.file == "" || d.file == "-" {
+		return "."
+	}
+	return filepath.Dir(d.file)
+}
+
 // write puts the text into the file, or on standard output. A file that is there is somebody's work.
 func (d *destination) write(a *app, text []byte) error {
 	if d.file == "" || d.file == "-" {
@@ -80,7 +88,11 @@ func (a *app) importComposeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			result, err := compose.Import(cmd.Context(), compose.Options{Files: files, Scope: scope, Environment: os.Environ()})
+			dir, err := filepath.Abs(to.dir())
+			if err != nil {
+				return err
+			}
+			result, err := compose.Import(cmd.Context(), compose.Options{Files: files, Scope: scope, Dir: dir, Environment: os.Environ()})
 			if err != nil {
 				return err
 			}
@@ -125,7 +137,7 @@ func (a *app) reportImport(result compose.Result, strict bool) error {
 		fmt.Fprintln(a.err, printable(finding.String(), ""))
 	}
 	lost := result.Lost()
-	fmt.Fprintf(a.err, "%d objects; %d keys not carried, %d notes\n", len(result.Sections), lost, len(result.Findings)-lost)
+	fmt.Fprintf(a.err, "%s; %s not carried, %s\n", countOf(len(result.Sections), "object"), countOf(lost, "key"), countOf(len(result.Findings)-lost, "note"))
 	if strict && lost > 0 {
 		return &exitStatus{code: exitChanges}
 	}

@@ -103,3 +103,11 @@ func writeYAML(w io.Writer, value any) error {
 	_, err = w.Write(out)
 	return err
 }
+
+// countOf is a number with its noun: 1 key, 2 keys.
+func countOf(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

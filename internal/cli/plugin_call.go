@@ -37,8 +37,11 @@ func withPlugins(root *cobra.Command, args []string) []string {
 	if at >= len(args) || !pluginWord.MatchString(args[at]) || strings.HasPrefix(args[at], "__") {
 		return args
 	}
-	if found, _, err := root.Find(args[at : at+1]); err == nil && found != root || args[at] == "help" || args[at] == "completion" {
+	if isCommand(root, args[at]) {
 		return args
+	}
+	if name, command, split := strings.Cut(args[at], ":"); split && isCommand(root, name) { // config:set, as others write it
+		return slices.Concat(args[:at], []string{name}, strings.Split(command, ":"), args[at+1:])
 	}
 	out := append(slices.Clone(args[:at]), callPlugin, "--") // what follows is no flag of ours
 	if name, command, split := strings.Cut(args[at], ":"); split {
@@ -47,12 +50,26 @@ func withPlugins(root *cobra.Command, args []string) []string {
 	return append(out, args[at:]...)
 }
 
+// isCommand reports whether a word is a command of ours.
+func isCommand(root *cobra.Command, word string) bool {
+	found, _, err := root.Find([]string{word})
+	return err == nil && found != root || word == "help" || word == "completion"
+}
+
+// unknownCommand says that a word is no command of ours, with those it may be meant for. It is never nil.
+func unknownCommand(root *cobra.Command, word string) error {
+	if _, _, err := root.Find([]string{word}); err != nil {
+		return err
+	}
+	return fmt.Errorf("unknown command %q for %q", word, root.CommandPath())
+}
+
 func (a *app) callPluginCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: callPlugin + " PLUGIN COMMAND [ARG...]", Hidden: true, Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			args = a.ownFlags(args)
-			_, _, unknown := cmd.Root().Find(args[:1])
+			unknown := unknownCommand(cmd.Root(), args[0])
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
 				return a.callPlugin(ctx, c, args, unknown)
 			})(cmd, nil)

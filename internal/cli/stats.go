@@ -19,6 +19,7 @@ func (a *app) statsCommand() *cobra.Command {
 		Use:               "stats [POD | [KIND] SCOPE/NAME]",
 		Short:             "show what pods use: CPU (100 % is one core), memory, processes",
 		Example:           "  tend stats\n  tend stats prod/web\n  tend stats prod/web --watch\n  tend stats prod/web -o json",
+		Aliases:           []string{"top"},
 		Args:              takes(0, 2),
 		ValidArgsFunction: a.completePods,
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {

@@ -14,7 +14,8 @@ import (
 // container converts what every kind has.
 func (c *converter) container(u *unit) api.Container {
 	r, at := c.report, u.at
-	out := api.Container{Image: c.image(u), User: u.User, WorkingDir: u.WorkingDir, StopSignal: u.StopSignal, ReadOnly: u.ReadOnly}
+	out := api.Container{User: u.User, WorkingDir: u.WorkingDir, StopSignal: u.StopSignal, ReadOnly: u.ReadOnly}
+	c.source(u, &out)
 	r.carry(at+".user", at+".working_dir", at+".stop_signal", at+".read_only")
 	out.Command = c.argv(at+".command", u.Command)
 	out.Entrypoint = c.argv(at+".entrypoint", u.Entrypoint)
@@ -38,20 +39,6 @@ func (c *converter) container(u *unit) api.Container {
 	c.limits(u, &out)
 	c.flags(u)
 	return out
-}
-
-// image is the reference, or what `docker compose build` calls the image it builds.
-func (c *converter) image(u *unit) string {
-	c.report.carry(u.at + ".image")
-	if u.Build != nil {
-		c.report.lost(u.at+".build", "%s", reasons["services.*.build"])
-		if u.Image == "" {
-			name := c.project.Name + "-" + strings.ToLower(lastKey(u.at))
-			c.report.note(u.at, "image is %s, as `docker compose build` calls it", name)
-			return name
-		}
-	}
-	return u.Image
 }
 
 func (c *converter) argv(at string, argv []string) []string {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/compose-spec/compose-go/v2/types"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/manifest"
 )
@@ -25,8 +27,8 @@ func (c *converter) assets() {
 		case bool(config.External):
 			c.report.lost(at, "what an external config holds is not in the file; write an asset")
 		case config.File != "":
-			files[assetKey(name)] = api.AssetFile{Source: api.AssetLocal, Filename: config.File, Content: []byte{}}
-			c.report.note(at, "is read from %s at each apply", config.File)
+			files[assetKey(name)] = api.AssetFile{Source: api.AssetLocal, Filename: c.relative(config.File), Content: []byte{}}
+			c.report.note(at, "is read from %s at each apply", c.relative(config.File))
 		case config.Environment != "":
 			files[assetKey(name)] = api.AssetFile{Text: c.project.Environment[config.Environment]}
 			c.report.note(at, "holds the value %s has today", config.Environment)
@@ -41,15 +43,40 @@ func (c *converter) assets() {
 	for _, name := range slices.Sorted(maps.Keys(c.project.Secrets)) {
 		secret, at := c.project.Secrets[name], join("secrets", name)
 		c.report.carry(at, at+".name", at+".file", at+".environment", at+".external")
-		value := "…"
+		value := "-"
 		switch {
 		case secret.File != "":
-			value = fmt.Sprintf("\"$(cat %s)\"", secret.File)
+			value = "@" + c.relative(secret.File)
 		case secret.Environment != "":
 			value = fmt.Sprintf("\"$%s\"", secret.Environment)
 		}
-		c.report.note(at, "set it once: tend config set %s %s=%s", c.scope, configKey(name), value)
+		users := c.usersOf(name)
+		if len(users) == 0 {
+			c.report.note(at, "no service uses it")
+		}
+		for _, user := range users {
+			c.report.note(at, "set it for the app that uses it: tend config set %s/%s %s=%s", c.scope, user, configKey(name), value)
+		}
 	}
+}
+
+// usersOf are the objects that mount a secret. Its value is set for each of them: in the bucket of the scope every app would
+// have it.
+func (c *converter) usersOf(secret string) (users []string) {
+	uses := func(mounted []types.ServiceSecretConfig) bool {
+		return slices.ContainsFunc(mounted, func(s types.ServiceSecretConfig) bool { return s.Source == secret })
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.project.Services)) {
+		if uses(c.project.Services[name].Secrets) {
+			users = append(users, c.names[join("services", name)])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.project.Jobs)) {
+		if uses(c.project.Jobs[name].Secrets) {
+			users = append(users, c.names[join("jobs", name)])
+		}
+	}
+	return users
 }
 
 func assetKey(name string) string {

@@ -21,6 +21,8 @@ type Options struct {
 	Files []string
 	// Scope of the manifests. Default: the project's name.
 	Scope string
+	// Dir is the folder that the manifests will lie in: paths are written relative to it. Default: paths are absolute.
+	Dir string
 	// Environment are NAME=value entries for variables in the files; a .env file beside the first file is read too.
 	Environment []string
 
@@ -68,7 +70,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	if scope == "" {
 		scope = label(project.Name)
 	}
-	c := &converter{project: project, scope: scope, dir: project.WorkingDir, report: newReport()}
+	c := &converter{project: project, scope: scope, dir: project.WorkingDir, beside: o.Dir, report: newReport()}
 	if len(project.Services)+len(project.Jobs) == 0 {
 		return Result{}, fmt.Errorf("%s: %w", o.Files[0], ErrNoServices)
 	}
@@ -108,9 +110,11 @@ func load(ctx context.Context, o Options, heard *warnings) (project *types.Proje
 
 // converter turns a project into manifests.
 type converter struct {
-	project  *types.Project
-	scope    string
-	dir      string
+	project *types.Project
+	scope   string
+	dir     string
+	// beside is the folder of the manifests, for relative paths; empty leaves them absolute.
+	beside   string
 	report   *report
 	sections []manifest.Section
 	// names are the objects' names by service or job.

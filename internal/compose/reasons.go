@@ -4,9 +4,9 @@ import "strings"
 
 // reasons say why a key is not carried, and what helps. A path's second part is the author's name for something: *.
 var reasons = map[string]string{
+	"services.*.build.target":                           "the last stage of the Dockerfile is built; name another file in dockerfile",
 	"services.*.annotations":                            "`docker run` of the version whose flags docker_options knows has none",
 	"services.*.attach":                                 "`tend logs` shows what you ask for",
-	"services.*.build":                                  "this version builds no images; build and push it, and name it in image",
 	"services.*.container_name":                         "Tend names containers <scope>-<name>.<slot>, so that several can run",
 	"services.*.credential_spec":                        "only Windows containers have it",
 	"services.*.deploy.labels":                          "there is no service beside its containers; labels are theirs",

@@ -87,11 +87,7 @@ func (c *converter) add(kind api.Kind, u *unit, spec any) error {
 	for range 16 {
 		faults := manifest.Validate(object)
 		if len(faults) == 0 {
-			section := manifest.Section{Object: object}
-			if u.Build != nil {
-				section.Comments = append(section.Comments, "The image was built from "+u.Build.Context+": build and push it before this is applied.")
-			}
-			c.sections = append(c.sections, section)
+			c.sections = append(c.sections, manifest.Section{Object: object})
 			return nil
 		}
 		if object.Spec, err = c.dropRefused(u, object.Spec, faults); err != nil {

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/client"
+)
+
+// psCommand lists pods under the name that other tools give it.
+func (a *app) psCommand() *cobra.Command {
+	var q query
+	command := &cobra.Command{
+		Use: "ps [[KIND] SCOPE/NAME]", Short: "list pods: short for get pods", Args: takes(0, 2), Hidden: true,
+		ValidArgsFunction: a.completePods,
+		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			return a.getPods(ctx, c, q, append([]string{"pods"}, args...))
+		}),
+	}
+	command.Flags().StringVarP(&q.scope, "scope", "s", "", "only this `SCOPE`")
+	return command
+}
+
+// eventsCommand says where what others call events is found.
+func eventsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "events", Hidden: true,
+		RunE: func(*cobra.Command, []string) error {
+			return errors.New("there is no list of events yet\n" +
+				"  `tend describe SCOPE/NAME` shows what happened to an object and when, `tend releases SCOPE/NAME` what was rolled out, " +
+				"`tend runs` the runs of jobs")
+		},
+	}
+}

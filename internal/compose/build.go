@@ -1,0 +1,72 @@
+package compose
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// source converts how the image comes about: by its name, or from the folder the service is built from.
+func (c *converter) source(u *unit, out *api.Container) {
+	r, at := c.report, u.at+".build"
+	r.carry(u.at + ".image")
+	switch {
+	case u.Build == nil:
+		out.Image = u.Image
+	case remote(u.Build.Context) || u.Build.DockerfileInline != "":
+		r.lost(at, "Tend builds from a folder with a Dockerfile; build this image and push it, and name it in image")
+		out.Image = u.Image
+		if u.Image == "" {
+			out.Image = c.project.Name + "-" + strings.ToLower(lastKey(u.at))
+			r.note(u.at, "image is %s, as `docker compose build` calls it", out.Image)
+		}
+	default:
+		out.Build = c.build(u)
+		if u.Image != "" {
+			r.note(u.at+".image", "is not used: Tend names what it builds itself")
+		}
+	}
+}
+
+// build converts the keys that Tend has too; the report names the others.
+func (c *converter) build(u *unit) *api.Build {
+	r, at := c.report, u.at+".build"
+	r.carry(at, at+".context", at+".dockerfile", at+".args", at+".args[*]")
+	out := &api.Build{Context: c.relative(u.Build.Context)}
+	if u.Build.Dockerfile != "Dockerfile" {
+		out.Dockerfile = u.Build.Dockerfile
+	}
+	for _, name := range slices.Sorted(maps.Keys(u.Build.Args)) {
+		value := u.Build.Args[name]
+		r.carry(join(at+".args", name))
+		if value == nil {
+			r.lost(join(at+".args", name), "it takes its value from the environment, which has no %s", name)
+			continue
+		}
+		if out.Args == nil {
+			out.Args = map[string]string{}
+		}
+		out.Args[name] = *value
+	}
+	return out
+}
+
+// remote reports whether a context is a repository or an archive, which Tend does not fetch.
+func remote(context string) bool {
+	return strings.Contains(context, "://") || strings.HasPrefix(context, "git@") || strings.HasPrefix(context, "github.com/")
+}
+
+// relative is a path of this machine as the manifest names it: relative to the manifest's folder, so that the two can move
+// together.
+func (c *converter) relative(path string) string {
+	if c.beside == "" || !filepath.IsAbs(path) {
+		return path
+	}
+	if out, err := filepath.Rel(c.beside, path); err == nil {
+		return filepath.ToSlash(out)
+	}
+	return path
+}
