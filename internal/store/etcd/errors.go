@@ -49,7 +49,9 @@ func (s *Store) translateCommit(doing string, err error) error {
 // unknownError is store.ErrUnknownOutcome with its cause.
 type unknownError struct{ cause error }
 
-func (e *unknownError) Error() string { return e.cause.Error() + " (" + store.ErrUnknownOutcome.Error() + ")" }
+func (e *unknownError) Error() string {
+	return e.cause.Error() + " (" + store.ErrUnknownOutcome.Error() + ")"
+}
 
 func (e *unknownError) Unwrap() []error { return []error{store.ErrUnknownOutcome, e.cause} }
 
