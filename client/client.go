@@ -142,6 +142,9 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if c.within != "" {
 		call.Header.Set("Tend-Plugin-Call", c.within)
 	}
+	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
+		call.Header.Set(api.IdempotencyKey, key)
+	}
 	through := c.http
 	if r.slow {
 		through = c.slow
@@ -170,7 +173,7 @@ func (c *Client) failure(ctx context.Context, err error) error {
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return &UnreachableError{Server: c.server, Err: err}
+	return &UnreachableError{Server: c.server, Err: err, Sent: true}
 }
 
 // problemFrom reads the problem of an answer, whatever stands between client and server made of it.

@@ -14,6 +14,8 @@ import (
 type UnreachableError struct {
 	Server string
 	Err    error
+	// Sent: the connection was cut or timed out after it was made. The server may have done what it was asked for.
+	Sent bool
 }
 
 func (e *UnreachableError) Error() string {
@@ -23,6 +25,10 @@ func (e *UnreachableError) Error() string {
 	var ssh *SSHError
 	if errors.As(e.Err, &ssh) {
 		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first", e.Server, ssh)
+	}
+	if e.Sent {
+		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: look before you repeat it",
+			e.Server, e.Err)
 	}
 	return fmt.Sprintf("no server answers at %s: %v\n  start one with `tend server`, or say where it is with --server or TEND_SERVER", e.Server, e.Err)
 }

@@ -107,7 +107,9 @@ func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.Appl
 func applyRetrying(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error) {
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		result, err := c.Apply(ctx, request)
+		result, err := client.Repeat(ctx, unknownPatience, func(ctx context.Context) (api.ApplyResult, error) {
+			return c.Apply(ctx, request)
+		})
 		if err == nil || !isTerminating(err) || time.Now().After(deadline) {
 			return result, err
 		}

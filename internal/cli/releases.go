@@ -52,7 +52,9 @@ func (a *app) releaseRunCommand() *cobra.Command {
 		if err := tooMuch("releases run", rest); err != nil {
 			return err
 		}
-		result, err := c.RunRelease(ctx, client.TargetOf(ref))
+		result, err := client.Repeat(ctx, unknownPatience, func(ctx context.Context) (api.RunResult, error) {
+			return c.RunRelease(ctx, client.TargetOf(ref))
+		})
 		if err != nil {
 			return err
 		}

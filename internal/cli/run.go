@@ -14,6 +14,9 @@ import (
 	"tend.dev/tend/client"
 )
 
+// unknownPatience is how long a command repeats a call whose outcome is unknown.
+const unknownPatience = 30 * time.Second
+
 // running is what `tend run` was asked.
 type running struct {
 	detach  bool
@@ -78,7 +81,13 @@ func resolveRunnable(ctx context.Context, c *client.Client, wanted address) (api
 }
 
 func (a *app) run(ctx context.Context, c *client.Client, ref api.Ref, ask running) error {
-	result, err := c.Run(ctx, client.TargetOf(ref))
+	patience := unknownPatience
+	if ask.timeout > 0 {
+		patience = min(patience, ask.timeout)
+	}
+	result, err := client.Repeat(ctx, patience, func(ctx context.Context) (api.RunResult, error) {
+		return c.Run(ctx, client.TargetOf(ref))
+	})
 	if err != nil {
 		return err
 	}

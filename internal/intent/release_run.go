@@ -11,17 +11,19 @@ import (
 // for nothing else. A command that failed before its release came into force is tried again by a restart.
 func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*runDecision, error) {
-		return s.prepareReleaseRun(snap, target, actor)
+		return s.prepareReleaseRun(ctx, snap, target, actor)
 	})
 	if err != nil {
 		return api.RunResult{}, err
 	}
-	decided.result.Revision = revision
+	if revision != 0 {
+		decided.result.Revision = revision
+	}
 	s.note("release run", actor, revision, decided.result.Run.Owner())
 	return decided.result, nil
 }
 
-func (s *Service) prepareReleaseRun(snap layout.Snapshot, target Target, actor string) (*runDecision, error) {
+func (s *Service) prepareReleaseRun(ctx context.Context, snap layout.Snapshot, target Target, actor string) (*runDecision, error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -39,8 +41,12 @@ func (s *Service) prepareReleaseRun(snap layout.Snapshot, target Target, actor s
 	if !release.Exists() || !hasCommand(*release.Value) {
 		return nil, invalid("declare release.command and roll it out", "release %s of %s has no release command", status.Release, ref)
 	}
+	id, repeated := s.runID(ctx, snap, ref, status.Release+"-")
+	if repeated != nil {
+		return repeated, nil
+	}
 	run := api.Run{
-		ID: status.Release + "-" + freshRun(snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
+		ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
 		Trigger: api.TriggerManual, By: actor, Release: status.Release, CreatedAt: s.opts.Now().UTC(), State: api.RunPending,
 	}
 	key := layout.RunKey(ref, run.ID)

@@ -20,17 +20,19 @@ func (d *runDecision) transaction() *layout.Txn { return d.txn }
 // its controller's business. Under concurrency_policy Forbid it is refused while another run is on.
 func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*runDecision, error) {
-		return s.prepareRun(snap, target, actor)
+		return s.prepareRun(ctx, snap, target, actor)
 	})
 	if err != nil {
 		return api.RunResult{}, err
 	}
-	decided.result.Revision = revision
+	if revision != 0 {
+		decided.result.Revision = revision
+	}
 	s.note("run", actor, revision, decided.result.Run.Owner())
 	return decided.result, nil
 }
 
-func (s *Service) prepareRun(snap layout.Snapshot, target Target, actor string) (*runDecision, error) {
+func (s *Service) prepareRun(ctx context.Context, snap layout.Snapshot, target Target, actor string) (*runDecision, error) {
 	object, err := target.findLive(snap)
 	if err != nil {
 		return nil, err
@@ -39,16 +41,34 @@ func (s *Service) prepareRun(snap layout.Snapshot, target Target, actor string) 
 	if !ref.Kind.HasRuns() {
 		return nil, invalid("name a job or a cron job", "%s can't be run", ref)
 	}
+	id, repeated := s.runID(ctx, snap, ref, "")
+	if repeated != nil {
+		return repeated, nil
+	}
 	if err := forbidden(snap, *object.Value); err != nil {
 		return nil, err
 	}
 	run := api.Run{
-		ID: freshRun(snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Trigger: api.TriggerManual, By: actor,
+		ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Trigger: api.TriggerManual, By: actor,
 		CreatedAt: s.opts.Now().UTC(), State: api.RunPending,
 	}
 	key := layout.RunKey(ref, run.ID)
 	txn := layout.NewTxn("run").If(layout.ObjectKey(ref), object.Modified).If(key, 0).Put(key, run)
 	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
+}
+
+// runID returns the id of a new run: prefix and one drawn at random, or derived from the idempotency key of the request.
+// Where that run exists the request is a repeat, and the decision to write nothing is returned too.
+func (s *Service) runID(ctx context.Context, snap layout.Snapshot, ref api.Ref, prefix string) (string, *runDecision) {
+	keyed, ok := keyedRun(ctx)
+	if !ok {
+		return prefix + freshRun(snap, ref), nil
+	}
+	id := prefix + keyed
+	if run := snap.Run(ref, id); run.Exists() {
+		return id, &runDecision{txn: layout.NewTxn("run"), result: api.RunResult{Run: *run.Value, Revision: run.Modified}}
+	}
+	return id, nil
 }
 
 // forbidden says whether a cron job lets no second run begin.

@@ -112,6 +112,8 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Sna
 		case errors.Is(err, store.ErrTooLarge):
 			return none, 0, &Error{Reason: TooLarge, Detail: "nothing was stored: " + err.Error(),
 				Next: "apply in smaller parts"}
+		case errors.Is(err, store.ErrUnknownOutcome):
+			return none, 0, &UnknownOutcomeError{Site: decided.transaction().Site(), Err: err}
 		case !errors.Is(err, store.ErrConflict):
 			return none, 0, err
 		}

@@ -95,6 +95,9 @@ func (t *Txn) Guards(key string) bool {
 	return compares && (writes || deletes)
 }
 
+// Site names the place in the code that commits.
+func (t *Txn) Site() string { return t.txn.Site }
+
 // Empty says whether nothing would be written.
 func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
 )
 
 // requestTime bounds reading a request and writing its answer; streams push it on as they go.
@@ -31,6 +32,9 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
 		r, err := s.withinCall(r)
+		if err == nil {
+			r, err = withIdempotencyKey(r)
+		}
 		if err != nil {
 			s.fail(w, r, err)
 			return
@@ -47,6 +51,16 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 		problem.Next = "use " + allow
 	}
 	writeProblem(w, problemOf(problem))
+}
+
+// withIdempotencyKey notes the key under which a request may be repeated.
+func withIdempotencyKey(r *http.Request) (*http.Request, error) {
+	key := r.Header.Get(api.IdempotencyKey)
+	if key == "" {
+		return r, nil
+	}
+	ctx, err := intent.WithIdempotencyKey(r.Context(), key)
+	return r.WithContext(ctx), err
 }
 
 // refusal keeps the status of the mux's answer and drops its text.

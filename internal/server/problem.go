@@ -71,6 +71,7 @@ func problemOf(err error) *api.Problem {
 	var refused *intent.Error
 	var tooLong *http.MaxBytesError
 	var malformed *manifest.Error
+	var unknown *intent.UnknownOutcomeError
 	if told := problemOfPlugin(err); told != nil {
 		return told
 	}
@@ -81,6 +82,10 @@ func problemOf(err error) *api.Problem {
 	case errors.As(err, &refused):
 		problem = &api.Problem{Type: problemType + string(refused.Reason), Status: intentStatus[refused.Reason],
 			Title: string(refused.Reason), Detail: refused.Detail, Next: refused.Next, Errors: refused.Errors}
+	case errors.As(err, &unknown):
+		problem = outcomeUnknown(err, unknown.Next())
+	case errors.Is(err, store.ErrUnknownOutcome):
+		problem = outcomeUnknown(err, "look before you repeat")
 	case errors.As(err, &tooLong):
 		problem = &api.Problem{Status: http.StatusRequestEntityTooLarge, Next: "send it in smaller parts",
 			Detail: "the body is larger than " + strconv.FormatInt(tooLong.Limit, 10) + " bytes; nothing was stored"}
@@ -104,6 +109,12 @@ func problemOf(err error) *api.Problem {
 		problem.Title = http.StatusText(problem.Status)
 	}
 	return problem
+}
+
+// outcomeUnknown is the problem of a change that was sent to the store and not answered.
+func outcomeUnknown(err error, next string) *api.Problem {
+	return &api.Problem{Type: problemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout, Title: api.OutcomeUnknown,
+		Detail: "the store did not answer in time; whether the change is stored, or will be, is unknown: " + err.Error(), Next: next}
 }
 
 func badRequest(next, format string, args ...any) *api.Problem {

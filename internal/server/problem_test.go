@@ -1,0 +1,34 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/store"
+)
+
+// A change without an answer of the store is neither a failure nor the end of it: 504, and what to look at for this verb.
+func TestAnUnknownOutcomeSaysWhatToLookAt(t *testing.T) {
+	timeout := fmt.Errorf("commit run: etcdserver: request timed out: %w", store.ErrUnknownOutcome)
+	for name, c := range map[string]struct {
+		err  error
+		next string
+	}{
+		"run":     {&intent.UnknownOutcomeError{Site: "run", Err: timeout}, "`tend runs` lists the run"},
+		"apply":   {&intent.UnknownOutcomeError{Site: "apply", Err: timeout}, "apply it again"},
+		"other":   {&intent.UnknownOutcomeError{Site: "freeze", Err: timeout}, "look before you repeat"},
+		"no verb": {timeout, "look before you repeat"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			problem := problemOf(c.err)
+			if problem.Status != http.StatusGatewayTimeout || problem.Title != api.OutcomeUnknown || !strings.Contains(problem.Next, c.next) ||
+				!strings.Contains(problem.Detail, "is unknown") {
+				t.Errorf("%+v; want 504 %s with %q", problem, api.OutcomeUnknown, c.next)
+			}
+		})
+	}
+}
