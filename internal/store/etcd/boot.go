@@ -14,7 +14,10 @@ func (s *Store) boot(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.opts.ReadyTimeout,
 		fmt.Errorf("not ready within %s: is the disk very slow, or its log very long? see etcd's log", s.opts.ReadyTimeout))
 	defer cancel()
-	var err error
+	err := s.markOpen(ctx)
+	if err != nil {
+		return err
+	}
 	if s.sockets, err = openSockets(s.opts.DataDir); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,66 @@ func TestDamagedDataIsAnErrorOfOpen(t *testing.T) {
 				t.Errorf("%s: Open said %q; want %q", c.reason, said, c.want)
 			}
 		})
+	}
+}
+
+// A page in the middle of the database is damaged, and the process that had it open did not close it, be it because of that
+// page. The next start names the file and the way out in place of a stack of bbolt's.
+func TestADamagedPageIsReported(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, etcd.Options{DataDir: dir})
+	for i := range 50 {
+		commit(t, s, put(fmt.Sprintf("/a/%02d", i), make([]byte, 10_000)))
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(dir, "unclean")
+	if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a clean stop leaves a mark: %v", err)
+	}
+	if err := os.WriteFile(mark, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "member", "snap", "db")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// All pages but the two of bbolt's own head.
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := int64(os.Getpagesize())
+	_, err = file.WriteAt(bytes.Repeat([]byte("damage"), int(info.Size()-2*page)/6), 2*page)
+	if err := errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		said := start(t, "idle", dir).rest()
+		if len(said) < 2 || !strings.Contains(said[0], "the database is damaged: "+path) || !strings.Contains(said[1], "restore "+dir) {
+			t.Errorf("Open said %q; want that the database is damaged, and what to restore", said)
+		}
+	}
+}
+
+// A process that was killed leaves a whole database, which the check finds whole.
+func TestAnUncleanStopIsChecked(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, etcd.Options{DataDir: dir})
+	commit(t, s, put("/a", nil))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "unclean"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, etcd.Options{DataDir: dir})
+	if _, err := s.Get(context.Background(), "/a"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -60,6 +60,7 @@ func (s *Store) stop() error {
 		}
 		if s.member != nil {
 			s.member.Close()
+			_ = s.markClosed() // where it stays, the next start checks the database
 		}
 		done <- s.release()
 	}()
