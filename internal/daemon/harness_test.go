@@ -95,7 +95,12 @@ func (r *running) stop() error {
 // until waits for a condition.
 func (r *running) until(what string, holds func() bool) {
 	r.t.Helper()
-	deadline := time.After(20 * time.Second)
+	r.untilWithin(20*time.Second, what, holds)
+}
+
+func (r *running) untilWithin(patience time.Duration, what string, holds func() bool) {
+	r.t.Helper()
+	deadline := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !holds() {

@@ -1,0 +1,153 @@
+//go:build integration
+
+package daemon
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+)
+
+// Requests that freeze and thaw a file system, of linux/fs.h.
+const (
+	fiFreeze = 0xc0045877
+	fiThaw   = 0xc0045878
+)
+
+// stallingDisk is an ext4 of its own that can be frozen: writes wait until it is thawed.
+type stallingDisk struct {
+	t      *testing.T
+	folder string
+	frozen atomic.Bool
+}
+
+func newStallingDisk(t *testing.T) *stallingDisk {
+	t.Helper()
+	d := &stallingDisk{t: t, folder: t.TempDir()}
+	image := filepath.Join(t.TempDir(), "disk")
+	if err := os.WriteFile(image, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 256<<20); err != nil {
+		t.Fatal(err)
+	}
+	d.run("mkfs.ext4", "-q", "-F", image)
+	d.run("mount", "-o", "loop", image, d.folder)
+	t.Cleanup(func() { d.thaw(); d.run("umount", d.folder) })
+	return d
+}
+
+// run runs a command of the system; they need root and a loop device.
+func (d *stallingDisk) run(name string, args ...string) {
+	d.t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		d.t.Fatalf("%s %v: %v: %s", name, args, err, out)
+	}
+}
+
+func (d *stallingDisk) freeze() {
+	d.frozen.Store(true)
+	d.control(fiFreeze)
+}
+
+func (d *stallingDisk) thaw() {
+	if d.frozen.Swap(false) {
+		d.control(fiThaw)
+	}
+}
+
+func (d *stallingDisk) control(request uintptr) {
+	folder, err := os.Open(d.folder)
+	if err != nil {
+		d.t.Error(err)
+		return
+	}
+	defer folder.Close()
+	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, folder.Fd(), request, 0); errno != 0 {
+		d.t.Errorf("freeze or thaw %s: %v", d.folder, errno)
+	}
+}
+
+// TestAStalledDiskFillsNoSlotTwice: the disk of the store stalls while a rollout creates pods. etcd answers with timeouts,
+// and applies at the thaw what it answered so. The rollout makes two pods of the new release, no more.
+func TestAStalledDiskFillsNoSlotTwice(t *testing.T) {
+	disk := newStallingDisk(t)
+	var armed atomic.Bool
+	var sent atomic.Int64
+	faults := fault.New(fault.Options{Trace: func(name string) {
+		switch {
+		case name == "store.deployment.create.before" && armed.Swap(false):
+			disk.freeze()
+			sent.Add(1)
+		case disk.frozen.Load() && (name == "store.deployment.create.before" || name == "store.election.settle.before"):
+			sent.Add(1)
+		}
+	}})
+	r := startOnDisk(t, disk, faults)
+	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	armed.Store(true)
+	second := manifestOf(web, func(s *api.DeploymentSpec) {
+		replicas(2)(s)
+		s.Image, s.Strategy = "web:2", &api.Strategy{Pause: "200ms", Monitor: "1ms", Order: api.OrderStartFirst}
+	})
+	revision := r.apply(second)
+	// Each try takes etcd's timeout of some seconds; two more follow the one that met the stall.
+	r.untilWithin(time.Minute, "three tries met the stall", func() bool { return sent.Load() >= 3 })
+	disk.thaw()
+	r.converged(web, revision)
+	if got := r.engine.Calls()["create"]; got != 4 {
+		t.Errorf("%d containers were created, want two of each release", got)
+	}
+	if got := len(r.live(web)); got != 2 {
+		t.Errorf("%d pods run, want 2", got)
+	}
+}
+
+// startOnDisk runs a server whose embedded etcd is on a disk.
+func startOnDisk(t *testing.T, disk *stallingDisk, faults *fault.Points) *running {
+	t.Helper()
+	root, err := os.MkdirTemp("", "tend")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &machine{t: t, root: root, engine: hollow.NewEngine()}
+	for _, image := range []string{"web:1", "web:2"} {
+		m.engine.AddImage(image)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{machine: m, cancel: cancel, done: make(chan error, 1)}
+	go func() {
+		r.done <- Run(ctx, Options{
+			Root: root, Data: filepath.Join(disk.folder, "state"), MinFree: -1, HTTP: "off", Node: "n1", Runtime: "hollow",
+			Faults: faults, QuietEtcd: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+		})
+	}()
+	if r.client, err = client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		disk.thaw()
+		if err := r.stop(); err != nil {
+			t.Error(err)
+		}
+		r.client.Close()
+		m.engine.Close()
+		_ = os.RemoveAll(root)
+	})
+	return r.ready()
+}
