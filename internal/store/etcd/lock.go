@@ -27,12 +27,9 @@ func lock(dataDir string) (unlock func() error, err error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", dataDir, err)
 	}
-	if err := file.Truncate(0); err == nil {
-		_, err = fmt.Fprintln(file, os.Getpid())
-	}
-	if err != nil {
-		// Who holds it is for messages alone: a full disk must not keep a server from its own data.
-		return file.Close, nil //nolint:nilerr // see above
+	// The process id is for messages alone: a full disk must not keep a server from its own data.
+	if file.Truncate(0) == nil {
+		_, _ = fmt.Fprintln(file, os.Getpid())
 	}
 	return file.Close, nil
 }

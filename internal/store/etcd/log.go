@@ -79,7 +79,7 @@ func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	for key, value := range encoder.Fields {
 		args = append(args, key, value)
 	}
-	c.log.Log(context.Background(), c.severity(entry.Level), entry.Message, args...)
+	c.log.Log(context.Background(), c.severity(entry.Level), entry.Message, args...) //nolint:sloglint // etcd words it
 	return nil
 }
 
