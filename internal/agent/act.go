@@ -27,6 +27,7 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 	if action.Init != "" {
 		return a.actInit(ctx, task, in, action)
 	}
+	//exhaustive:enforce
 	switch action.Verb {
 	case healing.Create:
 		return false, a.create(ctx, task)
@@ -43,6 +44,7 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 		return false, err
 	case healing.Pull:
 		return a.pull(ctx, task)
+	case healing.None:
 	}
 	return false, nil
 }

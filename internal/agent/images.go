@@ -39,7 +39,7 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	image, err := a.runtime.Resolve(ctx, next.Image)
 	switch {
 	case err == nil:
-		a.imageEnds.take(owner)
+		_ = a.imageEnds.take(owner) // the image is there, whatever its last attempt met
 		present(&next, image)
 		if assigned.Request.Build != nil {
 			a.nameLatest(ctx, owner, image)

@@ -131,7 +131,7 @@ func (s *secrets) tasks() (ids []string) {
 func (a *Agent) placeSecrets(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil || len(release.SecretFiles) == 0 {
-		return nil
+		return nil //nolint:nilerr // see above
 	}
 	by, err := a.ownerOf(ctx, release)
 	if err != nil {

@@ -57,7 +57,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		}
 		rest = min(2*rest, lastReconnect)
 	}
-	return nil
+	return nil //nolint:nilerr // ctx ended; the errors on the way were reported
 }
 
 // follow reads one stream to its end.

@@ -82,7 +82,7 @@ func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
 			out.err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 		// Whatever a cut reconcile answered, it may have been cut half way: it is looked at again.
-		if context.Cause(ctx) == ErrDeadline {
+		if errors.Is(context.Cause(ctx), ErrDeadline) {
 			out.err = &cutError{after: c.opts.Deadline, cause: out.err}
 		}
 		out.took = time.Since(start)

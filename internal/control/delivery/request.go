@@ -44,16 +44,14 @@ func (c *Controller) request(s layout.Snapshot, d api.Delivery) (webhook.Request
 // file reads the asset that a hook's body is made from, as it was when the object was stored.
 func (c *Controller) file(object api.Object, text string) ([]byte, error) {
 	digests := object.HookDigests()
-	for _, reference := range api.References(text) {
-		key, ok := api.AssetKey(reference, object.Scope, func(key string) bool { return digests[key] != "" })
-		if !ok {
-			break
+	for _, reference := range api.References(text) { // one, as validation has it
+		if key, ok := api.AssetKey(reference, object.Scope, func(key string) bool { return digests[key] != "" }); ok {
+			content, err := c.Blob(digests[key])
+			if err != nil {
+				return nil, fmt.Errorf("read %s: %w", text, err)
+			}
+			return content, nil
 		}
-		content, err := c.Blob(digests[key])
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", text, err)
-		}
-		return content, nil
 	}
 	return nil, fmt.Errorf("%s is no asset that is stored", text)
 }

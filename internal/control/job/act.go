@@ -88,6 +88,7 @@ func (s *step) records() []api.Run { return s.runs.sorted() }
 
 // write turns one action into writes.
 func (s *step) write(a timetable.Action, t target) {
+	//exhaustive:enforce
 	switch a.Verb {
 	case timetable.CreateRun:
 		s.runs.create(*a.Due)
@@ -105,6 +106,7 @@ func (s *step) write(a timetable.Action, t target) {
 		task := s.tasks[a.Task]
 		key := layout.TaskKey(a.Task)
 		s.txn.If(key, task.Modified).Delete(key).Delete(layout.SlotKey(s.o.ref, task.Value.Slot))
+	case timetable.MarkMissed: // the plan's timeline counts it, and the status shows that
 	}
 }
 

@@ -212,6 +212,7 @@ func (l *lab) condition(conditionType string) api.Condition {
 	c := api.FindCondition(l.status().Conditions, conditionType)
 	if c == nil {
 		l.Fatalf("there is no condition %s", conditionType)
+		return api.Condition{}
 	}
 	return *c
 }

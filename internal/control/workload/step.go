@@ -70,6 +70,7 @@ func (s *step) mint(release *api.Release) {
 
 // write turns one action into writes.
 func (s *step) write(action rollout.Action) {
+	//exhaustive:enforce
 	switch action.Verb {
 	case rollout.Create:
 		s.create(action)
@@ -81,6 +82,7 @@ func (s *step) write(action rollout.Action) {
 		key := layout.TaskKey(action.Task)
 		s.txn.If(key, s.tasks[action.Task].Modified).Delete(key)
 		s.txn.Delete(layout.SlotKey(s.o.ref, action.Slot))
+	case rollout.RollBack: // the status says so, and the next reconcile plans towards the older release
 	}
 }
 

@@ -63,6 +63,7 @@ func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 // perform changes the desired half of the world by one action.
 func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	s := world[a.Slot]
+	//exhaustive:enforce
 	switch a.Verb {
 	case Create:
 		made++
@@ -81,6 +82,8 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 		s.Desired = api.DesiredRemoved
 	case Forget:
 		delete(world, a.Slot)
+		return made
+	case RollBack: // Forecast ends before it
 		return made
 	}
 	world[a.Slot] = s
