@@ -102,7 +102,7 @@ func (c *checker) addError(field string, err error) {
 	if err == nil {
 		return
 	}
-	if inner, ok := err.(FieldError); ok {
+	if inner, ok := err.(FieldError); ok { //nolint:errorlint // a wrapped one says more than its detail
 		c.add(inner.Field, "%s", inner.Detail)
 		return
 	}

@@ -61,7 +61,7 @@ func sshDialer(address *url.URL) (func(context.Context, string, string) (net.Con
 		return nil, err
 	}
 	return func(context.Context, string, string) (net.Conn, error) {
-		command := exec.Command("ssh", args...) // #nosec: the parts of the address are checked
+		command := exec.Command("ssh", args...) //nolint:noctx // lives as long as the connection, not the dial
 		c := &sshConn{command: command, host: address.Host, ended: make(chan struct{})}
 		command.Stderr = &c.said
 		var in, out error

@@ -49,12 +49,12 @@ func report(err error, stderr io.Writer) int {
 	switch {
 	case errors.As(err, &interrupted):
 		code = interrupted.code()
-		if err == error(interrupted) {
+		if err == error(interrupted) { //nolint:errorlint // alone, not wrapped: a wrapper has more to say
 			text = "" // whoever pressed Ctrl-C knows
 		}
 	case errors.As(err, &status):
 		code = status.code
-		if err == error(status) {
+		if err == error(status) { //nolint:errorlint // as above
 			text = status.text
 		}
 	}

@@ -27,7 +27,6 @@ func (p paint) red(text string) string    { return p.in("31", text) }
 func (p paint) green(text string) string  { return p.in("32", text) }
 func (p paint) yellow(text string) string { return p.in("33", text) }
 func (p paint) cyan(text string) string   { return p.in("36", text) }
-func (p paint) bold(text string) string   { return p.in("1", text) }
 
 // terminal says whether a stream is a person's screen or keyboard.
 func terminal(stream any) bool {

@@ -2,7 +2,9 @@ package ingress
 
 import (
 	"bufio"
+	"errors"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
@@ -41,7 +43,7 @@ func (l *link) Read(into []byte) (int, error) {
 		return 0, err
 	}
 	n, err := l.Conn.Read(into)
-	if timeout, ok := err.(net.Error); !ok || !timeout.Timeout() || n > 0 {
+	if n > 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
 		return n, err
 	}
 	until := time.Time{}

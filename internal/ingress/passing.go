@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httputil"
@@ -66,7 +67,8 @@ func (c *conversation) pass(l *link) (int64, error) {
 	if c.request.Close {
 		out = append(out, "Connection: close\r\n"...)
 	}
-	c.out = append(out, "\r\n"...)
+	out = append(out, "\r\n"...)
+	c.out = out
 	if _, err := l.reader.Discard(a.Size); err != nil {
 		return 0, err
 	}
@@ -145,7 +147,7 @@ func (c *conversation) endChunks(l *link) error {
 	end, err := l.reader.Peek(2)
 	if err != nil || string(end) != "\r\n" {
 		c.answer.Close = true
-		return nil
+		return nil //nolint:nilerr // the body is whole; the connection is not used again
 	}
 	_, err = l.reader.Discard(2)
 	return err
@@ -178,7 +180,7 @@ func (c *conversation) flush() error {
 
 // noEnd is the error of an answer that broke off.
 func noEnd(err error) error {
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

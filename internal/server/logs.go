@@ -112,7 +112,7 @@ func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap layout.
 		err = mergeLogs(ctx, containers, out, snap, wanted)
 	}
 	switch {
-	case context.Cause(ctx) == error(errClosing):
+	case errors.Is(context.Cause(ctx), errClosing):
 		_ = out.send("", api.LogLine{Error: errClosing})
 	case err != nil && !out.begun:
 		s.fail(w, r, err)

@@ -122,7 +122,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if cause == nil {
 				return
 			}
-			if cause == http.ErrAbortHandler {
+			if cause == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
 				panic(cause)
 			}
 			id := randomID()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -155,7 +156,7 @@ func (t *watchStream) tell(snap layout.Snapshot, ref api.Ref, change view.Change
 
 // finish tells the client why the stream ends; before the stream began, the caller answers instead.
 func (t *watchStream) finish(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause == error(errClosing) {
+	if errors.Is(context.Cause(ctx), errClosing) {
 		err = errClosing
 	}
 	if t.out.begun {
