@@ -47,11 +47,11 @@ func (o owned) handOver(old api.Object, now time.Time) (owned, error) {
 	}
 	spec, err := api.DecodeSpec[api.DeploymentSpec](o.object)
 	if err != nil || spec.Autoscale == nil || spec.Replicas != nil {
-		return o, nil // validation's business, or the count is somebody's
+		return o, nil //nolint:nilerr // validation refuses such a spec, or it sets the count itself
 	}
 	before, err := api.DecodeSpec[api.DeploymentSpec](old)
 	if err != nil {
-		return o, nil
+		return o, nil //nolint:nilerr // a spec that can't be read has no count to hand over
 	}
 	low, high := spec.Autoscale.Bounds()
 	count := min(max(before.ReplicaCount(), low), high)

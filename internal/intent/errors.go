@@ -59,7 +59,6 @@ func (e *Error) Error() string {
 // faults collects refusals, so that a user sees all of them at once. The first one gives the reason.
 type faults struct {
 	reason Reason
-	detail string
 	next   string
 	errors []api.FieldError
 }

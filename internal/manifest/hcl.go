@@ -115,7 +115,7 @@ func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 // functionIn finds a function call within an expression.
 func functionIn(expr hclsyntax.Expression) *hcl.Range {
 	var found *hcl.Range
-	hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
+	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
 		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok && found == nil {
 			at := call.Range()
 			found = &at

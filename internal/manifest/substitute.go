@@ -36,7 +36,6 @@ type substituter struct {
 	out    bytes.Buffer
 	at     int
 	stack  []frame
-	depth  int
 }
 
 // frame is what surrounds the current place.

@@ -57,7 +57,7 @@ func walk(t Tree, visit func(fieldpath.Path, any)) { walkBelow(make(fieldpath.Pa
 
 func walkBelow(at fieldpath.Path, t Tree, visit func(fieldpath.Path, any)) {
 	for _, key := range slices.Sorted(maps.Keys(t)) {
-		path := append(at, fieldpath.FieldNameElement(key))
+		path := append(at, fieldpath.FieldNameElement(key)) //nolint:gocritic // a path is valid during the visit only
 		below, ok := t[key].(Tree)
 		switch {
 		case ok && len(below) > 0:

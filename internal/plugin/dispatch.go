@@ -50,7 +50,7 @@ func answerOf(data json.RawMessage) (Answer, error) {
 	}
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(data, &keys); err != nil {
-		return Answer{Message: string(data)}, nil // a list, a number: shown as it is
+		return Answer{Message: string(data)}, nil //nolint:nilerr // a list, a number: shown as it is
 	}
 	_, message := keys["message"]
 	_, actions := keys["actions"]

@@ -110,7 +110,7 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 	}
 	raw, has := fields[api.MacroPlugin]
 	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name is no matter of ours
-		return api.PluginSource{}, spec, nil
+		return api.PluginSource{}, spec, nil //nolint:nilerr // see above
 	}
 	var block map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &block); err != nil {
