@@ -36,15 +36,6 @@ type IngressOptions struct {
 	Roots     string
 }
 
-// check says what is wrong with the options before anything is started.
-func (o IngressOptions) check() error {
-	_, err := o.networks()
-	if err == nil {
-		_, err = o.roots()
-	}
-	return err
-}
-
 func (o IngressOptions) networks() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range o.Balancers {

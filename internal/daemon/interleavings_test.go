@@ -16,9 +16,6 @@ import (
 	"tend.dev/tend/client"
 )
 
-// interleavings is how many histories each kind is put through; their seeds are their numbers.
-const interleavings = 100
-
 // TestInterleavings: whatever people do to a workload at the same time, and however often the server dies meanwhile, it
 // ends with one version and the exact number of replicas, and with what the last of them asked for.
 func TestInterleavings(t *testing.T) {

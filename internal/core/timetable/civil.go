@@ -29,20 +29,6 @@ func dateOf(days int64) date {
 	return d
 }
 
-// days since 1970-01-01 (Howard Hinnant's days_from_civil).
-func (d date) days() int64 {
-	y, m := int64(d.year), int64(d.month)
-	if m <= 2 {
-		y--
-		m += 12
-	}
-	era := floorDiv(y, 400)
-	yoe := y - era*400
-	doy := (153*(m-3)+2)/5 + int64(d.day) - 1
-	doe := yoe*365 + yoe/4 - yoe/100 + doy
-	return era*146097 + doe - 719468
-}
-
 // daysIn is the length of a month.
 func (d date) daysIn() int {
 	switch d.month {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,7 +88,7 @@ func (r *Runtime) command(record shim.Record, opts runtime.ExecOptions) (*exec.C
 	if err != nil {
 		return nil, err
 	}
-	env := append(own, opts.Env...)
+	env := slices.Concat(own, opts.Env)
 	return &exec.Cmd{
 		Path: lookUp(image.Root, dir, opts.Command[0], pathIn(env)), Args: opts.Command, Env: env, Dir: dir,
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Credential: user.Credential()},

@@ -79,14 +79,3 @@ func notRunning(record shim.Record) error {
 		Reason: "NotRunning", Detail: fmt.Sprintf("container %s is not running", record.Name), Next: "start the container first",
 	}
 }
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
