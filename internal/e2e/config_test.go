@@ -109,7 +109,7 @@ func TestConfigRollsWhoReadsIt(t *testing.T) {
 	m.has("plain", "URL", "scope")
 	m.has("reader", "URL", "scope")
 	m.has("reader", "OWN", "manifest")
-	plain, reader = m.containers("plain"), m.containers("reader")
+	reader = m.containers("reader")
 	m.wantSaid(m.tend("config", "set", m.scope, "URL=scope"), 0, "URL unchanged")
 	m.wantSaid(m.tend("config", "unset", m.scope, "OWN"), 0, "OWN removed")
 	if !slices.Equal(m.containers("reader"), reader) {

@@ -148,7 +148,10 @@ func TestAnUnreadyPodGetsNoRequests(t *testing.T) {
 		}
 		return text
 	}
-	both := func() bool { return who() != who() } // in turns
+	both := func() bool { // in turns
+		first := who()
+		return who() != first
+	}
 	f.until("both serve", both)
 	pod := f.pods("app")[0]
 	f.tells(pod, "500")
