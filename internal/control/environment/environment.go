@@ -61,7 +61,7 @@ func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Cont
 	}
 	complete := resolved
 	if complete.Env, err = variables(s, ref, declared, values); err != nil {
-		return resolved, nil, unmerged(err)
+		return resolved, nil, unmerged(ref, err)
 	}
 	merged, err := env.Merge(ref, complete, values)
 	if err != nil {
