@@ -62,9 +62,9 @@ func measureNode(b *testing.B, n int) {
 	<-all
 	b.ReportMetric(float64(n)/(cpuTime(b)-used).Seconds(), "tasks/cpu-s")
 	b.ReportMetric(float64(n)/time.Since(began).Seconds(), "tasks/s")
-	time.Sleep(time.Second) // the last reports
+	<-time.After(time.Second) // the last reports
 	used = cpuTime(b)
-	time.Sleep(steadyTime)
+	<-time.After(steadyTime)
 	b.ReportMetric(100*(cpuTime(b)-used).Seconds()/steadyTime.Seconds()/10, "%core-at-rest")
 	cancel()
 	parts.Wait()
