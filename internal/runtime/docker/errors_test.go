@@ -19,15 +19,27 @@ func TestFault(t *testing.T) {
 		err    error
 		is     error  // what errors.Is finds, or
 		word   string // the RejectedError's reason
+		says   string // its detail, where that is in our words
 	}{
-		"cancelled":  {"the caller's own doing", context.Canceled, context.Canceled, ""},
-		"cut":        {"the engine went in mid-answer", io.ErrUnexpectedEOF, runtime.ErrUnavailable, ""},
-		"starting":   {"the engine is not up yet", cerrdefs.ErrUnavailable, runtime.ErrUnavailable, ""},
-		"not found":  {"nothing there", cerrdefs.ErrNotFound.WithMessage("No such container: x"), runtime.ErrNotFound, ""},
-		"bad":        {"what the engine calls invalid is refused", cerrdefs.ErrInvalidArgument.WithMessage("odd"), nil, "InvalidOption"},
-		"port":       {"known words are named", errors.New("driver failed: Bind for 127.0.0.1:80 failed: port is already allocated"), nil, "PortTaken"},
-		"plugin":     {"a driver that is missing", errors.New("error looking up volume plugin nope: plugin not found"), nil, "VolumeDriverNotFound"},
-		"no command": {"an image without one", cerrdefs.ErrInvalidArgument.WithMessage("No command specified"), nil, "CommandNotFound"},
+		"cancelled": {"the caller's own doing", context.Canceled, context.Canceled, "", ""},
+		"cut":       {"the engine went in mid-answer", io.ErrUnexpectedEOF, runtime.ErrUnavailable, "", ""},
+		"starting":  {"the engine is not up yet", cerrdefs.ErrUnavailable, runtime.ErrUnavailable, "", ""},
+		"not found": {"nothing there", cerrdefs.ErrNotFound.WithMessage("No such container: x"), runtime.ErrNotFound, "", ""},
+		"bad":       {"what the engine calls invalid is refused", cerrdefs.ErrInvalidArgument.WithMessage("odd"), nil, "InvalidOption", ""},
+		"port": {"another container's", errors.New("driver failed programming external connectivity on endpoint a (b): " +
+			"Bind for 127.0.0.1:80 failed: port is already allocated"), nil, "PortTaken", "port 127.0.0.1:80 is in use"},
+		"proxy": {"a process's", errors.New("Error starting userland proxy: listen tcp4 127.0.0.1:18861: bind: address already in use"),
+			nil, "PortTaken", "port 127.0.0.1:18861 is in use"},
+		"mount": {"a host path", errors.New(`invalid mount config for type "bind": bind source path does not exist: /srv/no such`),
+			nil, "MountNotFound", "the host path /srv/no such does not exist"},
+		"program": {"a command", errors.New(`OCI runtime create failed: runc create failed: exec: "/nosuch": stat /nosuch: no such file or directory: unknown`),
+			nil, "CommandNotFound", "the image has no program /nosuch"},
+		"denied": {"a file without x", errors.New(`OCI runtime create failed: exec: "/etc/app": permission denied: unknown`),
+			nil, "CommandNotExecutable", "permission denied: /etc/app is not executable"},
+		"processor": {"another processor's", errors.New(`standard_init_linux.go:228: exec user process caused: exec format error`),
+			nil, "CommandNotExecutable", "the program is for another processor, or no program"},
+		"plugin":     {"a driver that is missing", errors.New("error looking up volume plugin nope: plugin not found"), nil, "VolumeDriverNotFound", ""},
+		"no command": {"an image without one", cerrdefs.ErrInvalidArgument.WithMessage("No command specified"), nil, "CommandNotFound", "the image names no command"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +51,10 @@ func TestFault(t *testing.T) {
 			if test.word != "" && (!errors.As(got, &rejected) || rejected.Reason != test.word || rejected.Next == "") {
 				t.Errorf("%s: %#v, want %s with a next step", test.reason, got, test.word)
 			}
-			if !strings.HasPrefix(got.Error(), "try: ") {
+			if test.says != "" && rejected.Detail != test.says {
+				t.Errorf("%s: %q, want %q", test.reason, rejected.Detail, test.says)
+			}
+			if test.says == "" && !strings.HasPrefix(got.Error(), "try: ") {
 				t.Errorf("%s: %q does not say what was tried", test.reason, got)
 			}
 		})

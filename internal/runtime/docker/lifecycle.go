@@ -28,7 +28,7 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 		_, err = r.client.ContainerStart(ctx, id, client.ContainerStartOptions{})
 	}
 	r.forget(err, id)
-	return fault("start container "+short(id), err)
+	return r.withOwner(ctx, fault("start container "+short(id), err))
 }
 
 // Stop asks, waits and kills. The engine counts in seconds: a grace in between is rounded up.

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"os"
+	"strings"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -12,7 +13,14 @@ import (
 
 func (m *mapping) storage() error {
 	host := m.HostConfig
-	host.Binds = together(m.declared.Volumes, m.options.Binds)
+	for _, entry := range m.declared.Volumes {
+		if made, ok := hostPath(entry); ok {
+			host.Mounts = append(host.Mounts, made)
+			continue
+		}
+		host.Binds = append(host.Binds, entry)
+	}
+	host.Binds = append(host.Binds, m.options.Binds...)
 	for _, target := range m.options.AnonymousVolumes {
 		if m.Config.Volumes == nil {
 			m.Config.Volumes = map[string]struct{}{}
@@ -58,6 +66,33 @@ func (m *mapping) tmpfs() error {
 		m.HostConfig.Tmpfs = mounts
 	}
 	return nil
+}
+
+// hostPath makes a mount of a volume whose source is a path of the host: of a bind whose source is missing the engine would
+// make an empty folder. Modes that mounts don't have (z, Z) leave it a bind, and docker_options keep docker's ways.
+func hostPath(entry string) (mount.Mount, bool) {
+	volume, err := api.ParseVolume(entry)
+	if err != nil || volume.Named() {
+		return mount.Mount{}, false
+	}
+	made := mount.Mount{Type: mount.TypeBind, Source: volume.Source, Target: volume.Target}
+	if volume.Mode == "" {
+		return made, true
+	}
+	for mode := range strings.SplitSeq(volume.Mode, ",") {
+		switch mode {
+		case "ro":
+			made.ReadOnly = true
+		case "rw":
+		case "consistent", "cached", "delegated":
+			made.Consistency = mount.Consistency(mode)
+		case "shared", "rshared", "slave", "rslave", "private", "rprivate":
+			made.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(mode)}
+		default:
+			return mount.Mount{}, false
+		}
+	}
+	return made, true
 }
 
 func newMount(from dockerflags.Mount) mount.Mount {

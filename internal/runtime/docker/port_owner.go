@@ -1,0 +1,57 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strconv"
+
+	"github.com/moby/moby/client"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/portowner"
+)
+
+var takenPort = regexp.MustCompile(`:(\d+) is in use$`)
+
+// withOwner adds to a port that is taken who holds it, where that can be found out: a container, or a process of this
+// machine.
+func (r *Runtime) withOwner(ctx context.Context, err error) error {
+	var rejected *runtime.RejectedError
+	if !errors.As(err, &rejected) || rejected.Reason != "PortTaken" {
+		return err
+	}
+	found := takenPort.FindStringSubmatch(rejected.Detail)
+	if found == nil {
+		return err
+	}
+	holder := r.publisher(ctx, found[1])
+	port, _ := strconv.Atoi(found[1])
+	if _, local := r.local(); holder == "" && local {
+		if owner, ok := portowner.Of(port); ok {
+			holder = owner.String()
+		}
+	}
+	if holder == "" {
+		return err
+	}
+	named := *rejected
+	named.Detail += " by " + holder
+	return &named
+}
+
+// publisher is the running container that publishes a host port; empty where none is known.
+func (r *Runtime) publisher(ctx context.Context, port string) string {
+	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
+	if err != nil {
+		return "" // the message goes without
+	}
+	for _, c := range list.Items {
+		for _, published := range c.Ports {
+			if strconv.Itoa(int(published.PublicPort)) == port && len(c.Names) > 0 {
+				return "container " + c.Names[0][1:]
+			}
+		}
+	}
+	return ""
+}
