@@ -82,7 +82,7 @@ func TestDockerProbes(t *testing.T) {
 	}{
 		"http 200":      {httpGet("/healthz"), ""},
 		"http redirect": {httpGet("/redirect"), ""},
-		"http 404":      {httpGet("/nothing"), "GET /nothing: status 404"},
+		"http 404":      {httpGet("/nothing"), "GET :8080/nothing answered 404"},
 		"http hangs":    {hangs, "no answer within 100ms"},
 		"http closed":   {api.Probe{HTTPGet: &api.HTTPGet{Path: "/", Port: 9}}, "connection refused"},
 		"tcp open":      {api.Probe{TCPSocket: &api.TCPSocket{Port: 8080}}, ""},

@@ -25,12 +25,12 @@ type described struct {
 
 func (a *app) describeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:               "describe POD | [KIND] SCOPE/NAME",
-		Short:             "show an object with its conditions, rollout, pods and releases; or a pod",
-		Example:           "  tend describe prod/web\n  tend describe prod-web.1a2b3c4d\n  tend describe deployment prod/web -o json",
+		Use:               "describe POD | node NAME | [KIND] SCOPE/NAME",
+		Short:             "show an object with its conditions, rollout, pods and releases; or a pod, or a node",
+		Example:           "  tend describe prod/web\n  tend describe node n1\n  tend describe prod-web.1a2b3c4d\n  tend describe deployment prod/web -o json",
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completePods,
-		RunE: a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
+		RunE: a.orNode(a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
 			if err := tooMuch("describe", rest); err != nil {
 				return err
 			}
@@ -50,7 +50,17 @@ func (a *app) describeCommand() *cobra.Command {
 				return err
 			}
 			return a.describe(d)
-		}),
+		})),
+	}
+}
+
+// orNode describes a node where the first word says so.
+func (a *app) orNode(otherwise runner) runner {
+	return func(cmd *cobra.Command, args []string) error {
+		if args[0] != "node" && args[0] != "nodes" {
+			return otherwise(cmd, args)
+		}
+		return a.connected(a.describeNode)(cmd, args[1:])
 	}
 }
 
@@ -184,11 +194,15 @@ func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) 
 	if len(conditions) == 0 {
 		return
 	}
+	cause := ""
+	if degraded := api.FindCondition(conditions, api.ConditionDegraded); degraded != nil && degraded.Status == api.ConditionTrue {
+		cause, _, _ = strings.Cut(degraded.Message, "\n")
+	}
 	fmt.Fprintln(w, "\nConditions")
 	for _, c := range conditions {
 		fmt.Fprintf(w, "  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
 		head, _, _ := strings.Cut(c.Message, "\n") // the log lines behind it are shown with the pods
-		if head != "" {
+		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // a cause is given once
 			indent(w, "      ", head)
 		}
 		if c.Next != "" {

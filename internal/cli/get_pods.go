@@ -61,7 +61,7 @@ func endText(pod api.Pod) string {
 func exitText(pod api.Pod) string {
 	switch {
 	case pod.OOMKilled:
-		return " (out of memory)"
+		return " (OOMKilled)"
 	case pod.ExitCode != nil:
 		return fmt.Sprintf(" (exit %d)", *pod.ExitCode)
 	}

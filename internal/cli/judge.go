@@ -166,7 +166,7 @@ func holdUps(s seen) (text string) {
 	told := 0
 	for _, pod := range s.pods {
 		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && told < few && !strings.Contains(s.message, head) {
-			text += fmt.Sprintf("\n    %s: %s", pod.Name, printable(head, ""))
+			text += fmt.Sprintf("\n    %s: %s", pod.Name, printable(head, "")) + nextLine("      ", printable(pod.Next, ""))
 			told++
 		}
 	}

@@ -52,9 +52,9 @@ func TestJudgeWhatFollows(t *testing.T) {
 // TestTimedOutSaysWhatHoldsItUp: what the pods say stands beside what is counted.
 func TestTimedOutSaysWhatHoldsItUp(t *testing.T) {
 	err := timedOut([]seen{{wait: asked, message: "0 of 1", pods: []api.Pod{
-		{Name: "prod-web.a", Message: "the readiness probe fails: refused\nlog"}, {Name: "prod-web.b", Ready: true, Message: "well"},
+		{Name: "prod-web.a", Message: "readiness probe: refused\nlog"}, {Name: "prod-web.b", Ready: true, Message: "well"},
 	}}}, 0)
-	if text := err.Error(); !strings.Contains(text, "0 of 1\n    prod-web.a: the readiness probe fails: refused") || strings.Contains(text, "prod-web.b") {
+	if text := err.Error(); !strings.Contains(text, "0 of 1\n    prod-web.a: readiness probe: refused") || strings.Contains(text, "prod-web.b") {
 		t.Error(text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 )
 
@@ -27,16 +28,9 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"MESSAGE"},
 	}
 	for _, node := range nodes.Items {
-		state := "ready"
-		if !node.Ready {
-			state = dash(node.Reason)
-		}
-		if !node.Alive {
-			state = "down"
-		}
 		l.names = append(l.names, node.ID)
 		l.rows = append(l.rows, []string{
-			node.ID, state, node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
+			node.ID, nodeState(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
 		})
 		l.wideRows = append(l.wideRows, []string{dash(node.Message)})
 	}
@@ -50,4 +44,14 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		}
 	}
 	return nil
+}
+
+func nodeState(node api.NodeInfo) string {
+	switch {
+	case !node.Alive:
+		return "down"
+	case !node.Ready:
+		return dash(node.Reason)
+	}
+	return "ready"
 }

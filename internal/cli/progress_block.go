@@ -107,6 +107,9 @@ func (b *block) rows(s seen) []string {
 		}
 		said[detail] = true
 		rows = append(rows, "      "+printable(detail, ""))
+		if pod.Next != "" {
+			rows = append(rows, "      Next: "+printable(pod.Next, ""))
+		}
 	}
 	return rows
 }

@@ -144,7 +144,22 @@ func verdictOf(run api.Run) error {
 	case run.State == api.RunFailed && run.ExitCode != nil && *run.ExitCode > 0 && *run.ExitCode < 256:
 		code = *run.ExitCode
 	}
-	return &exitStatus{code: code, text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message)}
+	return &exitStatus{code: code, text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run))}
+}
+
+// runStep is what to do about a run that failed; its output was shown already.
+func runStep(run api.Run) string {
+	switch {
+	case run.State != api.RunFailed:
+		return ""
+	case run.Reason == "TimedOut":
+		return "raise `timeout`, or make it quicker"
+	case run.Reason == "OOMKilled":
+		return "raise resources.limits.memory"
+	case len(run.Attempts) == 0: // it never began: the object says why
+		return "tend describe " + objectWords(run.Owner())
+	}
+	return "correct it and run it again"
 }
 
 // following shows the output of one run until it has ended. The server may go away and come back meanwhile.

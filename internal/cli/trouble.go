@@ -52,6 +52,9 @@ func nextLine(indent, step string) string {
 // nextStep is what to do about a wait that came to nothing.
 func nextStep(s seen) string {
 	object := s.ref.Scope + "/" + s.ref.Name
+	if s.ref.Kind == api.KindIngress {
+		return cmp.Or(s.next, "tend describe ingress "+object)
+	}
 	switch {
 	case s.reason == "Deleted" || s.reason == "Deleting":
 		return "apply again once it is gone"

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"tend.dev/tend/api"
 )
@@ -75,13 +78,27 @@ func (w *web) get(ctx context.Context, address string, probe api.HTTPGet) error 
 		if err = timeoutOr(ctx, err); errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		return fmt.Errorf("GET %s: %w", probe.Path, err)
+		return fmt.Errorf("GET :%d%s: %w", probe.Port, probe.Path, err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode < 200 || response.StatusCode > 399 {
-		return fmt.Errorf("GET %s: status %d", probe.Path, response.StatusCode)
+		return fmt.Errorf("GET :%d%s answered %d%s", probe.Port, probe.Path, response.StatusCode, firstLine(response.Body))
 	}
 	return nil
+}
+
+// maxAnswer bounds what is read of the answer to a failed attempt.
+const maxAnswer = 200
+
+// firstLine is the first line of an answer in quotes; empty where it has none, or more than is read.
+func firstLine(body io.Reader) string {
+	read, _ := io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	line, _, _ := strings.Cut(strings.TrimSpace(string(read)), "\n")
+	line = strings.TrimSpace(line)
+	if line == "" || len(line) > maxAnswer || !utf8.ValidString(line) || strings.HasPrefix(line, "<") {
+		return ""
+	}
+	return " '" + line + "'"
 }
 
 // newRequest names the host that http_headers name, which over TLS is also the one the certificate must be for.

@@ -125,15 +125,18 @@ func TestHTTPGet(t *testing.T) {
 			var code int
 			_, _ = fmt.Sscanf(r.URL.Path, "/%d", &code)
 			w.WriteHeader(code)
+			fmt.Fprintln(w, "no database")
 		}
 	})
 	t.Cleanup(func() { close(ends) }) // before the server closes
 	c := &container{address: "127.0.0.1"}
 	for path, want := range map[string]probe.Result{
-		"/200": passes, "/204": passes, "/399": passes, "/400": fails("GET /400: status 400"), "/500": fails("GET /500: status 500"),
+		"/200": passes, "/204": passes, "/399": passes, "/400": fails("GET :PORT/400 answered 400 'no database'"), "/500": fails("GET :PORT/500 answered 500 'no database'"),
 		"/away": passes, // an answer is all that was asked for
 	} {
-		c.want(t, get(path), want)
+		probed := get(path)
+		want.Message = strings.Replace(want.Message, "PORT", strconv.Itoa(probed.HTTPGet.Port), 1)
+		c.want(t, probed, want)
 	}
 	slow := get("/hangs")
 	slow.Timeout = "20ms"

@@ -103,6 +103,7 @@ func (o observed) trouble() api.Condition {
 	c.Reason, c.Message = o.hindrance()
 	switch c.Reason {
 	case ReasonInvalidSpec, ReasonNotListening, ReasonNoService, ReasonNoReadyPods, ReasonCertificateFailed:
+		c.Next = o.nextStep(c.Reason)
 		return c
 	}
 	if certificate := o.certificate(); certificate != nil && certificate.Error != "" {
@@ -111,6 +112,18 @@ func (o observed) trouble() api.Condition {
 	}
 	c.Status, c.Reason, c.Message = api.ConditionFalse, "AsExpected", ""
 	return c
+}
+
+// nextStep is what helps where the message doesn't say it.
+func (o observed) nextStep(reason string) string {
+	service := o.object.Value.Scope + "/" + o.spec.ServiceName(o.object.Value.Name)
+	switch reason {
+	case ReasonNoService:
+		return "apply a deployment " + service + ", or correct `service`"
+	case ReasonNoReadyPods:
+		return "tend describe " + service
+	}
+	return ""
 }
 
 // certificateFault is why the last attempt failed, with what helps.

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -84,7 +85,7 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 	return &api.FailedRollout{
 		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
 		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
-		Reason: a.plan.Reason, Message: a.plan.Message, Next: o.nextStep(a.plan), Slot: a.plan.Slot,
+		Reason: a.plan.Reason, Message: a.plan.Message, Next: cmp.Or(a.plan.Next, "correct it and apply again"), Slot: a.plan.Slot,
 		LastLog: o.lastLog(a.plan.Slot), At: now,
 	}
 }

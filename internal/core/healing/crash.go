@@ -89,6 +89,9 @@ func (p *planner) loopReason() string { return p.exitReason(ReasonCrashLoop) }
 func (p *planner) crashMessage() string {
 	exits := p.out.Status.Exits
 	span := exits[len(exits)-1].Sub(exits[0]).Round(time.Second)
+	if p.out.Status.OOMKilled {
+		return fmt.Sprintf("%s, %d times within %s", p.killedMessage(), len(exits), max(span, time.Second))
+	}
 	return fmt.Sprintf("ended %d times by itself within %s; last, %s", len(exits), max(span, time.Second), p.exitMessage())
 }
 

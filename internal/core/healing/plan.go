@@ -125,6 +125,10 @@ func (p *planner) bring() {
 		p.down(ReasonPaused, "the container was paused by hand; `docker unpause` lets it go on")
 	case Restarting:
 		p.advance(api.TaskRunning)
+		if p.out.Status.CrashLoop {
+			p.looping("") // the same words as while it is up for a moment
+			return
+		}
 		p.down(p.exitReason(ReasonRestarting), p.exitMessage()+"; the engine is starting it again")
 	case Removing:
 		p.down(ReasonContainerRemoved, "the container is being removed; it will be made again")

@@ -42,9 +42,9 @@ func Judge(probes map[string]api.ProbeStatus) Verdict {
 	case readiness.Phase == api.ProbeUnknown:
 		return Verdict{Reason: ReasonUnready, Message: "the readiness probe has not passed yet"}
 	}
-	return Verdict{Reason: ReasonUnready, Message: "the readiness probe fails: " + readiness.Message}
+	return Verdict{Reason: ReasonUnready, Message: "readiness probe: " + readiness.Message}
 }
 
 func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {
-	return Verdict{Failed: true, Reason: reason, Message: "the " + string(kind) + " probe fails: " + status.Message}
+	return Verdict{Failed: true, Reason: reason, Message: string(kind) + " probe: " + status.Message}
 }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// describeNode shows one node: how it is, why it isn't ready, and which containers on it nobody knows.
+func (a *app) describeNode(ctx context.Context, c *client.Client, names []string) error {
+	if len(names) == 0 {
+		return errors.New("which node? `tend nodes` lists them")
+	}
+	nodes, err := c.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes.Items {
+		if node.ID == names[0] {
+			return a.showNode(node)
+		}
+	}
+	return fmt.Errorf("there is no node %s\n  `tend nodes` lists what there is", names[0])
+}
+
+func (a *app) showNode(node api.NodeInfo) error {
+	if a.structured() || a.output == "name" {
+		return listing{value: node, names: []string{node.ID}}.write(a.streams, a.output)
+	}
+	now, w := time.Now(), plain{a.out}
+	fmt.Fprintf(w, "%s  %s\n", node.ID, nodeState(node))
+	for _, fact := range [][2]string{
+		{"host", node.Hostname},
+		{"runtime", strings.TrimSpace(node.Runtime + " " + node.RuntimeVersion)},
+		{"cpus", fmt.Sprint(node.CPUs)},
+		{"memory", bytesText(node.MemoryBytes)},
+		{"pods", fmt.Sprint(node.Pods)},
+		{"started", ago(node.StartedAt, now)},
+		{"unknown", strings.Join(node.Quarantined, ", ")},
+	} {
+		if fact[1] != "" {
+			fmt.Fprintf(w, "  %-8s %s\n", fact[0], fact[1])
+		}
+	}
+	if node.Message != "" && !node.Ready {
+		fmt.Fprintf(w, "\n  %s%s\n", node.Message, nextLine("  ", engineStep(node)))
+	}
+	describeConditions(w, node.Conditions, now)
+	return nil
+}
+
+// engineStep is what helps against a node that isn't ready.
+func engineStep(node api.NodeInfo) string {
+	switch {
+	case node.Reason != engineAway:
+		return ""
+	case node.Runtime == "docker":
+		return "start Docker on the node (systemctl start docker)"
+	}
+	return "start the container engine on the node"
+}
