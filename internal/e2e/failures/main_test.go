@@ -1,0 +1,49 @@
+package failures
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"tend.dev/tend/internal/testimage"
+)
+
+// tendBinary is what the scripts run, serverBinary the program that the containers run.
+var tendBinary, serverBinary string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "tendfail")
+	if err == nil {
+		tendBinary = filepath.Join(dir, "tend")
+		err = prepare()
+	}
+	code := 1
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prepare the failures:", err)
+	} else {
+		code = m.Run()
+	}
+	for _, end := range endings {
+		end()
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// endings stop what was started for all scripts.
+var endings []func()
+
+func prepare() (err error) {
+	build := exec.Command("go", "build", "-o", tendBinary, "tend.dev/tend/cmd/tend")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build tend: %w: %s", err, output)
+	}
+	serverBinary, err = testimage.Binary(context.Background())
+	return err
+}

@@ -1,0 +1,71 @@
+package failures
+
+import (
+	"regexp"
+	"strings"
+)
+
+// rules replace what differs from run to run; what replaces it is as long where a column depends on it.
+var rules = []struct {
+	find *regexp.Regexp
+	put  string
+}{
+	{regexp.MustCompile(`(shop-[a-z]+)\.[0-9a-f]{8}`), "$1.xxxxxxxx"},
+	{regexp.MustCompile(`^  host     \S+$`), "  host     machine"},
+	{regexp.MustCompile(`\bm-[0-9a-f]{8}`), "m-xxxxxxxx"},
+	{regexp.MustCompile(`\.example:\d+`), ".example:18861"},
+	{regexp.MustCompile(`, \d+ times within \w+`), ", N times within TIME"},
+	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:…"},
+	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "ID"},
+	{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "0123456789abcdef"},
+	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "0123456789ab"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`), "2026-01-02T03:04:05Z"},
+	{regexp.MustCompile(`(for|created|ended|began|last) [0-9hms.]+( ago)?(,|$|\))`), "$1 AGE$2$3"},
+	{regexp.MustCompile(`\((\S+ )?[0-9hms.]+ ago\)`), "(AGE ago)"},
+	{regexp.MustCompile(`(took) [0-9a-zµ.]+,`), "$1 TIME,"},
+	{regexp.MustCompile(`  +[0-9]+[smhd]([0-9]+[smh])?$`), "  AGE"},
+	{regexp.MustCompile(`ended \d+ times by itself within \w+`), "ended N times by itself within TIME"},
+	{regexp.MustCompile(`\(pid \d+\)`), "(pid 4711)"},
+	{regexp.MustCompile(`^[⠋⠙⠹⠸⠼⠴⠦⠧]`), "…"},
+	{regexp.MustCompile(`(  v\d+  +)\d+( +)`), "${1}N$2"},
+	{regexp.MustCompile(`  (AGE)$`), "  $1"},
+	{regexp.MustCompile(`172\.\d+\.\d+\.\d+`), "172.18.0.2"},
+}
+
+// normal is an output without what differs from run to run. Equal lines in a row, such as those of attempts that failed
+// alike, stand there once.
+func normal(text string, words *strings.Replacer) string {
+	var out []string
+	took, logged := false, map[string]bool{}
+	for line := range strings.SplitSeq(words.Replace(text), "\n") {
+		line = strings.TrimRight(line, " \r")
+		for _, rule := range rules {
+			line = rule.find.ReplaceAllString(line, rule.put)
+		}
+		if took = line != "" && (took || strings.Contains(line, "TOOK")); took {
+			line = columnsOf(line)
+		}
+		if log := strings.HasPrefix(strings.TrimSpace(line), "| "); !log {
+			clear(logged)
+		} else if logged[line] {
+			continue // the output of more than one start
+		} else {
+			logged[line] = true
+		}
+		if len(out) > 0 && line != "" && out[len(out)-1] == line {
+			continue
+		}
+		out = append(out, line)
+	}
+	return folded(strings.TrimRight(strings.Join(out, "\n"), "\n"))
+}
+
+var (
+	gaps  = regexp.MustCompile(`(\S)  +`)
+	spans = regexp.MustCompile(`(  )[0-9.]+m?s  `)
+)
+
+// columnsOf takes the padding out of a table that has a column of durations.
+func columnsOf(line string) string {
+	return spans.ReplaceAllString(gaps.ReplaceAllString(line, "$1  "), "${1}TIME  ")
+}
