@@ -2,6 +2,7 @@ package failures
 
 import (
 	"flag"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -20,6 +21,21 @@ var update = flag.Bool("update", false, "write down what is printed now")
 
 // patience is how long an output may take to become what it should be; it costs nothing where it is.
 const patience = 60 * time.Second
+
+// ticks yields at once, and then once in a period until patience is over.
+func ticks(period time.Duration) iter.Seq[struct{}] {
+	return func(yield func(struct{}) bool) {
+		ticker, over := time.NewTicker(period), time.After(patience)
+		defer ticker.Stop()
+		for yield(struct{}{}) {
+			select {
+			case <-ticker.C:
+			case <-over:
+				return
+			}
+		}
+	}
+}
 
 // play runs the scripts of a folder against a server that they share.
 func play(t *testing.T, dir string, shared func() (address string, engine engine)) {
@@ -140,7 +156,7 @@ func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 // showsCmd runs `shows FILE tend …` until it prints what FILE holds.
 func showsCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s, got, last := storyOf(ts), "", ""
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(300 * time.Millisecond) {
+	for range ticks(300 * time.Millisecond) {
 		text, _, err := onScreen(s.command(ts, args[1:]))
 		ts.Check(err)
 		if got = normal(text, s.words); got == s.want(ts, args[0]) {
@@ -158,7 +174,7 @@ func showsCmd(ts *testscript.TestScript, _ bool, args []string) {
 // untilCmd runs `until TEXT tend …` until its output has the text.
 func untilCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s, output := storyOf(ts), []byte(nil)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for range ticks(50 * time.Millisecond) {
 		if output, _ = s.command(ts, args[1:]).CombinedOutput(); strings.Contains(string(output), args[0]) {
 			return
 		}

@@ -99,7 +99,7 @@ func await(root string) string {
 		panic(err)
 	}
 	defer c.Close()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for range ticks(20 * time.Millisecond) {
 		if readiness, err := c.Readiness(context.Background()); err == nil && readiness.Ready {
 			return address
 		}

@@ -3,7 +3,6 @@ package portowner_test
 import (
 	"net"
 	"os"
-	"runtime"
 	"testing"
 
 	"tend.dev/tend/internal/runtime/portowner"
@@ -11,9 +10,6 @@ import (
 
 // TestOwner: this very process is found by the port it listens on, and nobody once it stopped.
 func TestOwner(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is no /proc")
-	}
 	for _, network := range []string{"tcp4", "tcp6"} {
 		listener, err := net.Listen(network, "localhost:0")
 		if err != nil {
