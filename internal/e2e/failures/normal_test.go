@@ -12,7 +12,7 @@ var rules = []struct {
 }{
 	{regexp.MustCompile(`(shop-[a-z]+)\.[0-9a-f]{8}`), "$1.xxxxxxxx"},
 	{regexp.MustCompile(`^  host     \S+$`), "  host     machine"},
-	{regexp.MustCompile(`\bm-[0-9a-f]{8}`), "m-xxxxxxxx"},
+	{regexp.MustCompile(`\bm-[0-9a-f]{8,16}`), "m-xxxxxxxx"},
 	{regexp.MustCompile(`\.example:\d+`), ".example:18861"},
 	{regexp.MustCompile(`, \d+ times within \w+`), ", N times within TIME"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "sha256:…"},
