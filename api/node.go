@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// ReasonPaused: the server changes nothing until an operator resumes.
+const ReasonPaused = "Paused"
+
 // NodeStatus holds the facts an agent reports of its machine. Key /actual/nodes/<id>; that agent alone writes it.
 type NodeStatus struct {
 	ID       string            `json:"id"`

@@ -147,6 +147,27 @@ type Version struct {
 	API string `json:"api"`
 }
 
+// UnknownContainers says what becomes of containers of the cluster that the store doesn't know.
+type UnknownContainers string
+
+// What may become of them: nothing, and they stay quarantined, or they are stopped and removed without their volumes.
+const (
+	UnknownKeep UnknownContainers = "keep"
+	UnknownStop UnknownContainers = "stop"
+)
+
+// ResumeResult says what a resume did with the containers whose tasks the store didn't know, by their names.
+type ResumeResult struct {
+	// Adopted took the places of pods of the store.
+	Adopted []string `json:"adopted,omitempty"`
+	Stopped []string `json:"stopped,omitempty"`
+	// Unknown still run, quarantined.
+	Unknown []string `json:"unknown,omitempty"`
+}
+
+// HeaderPaused is set on every answer of a paused server, with the reason.
+const HeaderPaused = "Tend-Paused"
+
 // Readiness is the body of /readyz: with 200 when Ready, with 503 when not.
 type Readiness struct {
 	Ready bool `json:"ready"`

@@ -27,6 +27,9 @@ type Options struct {
 	PluginCall string
 	// Dial connects to the server in place of what Server says. Default: Server's own way.
 	Dial func(ctx context.Context) (net.Conn, error)
+	// OnPaused is called with the reason when a server answers that it is paused: it changes nothing until it is resumed.
+	// It may be called for every answer. Default: nothing.
+	OnPaused func(reason string)
 }
 
 // Client calls one server. Safe for concurrent use.
@@ -35,6 +38,7 @@ type Client struct {
 	base   string
 	token  string
 	within string
+	paused func(reason string)
 	http   *http.Client
 	// slow waits longer for an answer to begin.
 	slow *http.Client
@@ -52,7 +56,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
 	}
-	c := &Client{server: opts.Server, token: opts.Token, within: opts.PluginCall}
+	c := &Client{server: opts.Server, token: opts.Token, within: opts.PluginCall, paused: opts.OnPaused}
 	// No proxy from the environment: the server is on this machine, or named on purpose.
 	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 2 * time.Minute}
 	switch {
@@ -152,6 +156,9 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	response, err := through.Do(call)
 	if err != nil {
 		return nil, c.failure(ctx, err)
+	}
+	if why := response.Header.Get(api.HeaderPaused); why != "" && c.paused != nil {
+		c.paused(why)
 	}
 	return response, nil
 }

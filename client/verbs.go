@@ -54,6 +54,13 @@ func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, er
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/restart", query: target.query()})
 }
 
+// Resume ends the pause of a server whose store was restored. unknown says what becomes of containers that the store
+// doesn't know; without it the server refuses where there are any.
+func (c *Client) Resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
+	return call[api.ResumeResult](ctx, c, request{method: http.MethodPost, path: "/v1/resume", slow: true,
+		query: queryWith("unknown", string(unknown))})
+}
+
 // Rebootstrap makes one ordinal of a statefulset anew, with empty volumes: what they hold is lost.
 func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebootstrap",

@@ -81,8 +81,9 @@ func New(o Options) *Agent {
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{
-		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, newMember(a.beat), a.node, a.watcher, newMember(a.sweepSecrets), newMember(a.prober.Run), a.images, a.tasks,
+		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, newMember(a.beat), a.node, a.watcher, newMember(a.prober.Run),
 	}
+	members = append(members, a.heldBack(newMember(a.sweepSecrets), a.images, a.tasks)...)
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)
 	return a

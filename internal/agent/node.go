@@ -67,6 +67,9 @@ func (n *node) status(ctx context.Context) api.NodeStatus {
 	}
 	n.take(&status, info)
 	status.Quarantined = slices.Concat(n.agent.quarantined(), info.Quarantined, n.agent.opts.Quarantined())
+	if why := n.agent.opts.Paused(); why != "" {
+		status.Ready, status.Reason, status.Message = false, api.ReasonPaused, why+"; next: tend resume"
+	}
 	n.facts = status
 	return status
 }

@@ -47,6 +47,9 @@ type Options struct {
 	Ingresses Ingresses
 	// DrainTime is what looks under way have to finish when the agent stops; default 10 s.
 	DrainTime time.Duration
+	// Hold keeps the agent from touching containers until it closes; default: it is closed. Paused says why meanwhile.
+	Hold   <-chan struct{}
+	Paused func() string
 	// Quarantined returns the paths of the node's files that were set aside; default none.
 	Quarantined func() []string
 	// Logger defaults to slog.Default().
@@ -69,6 +72,14 @@ func (o Options) withDefaults() Options {
 	o.DrainTime = orDefault(o.DrainTime, 10*time.Second)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Hold == nil {
+		open := make(chan struct{})
+		close(open)
+		o.Hold = open
+	}
+	if o.Paused == nil {
+		o.Paused = func() string { return "" }
 	}
 	if o.Quarantined == nil {
 		o.Quarantined = func() []string { return nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ type runner = func(cmd *cobra.Command, args []string) error
 
 // dial makes a client for the server the flags, the environment or the machine name.
 func (a *app) dial() (*client.Client, error) {
-	return client.New(client.Discover(func(name string) string {
+	options := client.Discover(func(name string) string {
 		switch {
 		case name == "TEND_SERVER" && a.server != "":
 			return a.server
@@ -24,7 +25,14 @@ func (a *app) dial() (*client.Client, error) {
 			return a.token
 		}
 		return os.Getenv(name)
-	}))
+	})
+	var once sync.Once
+	options.OnPaused = func(reason string) {
+		once.Do(func() {
+			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n", printable(reason, "\n"))
+		})
+	}
+	return client.New(options)
 }
 
 // connected is the skeleton of every command that calls a server.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -37,6 +38,9 @@ type daemon struct {
 	node string
 	// used says that the root had been used before this start.
 	used bool
+	// pause keeps everything from changing after an older store was restored; resuming is held while it ends.
+	pause    *standstill
+	resuming sync.Mutex
 	// quarantined are the paths below the root that this start set aside.
 	quarantined []string
 	cluster     cluster
@@ -114,25 +118,6 @@ func (d *daemon) prepareRoot(context.Context) error {
 	return d.closeRoot()
 }
 
-// claim learns who the store is and takes its controllers over.
-func (d *daemon) claim(ctx context.Context) error {
-	if err := checkSchema(ctx, d.store); err != nil {
-		return err
-	}
-	_, err := d.store.Get(ctx, layout.ClusterKey)
-	founding := errors.Is(err, store.ErrNotFound)
-	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
-		return err
-	}
-	if founding && d.used {
-		d.Logger.WarnContext(ctx, "this root was used before, but its store is gone: what ran from it is not touched; "+
-			"restore the store from a backup, or find it with docker ps --filter label=tend.cluster",
-			"data", d.Data, "cluster", d.cluster.UID)
-	}
-	d.fenced, err = takeOver(ctx, d.store)
-	return err
-}
-
 // openRuntime makes the client of what runs containers. An engine that is away is no fault: the agent waits for it.
 func (d *daemon) openRuntime(ctx context.Context) error {
 	open := d.Engine
@@ -173,6 +158,7 @@ func (d *daemon) build(context.Context) error {
 		HeartbeatTTL: d.NodeTimeout, LoadWindow: d.AutoscaleInterval, Logger: d.Logger, Metrics: d.metrics, ProbeMetrics: prober.NewMetrics(d.registry),
 		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving, Ingresses: d.control,
 		Ask: d.Ask, Now: d.Now,
+		Hold: d.pause.resumed, Paused: d.pause.why,
 		Quarantined: func() []string { return d.quarantined },
 	})
 	return d.buildServer()
@@ -221,11 +207,12 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	defer cancel(nil)
 	parts := []part{
 		{"view", d.view.Run},
-		{"controllers", d.controllers.Run},
-		{"webhooks", d.deliveries.Run},
+		{"controllers", d.pause.after(d.controllers.Run)},
+		{"webhooks", d.pause.after(d.deliveries.Run)},
 		{"agent", d.agent.Run},
-		{"files", d.collect},
-		{"builds", d.collectBuilds},
+		{"files", d.pause.after(d.collect)},
+		{"builds", d.pause.after(d.collectBuilds)},
+		{"progress", d.keepProgress},
 		{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.doors...) }},
 	}
 	if callbacks := d.callbacks; callbacks != nil {
@@ -265,6 +252,9 @@ func (d *daemon) announce(ctx context.Context, began time.Time) {
 
 // missing says what readiness waits for.
 func (d *daemon) missing() []string {
+	if why := d.pause.why(); why != "" {
+		return []string{"paused: " + why + "; next: tend resume"}
+	}
 	var out []string
 	for name, ready := range map[string]<-chan struct{}{
 		"reading the store": d.view.Synced(), "the first look at every object": d.controllers.Ready(),

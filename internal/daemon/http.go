@@ -32,7 +32,7 @@ func (d *daemon) buildServer() error {
 		// etcd, the Go runtime and the process are in the library's default registry; ours is our own.
 		View: d.view, Missing: d.missing, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
 		Decode: manifest.Decode, Containers: d.agent, Blobs: d.files.blobs, Builds: d.builds.journal, Authority: d.authority(),
-		Intents: d.intents, Plugins: plugins, MAC: d.keys.HMAC,
+		Intents: d.intents, Plugins: plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
 	})
 	d.callbacks = d.newCallbacks()
 	return nil
@@ -41,7 +41,7 @@ func (d *daemon) buildServer() error {
 // newIntents makes the verbs that write what is desired.
 func (d *daemon) newIntents() *intent.Service {
 	return intent.New(intent.Options{
-		Store: d.store, Leases: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
+		Store: guarded{d.store, d.pause}, Leases: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now,
 	})

@@ -56,6 +56,8 @@ type Options struct {
 	NodeTimeout time.Duration
 	// AutoscaleInterval is the time between two looks of the autoscaler at a deployment. Default 15 s.
 	AutoscaleInterval time.Duration
+	// Paused starts the server paused, as after an older store was restored.
+	Paused bool
 	// MinFree is the free disk space below which the server turns read-only. Default 256 MiB; negative is never.
 	MinFree int64
 	// Build is how images are built from source.

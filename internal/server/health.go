@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"tend.dev/tend/api"
@@ -8,6 +9,17 @@ import (
 
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+type resumeQuery struct {
+	Unknown string `query:"unknown" enum:"stop,keep"`
+}
+
+func (s *Server) resume(ctx context.Context, in *resumeQuery) (api.ResumeResult, error) {
+	if s.Resume == nil {
+		return api.ResumeResult{}, badRequest("nothing is to be done", "this server is never paused")
+	}
+	return s.Resume(ctx, api.UnknownContainers(in.Unknown))
 }
 
 // readyz is 200 once the view is complete, nothing is missing, and the server isn't about to go.

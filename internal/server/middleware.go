@@ -85,6 +85,9 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		// read on, and handlers can't close it before. The http.Server closes the body it gave.
 		body := r.Body
 		r.Body = io.NopCloser(body)
+		if why := s.Paused(); why != "" {
+			w.Header().Set(api.HeaderPaused, why)
+		}
 		next.ServeHTTP(answer, r)
 		_, _ = io.CopyN(io.Discard, body, drainBytes)
 		_, route := s.mux.Handler(r)

@@ -46,6 +46,7 @@ var known = []struct {
 	next   string
 }{
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
+	{store.ErrPaused, http.StatusServiceUnavailable, "compare with tend get, tend nodes and tend diff; then: tend resume"},
 	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},
 	{journal.ErrNotFound, http.StatusNotFound, "`tend describe` tells an object's build"},
 	{blob.ErrDigest, http.StatusBadRequest, "name it by sha256: and the 64 hex digits of its bytes"},

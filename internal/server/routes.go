@@ -29,6 +29,7 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
 	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
 	typed(s, "POST", "/v1/rebootstrap", "Make one ordinal of a statefulset anew, with empty volumes", s.rebootstrap)
+	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
 	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
 	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
 	typed(s, "POST", "/v1/start", "Let all frozen pods of an object run again", s.startObject)

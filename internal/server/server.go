@@ -50,6 +50,9 @@ type Options struct {
 	Decode func(data []byte, contentType string) ([]api.Object, error)
 	// Missing says what the server waits for before it is ready. Default: nothing but the view.
 	Missing func() []string
+	// Paused says why the server changes nothing for now; default: it isn't paused. Resume ends that.
+	Paused func() string
+	Resume func(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error)
 	// Registry takes the server's metrics and is served at /metrics. Default: an own one.
 	Registry *prometheus.Registry
 	// Gather adds what others in the process measure (etcd's families). Default: nothing more.
@@ -92,6 +95,9 @@ func New(opts Options) *Server {
 	}
 	if opts.Missing == nil {
 		opts.Missing = func() []string { return nil }
+	}
+	if opts.Paused == nil {
+		opts.Paused = func() string { return "" }
 	}
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()

@@ -25,6 +25,8 @@ var (
 	ErrTooLarge = errors.New("transaction too large")
 	// ErrNoSpace: the store's disk or quota is full; reads go on, writes are refused.
 	ErrNoSpace = errors.New("store is out of space")
+	// ErrPaused: the server takes no writes until an operator resumes.
+	ErrPaused = errors.New("the server is paused")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store closed")
 	// ErrUnknownOutcome: a commit was sent and not answered. It may have been applied, may be applied later, or never.

@@ -1,0 +1,39 @@
+package agent
+
+import (
+	"context"
+
+	"tend.dev/tend/internal/engine"
+)
+
+// held is a member that begins to run when the agent may touch containers.
+type held struct {
+	engine.Member
+	hold <-chan struct{}
+}
+
+// Run implements engine.Member.
+func (h held) Run(ctx context.Context) error {
+	select {
+	case <-h.hold:
+		return h.Member.Run(ctx)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// heldBack makes members wait until the agent may touch containers. The node is reported again then.
+func (a *Agent) heldBack(members ...engine.Member) (out []engine.Member) {
+	for _, m := range members {
+		out = append(out, held{m, a.opts.Hold})
+	}
+	return append(out, newMember(func(ctx context.Context) error {
+		select {
+		case <-a.opts.Hold:
+			a.node.look()
+		case <-ctx.Done():
+		}
+		<-ctx.Done()
+		return nil
+	}))
+}

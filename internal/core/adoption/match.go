@@ -1,0 +1,67 @@
+package adoption
+
+import (
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// Vacant is a task that should run and has no container.
+type Vacant struct {
+	Task api.Task
+	// ImageID is the image of the task's release.
+	ImageID string
+}
+
+// Stranger is a container of this cluster whose task the store doesn't know.
+type Stranger struct {
+	ID, Name string
+	// Task, Owner, Slot and Release are what its labels say.
+	Task    string
+	Owner   api.Ref
+	Slot    string
+	Release string
+	ImageID string
+	// Running is false for a container that ended: it fills no place.
+	Running bool
+	// Auxiliary is set for a container that prepares another, such as an init.
+	Auxiliary bool
+}
+
+// Adoption gives a container the place of a task.
+type Adoption struct {
+	Old api.Task
+	// New is the task of the container: the old one's, in the container's slot.
+	New api.Task
+}
+
+// Match pairs strangers with vacant tasks and returns the strangers that are left. A pair has the same owner, release and
+// image; an ordinal also the same slot. Each takes part in one pair at most, and the order of the input doesn't matter.
+func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []Stranger) {
+	vacant, strangers = slices.Clone(vacant), slices.Clone(strangers)
+	slices.SortFunc(vacant, func(a, b Vacant) int { return strings.Compare(a.Task.ID, b.Task.ID) })
+	slices.SortFunc(strangers, func(a, b Stranger) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
+	for _, s := range strangers {
+		at := slices.IndexFunc(vacant, func(v Vacant) bool { return fits(v, s) })
+		if at < 0 {
+			left = append(left, s)
+			continue
+		}
+		old := vacant[at].Task
+		vacant = slices.Delete(vacant, at, at+1)
+		next := old
+		next.ID, next.Slot, next.After, next.Replaces = s.Task, s.Slot, "", ""
+		adopted = append(adopted, Adoption{Old: old, New: next})
+	}
+	return adopted, left
+}
+
+func fits(v Vacant, s Stranger) bool {
+	if !s.Running || s.Auxiliary || s.Task == "" || s.Slot == "" {
+		return false
+	}
+	_, ordinal := v.Task.Ordinal()
+	return v.Task.Desired == api.DesiredRunning && v.Task.Run == "" && v.Task.Role == "" &&
+		v.Task.Owner() == s.Owner && v.Task.Release == s.Release && v.ImageID == s.ImageID && (!ordinal || v.Task.Slot == s.Slot)
+}

@@ -1,0 +1,50 @@
+package adoption
+
+import (
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+func TestMatch(t *testing.T) {
+	web, db := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}, api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
+	task := func(ref api.Ref, id, slot string) Vacant {
+		return Vacant{ImageID: "i1", Task: api.Task{ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: slot, Release: "v1", Desired: api.DesiredRunning}}
+	}
+	container := func(ref api.Ref, id, slot string, change ...func(*Stranger)) Stranger {
+		s := Stranger{ID: "c" + id, Name: ref.AppID() + "." + slot, Task: id, Owner: ref, Slot: slot, Release: "v1", ImageID: "i1", Running: true}
+		for _, f := range change {
+			f(&s)
+		}
+		return s
+	}
+	for name, tc := range map[string]struct {
+		reason    string
+		vacant    []Vacant
+		strangers []Stranger
+		want      map[string]string // the old task by the new one
+	}{
+		"a deployment":    {"its slots are interchangeable", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb")}, map[string]string{"t2": "t1"}},
+		"an ordinal":      {"the same one", []Vacant{task(db, "t1", "0")}, []Stranger{container(db, "t2", "0")}, map[string]string{"t2": "t1"}},
+		"another ordinal": {"its volumes are others", []Vacant{task(db, "t1", "0")}, []Stranger{container(db, "t2", "1")}, nil},
+		"another release": {"the store doesn't know what it runs", []Vacant{task(web, "t1", "aa")},
+			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Release = "v2" })}, nil},
+		"another image": {"a release of the same number", []Vacant{task(web, "t1", "aa")},
+			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.ImageID = "i2" })}, nil},
+		"another object": {"", []Vacant{task(db, "t1", "0")}, []Stranger{container(web, "t2", "0")}, nil},
+		"ended":          {"it fills no place", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Running = false })}, nil},
+		"an init":        {"it prepares another", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Auxiliary = true })}, nil},
+		"more than there are places": {"one place, one container", []Vacant{task(web, "t1", "aa")},
+			[]Stranger{container(web, "t2", "bb"), container(web, "t3", "cc")}, map[string]string{"t2": "t1"}},
+	} {
+		adopted, left := Match(tc.vacant, tc.strangers)
+		if len(adopted) != len(tc.want) || len(left) != len(tc.strangers)-len(tc.want) {
+			t.Errorf("%s: %s: %d adopted, %d left", name, tc.reason, len(adopted), len(left))
+		}
+		for _, a := range adopted {
+			if tc.want[a.New.ID] != a.Old.ID || a.New.Release != "v1" || a.New.Owner() != a.Old.Owner() {
+				t.Errorf("%s: %s: %+v", name, tc.reason, a)
+			}
+		}
+	}
+}

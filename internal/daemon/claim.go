@@ -1,0 +1,39 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// claim learns who the store is and takes its controllers over.
+func (d *daemon) claim(ctx context.Context) error {
+	if err := checkSchema(ctx, d.store); err != nil {
+		return err
+	}
+	_, err := d.store.Get(ctx, layout.ClusterKey)
+	founding := errors.Is(err, store.ErrNotFound)
+	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
+		return err
+	}
+	if founding && d.used {
+		d.Logger.WarnContext(ctx, "this root was used before, but its store is gone: what ran from it is not touched; "+
+			"restore the store from a backup, or find it with docker ps --filter label=tend.cluster",
+			"data", d.Data, "cluster", d.cluster.UID)
+	}
+	if err := d.checkRestored(ctx); err != nil {
+		return err
+	}
+	if d.fenced, err = takeOver(ctx, d.store); err != nil {
+		return err
+	}
+	d.fenced.Store = guarded{d.fenced.Store, d.pause}
+	if d.pause.why() == "" {
+		if err := d.writeProgress(progress{Revision: d.fenced.held.Load()}); err != nil {
+			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// progress is how far a cluster got, kept in the root beside the store: a store that is behind it was restored. It is never
+// ahead of what the store has on its disk.
+type progress struct {
+	Revision int64 `json:"revision"`
+	// Restored is set from the start that found the store behind until an operator resumes.
+	Restored bool `json:"restored,omitempty"`
+}
+
+// progressEvery is the time between two writes while the store grows.
+const progressEvery = 5 * time.Second
+
+func (d *daemon) progressPath() string { return filepath.Join(d.Root, "clusters", d.cluster.UID) }
+
+// readProgress returns what is known of the cluster; nothing where the file is missing or damaged.
+func (d *daemon) readProgress() progress {
+	raw, err := os.ReadFile(d.progressPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return progress{}
+	}
+	known := progress{}
+	if err == nil {
+		err = json.Unmarshal(raw, &known)
+	}
+	if err != nil {
+		d.Logger.Warn("how far the cluster got can't be read: a restored store isn't recognised by this start", "path", d.progressPath(), "error", err)
+		return progress{}
+	}
+	return known
+}
+
+// writeProgress replaces the file, whole or not at all, and durably.
+func (d *daemon) writeProgress(p progress) error {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	path := d.progressPath()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	half, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(half.Name())
+	_, err = half.Write(append(raw, '\n'))
+	err = errors.Join(err, half.Sync(), half.Close())
+	if err == nil {
+		err = os.Rename(half.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// keepProgress writes how far the view got, which is behind what the store has on its disk, until ctx ends.
+func (d *daemon) keepProgress(ctx context.Context) error {
+	if !d.pause.wait(ctx) {
+		return nil
+	}
+	written := int64(0)
+	keep := func() {
+		seen := d.view.Revision()
+		if seen <= written {
+			return
+		}
+		if err := d.writeProgress(progress{Revision: seen}); err != nil {
+			d.Logger.Warn("how far the cluster got could not be written; it is tried again", "error", err)
+			return
+		}
+		written = seen
+	}
+	defer keep()
+	ticker := time.NewTicker(progressEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+			keep()
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package daemon
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+)
+
+// backup copies what is in the store.
+func (m *machine) backup() []store.Op {
+	m.t.Helper()
+	page, err := m.store.List(context.Background(), "/", store.ListOptions{})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	var out []store.Op
+	for _, entry := range page.Entries {
+		if entry.Lease == 0 {
+			out = append(out, store.Op{Key: entry.Key, Value: entry.Value})
+		}
+	}
+	return out
+}
+
+// restore puts an older store in the place of the machine's.
+func (m *machine) restore(entries []store.Op) {
+	m.t.Helper()
+	_ = m.store.Close()
+	m.store = memory.New()
+	if _, err := m.store.Commit(context.Background(), store.Txn{Site: "test", Do: entries}); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// runs are the names of the containers that run, with their images.
+func (m *machine) runs() (out []string) {
+	for _, c := range m.engine.Containers() {
+		if c.State == runtime.StateRunning {
+			out = append(out, c.Name+" "+c.ImageID)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// wantPaused waits until the node of a paused server has listed its containers.
+func (r *running) wantPaused(quarantined int) {
+	r.t.Helper()
+	r.until("it is paused, and its node shows what it doesn't know", func() bool {
+		readiness, err := r.client.Readiness(context.Background())
+		if err != nil || readiness.Ready || !strings.Contains(strings.Join(readiness.Missing, " "), "paused") {
+			return false
+		}
+		nodes, err := r.client.Nodes(context.Background())
+		return err == nil && len(nodes.Items) == 1 && nodes.Items[0].Reason == api.ReasonPaused && len(nodes.Items[0].Quarantined) == quarantined
+	})
+}
+
+// TestRestoredStoreStartsPaused: an older store starts nothing beside what runs, until an operator says what becomes of it.
+func TestRestoredStoreStartsPaused(t *testing.T) {
+	ctx := context.Background()
+	m := newMachine(t)
+	first := m.engine.AddImage("web:1")
+	m.engine.AddImage("web:2")
+	r := m.start(nil).ready()
+	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	older := m.backup()
+	r = m.start(nil).ready()
+	r.converged(web, r.apply(manifestOf(web, func(s *api.DeploymentSpec) { replicas(2)(s); s.Image = "web:2" })))
+	r.until("v2 alone runs", func() bool { return len(m.engine.Containers()) == 2 })
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	before, calls := m.runs(), m.engine.Mutations()
+
+	m.restore(older)
+	for range 2 { // a restart doesn't end the pause
+		r = m.start(nil)
+		r.wantPaused(2)
+		if _, err := r.client.Apply(ctx, api.ApplyRequest{Objects: []api.Object{manifestOf(web, replicas(3))}}); err == nil || !strings.Contains(err.Error(), "paused") {
+			t.Errorf("an apply: %v", err)
+		}
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r = m.start(nil)
+	r.wantPaused(2)
+	if _, err := r.client.Resume(ctx, ""); err == nil || !strings.Contains(err.Error(), "tend resume --stop") {
+		t.Errorf("without a choice: %v", err)
+	}
+	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
+		t.Fatalf("paused, it touched containers: %v, then %v", before, after)
+	}
+	result, err := r.client.Resume(ctx, api.UnknownStop)
+	if err != nil || len(result.Stopped) != 2 || len(result.Adopted) != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	r.ready().until("two run the release of the store", func() bool {
+		running := m.runs()
+		return len(running) == 2 && len(m.engine.Containers()) == 2 && strings.HasSuffix(running[0], first) && strings.HasSuffix(running[1], first)
+	})
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.start(nil).ready() // the restored store counts from now on
+}
+
+// TestRestoredStoreAdopts: what runs the release that the older store has goes on in the place of its pods.
+func TestRestoredStoreAdopts(t *testing.T) {
+	ctx := context.Background()
+	m := newMachine(t)
+	m.engine.AddImage("web:1")
+	r := m.start(nil).ready()
+	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	older, old := m.backup(), m.runs()
+	r = m.start(nil).ready()
+	restarted, err := r.client.Restart(ctx, client.TargetOf(web))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.converged(web, restarted.Revision)
+	r.until("others run", func() bool {
+		running := m.runs()
+		return len(running) == 2 && len(m.engine.Containers()) == 2 && !slices.Contains(old, running[0]) && !slices.Contains(old, running[1])
+	})
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	before, calls := m.runs(), m.engine.Mutations()
+
+	m.restore(older)
+	r = m.start(nil)
+	r.wantPaused(2)
+	result, err := r.client.Resume(ctx, "")
+	if err != nil || len(result.Adopted) != 2 || len(result.Unknown) != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	r.ready().converged(web, 0)
+	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
+		t.Errorf("they did not just go on: %v, then %v", before, after)
+	}
+}
+
+// TestProgressIsNoReasonToPause: neither a kill nor a damaged or missing file pauses a server.
+func TestProgressIsNoReasonToPause(t *testing.T) {
+	m := newMachine(t)
+	m.engine.AddImage("web:1")
+	r := m.start(nil).ready()
+	r.converged(web, r.apply(manifestOf(web, replicas(1))))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	m.start(nil).ready().stop()
+	found, err := filepath.Glob(filepath.Join(m.root, "clusters", "*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	for reason, harm := range map[string]func() error{
+		"damaged": func() error { return os.WriteFile(found[0], []byte(`{"revi`), 0o600) },
+		"missing": func() error { return os.Remove(found[0]) },
+	} {
+		if err := harm(); err != nil {
+			t.Fatalf("%s: %v", reason, err)
+		}
+		if err := m.start(nil).ready().stop(); err != nil {
+			t.Errorf("%s: %v", reason, err)
+		}
+	}
+}

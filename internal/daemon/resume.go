@@ -1,0 +1,141 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/adoption"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/runtime"
+)
+
+// resumeTime bounds a resume, which goes on when its caller leaves.
+const resumeTime = 5 * time.Minute
+
+// resume ends a pause. Containers that fit a task of the store take its place; of the others the operator says what
+// becomes. Without a word on them, and nothing else, it is refused before anything changed. A crash on the way leaves the
+// server paused, and resuming again goes on.
+func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
+	d.resuming.Lock()
+	defer d.resuming.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime)
+	defer cancel()
+	snap := d.snapshot()
+	listed, err := d.runtime.List(ctx)
+	if err != nil {
+		return api.ResumeResult{}, fmt.Errorf("list the containers: %w", err)
+	}
+	adopted, left := adoption.Match(vacant(snap, d.node, listed), strangers(snap, listed))
+	if d.pause.why() == "" {
+		adopted = nil // the controllers work with the store as it is
+	}
+	result := resultOf(adopted, left)
+	if len(left) > 0 && unknown == "" {
+		return result, &api.Problem{Status: http.StatusConflict, Title: "UnknownContainers",
+			Detail: "the store doesn't know these containers of this cluster: " + strings.Join(result.Unknown, ", "),
+			Next:   "tend resume --stop stops and removes them (volumes stay); tend resume --keep leaves them running, quarantined"}
+	}
+	if err := d.adopt(ctx, snap, adopted); err != nil {
+		return result, err
+	}
+	if unknown == api.UnknownStop {
+		if err := d.discard(ctx, left); err != nil {
+			return result, err
+		}
+		result.Stopped, result.Unknown = result.Unknown, nil
+	}
+	if d.pause.why() == "" {
+		return result, nil
+	}
+	// The lower revision counts from now on.
+	if err := d.writeProgress(progress{Revision: d.view.Revision()}); err != nil {
+		return result, err
+	}
+	d.Logger.InfoContext(ctx, "resumed", "adopted", result.Adopted, "stopped", result.Stopped, "kept", result.Unknown)
+	d.pause.resume()
+	return result, nil
+}
+
+// vacant are the tasks of the node that should run and have no container.
+func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
+	present := map[string]bool{}
+	for _, container := range listed {
+		present[container.Task()] = true
+	}
+	for _, task := range snap.TasksOn(node) {
+		release := snap.Release(task.Value.Owner(), task.Value.Release)
+		if !present[task.Value.ID] && release.Exists() {
+			out = append(out, adoption.Vacant{Task: *task.Value, ImageID: release.Value.ImageID})
+		}
+	}
+	return out
+}
+
+// strangers are the containers whose task the store doesn't know.
+func strangers(snap layout.Snapshot, listed []runtime.Container) (out []adoption.Stranger) {
+	for _, c := range listed {
+		if snap.Task(c.Task()).Exists() {
+			continue
+		}
+		out = append(out, adoption.Stranger{
+			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease], ImageID: c.ImageID,
+			Owner:     api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope], Name: c.Labels[api.LabelName]},
+			Running:   c.State == runtime.StateRunning,
+			Auxiliary: c.Labels[api.LabelInit] != "" || c.Labels[api.LabelRole] != "",
+		})
+	}
+	return out
+}
+
+func resultOf(adopted []adoption.Adoption, left []adoption.Stranger) (out api.ResumeResult) {
+	for _, a := range adopted {
+		out.Adopted = append(out.Adopted, a.New.ContainerName())
+	}
+	for _, s := range left {
+		out.Unknown = append(out.Unknown, s.Name)
+	}
+	return out
+}
+
+// adopt gives containers the places of tasks, all or none.
+func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adoption.Adoption) error {
+	if len(adopted) == 0 {
+		return nil
+	}
+	txn := layout.NewTxn("resume.adopt").If(electionKey, d.fenced.held.Load())
+	for _, a := range adopted {
+		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
+		if a.Old.Slot == a.New.Slot {
+			txn.ReplaceTask(old, slot, a.New)
+		} else {
+			txn.If(layout.TaskKey(a.Old.ID), old.Modified).Delete(layout.TaskKey(a.Old.ID))
+			txn.Delete(layout.SlotKey(a.Old.Owner(), a.Old.Slot)).CreateTask(a.New)
+		}
+		txn.Delete(layout.TaskStatusKey(a.Old.ID))
+	}
+	revision, err := txn.Commit(ctx, d.store)
+	if err != nil {
+		return fmt.Errorf("adopt the running containers: %w", err)
+	}
+	return d.view.WaitFor(ctx, revision)
+}
+
+// discard stops and removes containers. Their volumes stay.
+func (d *daemon) discard(ctx context.Context, left []adoption.Stranger) error {
+	var faults []error
+	for _, s := range left {
+		err := d.runtime.Stop(ctx, s.ID, api.DefaultStopGracePeriod)
+		if err == nil {
+			err = d.runtime.Remove(ctx, s.ID)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("stop %s: %w", s.Name, err))
+		}
+	}
+	return errors.Join(faults...)
+}
