@@ -106,7 +106,7 @@ func (w *roomyWriter) Write(p []byte) (int, error) {
 	if w.unasked += int64(len(p)); w.free > 0 && (!w.asked || w.unasked >= askEvery) {
 		w.asked, w.unasked = true, 0
 		var disk syscall.Statfs_t
-		if err := syscall.Statfs(w.folder, &disk); err == nil && int64(disk.Bavail)*int64(disk.Bsize) < w.free {
+		if err := syscall.Statfs(w.folder, &disk); err == nil && int64(disk.Bavail)*int64(disk.Bsize) < w.free { //nolint:unconvert // narrower on 32 bits
 			return 0, syscall.ENOSPC
 		}
 	}

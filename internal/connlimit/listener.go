@@ -159,7 +159,7 @@ func (l *Listener) reclaim() {
 
 func (l *Listener) warn(message string, args ...any) {
 	if l.due(&l.warned, warnEvery) {
-		l.opts.Logger.Warn(message, append([]any{"listener", l.opts.Name, "address", l.Addr().String()}, args...)...)
+		l.opts.Logger.Warn(message, append([]any{"listener", l.opts.Name, "address", l.Addr().String()}, args...)...) //nolint:sloglint // constants of its callers
 	}
 }
 

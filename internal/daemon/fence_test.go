@@ -53,8 +53,9 @@ func TestSettleEndsEarlierCommits(t *testing.T) {
 			if _, err := f.Commit(t.Context(), putKey("/a")); !errors.Is(err, store.ErrUnknownOutcome) {
 				t.Fatal(err)
 			}
-			revision, failed := int64(0), 0
-			for revision, err = f.Settle(t.Context()); err != nil; revision, err = f.Settle(t.Context()) {
+			failed := 0
+			revision, err := f.Settle(t.Context())
+			for ; err != nil; revision, err = f.Settle(t.Context()) {
 				failed++
 			}
 			if failed != c.settleErrors {

@@ -77,7 +77,7 @@ const golden = 0.6180339887498949
 // spreader places probes evenly within their periods, whatever their number. It begins at random, so that agents started
 // together don't ask together.
 func spreader() func() float64 {
-	place := rand.Float64() //nolint:gosec // where probes begin is no secret
+	place := rand.Float64()
 	return func() float64 {
 		if place += golden; place >= 1 {
 			place--
