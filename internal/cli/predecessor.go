@@ -46,7 +46,7 @@ func inOurWords(args []string) []string {
 	switch {
 	case own[0] == "config" && len(own) > 2 && !slices.Contains(configVerbs, own[1]) && slices.Contains(configVerbs, own[2]):
 		own[1], own[2] = own[2], own[1]
-	case own[0] == "config" && len(own) == 2 && !strings.HasPrefix(own[1], "-") && !slices.Contains(configVerbs, own[1]):
+	case own[0] == "config" && len(own) == 2 && strings.Contains(own[1], "/"): // a bare word may be a mistyped verb
 		own = []string{"config", "list", own[1]}
 	case own[0] == "run" && len(own) > 1 && len(rest) > 1:
 		own[0] = "exec"
