@@ -201,7 +201,7 @@ func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) 
 	fmt.Fprintln(w, "\nConditions")
 	for _, c := range conditions {
 		fmt.Fprintf(w, "  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
-		head, _, _ := strings.Cut(c.Message, "\n") // the log lines behind it are shown with the pods
+		head, _, _ := strings.Cut(c.Message, "\n")                            // the log lines behind it are shown with the pods
 		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // a cause is given once
 			indent(w, "      ", head)
 		}
