@@ -31,7 +31,7 @@ func (p *picture) tryBefore(s *Slot) *Slot {
 		return nil
 	}
 	is := func(before *Slot) bool {
-		return before != s && before.failed() && before.Version == s.Version && !before.EndedAt.After(s.CreatedAt)
+		return before != s && !before.EndedAt.IsZero() && before.failed() && before.Version == s.Version && !before.EndedAt.After(s.CreatedAt)
 	}
 	var newest *Slot
 	if before := p.byID[s.Replaces]; before != nil && is(before) {

@@ -54,10 +54,13 @@ func (p *picture) failing(s *Slot) bool {
 // there would last as long as the jump.
 const maxSkew = time.Minute
 
+// ahead reports whether an observed time lies so far in the future that the clock was set back since.
+func (p *picture) ahead(t time.Time) bool { return t.Sub(p.now) > maxSkew }
+
 // passed says whether d has passed since start, and if not remembers when it will have.
 func (p *picture) passed(start time.Time, d time.Duration) bool {
 	at := start.Add(d)
-	if !p.now.Before(at) || start.Sub(p.now) > maxSkew {
+	if !p.now.Before(at) || p.ahead(start) {
 		return true
 	}
 	if p.due.IsZero() || at.Before(p.due) {

@@ -16,6 +16,37 @@ func TestAFailureWithoutAnEndStillWaits(t *testing.T) {
 	}
 }
 
+// Failures of a time that is yet to come, since the clock was set back, must not count as the newest of their place: they
+// have waited long enough, and the planner would fill the place again in the instant it fails.
+func TestAClockSetBackMakesNoFailureSpin(t *testing.T) {
+	now := epoch.Add(time.Hour)
+	old := running(0, "v1")
+	failed := func(id string, at time.Time) Slot {
+		s := running(0, "v2")
+		s.ID, s.Task, s.Replaces = id, "task-"+id, old.ID
+		s.State, s.Desired, s.CreatedAt, s.EndedAt = api.TaskRejected, api.DesiredShutdown, at, at
+		return s
+	}
+	strategy := defaultStrategy()
+	strategy.OnFailure = api.OnFailureContinue
+	desired := Desired{Replicas: 1, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: strategy}
+	slots := []Slot{old, failed("ahead", now.Add(24*time.Hour)), failed("fresh", now)}
+	for _, a := range Decide(desired, slots, now).Actions {
+		if a.Verb == Create {
+			t.Errorf("the place is filled again at once: %s", a)
+		}
+	}
+	created := 0
+	for _, a := range Decide(desired, slots, now.Add(maxBackoff)).Actions {
+		if a.Verb == Create {
+			created++
+		}
+	}
+	if created != 1 {
+		t.Errorf("%d attempts follow after the wait, want 1", created)
+	}
+}
+
 func TestActionsReadWell(t *testing.T) {
 	v2 := Version{Release: "v2"}
 	cases := map[string]struct {

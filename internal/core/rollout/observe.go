@@ -72,6 +72,11 @@ func (p *picture) sort(slots []Slot) {
 		if own[i].EndedAt.IsZero() {
 			own[i].EndedAt = own[i].CreatedAt
 		}
+		if !own[i].live() && p.ahead(own[i].EndedAt) {
+			// The clock was set back since: whatever ended by then is older than what ended under the new clock. Taken as it
+			// is, it would stay the newest attempt of its place, whose wait is long over.
+			own[i].CreatedAt, own[i].EndedAt = time.Time{}, time.Time{}
+		}
 	}
 	slices.SortFunc(all, func(a, b *Slot) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
