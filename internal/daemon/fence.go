@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"tend.dev/tend/internal/control"
@@ -28,12 +27,13 @@ type fenced struct {
 	id []byte
 	// held is the revision of the key that commits compare.
 	held atomic.Int64
-	// renewing is held while held may be about to change.
-	renewing sync.Mutex
+	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's context:
+	// the store may take long to answer whoever has it.
+	renewing chan struct{}
 }
 
 func newFenced(s store.Store, id []byte, held int64) *fenced {
-	f := &fenced{Store: s, id: id}
+	f := &fenced{Store: s, id: id, renewing: make(chan struct{}, 1)}
 	f.held.Store(held)
 	return f
 }
@@ -71,8 +71,10 @@ func (f *fenced) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if !errors.As(err, &conflict) || conflict.Key != electionKey {
 		return revision, err
 	}
-	f.renewing.Lock()
-	defer f.renewing.Unlock()
+	if err := f.renew(ctx); err != nil {
+		return 0, err
+	}
+	defer f.renewed()
 	if f.held.Load() == held {
 		if err := f.adopt(ctx); err != nil {
 			return 0, err
@@ -81,10 +83,24 @@ func (f *fenced) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return 0, err // Settle was faster: the next try compares the new revision
 }
 
+// renew waits until no one else may change held.
+func (f *fenced) renew(ctx context.Context) error {
+	select {
+	case f.renewing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *fenced) renewed() { <-f.renewing }
+
 // Settle returns a revision by which every commit that was sent before is applied, or can no longer be.
 func (f *fenced) Settle(ctx context.Context) (int64, error) {
-	f.renewing.Lock()
-	defer f.renewing.Unlock()
+	if err := f.renew(ctx); err != nil {
+		return 0, err
+	}
+	defer f.renewed()
 	held := f.held.Load()
 	revision, err := f.Store.Commit(ctx, store.Txn{
 		Site: "election.settle", If: []store.Condition{{Key: electionKey, Modified: held}},
