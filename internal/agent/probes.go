@@ -18,7 +18,7 @@ func newProber(a *Agent) *prober.Prober {
 		ask = prober.Asking(probed{a})
 	}
 	return prober.New(prober.Options{
-		Ask: ask, Now: a.opts.Now, Metrics: a.opts.ProbeMetrics,
+		Ask: ask, Metrics: a.opts.ProbeMetrics,
 		Changed: func(task string) { a.tasks.Enqueue(taskKey(task)) },
 	})
 }
