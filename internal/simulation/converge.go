@@ -1,0 +1,258 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// How long the world may take once nothing goes wrong any more, in virtual time: to come to rest, and to roll out what
+// people correct.
+const (
+	restTime    = 15 * time.Minute
+	correctTime = 15 * time.Minute
+	quietTime   = 90 * time.Second
+)
+
+// converge ends all faults and demands that the world becomes what is declared, and then does nothing.
+func (w *World) converge() {
+	w.storyf("-- all faults end")
+	w.calmDown()
+	if w.failed() {
+		return
+	}
+	w.suspend()
+	w.await(restTime, w.unsettled)
+	w.correct()
+	w.await(correctTime, w.amiss)
+	if left := w.amiss(); len(left) > 0 {
+		w.fail("after %s without faults, the world isn't as declared: %s", correctTime, strings.Join(left, "; "))
+		return
+	}
+	w.rests()
+}
+
+func (w *World) calmDown() {
+	w.crashIn.Store(0)
+	w.weather.clear()
+	w.strain.clear()
+	w.pass(35 * time.Second) // the faults that last end by themselves
+	w.people.wait.Wait()
+	w.weather.late.Wait()
+	w.skew.Store(0)
+	w.pass(time.Second)
+	w.readAll()
+}
+
+// suspend keeps cron jobs from running on, so that the world can come to rest, starts what people stopped, and sets a key
+// that all have, so that no environment is one that a rollback pinned.
+func (w *World) suspend() {
+	w.ask(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, func(ctx context.Context) error {
+		_, err := w.client.SetConfig(ctx, scope, "", api.ConfigRequest{Set: map[string]string{"CALM": w.people.fresh()}})
+		return err
+	})
+	for _, object := range w.declaredObjects() {
+		switch {
+		case object.Metadata.Deleting():
+		case object.Kind == api.KindCronJob:
+			var spec api.CronJobSpec
+			decode(object.Spec, &spec)
+			spec.Schedule = never
+			w.insist(objectOf(object.Ref(), spec))
+		case object.Kind.HasSlots():
+			w.startAgain(object.Ref())
+		}
+	}
+	w.people.wait.Wait()
+}
+
+// never is a schedule that isn't due while anyone looks.
+const never = "0 0 29 2 *"
+
+// insist applies an object until that is done.
+func (w *World) insist(object api.Object) {
+	for range 20 {
+		if w.askNow(object.Ref(), applied(object), w.applying(object)) {
+			return
+		}
+		w.pass(2 * time.Second)
+	}
+	w.fail("%s can't be applied although nothing is wrong", object.Ref())
+}
+
+// await lets time pass until there is nothing left of something, twice in a row.
+func (w *World) await(limit time.Duration, left func() []string) {
+	clean := 0
+	for end := time.Now().Add(limit); time.Now().Before(end) && !w.failed(); {
+		w.pass(2 * time.Second)
+		if clean++; len(left()) > 0 {
+			clean = 0
+		}
+		if clean == 2 {
+			return
+		}
+	}
+}
+
+// unsettled are the objects that are neither as declared nor said to be in trouble.
+func (w *World) unsettled() []string {
+	var out []string
+	for _, object := range w.declaredObjects() {
+		if !object.Kind.HasContainers() || pinned(object) {
+			continue
+		}
+		verdict := w.verdict(object.Ref())
+		if verdict == silent && object.Kind.HasSlots() || verdict != troubled && len(w.differs(object)) > 0 {
+			out = append(out, object.Ref().String())
+		}
+	}
+	return out
+}
+
+// correct applies a sound manifest where Tend said that something is wrong. Where it said that all is well, or nothing,
+// all must be well.
+func (w *World) correct() {
+	random := rand.New(rand.NewPCG(w.opts.Seed, 3<<32))
+	for _, object := range w.declaredObjects() {
+		if !object.Kind.HasContainers() || w.failed() {
+			continue
+		}
+		faults := strings.Join(w.differs(object), "; ")
+		switch verdict := w.verdict(object.Ref()); {
+		case verdict == troubled || pinned(object):
+			w.insist(w.sound(random, object))
+		case verdict == well && faults != "":
+			w.fail("%s is said to be well, but: %s", object.Ref(), faults)
+		case verdict == well || !object.Kind.HasSlots() && faults == "":
+		default:
+			w.fail("%s is neither as declared nor said to be in trouble: %s", object.Ref(), faults)
+		}
+	}
+}
+
+// pinned reports whether a rollback chose the image, environment and files of an object, until its next manifest.
+func pinned(object api.Object) bool { return object.Metadata.Stamps[api.StampRollback] != "" }
+
+// amiss is what differs, and what isn't said to be well.
+func (w *World) amiss() []string {
+	out := w.differences()
+	for _, object := range w.declaredObjects() {
+		if object.Kind.HasSlots() && w.verdict(object.Ref()) != well {
+			out = append(out, fmt.Sprintf("%s isn't said to be well", object.Ref()))
+		}
+	}
+	return out
+}
+
+// sound is a manifest of an object that can be rolled out, and that it didn't have before.
+func (w *World) sound(random *rand.Rand, object api.Object) api.Object {
+	next := manifest(random, object.Ref(), true)
+	fields := map[string]any{}
+	decode(next.Spec, &fields)
+	fields["env"] = map[string]string{"CORRECTED": w.people.fresh()}
+	delete(fields, "volumes") // the asset may be gone
+	if object.Kind == api.KindCronJob {
+		fields["schedule"] = never
+	}
+	return objectOf(object.Ref(), fields)
+}
+
+// verdict is what Tend says of an object.
+type verdict int
+
+const (
+	silent verdict = iota
+	well
+	troubled
+)
+
+func (w *World) verdict(ref api.Ref) verdict {
+	ctx, cancel := context.WithTimeout(context.Background(), short)
+	defer cancel()
+	object, err := w.client.Object(ctx, ref)
+	if err != nil {
+		return silent
+	}
+	var status struct {
+		ObservedRevision int64           `json:"observedRevision"`
+		Conditions       []api.Condition `json:"conditions"`
+	}
+	decode(object.Status, &status)
+	ready, degraded := api.FindCondition(status.Conditions, api.ConditionReady), api.FindCondition(status.Conditions, api.ConditionDegraded)
+	switch {
+	case degraded != nil && degraded.Status == api.ConditionTrue:
+		return troubled
+	case ready != nil && ready.Status == api.ConditionTrue && status.ObservedRevision >= object.Metadata.Revision:
+		return well
+	}
+	return silent
+}
+
+// rests demands that a world that is as declared does nothing.
+func (w *World) rests() {
+	w.pass(30 * time.Second) // what follows a rollout: old containers and releases go
+	before, calls := w.revision(), w.engine.Mutations()
+	w.pass(quietTime)
+	if after := w.revision(); after != before {
+		w.fail("an up-to-date world wrote %d times in %s: %s", after-before, quietTime, w.written(before))
+	}
+	if more := w.engine.Mutations() - calls; more != 0 {
+		w.fail("an up-to-date world changed containers %d times in %s", more, quietTime)
+	}
+	w.readAll()
+}
+
+func (w *World) revision() int64 {
+	page, err := w.store.List(context.Background(), layout.ClusterKey, store.ListOptions{})
+	if err != nil {
+		w.fail("read the store: %v", err)
+	}
+	return page.Revision
+}
+
+// written are the keys that were written since a revision.
+func (w *World) written(since int64) string {
+	var out []string
+	page, err := w.store.List(context.Background(), "/", store.ListOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	for _, entry := range page.Entries {
+		if entry.Modified > since && len(out) < 10 {
+			out = append(out, fmt.Sprintf("%s (%.200s)", entry.Key, entry.Value))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// declaredObjects are the objects as they lie in the store.
+func (w *World) declaredObjects() []api.Object {
+	page, err := w.store.List(context.Background(), layout.DesiredPrefix, store.ListOptions{})
+	if err != nil {
+		w.fail("read the store: %v", err)
+		return nil
+	}
+	out := make([]api.Object, len(page.Entries))
+	for i, entry := range page.Entries {
+		decode(entry.Value, &out[i])
+	}
+	return out
+}
+
+// readAll reads what is declared of every object into the history.
+func (w *World) readAll() {
+	found := map[api.Ref]declared{}
+	for _, object := range w.declaredObjects() {
+		spec, replicas := digestSpec(object)
+		found[object.Ref()] = declared{there: true, deleting: object.Metadata.Deleting(), spec: spec, replicas: replicas}
+	}
+	for _, ref := range cast {
+		w.people.history.read(ref, found[ref])
+	}
+}

@@ -1,0 +1,22 @@
+// Package simulation runs a whole Tend (API, verbs, controllers, scheduler, agent, ingress table) in a simulated world and
+// judges it from the outside.
+//
+// A world is made of a store, a container engine, a root folder, a clock and people. One seed decides all that happens:
+// which verbs people call, what hands do to containers, which parts fail and when. The server is the real one
+// (internal/daemon); what is simulated is what lies around it. Time is the virtual clock of testing/synctest, so an hour
+// takes a moment.
+//
+// The oracle never compares Tend with itself. It reads the engine's own record of containers, the bytes in the store and
+// the files on disk, and the answers people got:
+//
+//   - a container is made from what the store's release for its task says, and that release from the last accepted manifest;
+//   - a task never has two live containers, and the lifetimes of two containers of one ordinal never overlap;
+//   - a command of a run starts at most once per attempt, a release command once per release;
+//   - a file that a container mounts exists and holds the declared bytes;
+//   - a request is answered by a pod of the app it was for;
+//   - verbs are linearizable per object, and what was answered as done is never undone;
+//   - once faults end the world converges in bounded time, and a converged world does nothing.
+//
+// Add a fault or a verb in a file of its own: give it a name, a weight and a function of *World, and list it in
+// repertoire.go. docs/testing.md says how to reproduce a seed.
+package simulation

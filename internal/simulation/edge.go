@@ -1,0 +1,56 @@
+package simulation
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/ingress"
+	"tend.dev/tend/internal/ingress/certs"
+)
+
+// edge is the node's proxy as far as routing goes: it keeps the table the agent gives it, and chooses pods from it. Routes
+// are compiled by the real code.
+type edge struct {
+	mu     sync.Mutex
+	routes []ingress.Route
+	turn   int
+}
+
+var _ agent.Edge = (*edge)(nil)
+
+// Update implements agent.Edge.
+func (e *edge) Update(routes []ingress.Route, _ []certs.Policy) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.routes = slices.Clone(routes)
+}
+
+// Drained implements agent.Edge: simulated requests take no time.
+func (e *edge) Drained(context.Context, string) error { return nil }
+
+// Doors implements agent.Edge.
+func (e *edge) Doors() (plain, secure ingress.Door) { return ingress.Door{}, ingress.Door{} }
+
+// Certificate implements agent.Edge.
+func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
+
+// Run implements agent.Edge.
+func (e *edge) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+// route returns the pod that the next request for a host goes to; false where the host has no pod.
+func (e *edge) route(host string) (ingress.Pod, bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.routes {
+		if r.Host == host && len(r.Pods) > 0 {
+			e.turn++
+			return r.Pods[e.turn%len(r.Pods)], true
+		}
+	}
+	return ingress.Pod{}, false
+}

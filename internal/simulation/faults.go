@@ -1,0 +1,200 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"tend.dev/tend/internal/store"
+)
+
+// A fault lasts: it begins in one step and ends by itself a while later, or when the storm is over.
+
+// lasting ends a fault after a while.
+func (w *World) lasting(d time.Duration, end func()) {
+	w.people.wait.Go(func() {
+		sleepFor(d)
+		end()
+	})
+}
+
+func span(random *rand.Rand, atMost time.Duration) time.Duration {
+	return time.Duration(1 + random.Int64N(int64(atMost)))
+}
+
+// loseAnswers makes commits end without an answer.
+func loseAnswers(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	d := span(random, 20*time.Second)
+	w.storyf("for %s, the store's answers get lost", d)
+	w.weather.mu.Lock()
+	w.weather.unknown = 0.1 + random.Float64()*0.5
+	w.weather.mu.Unlock()
+	w.lasting(d, func() {
+		w.weather.mu.Lock()
+		defer w.weather.mu.Unlock()
+		w.weather.unknown = 0
+	})
+}
+
+// stallStore stops the store's disk for a while: what was sent is written when it goes on.
+func stallStore(w *World, random *rand.Rand) {
+	w.weather.mu.Lock()
+	defer w.weather.mu.Unlock()
+	if w.weather.stalled != nil {
+		return
+	}
+	w.count.faults.Add(1)
+	d := span(random, 30*time.Second)
+	w.storyf("for %s, the store's disk stands still", d)
+	stalled := make(chan struct{})
+	w.weather.stalled = stalled
+	w.lasting(d, func() {
+		w.weather.mu.Lock()
+		defer w.weather.mu.Unlock()
+		if w.weather.stalled == stalled {
+			w.weather.stalled = nil
+			close(stalled)
+		}
+	})
+}
+
+// fillStore leaves the store no space.
+func fillStore(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	d := span(random, 20*time.Second)
+	w.storyf("for %s, the store has no space", d)
+	w.weather.mu.Lock()
+	w.weather.full = true
+	w.weather.mu.Unlock()
+	w.lasting(d, func() {
+		w.weather.mu.Lock()
+		defer w.weather.mu.Unlock()
+		w.weather.full = false
+	})
+}
+
+// delayWatch makes the view fall behind.
+func delayWatch(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	d, lag := span(random, 20*time.Second), span(random, 2*time.Second)
+	w.storyf("for %s, the watch lags by %s", d, lag)
+	w.weather.mu.Lock()
+	w.weather.lag = lag
+	w.weather.mu.Unlock()
+	w.lasting(d, func() {
+		w.weather.mu.Lock()
+		defer w.weather.mu.Unlock()
+		w.weather.lag = 0
+	})
+}
+
+// compact makes the store forget its history.
+func compact(w *World, _ *rand.Rand) {
+	w.count.faults.Add(1)
+	page, err := w.store.List(context.Background(), "/cluster", store.ListOptions{})
+	if err == nil {
+		err = w.store.Compact(context.Background(), page.Revision)
+	}
+	if err != nil {
+		w.fail("compact the store: %v", err)
+	}
+}
+
+// disconnectEngine takes the engine's socket away while containers go on.
+func disconnectEngine(w *World, random *rand.Rand) {
+	if w.away.Load() {
+		return
+	}
+	w.count.faults.Add(1)
+	d := span(random, 20*time.Second)
+	w.storyf("for %s, the engine doesn't answer", d)
+	w.away.Store(true)
+	w.engine.Disconnect()
+	w.lasting(d, w.reconnectEngine)
+}
+
+func (w *World) reconnectEngine() {
+	w.engine.Reconnect()
+	w.away.Store(false)
+}
+
+// restartEngine stops the engine with all its containers; they come back with addresses dealt out again.
+func restartEngine(w *World, random *rand.Rand) {
+	if w.away.Load() {
+		return
+	}
+	w.count.faults.Add(1)
+	d := span(random, 10*time.Second)
+	w.storyf("for %s, the engine is down with its containers", d)
+	w.away.Store(true)
+	w.engine.StopEngine()
+	shuffle := rand.New(rand.NewPCG(random.Uint64(), 0))
+	w.lasting(d, func() {
+		w.engine.ShuffleAddresses(shuffle)
+		w.engine.StartEngine()
+		w.away.Store(false)
+	})
+}
+
+// slowEngine makes its calls take long, and its answers get lost.
+func slowEngine(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	d := span(random, 20*time.Second)
+	w.strain.mu.Lock()
+	w.strain.slow, w.strain.lost = span(random, 3*time.Second), random.Float64()*0.3
+	w.storyf("for %s, the engine is slow (%s) and loses answers (%.2f)", d, w.strain.slow, w.strain.lost)
+	w.strain.mu.Unlock()
+	w.lasting(d, w.strain.clear)
+}
+
+// jumpClock sets the wall clock of the machine.
+func jumpClock(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	to := time.Duration(0)
+	if w.skew.Load() == 0 {
+		to = time.Duration(random.Int64N(int64(48*time.Hour))) - 24*time.Hour
+	}
+	w.storyf("the clock is set to %s beside the right time", to)
+	w.skew.Store(int64(to))
+}
+
+// killServer ends the server now.
+func killServer(w *World, _ *rand.Rand) {
+	w.count.faults.Add(1)
+	w.storyf("the server is killed")
+	w.kill()
+	w.start()
+}
+
+// killSoon ends the server at one of its next commits or calls.
+func killSoon(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	w.crashIn.Store(int64(1 + random.IntN(60)))
+}
+
+// killLate starts the server again only after a while, in which the engine's containers move.
+func killLate(w *World, random *rand.Rand) {
+	if w.away.Load() {
+		return
+	}
+	w.count.faults.Add(1)
+	late := span(random, 8*time.Second)
+	w.storyf("the server is killed, the engine restarts meanwhile and answers the next server %s late", late)
+	w.kill()
+	w.engine.StopEngine()
+	w.engine.ShuffleAddresses(random)
+	w.engine.StartEngine()
+	w.engine.Disconnect()
+	w.away.Store(true)
+	w.start()
+	w.lasting(late, w.reconnectEngine)
+}
+
+// stopServer ends and starts the server as an upgrade does.
+func stopServer(w *World, _ *rand.Rand) {
+	w.count.faults.Add(1)
+	w.storyf("the server is stopped and started")
+	w.stop()
+	w.start()
+}

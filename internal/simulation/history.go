@@ -1,0 +1,245 @@
+package simulation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"tend.dev/tend/api"
+)
+
+// answer is what a verb was answered.
+type answer string
+
+const (
+	done    answer = "done"
+	refused answer = "refused"
+	absent  answer = "not found"
+	open    answer = "outcome unknown"
+)
+
+// input is what a verb asked of one object.
+type input struct {
+	verb     string // apply, delete, scale, rollback, read; others don't change what is declared
+	spec     string // apply: a digest of the spec without replicas
+	replicas int    // apply and scale
+}
+
+func (i input) String() string {
+	switch i.verb {
+	case "apply":
+		return fmt.Sprintf("apply (%s, %d replicas)", i.spec, i.replicas)
+	case "scale":
+		return fmt.Sprintf("scale to %d", i.replicas)
+	}
+	return i.verb
+}
+
+// declared is the state of one object as far as verbs go.
+type declared struct {
+	// anything: not known yet; the next read says.
+	anything bool
+	there    bool
+	deleting bool
+	spec     string // "*": a rollback chose it, the next read says what
+	replicas int
+}
+
+// output is an answer, or what was read.
+type output struct {
+	answer answer
+	read   declared
+}
+
+func applied(object api.Object) input {
+	spec, replicas := digestSpec(object)
+	return input{verb: "apply", spec: spec, replicas: replicas}
+}
+
+// digestSpec names a spec beside its replicas.
+func digestSpec(object api.Object) (string, int) {
+	fields := map[string]any{}
+	decode(object.Spec, &fields)
+	replicas := 1
+	if n, ok := fields["replicas"].(float64); ok {
+		replicas = int(n)
+	}
+	delete(fields, "replicas")
+	canonical, _ := json.Marshal(fields)
+	sum := sha256.Sum256(canonical)
+	image, _ := fields["image"].(string)
+	return strings.TrimSpace(image + " " + hex.EncodeToString(sum[:3])), replicas
+}
+
+// history is what was asked and answered, by object, since the last restore of the store.
+type history struct {
+	mu    sync.Mutex
+	clock int64
+	ops   map[api.Ref][]*noted
+	// past are the histories before a restore: a restored store has its own.
+	past []map[api.Ref][]*noted
+}
+
+type noted struct {
+	h    *history
+	op   porcupine.Operation
+	over bool
+}
+
+func (h *history) called(ref api.Ref, in input) *noted {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ops == nil {
+		h.ops = map[api.Ref][]*noted{}
+	}
+	h.clock++
+	n := &noted{h: h, op: porcupine.Operation{Input: in, Call: h.clock, Output: output{answer: open}, Return: math.MaxInt64}}
+	h.ops[ref] = append(h.ops[ref], n)
+	return n
+}
+
+func (n *noted) answered(a answer) {
+	n.h.mu.Lock()
+	defer n.h.mu.Unlock()
+	if a == open {
+		return
+	}
+	n.h.clock++
+	n.op.Output, n.op.Return, n.over = output{answer: a}, n.h.clock, true
+}
+
+// read notes what is declared, as it lies in the store.
+func (h *history) read(ref api.Ref, state declared) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ops := h.ops[ref]
+	if last := len(ops) - 1; last >= 0 {
+		if out, _ := ops[last].op.Output.(output); ops[last].op.Input == (input{verb: "read"}) && out.read == state {
+			return // nothing happened since
+		}
+	} else if !state.there {
+		return
+	}
+	h.clock += 2
+	n := &noted{h: h, over: true, op: porcupine.Operation{
+		Input: input{verb: "read"}, Output: output{answer: done, read: state}, Call: h.clock - 1, Return: h.clock,
+	}}
+	if h.ops == nil {
+		h.ops = map[api.Ref][]*noted{}
+	}
+	h.ops[ref] = append(ops, n)
+}
+
+// restored begins anew: what was answered before a restore may be undone by it.
+func (h *history) restored() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.past = append(h.past, h.ops)
+	h.ops = nil
+}
+
+// model says how verbs change what is declared of one object.
+var model = porcupine.Model{
+	Init: func() any { return declared{anything: true} },
+	Step: func(state, in, out any) (bool, any) {
+		return next(state.(declared), in.(input), out.(output))
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%v: %v", in, out) },
+}
+
+// plainly are the verbs that answer "not found" of the object itself alone, not of a release or an ordinal of it.
+var plainly = []string{"delete", "scale", "restart"}
+
+func next(s declared, in input, out output) (bool, any) {
+	switch {
+	case in.verb == "read":
+		return matches(s, out.read), out.read
+	case out.answer == refused, out.answer == absent && !slices.Contains(plainly, in.verb):
+		return true, s
+	case out.answer == absent:
+		gone := s.anything || !s.there || s.deleting
+		if s.anything {
+			return true, s
+		}
+		return gone, declared{}
+	}
+	lives := s.anything || s.there && !s.deleting
+	switch in.verb {
+	case "apply": // onto one that is being deleted it is done once that is gone
+		return true, declared{there: true, spec: in.spec, replicas: in.replicas}
+	case "delete":
+		if out.answer == open && !s.anything && !s.there {
+			return true, s
+		}
+		return s.anything || s.there, declared{there: true, deleting: true, spec: s.spec, replicas: s.replicas, anything: s.anything}
+	case "scale":
+		if out.answer == open && !lives {
+			return true, s
+		}
+		s.replicas = in.replicas
+		return lives, s
+	case "rollback":
+		if out.answer == open && !lives {
+			return true, s
+		}
+		s.spec = "*"
+		return lives, s
+	}
+	return lives || out.answer == open, s
+}
+
+// matches reports whether a state may be read as it was.
+func matches(s, read declared) bool {
+	switch {
+	case s.anything:
+		return true
+	case s.deleting && !read.there:
+		return true // it is gone by now
+	case s.there != read.there || s.deleting != read.deleting:
+		return false
+	}
+	return !s.there || s.replicas == read.replicas && (s.spec == "*" || s.spec == read.spec)
+}
+
+// judgeTime bounds the search for an order, in the machine's own time.
+const judgeTime = 20 * time.Second
+
+// judge checks every object's history.
+func (p *people) judge(w *World) {
+	p.history.restored()
+	for _, ops := range p.history.past {
+		for ref, noted := range ops {
+			if !api.Kind(ref.Kind).HasContainers() {
+				continue
+			}
+			history := make([]porcupine.Operation, len(noted))
+			for i, n := range noted {
+				history[i] = n.op
+			}
+			if porcupine.CheckOperationsTimeout(model, history, judgeTime) == porcupine.Illegal {
+				w.fail("what was answered about %s fits no order:\n%s", ref, describe(history))
+			}
+		}
+	}
+}
+
+func describe(ops []porcupine.Operation) string {
+	slices.SortStableFunc(ops, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+	var out strings.Builder
+	for _, op := range ops {
+		end := fmt.Sprint(op.Return)
+		if op.Return == math.MaxInt64 {
+			end = "never"
+		}
+		fmt.Fprintf(&out, "    [%d, %s] %v: %+v\n", op.Call, end, op.Input, op.Output)
+	}
+	return out.String()
+}

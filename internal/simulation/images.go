@@ -1,0 +1,80 @@
+package simulation
+
+import (
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+)
+
+// images are what the engine has, and what their programs do: a tag says it.
+type images struct {
+	mu sync.Mutex
+	by map[string]string // id → reference
+}
+
+// The tags: a number is a good version.
+const (
+	tagCrash   = "crash"   // ends at once with 1
+	tagUnready = "unready" // runs, and is never ready
+	tagFail    = "fail"    // a job's: ends with 1
+	tagBad     = "bad"     // no container can be made of it
+	tagMissing = "missing" // is nowhere
+)
+
+var (
+	versions    = []string{"1", "2", "3"}
+	badVersions = []string{tagCrash, tagUnready, tagBad, tagMissing}
+)
+
+// stock puts all images on the machine.
+func (w *World) stock() {
+	w.images.by = map[string]string{}
+	for _, name := range []string{"web", "api", "db", "swap", "task", "tick"} {
+		for _, tag := range append([]string{tagCrash, tagUnready, tagFail, tagBad}, versions...) {
+			w.addImage(name + ":" + tag)
+		}
+	}
+}
+
+func (w *World) addImage(reference string) { w.knowImage(w.engine.AddImage(reference), reference) }
+
+func (w *World) knowImage(id, reference string) {
+	w.images.mu.Lock()
+	defer w.images.mu.Unlock()
+	w.images.by[id] = reference
+}
+
+type behaviour struct{ neverReady bool }
+
+func (w *World) behaviourOf(imageID string) behaviour {
+	w.images.mu.Lock()
+	defer w.images.mu.Unlock()
+	return behaviour{neverReady: strings.HasSuffix(w.images.by[imageID], ":"+tagUnready)}
+}
+
+// behave is what a container of a spec does.
+func (w *World) behave(spec runtime.ContainerSpec) hollow.Behaviour {
+	_, tag, _ := strings.Cut(spec.Image, ":")
+	once := spec.Restart == "no" && (spec.Spec.Command != nil || isJob(spec))
+	switch {
+	case tag == tagBad:
+		return hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no such folder", Next: "change volumes"}}
+	case spec.Labels[api.LabelRole] == api.RoleInit:
+		return hollow.Behaviour{Exits: true, ExitAfter: 200 * time.Millisecond}
+	case once && tag == tagFail:
+		return hollow.Behaviour{Exits: true, ExitAfter: 3 * time.Second, ExitCode: 1, Output: []string{"failing"}}
+	case once:
+		return hollow.Behaviour{Exits: true, ExitAfter: 5 * time.Second}
+	case tag == tagCrash:
+		return hollow.Behaviour{Exits: true, ExitAfter: 100 * time.Millisecond, ExitCode: 1, Output: []string{"crashing"}}
+	}
+	return hollow.Behaviour{}
+}
+
+func isJob(spec runtime.ContainerSpec) bool {
+	return api.Kind(spec.Labels[api.LabelKind]).HasRuns()
+}

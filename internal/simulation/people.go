@@ -1,0 +1,206 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// people call verbs, several at a time, and remember what they were answered.
+type people struct {
+	wait    sync.WaitGroup
+	history history
+	values  atomic.Int64 // config values are numbered, so that each is new
+	runs    atomic.Int64 // runs that were asked for
+	retries atomic.Int64 // verbs by which a release command may run again
+}
+
+// ask calls a verb beside whatever else goes on. The answer goes into the history of the object.
+func (w *World) ask(ref api.Ref, in input, call func(ctx context.Context) error) {
+	w.people.wait.Go(func() { w.askNow(ref, in, call) })
+}
+
+func (w *World) askNow(ref api.Ref, in input, call func(ctx context.Context) error) bool {
+	if w.unmounted.Load() {
+		return false // what is said to an empty store is lost on the other
+	}
+	w.count.verbs.Add(1)
+	ctx, cancel := context.WithTimeout(context.Background(), short)
+	defer cancel()
+	noted, asked := w.people.history.called(ref, in), time.Since(w.began).Seconds()
+	err := call(ctx)
+	answer := answerOf(err)
+	noted.answered(answer)
+	w.storyf("%s %s (asked at %.3fs): %s%s", in, ref, asked, answer, because(err))
+	return answer == done
+}
+
+func because(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// answerOf sorts what a verb was answered: a refusal changed nothing, and whatever else is no answer leaves its outcome
+// unknown.
+func answerOf(err error) answer {
+	var problem *api.Problem
+	switch {
+	case err == nil:
+		return done
+	case client.IsNotFound(err):
+		return absent
+	case errors.As(err, &problem) && problem.Status < http.StatusInternalServerError:
+		return refused
+	}
+	return open
+}
+
+func anyRef(random *rand.Rand) api.Ref { return anyOf(random, cast) }
+
+func anySlotted(random *rand.Rand) api.Ref {
+	for {
+		if ref := anyRef(random); ref.Kind.HasSlots() {
+			return ref
+		}
+	}
+}
+
+func (w *World) apply(object api.Object) {
+	w.ask(object.Ref(), applied(object), w.applying(object))
+}
+
+func (w *World) applying(objects ...api.Object) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := w.client.Apply(ctx, api.ApplyRequest{Objects: objects})
+		return err
+	}
+}
+
+// applySomething declares an object: a new one, or another form of one there is.
+func applySomething(w *World, random *rand.Rand) { w.apply(manifest(random, anyRef(random), false)) }
+
+func applyFiles(w *World, random *rand.Rand) { w.apply(assetManifest(random)) }
+
+func applyIngress(w *World, random *rand.Rand) { w.apply(ingressManifest(anyOf(random, served))) }
+
+func deleteSomething(w *World, random *rand.Rand) { w.remove(anyRef(random)) }
+
+func (w *World) remove(ref api.Ref) {
+	w.ask(ref, input{verb: "delete"}, w.deleting(ref))
+}
+
+func (w *World) deleting(ref api.Ref) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := w.client.Delete(ctx, ref)
+		return err
+	}
+}
+
+// replaceSomething deletes an object and applies another one of its name as soon as that is allowed, as a person at a
+// terminal does.
+func replaceSomething(w *World, random *rand.Rand) {
+	ref := anyRef(random)
+	object := manifest(random, ref, false)
+	if ref.Name == "swap" && chance(random, 2) { // the name goes to another kind
+		other := api.Ref{Kind: api.KindDeployment, Scope: ref.Scope, Name: ref.Name}
+		if ref.Kind == api.KindDeployment {
+			other.Kind = api.KindStatefulSet
+		}
+		object = manifest(random, other, false)
+	}
+	w.people.wait.Go(func() {
+		if !w.askNow(ref, input{verb: "delete"}, w.deleting(ref)) {
+			return
+		}
+		for range 30 {
+			if w.askNow(object.Ref(), applied(object), w.applying(object)) {
+				return
+			}
+			sleepFor(short / 20)
+		}
+	})
+}
+
+func setConfig(w *World, random *rand.Rand) {
+	name := anyOf(random, []string{"", "web", "api", "db", "task"})
+	change := api.ConfigRequest{Set: map[string]string{anyOf(random, []string{"X", "Y"}): w.people.fresh()}}
+	if chance(random, 4) {
+		change = api.ConfigRequest{Unset: []string{anyOf(random, []string{"X", "Y"})}}
+	}
+	w.ask(api.Ref{Kind: "config", Scope: scope, Name: name}, input{verb: "config"}, func(ctx context.Context) error {
+		_, err := w.client.SetConfig(ctx, scope, name, change)
+		return err
+	})
+}
+
+// fresh is a value that no one had before.
+func (p *people) fresh() string { return strconv.FormatInt(p.values.Add(1), 10) }
+
+func scaleSomething(w *World, random *rand.Rand) {
+	ref, to := anySlotted(random), random.IntN(4)
+	w.ask(ref, input{verb: "scale", replicas: to}, func(ctx context.Context) error {
+		_, err := w.client.Scale(ctx, client.TargetOf(ref), to)
+		return err
+	})
+}
+
+func rollBackSomething(w *World, random *rand.Rand) {
+	ref := anySlotted(random)
+	w.ask(ref, input{verb: "rollback"}, func(ctx context.Context) error {
+		_, err := w.client.Rollback(ctx, client.TargetOf(ref), "")
+		return err
+	})
+}
+
+func restartSomething(w *World, random *rand.Rand) {
+	ref := anySlotted(random)
+	w.people.retries.Add(1)
+	w.ask(ref, input{verb: "restart"}, func(ctx context.Context) error {
+		_, err := w.client.Restart(ctx, client.TargetOf(ref))
+		return err
+	})
+}
+
+func rebootstrapSomething(w *World, random *rand.Rand) {
+	ref := api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: "db"}
+	w.ask(ref, input{verb: "rebootstrap"}, func(ctx context.Context) error {
+		_, err := w.client.Rebootstrap(ctx, client.TargetOf(ref), random.IntN(3))
+		return err
+	})
+}
+
+func stopSomething(w *World, random *rand.Rand) {
+	ref, freeze := anySlotted(random), chance(random, 2)
+	w.ask(ref, input{verb: "stop"}, func(ctx context.Context) error {
+		_, err := w.client.Stop(ctx, client.TargetOf(ref), freeze)
+		return err
+	})
+}
+
+func startSomething(w *World, random *rand.Rand) { w.startAgain(anySlotted(random)) }
+
+func (w *World) startAgain(ref api.Ref) {
+	w.ask(ref, input{verb: "start"}, func(ctx context.Context) error {
+		_, err := w.client.Start(ctx, client.TargetOf(ref))
+		return err
+	})
+}
+
+func runSomething(w *World, random *rand.Rand) {
+	ref := anyOf(random, []api.Ref{cast[5], cast[6]})
+	w.people.runs.Add(1)
+	w.ask(ref, input{verb: "run"}, func(ctx context.Context) error {
+		_, err := w.client.Run(ctx, client.TargetOf(ref))
+		return err
+	})
+}

@@ -1,0 +1,67 @@
+package simulation
+
+import "math/rand/v2"
+
+// action is one thing that may happen.
+type action struct {
+	name   string
+	weight int
+	do     func(w *World, random *rand.Rand)
+}
+
+// repertoire is all that may happen, and how often beside the rest.
+var repertoire = []action{
+	{"apply", 20, applySomething},
+	{"apply files", 4, applyFiles},
+	{"apply an ingress", 4, applyIngress},
+	{"delete", 4, deleteSomething},
+	{"delete and apply again", 8, replaceSomething},
+	{"config", 6, setConfig},
+	{"scale", 5, scaleSomething},
+	{"roll back", 4, rollBackSomething},
+	{"restart", 3, restartSomething},
+	{"rebootstrap", 2, rebootstrapSomething},
+	{"stop", 3, stopSomething},
+	{"start", 3, startSomething},
+	{"run", 5, runSomething},
+
+	{"kill a container", 2, killByHand},
+	{"remove a container", 2, rmByHand},
+	{"stop a container", 2, stopByHand},
+	{"a container exits", 2, crash},
+	{"a container runs out of memory", 1, outOfMem},
+	{"retag an image", 2, retag},
+
+	{"lose answers of the store", 3, loseAnswers},
+	{"stall the store", 2, stallStore},
+	{"fill the store", 1, fillStore},
+	{"delay the watch", 2, delayWatch},
+	{"compact the store", 1, compact},
+	{"disconnect the engine", 2, disconnectEngine},
+	{"restart the engine", 2, restartEngine},
+	{"slow down the engine", 2, slowEngine},
+	{"set the clock", 2, jumpClock},
+	{"kill the server", 3, killServer},
+	{"kill the server soon", 3, killSoon},
+	{"kill the server, move the containers", 2, killLate},
+	{"restart the server", 1, stopServer},
+	{"start with an empty store", 1, unmount},
+}
+
+var totalWeight = func() (sum int) {
+	for _, a := range repertoire {
+		sum += a.weight
+	}
+	return sum
+}()
+
+// draw chooses what happens next.
+func draw(random *rand.Rand) action {
+	n := random.IntN(totalWeight)
+	for _, a := range repertoire {
+		if n -= a.weight; n < 0 {
+			return a
+		}
+	}
+	panic("weights don't add up")
+}

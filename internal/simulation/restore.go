@@ -1,0 +1,45 @@
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"tend.dev/tend/internal/store/memory"
+)
+
+// backup is a copy of the store that was made at a time.
+type backup struct{ store *memory.Store }
+
+// backUp copies the store.
+func backUp(w *World, _ *rand.Rand) {
+	w.count.faults.Add(1)
+	w.storyf("the store is copied")
+	if w.backup != nil {
+		_ = w.backup.store.Close()
+	}
+	w.backup = &backup{store: w.store.Clone()}
+}
+
+// unmount starts the server once with an empty store, as where the disk of --data isn't mounted, and then with its own
+// again. Nothing may be lost by that.
+func unmount(w *World, random *rand.Rand) {
+	if w.away.Load() || !w.weather.calm() {
+		return
+	}
+	w.count.faults.Add(1)
+	w.storyf("the server starts with an empty store: the disk isn't mounted")
+	w.unmounted.Store(true)
+	w.kill()
+	mine, cluster := w.store, w.cluster.Load()
+	w.store = memory.New()
+	w.start()
+	w.pass(span(random, 20*time.Second))
+	w.kill()
+	_ = w.store.Close()
+	w.store = mine
+	w.cluster.Store(cluster)
+	w.storyf("the disk is mounted again")
+	w.watched.filesExist()
+	w.unmounted.Store(false)
+	w.start()
+}

@@ -1,0 +1,130 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/prober"
+	"tend.dev/tend/internal/core/probe"
+	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/store"
+)
+
+// server is one life of the server process.
+type server struct {
+	listener *pipe
+	edge     *edge
+	faults   *fault.Points
+	cancel   context.CancelFunc
+	done     chan struct{}
+	err      error // valid once done is closed
+}
+
+// start begins a life of the server. The world has none at the time.
+func (w *World) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &server{listener: newPipe(), edge: &edge{}, cancel: cancel, done: make(chan struct{})}
+	s.faults = fault.New(fault.Options{CrashWhen: w.crashes})
+	w.server = s
+	w.listener.Store(s.listener)
+	w.lives++
+	go func() {
+		defer close(s.done)
+		s.err = daemon.Run(ctx, daemon.Options{
+			Root: w.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: w.connect(s), Faults: s.faults, MinFree: -1,
+			Logger:   slog.New(slog.NewTextHandler(w.logTo(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Listener: s.listener, Edge: func(func()) agent.Edge { return s.edge },
+			Engine: func(cluster, node string) (runtime.Runtime, error) {
+				return w.engineFor(cluster, node), nil
+			},
+			Ask: w.answerProbe, Now: w.now,
+		})
+	}()
+	go func() { // a crash is the end of the process
+		select {
+		case <-s.faults.Crashed():
+			cancel()
+		case <-s.done:
+		}
+	}()
+}
+
+func (w *World) logTo() io.Writer {
+	if w.opts.Log != nil {
+		return w.opts.Log
+	}
+	return io.Discard
+}
+
+// kill ends the server between two points, wherever it is, and waits until nothing of it is left.
+func (w *World) kill() {
+	w.server.faults.End()
+	w.server.cancel()
+	<-w.server.done
+	_ = w.server.listener.Close()
+}
+
+// stop ends the server as a service manager does.
+func (w *World) stop() {
+	w.server.cancel()
+	<-w.server.done
+	_ = w.server.listener.Close()
+}
+
+// revive starts the server again where it has ended, as a service manager does.
+func (w *World) revive() {
+	select {
+	case <-w.server.done:
+	default:
+		return
+	}
+	_ = w.server.listener.Close()
+	if err := w.server.err; err != nil && !excused(err) {
+		w.fail("the server ended by itself: %v", err)
+	}
+	w.start()
+}
+
+// excused reports whether a server may end by an error: its own death, or a store or an engine that doesn't answer.
+func excused(err error) bool {
+	for _, cause := range []error{fault.ErrCrashed, errNoAnswer, store.ErrNoSpace, store.ErrUnknownOutcome, runtime.ErrUnavailable} {
+		if errors.Is(err, cause) {
+			return true
+		}
+	}
+	return false
+}
+
+// newClient calls whichever server lives.
+func (w *World) newClient() *client.Client {
+	c, err := client.New(client.Options{Server: "http://simulation", Dial: func(ctx context.Context) (net.Conn, error) {
+		return w.listener.Load().dial(ctx)
+	}})
+	if err != nil {
+		panic(err) // its options are constant
+	}
+	return c
+}
+
+// now is the wall clock of the server's machine. Probes keep the right time: they count by Go's monotonic readings.
+func (w *World) now() time.Time { return time.Now().Add(time.Duration(w.skew.Load())) }
+
+// answerProbe asks a container as its image behaves.
+func (w *World) answerProbe(_ context.Context, a prober.Attempt) probe.Result {
+	container, ok := w.engine.ByID(a.Container)
+	if !ok || container.State != runtime.StateRunning {
+		return probe.Result{Message: "connection refused"}
+	}
+	if w.behaviourOf(container.ImageID).neverReady && a.Kind == probe.Readiness {
+		return probe.Result{Message: "503"}
+	}
+	return probe.Result{Pass: true}
+}

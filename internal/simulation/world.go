@@ -1,0 +1,263 @@
+package simulation
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+	"tend.dev/tend/internal/store/memory"
+)
+
+// Options say which world to live through.
+type Options struct {
+	// Seed decides everything.
+	Seed uint64
+	// Steps is how many things happen before the faults end. Default DefaultSteps.
+	Steps int
+	// Drop are the steps to leave out, by number: a story is minimised by it. What the others do doesn't change.
+	Drop map[int]bool
+	// Settle returns once every goroutine of the world waits for time to pass or for another: synctest.Wait.
+	Settle func()
+	// Folder is where the root lies. Default the system's folder for temporary files.
+	Folder string
+	// Log gets what the server logs. Default nowhere.
+	Log io.Writer
+}
+
+// DefaultSteps is how many things happen in a world.
+const DefaultSteps = 120
+
+// Result is what became of a world.
+type Result struct {
+	// Failures are the sentences that did not hold; none in a good world.
+	Failures []string
+	// Story says what happened, a line a thing, with the virtual time it happened at.
+	Story []string
+	// Happened are the numbers of the steps that were taken.
+	Happened int
+	Counts
+}
+
+// Counts are what happened in a world, by sort. Their sum is its steps.
+type Counts struct {
+	Verbs, Hands, Faults, Commits, Calls, Events, Requests int64
+}
+
+// Steps is the sum.
+func (c Counts) Steps() int64 {
+	return c.Verbs + c.Hands + c.Faults + c.Commits + c.Calls + c.Events + c.Requests
+}
+
+// Plus adds two.
+func (c Counts) Plus(o Counts) Counts {
+	return Counts{
+		c.Verbs + o.Verbs, c.Hands + o.Hands, c.Faults + o.Faults, c.Commits + o.Commits, c.Calls + o.Calls, c.Events + o.Events,
+		c.Requests + o.Requests,
+	}
+}
+
+type counters struct {
+	verbs, hands, faults, commits, calls, events, requests atomic.Int64
+}
+
+func (c *counters) read() Counts {
+	return Counts{
+		Verbs: c.verbs.Load(), Hands: c.hands.Load(), Faults: c.faults.Load(), Commits: c.commits.Load(), Calls: c.calls.Load(),
+		Events: c.events.Load(), Requests: c.requests.Load(),
+	}
+}
+
+// World is one simulated machine with a server, and the people around it.
+type World struct {
+	opts    Options
+	root    string
+	began   time.Time
+	store   *memory.Store
+	engine  *hollow.Engine
+	server  *server
+	client  *client.Client
+	lives   int
+	weather weather
+	strain  strain
+	skew    atomic.Int64           // of the wall clock
+	cluster atomic.Pointer[string] // the cluster's uid as the server last gave it to the engine
+	images  images
+	archive *archive
+	watched *watched
+	people  people
+	count   counters
+	keyring keyring
+	// crashIn counts the points until the server dies; 0 and below is never.
+	crashIn atomic.Int64
+	backup  *backup
+	// unmounted says that the server runs over an empty store.
+	unmounted atomic.Bool
+	// away says that the engine was told to be unreachable.
+	away atomic.Bool
+	// listener is where the server that lives is reached.
+	listener atomic.Pointer[pipe]
+
+	mu       sync.Mutex
+	failures []string
+	story    []string
+}
+
+// Run lives through one world. It must run within a bubble of testing/synctest.
+func Run(opts Options) Result {
+	if opts.Steps == 0 {
+		opts.Steps = DefaultSteps
+	}
+	w, err := found(opts)
+	if err != nil {
+		return Result{Failures: []string{err.Error()}}
+	}
+	defer w.end()
+	happened := w.live()
+	if !w.failed() {
+		w.converge()
+	}
+	w.stop()
+	if !w.failed() {
+		w.people.judge(w)
+	}
+	return Result{Failures: w.failures, Story: w.story, Happened: happened, Counts: w.count.read()}
+}
+
+// found makes a world and starts its server.
+func found(opts Options) (*World, error) {
+	root, err := os.MkdirTemp(opts.Folder, "world")
+	if err != nil {
+		return nil, fmt.Errorf("make the root of the world: %w", err)
+	}
+	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New()}
+	w.weather.random = rand.New(rand.NewPCG(opts.Seed, 1<<32))
+	w.strain.random = rand.New(rand.NewPCG(opts.Seed, 2<<32))
+	w.archive, w.watched = newArchive(w), newWatched(w)
+	w.engine = hollow.NewEngine(hollow.Options{
+		Behaviour: w.behave, StartDelay: hollow.Delay(20 * time.Millisecond), StopDelay: hollow.Delay(30 * time.Millisecond),
+	})
+	w.engine.Observe(w.watched.happened)
+	w.stock()
+	w.client = w.newClient()
+	w.start()
+	return w, nil
+}
+
+// end leaves nothing behind.
+func (w *World) end() {
+	w.weather.clear()
+	w.people.wait.Wait()
+	w.weather.late.Wait()
+	w.client.Close()
+	w.engine.Close()
+	_ = w.store.Close()
+	if w.backup != nil {
+		_ = w.backup.store.Close()
+	}
+	_ = os.RemoveAll(w.root)
+}
+
+// live takes the steps.
+func (w *World) live() (happened int) {
+	for i := range w.opts.Steps {
+		random := rand.New(rand.NewPCG(w.opts.Seed, uint64(i)))
+		action := draw(random)
+		pause := w.pause(random)
+		if !w.opts.Drop[i] {
+			w.storyf("#%d %s", i, action.name)
+			action.do(w, random)
+			happened++
+		}
+		w.pass(pause)
+		w.requests(3)
+		if w.failed() {
+			return happened
+		}
+	}
+	return happened
+}
+
+// pause is how long nothing new happens: mostly a moment, so that things overlap, sometimes long enough for all to settle.
+func (w *World) pause(random *rand.Rand) time.Duration {
+	switch n := random.IntN(10); {
+	case n < 5:
+		return time.Duration(random.IntN(60)) * time.Millisecond
+	case n < 8:
+		return time.Duration(random.IntN(3000)) * time.Millisecond
+	case n < 9:
+		return time.Duration(3+random.IntN(20)) * time.Second
+	}
+	return time.Duration(20+random.IntN(90)) * time.Second
+}
+
+// pass lets time pass, and starts the server again whenever it died.
+func (w *World) pass(d time.Duration) {
+	end := time.Now().Add(d)
+	for {
+		w.opts.Settle()
+		w.revive()
+		left := time.Until(end)
+		if left <= 0 {
+			return
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-w.server.done:
+			timer.Stop()
+			sleepFor(time.Second) // the service manager's pause
+		}
+	}
+}
+
+func sleepFor(d time.Duration) {
+	timer := time.NewTimer(d)
+	<-timer.C
+}
+
+// crashes decides at every point of the server whether it dies there.
+func (w *World) crashes(name string) bool {
+	if w.crashIn.Load() <= 0 || w.crashIn.Add(-1) != 0 {
+		return false
+	}
+	w.storyf("the server dies at %s", name)
+	return true
+}
+
+func (w *World) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.failures) > 0
+}
+
+// fail notes that a sentence doesn't hold.
+func (w *World) fail(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.storyf("FAILED: %s", text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.failures) < 10 {
+		w.failures = append(w.failures, text)
+	}
+}
+
+// maxStory bounds what is kept of a world that goes wrong for long.
+const maxStory = 5000
+
+func (w *World) storyf(format string, args ...any) {
+	line := fmt.Sprintf("%10.3fs  ", time.Since(w.began).Seconds()) + fmt.Sprintf(format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.story) < maxStory {
+		w.story = append(w.story, line)
+	}
+}
+
+var _ runtime.Runtime = (*shaky)(nil)
