@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
@@ -139,7 +140,7 @@ func TestBuildThatFails(t *testing.T) {
 	before := m.containers("app")
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nRUN [\"/server\", \"env\"]\nRUN [\"/server\", \"exit\", \"3\"]\n", 0o644)
 	for range 2 { // the second time it is tried again, not passed over
-		m.wantSaid(s.apply(), 1, "Step 4/", "non-zero code: 3", "correct the source and apply again")
+		m.wantSaid(s.apply(), 1, "Step 4/", "non-zero code: 3", "correct the source or the Dockerfile and apply again")
 	}
 	m.degraded("app", api.ReasonBuildFailed, "step 4/")
 	if !slices.Equal(m.containers("app"), before) {
@@ -200,6 +201,14 @@ func TestBuiltImagesAreCollected(t *testing.T) {
 	m.delete("app")
 	m.gone("app")
 	m.terminate()
-	m.start() // it looks when it starts
+	m.start() // it collects when it starts
+	waiting := filepath.Join(m.root, "quarantine", "images", "waiting")
+	m.until("the images wait in quarantine", func() bool {
+		marks, err := os.ReadDir(waiting)
+		return err == nil && len(marks) > 0
+	})
+	m.terminate()
+	m.age(waiting, 25*time.Hour)
+	m.start()
 	m.until("the images are gone", func() bool { return slices.Equal(m.builtImages("app"), []string{other}) })
 }

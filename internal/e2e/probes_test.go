@@ -124,7 +124,7 @@ func TestRolloutGatesOnReadiness(t *testing.T) {
 			t.Errorf("container %s of the old version was touched", id)
 		}
 	}
-	m.degraded("app", m.conditionReason("app"), "readiness probe", "status 503")
+	m.degraded("app", m.conditionReason("app"), "readiness probe", "answered 503")
 	// The corrected version goes past it.
 	m.deploy(m.manifest("app", replicas(3), asked(), runs("v3")))
 	m.exactly("app", 3, "v3")
@@ -152,7 +152,7 @@ func TestProbesGoOnAfterTheServerWasKilled(t *testing.T) {
 	}
 	m.tells(pod, "500")
 	m.until("the pod is unready", func() bool { return !m.readiness(pod).Ready })
-	m.wantSaid(m.tend("describe", pod.Name), 0, "readiness", "unhealthy", "status 500")
+	m.wantSaid(m.tend("describe", pod.Name), 0, "readiness", "unhealthy", "answered 500")
 	m.tells(pod, "200")
 	m.until("the pod is ready", func() bool { return m.readiness(pod).Ready })
 	if now := m.pods("app")[0]; now.Container != pod.Container || now.Incarnations != pod.Incarnations {

@@ -29,7 +29,6 @@ func TestBadManifestsStoreNothing(t *testing.T) {
 		"restart":        {"deployment \"SCOPE\" \"bad\" {\n  image = \"a\"\n  restart = \"sometimes\"\n}\n", []string{"restart", "sometimes"}},
 		"port":           {"deployment \"SCOPE\" \"bad\" {\n  image = \"a\"\n  ports = [\"99999999\"]\n}\n", []string{"ports", "99999999"}},
 		"docker option":  {"deployment \"SCOPE\" \"bad\" {\n  image = \"a\"\n  docker_options = [\"--no-such-flag\"]\n}\n", []string{"docker_options", "--no-such-flag"}},
-		"no image":       {"deployment \"SCOPE\" \"bad\" {\n}\n", []string{"image"}},
 		"autoscale":      {"deployment \"SCOPE\" \"bad\" {\n  image = \"a\"\n  autoscale {\n    min = 1\n    max = 2\n  }\n}\n", []string{"bad.hcl:3", "autoscale.cpu_target"}},
 		"unset variable": {"deployment \"SCOPE\" \"bad\" {\n  image = \"${NO_SUCH_VARIABLE}\"\n}\n", []string{"bad.hcl:2", "NO_SUCH_VARIABLE"}},
 	} {
