@@ -96,7 +96,6 @@ type World struct {
 	keyring keyring
 	// crashIn counts the points until the server dies; 0 and below is never.
 	crashIn atomic.Int64
-	backup  *backup
 	// unmounted says that the server runs over an empty store.
 	unmounted atomic.Bool
 	// away says that the engine was told to be unreachable.
@@ -158,9 +157,6 @@ func (w *World) end() {
 	w.client.Close()
 	w.engine.Close()
 	_ = w.store.Close()
-	if w.backup != nil {
-		_ = w.backup.store.Close()
-	}
 	_ = os.RemoveAll(w.root)
 }
 

@@ -7,19 +7,6 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// backup is a copy of the store that was made at a time.
-type backup struct{ store *memory.Store }
-
-// backUp copies the store.
-func backUp(w *World, _ *rand.Rand) {
-	w.count.faults.Add(1)
-	w.storyf("the store is copied")
-	if w.backup != nil {
-		_ = w.backup.store.Close()
-	}
-	w.backup = &backup{store: w.store.Clone()}
-}
-
 // unmount starts the server once with an empty store, as where the disk of --data isn't mounted, and then with its own
 // again. Nothing may be lost by that.
 func unmount(w *World, random *rand.Rand) {
