@@ -49,11 +49,11 @@ race: ## run the tests that need no Docker under the race detector (needs gcc)
 .PHONY: simulate
 simulate: ## live through simulated worlds: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
 ifeq ($(SEED),kept)
-	GOMAXPROCS=1 go test ./internal/simulation -run 'TestKeptSeeds$$' -count=1 -v -timeout 1h -kept
+	GOMAXPROCS=1 go test -tags simulate ./internal/simulation -run 'TestKeptSeeds$$' -count=1 -v -timeout 1h -kept
 else ifdef SEED
-	GOMAXPROCS=1 go test ./internal/simulation -run 'TestSeed$$' -count=1 -v -seed $(SEED)
+	GOMAXPROCS=1 go test -tags simulate ./internal/simulation -run 'TestSeed$$' -count=1 -v -seed $(SEED)
 else
-	GOMAXPROCS=1 go test ./internal/simulation -run 'TestFresh$$' -count=1 -v -timeout 24h -time $(TIME)
+	GOMAXPROCS=1 go test -tags simulate ./internal/simulation -run 'TestFresh$$' -count=1 -v -timeout 24h -time $(TIME)
 endif
 
 .PHONY: lint

@@ -100,7 +100,7 @@ func (w *World) differsIn(ref api.Ref, spec api.DeploymentSpec, c runtime.Contai
 	want := w.bucketsOf(ref)
 	maps.Copy(want, spec.Env)
 	got := maps.Clone(made.Env)
-	maps.DeleteFunc(got, func(name, _ string) bool { return told(name) })
+	maps.DeleteFunc(got, func(name, _ string) bool { return addedByTend(name) })
 	if !maps.Equal(want, got) {
 		out = append(out, fmt.Sprintf("%s has the environment %v, declared is %v", c.Name, got, want))
 	}

@@ -90,14 +90,14 @@ func (o *watched) sameEnv(record hollow.Record, task taskRecord) {
 		}
 	}
 	for name := range record.Spec.Env {
-		if _, wanted := plain[name]; !wanted && !told(name) {
+		if _, wanted := plain[name]; !wanted && !addedByTend(name) {
 			o.w.fail("%s has %s, which release %s of its task doesn't name", record.Container, name, task.task.Release)
 		}
 	}
 }
 
-// told are variables that Tend itself adds.
-func told(name string) bool {
+// addedByTend reports whether a variable is one that Tend itself adds.
+func addedByTend(name string) bool {
 	return api.IsIdentity(name) || len(name) > 6 && name[:7] == "VOODU_R" || name == "VOODU_SCOPE" || name == "VOODU_NAME" ||
 		name == api.EnvController || name == "VOODU_CONTROLLER_URL"
 }
