@@ -48,15 +48,17 @@ func (a *app) showNode(node api.NodeInfo) error {
 		}
 	}
 	if node.Message != "" && !node.Ready {
-		fmt.Fprintf(w, "\n  %s%s\n", node.Message, nextLine("  ", engineStep(node)))
+		fmt.Fprintf(w, "\n  %s%s\n", node.Message, nextLine("  ", nodeStep(node)))
 	}
 	describeConditions(w, node.Conditions, now)
 	return nil
 }
 
-// engineStep is what helps against a node that isn't ready.
-func engineStep(node api.NodeInfo) string {
+// nodeStep is what helps against a node that isn't ready.
+func nodeStep(node api.NodeInfo) string {
 	switch {
+	case node.Reason == api.ReasonDiskFull:
+		return "free disk space on the node: reads and containers go on, writes once there is room"
 	case node.Reason != engineAway:
 		return ""
 	case node.Runtime == "docker":

@@ -256,6 +256,9 @@ func (d *daemon) missing() []string {
 		return []string{"paused: " + why + "; next: tend resume"}
 	}
 	var out []string
+	if why := d.full(); why != "" {
+		out = append(out, "writes are refused: "+why)
+	}
 	for name, ready := range map[string]<-chan struct{}{
 		"reading the store": d.view.Synced(), "the first look at every object": d.controllers.Ready(),
 		"the first look at every task": d.agent.Ready(),

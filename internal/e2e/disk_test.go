@@ -44,6 +44,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("a full disk changed what runs: %v", m.running("app"))
 	}
 	m.wantSaid(m.tend("get", "deployments"), 0, "app")
+	m.saysFull()
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +56,8 @@ func TestFullDisk(t *testing.T) {
 	// A restart on a full disk serves reads.
 	fill(t, filler, keep/2)
 	m.terminate()
-	m.start()
+	m.launch("server")
+	m.saysFull()
 	m.wantSaid(m.tend("get", "deployments"), 0, "app", "more")
 	m.until("the containers run on", func() bool { return len(m.running("app")) == 2 })
 	if err := os.Remove(filler); err != nil {
@@ -66,6 +68,21 @@ func TestFullDisk(t *testing.T) {
 		return err == nil
 	})
 	m.gone("more")
+}
+
+// saysFull: who asks how the server is hears of the full disk.
+func (m *machine) saysFull() {
+	m.Helper()
+	m.until("readiness speaks of the disk", func() bool {
+		readiness, err := m.client.Readiness(m.Context())
+		return err == nil && !readiness.Ready && len(readiness.Missing) == 1 && strings.Contains(readiness.Missing[0], "MiB free")
+	})
+	m.wantSaid(m.tend("nodes"), 0, "DiskFull", "MiB free", "Next: free disk space")
+	nodes, err := m.client.Nodes(m.Context())
+	if err != nil || len(nodes.Items) != 1 {
+		m.Fatal(nodes, err)
+	}
+	m.wantSaid(m.tend("describe", "node", nodes.Items[0].ID), 0, "DiskFull", "MiB free", "Next: free disk space")
 }
 
 // fill leaves so many bytes free beside a file.

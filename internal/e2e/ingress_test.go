@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -140,7 +141,7 @@ func TestIngressPortIsTaken(t *testing.T) {
 	f.apply(api.Object{Kind: api.KindIngress, Scope: f.scope, Name: "app", Spec: mustJSON(t, api.IngressSpec{Host: "app.test", Port: 8080})})
 	f.until("the condition says so", func() bool {
 		c := f.ingress("app", "Ready")
-		return c.Reason == "NotListening" && strings.Contains(c.Message, "address already in use") && strings.Contains(c.Message, "--ingress-http")
+		return c.Reason == "NotListening" && strings.Contains(c.Message, fmt.Sprintf("in use by e2e.test (pid %d)", os.Getpid())) && strings.Contains(c.Message, "--ingress-http")
 	})
 	other.Close()
 	f.until("it is taken once it is free", func() bool { return f.ingress("app", "Ready").Reason == "Served" })

@@ -4,17 +4,20 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/pires/go-proxyproto"
 
 	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/portowner"
 )
 
 // ListenOptions make Listeners.
@@ -229,7 +232,8 @@ func (d *door) listen() (net.Listener, error) {
 	config := net.ListenConfig{Control: letGo(d.stall)}
 	socket := d.inherited()
 	if socket == nil {
-		return config.Listen(context.Background(), "tcp", d.state().Address)
+		listener, err := config.Listen(context.Background(), "tcp", d.state().Address)
+		return listener, withOwner(err)
 	}
 	if raw, err := socket.SyscallConn(); err == nil && config.Control != nil {
 		if err := config.Control("", "", raw); err != nil { // another kind of socket, such as multipath TCP
@@ -237,6 +241,20 @@ func (d *door) listen() (net.Listener, error) {
 		}
 	}
 	return net.FileListener(socket)
+}
+
+// withOwner adds to a port that is taken who listens there, where that can be found out.
+func withOwner(err error) error {
+	var failed *net.OpError
+	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &failed) {
+		return err
+	}
+	if address, ok := failed.Addr.(*net.TCPAddr); ok {
+		if owner, found := portowner.Of(address.Port); found {
+			return fmt.Errorf("%w by %s", err, owner)
+		}
+	}
+	return err
 }
 
 // site is what serves at a door.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -74,7 +75,8 @@ func TestATakenPortIsTold(t *testing.T) {
 	}
 	l, until := doors(t, ListenOptions{HTTP: other.Addr().String(), Handler: http.HandlerFunc(whoAmI)})
 	l.Want(true, false)
-	if door := until("it says so", func(d Door) bool { return d.Error != "" }); !strings.Contains(door.Error, "address already in use") {
+	holder := fmt.Sprintf("address already in use by ingress.test (pid %d)", os.Getpid())
+	if door := until("it says so", func(d Door) bool { return d.Error != "" }); !strings.Contains(door.Error, holder) {
 		t.Errorf("%+v", door)
 	}
 	other.Close()

@@ -49,6 +49,9 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	out := []api.NodeInfo{}
 	for _, read := range snap.Nodes() {
 		info := api.NodeInfo{NodeStatus: *read.Value, Alive: snap.Alive(read.Value.ID)}
+		if why := s.Full(); why != "" && info.ID == s.Node { // what it reports, its heartbeat too, is refused
+			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
+		}
 		for _, pod := range podsOf(snap, podFilter{node: info.ID}) {
 			if pod.Live() {
 				info.Pods++

@@ -50,6 +50,9 @@ type Options struct {
 	Decode func(data []byte, contentType string) ([]api.Object, error)
 	// Missing says what the server waits for before it is ready. Default: nothing but the view.
 	Missing func() []string
+	// Node is the server's own node, and Full says why the disk of its store takes no writes. Default: it has room.
+	Node string
+	Full func() string
 	// Paused says why the server changes nothing for now; default: it isn't paused. Resume ends that.
 	Paused func() string
 	Resume func(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error)
@@ -92,6 +95,9 @@ type Server struct {
 func New(opts Options) *Server {
 	if opts.Decode == nil {
 		opts.Decode = decodeJSON
+	}
+	if opts.Full == nil {
+		opts.Full = func() string { return "" }
 	}
 	if opts.Missing == nil {
 		opts.Missing = func() []string { return nil }

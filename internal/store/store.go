@@ -40,6 +40,12 @@ type Store interface {
 	Close() error
 }
 
+// Bounded is a store on a disk that may run full.
+type Bounded interface {
+	// Room is ErrNoSpace, with what to do, while commits that write are refused for lack of disk space.
+	Room() error
+}
+
 // LeaseID names a lease; 0 is none.
 type LeaseID int64
 

@@ -134,8 +134,8 @@ func (o observed) activity(a assessment, runs []api.Run) api.Condition {
 	}
 	c.Status, c.Reason, c.Message = api.ConditionTrue, ReasonRunning, strings.Join(names, ", ")
 	switch {
-	case a.unplaced != "":
-		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting for a node: "+a.unplaced
+	case a.unplaced.Message != "":
+		c.Reason, c.Message, c.Next = ReasonWaiting, c.Message+": waiting for a node: "+a.unplaced.Message, a.unplaced.Next
 	case a.desired.Held != "":
 		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting for "+a.desired.Held
 	case a.plan.Waiting != "":

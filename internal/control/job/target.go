@@ -10,6 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/dependency"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/spechash"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/layout"
@@ -30,7 +31,7 @@ type assessment struct {
 	desired timetable.Desired
 	plan    timetable.Plan
 	// unplaced says why a task has no node.
-	unplaced string
+	unplaced placement.Refusal
 }
 
 // assess decides what an object needs.
@@ -51,17 +52,17 @@ func (c *Controller) assess(s layout.Snapshot, o observed, now time.Time) (a ass
 }
 
 // unplaced explains the first task that waits for a node.
-func (c *Controller) unplaced(s layout.Snapshot, o observed) string {
+func (c *Controller) unplaced(s layout.Snapshot, o observed) placement.Refusal {
 	for _, t := range o.tasks {
 		task := t.desired.Value
 		if task.Node != "" || task.Desired != api.DesiredRunning || c.refusals == nil {
 			continue
 		}
 		if refusal, refused := c.refusals(s)[task.ID]; refused {
-			return refusal.Message
+			return refusal
 		}
 	}
-	return ""
+	return placement.Refusal{}
 }
 
 // choose tells the release: the newest where it is what the object asks for, else a new one.

@@ -141,6 +141,7 @@ func (o observed) slots() []rollout.Slot {
 		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
 		if refusal, refused := o.refusals[task.ID]; refused {
 			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, ReasonNoNode, refusal.Message
+			slot.Next = refusal.Next
 		}
 		if s := t.status; s != nil {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop

@@ -128,7 +128,7 @@ func (o observed) trouble(a assessment) api.Condition {
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
 		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
 	case a.plan.Reason == ReasonNoNode:
-		c.Reason, c.Message, c.Next = ReasonNoNode, a.plan.Message, "tend nodes"
+		c.Reason, c.Message, c.Next = ReasonNoNode, a.plan.Message, a.plan.Next
 	default:
 		c.Status, c.Reason = api.ConditionFalse, ReasonAsExpected
 	}

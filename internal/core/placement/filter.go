@@ -11,6 +11,7 @@ type filter struct {
 	// alone explains it of the only node there is; one and many continue "1 of 3 nodes" and "2 of 3 nodes".
 	alone     func(s *site, t Task) string
 	one, many func(t Task) string
+	next      string
 }
 
 // filters are applied in this order; a node is counted for the first it fails.
@@ -19,16 +20,19 @@ var filters = []*filter{
 		fails: func(s *site, _ Task) bool { return !s.Alive },
 		alone: func(s *site, _ Task) string { return "node " + s.ID + " does not answer" },
 		one:   say("does not answer"), many: say("do not answer"),
+		next: "start Tend on the node (systemctl start tend); Tend goes on by itself",
 	},
 	{
 		fails: func(s *site, _ Task) bool { return !s.Ready },
 		alone: func(s *site, _ Task) string { return because("node "+s.ID+" is not ready", s.Message) },
 		one:   say("is not ready"), many: say("are not ready"),
+		next: "tend nodes",
 	},
 	{
 		fails: func(s *site, _ Task) bool { return s.Draining },
 		alone: func(s *site, _ Task) string { return "node " + s.ID + " is draining" },
 		one:   say("is draining"), many: say("are draining"),
+		next: "tend nodes",
 	},
 	{
 		fails: func(s *site, t Task) bool { return t.Runtime != "" && t.Runtime != s.Runtime },
@@ -37,6 +41,7 @@ var filters = []*filter{
 		},
 		one:  func(t Task) string { return "does not run " + t.Runtime },
 		many: func(t Task) string { return "do not run " + t.Runtime },
+		next: "tend nodes",
 	},
 	{
 		fails: func(s *site, t Task) bool { return s.MemoryBytes > 0 && t.MemoryBytes > s.MemoryBytes },
@@ -45,6 +50,7 @@ var filters = []*filter{
 		},
 		one:  func(t Task) string { return fmt.Sprintf("lacks memory (%s asked)", size(t.MemoryBytes)) },
 		many: func(t Task) string { return fmt.Sprintf("lack memory (%s asked)", size(t.MemoryBytes)) },
+		next: "lower resources.limits.memory to what a node has",
 	},
 	{
 		fails: func(s *site, t Task) bool { return s.CPUs > 0 && t.CPUs > s.CPUs },
@@ -53,6 +59,7 @@ var filters = []*filter{
 		},
 		one:  func(t Task) string { return fmt.Sprintf("lacks cores (%g asked)", t.CPUs) },
 		many: func(t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
+		next: "lower resources.limits.cpu to what a node has",
 	},
 	portFilter,
 	{
@@ -61,6 +68,7 @@ var filters = []*filter{
 			return because("node "+s.ID+" could not get the image", s.FailedImages[t.Workload])
 		},
 		one: say("could not get the image"), many: say("could not get the image"),
+		next: "correct `image`, or see that its registry can be reached",
 	},
 }
 
@@ -71,6 +79,7 @@ var portFilter = &filter{
 		return fmt.Sprintf("port %d of node %s is held by %s", held.Number, s.ID, cmp.Or(held.by.Name, "task "+held.by.ID))
 	},
 	one: say("has the host port taken"), many: say("have the host port taken"),
+	next: "change `ports`, or stop what holds the port",
 }
 
 func say(words string) func(Task) string { return func(Task) string { return words } }

@@ -10,6 +10,9 @@ import (
 	"tend.dev/tend/internal/core/ports"
 )
 
+// changePorts is the step against a taken port.
+const changePorts = "change `ports`, or stop what holds the port"
+
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func vm(change func(*Node)) Node {
@@ -50,32 +53,32 @@ func TestPlan(t *testing.T) {
 		},
 		"no nodes": {
 			reason: "the first minute of a cluster",
-			tasks:  []Task{{ID: "a"}}, refused: []Refusal{{Task: "a", Message: "no node has joined yet"}},
+			tasks:  []Task{{ID: "a"}}, refused: []Refusal{{Task: "a", Message: "no node has joined yet", Next: "wait a moment: a server joins as a node when it starts; else see its log"}},
 		},
 		"silent": {
 			reason: "a node without heartbeat takes nothing",
 			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Alive = false })},
-			refused: []Refusal{{Task: "a", Message: "node vm does not answer"}},
+			refused: []Refusal{{Task: "a", Message: "node vm does not answer", Next: "start Tend on the node (systemctl start tend); Tend goes on by itself"}},
 		},
 		"engine away": {
 			reason: "the runtime's own words are passed on",
 			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Ready, n.Message = false, "docker does not answer" })},
-			refused: []Refusal{{Task: "a", Message: "node vm is not ready: docker does not answer"}},
+			refused: []Refusal{{Task: "a", Message: "node vm is not ready: docker does not answer", Next: "tend nodes"}},
 		},
 		"draining": {
 			reason: "a draining node empties",
 			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Draining = true })},
-			refused: []Refusal{{Task: "a", Message: "node vm is draining"}},
+			refused: []Refusal{{Task: "a", Message: "node vm is draining", Next: "tend nodes"}},
 		},
 		"another runtime": {
 			reason: "containers are not processes",
 			tasks:  []Task{{ID: "a", Runtime: "docker"}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
-			refused: []Refusal{{Task: "a", Message: "node vm runs process, not docker"}},
+			refused: []Refusal{{Task: "a", Message: "node vm runs process, not docker", Next: "tend nodes"}},
 		},
 		"too little memory": {
 			reason: "what no node has in all can't be had",
 			tasks:  []Task{{ID: "a", MemoryBytes: 8 << 30}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "a", Message: "node vm lacks memory: 8Gi asked, 4Gi in all"}},
+			refused: []Refusal{{Task: "a", Message: "node vm lacks memory: 8Gi asked, 4Gi in all", Next: "lower resources.limits.memory to what a node has"}},
 		},
 		"all of the memory": {
 			reason: "limits are not reservations: each task may ask for the whole node",
@@ -90,17 +93,17 @@ func TestPlan(t *testing.T) {
 		"too few cores": {
 			reason: "the same for cores",
 			tasks:  []Task{{ID: "a", CPUs: 2.5}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "a", Message: "node vm lacks cores: 2.5 asked, 2 in all"}},
+			refused: []Refusal{{Task: "a", Message: "node vm lacks cores: 2.5 asked, 2 in all", Next: "lower resources.limits.cpu to what a node has"}},
 		},
 		"port taken": {
 			reason: "a port belongs to one task, the older one",
 			tasks:  []Task{{ID: "b", Ports: http, CreatedAt: epoch.Add(1)}, {ID: "a", Ports: http, CreatedAt: epoch.Add(2)}}, nodes: []Node{vm(nil)},
-			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "port 8080 of node vm is held by task b"}},
+			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "port 8080 of node vm is held by task b", Next: changePorts}},
 		},
 		"port held by one that stops": {
 			reason: "a stopping container still holds its port",
 			tasks:  []Task{{ID: "a", Name: "shop-web.1a2b", Ports: http, Node: "vm", Leaving: true}, {ID: "b", Ports: http}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by shop-web.1a2b"}},
+			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by shop-web.1a2b", Next: changePorts}},
 		},
 		"port free again": {
 			reason: "a stopped one doesn't",
@@ -116,7 +119,7 @@ func TestPlan(t *testing.T) {
 				{ID: "d", Ports: fixed("8080:80/udp")},
 			},
 			nodes:  []Node{vm(nil)},
-			placed: []Assignment{{"b", "vm"}, {"d", "vm"}}, refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by task a"}},
+			placed: []Assignment{{"b", "vm"}, {"d", "vm"}}, refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by task a", Next: changePorts}},
 		},
 		"stop-first successor": {
 			reason: "its predecessor's port will be free when it starts",
@@ -136,7 +139,7 @@ func TestPlan(t *testing.T) {
 		"start-first successor": {
 			reason: "beside its predecessor there is no room: the planner is told that this is all",
 			tasks:  []Task{{ID: "a", Ports: http, Node: "vm"}, {ID: "b", Ports: http, Replaces: "a"}}, nodes: []Node{vm(nil)},
-			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by task a", Crowded: true}},
+			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by task a", Next: changePorts, Crowded: true}},
 		},
 		"start-first successor that fits nowhere": {
 			reason: "stopping the predecessor would not help, and is not asked for",
@@ -145,13 +148,13 @@ func TestPlan(t *testing.T) {
 				{ID: "b", Ports: append(fixed("9090:90"), http...), Replaces: "a"},
 			},
 			nodes:   []Node{vm(nil)},
-			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x"}},
+			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x", Next: changePorts}},
 		},
 		"image failed": {
 			reason: "a node that could not pull the image is spared the next try",
 			tasks:  []Task{{ID: "a", Workload: "web"}, {ID: "b", Workload: "db"}},
 			nodes:  []Node{vm(func(n *Node) { n.FailedImages = map[string]string{"web": "pull web:2: not found"} })},
-			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "node vm could not get the image: pull web:2: not found"}},
+			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "node vm could not get the image: pull web:2: not found", Next: "correct `image`, or see that its registry can be reached"}},
 		},
 		"several nodes": {
 			reason: "of several nodes the filters count",
@@ -160,7 +163,7 @@ func TestPlan(t *testing.T) {
 				named("n1", func(n *Node) { n.MemoryBytes = 1 << 20 }), named("n2", func(n *Node) { n.MemoryBytes = 2 << 20 }),
 				named("n3", func(n *Node) { n.Alive = false }),
 			},
-			refused: []Refusal{{Task: "a", Message: "1 of 3 nodes does not answer; 2 of 3 nodes lack memory (512Mi asked)"}},
+			refused: []Refusal{{Task: "a", Message: "1 of 3 nodes does not answer; 2 of 3 nodes lack memory (512Mi asked)", Next: "lower resources.limits.memory to what a node has"}},
 		},
 		"spread before load": {
 			reason: "slots of one workload are spread, even onto a node that has more of others",

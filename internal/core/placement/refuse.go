@@ -10,22 +10,24 @@ func (c *cluster) refuse(t Task) Refusal {
 	r := Refusal{Task: t.ID, Crowded: c.crowded(t)}
 	switch len(c.sites) {
 	case 0:
-		r.Message = "no node has joined yet"
+		r.Message, r.Next = "no node has joined yet", "wait a moment: a server joins as a node when it starts; else see its log"
 	case 1:
-		r.Message = c.sites[0].refuses(t).alone(c.sites[0], t)
+		failed := c.sites[0].refuses(t)
+		r.Message, r.Next = failed.alone(c.sites[0], t), failed.next
 	default:
-		r.Message = c.counts(t)
+		r.Message, r.Next = c.counts(t)
 	}
 	return r
 }
 
-// counts says how many nodes fail each filter, in the filters' order.
-func (c *cluster) counts(t Task) string {
+// counts says how many nodes fail each filter, in the filters' order, and what helps against the one that most fail.
+func (c *cluster) counts(t Task) (message, next string) {
 	failed := map[*filter]int{}
 	for _, s := range c.sites {
 		failed[s.refuses(t)]++
 	}
 	var parts []string
+	most := 0
 	for _, f := range filters {
 		words := f.many
 		if failed[f] == 1 {
@@ -34,8 +36,11 @@ func (c *cluster) counts(t Task) string {
 		if failed[f] > 0 {
 			parts = append(parts, fmt.Sprintf("%d of %d nodes %s", failed[f], len(c.sites), words(t)))
 		}
+		if failed[f] > most {
+			most, next = failed[f], f.next
+		}
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(parts, "; "), next
 }
 
 // crowded says whether a node would take the task if the one it replaces were gone.

@@ -56,6 +56,8 @@ type Assignment struct {
 type Refusal struct {
 	Task    string
 	Message string
+	// Next is the step that helps against what most of the nodes lack.
+	Next string
 	// Crowded: only the task that it replaces is in the way. It would fit if that were gone.
 	Crowded bool
 }

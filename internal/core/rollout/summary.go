@@ -44,7 +44,7 @@ func (p *picture) soundPlan(plan Plan, complete bool) Plan {
 		plan.Reason, plan.Message = "Complete", fmt.Sprintf("%d of %d pods run %s", wanted, wanted, p.desired.Target.Release)
 	default:
 		plan.Phase = api.RolloutProgressing
-		plan.Reason, plan.Message = p.progress(plan.Counts, wanted)
+		plan.Reason, plan.Message, plan.Next = p.progress(plan.Counts, wanted)
 	}
 	return plan
 }
@@ -54,16 +54,16 @@ func (p *picture) complete(c Counts) bool {
 	return len(p.live) == p.wanted() && c.Updated == p.wanted()
 }
 
-func (p *picture) progress(c Counts, wanted int) (reason, message string) {
+func (p *picture) progress(c Counts, wanted int) (reason, message, next string) {
 	for _, s := range p.live {
 		if s.Unplaceable && s.Crowded {
-			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first"
+			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first", ""
 		}
 		if s.Unplaceable {
-			return "NoNode", s.Message
+			return "NoNode", s.Message, s.Next
 		}
 	}
-	return "Progressing", fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release)
+	return "Progressing", fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release), ""
 }
 
 func (p *picture) count() Counts {

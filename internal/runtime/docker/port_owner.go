@@ -8,8 +8,8 @@ import (
 
 	"github.com/moby/moby/client"
 
+	"tend.dev/tend/internal/portowner"
 	"tend.dev/tend/internal/runtime"
-	"tend.dev/tend/internal/runtime/portowner"
 )
 
 var takenPort = regexp.MustCompile(`:(\d+) is in use$`)

@@ -21,6 +21,9 @@ func (d disk) check(txn store.Txn) error {
 	return d.keep(d.opts.MinFree, int64(txn.Size()))
 }
 
+// Room implements store.Bounded.
+func (s *Store) Room() error { return s.disk.keep(s.disk.opts.MinFree, 0) }
+
 // keep answers ErrNoSpace where writing some bytes would leave less free than least.
 func (d disk) keep(least, writing int64) error {
 	if d.opts.MinFree < 0 {

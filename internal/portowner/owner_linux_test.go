@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"tend.dev/tend/internal/runtime/portowner"
+	"tend.dev/tend/internal/portowner"
 )
 
 // TestOwner: this very process is found by the port it listens on, and nobody once it stopped.
