@@ -22,6 +22,9 @@ type Options struct {
 	Server string
 	// Token is sent to http servers; the unix socket, also one reached over SSH, needs none.
 	Token string
+	// TokenFrom says where Token is from, or where none was found, for the error of a server that refuses it. Default: it is
+	// called the client's.
+	TokenFrom string
 	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
 	// lead to calls, and lets nothing be changed in a dry run. Default: none.
 	PluginCall string
@@ -37,6 +40,7 @@ type Client struct {
 	server string
 	base   string
 	token  string
+	from   string
 	within string
 	paused func(reason string)
 	http   *http.Client
@@ -56,7 +60,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
 	}
-	c := &Client{server: opts.Server, token: opts.Token, within: opts.PluginCall, paused: opts.OnPaused}
+	c := &Client{server: opts.Server, token: opts.Token, from: opts.TokenFrom, within: opts.PluginCall, paused: opts.OnPaused}
 	// No proxy from the environment: the server is on this machine, or named on purpose.
 	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 2 * time.Minute}
 	switch {
@@ -156,6 +160,10 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	response, err := through.Do(call)
 	if err != nil {
 		return nil, c.failure(ctx, err)
+	}
+	if response.StatusCode == http.StatusUnauthorized {
+		defer response.Body.Close()
+		return nil, c.refused()
 	}
 	if why := response.Header.Get(api.HeaderPaused); why != "" && c.paused != nil {
 		c.paused(why)

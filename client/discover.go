@@ -36,8 +36,12 @@ func Discover(getenv func(string) string) Options {
 		}
 		opts.Server = "unix://" + filepath.Join(root, SocketName)
 	}
-	if opts.Token == "" && strings.HasPrefix(opts.Server, "http") {
-		opts.Token = tokenIn(roots)
+	switch {
+	case !strings.HasPrefix(opts.Server, "http"):
+	case opts.Token != "":
+		opts.TokenFrom = "TEND_TOKEN"
+	default:
+		opts.Token, opts.TokenFrom = tokenIn(roots)
 	}
 	return opts
 }
@@ -60,11 +64,19 @@ func roots(getenv func(string) string) []string {
 	return out
 }
 
-func tokenIn(roots []string) string {
+// tokenIn reads the first token there is, and says where it is from, or where there is none.
+func tokenIn(roots []string) (token, from string) {
+	looked := []string{"--token", "TEND_TOKEN"}
 	for _, root := range roots {
-		if content, err := os.ReadFile(filepath.Join(root, TokenName)); err == nil {
-			return strings.TrimSpace(string(content))
+		path := filepath.Join(root, TokenName)
+		content, err := os.ReadFile(path)
+		if err == nil {
+			return strings.TrimSpace(string(content)), path
 		}
+		if errors.Is(err, fs.ErrPermission) {
+			path += " (no permission to read it)"
+		}
+		looked = append(looked, path)
 	}
-	return ""
+	return "", strings.Join(looked, ", ")
 }

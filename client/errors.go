@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,3 +59,16 @@ func IsConflict(err error) bool { return StatusOf(err) == http.StatusConflict }
 
 // IsGone says whether a watch can't go on from where it was: list again.
 func IsGone(err error) bool { return StatusOf(err) == http.StatusGone }
+
+// refused is the error of a server that takes no call with this client's token.
+func (c *Client) refused() error {
+	problem := &api.Problem{
+		Status: http.StatusUnauthorized, Title: http.StatusText(http.StatusUnauthorized),
+		Detail: fmt.Sprintf("the server at %s refuses the token from %s: it is another server's", c.server, cmp.Or(c.from, "this client")),
+		Next:   "use the content of <root>/token of that server (--token, TEND_TOKEN), or its socket: --server unix://<root>/tend.sock",
+	}
+	if c.token == "" {
+		problem.Detail = fmt.Sprintf("the server at %s asks for a token, and there is none in %s", c.server, cmp.Or(c.from, "this client's options"))
+	}
+	return problem
+}

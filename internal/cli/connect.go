@@ -26,6 +26,9 @@ func (a *app) dial() (*client.Client, error) {
 		}
 		return os.Getenv(name)
 	})
+	if a.token != "" {
+		options.TokenFrom = "--token"
+	}
 	var once sync.Once
 	options.OnPaused = func(reason string) {
 		once.Do(func() {

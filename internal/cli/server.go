@@ -23,6 +23,7 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Root, "root", daemon.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
 	flags.StringVar(&o.Plugins, "plugins", "", "plugin `FOLDER` (default ROOT/plugins)")
+	flags.DurationVar(&o.PluginTimeout, "plugin-timeout", time.Minute, "`DURATION` that one call of a plugin may take")
 	flags.IntVar(&o.CallbackPort, "callback-port", 8687, "`PORT` on the platform network's gateway where containers of statefulsets and plugins call back; 0 is none")
 	flags.BoolVar(&o.Paused, "paused", false, "change nothing until tend resume: for a root that was restored as a whole")
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:8686", "HTTP listener, a loopback `ADDRESS`, or off; the unix socket ROOT/tend.sock is always there")

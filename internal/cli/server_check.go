@@ -30,6 +30,7 @@ func (f *serverFlags) check() error {
 		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
 		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
 		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
+		flagFault("plugin-timeout", o.PluginTimeout, o.PluginTimeout > 0, "more than 0"),
 		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
 		flagFault("heartbeat", o.Heartbeat, o.Heartbeat >= 100*time.Millisecond, "100ms or more"),
 		flagFault("autoscale-interval", o.AutoscaleInterval, o.AutoscaleInterval >= time.Second, "1s or more"),

@@ -25,6 +25,8 @@ type Options struct {
 	Data string
 	// Plugins is the plugin root. Default <Root>/plugins.
 	Plugins string
+	// PluginTimeout bounds a call of a plugin. Default 1 m.
+	PluginTimeout time.Duration
 	// CallbackPort is where containers whose manifest a plugin wrote call the server back, at the platform network's gateway.
 	// 0 is nowhere.
 	CallbackPort int

@@ -25,7 +25,7 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Node: d.Name, Etcd: d.EtcdClient, Server: "unix://" + socket})
+	root, err := plugin.Open(plugin.Options{Dir: d.Plugins, Timeout: d.PluginTimeout, Node: d.Name, Etcd: d.EtcdClient, Server: "unix://" + socket})
 	if root == nil {
 		return nil, err
 	}

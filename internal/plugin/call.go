@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,7 +69,7 @@ func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Env
 		env: p.environ(call.Env, call.environ(url, now)), mark: now.mark(), limit: opts.Timeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
 	}.run(ctx)
 	if err != nil {
-		return Envelope{}, p.ended(call.Command, err)
+		return Envelope{}, p.ended(call.Command, out, err)
 	}
 	return p.answer(call.Command, out)
 }
@@ -124,13 +126,13 @@ func (p *Plugin) lacks(command string) *Error {
 }
 
 // ended is the error of a program that did not come to an end of its own.
-func (p *Plugin) ended(command string, err error) error {
+func (p *Plugin) ended(command string, out output, err error) error {
 	fault := &Error{Plugin: p.Folder(), Command: command, Err: err}
 	opts := p.root.opts
 	switch {
 	case errors.Is(err, errLate):
-		fault.Reason, fault.Detail = Timeout, fmt.Sprintf("it did not end within %s and was killed", opts.Timeout)
-		fault.Next = "look for what it waits for; nothing was done by it through Tend"
+		fault.Reason, fault.Detail = Timeout, fmt.Sprintf("it did not end within %s and was killed", opts.Timeout)+lastWords(out)
+		fault.Next = "look for what it waits for, or raise the server's --plugin-timeout; nothing of its answer was done"
 	case errors.Is(err, errFlood):
 		fault.Reason = Flood
 		fault.Detail = fmt.Sprintf("it wrote more than %s to stdout or %s to stderr and was killed", size(opts.MaxStdout), size(opts.MaxStderr))
@@ -142,6 +144,15 @@ func (p *Plugin) ended(command string, err error) error {
 		fault.Next = "see that the file is a program for this machine, or begins with #! and an interpreter that is here"
 	}
 	return fault
+}
+
+// lastWords are what a program wrote last, for the message of its end.
+func lastWords(out output) string {
+	said := strings.TrimSpace(cmp.Or(string(bytes.TrimSpace(out.stderr)), string(out.stdout)))
+	if said == "" {
+		return ", without a word"
+	}
+	return ", after saying: " + clipped(said[strings.LastIndex(said, "\n")+1:])
 }
 
 func size(n int64) string {

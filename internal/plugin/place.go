@@ -136,7 +136,7 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 		return &Error{Reason: Timeout, Plugin: p.Folder(), Command: name, Err: err,
 			Detail: fmt.Sprintf("the hook did not end within %s and was killed", opts.HookTimeout), Next: "look for what it waits for"}
 	case err != nil:
-		return p.ended(name, err)
+		return p.ended(name, out, err)
 	}
 	_, err = p.answer(name, out)
 	return err

@@ -8,8 +8,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -20,11 +22,40 @@ import (
 	"tend.dev/tend/internal/daemon"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
+	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 )
 
-// engine is a simulated engine that a script may take away; nil where a real one runs.
-type engine = *hollow.Engine
+// engine is a simulated engine that a script may take away, with the store's disk that it may fill; nil where real ones run.
+type engine = *simulated
+
+type simulated struct {
+	*hollow.Engine
+	disk *disk
+}
+
+// disk is a store that can be told that it is full.
+type disk struct {
+	store.Store
+	full atomic.Bool
+}
+
+// Room implements store.Bounded.
+func (d *disk) Room() error {
+	if !d.full.Load() {
+		return nil
+	}
+	return fmt.Errorf("%w: the disk of /var/lib/tend/state has 16 MiB free, 256 MiB must stay free: free some, writes go on by themselves then",
+		store.ErrNoSpace)
+}
+
+// Commit implements store.Store.
+func (d *disk) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if err := d.Room(); err != nil {
+		return 0, err
+	}
+	return d.Store.Commit(ctx, txn)
+}
 
 // TestProcess plays what plain processes can show.
 func TestProcess(t *testing.T) { play(t, "testdata/process", startProcess) }
@@ -39,48 +70,61 @@ func serverRoot(address string) string {
 	return filepath.Dir(strings.TrimPrefix(address, "unix://"))
 }
 
+// takenPort is a port of this machine that this process holds, and httpAddress where the server with plain processes listens.
+var takenPort, httpAddress string
+
 // startProcess is the real server with plain processes.
 var startProcess = sync.OnceValues(func() (string, engine) {
+	port, err := freePort()
+	if err != nil {
+		panic(err)
+	}
+	httpAddress = "127.0.0.1:" + port
+	return startServer("--runtime", "process", "--http", httpAddress, "--plugin-timeout", "2s",
+		"--ingress-http", "127.0.0.1:0", "--ingress-https", "127.0.0.1:0"), nil
+})
+
+// startServer starts the binary's server until all scripts have ended, and returns its address.
+func startServer(flags ...string) string {
 	root := newRoot()
-	server := exec.Command(tendBinary, "server", "--runtime", "process", "--root", root, "--http", "off", "--node", "n1",
-		"--ingress-http", "127.0.0.1:0", "--ingress-https", "127.0.0.1:0")
+	server := exec.Command(tendBinary, append([]string{"server", "--root", root, "--node", "n1"}, flags...)...)
 	server.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := server.Start(); err != nil {
 		panic(err)
 	}
-	endings = append(endings, func() {
+	endings = slices.Insert(endings, 0, func() {
 		_ = server.Process.Signal(syscall.SIGTERM)
 		_ = server.Wait()
 		_ = os.RemoveAll(root)
 	})
-	return await(root), nil
-})
+	return await(root)
+}
 
 var startSimulated = sync.OnceValues(newSimulated)
 
 // newSimulated is a server in this process over an engine that is made of memory.
 func newSimulated() (string, engine) {
-	root, store := newRoot(), memory.New()
-	simulated := hollow.NewEngine(hollow.Options{Behaviour: behaviour, MemoryBytes: 8 << 30})
+	root := newRoot()
+	made := &simulated{hollow.NewEngine(hollow.Options{Behaviour: behaviour, MemoryBytes: 8 << 30}), &disk{Store: memory.New()}}
 	for _, image := range images {
-		simulated.AddImage(image)
+		made.AddImage(image)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
 		done <- daemon.Run(ctx, daemon.Options{
-			Root: root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: store, Logger: slog.New(slog.DiscardHandler),
-			Engine:  func(cluster, node string) (runtime.Runtime, error) { return simulated.Client(cluster, node), nil },
+			Root: root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: made.disk, Logger: slog.New(slog.DiscardHandler),
+			Engine:  func(cluster, node string) (runtime.Runtime, error) { return made.Client(cluster, node), nil },
 			Ingress: daemon.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
 		})
 	}()
 	endings = append(endings, func() {
 		cancel()
 		<-done
-		simulated.Close()
+		made.Close()
 		_ = os.RemoveAll(root)
 	})
-	return await(root), simulated
+	return await(root), made
 }
 
 func newRoot() string {
@@ -134,7 +178,7 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	return hollow.Behaviour{Output: []string{"serving " + spec.Image}}
 }
 
-// engineCmd takes the simulated engine away, or brings it back.
+// engineCmd takes the simulated engine away or brings it back, and fills its disk or frees it.
 func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 	simulated := storyOf(ts).engine
 	switch args[0] {
@@ -142,6 +186,10 @@ func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 		simulated.Disconnect()
 	case "reconnect":
 		simulated.Reconnect()
+	case "fill":
+		simulated.disk.full.Store(true)
+	case "free":
+		simulated.disk.full.Store(false)
 	default:
 		ts.Check(fmt.Errorf("unknown: engine %s", args[0]))
 	}
