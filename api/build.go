@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// MaxTreeBytes bounds the files of a source tree; TEND_BUILD_MAX_SIZE may lower it. The tar of a tree, which is kept as a
-// blob, has a little more.
-const MaxTreeBytes = 500 << 20
+// MaxTreeBytes is the most that TEND_BUILD_MAX_SIZE may allow the files of a source tree. The tar of a tree, which is kept as
+// a blob, has a little more.
+const MaxTreeBytes = 16 << 30
 
 // Build declares that the image is made from a source tree. The client packs the tree and sends it; what is stored beside
 // the spec is the tree's digest (StampBuild).

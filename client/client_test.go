@@ -38,12 +38,12 @@ func TestDiscover(t *testing.T) {
 		env    map[string]string
 		want   Options
 	}{
-		"server":       {"TEND_SERVER wins", map[string]string{"TEND_SERVER": "unix:///x", "TEND_ROOT": root}, Options{Server: "unix:///x"}},
-		"root":         {"TEND_ROOT names the folder, there or not", map[string]string{"TEND_ROOT": root + "/none", "HOME": home}, Options{Server: "unix://" + root + "/none/tend.sock"}},
-		"user":         {"a user's own server is found", map[string]string{"HOME": home}, Options{Server: "unix://" + user + "/tend.sock"}},
-		"xdg":          {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)}, Options{Server: "unix://" + user + "/tend.sock"}},
-		"token file":   {"http servers get the root's token", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user}, Options{Server: "http://127.0.0.1:1", Token: "tend-token", TokenFrom: user + "/token"}},
-		"token given":  {"TEND_TOKEN wins", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"}, Options{Server: "http://127.0.0.1:1", Token: "t", TokenFrom: "TEND_TOKEN"}},
+		"server":      {"TEND_SERVER wins", map[string]string{"TEND_SERVER": "unix:///x", "TEND_ROOT": root}, Options{Server: "unix:///x"}},
+		"root":        {"TEND_ROOT names the folder, there or not", map[string]string{"TEND_ROOT": root + "/none", "HOME": home}, Options{Server: "unix://" + root + "/none/tend.sock"}},
+		"user":        {"a user's own server is found", map[string]string{"HOME": home}, Options{Server: "unix://" + user + "/tend.sock"}},
+		"xdg":         {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)}, Options{Server: "unix://" + user + "/tend.sock"}},
+		"token file":  {"http servers get the root's token", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user}, Options{Server: "http://127.0.0.1:1", Token: "tend-token", TokenFrom: user + "/token"}},
+		"token given": {"TEND_TOKEN wins", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"}, Options{Server: "http://127.0.0.1:1", Token: "t", TokenFrom: "TEND_TOKEN"}},
 		"no token": {"it says where it looked", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": root + "/none"},
 			Options{Server: "http://127.0.0.1:1", TokenFrom: "--token, TEND_TOKEN, " + root + "/none/token"}},
 		"socket alone": {"the socket needs no token", map[string]string{"TEND_ROOT": user}, Options{Server: "unix://" + user + "/tend.sock"}},

@@ -84,17 +84,20 @@ func dropTrees(trees []packedTree) {
 	}
 }
 
-// maxTree is how large a source may be.
+// maxTree is how large a source may be: TEND_BUILD_MAX_SIZE, or the predecessor's variable.
 func maxTree() (int64, error) {
-	text := os.Getenv("TEND_BUILD_MAX_SIZE")
-	if text == "" {
-		return tree.DefaultMaxBytes, nil
+	for _, name := range []string{"TEND_BUILD_MAX_SIZE", "VOODU_BUILD_MAX_SIZE"} {
+		text := os.Getenv(name)
+		if text == "" {
+			continue
+		}
+		limit, err := api.ParseMemory(text)
+		if err != nil || limit <= 0 || limit > api.MaxTreeBytes {
+			return 0, fmt.Errorf("%s %q: want a size such as 200Mi, at most 16Gi", name, text)
+		}
+		return limit, nil
 	}
-	limit, err := api.ParseMemory(text)
-	if err != nil || limit <= 0 || limit > api.MaxTreeBytes {
-		return 0, fmt.Errorf("TEND_BUILD_MAX_SIZE %q: want a size such as 200Mi, at most 500Mi", text)
-	}
-	return limit, nil
+	return tree.DefaultMaxBytes, nil
 }
 
 // sendTrees sends the trees that the server doesn't have.

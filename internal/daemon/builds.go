@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent/builder"
 	"tend.dev/tend/internal/asset"
 	"tend.dev/tend/internal/blob"
@@ -25,6 +26,9 @@ type BuildOptions struct {
 	// AtOnce is how many are built at a time; default 2.
 	AtOnce int
 }
+
+// maxTar is how large the tar of a source may be: its headers take room too.
+func (o BuildOptions) maxTar() int64 { return max(api.MaxAssetBytes, o.MaxBytes+o.MaxBytes/32) }
 
 // DefaultBuildTimeout is how long a build may take.
 const DefaultBuildTimeout = builder.DefaultTimeout

@@ -150,7 +150,7 @@ func TestEngineGoesDuringABuild(t *testing.T) {
 	m.converged("app", 0)
 }
 
-// TestHowLargeASourceMayBe: 500 MiB, or less, at the client as at the server.
+// TestHowLargeASourceMayBe: 500 MiB, or less or more, at the client as at the server.
 func TestHowLargeASourceMayBe(t *testing.T) {
 	m := newMachine(t)
 	m.env = append(m.env, "TEND_BUILD_MAX_SIZE=64Mi")
@@ -167,9 +167,10 @@ func TestHowLargeASourceMayBe(t *testing.T) {
 	args := []string{"apply", "-f", filepath.Join(s.folder, "tend.hcl")}
 	size(501)
 	m.wantSaid(m.tend(args...), 1, "larger than 500 MiB (at large)", ".dockerignore", "TEND_BUILD_MAX_SIZE")
+	m.wantSaid(m.tendWith([]string{"VOODU_BUILD_MAX_SIZE=1Gi"}, "diff", "-f", args[2]), 0, "+ deployment/"+m.scope+"/app")
 	size(2)
 	m.wantSaid(m.tendWith([]string{"TEND_BUILD_MAX_SIZE=1Mi"}, args...), 1, "larger than 1 MiB")
-	m.wantSaid(m.tendWith([]string{"TEND_BUILD_MAX_SIZE=1Gi"}, args...), 1, "at most 500Mi")
+	m.wantSaid(m.tendWith([]string{"TEND_BUILD_MAX_SIZE=17Gi"}, args...), 1, "at most 16Gi")
 	size(70)
 	m.wantSaid(m.tend(args...), 1, "larger than 64 MiB")
 	m.degraded("app", api.ReasonBuildFailed, "larger than 64 MiB")

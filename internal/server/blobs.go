@@ -33,8 +33,8 @@ func (s *Server) blob(answer http.HandlerFunc) http.HandlerFunc {
 // putBlob keeps the body under its digest. It is streamed: what it may take grows with what has come.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	digest := r.PathValue("digest")
-	if r.ContentLength > api.MaxAssetBytes {
-		s.fail(w, r, &http.MaxBytesError{Limit: api.MaxAssetBytes})
+	if r.ContentLength > s.MaxBlob {
+		s.fail(w, r, &http.MaxBytesError{Limit: s.MaxBlob})
 		return
 	}
 	there, err := s.Blobs.Renew(digest)
@@ -54,13 +54,13 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 	case "", "identity":
 	case "gzip":
 		var err error
-		if body, err = tree.Inflate(body, api.MaxAssetBytes); err != nil {
+		if body, err = tree.Inflate(body, s.MaxBlob); err != nil {
 			return err
 		}
 	default:
 		return &api.Problem{Status: http.StatusUnsupportedMediaType, Detail: "Content-Encoding " + encoding + " is not known", Next: "send gzip, or none"}
 	}
-	err := s.Blobs.PutAs(digest, body, api.MaxAssetBytes)
+	err := s.Blobs.PutAs(digest, body, s.MaxBlob)
 	var hostile *tree.HostileError
 	if errors.As(err, &hostile) {
 		return &api.Problem{Status: http.StatusRequestEntityTooLarge, Detail: hostile.Error(), Next: "send it without Content-Encoding, and smaller"}

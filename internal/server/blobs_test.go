@@ -74,6 +74,22 @@ func TestTheLimitsAgree(t *testing.T) {
 	}
 }
 
+// TestABlobMayBeAsLargeAsTheServerSays: a source may be larger than a file of an asset.
+func TestABlobMayBeAsLargeAsTheServerSays(t *testing.T) {
+	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := server.New(server.Options{Blobs: blobs, MaxBlob: 10}).Handler(true)
+	for content, want := range map[string]int{strings.Repeat("x", 10): http.StatusNoContent, strings.Repeat("x", 11): http.StatusRequestEntityTooLarge} {
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, httptest.NewRequest("PUT", "/v1/blobs/"+blob.Digest([]byte(content)), strings.NewReader(content)))
+		if recorder.Code != want {
+			t.Errorf("%d bytes: %d, want %d", len(content), recorder.Code, want)
+		}
+	}
+}
+
 // TestABlobMayComeCompressed: its digest is that of what it is unpacked.
 func TestABlobMayComeCompressed(t *testing.T) {
 	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})

@@ -38,6 +38,8 @@ type Options struct {
 	Containers Containers
 	// Blobs keep the files of assets. Default: none are taken.
 	Blobs Blobs
+	// MaxBlob bounds one file, be it an asset's or a source tree's tar. Default api.MaxAssetBytes.
+	MaxBlob int64
 	// Builds keep what builds print. Default: there is none.
 	Builds Builds
 	// Plugins expand macros and run commands. Default: there are none.
@@ -95,6 +97,9 @@ type Server struct {
 func New(opts Options) *Server {
 	if opts.Decode == nil {
 		opts.Decode = decodeJSON
+	}
+	if opts.MaxBlob == 0 {
+		opts.MaxBlob = api.MaxAssetBytes
 	}
 	if opts.Full == nil {
 		opts.Full = func() string { return "" }

@@ -52,7 +52,7 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the tree is larger than %d MiB (at %s): name what isn't needed in .dockerignore, or raise TEND_BUILD_MAX_SIZE",
+	return fmt.Sprintf("the tree is larger than %d MiB (at %s): name what isn't needed in .dockerignore, or raise TEND_BUILD_MAX_SIZE (here and at the server)",
 		e.Max>>20, e.File)
 }
 
