@@ -36,7 +36,7 @@ type Container struct {
 	Network string `json:"network,omitempty" hcl:"network,optional"`
 	// Networks the container joins. The platform network tend0 is always one of them.
 	Networks []string `json:"networks,omitempty" hcl:"networks,optional"`
-	// NetworkMode is "host" or "none", and excludes Networks.
+	// NetworkMode is "host" or "none", which exclude Networks, or "bridge", which means what its absence does.
 	NetworkMode string `json:"network_mode,omitempty" hcl:"network_mode,optional"`
 	// ExtraHosts are name:ip lines of the container's hosts file; the ip may be host-gateway.
 	ExtraHosts []string `json:"extra_hosts,omitempty" hcl:"extra_hosts,optional"`

@@ -62,13 +62,14 @@ func (c *checker) network(s DeploymentSpec) {
 }
 
 func (c *checker) exclusiveNetwork(s DeploymentSpec) {
-	c.oneOf("network_mode", s.NetworkMode, "host", "none")
+	c.oneOf("network_mode", s.NetworkMode, "host", "none", "bridge")
+	own := s.NetworkMode == "host" || s.NetworkMode == "none"
 	switch {
 	case s.Network != "" && len(s.Networks) > 0:
 		c.add("network", "and networks exclude each other; network is the older spelling of a list with one entry")
-	case s.NetworkMode != "" && s.Network != "":
+	case own && s.Network != "":
 		c.add("network_mode", "and network exclude each other")
-	case s.NetworkMode != "" && len(s.Networks) > 0:
+	case own && len(s.Networks) > 0:
 		c.add("network_mode", "and networks exclude each other")
 	case s.NetworkMode == "none" && len(s.Ports) > 0:
 		c.add("ports", "can't be published with network_mode none: nothing reaches the container")

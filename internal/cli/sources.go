@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/manifest"
 )
 
@@ -59,11 +62,31 @@ func (s *sources) load(a *app, args []string) (manifest.Result, error) {
 		s.files = found
 	}
 	files := append(slices.Clone(s.files), args...)
-	loaded, err := manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image})
+	loaded, err := manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image, Bucket: a.bucketValue()})
 	for _, warning := range loaded.Warnings {
 		fmt.Fprintln(a.err, "warning:", warning)
 	}
 	return loaded, err
+}
+
+// bucketValue asks the server for one value of a bucket; the connection is made with the first.
+func (a *app) bucketValue() func(scope, name, key string) (string, bool, error) {
+	connect := sync.OnceValues(a.dial)
+	return func(scope, name, key string) (string, bool, error) {
+		c, err := connect()
+		if err != nil {
+			return "", false, err
+		}
+		defer c.Close()
+		value, err := c.ConfigValue(context.Background(), scope, name, key)
+		switch {
+		case client.IsNotFound(err):
+			return "", false, nil
+		case err != nil:
+			return "", false, fmt.Errorf("look for ${%s} in the bucket of %s: %w", key, strings.Trim(scope+"/"+name, "/"), err)
+		}
+		return value, true, nil
+	}
 }
 
 // set identifies the sources: --prune removes only what the same sources applied before.

@@ -20,6 +20,9 @@ type Options struct {
 	Format string
 	// Lookup finds the value of ${VAR}. Default: the environment.
 	Lookup func(name string) (string, bool)
+	// Bucket finds the value of a ${VAR} that Lookup doesn't have in a bucket: an app's, or without a name a scope's. Default: no
+	// bucket has any.
+	Bucket func(scope, name, key string) (value string, found bool, err error)
 	// Dir is what paths in Stdin are relative to. Default: the working directory.
 	Dir string
 	// App is the scope of what a Procfile stands for. Default: what its app.json says, else the folder's name.
@@ -58,6 +61,9 @@ func Load(o Options) (Result, error) {
 	if o.Lookup == nil {
 		o.Lookup = os.LookupEnv
 	}
+	if o.Bucket == nil {
+		o.Bucket = func(string, string, string) (string, bool, error) { return "", false, nil }
+	}
 	if o.Stdin == nil {
 		o.Stdin = os.Stdin
 	}
@@ -95,10 +101,11 @@ func (l *loader) read(in input) error {
 	if in.format == formatProcfile {
 		return l.procfile(src)
 	}
-	for _, d := range parse(src, in.format, l.options.Lookup, &l.faults) {
+	values := &bucketValues{src: src, format: in.format, find: l.options.Lookup, ask: l.options.Bucket, known: map[string]string{}}
+	for _, d := range parse(src, in.format, values.lookup, &l.faults) {
 		l.add(d)
 	}
-	return nil
+	return values.err
 }
 
 // procfile reads a Procfile with the app.json of its folder.

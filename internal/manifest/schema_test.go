@@ -223,7 +223,7 @@ var schemaEnums = map[string][]any{
 	"lb.policy":           {"round_robin", "random", "least_conn", "ip_hash"},
 	"strategy.order":      {api.OrderStopFirst, api.OrderStartFirst},
 	"strategy.on_failure": {api.OnFailurePause, api.OnFailureRollback, api.OnFailureContinue},
-	"network_mode":        {"host", "none"},
+	"network_mode":        {"host", "none", "bridge"},
 	"build.lang.name":     {"go", "nodejs", "node", "javascript", "bun", "python", "ruby", "rails"},
 }
 

@@ -210,7 +210,7 @@ func (s *substituter) missing(here span, name string) {
 }
 
 func addMissing(f *faults, src *source, here span, name string) {
-	f.at(src, here, "set it in your environment, or give a default: ${"+name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
+	f.at(src, here, "set it in your environment or with `tend config set SCOPE/NAME "+name+"=…`, or give a default: ${"+name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
 }
 
 // quotedLiteral is text that means itself between quotes: no value can end the string or begin a template.

@@ -14,7 +14,7 @@ func Conflicts(spec api.DeploymentSpec, o Options) []error {
 	if spec.Resources != nil && spec.Resources.Limits != nil {
 		limits = *spec.Resources.Limits
 	}
-	ownNetwork := spec.Network != "" || len(spec.Networks) > 0 || spec.NetworkMode != ""
+	ownNetwork := spec.Network != "" || len(spec.Networks) > 0 || spec.NetworkMode != "" && spec.NetworkMode != "bridge"
 	both := []struct {
 		flag, field   string
 		given, spoken bool

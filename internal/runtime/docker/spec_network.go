@@ -18,7 +18,12 @@ import (
 const hostGateway = "host.docker.internal"
 
 // networkMode is a mode that excludes networks (host, none, bridge, container:…), or empty.
-func (m *mapping) networkMode() string { return first(m.declared.NetworkMode, m.options.NetworkMode) }
+func (m *mapping) networkMode() string {
+	if m.declared.NetworkMode == network.NetworkBridge { // as without it: the platform's network
+		return m.options.NetworkMode
+	}
+	return first(m.declared.NetworkMode, m.options.NetworkMode)
+}
 
 // bridged says whether the container has an address of its own.
 func (m *mapping) bridged() bool {

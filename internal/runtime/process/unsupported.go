@@ -21,7 +21,7 @@ func unsupported(spec runtime.ContainerSpec) error {
 		{"volumes", !samePlaces(declared.Volumes)},
 		{"network", !ours(declared.Network)},
 		{"networks", !ours(declared.Networks...)},
-		{"network_mode", declared.NetworkMode != "" && declared.NetworkMode != "host"},
+		{"network_mode", declared.NetworkMode == "none"},
 		{"extra_hosts", len(declared.ExtraHosts) > 0},
 		{"cap_add", len(declared.CapAdd) > 0},
 		{"cap_drop", len(declared.CapDrop) > 0},

@@ -1,0 +1,73 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+)
+
+// bucketValues finds variables that the environment doesn't have in the buckets of what a source declares: those of each
+// object, then those its env_from names (the last first), then their scopes'. Nothing is asked before it is needed.
+type bucketValues struct {
+	src    *source
+	format string
+	find   lookup
+	ask    func(scope, name, key string) (value string, found bool, err error)
+
+	buckets [][2]string
+	read    bool
+	known   map[string]string
+	err     error
+}
+
+// lookup is the environment, then the buckets.
+func (b *bucketValues) lookup(name string) (string, bool) {
+	if value, found := b.find(name); found {
+		return value, true
+	}
+	if value, found := b.known[name]; found {
+		return value, true
+	}
+	if !b.read {
+		b.read, b.buckets = true, bucketsOf(b.src, b.format)
+	}
+	for _, bucket := range b.buckets {
+		if b.err != nil {
+			break
+		}
+		value, found, err := b.ask(bucket[0], bucket[1], name)
+		if err != nil {
+			b.err = err
+		} else if found {
+			b.known[name] = value
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// bucketsOf are the buckets (scope and name; no name is the scope's own) that a source speaks of. Variables are read as 0
+// for that: a name that holds one has no bucket.
+func bucketsOf(src *source, format string) (buckets [][2]string) {
+	ignored := func(string) (string, bool) { return "0", true }
+	var own, others, scopes [][2]string
+	for _, d := range parse(newSource(src.name, src.dir, src.text), format, ignored, &faults{}) {
+		own = append(own, [2]string{d.object.Scope, d.object.Name})
+		scopes = append(scopes, [2]string{d.object.Scope, ""})
+		entries, _ := d.spec["env_from"].([]any)
+		for _, entry := range slices.Backward(entries) {
+			text, _ := entry.(string)
+			scope, name, two := strings.Cut(text, "/")
+			if !two {
+				scope, name = d.object.Scope, text
+			}
+			others = append(others, [2]string{scope, name})
+			scopes = append(scopes, [2]string{scope, ""})
+		}
+	}
+	for _, bucket := range slices.Concat(own, others, scopes) {
+		if bucket[0] != "" && !slices.Contains(buckets, bucket) {
+			buckets = append(buckets, bucket)
+		}
+	}
+	return buckets
+}
