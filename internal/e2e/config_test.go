@@ -226,3 +226,34 @@ func TestSecretFiles(t *testing.T) {
 	m.delete("app")
 	m.until("its files are gone", func() bool { _, err := os.Stat(filepath.Dir(source)); return os.IsNotExist(err) })
 }
+
+// TestEnvFile: files beside the manifest reach the container, later ones over earlier ones, and env over both.
+func TestEnvFile(t *testing.T) {
+	m := newMachine(t).start()
+	path := m.file("app.hcl", `deployment "SCOPE" "app" {
+  image    = "IMAGE"
+  env_file = ["first.env", "second.env"]
+  env      = { INLINE = "inline", BOTH = "inline" }
+  strategy {
+    monitor = "100ms"
+  }
+}`)
+	for name, text := range map[string]string{
+		"first.env":  "# of the first\nexport FIRST=1\nOVER=first\nBOTH=first\nQUOTED=\"two words # and no comment\"\n",
+		"second.env": "OVER=second\n",
+	} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.wantSaid(m.tend("apply", "-f", path), 0, "1 of 1 replicas run v1")
+	for name, want := range map[string]string{"FIRST": "1", "OVER": "second", "BOTH": "inline", "INLINE": "inline", "QUOTED": "two words # and no comment"} {
+		m.has("app", name, want)
+	}
+	// A changed file is a change like any other.
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "second.env"), []byte("OVER=third\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.wantSaid(m.tend("apply", "-f", path), 0, "1 of 1 replicas run v2")
+	m.has("app", "OVER", "third")
+}
