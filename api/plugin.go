@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 )
 
@@ -34,6 +35,17 @@ type PluginSource struct {
 	Version string `json:"version,omitempty" hcl:"version,optional"`
 	// Repo is where it is from: owner/repo on GitHub, or anything `tend plugins install` takes.
 	Repo string `json:"repo,omitempty" hcl:"repo,optional"`
+}
+
+// versioned is owner/repo@version.
+var versioned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+|github\.com/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)@v?([0-9A-Za-z][0-9A-Za-z.+-]*)$`)
+
+// Split takes the version out of a Repo such as owner/repo@1.2.0, unless Version names one.
+func (s PluginSource) Split() PluginSource {
+	if found := versioned.FindStringSubmatch(s.Repo); found != nil && s.Version == "" {
+		return PluginSource{Repo: found[1], Version: found[2]}
+	}
+	return s
 }
 
 // Plugin is a plugin that is installed, or with Error a folder that can't be used as one.

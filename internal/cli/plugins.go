@@ -70,7 +70,8 @@ func (a *app) installPluginCommand() *cobra.Command {
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 			source := localSource(args[0])
 			if source == args[0] { // no folder of that name
-				source, version = splitVersion(source, version)
+				split := api.PluginSource{Repo: source, Version: version}.Split()
+				source, version = split.Repo, split.Version
 			}
 			return a.installPlugin(ctx, c, api.PluginInstall{Source: source, Version: version})
 		}),

@@ -105,13 +105,3 @@ func (a *app) remoteCommand() *cobra.Command {
 		},
 	}
 }
-
-// versioned splits owner/repo@version, as the predecessor writes a plugin's source with its version.
-var versioned = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+|github\.com/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+)@v?([0-9A-Za-z][0-9A-Za-z.+-]*)$`)
-
-func splitVersion(source, version string) (string, string) {
-	if found := versioned.FindStringSubmatch(source); found != nil && version == "" {
-		return found[1], found[2]
-	}
-	return source, version
-}

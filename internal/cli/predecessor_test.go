@@ -55,19 +55,3 @@ func TestHintsForThePredecessorsWords(t *testing.T) {
 		t.Errorf("a hint for nothing: %s", hint)
 	}
 }
-
-func TestSplitVersion(t *testing.T) {
-	for typed, want := range map[string]string{
-		"acme/tend-redis@1.2.0": "acme/tend-redis 1.2.0", "acme/tend-redis@v1.2.0": "acme/tend-redis 1.2.0",
-		"github.com/acme/redis@2": "github.com/acme/redis 2", "acme/tend-redis": "acme/tend-redis ",
-		"git@host:acme/redis": "git@host:acme/redis ", "./a/b@1": "./a/b@1 ", "https://u@host/x": "https://u@host/x ",
-	} {
-		source, version := splitVersion(typed, "")
-		if got := source + " " + version; got != want {
-			t.Errorf("%q is %q, want %q", typed, got, want)
-		}
-	}
-	if source, version := splitVersion("acme/redis@1", "2"); source != "acme/redis@1" || version != "2" {
-		t.Errorf("%s %s", source, version)
-	}
-}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,9 +17,9 @@ func (a *app) statsCommand() *cobra.Command {
 	var watch bool
 	var interval time.Duration
 	command := &cobra.Command{
-		Use:               "stats [POD | [KIND] SCOPE/NAME]",
+		Use:               "stats [POD | [KIND] SCOPE/NAME | SCOPE]",
 		Short:             "show what pods use: CPU (100 % is one core), memory, processes",
-		Example:           "  tend stats\n  tend stats prod/web\n  tend stats prod/web --watch\n  tend stats prod/web -o json",
+		Example:           "  tend stats\n  tend stats prod/web\n  tend stats prod\n  tend stats prod/web --watch\n  tend stats prod/web -o json",
 		Aliases:           []string{"top"},
 		Args:              takes(0, 2),
 		ValidArgsFunction: a.completePods,
@@ -58,7 +59,7 @@ func (a *app) printStats(ctx context.Context, c *client.Client, args []string) e
 		if err := tooMuch("stats", rest); err != nil {
 			return err
 		}
-		pods, err := podsOf(ctx, c, wanted)
+		pods, err := podsOrScope(ctx, c, wanted)
 		if err != nil {
 			return err
 		}
@@ -72,6 +73,20 @@ func (a *app) printStats(ctx context.Context, c *client.Client, args []string) e
 	}
 	stats.Items = slices.DeleteFunc(stats.Items, func(s api.PodStats) bool { return !keep(s) })
 	return statsListing(stats).write(a.streams, a.output)
+}
+
+// podsOrScope are the pods of an object, or of all in a scope where a word names no object.
+func podsOrScope(ctx context.Context, c *client.Client, wanted address) ([]api.Pod, error) {
+	pods, err := podsOf(ctx, c, wanted)
+	var missing *missingError
+	if !errors.As(err, &missing) || wanted.kind != "" || wanted.scope != "" {
+		return pods, err
+	}
+	list, listed := c.Pods(ctx, client.PodFilter{Scope: wanted.name})
+	if listed != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return list.Items, nil
 }
 
 func statsListing(stats api.ListResult[api.PodStats]) listing {

@@ -124,7 +124,7 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 		}
 	}
 	rest, err = json.Marshal(fields)
-	return asked, rest, err
+	return asked.Split(), rest, err
 }
 
 // config is what a plugin is told of the macro's buckets: as they will be when its turn comes.

@@ -158,6 +158,8 @@ func TestPluginOfAMacro(t *testing.T) {
 		{"a dry run warns of another version", with("2", two), true, "", `{"image":"a:1"}`},
 		{"another version replaces it", with("2", two), false, "", `{"image":"a:2"}`},
 		{"a version its source doesn't have", with("3", ""), false, `version "2", not 3`, `{"image":"a:2"}`},
+		{"a version behind the repository is the one asked for", macro("plugin: {repo: 'acme/kv@v2'}"), false, "", `{"image":"a:2"}`},
+		{"and another one is warned of", macro("plugin: {repo: 'acme/kv@9'}"), true, "", `{"image":"a:2"}`},
 		{"latest is from where it came", macro("plugin: {version: latest}"), false, "", `{"image":"a:2"}`},
 	} {
 		result, err := w.apply(step.macro, intent.ApplyOptions{DryRun: step.dry})
