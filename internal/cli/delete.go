@@ -18,26 +18,32 @@ type deletion struct {
 	from     sources
 	wait     waiting
 	tolerant bool
-	with     client.DeleteOptions
+	// scope, where it is given, is all that is to be deleted.
+	scope string
+	with  client.DeleteOptions
 }
 
 func (a *app) deleteCommand() *cobra.Command {
 	var ask deletion
 	command := &cobra.Command{
 		Aliases: []string{"rm"},
-		Use:     "delete [KIND] SCOPE/NAME... | -f FILE...",
+		Use:     "delete [KIND] SCOPE/NAME... | -f FILE... | --scope SCOPE",
 		Short:   "stop and remove objects; config and volumes stay",
 		Long: "Stop and remove objects, and wait until they are gone. Their config stays unless --prune is given, and the volumes of\n" +
-			"statefulsets stay unless --volumes is given. Neither can be undone.\n\n" +
+			"statefulsets stay unless --volumes is given. Neither can be undone. With --scope everything in a scope goes,\n" +
+			"and --prune takes the scope's own config too.\n\n" +
 			"Exit status: 0 gone, 1 error or nothing of that name, 3 timed out (the deletion goes on).",
 		Example: "  tend delete prod/web\n  tend delete deployment prod/web deployment prod/api\n  tend delete -f deploy/ --ignore-not-found\n" +
-			"  tend delete statefulset prod/db --prune --volumes",
+			"  tend delete statefulset prod/db --prune --volumes\n  tend delete --scope review-7 --prune --volumes",
 		ValidArgsFunction: a.completeObjects,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := ask.wait.check(); err != nil {
 				return err
 			}
 			return a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+				if ask.scope != "" {
+					return a.deleteScope(ctx, c, ask, args)
+				}
 				refs, err := a.toDelete(ctx, c, ask, args)
 				if err != nil {
 					return err
@@ -48,6 +54,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	}
 	ask.from.flags(command)
 	ask.wait.flags(command)
+	command.Flags().StringVar(&ask.scope, "scope", "", "everything in a `SCOPE`")
 	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "what is not there is no error")
 	command.Flags().BoolVar(&ask.with.Prune, "prune", false, "remove the config of each object's own bucket too")
 	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false, "remove the volumes of statefulsets' pods too, with all data in them")

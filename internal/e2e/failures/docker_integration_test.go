@@ -32,7 +32,7 @@ var startDocker = sync.OnceValues(func() (string, engine) {
 	}
 	takenPort = strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 	network := fmt.Sprintf("tendfail-%d", os.Getpid())
-	endings = append(endings, func() {
+	atEnd(func() {
 		listener.Close()
 		_ = exec.Command("docker", "network", "rm", network).Run()
 		_ = testimage.Remove(context.Background(), dockerImage)

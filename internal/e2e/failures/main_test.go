@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 
 	"tend.dev/tend/internal/testimage"
@@ -28,15 +30,24 @@ func TestMain(m *testing.M) {
 	} else {
 		code = m.Run()
 	}
-	for _, end := range endings {
+	for _, end := range slices.Backward(endings) {
 		end()
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
-// endings stop what was started for all scripts.
-var endings []func()
+// endings stop what was started, the last first. Scripts run at the same time, so they are added by atEnd alone.
+var (
+	endings []func()
+	ending  sync.Mutex
+)
+
+func atEnd(do func()) {
+	ending.Lock()
+	defer ending.Unlock()
+	endings = append(endings, do)
+}
 
 func prepare() (err error) {
 	build := exec.Command("go", "build", "-o", tendBinary, "tend.dev/tend/cmd/tend")

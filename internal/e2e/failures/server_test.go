@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -92,7 +91,7 @@ func startServer(flags ...string) string {
 	if err := server.Start(); err != nil {
 		panic(err)
 	}
-	endings = slices.Insert(endings, 0, func() {
+	atEnd(func() {
 		_ = server.Process.Signal(syscall.SIGTERM)
 		_ = server.Wait()
 		_ = os.RemoveAll(root)
@@ -118,7 +117,7 @@ func newSimulated() (string, engine) {
 			Ingress: daemon.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
 		})
 	}()
-	endings = append(endings, func() {
+	atEnd(func() {
 		cancel()
 		<-done
 		made.Close()
