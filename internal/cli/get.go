@@ -98,7 +98,7 @@ func (a *app) watching(ctx context.Context, list func(*app) error) error {
 			}
 		}
 		if pause(ctx, watchInterval) != nil {
-			return nil
+			return nil //nolint:nilerr // whoever watches has seen enough
 		}
 	}
 }

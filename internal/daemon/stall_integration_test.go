@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -133,7 +132,7 @@ func startOnDisk(t *testing.T, disk *stallingDisk, faults *fault.Points) *runnin
 	go func() {
 		r.done <- Run(ctx, Options{
 			Root: root, Data: filepath.Join(disk.folder, "state"), MinFree: -1, HTTP: "off", Node: "n1", Runtime: "hollow",
-			Faults: faults, QuietEtcd: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Faults: faults, QuietEtcd: true, Logger: slog.New(slog.DiscardHandler),
 			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 		})
 	}()

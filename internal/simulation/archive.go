@@ -17,7 +17,6 @@ type archive struct {
 	tasks    map[string]taskRecord
 	releases map[string]api.Release // by key: the newest under it
 	objects  map[string]identity    // by key
-	runs     int                    // made by hand
 }
 
 // identity is which object of a name there is.
@@ -33,7 +32,6 @@ type taskRecord struct {
 	known   bool // the release was in the store
 	owner   string
 	born    int64 // the revision the owner was made at
-	relBorn int64
 }
 
 func newArchive(w *World) *archive {
@@ -111,7 +109,6 @@ func (a *archive) run(op store.Op) {
 	key := op.Key
 	if _, known := a.objects[key]; !known {
 		a.objects[key] = identity{uid: run.ID}
-		a.runs++
 	}
 }
 
@@ -121,12 +118,6 @@ func (a *archive) of(id string) (taskRecord, bool) {
 	defer a.mu.Unlock()
 	record, known := a.tasks[id]
 	return record, known
-}
-
-func (a *archive) manualRuns() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.runs
 }
 
 // decode reads what Tend wrote; what can't be read shows as an empty record, which no oracle accepts.

@@ -69,11 +69,11 @@ func (s *Store) markOpen(ctx context.Context) error {
 func (s *Store) checkInChild(ctx context.Context) error {
 	path := filepath.Join(s.opts.DataDir, "member", "snap", "db")
 	if _, err := os.Stat(path); err != nil {
-		return nil //nolint:nilerr // there is nothing to check; etcd reports what it misses
+		return nil // there is nothing to check; etcd reports what it misses
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return nil //nolint:nilerr // see above
+		return nil // see above
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
