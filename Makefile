@@ -38,13 +38,12 @@ test: ## run every test, those that need Docker included
 test-unit: ## run the tests that need nothing but Go
 	go test ./...
 
-# The detector makes tests several times slower, so properties try fewer cases under it.
+# The detector makes tests several times slower, so they try fewer cases under it (internal/race; properties by RAPID_CHECKS).
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: export RAPID_CHECKS ?= 25
 race: ## run the tests that need no Docker under the race detector (needs gcc)
-	go build -race ./...
-	$(GOTESTSUM) --packages=./... -- -race -p 1 -timeout 30m
+	$(GOTESTSUM) --packages=./... -- -race -vet=off -p 1 -timeout 30m
 
 .PHONY: simulate
 simulate: ## live through simulated worlds: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
@@ -70,11 +69,13 @@ fuzz: ## run each fuzz target for TIME (default 1m)
 	done
 
 .PHONY: check
-check: ## what CI runs: format, modules, vet, every test
+check: ## what CI runs: format, modules, vet, lint, every test, and those that need no Docker under the race detector
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod tidy -diff
 	go vet -tags integration ./...
+	$(MAKE) lint
 	$(MAKE) test
+	$(MAKE) race
 
 .PHONY: bench
 bench: build ## measure against the raw Docker API and peers in the same run

@@ -40,6 +40,7 @@ var layers = []layer{
 		"an agent reaches the control plane through its interface alone, never through the store: it may be far away"},
 	{"internal/agent/inprocess", []string{"api", "internal/agent", "internal/core", "internal/ingress", "internal/layout", "internal/store"},
 		"the agent's control plane within the server's process: it alone knows both sides"},
+	{"internal/race", nil, "a constant for tests"},
 	{"internal/portowner", nil, "it reads /proc for messages, whoever needs them"},
 	{"internal/connlimit", nil, "it bounds the connections of any listener; what is spoken over them is its user's concern"},
 	{"internal/ingress", []string{"api", "internal/connlimit", "internal/core", "internal/portowner"}, "a proxy serves the table it is given; who is ready is told to it"},

@@ -14,6 +14,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/rogpeppe/go-internal/txtar"
 	"go.yaml.in/yaml/v3"
+
+	"tend.dev/tend/internal/race"
 )
 
 // silent are values of the file with every key whose absence changes nothing, each with the reason.
@@ -47,6 +49,9 @@ func TestNoKeyIsSilent(t *testing.T) {
 	whole := told(t, dir, file)
 	checked := 0
 	eachCut(document.Content[0], "", lostIn(whole), func(path string) {
+		if checked++; checked%race.Few != 0 {
+			return
+		}
 		cut, err := yaml.Marshal(&document)
 		if err != nil {
 			t.Fatal(err)
@@ -54,7 +59,6 @@ func TestNoKeyIsSilent(t *testing.T) {
 		if err := os.WriteFile(file, cut, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		checked++
 		_, excused := silent[path]
 		if same := told(t, dir, file) == whole; same && !excused {
 			t.Errorf("%s: it is in the file, and nothing tells of it", path)

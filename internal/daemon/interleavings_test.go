@@ -14,7 +14,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/race"
 )
+
+// interleavings is the number of histories for each kind. A history's number is its seed.
+const interleavings = 100 / race.Few
 
 // TestInterleavings: whatever people do to a workload at the same time, and however often the server dies meanwhile, it
 // ends with one version and the exact number of replicas, and with what the last of them asked for.
