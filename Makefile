@@ -43,6 +43,7 @@ test-unit: ## run the tests that need nothing but Go
 race: export CGO_ENABLED = 1
 race: export RAPID_CHECKS ?= 25
 race: ## run the tests that need no Docker under the race detector (needs gcc)
+	go build -race ./... # in parallel, which -p 1 below isn't
 	$(GOTESTSUM) --packages=./... -- -race -vet=off -p 1 -timeout 30m
 
 .PHONY: simulate
