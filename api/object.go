@@ -111,8 +111,18 @@ type Metadata struct {
 	DeletedAt  *time.Time        `json:"deletedAt,omitempty"`
 	Finalizers []string          `json:"finalizers,omitempty"`
 	Owners     []Ref             `json:"owners,omitempty"`
+	// Change is the last request that may have led to a release; nil where none is recorded.
+	Change *Change `json:"change,omitempty"`
 	// Fields records which manager set which field, and when. `tend blame` reads it.
 	Fields json.RawMessage `json:"fields,omitempty"`
+}
+
+// Change is a request that may lead to a release.
+type Change struct {
+	// Verb is apply, config, restart, rollback, build, rebootstrap or recreate.
+	Verb string `json:"verb"`
+	// Actor is who asked: a user of the host, or an address with a token. Empty where it is not known.
+	Actor string `json:"actor,omitempty"`
 }
 
 // Deleting says whether deletion was asked for and finalizers are still at work.

@@ -44,7 +44,9 @@ type Release struct {
 	Steps      *ReleaseSteps `json:"steps,omitempty"`
 	Generation int64         `json:"generation"`
 	Reason     string        `json:"reason"`
-	CreatedAt  time.Time     `json:"createdAt"`
+	// Change is the request that it was made after; nil where none is recorded.
+	Change    *Change   `json:"change,omitempty"`
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 // ReleaseSteps are what happens before a slot is touched, and once the rollout is complete. They are read off the spec
@@ -72,6 +74,23 @@ func (r Release) Root() string {
 		return r.EnvironmentOf
 	}
 	return r.ID
+}
+
+// Repeats reports whether pods of earlier run what pods of r run: r differs in a quiet change of the environment at most,
+// or is the return to earlier.
+func (r Release) Repeats(earlier Release) bool {
+	if r.Root() == earlier.Root() {
+		return true
+	}
+	return r.RolledBackFrom == earlier.ID && r.SpecHash == earlier.SpecHash && r.EnvHash == earlier.EnvHash && r.ImageID == earlier.ImageID
+}
+
+// ReleaseOutcome is how the rollout of a release ended. A release that was good once stays good.
+type ReleaseOutcome struct {
+	Good bool `json:"good,omitempty"`
+	// Reason and Message say why it failed.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
 }
 
 // RolloutPhase says how far a rollout is.
@@ -143,6 +162,8 @@ type WorkloadStatus struct {
 	Rollout           *RolloutStatus `json:"rollout,omitempty"`
 	// Told is the last outcome that on_deploy was told of, or would have been if it named a target.
 	Told *ToldOutcome `json:"told,omitempty"`
+	// Outcomes are how the rollouts of the kept releases ended, by release.
+	Outcomes map[string]ReleaseOutcome `json:"outcomes,omitempty"`
 	// Unhealthy are the probes whose failure on_probe was told of and whose recovery was not: task/probe → transition.
 	Unhealthy  map[string]int `json:"unhealthy,omitempty"`
 	Conditions []Condition    `json:"conditions,omitempty"`

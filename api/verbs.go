@@ -103,9 +103,17 @@ type ReleaseInfo struct {
 	Generation     int64     `json:"generation"`
 	Reason         string    `json:"reason"`
 	CreatedAt      time.Time `json:"createdAt"`
-	// Current marks the one slots are being turned to; Good the last one every slot ran and was good.
+	// Change is the request that it was made after; nil where none is recorded.
+	Change *Change `json:"change,omitempty"`
+	// Changed are the fields that differ from the release before, in the manifest's words. config.KEY is a value of a
+	// bucket. Empty where the one before is not kept.
+	Changed []string `json:"changed,omitempty"`
+	// Current marks the one slots are being turned to; Good those that every slot once ran and was good.
 	Current bool `json:"current,omitempty"`
 	Good    bool `json:"good,omitempty"`
+	// Failed is why its rollout failed; empty where it did not. Message is the whole cause.
+	Failed  string `json:"failed,omitempty"`
+	Message string `json:"message,omitempty"`
 	// Pods counts the live pods that serve it.
 	Pods int `json:"pods"`
 	// Runs are its commands that were asked for, oldest first.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,8 +15,10 @@ import (
 
 func (a *app) releasesCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use:               "releases [KIND] SCOPE/NAME",
-		Short:             "list what was rolled out, newest first",
+		Use:   "releases [KIND] SCOPE/NAME",
+		Short: "list what was rolled out, newest first",
+		Long: "List the releases that are kept, newest first: whether each is current, good or failed, what it changed against the one\n" +
+			"before, and the command and user it came from. -o json has every field that changed and the whole cause of a failure.",
 		Example:           "  tend releases prod/web\n  tend releases prod/web -o wide",
 		Aliases:           []string{"release"},
 		Args:              takes(1, 2),
@@ -66,8 +69,8 @@ func (a *app) releaseRunCommand() *cobra.Command {
 
 func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 	l := listing{
-		header:     []string{"RELEASE", "STATE", "IMAGE", "PODS", "REASON", "AGE"},
-		wideHeader: []string{"HASH", "IMAGE ID", "GENERATION"},
+		header:     []string{"RELEASE", "STATE", "IMAGE", "PODS", "CHANGED", "BY", "AGE"},
+		wideHeader: []string{"REASON", "HASH", "IMAGE ID", "GENERATION"},
 		empty:      "no releases yet",
 	}
 	commands := slices.ContainsFunc(releases, func(r api.ReleaseInfo) bool { return len(r.Runs) > 0 })
@@ -75,25 +78,52 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 		l.header = slices.Insert(l.header, 4, "COMMANDS")
 	}
 	for _, r := range releases {
-		row := []string{r.ID, releaseState(r), r.Image, fmt.Sprint(r.Pods), r.Reason, age(r.CreatedAt, now)}
+		row := []string{r.ID, releaseState(r), r.Image, fmt.Sprint(r.Pods), releaseChanged(r), releaseBy(r), age(r.CreatedAt, now)}
 		if commands {
 			row = slices.Insert(row, 4, dash(commandsOf(r)))
 		}
 		l.names = append(l.names, r.ID)
 		l.rows = append(l.rows, row)
-		l.wideRows = append(l.wideRows, []string{r.SpecHash[:min(12, len(r.SpecHash))], dash(r.ImageID), fmt.Sprint(r.Generation)})
+		l.wideRows = append(l.wideRows, []string{r.Reason, r.SpecHash[:min(12, len(r.SpecHash))], dash(r.ImageID), fmt.Sprint(r.Generation)})
 	}
 	return l
 }
 
 func releaseState(r api.ReleaseInfo) string {
-	switch {
-	case r.Current && r.Good:
-		return "current, good"
-	case r.Current:
-		return "current"
-	case r.Good:
-		return "last good"
+	var words []string
+	if r.Current {
+		words = append(words, "current")
 	}
-	return "-"
+	switch {
+	case r.Good:
+		words = append(words, "good")
+	case r.Failed != "":
+		words = append(words, "failed: "+r.Failed)
+	}
+	return dash(strings.Join(words, ", "))
+}
+
+// releaseChanged says what differs from the release before: what it returns to, or the fields, in a width that leaves room
+// for the rest. JSON has them all.
+func releaseChanged(r api.ReleaseInfo) string {
+	const shown = 3
+	switch {
+	case strings.HasPrefix(r.Reason, "rollback"), len(r.Changed) == 0:
+		return r.Reason
+	case len(r.Changed) > shown:
+		return fmt.Sprintf("%s, %d more", strings.Join(r.Changed[:shown], ", "), len(r.Changed)-shown)
+	}
+	return strings.Join(r.Changed, ", ")
+}
+
+// releaseBy is the request that led to a release, and who asked as far as it is known. The process that asked is over.
+func releaseBy(r api.ReleaseInfo) string {
+	if r.Change == nil {
+		return "-"
+	}
+	who, _, _ := strings.Cut(r.Change.Actor, " (pid ")
+	if strings.HasPrefix(who, "token from ") {
+		who = "token"
+	}
+	return strings.TrimSpace(r.Change.Verb + " " + who)
 }

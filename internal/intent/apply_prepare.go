@@ -86,7 +86,7 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m mat
 		decided.placed[i].warnOfHooks(snap)
 		decided.placed[i].warnOfPorts()
 	}
-	decided.put(now)
+	decided.put(now, opts.Actor)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkPorts(snap, decided.next, pruned, found)
 	checkDependencies(snap, decided.next, pruned, found)
@@ -102,7 +102,7 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m mat
 }
 
 // put adds what becomes of each object to the decision, and the write where it is not as stored already.
-func (d *applyDecision) put(now time.Time) {
+func (d *applyDecision) put(now time.Time, actor string) {
 	for _, p := range d.placed {
 		written := !p.stored.Exists() || !sameObject(*p.stored.Value, p.next)
 		switch {
@@ -121,7 +121,7 @@ func (d *applyDecision) put(now time.Time) {
 		if !written {
 			continue
 		}
-		p.next.Metadata.UpdatedAt = now
+		p.next.Metadata.UpdatedAt, p.next.Metadata.Change = now, &api.Change{Verb: "apply", Actor: actor}
 		d.next = append(d.next, p.next)
 		key := layout.ObjectKey(p.next.Ref())
 		d.txn.If(key, p.stored.Modified).Put(key, p.next)

@@ -144,6 +144,7 @@ func (s *Service) SetBuild(ctx context.Context, target Target, tree string, forc
 		decided := unchanged("build", object)
 		decided.result.Build = p.result.Build
 		if !maps.Equal(object.Value.Metadata.Stamps, p.next.Metadata.Stamps) {
+			p.next.Metadata.Change = &api.Change{Verb: "build", Actor: actor}
 			decided.write(object, p.next, s.opts.Now())
 		}
 		return decided, nil

@@ -129,7 +129,7 @@ func (s *Service) prepareConfig(snap layout.Snapshot, bucket Bucket, change Conf
 	}
 	d.result.Keys = keysAfter(ConfigKeys(snap, bucket), d.result)
 	if len(effect.Set)+len(effect.Unset) > 0 {
-		s.tellConsumers(d, snap, effect, change.Quiet)
+		s.tellConsumers(d, snap, effect, change)
 	}
 	return d, nil
 }

@@ -13,7 +13,7 @@ import (
 // earlier quiet ones away: what they left undone is done with it. A quiet one leaves the hash of the environment as it will
 // be: it is no reason to replace what runs. What runs on another environment already is about to be replaced, so there a
 // quiet change has nothing to keep and joins in.
-func (s *Service) tellConsumers(d *configDecision, snap layout.Snapshot, change env.Change, quiet bool) {
+func (s *Service) tellConsumers(d *configDecision, snap layout.Snapshot, change env.Change, by ConfigChange) {
 	for _, kind := range api.Kinds {
 		if !kind.HasSlots() {
 			continue
@@ -24,18 +24,19 @@ func (s *Service) tellConsumers(d *configDecision, snap layout.Snapshot, change 
 			}
 			before, after := s.envHash(snap, *object.Value, env.Change{}), s.envHash(snap, *object.Value, change)
 			if before != after || before == "" {
-				s.tell(d, snap, object, before, after, quiet)
+				s.tell(d, snap, object, before, after, by)
 			}
 		}
 	}
 }
 
-func (s *Service) tell(d *configDecision, snap layout.Snapshot, object layout.Read[api.Object], before, after string, quiet bool) {
+func (s *Service) tell(d *configDecision, snap layout.Snapshot, object layout.Read[api.Object], before, after string, by ConfigChange) {
 	next := *object.Value
 	next.Metadata.Revision, next.Metadata.UpdatedAt = 0, s.opts.Now()
+	next.Metadata.Change = &api.Change{Verb: "config", Actor: by.Actor}
 	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
 	delete(next.Metadata.Stamps, api.StampQuietEnv)
-	if quiet && after != "" && runsOn(snap, *object.Value, before) {
+	if by.Quiet && after != "" && runsOn(snap, *object.Value, before) {
 		if next.Metadata.Stamps == nil {
 			next.Metadata.Stamps = map[string]string{}
 		}

@@ -51,6 +51,7 @@ func (s *Service) renew(ctx context.Context, verb string, target Target, ordinal
 			next.Metadata.Stamps = map[string]string{}
 		}
 		wipes := stampRenewal(next.Metadata.Stamps, *task.Value, verb == verbRecreate)
+		next.Metadata.Change = &api.Change{Verb: verb, Actor: actor}
 		decided := unchanged(verb, object)
 		decided.write(object, next, s.opts.Now())
 		decided.txn.If(layout.TaskKey(task.Value.ID), task.Modified)

@@ -32,6 +32,7 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		nonce := nextNonce(next.Metadata.Stamps[stamp])
 		next.Metadata.Stamps[stamp] = nonce
 		delete(next.Metadata.Stamps, api.StampQuietEnv) // what config set --no-restart put off is done now
+		next.Metadata.Change = &api.Change{Verb: "restart", Actor: actor}
 		decided := unchanged("restart", object)
 		decided.write(object, next, s.opts.Now())
 		if decided.result.Retries = failed; failed == "" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -13,8 +14,8 @@ import (
 )
 
 // Rollback writes the spec of an earlier release as a new generation, replicas and their owners untouched, and pins that
-// release's image and environment by a stamp. Without a release it returns to the newest one before the current that was
-// good.
+// release's image and environment by a stamp. Without a release it returns to the newest good one
+// that would run something else than what is current.
 func (s *Service) Rollback(ctx context.Context, target Target, release string, by Speaker) (api.VerbResult, error) {
 	if err := by.check(); err != nil {
 		return api.VerbResult{}, err
@@ -47,6 +48,7 @@ func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted st
 		next.Metadata.Stamps = map[string]string{}
 	}
 	next.Metadata.Stamps[api.StampRollback] = release.ID
+	next.Metadata.Change = &api.Change{Verb: "rollback", Actor: by.Actor}
 	stampRollback(snap, &next, release)
 	return decided, s.amend(snap, decided, object, next, by, func(field string) bool { return !isReplicas(field) })
 }
@@ -94,7 +96,8 @@ func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// rollbackTarget is the named release, or the newest before the current one that was good and says something else.
+// rollbackTarget is the named release, or the newest good one that says something else than the current one. Where none is
+// known to be good it is the newest earlier one that didn't fail.
 func rollbackTarget(snap layout.Snapshot, ref api.Ref, wanted string) (*api.Release, error) {
 	releases := snap.Releases(ref)
 	if wanted != "" {
@@ -108,32 +111,46 @@ func rollbackTarget(snap layout.Snapshot, ref api.Ref, wanted string) (*api.Rele
 	if len(releases) == 0 {
 		return nil, notFound("a release is kept once the first rollout began", "%s has no release yet", ref)
 	}
-	current := releases[len(releases)-1].Value
-	if good := lastGood(snap, ref); good != nil && !sameSnapshot(good, current) {
-		return good, nil
-	}
-	for i := len(releases) - 2; i >= 0; i-- {
-		if earlier := releases[i].Value; !sameSnapshot(earlier, current) && !failed(snap, ref, earlier.ID) {
-			return earlier, nil
+	status := snap.WorkloadStatus(ref).Value
+	current := inForce(status, releases)
+	for _, good := range []bool{true, false} {
+		for _, release := range slices.Backward(releases) {
+			earlier := release.Value
+			usable := good && wasGood(status, earlier.ID) || !good && earlier.Number < current.Number && !failed(status, earlier.ID)
+			if usable && !sameSnapshot(earlier, current) {
+				return earlier, nil
+			}
 		}
 	}
-	return nil, notFound(keptReleases(releases), "%s has no earlier release to return to", ref)
+	return nil, notFound(keptReleases(releases), "%s has no release to return to but %s, which is current", ref, current.ID)
 }
 
-// lastGood is the newest release every slot ran and was good, if it is kept.
-func lastGood(snap layout.Snapshot, ref api.Ref) *api.Release {
-	status := snap.WorkloadStatus(ref)
-	if !status.Exists() || status.Value.Rollout == nil {
-		return nil
+// inForce is the release to roll back from: the newest, unless an automatic rollback turned away from it already.
+func inForce(status *api.WorkloadStatus, releases []layout.Read[api.Release]) *api.Release {
+	newest := releases[len(releases)-1].Value
+	if status == nil || status.Rollout == nil || status.Rollout.Failed == nil || status.Rollout.Failed.Release != newest.ID {
+		return newest
 	}
-	return snap.Release(ref, status.Value.Rollout.LastGoodRelease).Value
+	for _, release := range releases {
+		if release.Value.ID == status.Rollout.TargetRelease {
+			return release.Value
+		}
+	}
+	return newest
 }
 
-// failed says whether a release is the one an automatic rollback turned away from.
-func failed(snap layout.Snapshot, ref api.Ref, id string) bool {
-	status := snap.WorkloadStatus(ref)
-	return status.Exists() && status.Value.Rollout != nil && status.Value.Rollout.Failed != nil &&
-		status.Value.Rollout.Failed.Release == id
+// wasGood reports whether every slot once ran a release and was good.
+func wasGood(status *api.WorkloadStatus, id string) bool {
+	return status != nil && (status.Outcomes[id].Good || status.Rollout != nil && status.Rollout.LastGoodRelease == id)
+}
+
+// failed reports whether the rollout of a release failed and never succeeded.
+func failed(status *api.WorkloadStatus, id string) bool {
+	if status == nil || wasGood(status, id) {
+		return false
+	}
+	_, ended := status.Outcomes[id]
+	return ended || status.Rollout != nil && status.Rollout.Failed != nil && status.Rollout.Failed.Release == id
 }
 
 // sameSnapshot says whether two releases would run the same.

@@ -43,20 +43,23 @@ func TestRollbackTarget(t *testing.T) {
 		reason   string
 		releases []release
 		rollout  *api.RolloutStatus
+		outcomes map[string]api.ReleaseOutcome
 		wanted   string
 		want     string
 	}{
-		"before the current":     {"without a status, the one before", three, nil, "", "v2"},
-		"named":                  {"a name is taken by its word", three, nil, "v1", "v1"},
-		"last good":              {"v2 never was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v1"}, "", "v1"},
-		"current is good":        {"the current is no way back", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, "", "v2"},
-		"after an automatic one": {"what failed is not gone back to", three, &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &api.FailedRollout{Release: "v3"}}, "", "v1"},
-		"failed before":          {"what failed is skipped", three, &api.RolloutStatus{LastGoodRelease: "v3", Failed: &api.FailedRollout{Release: "v2"}}, "", "v1"},
-		"same snapshot":          {"a release that would run the same is skipped", []release{{"web:1", "a"}, {"web:2", "b"}, {"web:2", "b"}}, nil, "", "v1"},
-		"only one":               {"nothing to return to", three[:1], nil, "", ""},
-		"none":                   {"nothing was rolled out yet", nil, nil, "", ""},
-		"unknown":                {"a name that isn't kept", three, nil, "v7", ""},
-		"last good is not kept":  {"the last good one was collected", three, &api.RolloutStatus{LastGoodRelease: "v0"}, "", "v2"},
+		"before the current":     {"without a status, the one before", three, nil, nil, "", "v2"},
+		"named":                  {"a name is taken by its word", three, nil, nil, "v1", "v1"},
+		"last good":              {"v2 never was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v1"}, nil, "", "v1"},
+		"current is good":        {"the current is no way back", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, nil, "", "v2"},
+		"after an automatic one": {"v2 is current already", three, &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v2", Failed: &api.FailedRollout{Release: "v3"}}, map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Good: true}, "v3": {Reason: "CrashLoop"}}, "", "v1"},
+		"and nothing before it":  {"v1 is current already, v2 was never good", three, &api.RolloutStatus{TargetRelease: "v1", LastGoodRelease: "v1", Failed: &api.FailedRollout{Release: "v3"}}, nil, "", ""},
+		"good earlier":           {"v2 failed, v1 was good", three, &api.RolloutStatus{TargetRelease: "v3", LastGoodRelease: "v3"}, map[string]api.ReleaseOutcome{"v1": {Good: true}, "v2": {Reason: "CrashLoop"}, "v3": {Good: true}}, "", "v1"},
+		"failed before":          {"what failed is skipped", three, &api.RolloutStatus{LastGoodRelease: "v3", Failed: &api.FailedRollout{Release: "v2"}}, nil, "", "v1"},
+		"same snapshot":          {"a release that would run the same is skipped", []release{{"web:1", "a"}, {"web:2", "b"}, {"web:2", "b"}}, nil, nil, "", "v1"},
+		"only one":               {"nothing to return to", three[:1], nil, nil, "", ""},
+		"none":                   {"nothing was rolled out yet", nil, nil, nil, "", ""},
+		"unknown":                {"a name that isn't kept", three, nil, nil, "v7", ""},
+		"last good is not kept":  {"the last good one was collected", three, &api.RolloutStatus{LastGoodRelease: "v0"}, nil, "", "v2"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +69,7 @@ func TestRollbackTarget(t *testing.T) {
 				w.release(i+1, r.image, r.hash)
 			}
 			if tc.rollout != nil {
-				w.put(layout.StatusKey(ref("prod", "web")), api.WorkloadStatus{Rollout: tc.rollout})
+				w.put(layout.StatusKey(ref("prod", "web")), api.WorkloadStatus{Rollout: tc.rollout, Outcomes: tc.outcomes})
 			}
 			got, err := w.service.Rollback(t.Context(), Target{Name: "web"}, tc.wanted, Speaker{})
 			if tc.want == "" {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -9,20 +10,13 @@ import (
 )
 
 // releaseInfos are an object's releases, newest first.
-func releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseInfo {
-	var current, good string
-	if status := snap.WorkloadStatus(ref); status.Exists() {
-		current = status.Value.Release
-		if status.Value.Rollout != nil {
-			good = status.Value.Rollout.LastGoodRelease
-		}
+func (s *Server) releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseInfo {
+	status := api.WorkloadStatus{Rollout: &api.RolloutStatus{}}
+	if read := snap.WorkloadStatus(ref); read.Exists() {
+		status.Release, status.Outcomes = read.Value.Release, read.Value.Outcomes
+		status.Rollout = cmp.Or(read.Value.Rollout, status.Rollout)
 	}
-	pods := map[string]int{}
-	for _, pod := range podsOf(snap, podFilter{kind: ref.Kind, scope: ref.Scope, name: ref.Name}) {
-		if pod.Live() && pod.Role == api.RoleMain {
-			pods[pod.Release]++
-		}
-	}
+	pods := podsOfReleases(snap, ref, status.Release)
 	runs := map[string][]api.Run{}
 	for _, run := range snap.Runs(ref) {
 		if run.Value.Trigger == api.TriggerRelease {
@@ -30,15 +24,41 @@ func releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseInfo {
 		}
 	}
 	out := []api.ReleaseInfo{}
+	var before *api.Release
 	for _, read := range snap.Releases(ref) {
 		r := read.Value
-		out = append(out, api.ReleaseInfo{ID: r.ID, Number: r.Number, Kind: r.Kind, Scope: r.Scope, Name: r.Name,
+		info := api.ReleaseInfo{ID: r.ID, Number: r.Number, Kind: r.Kind, Scope: r.Scope, Name: r.Name,
 			SpecHash: r.SpecHash, EnvHash: r.EnvHash, Image: r.Image, ImageID: r.ImageID, RolledBackFrom: r.RolledBackFrom,
-			Generation: r.Generation, Reason: r.Reason, CreatedAt: r.CreatedAt,
-			Current: r.ID == current, Good: r.ID == good, Pods: pods[r.ID], Runs: runs[r.ID]})
+			Generation: r.Generation, Reason: r.Reason, Change: r.Change, CreatedAt: r.CreatedAt,
+			Current: r.ID == status.Release, Good: status.Outcomes[r.ID].Good || r.ID == status.Rollout.LastGoodRelease,
+			Pods: pods[r.ID], Runs: runs[r.ID]}
+		if outcome := status.Outcomes[r.ID]; !info.Good {
+			info.Failed, info.Message = outcome.Reason, outcome.Message
+		}
+		if before != nil {
+			info.Changed = s.Intents.ReleaseChanges(*before, *r)
+		}
+		out, before = append(out, info), r
 	}
 	slices.Reverse(out)
 	return out
+}
+
+// podsOfReleases counts the live pods of each release. Those that run what the current one repeats count for that.
+func podsOfReleases(snap layout.Snapshot, ref api.Ref, current string) map[string]int {
+	pods := map[string]int{}
+	now := snap.Release(ref, current).Value
+	for _, pod := range podsOf(snap, podFilter{kind: ref.Kind, scope: ref.Scope, name: ref.Name}) {
+		if !pod.Live() || pod.Role != api.RoleMain {
+			continue
+		}
+		release := pod.Release
+		if runs := snap.Release(ref, release).Value; now != nil && runs != nil && now.Repeats(*runs) {
+			release = current
+		}
+		pods[release]++
+	}
+	return pods
 }
 
 func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo], error) {

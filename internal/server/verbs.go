@@ -102,7 +102,7 @@ func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[ap
 	if err != nil {
 		return none, err
 	}
-	return api.ListResult[api.ReleaseInfo]{Items: releaseInfos(snap, ref), Revision: snap.Revision()}, nil
+	return api.ListResult[api.ReleaseInfo]{Items: s.releaseInfos(snap, ref), Revision: snap.Revision()}, nil
 }
 
 // stopping needs an agent, freezing doesn't: it is an intent like any other.

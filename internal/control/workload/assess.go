@@ -42,7 +42,7 @@ func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
 	if a.target.release != nil {
 		a.known = true
 		a.desired = o.desired(a.target)
-		a.slots = o.withRoots(a.slots, a.target.release)
+		a.slots = o.withRepeated(a.slots, a.target.release)
 		a.plan = rollout.Decide(a.desired, a.slots, now)
 	}
 	a.runs.start = o.next(a.target, a.plan.Phase)
@@ -67,8 +67,8 @@ func (o observed) desired(t target) rollout.Desired {
 	}
 	if good := o.release(o.rollout().LastGoodRelease); good != nil {
 		d.LastGood = good.ID
-		if good.Root() == t.release.Root() {
-			d.LastGood = t.release.ID // to return to it would be to return to an environment
+		if t.release.Repeats(*good) {
+			d.LastGood = t.release.ID // nothing to return to: it is the same, or differs in the environment alone
 		}
 	}
 	for _, frozen := range o.frozen {

@@ -38,21 +38,22 @@ func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*ap
 	if release.EnvOver != "" {
 		release.EnvOver = envHash
 	}
+	release.Change = o.object.Value.Metadata.Change
 	release.AssetDigests = maps.Clone(inForce.AssetDigests)
 	release.Env, err = c.env.Seal(o.env)
 	return &release, err
 }
 
-// sameRoot reports whether two releases differ in a quiet change of the environment at most.
-func (o observed) sameRoot(id string, target *api.Release) bool {
+// repeats reports whether the pods of a release run what the target asks for.
+func (o observed) repeats(id string, target *api.Release) bool {
 	release := o.release(id)
-	return release != nil && release.Root() == target.Root()
+	return release != nil && target.Repeats(*release)
 }
 
-// withRoots returns the slots with those of the target's root as slots of the target.
-func (o observed) withRoots(slots []rollout.Slot, target *api.Release) []rollout.Slot {
+// withRepeated returns the slots with those of releases that the target repeats as slots of the target.
+func (o observed) withRepeated(slots []rollout.Slot, target *api.Release) []rollout.Slot {
 	for i, slot := range slots {
-		if slot.Version.Release != target.ID && o.sameRoot(slot.Version.Release, target) {
+		if slot.Version.Release != target.ID && o.repeats(slot.Version.Release, target) {
 			slots[i].Version.Release = target.ID
 		}
 	}

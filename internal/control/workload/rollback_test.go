@@ -57,6 +57,52 @@ func TestRollbackPinsImageAndEnvironment(t *testing.T) {
 	}
 }
 
+// A rollback in the middle of a rollout leaves the pods alone that still run what it returns to.
+func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
+	l := newLab(t)
+	spec := func(image string) api.DeploymentSpec {
+		s := replicas(3, image)
+		s.Strategy = &api.Strategy{OnFailure: api.OnFailurePause}
+		return s
+	}
+	l.apply(spec("web:1"))
+	l.settle()
+	before := map[string]bool{}
+	for _, task := range l.live() {
+		before[task.ID] = true
+	}
+	l.fails["v2"] = true
+	l.apply(spec("web:2"))
+	for range 300 { // what is paused tries for ever
+		l.looks()
+		l.place()
+		l.obey()
+		l.pass(100)
+	}
+	if l.status().Rollout.Phase != api.RolloutPaused || l.status().Outcomes["v2"].Reason != "InvalidMount" || !l.status().Outcomes["v1"].Good {
+		t.Fatalf("after the failure: %+v", l.status())
+	}
+	kept := 0
+	for _, task := range l.live() {
+		if before[task.ID] {
+			kept++
+		}
+	}
+	if kept == 0 {
+		t.Fatal("no pod of v1 is left, so nothing is shown here")
+	}
+	l.rollBack("v1")
+	l.settle()
+	for _, task := range l.live() {
+		if before[task.ID] {
+			kept--
+		}
+	}
+	if s := l.status(); kept != 0 || s.Updated != 3 || s.Rollout.Phase != api.RolloutComplete || s.Rollout.LastGoodRelease != s.Release {
+		t.Errorf("%d pods of v1 were replaced; %+v, rollout %+v", kept, s, s.Rollout)
+	}
+}
+
 // Defect: config that is set after a rollback and never reaches a container.
 func TestConfigAfterARollbackIsRolledOut(t *testing.T) {
 	l := newLab(t)
@@ -114,6 +160,9 @@ func TestAutomaticRollback(t *testing.T) {
 	}
 	if s.Rollout.Failed.Reason != "InvalidMount" || s.Rollout.Failed.Generation != 2 || s.Ready != 3 {
 		t.Errorf("it tells %+v, %d are ready", s.Rollout.Failed, s.Ready)
+	}
+	if got := s.Outcomes; !got["v1"].Good || got["v2"].Good || got["v2"].Reason != "InvalidMount" {
+		t.Errorf("the outcomes are %+v", got)
 	}
 	if desired := l.snapshot().Object(web).Value; desired.Metadata.Generation != 2 {
 		t.Errorf("the rollback wrote the object: generation %d", desired.Metadata.Generation)

@@ -30,7 +30,7 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	if release := a.target.minted(); release != nil {
 		s.LastReleaseNumber = max(s.LastReleaseNumber, release.Number)
 	}
-	s.Told = o.told(a, now)
+	s.Told, s.Outcomes = o.told(a, now), o.outcomes(a)
 	_, s.Unhealthy = o.transitions(now)
 	for _, condition := range o.conditions(a) {
 		s.Conditions = api.SetCondition(s.Conditions, condition, now)
@@ -46,7 +46,7 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() || again {
 		r.TargetRelease, r.StartedAt, r.EndedAt = a.target.release.ID, now, time.Time{}
 	}
-	if o.sameRoot(r.LastGoodRelease, a.target.release) {
+	if o.repeats(r.LastGoodRelease, a.target.release) {
 		r.LastGoodRelease = a.target.release.ID
 	}
 	r.Replicas = a.desired.Replicas

@@ -169,7 +169,7 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,
 		ImageID: id.imageID, ImageDigest: id.digest, AssetDigests: id.assets,
 		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
-		Restart: o.asked(),
+		Restart: o.asked(), Change: o.object.Value.Metadata.Change,
 	}
 	release.Image, release.Build = o.wanted()
 	if id.pinned != nil {

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,6 +78,32 @@ func (o observed) told(a assessment, now time.Time) *api.ToldOutcome {
 		return &last
 	}
 	return &api.ToldOutcome{Number: last.Number + 1, Release: e.release.ID, Restart: e.restart, Outcome: e.outcome, At: now}
+}
+
+// outcomes are how the rollouts of the releases that are kept ended.
+func (o observed) outcomes(a assessment) map[string]api.ReleaseOutcome {
+	var last map[string]api.ReleaseOutcome
+	if o.status.Value != nil {
+		last = o.status.Value.Outcomes
+	}
+	next := make(map[string]api.ReleaseOutcome, len(last)+1)
+	for id, outcome := range last {
+		if o.release(id) != nil && !slices.Contains(a.gone, id) {
+			next[id] = outcome
+		}
+	}
+	e, ok := o.ended(a)
+	switch {
+	case !ok || next[e.release.ID].Good:
+	case e.outcome == api.OutcomeSuccess:
+		next[e.release.ID] = api.ReleaseOutcome{Good: true}
+	default:
+		next[e.release.ID] = api.ReleaseOutcome{Reason: e.reason, Message: e.detail}
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	return next
 }
 
 // deployCalls are the webhook calls that tell of an outcome: none unless the look found a new one.

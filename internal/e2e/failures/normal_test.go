@@ -24,6 +24,8 @@ var rules = []struct {
 	{regexp.MustCompile(`\((\S+ )?[0-9hms.]+ ago\)`), "(AGE ago)"},
 	{regexp.MustCompile(`(took) [0-9a-zµ.]+,`), "$1 TIME,"},
 	{regexp.MustCompile(`  +[0-9]+[smhd]([0-9]+[smh])?$`), "  AGE"},
+	{regexp.MustCompile(`  BY +AGE$`), "  BY  AGE"},
+	{regexp.MustCompile(`  (apply|config|restart|rollback) \S+ +AGE$`), "  $1 USER  AGE"},
 	{regexp.MustCompile(`ended \d+ times by itself within \w+`), "ended N times by itself within TIME"},
 	{regexp.MustCompile(`\(pid \d+\)`), "(pid 4711)"},
 	{regexp.MustCompile(`^[⠋⠙⠹⠸⠼⠴⠦⠧]`), "…"},
