@@ -72,6 +72,16 @@ type DeleteResult struct {
 	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was asked for.
 	RemovedVolumes []string `json:"removedVolumes,omitempty"`
 	RemovedConfig  []string `json:"removedConfig,omitempty"`
+	// Dependents are the objects that need it and stay.
+	Dependents []Dependent `json:"dependents,omitempty"`
+	// DryRun is set where nothing was deleted.
+	DryRun bool `json:"dryRun,omitempty"`
+}
+
+// Dependent is an object that needs another, and the field that says so.
+type Dependent struct {
+	Ref
+	Field string `json:"field"`
 }
 
 // StopResult is the answer of stop and start.

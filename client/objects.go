@@ -67,12 +67,14 @@ func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, err
 type DeleteOptions struct {
 	// Prune removes the config of its own bucket, Volumes the volumes of its ordinals with all that they hold.
 	Prune, Volumes bool
+	// DryRun asks what would go and what depends on it. Nothing is deleted.
+	DryRun bool
 }
 
 // DeleteWith is Delete with options.
 func (c *Client) DeleteWith(ctx context.Context, ref api.Ref, opts DeleteOptions) (api.DeleteResult, error) {
 	return call[api.DeleteResult](ctx, c, request{method: http.MethodDelete, path: objectPath(ref),
-		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes))})
+		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes), "dry_run", flag(opts.DryRun))})
 }
 
 func objectPath(ref api.Ref) string {

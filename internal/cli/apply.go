@@ -197,7 +197,11 @@ func (a *app) printNames(result api.ApplyResult) {
 func (a *app) printApplied(result api.ApplyResult) {
 	a.printMacros(result.Macros)
 	for _, object := range result.Objects {
-		fmt.Fprintf(a.out, "%s %s\n", object.Ref, object.Action)
+		line := fmt.Sprintf("%s %s", object.Ref, object.Action)
+		if text := changesText(object); object.Action == api.ActionConfigured && text != "" {
+			line += ": " + text
+		}
+		fmt.Fprintln(a.out, line)
 	}
 	for _, ref := range result.Pruned {
 		fmt.Fprintf(a.out, "%s pruned\n", ref)

@@ -20,6 +20,7 @@ type deletion struct {
 	tolerant bool
 	// scope, where it is given, is all that is to be deleted.
 	scope string
+	yes   bool
 	with  client.DeleteOptions
 }
 
@@ -31,7 +32,9 @@ func (a *app) deleteCommand() *cobra.Command {
 		Short:   "stop and remove objects; config and volumes stay",
 		Long: "Stop and remove objects, and wait until they are gone. Their config stays unless --prune is given, and the volumes of\n" +
 			"statefulsets stay unless --volumes is given. Neither can be undone. With --scope everything in a scope goes,\n" +
-			"and --prune takes the scope's own config too.\n\n" +
+			"and --prune takes the scope's own config too.\n" +
+			"Names the objects that need what goes: ingresses, ${ref...}, depends_on, env_from. On a terminal it asks before it takes\n" +
+			"something that others need, config or volumes; elsewhere it goes on.\n\n" +
 			"Exit status: 0 gone, 1 error or nothing of that name, 3 timed out (the deletion goes on).",
 		Example: "  tend delete prod/web\n  tend delete deployment prod/web deployment prod/api\n  tend delete -f deploy/ --ignore-not-found\n" +
 			"  tend delete statefulset prod/db --prune --volumes\n  tend delete --scope review-7 --prune --volumes",
@@ -48,6 +51,9 @@ func (a *app) deleteCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if err := a.confirmDeletion(ctx, c, ask, refs); err != nil {
+					return err
+				}
 				return a.deleteAll(ctx, c, ask, refs)
 			})(cmd, args)
 		},
@@ -57,6 +63,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	command.Flags().StringVar(&ask.scope, "scope", "", "everything in a `SCOPE`")
 	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "what is not there is no error")
 	command.Flags().BoolVar(&ask.with.Prune, "prune", false, "remove the config of each object's own bucket too")
+	command.Flags().BoolVarP(&ask.yes, "yes", "y", false, "don't ask")
 	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false, "remove the volumes of statefulsets' pods too, with all data in them")
 	return command
 }

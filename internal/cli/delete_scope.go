@@ -29,6 +29,9 @@ func (a *app) deleteScope(ctx context.Context, c *client.Client, ask deletion, a
 			buckets = append(buckets, ref.Name)
 		}
 	}
+	if err := a.confirmDeletion(ctx, c, ask, refs); err != nil {
+		return err
+	}
 	prune := ask.with.Prune
 	ask.with.Prune, ask.tolerant = false, true // what another deletes meanwhile is gone as well
 	if err := a.deleteAll(ctx, c, ask, refs); err != nil || !prune {

@@ -16,7 +16,7 @@ import (
 // configVerbs are the words that may stand behind a bucket there, and before it here.
 var configVerbs = []string{"list", "set", "get", "unset", "import"}
 
-// yesWords answer a question that apply, diff and delete don't ask.
+// yesWords answer a question that apply and diff don't ask. delete may ask, and has its own -y and --yes.
 var yesWords = []string{"-y", "--yes", "--auto-approve"}
 
 // inOurWords rewrites a command line of the predecessor:
@@ -50,8 +50,14 @@ func inOurWords(args []string) []string {
 		own = []string{"config", "list", own[1]}
 	case own[0] == "run" && len(own) > 1 && len(rest) > 1:
 		own[0] = "exec"
-	case slices.Contains([]string{"apply", "diff", "delete"}, own[0]):
+	case slices.Contains([]string{"apply", "diff"}, own[0]):
 		own = without(own, yesWords...)
+	case own[0] == "delete":
+		for i := range own {
+			if own[i] == "--auto-approve" {
+				own[i] = "--yes"
+			}
+		}
 	case own[0] == "plugins" && len(own) > 1 && own[1] == "update":
 		own = without(own, "--all")
 	}

@@ -26,7 +26,9 @@ type DeleteOptions struct {
 	Prune bool
 	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all that they hold.
 	Volumes bool
-	Actor   string
+	// DryRun decides and answers, and deletes nothing.
+	DryRun bool
+	Actor  string
 }
 
 // Delete asks that an object and everything made for it go. Asking twice is no fault; the answer says so.
@@ -37,7 +39,11 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 // DeleteWith is Delete with options.
 func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*deleteDecision, error) {
-		return prepareDelete(snap, target, opts, s.opts.Now())
+		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
+		if err == nil && opts.DryRun {
+			decided.txn, decided.result.DryRun = layout.NewTxn("delete.dryrun"), true
+		}
+		return decided, err
 	})
 	if err != nil {
 		return api.DeleteResult{}, err
@@ -65,6 +71,7 @@ func prepareDelete(snap layout.Snapshot, target Target, opts DeleteOptions, now 
 	if err := checkUnused(snap, object.Value.Ref()); err != nil {
 		return nil, err
 	}
+	decided.result.Dependents = dependents(snap, object.Value.Ref())
 	decided.result.Volumes = keptVolumes(snap, *object.Value)
 	if opts.Volumes {
 		object = decided.removeVolumes(snap, object)

@@ -116,6 +116,7 @@ type Deletion struct {
 	ObjectPath
 	Prune   bool `query:"prune" doc:"remove the config of its own bucket too"`
 	Volumes bool `query:"volumes" doc:"remove the volumes of its ordinals too, with all that they hold"`
+	DryRun  bool `query:"dry_run" doc:"say what would go and what depends on it; delete nothing"`
 }
 
 func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResult, error) {
@@ -123,7 +124,7 @@ func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResu
 	if err != nil {
 		return api.DeleteResult{}, err
 	}
-	result, err := s.Intents.DeleteWith(ctx, intent.TargetOf(ref), intent.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, Actor: actorOf(ctx)})
+	result, err := s.Intents.DeleteWith(ctx, intent.TargetOf(ref), intent.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, DryRun: in.DryRun, Actor: actorOf(ctx)})
 	s.settle(ctx, result.Revision)
 	return result, err
 }

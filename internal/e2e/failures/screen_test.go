@@ -13,8 +13,8 @@ import (
 
 const columns = 80
 
-// onScreen runs a command on a terminal of 80 columns and returns what stands there at its end.
-func onScreen(command *exec.Cmd) (text string, code int, err error) {
+// onScreen runs a command on a terminal of 80 columns, types the answer, and returns what stands there at its end.
+func onScreen(command *exec.Cmd, answer string) (text string, code int, err error) {
 	master, slave, err := terminal()
 	if err != nil {
 		return "", 0, err
@@ -25,6 +25,9 @@ func onScreen(command *exec.Cmd) (text string, code int, err error) {
 	err = command.Start()
 	slave.Close()
 	if err != nil {
+		return "", 0, err
+	}
+	if _, err := master.WriteString(answer); err != nil {
 		return "", 0, err
 	}
 	screen := &screen{}

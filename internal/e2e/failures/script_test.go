@@ -86,6 +86,8 @@ func setup(env *testscript.Env, dir string, shared func() (string, engine)) erro
 	env.Setenv("S", s.scope)
 	env.Setenv("P", port)
 	env.Setenv("HTTP", httpAddress)
+	env.Setenv("YES", "y\n")
+	env.Setenv("NO", "n\n")
 	env.Setenv("TERM", "xterm")
 	env.Setenv("NO_COLOR", "1")
 	env.Setenv("PATH", filepath.Dir(tendBinary)+":"+env.Getenv("PATH"))
@@ -140,10 +142,11 @@ func (s *story) command(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return command
 }
 
-// screenCmd runs `screen CODE FILE tend …` once, on a terminal: FILE holds what stands there at the end.
+// screenCmd runs `screen CODE FILE tend …` once, on a terminal: FILE holds what stands there at the end. What ANSWER holds
+// is typed; it ends with a line end, as a person ends it.
 func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s := storyOf(ts)
-	text, code, err := onScreen(s.command(ts, args[2:]))
+	text, code, err := onScreen(s.command(ts, args[2:]), ts.Getenv("ANSWER"))
 	ts.Check(err)
 	got := normal(text, s.words)
 	if strconv.Itoa(code) != args[0] {
@@ -159,7 +162,7 @@ func screenCmd(ts *testscript.TestScript, _ bool, args []string) {
 func showsCmd(ts *testscript.TestScript, _ bool, args []string) {
 	s, got, last := storyOf(ts), "", ""
 	for range ticks(300 * time.Millisecond) {
-		text, _, err := onScreen(s.command(ts, args[1:]))
+		text, _, err := onScreen(s.command(ts, args[1:]), "")
 		ts.Check(err)
 		if got = normal(text, s.words); got == s.want(ts, args[0]) {
 			return

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// changesText is the changes of an object on one line: image web:1 → web:2, env.A changed, ports removed. Values of
+// variables, files and credentials stay out of it, since the line ends up in the logs of CI.
+func changesText(object api.ObjectResult) string {
+	const shown = 8
+	var parts []string
+	for i, change := range object.Changes {
+		path, whole := wholeList(change, object.Changes[:i])
+		switch {
+		case whole:
+			continue // named with its first element
+		case change.New == nil:
+			parts = append(parts, path+" removed")
+		case isPrivate(object.Kind, change.Path) && change.Old == nil:
+			parts = append(parts, change.Path+" added")
+		case isPrivate(object.Kind, change.Path):
+			parts = append(parts, change.Path+" changed")
+		case change.Old == nil:
+			parts = append(parts, fmt.Sprintf("%s added (%s)", change.Path, plainValue(change.New)))
+		default:
+			parts = append(parts, fmt.Sprintf("%s %s → %s", change.Path, plainValue(change.Old), plainValue(change.New)))
+		}
+	}
+	if more := len(parts) - shown; more > 0 {
+		parts = append(parts[:shown], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// wholeList names a list that was removed by its own name: its elements all go, the first among them. It reports whether
+// the change is one of a list that was named already.
+func wholeList(change api.FieldChange, before []api.FieldChange) (path string, named bool) {
+	cut := strings.LastIndexByte(change.Path, '[')
+	if cut < 0 || change.New != nil {
+		return change.Path, false
+	}
+	list := change.Path[:cut]
+	gone := func(c api.FieldChange) bool { return c.New == nil && c.Path == list+"[0]" }
+	if gone(change) {
+		return list, false
+	}
+	return change.Path, slices.ContainsFunc(before, gone)
+}
+
+// privateFields hold values that are nobody's business but the containers'.
+var privateFields = []string{"env", "files", "assets", "secret_files", "headers", "args", "command", "entrypoint",
+	"docker_options", "on_deploy", "on_probe"}
+
+func isPrivate(kind api.Kind, path string) bool {
+	if kind == api.KindAsset || kind == api.KindRegistry {
+		return true
+	}
+	names := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' })
+	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(privateFields, name) })
+}
+
+// plainValue is a JSON value as people write it, short enough for a line.
+func plainValue(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return printable(cut(text, 60), "")
+}
