@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -59,6 +60,58 @@ func TestDiscover(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDiscoverDev: a `tend dev` of the working directory is found where no other server is.
+func TestDiscoverDev(t *testing.T) {
+	folder, err := os.MkdirTemp("", "tend") // short: a socket lies in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	t.Chdir(folder)
+	private, user := filepath.Join(folder, ".tend"), filepath.Join(folder, "home", ".local", "share", "tend")
+	for _, root := range []string{private, user} {
+		if err := os.MkdirAll(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := map[string]string{"HOME": filepath.Join(folder, "home")}
+	want := func(root, reason string) {
+		t.Helper()
+		if got := Discover(func(key string) string { return env[key] }).Server; got != "unix://"+root+"/tend.sock" {
+			t.Errorf("%s: got %s", reason, got)
+		}
+	}
+	want(user, "nothing runs")
+	socket := filepath.Join(private, SocketName)
+	if err := os.WriteFile(socket, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(user, "a plain file is no server")
+	_ = os.Remove(socket)
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	want(private, "a private server runs here")
+	if os.Geteuid() == 0 {
+		if err := os.Chown(socket, 12345, -1); err != nil {
+			t.Fatal(err)
+		}
+		want(user, "it is somebody else's")
+		if err := os.Chown(socket, 0, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env["TEND_ROOT"] = user
+	want(user, "TEND_ROOT names another")
+	delete(env, "TEND_ROOT")
+	if err := os.WriteFile(filepath.Join(user, SocketName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want(user, "the user's own server is there")
 }
 
 func TestNewRefusesOtherAddresses(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // DefaultRoot is where a system's server keeps its files.
@@ -18,21 +19,24 @@ const (
 )
 
 // Discover finds the server: TEND_SERVER; else the socket in TEND_ROOT; else the system's socket if it is there; else
-// the one of the user's own server. The token of an http server is TEND_TOKEN, else the file in the same roots.
+// the one of the user's own server; else that of a `tend dev` in the working directory, if the user started it. The token of an http server is TEND_TOKEN, else the file in the same roots.
 func Discover(getenv func(string) string) Options {
 	opts := Options{Server: getenv("TEND_SERVER"), Token: getenv("TEND_TOKEN"), PluginCall: getenv("TEND_PLUGIN_CALL")}
 	roots := roots(getenv)
 	if opts.Server == "" {
-		root, denied := roots[len(roots)-1], false
+		root, found, denied := roots[len(roots)-1], false, false
 		for _, candidate := range roots {
 			_, err := os.Stat(filepath.Join(candidate, SocketName))
 			if err == nil {
-				root = candidate
+				root, found = candidate, true
 				break
 			}
 			if errors.Is(err, fs.ErrPermission) && !denied { // the call itself will say what is in the way
 				root, denied = candidate, true
 			}
+		}
+		if private, there := privateRoot(); there && !found && !denied && getenv("TEND_ROOT") == "" {
+			root = private
 		}
 		opts.Server = "unix://" + filepath.Join(root, SocketName)
 	}
@@ -44,6 +48,24 @@ func Discover(getenv func(string) string) Options {
 		opts.Token, opts.TokenFrom = tokenIn(roots)
 	}
 	return opts
+}
+
+// DevRoot is the folder of `tend dev`'s files, in the folder it is started in.
+const DevRoot = ".tend"
+
+// privateRoot is DevRoot in the working directory where a server of the same user has its socket there. A socket of
+// somebody else's in a shared folder would get what is meant for one's own.
+func privateRoot() (root string, there bool) {
+	root, err := filepath.Abs(DevRoot)
+	if err != nil {
+		return "", false
+	}
+	info, err := os.Stat(filepath.Join(root, SocketName))
+	if err != nil || info.Mode().Type() != fs.ModeSocket {
+		return "", false
+	}
+	owner, known := info.Sys().(*syscall.Stat_t)
+	return root, known && int(owner.Uid) == os.Geteuid()
 }
 
 // roots are where a server may keep its files, the likeliest first.
