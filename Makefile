@@ -94,7 +94,8 @@ generate: ## rewrite generated files (JSON schema)
 install: ## install what `make build` made, its docs and the systemd units (PREFIX, default /usr/local)
 	@test -x $(BIN)/tend || { echo 'error: there is no $(BIN)/tend: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md docs/cli.md docs/operating.md
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md CHANGELOG.md LICENSE
+	find docs examples -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
 	install -d -m 0755 $(DESTDIR)/etc/systemd/system
 	sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/tend.service > $(DESTDIR)/etc/systemd/system/tend.service
 	install -m 0644 deploy/systemd/tend.socket $(DESTDIR)/etc/systemd/system/tend.socket

@@ -52,6 +52,7 @@ type Options struct {
 type Builder struct {
 	opts    Options
 	metrics *metrics
+	turns   turns
 }
 
 var _ agent.Builder = (*Builder)(nil)
@@ -100,7 +101,7 @@ func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild
 	output, began := &output{log: log, step: step}, b.opts.Now()
 	limited, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()
-	err = b.run(limited, owner, build, output)
+	err = b.once(limited, owner, build, output)
 	took := b.opts.Now().Sub(began)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: fmt.Sprintf("the build wasn't done after %s", b.opts.Timeout),

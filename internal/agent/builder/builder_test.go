@@ -36,11 +36,14 @@ type engine struct {
 	takes   time.Duration
 	built   []runtime.BuiltImage
 	inUse   string
+	builds  int
 	gone    []string
+	tagged  []string
 }
 
 func (e *engine) Build(ctx context.Context, spec runtime.BuildSpec, output func(string)) (runtime.Image, error) {
 	e.spec = spec
+	e.builds++
 	for reader := tar.NewReader(spec.Tree); ; {
 		entry, err := reader.Next()
 		if errors.Is(err, io.EOF) {
@@ -59,11 +62,17 @@ func (e *engine) Build(ctx context.Context, spec runtime.BuildSpec, output func(
 	case <-ctx.Done():
 		return runtime.Image{}, ctx.Err()
 	}
+	if e.fail == nil {
+		e.built = append(e.built, runtime.BuiltImage{ID: "sha256:1", Owner: spec.Labels[api.LabelBuildOwner], Build: spec.Labels[api.LabelBuildID], Tags: spec.Tags})
+	}
 	return runtime.Image{ID: "sha256:1"}, e.fail
 }
 
 func (e *engine) Built(context.Context) ([]runtime.BuiltImage, error) { return e.built, nil }
-func (e *engine) Tag(context.Context, string, string) error           { return nil }
+func (e *engine) Tag(_ context.Context, image, reference string) error {
+	e.tagged = append(e.tagged, image+" "+reference)
+	return nil
+}
 func (e *engine) Untag(_ context.Context, name string) error {
 	if name == e.inUse {
 		return runtime.ErrInUse
@@ -260,8 +269,9 @@ func TestSurplus(t *testing.T) {
 		{ID: "3", Owner: "prod-old", Build: "c3", Tags: []string{"prod-old:c3", "prod-old:latest"}},
 		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:d4"}},
 		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:latest"}},
+		{ID: "5", Owner: "prod-gone", Build: "e5", Tags: []string{"prod-gone:e5", "prod-shares:e5"}},
 	}
-	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true}
+	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true, "prod-shares:e5": true}
 	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest"}, Surplus(built, used)); diff != "" {
 		t.Error(diff)
 	}

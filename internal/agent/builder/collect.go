@@ -16,7 +16,8 @@ const keptLogs = 20
 func Surplus(built []runtime.BuiltImage, used map[string]bool) []string {
 	wanted := map[string]bool{}
 	for _, image := range built {
-		wanted[image.ID] = wanted[image.ID] || used[image.Owner+":"+image.Build]
+		wanted[image.ID] = wanted[image.ID] || used[image.Owner+":"+image.Build] ||
+			slices.ContainsFunc(image.Tags, func(tag string) bool { return used[tag] }) // of another object, which shares it
 	}
 	var out []string
 	for _, image := range built {

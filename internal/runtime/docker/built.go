@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"strings"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
@@ -24,7 +25,7 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 		owner, id := image.Labels[api.LabelBuildOwner], image.Labels[api.LabelBuildID]
 		built := runtime.BuiltImage{ID: image.ID, Owner: owner, Build: id}
 		for _, tag := range image.RepoTags {
-			if tag == owner+":"+id || tag == owner+":latest" {
+			if strings.HasSuffix(tag, ":"+id) || strings.HasSuffix(tag, ":latest") { // also those of objects that share it
 				built.Tags = append(built.Tags, tag)
 			}
 		}

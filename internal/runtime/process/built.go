@@ -76,8 +76,8 @@ func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 	var out []runtime.BuiltImage
 	for _, entry := range entries {
 		image, ok := r.recall(entry.Name())
-		repository, _, _ := strings.Cut(entry.Name(), ":")
-		if ok && repository == image.Owner {
+		_, tag, _ := strings.Cut(entry.Name(), ":")
+		if ok && image.Owner != "" && (tag == image.Build || tag == "latest") { // also of objects that share it
 			out = append(out, runtime.BuiltImage{ID: image.ID, Owner: image.Owner, Build: image.Build, Tags: []string{entry.Name()}})
 		}
 	}

@@ -1,0 +1,90 @@
+package builder
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"tend.dev/tend/api"
+)
+
+// Objects that are built alike, from one tree by one block, share an image: a web server, its worker and its migration are
+// mostly one program. It is built for the first of them; the others wait and give it their names.
+
+// once builds an image, or takes the one that was built alike for another object.
+func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild, output *output) error {
+	release, err := b.turns.take(ctx, build.ID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	from, err := b.builtAlike(ctx, build)
+	if err != nil {
+		return err
+	}
+	if from == "" {
+		return b.run(ctx, owner, build, output)
+	}
+	output.Line("the image is that of " + from + ", which is built alike")
+	for _, name := range []string{build.Image(owner), owner.AppID() + ":latest"} {
+		if err := b.opts.Runtime.Tag(ctx, from, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// builtAlike is the name of an image of the same build; empty where there is none.
+func (b *Builder) builtAlike(ctx context.Context, build api.ImageBuild) (string, error) {
+	built, err := b.opts.Runtime.Built(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, image := range built {
+		if name := image.Owner + ":" + build.ID; image.Build == build.ID && slices.Contains(image.Tags, name) {
+			return name, nil
+		}
+	}
+	return "", nil
+}
+
+// turns lets one at a time work on a build. The zero value is ready.
+type turns struct {
+	mu    sync.Mutex
+	taken map[string]*turn
+}
+
+// turn is the place of one build; waiting counts who has it or wants it.
+type turn struct {
+	place   chan struct{}
+	waiting int
+}
+
+// take waits until nobody works on a build, and returns what ends the turn.
+func (t *turns) take(ctx context.Context, build string) (release func(), err error) {
+	t.mu.Lock()
+	if t.taken == nil {
+		t.taken = map[string]*turn{}
+	}
+	this := t.taken[build]
+	if this == nil {
+		this = &turn{place: make(chan struct{}, 1)}
+		t.taken[build] = this
+	}
+	this.waiting++
+	t.mu.Unlock()
+	leave := func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if this.waiting--; this.waiting == 0 {
+			delete(t.taken, build)
+		}
+	}
+	select {
+	case this.place <- struct{}{}:
+		return func() { <-this.place; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
+	}
+}
