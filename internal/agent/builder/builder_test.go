@@ -272,7 +272,7 @@ func TestSurplus(t *testing.T) {
 		{ID: "5", Owner: "prod-gone", Build: "e5", Tags: []string{"prod-gone:e5", "prod-shares:e5"}},
 	}
 	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true, "prod-shares:e5": true}
-	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest"}, Surplus(built, used)); diff != "" {
+	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest", "prod-gone:e5"}, Surplus(built, used)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -12,17 +12,16 @@ import (
 // keptLogs is how many logs stay of builds whose image is not there: of those that failed, and of the last that went.
 const keptLogs = 20
 
-// Surplus are the names of images that nothing refers to. latest goes with the image it names.
+// Surplus are the names that nothing refers to. latest goes with the build it names. Of an image that objects share, each
+// loses its names by itself.
 func Surplus(built []runtime.BuiltImage, used map[string]bool) []string {
-	wanted := map[string]bool{}
-	for _, image := range built {
-		wanted[image.ID] = wanted[image.ID] || used[image.Owner+":"+image.Build] ||
-			slices.ContainsFunc(image.Tags, func(tag string) bool { return used[tag] }) // of another object, which shares it
-	}
 	var out []string
 	for _, image := range built {
-		if !wanted[image.ID] {
-			out = append(out, image.Tags...)
+		for _, name := range image.Tags {
+			owner, _, _ := strings.Cut(name, ":")
+			if !used[owner+":"+image.Build] {
+				out = append(out, name)
+			}
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package builder
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"tend.dev/tend/api"
@@ -41,8 +42,9 @@ func (b *Builder) builtAlike(ctx context.Context, build api.ImageBuild) (string,
 		return "", err
 	}
 	for _, image := range built {
-		if name := image.Owner + ":" + build.ID; image.Build == build.ID && slices.Contains(image.Tags, name) {
-			return name, nil
+		of := func(name string) bool { return strings.HasSuffix(name, ":"+build.ID) }
+		if i := slices.IndexFunc(image.Tags, of); i >= 0 && image.Build == build.ID {
+			return image.Tags[i], nil
 		}
 	}
 	return "", nil
