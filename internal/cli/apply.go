@@ -100,6 +100,35 @@ func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.Appl
 	for _, ref := range result.Pruned {
 		fmt.Fprintf(a.err, "will be pruned: %s\n", ref)
 	}
+	return a.tellKept(ctx, c, request)
+}
+
+// tellKept names objects that are not pruned although a person may expect it: they were applied together with objects of
+// this apply, from other files. A file that was renamed is another one.
+func (a *app) tellKept(ctx context.Context, c *client.Client, request api.ApplyRequest) error {
+	applied, sets := map[api.Ref]bool{}, map[string]bool{}
+	for _, object := range request.Objects {
+		applied[object.Ref()] = true
+	}
+	var stored []api.Object
+	for _, kind := range kinds {
+		listed, err := c.Objects(ctx, kind, client.ObjectFilter{})
+		if err != nil {
+			return err
+		}
+		stored = append(stored, listed.Items...)
+	}
+	for _, object := range stored {
+		if set := object.Metadata.Stamps[api.StampApplySet]; applied[object.Ref()] && set != request.Set {
+			sets[set] = set != ""
+		}
+	}
+	for _, object := range stored {
+		if sets[object.Metadata.Stamps[api.StampApplySet]] && !applied[object.Ref()] && !object.Metadata.Deleting() {
+			fmt.Fprintf(a.err, "not pruned: %s was applied from other files; delete it with: tend delete %s %s/%s\n",
+				object.Ref(), object.Kind, object.Scope, object.Name)
+		}
+	}
 	return nil
 }
 

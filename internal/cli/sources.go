@@ -56,6 +56,9 @@ func (s *sources) prunable(args []string) error {
 func (s *sources) load(a *app, args []string) (manifest.Result, error) {
 	if len(s.files)+len(args) == 0 {
 		found, err := manifest.Defaults(".")
+		if errors.Is(err, manifest.ErrNoManifest) {
+			return manifest.Result{}, fmt.Errorf("%w%s", err, hintOf("."))
+		}
 		if err != nil {
 			return manifest.Result{}, err
 		}

@@ -44,12 +44,20 @@ func Defaults(folder string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(folder, Procfile)); err == nil {
 		return []string{filepath.Join(folder, Procfile)}, nil
 	}
-	for _, hidden := range manifestFolders {
-		if hasManifest(filepath.Join(folder, hidden)) {
-			return []string{filepath.Join(folder, hidden)}, nil
-		}
+	if found, err := Manifests(folder); err == nil {
+		return []string{found}, nil
 	}
 	return nil, fmt.Errorf("%w: there is no Procfile here, and none in .tend or .voodu; name a file or a folder with -f", ErrNoManifest)
+}
+
+// Manifests is the folder of a project's manifests, of .tend and .voodu the first that holds one; else ErrNoManifest.
+func Manifests(folder string) (string, error) {
+	for _, hidden := range manifestFolders {
+		if hasManifest(filepath.Join(folder, hidden)) {
+			return filepath.Join(folder, hidden), nil
+		}
+	}
+	return "", ErrNoManifest
 }
 
 // input is one text to read and its language.

@@ -122,7 +122,7 @@ func (l *loader) procfile(src *source) error {
 	fromEnvironment, _ := l.options.Lookup("TEND_IMAGE")
 	o.image = cmp.Or(l.options.Image, app.image, fromEnvironment)
 	if o.scope = cmp.Or(l.options.App, app.scope); o.scope == "" {
-		if o.scope, err = scopeOf(filepath.Base(folder)); err != nil {
+		if o.scope, err = ScopeOf(filepath.Base(folder)); err != nil {
 			return err
 		}
 	}

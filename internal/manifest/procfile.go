@@ -142,8 +142,8 @@ type procfileOptions struct {
 	app          appFile
 }
 
-// scopeOf makes a scope of a folder's name: the same each time, so that an application finds itself again.
-func scopeOf(folder string) (string, error) {
+// ScopeOf makes a scope of a folder's name: the same each time, so that an application finds itself again.
+func ScopeOf(folder string) (string, error) {
 	text := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/internal/manifest"
+)
+
+// starter is what a first manifest is made from.
+type starter struct {
+	// file is what was found; empty where nothing was. what names it in the manifest.
+	file, what string
+	// port is the one the program listens on, where the folder says it.
+	port string
+}
+
+// sourceFiles say that a folder can be built, and of which language, the first one that is there.
+var sourceFiles = []struct{ file, what string }{
+	{"Dockerfile", "a Dockerfile"}, {"go.mod", "a Go module"}, {"package.json", "a Node.js project"}, {"requirements.txt", "a Python project"},
+	{"pyproject.toml", "a Python project"}, {"Gemfile", "a Ruby project"},
+}
+
+// findStarter looks for what a folder holds: what says most about it comes first.
+func findStarter(folder string) starter {
+	there := func(file string) bool {
+		info, err := os.Stat(filepath.Join(folder, file))
+		return err == nil && !info.IsDir()
+	}
+	for _, file := range []string{"compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"} {
+		if there(file) {
+			return starter{file: file, what: "a Compose file"}
+		}
+	}
+	if there(manifest.Procfile) {
+		return starter{file: manifest.Procfile, what: "a Procfile"}
+	}
+	for _, source := range sourceFiles {
+		if !there(source.file) {
+			continue
+		}
+		found := starter{file: source.file, what: source.what}
+		if source.file == "Dockerfile" {
+			found.port = exposed(filepath.Join(folder, source.file))
+		}
+		return found
+	}
+	return starter{}
+}
+
+var exposeLine = regexp.MustCompile(`(?i)^\s*EXPOSE\s+([0-9]+)(/tcp)?(\s|$)`)
+
+// exposed is the first port a Dockerfile exposes; empty where it names none, or names it by a variable.
+func exposed(path string) string {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		if found := exposeLine.FindStringSubmatch(lines.Text()); found != nil {
+			return found[1]
+		}
+	}
+	return ""
+}
+
+// text is the manifest of a folder that is built, or a commented one where nothing was found.
+func (s starter) text(scope string) string {
+	var out strings.Builder
+	if s.file == "" {
+		fmt.Fprintf(&out, "# A first manifest: set image to what is to run, then `tend apply`.\ndeployment %q \"web\" {\n  image    = \"nginx:1\"\n", scope)
+	} else {
+		fmt.Fprintf(&out, "# Made by `tend init` of %s: `tend apply` builds the folder and runs it.\ndeployment %q \"web\" {\n  build {\n    context = \".\"\n  }\n", s.what, scope)
+	}
+	out.WriteString("  replicas = 1\n")
+	if s.port != "" {
+		fmt.Fprintf(&out, "  ports    = [%q] # published on a free port of 127.0.0.1\n", s.port)
+	} else {
+		out.WriteString("  # ports = [\"8080\"] # the container's port, published on a free port of 127.0.0.1\n")
+	}
+	out.WriteString(starterRest)
+	return out.String()
+}
+
+const starterRest = `  # env = { LOG_LEVEL = "info" } # secrets: tend config set SCOPE/web KEY=-
+
+  # probes {
+  #   readiness {
+  #     http_get {
+  #       path = "/"
+  #       port = 8080
+  #     }
+  #   }
+  # }
+}
+`
+
+func (a *app) initCommand() *cobra.Command {
+	var scope string
+	command := &cobra.Command{
+		Use:   "init",
+		Short: "write a first manifest from what this folder holds",
+		Long: "Write .tend/SCOPE.hcl from what this folder holds, the first of: a Compose file, a Procfile, a Dockerfile, go.mod,\n" +
+			"package.json, requirements.txt or pyproject.toml, Gemfile; else a manifest to fill in. No file is overwritten, and\n" +
+			"nothing is applied.",
+		Example: "  tend init\n  tend init --scope prod",
+		Args:    takes(0, 0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context(), scope) },
+	}
+	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifest (default: the folder's name)")
+	return command
+}
+
+// start writes the first manifest of the working directory.
+func (a *app) start(ctx context.Context, scope string) error {
+	if found, err := manifest.Manifests("."); err == nil {
+		return fmt.Errorf("there are manifests in %s already; nothing was written\n  next: tend diff", found)
+	}
+	if scope == "" {
+		folder, err := filepath.Abs(".")
+		if err != nil {
+			return err
+		}
+		if scope, err = manifest.ScopeOf(filepath.Base(folder)); err != nil {
+			return fmt.Errorf("the folder's name makes no scope: name one with --scope")
+		}
+	}
+	found, to := findStarter("."), destination{file: filepath.Join(".tend", scope+".hcl")}
+	if found.file == "" {
+		fmt.Fprintln(a.err, "found nothing to begin with")
+	} else {
+		fmt.Fprintf(a.err, "found %s (%s)\n", found.file, found.what)
+	}
+	next := "tend apply"
+	switch found.what {
+	case "a Compose file":
+		if err := execute(ctx, a.importComposeCommand(), "-O", to.file, "--scope", scope, found.file); err != nil {
+			return err
+		}
+	case "a Procfile":
+		if err := execute(ctx, a.importProcfileCommand(), "-O", to.file, "--app", scope); err != nil {
+			return err
+		}
+		next = "tend apply -f " + to.file // without -f it is the Procfile
+		fmt.Fprintf(a.err, "next: %s\n", next)
+		return nil // the import names the file
+	default:
+		if err := to.write(a, []byte(found.text(scope))); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(a.out, to.file)
+	fmt.Fprintf(a.err, "next: %s\n", next)
+	return nil
+}
+
+// execute runs another command of this program with arguments of its own.
+func execute(ctx context.Context, command *cobra.Command, args ...string) error {
+	command.SetArgs(args)
+	command.SilenceErrors, command.SilenceUsage = true, true
+	return command.ExecuteContext(ctx)
+}
+
+// hintOf is the next step where a folder holds no manifest.
+func hintOf(folder string) string {
+	switch found := findStarter(folder); found.what {
+	case "":
+		return "\n  tend init writes one to begin with"
+	case "a Compose file":
+		return fmt.Sprintf("\n  there is %s: tend init writes a manifest from it, as tend import compose does", found.file)
+	default:
+		return fmt.Sprintf("\n  there is %s: tend init writes a manifest from it", found.file)
+	}
+}
