@@ -57,10 +57,10 @@ func (a *app) runDev(ctx context.Context, flags *serverFlags) (err error) {
 		return err
 	}
 	fmt.Fprintf(a.err, "a private Tend in %s\n", o.Root)
-	if socket := filepath.Join(o.Root, client.SocketName); a.server != "" || client.Discover(os.Getenv).Server != "unix://"+socket && !foundHere(o.Root) {
-		fmt.Fprintf(a.err, "to use it from another terminal:\n  export TEND_ROOT=%s\n", shellQuoted(o.Root))
-	} else {
+	if foundHere(o.Root) {
 		fmt.Fprintf(a.err, "other commands in %s use it; elsewhere: export TEND_ROOT=%s\n", filepath.Dir(o.Root), shellQuoted(o.Root))
+	} else {
+		fmt.Fprintf(a.err, "to use it from another terminal:\n  export TEND_ROOT=%s\n", shellQuoted(o.Root))
 	}
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
@@ -78,7 +78,11 @@ func foundHere(root string) bool {
 	if err != nil || root != here || os.Getenv("TEND_SERVER") != "" || os.Getenv("TEND_ROOT") != "" {
 		return false
 	}
-	_, err = os.Stat(strings.TrimPrefix(client.Discover(os.Getenv).Server, "unix://"))
+	found := strings.TrimPrefix(client.Discover(os.Getenv).Server, "unix://")
+	if found == filepath.Join(root, client.SocketName) {
+		return true // of one that ran before
+	}
+	_, err = os.Stat(found)
 	return err != nil
 }
 
@@ -105,7 +109,8 @@ func (a *app) sayLeft(root string) {
 		fmt.Fprintln(a.err, "no pod is left running")
 		return
 	}
-	fmt.Fprintf(a.err, "left running: %s\n  `tend dev` in this folder takes them over again; to remove them: tend delete, while it runs\n", strings.Join(left, ", "))
+	fmt.Fprintf(a.err, "left running: %s\n", strings.Join(left, ", "))
+	fmt.Fprintln(a.err, "  `tend dev` in this folder takes them over again; to remove them: tend delete, while it runs")
 }
 
 // shellQuoted is a path as a shell takes it.

@@ -89,6 +89,16 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 	return l
 }
 
+// withoutRequests leaves out which request led to each release: the table fits beside the rest of a description then.
+func withoutRequests(l listing) listing {
+	column := len(l.header) - 2
+	l.header = slices.Delete(l.header, column, column+1)
+	for i, row := range l.rows {
+		l.rows[i] = slices.Delete(row, column, column+1)
+	}
+	return l
+}
+
 func releaseState(r api.ReleaseInfo) string {
 	var words []string
 	if r.Current {

@@ -30,7 +30,9 @@ func dependents(snap layout.Snapshot, needed api.Ref) []api.Dependent {
 	}
 	if needed.Kind.HasSlots() {
 		for object := range snap.Objects(api.KindIngress) {
-			if spec, err := api.DecodeSpec[api.IngressSpec](*object.Value); err == nil && object.Value.Scope == needed.Scope && spec.ServiceName(object.Value.Name) == needed.Name {
+			spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
+			serves := err == nil && spec.ServiceName(object.Value.Name) == needed.Name
+			if serves && object.Value.Scope == needed.Scope {
 				add(object.Value, "service")
 			}
 		}

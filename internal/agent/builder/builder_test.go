@@ -262,21 +262,6 @@ func TestWhatACrashLeftBehindGoes(t *testing.T) {
 	b.wantClean()
 }
 
-func TestSurplus(t *testing.T) {
-	built := []runtime.BuiltImage{
-		{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1"}},
-		{ID: "2", Owner: "prod-web", Build: "b2", Tags: []string{"prod-web:b2", "prod-web:latest"}},
-		{ID: "3", Owner: "prod-old", Build: "c3", Tags: []string{"prod-old:c3", "prod-old:latest"}},
-		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:d4"}},
-		{ID: "4", Owner: "prod-job", Build: "d4", Tags: []string{"prod-job:latest"}},
-		{ID: "5", Owner: "prod-gone", Build: "e5", Tags: []string{"prod-gone:e5", "prod-shares:e5"}},
-	}
-	used := map[string]bool{"prod-web:b2": true, "prod-job:d4": true, "prod-other:a1": true, "prod-shares:e5": true}
-	if diff := cmp.Diff([]string{"prod-web:a1", "prod-old:c3", "prod-old:latest", "prod-gone:e5"}, Surplus(built, used)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestCollectWaitsADayAndLeavesWhatIsInUse(t *testing.T) {
 	b := newBench(t)
 	ledger, now := retention.Open(t.TempDir(), "images", "a"), time.Now()
