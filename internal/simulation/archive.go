@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"sync"
 
@@ -110,6 +111,20 @@ func (a *archive) run(op store.Op) {
 	if _, known := a.objects[key]; !known {
 		a.objects[key] = identity{uid: run.ID}
 	}
+}
+
+// clone copies what is known.
+func (a *archive) clone() *archive {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &archive{tasks: maps.Clone(a.tasks), releases: maps.Clone(a.releases), objects: maps.Clone(a.objects)}
+}
+
+// restore goes back to a copy. Tasks that came later stay known: their containers may still run.
+func (a *archive) restore(from *archive) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.releases, a.objects = maps.Clone(from.releases), maps.Clone(from.objects)
 }
 
 // of returns a task as it was made.

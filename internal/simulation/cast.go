@@ -69,6 +69,9 @@ func workload(random *rand.Rand, ref api.Ref, sound bool) api.DeploymentSpec {
 	if chance(random, 3) {
 		spec.Probes = &api.Probes{Readiness: readiness()}
 	}
+	if chance(random, 8) { // two may want the same
+		spec.Ports = []string{anyOf(random, []string{"18080", "18081"}) + ":8080"}
+	}
 	if chance(random, 4) {
 		spec.Release = &api.ReleaseHooks{Command: []string{"migrate", strconv.Itoa(random.IntN(2))}}
 	}
@@ -88,6 +91,9 @@ func container(random *rand.Rand, ref api.Ref, sound bool) api.Container {
 	if chance(random, 3) {
 		out.Command = []string{"serve", strconv.Itoa(random.IntN(3))}
 	}
+	if ref.Kind.HasSlots() && chance(random, 6) {
+		out.SecretFiles = map[string]string{secretAt: anyOf(random, []string{"X", "Y"})}
+	}
 	if chance(random, 4) {
 		out.Volumes = []string{"${asset.files." + anyOf(random, fileKeys) + "}:" + mountedAt + ":ro"}
 	}
@@ -101,6 +107,9 @@ func jobSpec(random *rand.Rand, ref api.Ref, sound bool) api.JobSpec {
 	}
 	return out
 }
+
+// secretAt is where a container has a secret as a file.
+const secretAt = "/run/secrets/value"
 
 // mountedAt is where a container has a file of the asset.
 const mountedAt = "/etc/app/file"

@@ -98,6 +98,12 @@ func (w *World) differsIn(ref api.Ref, spec api.DeploymentSpec, c runtime.Contai
 		out = append(out, fmt.Sprintf("%s runs %q, declared is %q", c.Name, made.Spec.Command, spec.Command))
 	}
 	want := w.bucketsOf(ref)
+	for path, key := range spec.SecretFiles { // in a file, it isn't a variable too
+		if content, err := os.ReadFile(mounted(made, path)); err != nil || string(content) != want[key] {
+			out = append(out, fmt.Sprintf("%s has %q in %s (%v), declared is %q", c.Name, content, path, err, want[key]))
+		}
+		delete(want, key)
+	}
 	maps.Copy(want, spec.Env)
 	got := maps.Clone(made.Env)
 	maps.DeleteFunc(got, func(name, _ string) bool { return addedByTend(name) })

@@ -38,6 +38,14 @@ var (
 	outOfMem   = hand("out of memory", func(w *World, c string, _ *rand.Rand) error { return w.engine.OOM(c) })
 )
 
+// loseImage takes an image off the machine, as a person who makes room does. It comes back when the faults end.
+func loseImage(w *World, random *rand.Rand) {
+	name := anyOf(random, []string{"web", "api", "db", "task"}) + ":" + anyOf(random, versions)
+	w.count.hands.Add(1)
+	w.storyf("a hand: rmi %s", name)
+	w.engine.RemoveImage(name)
+}
+
 // retag moves the tag of an image to a new build.
 func retag(w *World, random *rand.Rand) {
 	name := anyOf(random, []string{"web", "api", "db"}) + ":" + anyOf(random, versions)

@@ -193,7 +193,7 @@ func next(s declared, in input, out output) (bool, any) {
 		s.spec = "*"
 		return lives, s
 	}
-	return lives || out.answer == open, s
+	return lives || s.there || out.answer == open, s // pods of an object that goes can be stopped too
 }
 
 // matches reports whether a state may be read as it was.
@@ -212,8 +212,11 @@ func matches(s, read declared) bool {
 // judgeTime bounds the search for an order, in the machine's own time.
 const judgeTime = 20 * time.Second
 
-// judge checks every object's history.
+// judge checks that no run came of nothing, and every object's history.
 func (p *people) judge(w *World) {
+	if made, asked := w.archive.manualRuns(), p.runs.Load(); int64(made) > asked {
+		w.fail("%d runs were made, and people asked for %d", made, asked)
+	}
 	p.history.restored()
 	for _, ops := range p.history.past {
 		for ref, noted := range ops {

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,18 @@ func (w *World) stock() {
 	for _, name := range []string{"web", "api", "db", "swap", "task", "tick"} {
 		for _, tag := range append([]string{tagCrash, tagUnready, tagFail, tagBad}, versions...) {
 			w.addImage(name + ":" + tag)
+		}
+	}
+}
+
+// restock puts back what is missing.
+func (w *World) restock() {
+	engine := w.engine.Client("the oracle", "n1")
+	for _, name := range []string{"web", "api", "db", "task"} {
+		for _, tag := range versions {
+			if _, err := engine.Resolve(context.Background(), name+":"+tag); err != nil {
+				w.addImage(name + ":" + tag)
+			}
 		}
 	}
 }

@@ -20,7 +20,6 @@ type people struct {
 	history history
 	values  atomic.Int64 // config values are numbered, so that each is new
 	runs    atomic.Int64 // runs that were asked for
-	retries atomic.Int64 // verbs by which a release command may run again
 }
 
 // ask calls a verb beside whatever else goes on. The answer goes into the history of the object.
@@ -164,7 +163,6 @@ func rollBackSomething(w *World, random *rand.Rand) {
 
 func restartSomething(w *World, random *rand.Rand) {
 	ref := anySlotted(random)
-	w.people.retries.Add(1)
 	w.ask(ref, input{verb: "restart"}, func(ctx context.Context) error {
 		_, err := w.client.Restart(ctx, client.TargetOf(ref))
 		return err
@@ -196,11 +194,45 @@ func (w *World) startAgain(ref api.Ref) {
 	})
 }
 
+// runRelease runs a release command again.
+func runRelease(w *World, random *rand.Rand) {
+	ref := anySlotted(random)
+	w.people.runs.Add(1)
+	w.ask(ref, input{verb: "run the release command"}, func(ctx context.Context) error {
+		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) { return w.client.RunRelease(ctx, client.TargetOf(ref)) })
+		return err
+	})
+}
+
+// execSomething runs a command in a pod that runs, if one does.
+func execSomething(w *World, random *rand.Rand) {
+	container, ok := w.pick(random)
+	if !ok {
+		return
+	}
+	w.people.wait.Go(func() {
+		w.count.verbs.Add(1)
+		ctx, cancel := context.WithTimeout(context.Background(), short)
+		defer cancel()
+		code, err := w.client.Exec(ctx, container.Name, api.ExecRequest{Command: []string{"true"}}, client.ExecIO{})
+		w.storyf("exec in %s: %d%s", container.Name, code, because(err))
+	})
+}
+
+// wipe deletes an object with its config and its volumes.
+func wipe(w *World, random *rand.Rand) {
+	ref := anyRef(random)
+	w.ask(ref, input{verb: "delete"}, func(ctx context.Context) error {
+		_, err := w.client.DeleteWith(ctx, ref, client.DeleteOptions{Prune: chance(random, 2), Volumes: ref.Kind == api.KindStatefulSet})
+		return err
+	})
+}
+
 func runSomething(w *World, random *rand.Rand) {
 	ref := anyOf(random, []api.Ref{cast[5], cast[6]})
 	w.people.runs.Add(1)
 	w.ask(ref, input{verb: "run"}, func(ctx context.Context) error {
-		_, err := w.client.Run(ctx, client.TargetOf(ref))
+		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) { return w.client.Run(ctx, client.TargetOf(ref)) })
 		return err
 	})
 }

@@ -24,6 +24,9 @@ var repertoire = []action{
 	{"stop", 3, stopSomething},
 	{"start", 3, startSomething},
 	{"run", 5, runSomething},
+	{"run the release command", 2, runRelease},
+	{"exec", 2, execSomething},
+	{"delete with all it had", 2, wipe},
 
 	{"kill a container", 2, killByHand},
 	{"remove a container", 2, rmByHand},
@@ -31,6 +34,8 @@ var repertoire = []action{
 	{"a container exits", 2, crash},
 	{"a container runs out of memory", 1, outOfMem},
 	{"retag an image", 2, retag},
+	{"lose an image", 1, loseImage},
+	{"copy the store", 2, backUp},
 
 	{"lose answers of the store", 3, loseAnswers},
 	{"stall the store", 2, stallStore},
@@ -46,6 +51,7 @@ var repertoire = []action{
 	{"kill the server, move the containers", 2, killLate},
 	{"restart the server", 1, stopServer},
 	{"start with an empty store", 1, unmount},
+	{"restore an older store", 3, restore},
 }
 
 var totalWeight = func() (sum int) {

@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"time"
@@ -40,7 +39,7 @@ func (w *World) start() {
 		defer close(s.done)
 		s.err = daemon.Run(ctx, daemon.Options{
 			Root: w.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: w.connect(s), Faults: s.faults, MinFree: -1,
-			Logger:   slog.New(slog.NewTextHandler(w.logTo(), &slog.HandlerOptions{Level: slog.LevelDebug})),
+			Logger:   w.logger(),
 			Listener: s.listener, Edge: func(func()) agent.Edge { return s.edge },
 			Engine: func(cluster, node string) (runtime.Runtime, error) {
 				return w.engineFor(cluster, node), nil
@@ -57,11 +56,11 @@ func (w *World) start() {
 	}()
 }
 
-func (w *World) logTo() io.Writer {
-	if w.opts.Log != nil {
-		return w.opts.Log
+func (w *World) logger() *slog.Logger {
+	if w.opts.Log == nil {
+		return slog.New(slog.DiscardHandler)
 	}
-	return io.Discard
+	return slog.New(slog.NewTextHandler(w.opts.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // kill ends the server between two points, wherever it is, and waits until nothing of it is left.

@@ -6,6 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -21,6 +23,7 @@ var (
 	keptFlag  = flag.Bool("kept", false, "live through the kept seeds")
 	timeFlag  = flag.Duration("time", 0, "live through fresh worlds for so long")
 	logFlag   = flag.String("log", "", "file for the log of the server, with -seed")
+	onlyFlag  = flag.String("only", "", "with -seed, the numbers of the only steps to take, with commas between")
 	storyFlag = flag.Bool("story", false, "tell the story with -seed although nothing fails")
 )
 
@@ -72,7 +75,7 @@ func TestFresh(t *testing.T) {
 // judged lives through a world and reports what failed, with the shortest story that still fails.
 func judged(t *testing.T, seed uint64) Result {
 	t.Helper()
-	opts := Options{Seed: seed, Steps: *stepsFlag, Folder: folder(t)}
+	opts := Options{Seed: seed, Steps: *stepsFlag, Folder: folder(t), Drop: allBut(t, *onlyFlag)}
 	if *logFlag != "" && *seedFlag != 0 {
 		file, err := os.Create(*logFlag)
 		if err != nil {
@@ -92,6 +95,26 @@ func judged(t *testing.T, seed uint64) Result {
 	shortest := minimise(t, opts, result)
 	t.Errorf("seed %d: %s\n\n%s\n\nagain: make simulate SEED=%d", seed, strings.Join(result.Failures, "\n"), strings.Join(shortest.Story, "\n"), seed)
 	return result
+}
+
+// allBut are the steps to leave out, so that only those of a list are taken.
+func allBut(t *testing.T, list string) map[int]bool {
+	t.Helper()
+	if list == "" {
+		return nil
+	}
+	out := map[int]bool{}
+	for i := range DefaultSteps {
+		out[i] = true
+	}
+	for _, number := range strings.Split(list, ",") {
+		i, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(out, i)
+	}
+	return out
 }
 
 // hangs is more than any world takes, in the machine's own time.
@@ -140,7 +163,7 @@ func minimise(t *testing.T, opts Options, failing Result) Result {
 			for _, i := range dropped {
 				opts.Drop[i] = true
 			}
-			if shorter := live(t, opts); len(shorter.Failures) > 0 {
+			if shorter := live(t, opts); sort(shorter) == sort(failing) {
 				failing = shorter
 				continue
 			}
@@ -151,6 +174,16 @@ func minimise(t *testing.T, opts Options, failing Result) Result {
 	}
 	failing.Story = append([]string{fmt.Sprintf("the story, with %d of %d steps:", failing.Happened, opts.Steps)}, failing.Story...)
 	return failing
+}
+
+// sort is the first failure of a result without names and numbers: a story is the same one as long as it fails alike.
+func sort(result Result) string {
+	if len(result.Failures) == 0 {
+		return ""
+	}
+	first, _, _ := strings.Cut(result.Failures[0], "\n")
+	words := slices.DeleteFunc(strings.Fields(first), func(word string) bool { return strings.ContainsAny(word, "0123456789/.") })
+	return strings.Join(words[:min(len(words), 8)], " ")
 }
 
 func undropped(opts Options, from, size int) (out []int) {

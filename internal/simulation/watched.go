@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"errors"
 	"os"
 	"slices"
 	"sync"
@@ -18,10 +19,11 @@ type watched struct {
 	alive  map[string]string // by task: the container's id
 	places map[string]string // by ordinal of a statefulset: the container's id
 	starts map[string]int    // of what runs once, by task
+	steps  map[string]int    // of the commands of a release, by owner and container
 }
 
 func newWatched(w *World) *watched {
-	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, starts: map[string]int{}}
+	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, starts: map[string]int{}, steps: map[string]int{}}
 }
 
 // happened is called with the engine locked.
@@ -59,6 +61,20 @@ func (o *watched) made(record hollow.Record) {
 	o.sameCommand(record, task)
 	o.sameEnv(record, task)
 	o.sameFiles(record)
+	o.sameSecrets(record, task)
+}
+
+// sameSecrets: the secret files hold what the release says.
+func (o *watched) sameSecrets(record hollow.Record, task taskRecord) {
+	merged, err := o.w.openEnv(task.release.Env)
+	_, want := env.Split(merged)
+	for path, content := range want {
+		source := mounted(*record.Spec, path)
+		got, readErr := os.ReadFile(source)
+		if err := errors.Join(err, readErr); err != nil || string(got) != content {
+			o.w.fail("%s has %q in %s (%v), but release %s of its task says %q", record.Container, got, path, err, task.task.Release, content)
+		}
+	}
 }
 
 func (o *watched) sameCommand(record hollow.Record, task taskRecord) {
@@ -128,7 +144,20 @@ func (o *watched) started(record hollow.Record) {
 		if o.starts[task]++; o.starts[task] > 1 {
 			o.w.fail("%s ran its command %d times", record.Container, o.starts[task])
 		}
+		if step := known.owner + " " + known.task.ContainerName(); known.task.Role == api.RoleCommand {
+			if o.steps[step]++; o.steps[step] > 1 {
+				o.w.fail("the release command %s ran %d times", record.Container, o.steps[step])
+			}
+		}
 	}
+}
+
+// restored: what ran since the copy was made may run again.
+func (o *watched) restored() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.starts)
+	clear(o.steps)
 }
 
 func (o *watched) isOrdinal(task string) bool {

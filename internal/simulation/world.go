@@ -94,6 +94,7 @@ type World struct {
 	people  people
 	count   counters
 	keyring keyring
+	copied  *backup
 	// crashIn counts the points until the server dies; 0 and below is never.
 	crashIn atomic.Int64
 	// unmounted says that the server runs over an empty store.
@@ -157,6 +158,9 @@ func (w *World) end() {
 	w.client.Close()
 	w.engine.Close()
 	_ = w.store.Close()
+	if w.copied != nil {
+		_ = w.copied.store.Close()
+	}
 	_ = os.RemoveAll(w.root)
 }
 

@@ -3,8 +3,10 @@ package memory
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/btree"
 
@@ -105,6 +107,22 @@ func (s *Store) Compact(ctx context.Context, revision int64) error {
 	s.commits = append([]commit(nil), s.commits[revision-oldest:]...)
 	s.growLocked()
 	return nil
+}
+
+// Clone copies what the store holds now, without its history. Leases begin anew in the copy, as after a restore.
+func (s *Store) Clone() *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	newest := s.newestLocked()
+	out := New()
+	out.commits = []commit{{revision: newest.revision, tree: newest.tree.Clone()}}
+	out.lastLease = s.lastLease
+	for id, l := range s.leases {
+		out.leases[id] = &lease{
+			ttl: l.ttl, ends: time.Now().Add(l.ttl), keys: maps.Clone(l.keys), timer: time.AfterFunc(l.ttl, func() { out.expire(id) }),
+		}
+	}
+	return out
 }
 
 // Close ends watches and leases.

@@ -1,0 +1,72 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/memory"
+)
+
+// backup is a copy of the store, and what the world knew at the time.
+type backup struct {
+	store   *memory.Store
+	archive *archive
+	at      time.Time
+}
+
+// oldEnough is how much older than the store a copy must be to be seen as one: the server writes down how far it got every
+// five seconds.
+const oldEnough = 10 * time.Second
+
+// backUp copies the store.
+func backUp(w *World, _ *rand.Rand) {
+	if _, err := w.store.Get(context.Background(), layout.ClusterKey); err != nil {
+		return // nothing is founded yet
+	}
+	if w.copied != nil {
+		_ = w.copied.store.Close()
+	}
+	w.storyf("a copy of the store is made")
+	w.copied = &backup{store: w.store.Clone(), archive: w.archive.clone(), at: time.Now()}
+}
+
+// restore puts the copy in the place of the store. The server has to see that by itself and stand still until a person
+// resumes it; what was answered since the copy was made is undone by that, as every restore does.
+func restore(w *World, _ *rand.Rand) {
+	if w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() || !w.weather.calm() || !w.strain.calm() {
+		return
+	}
+	w.count.faults.Add(1)
+	w.storyf("the server is stopped, and an older copy of the store restored")
+	w.unmounted.Store(true) // what is said meanwhile is lost
+	w.crashIn.Store(0)
+	w.stop()
+	w.people.wait.Wait()
+	_ = w.store.Close()
+	w.store = w.copied.store.Clone()
+	w.archive.restore(w.copied.archive)
+	w.watched.restored()
+	w.people.history.restored()
+	w.unmounted.Store(false)
+	w.start()
+	w.resume()
+}
+
+// resume asks until the server goes on.
+func (w *World) resume() {
+	w.people.wait.Go(func() {
+		for range 100 {
+			sleepFor(time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), short)
+			result, err := w.client.Resume(ctx, api.UnknownStop)
+			cancel()
+			if err == nil {
+				w.storyf("resumed: %d adopted, %d stopped", len(result.Adopted), len(result.Stopped))
+				return
+			}
+		}
+	})
+}
