@@ -170,10 +170,14 @@ func noAnswer(ctx context.Context) error {
 }
 
 // maxCommits is more than any world needs.
-const maxCommits = 50_000
+const maxCommits = 15_000
 
 func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
-	if n := l.w.count.commits.Add(1); n > maxCommits {
+	n := l.w.count.commits.Add(1)
+	if n > maxCommits-20 && n <= maxCommits {
+		l.w.storyf("commit %d: %s", n, txn.Site)
+	}
+	if n > maxCommits {
 		if n == maxCommits+1 {
 			l.w.fail("more than %d commits, the last at %s: something goes round in circles", maxCommits, txn.Site)
 		}

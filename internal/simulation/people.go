@@ -199,7 +199,9 @@ func runRelease(w *World, random *rand.Rand) {
 	ref := anySlotted(random)
 	w.people.runs.Add(1)
 	w.ask(ref, input{verb: "run the release command"}, func(ctx context.Context) error {
-		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) { return w.client.RunRelease(ctx, client.TargetOf(ref)) })
+		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) {
+			return w.client.RunRelease(ctx, client.TargetOf(ref))
+		})
 		return err
 	})
 }

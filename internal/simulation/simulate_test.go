@@ -141,7 +141,7 @@ func live(t *testing.T, opts Options) (result Result) {
 }
 
 // minimiseTime bounds the search for a shorter story, in the machine's own time.
-const minimiseTime = time.Minute
+const minimiseTime = 2 * time.Minute
 
 // minimise leaves out steps as long as the world still fails.
 func minimise(t *testing.T, opts Options, failing Result) Result {

@@ -27,7 +27,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	status := o.nextStatus(a, now)
 	for _, action := range actions {
 		if action.Verb == rollout.RollBack {
-			status.Rollout.Failed = o.failedRollout(a, now)
+			o.turnBack(&status, a, action.Version.Release, now)
 			more = true // no event follows: the release it turns to is told by the next look
 			continue
 		}
@@ -46,6 +46,16 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 		c.log(o, a, actions)
 	}
 	return engine.Result{Revision: revision, After: a.after(more && revision > 0)}, nil
+}
+
+// turnBack records that what is in force is given up for a good release. Where the spec asks for something newer, which
+// isn't in force yet, that is another one than what failed, and keeps its chance.
+func (o observed) turnBack(status *api.WorkloadStatus, a assessment, good string, now time.Time) {
+	if a.target.superseded {
+		status.Rollout.TargetRelease = good
+		return
+	}
+	status.Rollout.Failed = o.failedRollout(a, now)
 }
 
 // firstActions are what one commit carries. A stop is never told without the creation of what comes after it.

@@ -233,3 +233,33 @@ func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatFailsBehindAGateIsTurnedBack: a release fails while a newer one waits for its command. The pods go back to the
+// good one, once, and the newer one keeps its chance.
+func TestWhatFailsBehindAGateIsTurnedBack(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(2, "web:1"))
+	l.settle()
+	l.fails["v2"] = true
+	l.apply(replicas(2, "web:2"))
+	for len(l.snapshot().TasksOf(web)) == 2 { // until the first pod of v2 is there
+		l.looks()
+		l.obey()
+		l.pass(1)
+	}
+	l.does["v3-command"] = hangs
+	spec := replicas(2, "web:1")
+	spec.Command = []string{"serve"}
+	spec.Release = &api.ReleaseHooks{Command: []string{"migrate"}}
+	l.apply(spec)
+	l.untilHeld()
+	if got := l.running(); got != "v1 v1" {
+		t.Errorf("%q run while the command of v3 does", got)
+	}
+	l.ranOnce("v3-command")
+	l.does["v3-command"] = succeeds
+	l.settle()
+	if got := l.running(); got != "v3 v3" {
+		t.Errorf("%q run once the command has succeeded", got)
+	}
+}
