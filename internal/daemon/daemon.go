@@ -207,6 +207,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	defer cancel(nil)
 	parts := []part{
 		{"view", d.view.Run},
+		{"term", d.fenced.watch},
 		{"controllers", d.pause.after(d.controllers.Run)},
 		{"webhooks", d.pause.after(d.deliveries.Run)},
 		{"agent", d.agent.Run},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"tend.dev/tend/internal/control"
@@ -30,19 +31,29 @@ type fenced struct {
 	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's context:
 	// the store may take long to answer whoever has it.
 	renewing chan struct{}
+	// lost is closed once another process holds the key.
+	lost chan struct{}
+	once sync.Once
 }
 
 func newFenced(s store.Store, id []byte, held int64) *fenced {
-	f := &fenced{Store: s, id: id, renewing: make(chan struct{}, 1)}
+	f := &fenced{Store: s, id: id, renewing: make(chan struct{}, 1), lost: make(chan struct{})}
 	f.held.Store(held)
 	return f
 }
 
 // takeOver claims the controllers. The one member of an embedded store has nobody to wait for: whoever opened the data
-// dir before is gone.
+// dir before is gone. The claim compares what it takes over from: one whose outcome stayed unknown can't be applied late,
+// over the claim of a process that came after.
 func takeOver(ctx context.Context, s store.Store) (*fenced, error) {
+	before, err := s.Get(ctx, electionKey)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("claim the controllers: %w", err)
+	}
 	id := []byte(control.RandomHex(8))
-	revision, err := s.Commit(ctx, store.Txn{Site: "election", Do: []store.Op{{Key: electionKey, Value: id}}})
+	revision, err := s.Commit(ctx, store.Txn{
+		Site: "election", If: []store.Condition{{Key: electionKey, Modified: before.Modified}}, Do: []store.Op{{Key: electionKey, Value: id}},
+	})
 	if errors.Is(err, store.ErrNoSpace) {
 		return inherit(ctx, s, err)
 	}
@@ -95,6 +106,16 @@ func (f *fenced) renew(ctx context.Context) error {
 
 func (f *fenced) renewed() { <-f.renewing }
 
+// watch ends with an error once another process holds the key: a server that can write nothing must not look alive.
+func (f *fenced) watch(ctx context.Context) error {
+	select {
+	case <-f.lost:
+		return errDeposed
+	case <-ctx.Done():
+		return nil
+	}
+}
+
 // Settle returns a revision by which every commit that was sent before is applied, or can no longer be.
 func (f *fenced) Settle(ctx context.Context) (int64, error) {
 	if err := f.renew(ctx); err != nil {
@@ -127,6 +148,7 @@ func (f *fenced) adopt(ctx context.Context) error {
 		return fmt.Errorf("read the election: %w", err)
 	}
 	if string(entry.Value) != string(f.id) {
+		f.once.Do(func() { close(f.lost) })
 		return errDeposed
 	}
 	f.held.Store(entry.Modified)

@@ -103,3 +103,29 @@ func TestACommitDuringSettleIsAConflict(t *testing.T) {
 		t.Errorf("the next try: %v", err)
 	}
 }
+
+// A claim whose answer never came isn't applied over the claim of the process that came after.
+func TestALateClaimDeposesNobody(t *testing.T) {
+	claims := 0
+	s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
+		if claims++; claims == 1 {
+			return storefault.Late(100)
+		}
+		return storefault.Answered
+	})
+	defer s.Close()
+	if _, err := takeOver(t.Context(), s); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Fatal(err)
+	}
+	next, err := takeOver(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Flush()
+	if _, err := next.Commit(t.Context(), putKey("/a")); err != nil {
+		t.Errorf("the one that came after: %v", err)
+	}
+	if diff := cmp.Diff([]string{"election"}, s.Refused()); diff != "" {
+		t.Errorf("refused: -want +got:\n%s", diff)
+	}
+}

@@ -85,4 +85,7 @@ func TestDeposedServerWritesNothing(t *testing.T) {
 	if got, _ := s.Get(ctx, "/a"); string(got.Value) != "1" {
 		t.Errorf("/a = %s", got.Value)
 	}
+	if err := old.watch(ctx); !errors.Is(err, errDeposed) {
+		t.Errorf("the deposed server goes on: %v", err)
+	}
 }

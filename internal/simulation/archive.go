@@ -5,8 +5,10 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
 )
@@ -18,12 +20,16 @@ type archive struct {
 	tasks    map[string]taskRecord
 	releases map[string]api.Release // by key: the newest under it
 	objects  map[string]identity    // by key
+	last     map[api.Ref]time.Time  // when a run was last made because it was due
+	runs     int                    // made by hand
 }
 
 // identity is which object of a name there is.
 type identity struct {
 	uid     string
 	created int64
+	// exclusive says that its newest manifest lets no two runs overlap.
+	exclusive bool
 }
 
 // taskRecord is a task as it was made.
@@ -32,11 +38,12 @@ type taskRecord struct {
 	release api.Release
 	known   bool // the release was in the store
 	owner   string
-	born    int64 // the revision the owner was made at
+	// exclusive says that it may not overlap with another run.
+	exclusive bool
 }
 
 func newArchive(w *World) *archive {
-	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}}
+	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{}}
 }
 
 // commit takes in a transaction that was applied.
@@ -79,9 +86,14 @@ func (a *archive) object(op store.Op, revision int64) {
 	}
 	var object api.Object
 	decode(op.Value, &object)
-	if a.objects[op.Key].uid != object.Metadata.UID {
-		a.objects[op.Key] = identity{uid: object.Metadata.UID, created: revision}
+	known := a.objects[op.Key]
+	if known.uid != object.Metadata.UID {
+		known = identity{uid: object.Metadata.UID, created: revision}
 	}
+	var spec api.CronJobSpec
+	decode(object.Spec, &spec)
+	known.exclusive = spec.ConcurrencyPolicy == api.ConcurrencyForbid || spec.ConcurrencyPolicy == api.ConcurrencyReplace
+	a.objects[op.Key] = known
 }
 
 func (a *archive) task(op store.Op) {
@@ -92,7 +104,7 @@ func (a *archive) task(op store.Op) {
 	}
 	owner := a.objects[layout.ObjectKey(task.Owner())]
 	release, known := a.releases[layout.ReleaseKey(task.Owner(), task.Release)]
-	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, born: owner.created}
+	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, exclusive: owner.exclusive}
 	if !known {
 		a.w.fail("task %s (%s) was made from release %s, which the store doesn't have", task.ID, task.ContainerName(), task.Release)
 	}
@@ -104,13 +116,37 @@ func (a *archive) task(op store.Op) {
 func (a *archive) run(op store.Op) {
 	var run api.Run
 	decode(op.Value, &run)
+	if run.Reason == timetable.ReasonNodeLost {
+		a.lost(run)
+	}
+	if run.Trigger == api.TriggerSchedule && !run.State.Ended() {
+		a.last[run.Owner()] = time.Now()
+	}
 	if run.Trigger != api.TriggerManual || run.State != api.RunPending || len(run.Attempts) > 0 {
 		return
 	}
 	key := op.Key
 	if _, known := a.objects[key]; !known {
 		a.objects[key] = identity{uid: run.ID}
+		a.runs++
 	}
+}
+
+// nodeTimeout is how long a node's lease lasts, and then how long the node may be without.
+const nodeTimeout = 30 * time.Second
+
+// lost: a run is given up with its node only after the node was away for as long as is said.
+func (a *archive) lost(run api.Run) {
+	if away := time.Since(a.w.began) - time.Duration(a.w.beat.Load()); away < 2*nodeTimeout-time.Second {
+		a.w.fail("run %s was given up for lost %s after the node's last heartbeat", run.ID, away)
+	}
+}
+
+// scheduledSince reports whether a run of a cron job was made since.
+func (a *archive) scheduledSince(ref api.Ref, since time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last[ref].After(since)
 }
 
 // clone copies what is known.
@@ -133,6 +169,12 @@ func (a *archive) of(id string) (taskRecord, bool) {
 	defer a.mu.Unlock()
 	record, known := a.tasks[id]
 	return record, known
+}
+
+func (a *archive) manualRuns() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.runs
 }
 
 // decode reads what Tend wrote; what can't be read shows as an empty record, which no oracle accepts.

@@ -37,6 +37,7 @@ func (w *World) converge() {
 		w.fail("after %s without faults, the world isn't as declared: %s", correctTime, strings.Join(left, "; "))
 		return
 	}
+	w.deploy()
 	w.rests()
 }
 
@@ -50,6 +51,8 @@ func (w *World) calmDown() {
 	w.skew.Store(0)
 	w.restock()
 	w.pass(time.Second)
+	w.people.promises.kept(w)
+	w.ticks()
 	w.readAll()
 }
 
@@ -191,18 +194,21 @@ func (w *World) verdict(ref api.Ref) verdict {
 
 // said are an object's conditions, and whether they are about its newest manifest.
 func (w *World) said(ref api.Ref) (conditions []api.Condition, current bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), short)
-	defer cancel()
-	object, err := w.client.Object(ctx, ref)
-	if err != nil {
-		return nil, false
-	}
+	object := w.statusOf(ref)
 	var status struct {
 		ObservedRevision int64           `json:"observedRevision"`
 		Conditions       []api.Condition `json:"conditions"`
 	}
 	decode(object.Status, &status)
 	return status.Conditions, status.ObservedRevision >= object.Metadata.Revision
+}
+
+// statusOf is an object as Tend shows it; empty where it shows none.
+func (w *World) statusOf(ref api.Ref) api.Object {
+	ctx, cancel := context.WithTimeout(context.Background(), short)
+	defer cancel()
+	object, _ := w.client.Object(ctx, ref)
+	return object
 }
 
 // clockBehind are the keys of the statuses that still say that the clock was set back, which they take back by themselves.

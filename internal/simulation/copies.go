@@ -29,9 +29,14 @@ func backUp(w *World, _ *rand.Rand) {
 	if w.copied != nil {
 		_ = w.copied.store.Close()
 	}
+	w.committing.Lock()
+	defer w.committing.Unlock()
 	w.storyf("a copy of the store is made")
 	w.copied = &backup{store: w.store.Clone(), archive: w.archive.clone(), at: time.Now()}
 }
+
+// resumeTime is more than all faults last.
+const resumeTime = 3 * time.Hour
 
 // restore puts the copy in the place of the store. The server has to see that by itself and stand still until a person
 // resumes it; what was answered since the copy was made is undone by that, as every restore does.
@@ -44,29 +49,40 @@ func restore(w *World, _ *rand.Rand) {
 	w.unmounted.Store(true) // what is said meanwhile is lost
 	w.crashIn.Store(0)
 	w.stop()
+	w.paused.Store(false) // of an earlier restore
 	w.people.wait.Wait()
 	_ = w.store.Close()
 	w.store = w.copied.store.Clone()
 	w.archive.restore(w.copied.archive)
 	w.watched.restored()
 	w.people.history.restored()
+	w.people.promises.forget()
 	w.unmounted.Store(false)
 	w.start()
 	w.resume()
 }
 
-// resume asks until the server goes on.
+// resume asks until the server goes on. Where the store is another one meanwhile, the word was for that.
 func (w *World) resume() {
+	w.paused.Store(true)
 	w.people.wait.Go(func() {
-		for range 100 {
-			sleepFor(time.Second)
-			ctx, cancel := context.WithTimeout(context.Background(), short)
-			result, err := w.client.Resume(ctx, api.UnknownStop)
-			cancel()
-			if err == nil {
-				w.storyf("resumed: %d adopted, %d stopped", len(result.Adopted), len(result.Stopped))
+		for end := time.Now().Add(resumeTime); w.paused.Load(); w.resumeNow() {
+			if sleepFor(time.Second); time.Now().After(end) {
+				w.fail("tend resume isn't done in %s", resumeTime)
 				return
 			}
 		}
 	})
+}
+
+func (w *World) resumeNow() {
+	if w.unmounted.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), short)
+	defer cancel()
+	if result, err := w.client.Resume(ctx, api.UnknownStop); err == nil && !w.unmounted.Load() {
+		w.storyf("resumed: %d adopted, %d stopped", len(result.Adopted), len(result.Stopped))
+		w.paused.Store(false)
+	}
 }

@@ -45,7 +45,7 @@ func stallStore(w *World, random *rand.Rand) {
 		return
 	}
 	w.count.faults.Add(1)
-	d := span(random, 30*time.Second)
+	d := span(random, 45*time.Second)
 	w.storyf("for %s, the store's disk stands still", d)
 	stalled := make(chan struct{})
 	w.weather.stalled = stalled
@@ -157,6 +157,7 @@ func jumpClock(w *World, random *rand.Rand) {
 	}
 	w.storyf("the clock is set to %s beside the right time", to)
 	w.skew.Store(int64(to))
+	w.clockSet = true
 }
 
 // killServer ends the server now.

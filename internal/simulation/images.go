@@ -61,12 +61,16 @@ func (w *World) knowImage(id, reference string) {
 	w.images.by[id] = reference
 }
 
+// runTime is how long a good version of a job runs.
+var runTime = map[string]time.Duration{"1": time.Second, "2": 5 * time.Second, "3": 80 * time.Second}
+
 type behaviour struct{ neverReady bool }
 
 func (w *World) behaviourOf(imageID string) behaviour {
 	w.images.mu.Lock()
 	defer w.images.mu.Unlock()
-	return behaviour{neverReady: strings.HasSuffix(w.images.by[imageID], ":"+tagUnready)}
+	_, tag, _ := strings.Cut(w.images.by[imageID], ":")
+	return behaviour{neverReady: tag == tagUnready || tag == tagCrash}
 }
 
 // behave is what a container of a spec does.
@@ -81,7 +85,7 @@ func (w *World) behave(spec runtime.ContainerSpec) hollow.Behaviour {
 	case once && tag == tagFail:
 		return hollow.Behaviour{Exits: true, ExitAfter: 3 * time.Second, ExitCode: 1, Output: []string{"failing"}}
 	case once:
-		return hollow.Behaviour{Exits: true, ExitAfter: 5 * time.Second}
+		return hollow.Behaviour{Exits: true, ExitAfter: runTime[tag]}
 	case tag == tagCrash:
 		return hollow.Behaviour{Exits: true, ExitAfter: 100 * time.Millisecond, ExitCode: 1, Output: []string{"crashing"}}
 	}

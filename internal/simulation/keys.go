@@ -13,6 +13,7 @@ type keyring struct {
 	mu     sync.Mutex
 	keys   *secret.Keys
 	opened map[string]map[string]string
+	values map[string]string
 }
 
 // openEnv opens the environment of a release.
@@ -40,9 +41,16 @@ func (w *World) openEnv(sealed []byte) (map[string]string, error) {
 
 // openValue opens one value of a bucket.
 func (w *World) openValue(sealed []byte) (string, error) {
-	w.keyring.mu.Lock()
-	defer w.keyring.mu.Unlock()
-	plain, err := w.keyring.openLocked(w.root, sealed)
+	k := &w.keyring
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if known, ok := k.values[string(sealed)]; ok {
+		return known, nil
+	}
+	plain, err := k.openLocked(w.root, sealed)
+	if err == nil {
+		k.values[string(sealed)] = string(plain)
+	}
 	return string(plain), err
 }
 
@@ -52,7 +60,7 @@ func (k *keyring) openLocked(root string, sealed []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.keys, k.opened = keys, map[string]map[string]string{}
+		k.keys, k.opened, k.values = keys, map[string]map[string]string{}, map[string]string{}
 	}
 	return k.keys.Decrypt(sealed)
 }

@@ -16,10 +16,11 @@ import (
 
 // people call verbs, several at a time, and remember what they were answered.
 type people struct {
-	wait    sync.WaitGroup
-	history history
-	values  atomic.Int64 // config values are numbered, so that each is new
-	runs    atomic.Int64 // runs that were asked for
+	wait     sync.WaitGroup
+	history  history
+	promises promises
+	values   atomic.Int64 // config values are numbered, so that each is new
+	runs     atomic.Int64 // runs that were asked for
 }
 
 // ask calls a verb beside whatever else goes on. The answer goes into the history of the object.
@@ -34,6 +35,7 @@ func (w *World) askNow(ref api.Ref, in input, call func(ctx context.Context) err
 	w.count.verbs.Add(1)
 	ctx, cancel := context.WithTimeout(context.Background(), short)
 	defer cancel()
+	w.people.promises.ask(ref)
 	noted, asked := w.people.history.called(ref, in), time.Since(w.began).Seconds()
 	err := call(ctx)
 	answer := answerOf(err)
@@ -179,9 +181,16 @@ func rebootstrapSomething(w *World, random *rand.Rand) {
 
 func stopSomething(w *World, random *rand.Rand) {
 	ref, freeze := anySlotted(random), chance(random, 2)
-	w.ask(ref, input{verb: "stop"}, func(ctx context.Context) error {
-		_, err := w.client.Stop(ctx, client.TargetOf(ref), freeze)
-		return err
+	w.people.wait.Go(func() {
+		var stopped api.StopResult
+		asked := w.people.promises.ask(ref)
+		done := w.askNow(ref, input{verb: "stop"}, func(ctx context.Context) (err error) {
+			stopped, err = w.client.Stop(ctx, client.TargetOf(ref), freeze)
+			return err
+		})
+		if done && freeze {
+			w.people.promises.keep(ref, asked+1, stopped.Pods)
+		}
 	})
 }
 

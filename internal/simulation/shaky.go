@@ -29,6 +29,12 @@ func (s *strain) clear() {
 	s.lost, s.slow = 0, 0
 }
 
+func (s *strain) calm() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost == 0 && s.slow == 0
+}
+
 func (s *strain) draw() (lost bool, slow time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

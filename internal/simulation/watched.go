@@ -14,12 +14,13 @@ import (
 
 // watched judges every event of the engine at the instant it happens.
 type watched struct {
-	w      *World
-	mu     sync.Mutex
-	alive  map[string]string // by task: the container's id
-	places map[string]string // by ordinal of a statefulset: the container's id
-	starts map[string]int    // of what runs once, by task
-	steps  map[string]int    // of the commands of a release, by owner and container
+	w       *World
+	mu      sync.Mutex
+	alive   map[string]string // by task: the container's id
+	places  map[string]string // by ordinal of a statefulset: the container's id
+	starts  map[string]int    // of what runs once, by task
+	guarded map[string]bool   // ids of containers that may not end
+	steps   map[string]int    // of the commands of a release, by owner and container
 }
 
 func newWatched(w *World) *watched {
@@ -140,7 +141,11 @@ func (o *watched) started(record hollow.Record) {
 		o.places[place] = record.ID
 	}
 	o.sameFiles(record)
-	if known, ok := o.w.archive.of(task); ok && known.task.Class == api.ClassOnce {
+	known, ok := o.w.archive.of(task)
+	if ok && known.exclusive {
+		o.alone(record, known)
+	}
+	if ok && known.task.Class == api.ClassOnce {
 		if o.starts[task]++; o.starts[task] > 1 {
 			o.w.fail("%s ran its command %d times", record.Container, o.starts[task])
 		}
@@ -150,6 +155,22 @@ func (o *watched) started(record hollow.Record) {
 			}
 		}
 	}
+}
+
+// alone: where runs may not overlap, no other runs.
+func (o *watched) alone(record hollow.Record, mine taskRecord) {
+	for task := range o.alive {
+		if other, ok := o.w.archive.of(task); ok && task != mine.task.ID && other.exclusive && other.owner == mine.owner {
+			o.w.fail("%s starts beside %s, although no two runs may overlap", record.Container, other.task.ContainerName())
+		}
+	}
+}
+
+// guard names the containers that may not end from now on.
+func (o *watched) guard(ids map[string]bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.guarded = ids
 }
 
 // restored: what ran since the copy was made may run again.
@@ -170,6 +191,9 @@ func (o *watched) isOrdinal(task string) bool {
 }
 
 func (o *watched) died(record hollow.Record) {
+	if o.guarded[record.ID] {
+		o.w.fail("%s was taken down by a release that never got ready", record.Container)
+	}
 	for _, where := range []map[string]string{o.alive, o.places} {
 		for key, id := range where {
 			if id == record.ID {

@@ -85,6 +85,7 @@ type World struct {
 	client  *client.Client
 	lives   int
 	weather weather
+	rate    rate
 	strain  strain
 	skew    atomic.Int64           // of the wall clock
 	cluster atomic.Pointer[string] // the cluster's uid as the server last gave it to the engine
@@ -95,6 +96,12 @@ type World struct {
 	count   counters
 	keyring keyring
 	copied  *backup
+	// paused says that an older store was put back and the server not resumed since.
+	paused atomic.Bool
+	// clockSet says that the clock was ever set.
+	clockSet bool
+	// beat is when the server last renewed a lease, in nanoseconds since the world began.
+	beat atomic.Int64
 	// crashIn counts the points until the server dies; 0 and below is never.
 	crashIn atomic.Int64
 	// unmounted says that the server runs over an empty store.
@@ -103,6 +110,9 @@ type World struct {
 	away atomic.Bool
 	// listener is where the server that lives is reached.
 	listener atomic.Pointer[pipe]
+
+	// committing keeps the archive in the order of the store.
+	committing sync.Mutex
 
 	mu       sync.Mutex
 	failures []string

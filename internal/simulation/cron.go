@@ -1,0 +1,36 @@
+package simulation
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// cronTime is how long a cron job may be silent once the clock is right again: what was due while it was ahead is skipped
+// for an hour at most.
+const cronTime = 75 * time.Minute
+
+// ticks demands that cron jobs go on after the clock was set.
+func (w *World) ticks() {
+	began := time.Now()
+	for _, object := range w.declaredObjects() {
+		if object.Kind != api.KindCronJob || object.Metadata.Deleting() || !w.clockSet {
+			continue
+		}
+		before := w.missed(object.Ref())
+		for !w.archive.scheduledSince(object.Ref(), began) && w.missed(object.Ref()) == before {
+			if time.Since(began) > cronTime {
+				w.fail("%s did nothing in %s, whatever its schedule says: %s", object.Ref(), cronTime, w.statusOf(object.Ref()).Status)
+				return
+			}
+			w.pass(time.Minute)
+		}
+	}
+}
+
+// missed is how many due times a cron job says it has let pass.
+func (w *World) missed(ref api.Ref) int {
+	var status struct{ Missed int }
+	decode(w.statusOf(ref).Status, &status)
+	return status.Missed
+}

@@ -1,0 +1,61 @@
+//go:build simulate
+
+package simulation
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+var mutantFlag = flag.String("mutant", "", "try the mutants whose name holds this alone")
+
+// mutantWorlds is how many worlds a mutant may live through unseen.
+const mutantWorlds = "400"
+
+// TestMutants builds the simulation with one defect at a time, and demands that a world fails. The same worlds pass
+// without the defect.
+func TestMutants(t *testing.T) {
+	for _, m := range readMutants(t, *mutantFlag) {
+		t.Run(m.name, func(t *testing.T) {
+			binary := m.build(t)
+			told, err := exec.Command(binary, "-test.run", "TestFresh$", "-from", "1", "-worlds", mutantWorlds, "-terse", "-test.v").CombinedOutput()
+			found := finding.FindSubmatch(told)
+			if err == nil || found == nil {
+				t.Fatalf("nothing was seen in %s worlds: %v\n%s", mutantWorlds, err, told)
+			}
+			t.Logf("world %s: %s", found[1], found[2])
+		})
+	}
+}
+
+var finding = regexp.MustCompile(`(?m)seed (\d+):? (.*)$`)
+
+// build makes a test binary with the defect; the working tree isn't touched.
+func (m mutant) build(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	path, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
+	target, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {target: path}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string][]byte{path: []byte(m.apply(t)), overlay: replaced} {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told, err := exec.Command("go", "test", "-c", "-tags", "simulate", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatal(fmt.Errorf("build: %w\n%s", err, told))
+	}
+	return binary
+}
