@@ -12,7 +12,10 @@ const (
 	LabelSlot    = "tend.slot"
 	LabelTask    = "tend.task"
 	LabelRelease = "tend.release"
-	LabelNode    = "tend.node"
+	// LabelFingerprint tells releases of one number apart: those of an object that was deleted and made again, or of a store
+	// that was restored.
+	LabelFingerprint = "tend.fingerprint"
+	LabelNode        = "tend.node"
 	// LabelClaim and LabelOrdinal are those of an ordinal's volume.
 	LabelClaim   = "tend.claim"
 	LabelOrdinal = "tend.ordinal"

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 )
@@ -66,6 +68,13 @@ const DefaultReleaseTimeout = 10 * time.Minute
 
 // Owner names the workload the release belongs to.
 func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
+
+// Fingerprint is the same for releases whose containers are the same.
+func (r Release) Fingerprint() string {
+	parts, _ := json.Marshal([]any{r.Spec, r.EnvHash, r.ImageID, r.AssetDigests}) // a spec that was stored is JSON
+	sum := sha256.Sum256(parts)
+	return hex.EncodeToString(sum[:8])
+}
 
 // Root is the release that this one differs from in its environment alone; itself for all but the releases that set
 // EnvironmentOf.

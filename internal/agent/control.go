@@ -61,8 +61,10 @@ type Assignment struct {
 
 // Release is what a container is made from.
 type Release struct {
-	ID   string
-	Spec api.DeploymentSpec
+	ID string
+	// Fingerprint is api.Release.Fingerprint.
+	Fingerprint string
+	Spec        api.DeploymentSpec
 	// Dotted is what the containers are called in place of the object's name: see api.LabelDotted. Default: that name.
 	Dotted string
 	// Claims are the volumes of a statefulset's ordinals.

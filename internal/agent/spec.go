@@ -22,7 +22,7 @@ var (
 func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
 	spec := runtime.ContainerSpec{
 		Name:    containerName(task, release),
-		Labels:  labels(task),
+		Labels:  labels(task, release),
 		Image:   release.Image,
 		ImageID: release.ImageID,
 		Env:     environment(task, release.Env),
@@ -51,10 +51,10 @@ func containerName(task api.Task, release Release) string {
 	return task.Scope + "-" + release.Dotted + "." + task.Slot
 }
 
-func labels(task api.Task) map[string]string {
+func labels(task api.Task, release Release) map[string]string {
 	return map[string]string{
 		api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
-		api.LabelSlot: task.Slot, api.LabelTask: task.ID, api.LabelRelease: task.Release,
+		api.LabelSlot: task.Slot, api.LabelTask: task.ID, api.LabelRelease: task.Release, api.LabelFingerprint: release.Fingerprint,
 	}
 }
 

@@ -70,7 +70,7 @@ func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out 
 	for _, task := range snap.TasksOn(node) {
 		release := snap.Release(task.Value.Owner(), task.Value.Release)
 		if !present[task.Value.ID] && release.Exists() {
-			out = append(out, adoption.Vacant{Task: *task.Value, ImageID: release.Value.ImageID})
+			out = append(out, adoption.Vacant{Task: *task.Value, Fingerprint: release.Value.Fingerprint()})
 		}
 	}
 	return out
@@ -83,7 +83,7 @@ func strangers(snap layout.Snapshot, listed []runtime.Container) (out []adoption
 			continue
 		}
 		out = append(out, adoption.Stranger{
-			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease], ImageID: c.ImageID,
+			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease], Fingerprint: c.Labels[api.LabelFingerprint],
 			Owner:     api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope], Name: c.Labels[api.LabelName]},
 			Running:   c.State == runtime.StateRunning,
 			Auxiliary: c.Labels[api.LabelInit] != "" || c.Labels[api.LabelRole] != "",

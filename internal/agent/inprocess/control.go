@@ -177,7 +177,7 @@ func (c *Control) Release(_ context.Context, task api.Task) (agent.Release, erro
 	}
 	stored := read.Value
 	release := agent.Release{
-		ID: stored.ID, Image: stored.Image, ImageID: stored.ImageID, ImageDigest: stored.ImageDigest,
+		ID: stored.ID, Fingerprint: stored.Fingerprint(), Image: stored.Image, ImageID: stored.ImageID, ImageDigest: stored.ImageDigest,
 		Built: stored.Build != nil, AssetDigests: stored.AssetDigests,
 	}
 	spec, err := api.DecodeWorkload(task.Kind, stored.Spec)

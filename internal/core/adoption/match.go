@@ -10,19 +10,18 @@ import (
 // Vacant is a task that should run and has no container.
 type Vacant struct {
 	Task api.Task
-	// ImageID is the image of the task's release.
-	ImageID string
+	// Fingerprint is that of the task's release.
+	Fingerprint string
 }
 
 // Stranger is a container of this cluster whose task the store doesn't know.
 type Stranger struct {
 	ID, Name string
-	// Task, Owner, Slot and Release are what its labels say.
-	Task    string
-	Owner   api.Ref
-	Slot    string
-	Release string
-	ImageID string
+	// Task, Owner, Slot, Release and its Fingerprint are what its labels say.
+	Task                 string
+	Owner                api.Ref
+	Slot                 string
+	Release, Fingerprint string
 	// Running is false for a container that ended: it fills no place.
 	Running bool
 	// Auxiliary is set for a container that prepares another, such as an init.
@@ -37,7 +36,7 @@ type Adoption struct {
 }
 
 // Match pairs strangers with vacant tasks and returns the strangers that are left. A pair has the same owner, release and
-// image; an ordinal also the same slot. Each takes part in one pair at most, and the order of the input doesn't matter.
+// fingerprint; an ordinal also the same slot. Each takes part in one pair at most, and the order of the input doesn't matter.
 func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []Stranger) {
 	vacant, strangers = slices.Clone(vacant), slices.Clone(strangers)
 	slices.SortFunc(vacant, func(a, b Vacant) int { return strings.Compare(a.Task.ID, b.Task.ID) })
@@ -63,5 +62,5 @@ func fits(v Vacant, s Stranger) bool {
 	}
 	_, ordinal := v.Task.Ordinal()
 	return v.Task.Desired == api.DesiredRunning && v.Task.Run == "" && v.Task.Role == "" &&
-		v.Task.Owner() == s.Owner && v.Task.Release == s.Release && v.ImageID == s.ImageID && (!ordinal || v.Task.Slot == s.Slot)
+		v.Task.Owner() == s.Owner && v.Task.Release == s.Release && v.Fingerprint == s.Fingerprint && (!ordinal || v.Task.Slot == s.Slot)
 }

@@ -9,10 +9,10 @@ import (
 func TestMatch(t *testing.T) {
 	web, db := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}, api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
 	task := func(ref api.Ref, id, slot string) Vacant {
-		return Vacant{ImageID: "i1", Task: api.Task{ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: slot, Release: "v1", Desired: api.DesiredRunning}}
+		return Vacant{Fingerprint: "f1", Task: api.Task{ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: slot, Release: "v1", Desired: api.DesiredRunning}}
 	}
 	container := func(ref api.Ref, id, slot string, change ...func(*Stranger)) Stranger {
-		s := Stranger{ID: "c" + id, Name: ref.AppID() + "." + slot, Task: id, Owner: ref, Slot: slot, Release: "v1", ImageID: "i1", Running: true}
+		s := Stranger{ID: "c" + id, Name: ref.AppID() + "." + slot, Task: id, Owner: ref, Slot: slot, Release: "v1", Fingerprint: "f1", Running: true}
 		for _, f := range change {
 			f(&s)
 		}
@@ -30,7 +30,7 @@ func TestMatch(t *testing.T) {
 		"another release": {"the store doesn't know what it runs", []Vacant{task(web, "t1", "aa")},
 			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Release = "v2" })}, nil},
 		"another image": {"a release of the same number", []Vacant{task(web, "t1", "aa")},
-			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.ImageID = "i2" })}, nil},
+			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Fingerprint = "f2" })}, nil},
 		"another object": {"", []Vacant{task(db, "t1", "0")}, []Stranger{container(web, "t2", "0")}, nil},
 		"ended":          {"it fills no place", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Running = false })}, nil},
 		"an init":        {"it prepares another", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Auxiliary = true })}, nil},
