@@ -39,7 +39,7 @@ func (w runWork) empty() bool {
 
 // follow carries the runs on by what is known of their tasks, and returns the picture as it is then.
 func (o observed) follow(now time.Time) (observed, runWork) {
-	work := runWork{why: map[string]string{}}
+	work := runWork{}
 	runs := slices.Clone(o.runs)
 	for i, read := range runs {
 		if read.Value.State == api.RunPending && o.release(read.Value.Release) != nil {
@@ -53,7 +53,7 @@ func (o observed) follow(now time.Time) (observed, runWork) {
 			work.changed = append(work.changed, runs[i])
 		}
 		if progress.Stop != "" {
-			work.stop, work.why[task.desired.Value.ID] = append(work.stop, task.desired), progress.Stop
+			work = work.halt(task.desired, progress.Stop)
 		}
 		work.after = sooner(work.after, progress.After)
 	}
@@ -102,7 +102,11 @@ func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 		if !goes(*task) {
 			continue
 		}
+		unheard := task.Node != "" && t.status == nil // its agent may be making its container
 		switch {
+		case task.Desired == api.DesiredRunning && unheard:
+			work = work.halt(t.desired, "its release is no longer kept")
+		case task.Desired == api.DesiredShutdown && unheard:
 		case task.Desired != api.DesiredRemoved:
 			work.remove = append(work.remove, t.desired)
 		case t.status == nil:
@@ -110,6 +114,18 @@ func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 		}
 	}
 	return work
+}
+
+// halt stops a task, unless that is asked for already.
+func (w runWork) halt(task layout.Read[api.Task], reason string) runWork {
+	if _, asked := w.why[task.Value.ID]; asked {
+		return w
+	}
+	if w.why == nil {
+		w.why = map[string]string{}
+	}
+	w.stop, w.why[task.Value.ID] = append(w.stop, task), reason
+	return w
 }
 
 // sooner is the earlier of two waits, of which 0 is never.

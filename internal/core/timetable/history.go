@@ -58,11 +58,16 @@ func (p *planner) removeAll(tasks []Task) {
 	}
 }
 
-// collect takes a task that isn't wanted a step nearer to its end.
+// collect takes a task that isn't wanted a step nearer to its end. An agent that has said nothing of it yet may be making
+// its container, so it is stopped first: once the agent has said that it ended, its silence means that it is gone.
 func (p *planner) collect(task Task, wanted bool) {
+	unheard := task.Placed && task.Status == nil
 	switch {
 	case task.Desired == api.DesiredRemoved && (task.Status == nil || !task.Placed):
 		p.do(Action{Verb: ForgetTask, Run: task.Run, Task: task.ID})
+	case !wanted && unheard && task.Desired == api.DesiredRunning:
+		p.do(Action{Verb: StopAttempt, Run: task.Run, Task: task.ID, Reason: ReasonDeleted})
+	case !wanted && unheard:
 	case !wanted && task.Desired != api.DesiredRemoved:
 		p.do(Action{Verb: RemoveTask, Run: task.Run, Task: task.ID, Reason: ReasonDeleted})
 	}
