@@ -46,15 +46,24 @@ race: ## run the tests that need no Docker under the race detector (needs gcc)
 	go build -race ./... # in parallel, which -p 1 below isn't
 	$(GOTESTSUM) --packages=./... -- -race -vet=off -p 1 -timeout 30m
 
+# Fresh worlds are shared out over the processors: each process has seeds of its own.
+SIMULATE := $(BIN)/simulate.test
 .PHONY: simulate
+simulate: export GOGC = 400
 simulate: ## live through simulated worlds: TIME=10m of fresh ones, or SEED=kept, or the one of SEED=N
+	go test -c -tags simulate -o $(SIMULATE) ./internal/simulation
 ifeq ($(SEED),kept)
-	GOMAXPROCS=1 go test -tags simulate ./internal/simulation -run 'TestKeptSeeds$$' -count=1 -v -timeout 1h -kept
+	cd internal/simulation && ../../$(SIMULATE) -test.run 'TestKeptSeeds$$' -test.v
 else ifdef SEED
-	GOMAXPROCS=1 go test -tags simulate ./internal/simulation -run 'TestSeed$$' -count=1 -v -seed $(SEED)
+	cd internal/simulation && ../../$(SIMULATE) -test.run 'TestSeed$$' -test.v -seed $(SEED)
 else
-	GOMAXPROCS=1 go test -tags simulate ./internal/simulation -run 'TestFresh$$' -count=1 -v -timeout 24h -time $(TIME)
+	@cd internal/simulation; for i in $$(seq $$(nproc)); do ../../$(SIMULATE) -test.run 'TestFresh$$' -test.v -time $(TIME) -from $$(date +%s%N) & \
+		sleep 0.1; done; status=0; for job in $$(jobs -p); do wait $$job || status=1; done; exit $$status
 endif
+
+.PHONY: mutants
+mutants: ## break Tend in each of the ways of internal/simulation/mutants, and demand that the simulation sees it
+	go test -tags simulate ./internal/simulation -run 'TestMutants$$' -v -count=1 -timeout 3h
 
 .PHONY: lint
 lint: ## run golangci-lint, built from the version in tools/go.mod
