@@ -101,7 +101,11 @@ func (s *story) finish(address string) {
 	names, _ := list.Output() // a server that is away has nothing to remove
 	for name := range strings.FieldsSeq(string(names)) {
 		kind, rest, _ := strings.Cut(name, "/")
-		_ = exec.Command(tendBinary, "delete", kind, rest, "--no-wait", "--server", address).Run()
+		args := []string{"delete", kind, rest, "--server", address, "--timeout", "1m"}
+		if s.engine != nil { // nothing of it outlives this process
+			args = append(args, "--no-wait")
+		}
+		_ = exec.Command(tendBinary, args...).Run()
 	}
 }
 
