@@ -79,13 +79,13 @@ fuzz: ## run each fuzz target for TIME (default 1m)
 	done
 
 .PHONY: check
-check: ## what CI runs: format, modules, vet, lint, every test, and those that need no Docker under the race detector
+check: ## what CI runs: format, modules, vet, lint, the tests that need no Docker under the race detector, every test
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go mod tidy -diff
 	go vet -tags integration ./...
 	$(MAKE) lint
-	$(MAKE) test
 	$(MAKE) race
+	$(MAKE) test
 
 .PHONY: bench
 bench: build ## measure against the raw Docker API and peers in the same run

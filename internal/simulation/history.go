@@ -220,7 +220,7 @@ func (p *people) judge(w *World) {
 	p.history.restored()
 	for _, ops := range p.history.past {
 		for ref, noted := range ops {
-			if !api.Kind(ref.Kind).HasContainers() {
+			if !ref.Kind.HasContainers() {
 				continue
 			}
 			history := make([]porcupine.Operation, len(noted))

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"tend.dev/tend/internal/race"
 )
 
 var terseFlag = flag.Bool("terse", false, "don't look for the shortest story of a failure")
@@ -35,6 +37,9 @@ var kept = []uint64{
 
 // TestKeptSeeds lives through the worlds that failed once.
 func TestKeptSeeds(t *testing.T) { liveAll(t, "kept seeds", kept) }
+
+// fixedWorlds take about a minute of one processor.
+const fixedWorlds = 80 / race.Few
 
 // TestWorlds lives through the same worlds every time, so that a failure means a change and no throw of dice.
 func TestWorlds(t *testing.T) {
