@@ -15,8 +15,8 @@ import (
 
 var mutantFlag = flag.String("mutant", "", "try the mutants whose name holds this alone")
 
-// mutantWorlds is how many worlds a mutant may live through unseen.
-const mutantWorlds = "400"
+// mutantWorlds is how many worlds a mutant may live through unseen, beside the kept ones.
+const mutantWorlds = "200"
 
 // TestMutants builds the simulation with one defect at a time, and demands that a world fails. The same worlds pass
 // without the defect.
@@ -24,7 +24,7 @@ func TestMutants(t *testing.T) {
 	for _, m := range readMutants(t, *mutantFlag) {
 		t.Run(m.name, func(t *testing.T) {
 			binary := m.build(t)
-			told, err := exec.Command(binary, "-test.run", "TestFresh$", "-from", "1", "-worlds", mutantWorlds, "-terse", "-test.v").CombinedOutput()
+			told, err := exec.Command(binary, "-test.run", "TestKeptSeeds$|TestFresh$", "-from", "1", "-worlds", mutantWorlds, "-terse", "-test.failfast", "-test.v").CombinedOutput()
 			found := finding.FindSubmatch(told)
 			if err == nil || found == nil {
 				t.Fatalf("nothing was seen in %s worlds: %v\n%s", mutantWorlds, err, told)
@@ -34,7 +34,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-var finding = regexp.MustCompile(`(?m)seed (\d+):? (.*)$`)
+var finding = regexp.MustCompile(`(?m)(?:_test\.go:\d+: |^panic: the world of )seed (\d+):? (.*)$`)
 
 // build makes a test binary with the defect; the working tree isn't touched.
 func (m mutant) build(t *testing.T) string {
