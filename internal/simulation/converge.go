@@ -38,6 +38,7 @@ func (w *World) converge() {
 		return
 	}
 	w.deploy()
+	w.moves()
 	w.rests()
 }
 
@@ -45,7 +46,7 @@ func (w *World) calmDown() {
 	w.crashIn.Store(0)
 	w.weather.clear()
 	w.strain.clear()
-	w.pass(35 * time.Second) // the faults that last end by themselves
+	w.pass(45 * time.Second) // a verb may still wait
 	w.people.wait.Wait()
 	w.weather.late.Wait()
 	w.skew.Store(0)

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -31,6 +32,23 @@ func (w *World) deploy() {
 		w.insist(w.sound(random, object))
 		w.await(correctTime, w.amiss)
 		return
+	}
+}
+
+// moves builds the images that run anew under their tags: that has to be noticed.
+func (w *World) moves() {
+	for _, object := range w.declaredObjects() {
+		var spec api.DeploymentSpec
+		decode(object.Spec, &spec)
+		if object.Kind.HasSlots() && !object.Metadata.Deleting() && spec.ReplicaCount() > 0 {
+			w.storyf("-- %s moves", spec.Image)
+			w.knowImage(w.engine.Retag(spec.Image), spec.Image)
+			break
+		}
+	}
+	w.await(correctTime, w.amiss)
+	if left := w.amiss(); len(left) > 0 {
+		w.fail("%s after an image moved, the world isn't as declared: %s", correctTime, strings.Join(left, "; "))
 	}
 }
 

@@ -89,6 +89,21 @@ func delayWatch(w *World, random *rand.Rand) {
 	})
 }
 
+// loseHeartbeats lets the node seem away while it works on.
+func loseHeartbeats(w *World, random *rand.Rand) {
+	w.count.faults.Add(1)
+	d := span(random, 80*time.Second)
+	w.storyf("for %s, heartbeats get lost", d)
+	w.weather.mu.Lock()
+	w.weather.deaf = true
+	w.weather.mu.Unlock()
+	w.lasting(d, func() {
+		w.weather.mu.Lock()
+		defer w.weather.mu.Unlock()
+		w.weather.deaf = false
+	})
+}
+
 // compact makes the store forget its history.
 func compact(w *World, _ *rand.Rand) {
 	w.count.faults.Add(1)

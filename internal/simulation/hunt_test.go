@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 )
 
@@ -40,19 +41,24 @@ var finding = regexp.MustCompile(`(?m)(?:_test\.go:\d+: |^panic: the world of )s
 func (m mutant) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	path, overlay, binary := filepath.Join(dir, "mutant.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
-	target, err := filepath.Abs(m.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	replaced, err := json.Marshal(map[string]map[string]string{"Replace": {target: path}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, content := range map[string][]byte{path: []byte(m.apply(t)), overlay: replaced} {
-		if err := os.WriteFile(file, content, 0o600); err != nil {
+	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
+	replaced := map[string]string{}
+	for i, p := range m.parts {
+		target, err := filepath.Abs(p.file)
+		if err != nil {
 			t.Fatal(err)
 		}
+		replaced[target] = filepath.Join(dir, strconv.Itoa(i)+".go")
+		if err := os.WriteFile(replaced[target], []byte(p.apply(t)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := json.Marshal(map[string]any{"Replace": replaced})
+	if err == nil {
+		err = os.WriteFile(overlay, content, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if told, err := exec.Command("go", "test", "-c", "-tags", "simulate", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatal(fmt.Errorf("build: %w\n%s", err, told))

@@ -4,73 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
 	"time"
 
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 )
-
-// weather is what goes wrong between the server and its store. Its zero value is fine weather.
-type weather struct {
-	mu sync.Mutex
-	// random draws what happens to a commit.
-	random *rand.Rand
-	// unknown is the share of commits that end without an answer: some are never applied, some at once, some late.
-	unknown float64
-	// stalled is closed at the end of a stall; nil in none. Nothing is answered meanwhile, and what was sent is applied then.
-	stalled chan struct{}
-	// full refuses what writes.
-	full bool
-	// lag is how much later the watch learns of a commit.
-	lag time.Duration
-	// late are commits on their way to the store.
-	late sync.WaitGroup
-}
-
-// calm reports whether nothing is wrong.
-func (f *weather) calm() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.unknown == 0 && f.stalled == nil && !f.full && f.lag == 0
-}
-
-// clear ends all that is wrong.
-func (f *weather) clear() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.unknown, f.full, f.lag = 0, false, 0
-	if f.stalled != nil {
-		close(f.stalled)
-		f.stalled = nil
-	}
-}
-
-// fate is what becomes of one commit.
-type fate struct {
-	unanswered bool
-	lost       bool
-	late       time.Duration
-}
-
-func (f *weather) fateOf() (fate, chan struct{}, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.stalled != nil || f.full {
-		return fate{}, f.stalled, f.full
-	}
-	if f.unknown == 0 || f.random.Float64() >= f.unknown {
-		return fate{}, nil, false
-	}
-	switch f.random.IntN(3) {
-	case 0:
-		return fate{unanswered: true, lost: true}, nil, false
-	case 1:
-		return fate{unanswered: true}, nil, false
-	}
-	return fate{unanswered: true, late: time.Duration(1+f.random.IntN(12_000)) * time.Millisecond}, nil, false
-}
 
 // answerTime is how long the store may take before whoever asked gives up: etcd's own limit for one member.
 const answerTime = 7 * time.Second
@@ -112,16 +50,6 @@ func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 		_, _ = l.applyLate(txn) // nobody hears of it
 	}
 	return 0, noAnswer(ctx)
-}
-
-func (f fate) String() string {
-	switch {
-	case f.lost:
-		return "it is lost"
-	case f.late > 0:
-		return "it is applied after " + f.late.String()
-	}
-	return "it is applied"
 }
 
 // commitAtThaw sends a transaction that is applied when the stall ends, whoever still waits for it then.
@@ -203,9 +131,28 @@ func (l *link) List(ctx context.Context, prefix string, opts store.ListOptions) 
 	return l.Store.List(ctx, prefix, opts)
 }
 
+// Grant implements store.Store.
+func (l *link) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
+	if err := l.awaitHearing(ctx); err != nil {
+		return 0, err
+	}
+	return l.Store.Grant(ctx, ttl)
+}
+
+// awaitHearing lets a heartbeat pass, or not.
+func (l *link) awaitHearing(ctx context.Context) error {
+	l.w.weather.mu.Lock()
+	deaf := l.w.weather.deaf
+	l.w.weather.mu.Unlock()
+	if deaf {
+		return noAnswer(ctx)
+	}
+	return l.awaitThaw(ctx)
+}
+
 // KeepAlive implements store.Store.
 func (l *link) KeepAlive(ctx context.Context, id store.LeaseID) error {
-	if err := l.awaitThaw(ctx); err != nil {
+	if err := l.awaitHearing(ctx); err != nil {
 		return err
 	}
 	err := l.Store.KeepAlive(ctx, id)

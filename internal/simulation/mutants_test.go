@@ -3,16 +3,20 @@ package simulation
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// mutant is a defect that somebody might make: a text of a source file and what it becomes.
+// mutant is a defect that somebody might make: texts of source files and what they become.
 type mutant struct {
-	name, file, old, new string
+	name  string
+	parts []part
 }
+
+type part struct{ file, old, new string }
 
 // module is where the files of the module lie, seen from this package.
 const module = "../.."
@@ -25,40 +29,44 @@ func readMutants(t *testing.T, some string) (out []mutant) {
 		t.Fatalf("%d mutants, %v", len(paths), err)
 	}
 	for _, path := range paths {
-		if !strings.Contains(path, some) {
-			continue
-		}
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(archive.Files) != 2 || archive.Files[1].Name != "becomes" || len(archive.Comment) == 0 {
-			t.Fatalf("%s: want a sentence, a source file's text, and what it becomes", path)
+		if len(archive.Files) < 2 || len(archive.Files)%2 != 0 || len(archive.Comment) == 0 {
+			t.Fatalf("%s: want a sentence, and pairs of a source file's text and what it becomes", path)
 		}
-		out = append(out, mutant{
-			name: strings.TrimSuffix(filepath.Base(path), ".txtar"), file: filepath.Join(module, archive.Files[0].Name),
-			old: string(archive.Files[0].Data), new: string(archive.Files[1].Data),
-		})
+		m := mutant{name: strings.TrimSuffix(filepath.Base(path), ".txtar")}
+		for pair := range slices.Chunk(archive.Files, 2) {
+			m.parts = append(m.parts, part{file: filepath.Join(module, pair[0].Name), old: string(pair[0].Data), new: string(pair[1].Data)})
+		}
+		if strings.Contains(m.name, some) {
+			out = append(out, m)
+		}
 	}
 	return out
 }
 
 // apply returns the source file with the defect.
-func (m mutant) apply(t *testing.T) string {
+func (p part) apply(t *testing.T) string {
 	t.Helper()
-	source, err := os.ReadFile(m.file)
+	source, err := os.ReadFile(p.file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(string(source), m.old); n != 1 {
-		t.Fatalf("%s: its text occurs %d times in %s", m.name, n, m.file)
+	if n := strings.Count(string(source), p.old); n != 1 {
+		t.Fatalf("the text occurs %d times in %s:\n%s", n, p.file, p.old)
 	}
-	return strings.Replace(string(source), m.old, m.new, 1)
+	return strings.Replace(string(source), p.old, p.new, 1)
 }
 
 // TestMutantsFit: each mutant still has a place in the sources. `make mutants` shows that the simulation finds it.
 func TestMutantsFit(t *testing.T) {
 	for _, m := range readMutants(t, "") {
-		m.apply(t)
+		t.Run(m.name, func(t *testing.T) {
+			for _, p := range m.parts {
+				p.apply(t)
+			}
+		})
 	}
 }

@@ -41,6 +41,7 @@ var repertoire = []action{
 	{"stall the store", 2, stallStore},
 	{"fill the store", 1, fillStore},
 	{"delay the watch", 2, delayWatch},
+	{"lose heartbeats", 2, loseHeartbeats},
 	{"compact the store", 1, compact},
 	{"disconnect the engine", 2, disconnectEngine},
 	{"restart the engine", 2, restartEngine},
