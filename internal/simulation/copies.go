@@ -40,9 +40,16 @@ const resumeTime = 3 * time.Hour
 
 // restore puts the copy in the place of the store. The server has to see that by itself and stand still until a person
 // resumes it; what was answered since the copy was made is undone by that, as every restore does.
-func restore(w *World, _ *rand.Rand) {
+func restore(w *World, random *rand.Rand) {
 	if w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() || !w.weather.calm() || !w.strain.calm() {
 		return
+	}
+	if chance(random, 2) { // and nothing is what it was when the copy was made
+		replaceSomething(w, random)
+		w.pass(20 * time.Second)
+		if w.away.Load() || !w.weather.calm() || !w.strain.calm() {
+			return
+		}
 	}
 	w.count.faults.Add(1)
 	w.storyf("the server is stopped, and an older copy of the store restored")

@@ -132,6 +132,23 @@ func replaceSomething(w *World, random *rand.Rand) {
 	})
 }
 
+// hasten applies an object, runs it where that is asked for, and deletes it again before anyone has come far with it.
+func hasten(w *World, random *rand.Rand) {
+	ref := anyOf(random, []api.Ref{cast[0], cast[2], cast[5], cast[5], cast[6]})
+	object, rest := manifest(random, ref, false), time.Duration(random.IntN(40))*time.Millisecond
+	w.people.wait.Go(func() {
+		if !w.askNow(ref, applied(object), w.applying(object)) {
+			return
+		}
+		if ref.Kind.HasRuns() {
+			w.people.runs.Add(1)
+			w.askNow(ref, input{verb: "run"}, w.running(ref))
+		}
+		sleepFor(rest)
+		w.askNow(ref, input{verb: "delete"}, w.deleting(ref))
+	})
+}
+
 func setConfig(w *World, random *rand.Rand) {
 	name := anyOf(random, []string{"", "web", "api", "db", "task"})
 	change := api.ConfigRequest{Set: map[string]string{anyOf(random, []string{"X", "Y"}): w.people.fresh()}}
@@ -242,8 +259,12 @@ func wipe(w *World, random *rand.Rand) {
 func runSomething(w *World, random *rand.Rand) {
 	ref := anyOf(random, []api.Ref{cast[5], cast[6]})
 	w.people.runs.Add(1)
-	w.ask(ref, input{verb: "run"}, func(ctx context.Context) error {
+	w.ask(ref, input{verb: "run"}, w.running(ref))
+}
+
+func (w *World) running(ref api.Ref) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) { return w.client.Run(ctx, client.TargetOf(ref)) })
 		return err
-	})
+	}
 }

@@ -16,6 +16,7 @@ var repertoire = []action{
 	{"apply an ingress", 4, applyIngress},
 	{"delete", 4, deleteSomething},
 	{"delete and apply again", 8, replaceSomething},
+	{"apply and delete in a hurry", 2, hasten},
 	{"config", 6, setConfig},
 	{"scale", 5, scaleSomething},
 	{"roll back", 4, rollBackSomething},
