@@ -3,7 +3,6 @@ package simulation
 import (
 	"math/rand/v2"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -33,10 +32,7 @@ func hand(name string, do func(w *World, container string, random *rand.Rand) er
 
 var (
 	killByHand = hand("kill", func(w *World, c string, _ *rand.Rand) error { return w.engine.Kill(c, "KILL") })
-	rmByHand   = hand("rm -f", func(w *World, c string, _ *rand.Rand) error {
-		w.watched.removed(w.engine.Spec(c).Labels[api.LabelTask])
-		return w.engine.RemoveByHand(c)
-	})
+	rmByHand   = hand("rm -f", func(w *World, c string, _ *rand.Rand) error { return w.engine.RemoveByHand(c) })
 	stopByHand = hand("stop", func(w *World, c string, _ *rand.Rand) error { return w.engine.StopByHand(c) })
 	crash      = hand("exit", func(w *World, c string, random *rand.Rand) error { return w.engine.Exit(c, random.IntN(3)) })
 	outOfMem   = hand("out of memory", func(w *World, c string, _ *rand.Rand) error { return w.engine.OOM(c) })

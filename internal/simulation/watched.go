@@ -14,20 +14,17 @@ import (
 
 // watched judges every event of the engine at the instant it happens.
 type watched struct {
-	w      *World
-	mu     sync.Mutex
-	alive  map[string]string // by task: the container's id
-	places map[string]string // by ordinal of a statefulset: the container's id
-	starts map[string]int    // of what runs once, by task
-	// byHand are the tasks whose container a hand removed. One that runs once may run again then, where its agent had not
-	// recorded its container yet: a known defect.
-	byHand  map[string]bool
-	guarded map[string]bool // ids of containers that may not end
-	steps   map[string]int  // of the commands of a release, by owner and container
+	w       *World
+	mu      sync.Mutex
+	alive   map[string]string // by task: the container's id
+	places  map[string]string // by ordinal of a statefulset: the container's id
+	starts  map[string]int    // of what runs once, by task
+	guarded map[string]bool   // ids of containers that may not end
+	steps   map[string]int    // of the commands of a release, by owner and container
 }
 
 func newWatched(w *World) *watched {
-	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, starts: map[string]int{}, steps: map[string]int{}, byHand: map[string]bool{}}
+	return &watched{w: w, alive: map[string]string{}, places: map[string]string{}, starts: map[string]int{}, steps: map[string]int{}}
 }
 
 // happened is called with the engine locked.
@@ -149,11 +146,11 @@ func (o *watched) started(record hollow.Record) {
 		o.alone(record, known)
 	}
 	if ok && known.task.Class == api.ClassOnce {
-		if o.starts[task]++; o.starts[task] > 1 && !o.byHand[task] {
+		if o.starts[task]++; o.starts[task] > 1 {
 			o.w.fail("%s ran its command %d times", record.Container, o.starts[task])
 		}
 		if step := known.owner + " " + known.task.ContainerName(); known.task.Role == api.RoleCommand {
-			if o.steps[step]++; o.steps[step] > 1 && !o.byHand[task] {
+			if o.steps[step]++; o.steps[step] > 1 {
 				o.w.fail("the release command %s ran %d times", record.Container, o.steps[step])
 			}
 		}
@@ -167,13 +164,6 @@ func (o *watched) alone(record hollow.Record, mine taskRecord) {
 			o.w.fail("%s starts beside %s, although no two runs may overlap", record.Container, other.task.ContainerName())
 		}
 	}
-}
-
-// removed notes that a hand removes a container.
-func (o *watched) removed(task string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.byHand[task] = true
 }
 
 // guard names the containers that may not end from now on.
