@@ -18,6 +18,18 @@ func (w *World) lasting(d time.Duration, end func()) {
 	})
 }
 
+// spell is weather that lasts.
+func (w *World) spell(d time.Duration, what string, begin, end func(*weather)) {
+	set := func(to func(*weather)) {
+		w.weather.mu.Lock()
+		defer w.weather.mu.Unlock()
+		to(&w.weather)
+	}
+	w.storyf("for %s, %s", d, what)
+	set(begin)
+	w.lasting(d, func() { set(end) })
+}
+
 func span(random *rand.Rand, atMost time.Duration) time.Duration {
 	return time.Duration(1 + random.Int64N(int64(atMost)))
 }
@@ -26,15 +38,8 @@ func span(random *rand.Rand, atMost time.Duration) time.Duration {
 func loseAnswers(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d := span(random, 20*time.Second)
-	w.storyf("for %s, the store's answers get lost", d)
-	w.weather.mu.Lock()
-	w.weather.unknown = 0.1 + random.Float64()*0.5
-	w.weather.mu.Unlock()
-	w.lasting(d, func() {
-		w.weather.mu.Lock()
-		defer w.weather.mu.Unlock()
-		w.weather.unknown = 0
-	})
+	share := 0.1 + random.Float64()*0.5
+	w.spell(d, "the store's answers get lost", func(f *weather) { f.unknown = share }, func(f *weather) { f.unknown = 0 })
 }
 
 // stallStore stops the store's disk for a while: what was sent is written when it goes on.
@@ -63,45 +68,21 @@ func stallStore(w *World, random *rand.Rand) {
 func fillStore(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d := span(random, 20*time.Second)
-	w.storyf("for %s, the store has no space", d)
-	w.weather.mu.Lock()
-	w.weather.full = true
-	w.weather.mu.Unlock()
-	w.lasting(d, func() {
-		w.weather.mu.Lock()
-		defer w.weather.mu.Unlock()
-		w.weather.full = false
-	})
+	w.spell(d, "the store has no space", func(f *weather) { f.full = true }, func(f *weather) { f.full = false })
 }
 
 // delayWatch makes the view fall behind.
 func delayWatch(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d, lag := span(random, 20*time.Second), span(random, 2*time.Second)
-	w.storyf("for %s, the watch lags by %s", d, lag)
-	w.weather.mu.Lock()
-	w.weather.lag = lag
-	w.weather.mu.Unlock()
-	w.lasting(d, func() {
-		w.weather.mu.Lock()
-		defer w.weather.mu.Unlock()
-		w.weather.lag = 0
-	})
+	w.spell(d, "the watch lags by "+lag.String(), func(f *weather) { f.lag = lag }, func(f *weather) { f.lag = 0 })
 }
 
 // loseHeartbeats lets the node seem away while it works on.
 func loseHeartbeats(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)
 	d := span(random, 80*time.Second)
-	w.storyf("for %s, heartbeats get lost", d)
-	w.weather.mu.Lock()
-	w.weather.deaf = true
-	w.weather.mu.Unlock()
-	w.lasting(d, func() {
-		w.weather.mu.Lock()
-		defer w.weather.mu.Unlock()
-		w.weather.deaf = false
-	})
+	w.spell(d, "heartbeats get lost", func(f *weather) { f.deaf = true }, func(f *weather) { f.deaf = false })
 }
 
 // compact makes the store forget its history.

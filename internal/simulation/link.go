@@ -43,7 +43,7 @@ func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	case fate.lost:
 	case fate.late > 0:
 		l.w.weather.late.Go(func() {
-			time.Sleep(fate.late)
+			sleepFor(fate.late)
 			_, _ = l.applyLate(txn) // nobody hears of it
 		})
 	default:
