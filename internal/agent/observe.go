@@ -13,9 +13,9 @@ import (
 // observe gathers what decides about a task. Nothing is asked of the engine but a container something happened to.
 func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input, error) {
 	in := healing.Input{
-		Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen,
-		PluginAtWork: assigned.PluginAtWork,
-		Held:         a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
+		Task: assigned.Task, Status: a.reports.task(assigned), Recorded: assigned.Status.Container,
+		Frozen: assigned.Frozen, PluginAtWork: assigned.PluginAtWork,
+		Held: a.held(assigned), Grace: a.grace(ctx, assigned.Task), Image: a.imageOf(assigned.Task),
 	}
 	in.Probes = a.probing(assigned.Task) // the grace has read the release
 	in.MemoryLimit = a.memoryLimit(assigned.Task)
@@ -38,9 +38,9 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 		}
 		seen, stale := a.containers.seen(id)
 		in := healing.Input{
-			Task: assigned.Task, Status: a.reports.task(assigned), Frozen: assigned.Frozen, Held: assigned.PredecessorOpen,
-			PluginAtWork: assigned.PluginAtWork,
-			Probes:       a.probing(assigned.Task),
+			Task: assigned.Task, Status: a.reports.task(assigned), Recorded: assigned.Status.Container,
+			Frozen: assigned.Frozen, PluginAtWork: assigned.PluginAtWork, Held: assigned.PredecessorOpen,
+			Probes: a.probing(assigned.Task),
 		}
 		see(&in, seen)
 		unknown := a.knownInits(&in) || stale != ""

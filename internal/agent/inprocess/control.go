@@ -64,8 +64,8 @@ func (c *Control) Subscribe(fn func(agent.Change)) {
 	c.subscribers = append(c.subscribers, fn)
 }
 
-// changed says what a commit asks the agent to look at again. The node's own reports ask for nothing, but the end of a
-// task may be what another one waits for.
+// changed says what a commit asks the agent to look at again. The node's own reports ask for nothing, but for two: the end
+// of a task may be what another one waits for, and what runs once starts when its container is recorded.
 func (c *Control) changed(change view.Change) {
 	value := change.New
 	if value == nil {
@@ -75,7 +75,7 @@ func (c *Control) changed(change view.Change) {
 	case *api.Task:
 		c.tell(agent.Change{Task: record.ID})
 	case *api.TaskStatus:
-		if record.State.Terminal() || change.Deleted {
+		if record.State.Terminal() || change.Deleted || record.Container != "" && record.StartedAt.IsZero() {
 			c.tell(agent.Change{Task: record.ID})
 		}
 	case *api.Frozen:

@@ -12,6 +12,8 @@ type Input struct {
 	Task api.Task
 	// Status is the observed half as last reported; its zero value where nothing was.
 	Status api.TaskStatus
+	// Recorded is the container that the stored status names. Status may be ahead of it: a report takes its time.
+	Recorded string
 	// Container is what is seen now; nil where there is none.
 	Container *Container
 	// LookedAt is when the container was asked after: what it says was so then, or a little later.

@@ -6,8 +6,12 @@ import (
 	"tend.dev/tend/api"
 )
 
-// removingLook is when a container that is being removed is looked at again, should its event be missed.
-const removingLook = time.Second
+const (
+	// removingLook is when a container that is being removed is looked at again, should its event be missed.
+	removingLook = time.Second
+	// recordedLook is when a container that is to be recorded is looked at again, should the wake be missed.
+	recordedLook = time.Second
+)
 
 // planner holds one decision while it is made.
 type planner struct {

@@ -17,7 +17,10 @@ type world struct {
 	in        healing.Input
 	now       time.Time
 	made      int
+	started   int
 	forgotten bool
+	// stored is what was reported last; a new server knows nothing else.
+	stored api.TaskStatus
 }
 
 func (w *world) end(t *rapid.T, byHand bool) {
@@ -78,6 +81,9 @@ func (w *world) step(t *rapid.T) healing.Decision {
 	case healing.Start:
 		if w.in.Task.Desired != api.DesiredRunning || w.in.Held || w.in.Frozen || before.Status.State.Terminal() {
 			t.Fatalf("started although desired %s, held %v, frozen %v, %s", w.in.Task.Desired, w.in.Held, w.in.Frozen, before.Status.State)
+		}
+		if w.started++; w.in.Task.Class == api.ClassOnce && w.started > 1 {
+			t.Fatal("what runs once was started twice")
 		}
 		c.State, c.StartedAt, c.RestartCount = healing.Running, w.now, 0
 		w.in.Cause = healing.CauseUnknown
@@ -144,6 +150,8 @@ func TestSafety(t *testing.T) {
 			"released": func(*rapid.T) { w.in.Held = false },
 			"probe":    func(t *rapid.T) { w.probe(t) },
 			"freeze":   func(t *rapid.T) { w.in.Frozen = rapid.Bool().Draw(t, "frozen") },
+			"report":   func(*rapid.T) { w.stored, w.in.Recorded = w.in.Status, w.in.Status.Container },
+			"reborn":   func(*rapid.T) { w.in.Status, w.in.Probes = w.stored, nil },
 			"amnesia":  func(*rapid.T) { w.in.Cause = healing.CauseUnknown },
 			"raise": func(t *rapid.T) {
 				if next := rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"); w.in.Task.Desired.CanBecome(next) {

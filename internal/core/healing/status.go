@@ -79,12 +79,23 @@ func (p *planner) start(reason, message string) {
 		p.down(ReasonWaiting, "starts when task "+p.Task.After+" has stopped")
 		return
 	}
-	if p.Container.State == Created && !p.initialized() {
+	if p.unrecorded() || p.Container.State == Created && !p.initialized() {
 		return
 	}
 	p.advance(api.TaskStarting)
 	p.down(reason, message)
 	p.out.Action.Verb = Start
+}
+
+// unrecorded: what runs once waits until the store names its container. Otherwise nobody would know of the start if its
+// answer were lost and the container removed, and the command would run again.
+func (p *planner) unrecorded() bool {
+	if p.Task.Class != api.ClassOnce || p.Recorded == p.Container.ID {
+		return false
+	}
+	p.prepare(None, ReasonCreating, "starts when the store has its container's id")
+	p.out.After = recordedLook
+	return true
 }
 
 // prepare works towards a container.
