@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
@@ -141,6 +143,39 @@ func TestRestoredStoreAdopts(t *testing.T) {
 	})
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
+	}
+	before, calls := m.runs(), m.engine.Mutations()
+
+	m.restore(older)
+	r = m.start(nil)
+	r.wantPaused(2)
+	result, err := r.client.Resume(ctx, "")
+	if err != nil || len(result.Adopted) != 2 || len(result.Unknown) != 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	r.ready().converged(web, 0)
+	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
+		t.Errorf("they did not just go on: %v, then %v", before, after)
+	}
+}
+
+// TestRestoredStorePlacesWhatRuns: the store is older than the choice of a node for a task whose container runs.
+func TestRestoredStorePlacesWhatRuns(t *testing.T) {
+	ctx := context.Background()
+	m := newMachine(t)
+	m.engine.AddImage("web:1")
+	r := m.start(nil).ready()
+	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	older := slices.DeleteFunc(m.backup(), func(op store.Op) bool { return strings.HasPrefix(op.Key, layout.ActualTasksPrefix) })
+	for i, op := range older {
+		var task api.Task
+		if strings.HasPrefix(op.Key, layout.TasksPrefix) && json.Unmarshal(op.Value, &task) == nil {
+			task.Node = ""
+			older[i].Value, _ = json.Marshal(task)
+		}
 	}
 	before, calls := m.runs(), m.engine.Mutations()
 

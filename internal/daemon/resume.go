@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 		return api.ResumeResult{}, fmt.Errorf("list the containers: %w", err)
 	}
 	adopted, left := adoption.Match(vacant(snap, d.node, listed), strangers(snap, listed))
+	adopted = append(adopted, unplaced(snap, d.node, listed)...)
 	if d.pause.why() == "" {
 		adopted = nil // the controllers work with the store as it is
 	}
@@ -76,6 +78,21 @@ func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out 
 	return out
 }
 
+// unplaced are the tasks that have a container here, although the store knows of no node for them yet: it is older than
+// their placing.
+func unplaced(snap layout.Snapshot, node string, listed []runtime.Container) (out []adoption.Adoption) {
+	for _, container := range listed {
+		task := snap.Task(container.Task())
+		if !task.Exists() || task.Value.Node != "" || slices.ContainsFunc(out, func(a adoption.Adoption) bool { return a.Old.ID == task.Value.ID }) {
+			continue
+		}
+		placed := *task.Value
+		placed.Node = node
+		out = append(out, adoption.Adoption{Old: *task.Value, New: placed})
+	}
+	return out
+}
+
 // strangers are the containers whose task the store doesn't know.
 func strangers(snap layout.Snapshot, listed []runtime.Container) (out []adoption.Stranger) {
 	for _, c := range listed {
@@ -110,9 +127,12 @@ func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adop
 	txn := layout.NewTxn("resume.adopt").If(electionKey, d.fenced.held.Load())
 	for _, a := range adopted {
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
-		if a.Old.Slot == a.New.Slot {
+		switch {
+		case a.Old.ID == a.New.ID:
+			txn.If(layout.TaskKey(a.Old.ID), old.Modified).Put(layout.TaskKey(a.Old.ID), a.New)
+		case a.Old.Slot == a.New.Slot:
 			txn.ReplaceTask(old, slot, a.New)
-		} else {
+		default:
 			txn.If(layout.TaskKey(a.Old.ID), old.Modified).Delete(layout.TaskKey(a.Old.ID))
 			txn.Delete(layout.SlotKey(a.Old.Owner(), a.Old.Slot)).CreateTask(a.New)
 		}
