@@ -14,6 +14,7 @@ var repertoire = []action{
 	{"apply", 20, applySomething},
 	{"apply files", 4, applyFiles},
 	{"apply an ingress", 4, applyIngress},
+	{"apply a folder", 3, applyFolder},
 	{"delete", 4, deleteSomething},
 	{"delete and apply again", 8, replaceSomething},
 	{"apply and delete in a hurry", 2, hasten},
@@ -52,6 +53,7 @@ var repertoire = []action{
 	{"kill the server soon", 3, killSoon},
 	{"kill the server, move the containers", 2, killLate},
 	{"restart the server", 1, stopServer},
+	{"damage files", 1, damage},
 	{"start with an empty store", 1, unmount},
 	{"restore an older store", 3, restore},
 }
