@@ -111,7 +111,7 @@ func (a *app) describe(d described) error {
 		describePlain(w, d.Object, now)
 	}
 	describeConditions(w, status.Conditions, now)
-	if err := a.section("Releases", withoutRequests(releaseListing(d.Releases, now))); err != nil {
+	if err := a.section("Releases", briefReleases(releaseListing(d.Releases, now))); err != nil {
 		return err
 	}
 	if err := a.section("Runs", runListing(d.Runs, false, now)); err != nil {

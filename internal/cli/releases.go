@@ -89,12 +89,15 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 	return l
 }
 
-// withoutRequests leaves out which request led to each release: the table fits beside the rest of a description then.
-func withoutRequests(l listing) listing {
-	column := len(l.header) - 2
-	l.header = slices.Delete(l.header, column, column+1)
+// briefReleases leaves out which request led to each release and why one failed, which the rest of a description tells of
+// the newest: the table fits on a screen then.
+func briefReleases(l listing) listing {
+	const state = 1
+	request := len(l.header) - 2
+	l.header = slices.Delete(l.header, request, request+1)
 	for i, row := range l.rows {
-		l.rows[i] = slices.Delete(row, column, column+1)
+		l.rows[i] = slices.Delete(row, request, request+1)
+		row[state], _, _ = strings.Cut(row[state], ": ")
 	}
 	return l
 }
