@@ -98,24 +98,20 @@ func Run(ctx context.Context, o Options) error {
 
 // prepareRoot makes the folders, readable by their owner alone.
 func (d *daemon) prepareRoot(context.Context) error {
-	for _, dir := range []string{d.Root, d.Data} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fmt.Errorf("make %s: %w: choose another --root, or run as a user who may write there", dir, err)
-		}
+	if err := d.makeRoot(); err != nil {
+		return err
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "node"
 	}
-	_, missing := os.Stat(filepath.Join(d.Root, "node"))
-	d.used = missing == nil
 	if d.node, err = remembered(d.Root, "node", d.Node, host); err != nil {
 		return err
 	}
 	if d.Runtime, err = remembered(d.Root, "runtime", d.Runtime, runtimeDocker); err != nil {
 		return err
 	}
-	return d.closeRoot()
+	return errors.Join(d.closeRoot(), d.keepOutOfGit())
 }
 
 // openRuntime makes the client of what runs containers. An engine that is away is no fault: the agent waits for it.

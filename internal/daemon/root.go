@@ -5,12 +5,41 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
+// makeRoot makes the root, and says whether it had been used before. One that is open to others and holds their files is
+// none of ours to close: that is an error, and nothing is left there.
+func (d *daemon) makeRoot() error {
+	if err := makeFolder(d.Root); err != nil {
+		return err
+	}
+	_, missing := os.Stat(filepath.Join(d.Root, "node"))
+	d.used = missing == nil
+	info, err := os.Stat(d.Root)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", d.Root, err)
+	}
+	if info.Mode().Perm()&openTo != 0 && !d.used && !d.isProjects() && !d.holdsOnlyOurs() {
+		return fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
+			d.Root, info.Mode().Perm())
+	}
+	return makeFolder(d.Data)
+}
+
+func makeFolder(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w: choose another --root, or run as a user who may write there", path, err)
+	}
+	return nil
+}
+
+// openTo are the permissions of others.
+const openTo = 0o077
+
 // closeRoot takes the root's permissions from others: it holds keys and a token. A folder that was made by somebody else
-// (by a package, or mkdir) is often open. One that holds other people's files is none of ours to close: that is an error.
+// (by a package, or mkdir) is often open.
 func (d *daemon) closeRoot() error {
-	const open = 0o077
 	info, err := os.Stat(d.Root)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", d.Root, err)
@@ -19,18 +48,35 @@ func (d *daemon) closeRoot() error {
 	if d.Runtime == runtimeProcess && os.Geteuid() == 0 {
 		mode = 0o711 // plain processes of an unprivileged user pass through to their images; the files here stay their owner's
 	}
-	if info.Mode().Perm()&open&^mode == 0 {
+	if info.Mode().Perm()&openTo&^mode == 0 {
 		if info.Mode().Perm() == mode {
 			return nil
 		}
 		return os.Chmod(d.Root, mode)
 	}
-	if !d.used && !d.holdsOnlyOurs() {
-		return fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
-			d.Root, info.Mode().Perm())
-	}
-	d.Logger.Warn("the root was open to other users and is closed now", "root", d.Root, "was", fmt.Sprintf("%04o", info.Mode().Perm()), "is", fmt.Sprintf("%04o", mode))
+	d.Logger.Warn("the root was open to other users and is closed now", "root", d.Root,
+		"was", fmt.Sprintf("%04o", info.Mode().Perm()), "is", fmt.Sprintf("%04o", mode))
 	return os.Chmod(d.Root, mode)
+}
+
+// isProjects says whether the root is a project's .tend: Tend's by its name, and home of the project's manifests.
+func (d *daemon) isProjects() bool { return filepath.Base(d.Root) == ".tend" }
+
+// keepOutOfGit has git leave out what a server keeps in a project's folder, the key among it, and take the manifests there.
+func (d *daemon) keepOutOfGit() error {
+	path := filepath.Join(d.Root, ".gitignore")
+	if _, err := os.Stat(path); !d.isProjects() || err == nil {
+		return nil //nolint:nilerr // an error here is that of the file not being there
+	}
+	var text strings.Builder
+	text.WriteString("# what `tend dev` keeps here; the manifests are yours to commit\n/.gitignore\n")
+	for _, name := range append([]string{filepath.Base(d.Data)}, ours...) {
+		text.WriteString("/" + name + "\n")
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		return fmt.Errorf("keep the state out of git: %w", err)
+	}
+	return nil
 }
 
 // ours are the names in a root: what this start has made, and what may have been put there to restore a server.

@@ -46,8 +46,44 @@ func TestRootIsClosed(t *testing.T) {
 		if info.Mode().Perm() != tc.want || (tc.says == "") != (log.Len() == 0) || !strings.Contains(log.String(), tc.says) {
 			t.Errorf("%s: %s: it is %04o, and the log says %q", name, tc.reason, info.Mode().Perm(), log.String())
 		}
+		if left, _ := os.ReadDir(root); tc.refused != "" && len(left) != 1 {
+			t.Errorf("%s: refused, it left files: %v", name, left)
+		}
 		if (tc.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.refused) {
 			t.Errorf("%s: %s: %v", name, tc.reason, err)
+		}
+	}
+}
+
+// TestARootInAProject: manifests lie in the project's .tend, which its git may hold, and so does what `tend dev` keeps.
+func TestARootInAProject(t *testing.T) {
+	root := filepath.Join(t.TempDir(), ".tend")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "site.hcl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{Options: Options{Root: root, Data: filepath.Join(root, "state"), Runtime: runtimeDocker, Logger: slog.New(slog.DiscardHandler)}}
+	if err := d.prepareRoot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(root)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("it is %v, %v; want 0700", info.Mode(), err)
+	}
+	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range left {
+		kept := strings.Contains(string(ignored), "\n/"+entry.Name()+"\n")
+		if manifest := entry.Name() == "site.hcl"; kept == manifest {
+			t.Errorf("git leaves %s out: %v", entry.Name(), kept)
 		}
 	}
 }
