@@ -31,7 +31,7 @@ func (e *UnreachableError) Error() string {
 		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: look before you repeat it",
 			e.Server, e.Err)
 	}
-	return fmt.Sprintf("no server answers at %s: %v\n  start one: `tend dev` here, `tend server` on a host; or name it: --server, TEND_SERVER", e.Server, e.Err)
+	return fmt.Sprintf("no server answers at %s: %v\n  start one (`tend dev` here, `tend server` on a host), or name it by --server", e.Server, e.Err)
 }
 
 // Denied says whether this user may not open the server's socket: waiting doesn't help.

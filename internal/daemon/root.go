@@ -54,6 +54,9 @@ func (d *daemon) closeRoot() error {
 		}
 		return os.Chmod(d.Root, mode)
 	}
+	if d.isProjects() {
+		return os.Chmod(d.Root, mode)
+	}
 	d.Logger.Warn("the root was open to other users and is closed now", "root", d.Root,
 		"was", fmt.Sprintf("%04o", info.Mode().Perm()), "is", fmt.Sprintf("%04o", mode))
 	return os.Chmod(d.Root, mode)
