@@ -8,7 +8,8 @@ import (
 )
 
 // absences remembers since when nodes have been without heartbeat. A server that boots waits a whole timeout before it
-// takes a node for lost: it can't know how long the heartbeat has been missing.
+// takes a node for lost: it can't know how long the heartbeat has been missing. Time is the process's own, by Go's monotonic
+// clock: a wall clock that is set makes no node lost.
 type absences struct {
 	timeout time.Duration
 	mu      sync.Mutex
@@ -27,22 +28,22 @@ func (a *absences) clear(node string) {
 	delete(a.since, node)
 }
 
-// lost says whether a node is down, and while it is only silent, when it will be.
-func (a *absences) lost(s layout.Snapshot, node string, now time.Time) (lost bool, at time.Time) {
+// lost says whether a node is down, and while it is only silent, in how long it will be.
+func (a *absences) lost(s layout.Snapshot, node string) (lost bool, left time.Duration) {
 	if node == "" {
-		return false, time.Time{}
+		return false, 0
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if s.Alive(node) {
 		delete(a.since, node)
-		return false, time.Time{}
+		return false, 0
 	}
 	since, known := a.since[node]
-	if !known || since.After(now) {
-		since = now
-		a.since[node] = now
+	if !known {
+		since = time.Now()
+		a.since[node] = since
 	}
-	at = since.Add(a.timeout)
-	return !now.Before(at), at
+	left = a.timeout - time.Since(since)
+	return left <= 0, left
 }

@@ -41,9 +41,9 @@ func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], 
 	for _, task := range s.TasksOf(ref) {
 		view := taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
 		if view.status == nil || !view.status.State.Terminal() {
-			lost, at := c.absent.lost(s, task.Value.Node, now)
+			lost, left := c.absent.lost(s, task.Value.Node)
 			view.lost = lost
-			if !lost && !at.IsZero() && (o.silent.IsZero() || at.Before(o.silent)) {
+			if at := now.Add(left); left > 0 && (o.silent.IsZero() || at.Before(o.silent)) {
 				o.silent = at
 			}
 		}
