@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -97,8 +98,15 @@ func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.Appl
 	if err != nil {
 		return err
 	}
+	beside := slices.Clone(result.Pruned)
+	for _, object := range result.Objects { // they are as this apply says, and needing what goes would be refused
+		beside = append(beside, object.Ref)
+	}
 	for _, ref := range result.Pruned {
 		fmt.Fprintf(a.err, "will be pruned: %s\n", ref)
+		if _, err := a.warnOfDependents(ctx, c, ref, beside, client.DeleteOptions{}); err != nil {
+			return err
+		}
 	}
 	return a.tellKept(ctx, c, request)
 }

@@ -15,23 +15,13 @@ import (
 // confirmDeletion warns of what needs the objects that are about to go, and asks on a terminal where something is lost by
 // it. Without a terminal nobody could answer, and scripts name what they want deleted: there the warning is all.
 func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref) error {
-	ask.with.DryRun = true
 	var lost []string
 	for _, ref := range refs {
-		would, err := c.DeleteWith(ctx, ref, ask.with)
-		if problem := (*api.Problem)(nil); errors.As(err, &problem) && problem.Status < http.StatusInternalServerError {
-			continue // it is not there, or in use by something that goes before it: the deletion says so
-		}
+		would, err := a.warnOfDependents(ctx, c, ref, refs, ask.with)
 		if err != nil {
 			return err
 		}
-		needed := slices.DeleteFunc(would.Dependents, func(d api.Dependent) bool { return slices.Contains(refs, d.Ref) })
-		for _, d := range needed {
-			if !a.structured() {
-				fmt.Fprintf(a.err, "warning: %s needs %s (%s)\n", d.Ref, ref, d.Field)
-			}
-		}
-		if len(needed) > 0 {
+		if len(would.Dependents) > 0 {
 			lost = append(lost, ref.String())
 		}
 		for _, key := range would.RemovedConfig {
@@ -45,4 +35,21 @@ func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletio
 		return nil
 	}
 	return a.confirm(ask.yes, "This deletes "+strings.Join(lost, ", ")+" for good.")
+}
+
+// warnOfDependents names what needs an object that is about to go, beside what goes with it. The answer is what the deletion
+// would take; where it would be refused, nothing: the deletion says so.
+func (a *app) warnOfDependents(ctx context.Context, c *client.Client, ref api.Ref, beside []api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
+	with.DryRun = true
+	would, err := c.DeleteWith(ctx, ref, with)
+	if problem := (*api.Problem)(nil); errors.As(err, &problem) && problem.Status < http.StatusInternalServerError {
+		return api.DeleteResult{}, nil // it is not there, or in use by something that goes before it
+	}
+	would.Dependents = slices.DeleteFunc(would.Dependents, func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
+	for _, d := range would.Dependents {
+		if !a.structured() {
+			fmt.Fprintf(a.err, "warning: %s needs %s (%s)\n", d.Ref, ref, d.Field)
+		}
+	}
+	return would, err
 }
