@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control/job"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
 )
@@ -49,7 +48,9 @@ func (w *World) calmDown() {
 	w.pass(45 * time.Second) // a verb may still wait
 	w.people.wait.Wait()
 	w.weather.late.Wait()
-	w.skew.Store(0)
+	if w.skew.Load() != 0 {
+		w.setClock(0)
+	}
 	w.restock()
 	w.pass(time.Second)
 	w.people.promises.kept(w)
@@ -60,10 +61,8 @@ func (w *World) calmDown() {
 // suspend keeps cron jobs from running on, so that the world can come to rest, starts what people stopped, and sets a key
 // that all have, so that no environment is one that a rollback pinned.
 func (w *World) suspend() {
-	w.ask(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, func(ctx context.Context) error {
-		_, err := w.client.SetConfig(ctx, scope, "", api.ConfigRequest{Set: map[string]string{"CALM": w.people.fresh()}})
-		return err
-	})
+	w.ask(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"},
+		w.setting("", api.ConfigRequest{Set: map[string]string{"CALM": w.people.fresh()}}))
 	for _, object := range w.declaredObjects() {
 		switch {
 		case object.Metadata.Deleting():
@@ -210,21 +209,6 @@ func (w *World) statusOf(ref api.Ref) api.Object {
 	defer cancel()
 	object, _ := w.client.Object(ctx, ref)
 	return object
-}
-
-// clockBehind are the keys of the statuses that still say that the clock was set back, which they take back by themselves.
-func (w *World) clockBehind() []string {
-	var out []string
-	for _, object := range w.declaredObjects() {
-		if object.Kind != api.KindCronJob {
-			continue
-		}
-		conditions, _ := w.said(object.Ref())
-		if behind := api.FindCondition(conditions, job.ConditionClockBehind); behind != nil && behind.Status == api.ConditionTrue {
-			out = append(out, layout.StatusKey(object.Ref()))
-		}
-	}
-	return out
 }
 
 // rests demands that a world that is as declared does nothing.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/job"
+	"tend.dev/tend/internal/layout"
 )
 
 // cronTime is how long a cron job may be silent once the clock is right again: what was due while it was ahead is skipped
@@ -14,7 +16,7 @@ const cronTime = 75 * time.Minute
 func (w *World) ticks() {
 	began := time.Now()
 	for _, object := range w.declaredObjects() {
-		if object.Kind != api.KindCronJob || object.Metadata.Deleting() || !w.clockSet {
+		if object.Kind != api.KindCronJob || object.Metadata.Deleting() || w.clockSet.Load() == 0 {
 			continue
 		}
 		before := w.missed(object.Ref())
@@ -33,4 +35,19 @@ func (w *World) missed(ref api.Ref) int {
 	var status struct{ Missed int }
 	decode(w.statusOf(ref).Status, &status)
 	return status.Missed
+}
+
+// clockBehind are the keys of the statuses that still say that the clock was set back, which they take back by themselves.
+func (w *World) clockBehind() []string {
+	var out []string
+	for _, object := range w.declaredObjects() {
+		if object.Kind != api.KindCronJob {
+			continue
+		}
+		conditions, _ := w.said(object.Ref())
+		if behind := api.FindCondition(conditions, job.ConditionClockBehind); behind != nil && behind.Status == api.ConditionTrue {
+			out = append(out, layout.StatusKey(object.Ref()))
+		}
+	}
+	return out
 }

@@ -34,6 +34,8 @@ func (w *World) differences() []string {
 	for _, c := range w.ours() {
 		if ref := ownerOf(c); !owned[ref] {
 			out = append(out, fmt.Sprintf("%s is left of %s, which is gone", c.Name, ref))
+		} else if _, err := w.store.Get(context.Background(), layout.TaskKey(c.Task())); err != nil {
+			out = append(out, fmt.Sprintf("%s is left of %s, which knows no such task", c.Name, ref))
 		}
 	}
 	return out

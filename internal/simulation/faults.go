@@ -152,8 +152,12 @@ func jumpClock(w *World, random *rand.Rand) {
 		to = time.Duration(random.Int64N(int64(48*time.Hour))) - 24*time.Hour
 	}
 	w.storyf("the clock is set to %s beside the right time", to)
-	w.skew.Store(int64(to))
-	w.clockSet = true
+	w.setClock(to)
+}
+
+func (w *World) setClock(beside time.Duration) {
+	w.skew.Store(int64(beside))
+	w.clockSet.Store(max(int64(time.Since(w.began)), 1))
 }
 
 // killServer ends the server now.

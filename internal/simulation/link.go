@@ -106,6 +106,7 @@ func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
 	revision, err := l.Store.Commit(ctx, txn)
 	if err == nil {
 		l.w.archive.commit(txn, revision)
+		l.surplus(txn)
 	}
 	return revision, err
 }

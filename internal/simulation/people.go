@@ -20,7 +20,7 @@ type people struct {
 	history  history
 	promises promises
 	values   atomic.Int64 // config values are numbered, so that each is new
-	runs     atomic.Int64 // runs that were asked for
+	runs     atomic.Int64 // runs that were asked for and not refused
 }
 
 // ask calls a verb beside whatever else goes on. The answer goes into the history of the object.
@@ -120,20 +120,28 @@ func replaceSomething(w *World, random *rand.Rand) {
 		object = manifest(random, other, false)
 	}
 	w.people.wait.Go(func() {
-		if !w.askNow(ref, input{verb: "delete"}, w.deleting(ref)) {
-			return
-		}
-		for range 30 {
-			if w.askNow(object.Ref(), applied(object), w.applying(object)) {
-				return
-			}
-			sleepFor(short / 20)
+		if w.askNow(ref, input{verb: "delete"}, w.deleting(ref)) {
+			w.applyAtLast(object)
 		}
 	})
 }
 
-// hasten applies an object, runs it where that is asked for, and deletes it again before anyone has come far with it.
+// applyAtLast applies an object as soon as that is allowed.
+func (w *World) applyAtLast(object api.Object) {
+	for range 30 {
+		if w.askNow(object.Ref(), applied(object), w.applying(object)) {
+			return
+		}
+		sleepFor(short / 20)
+	}
+}
+
+// hasten applies an object, runs it where that is asked for, and deletes it again before anyone has come far with it. An
+// engine that is slow has come less far.
 func hasten(w *World, random *rand.Rand) {
+	if chance(random, 2) {
+		slowEngine(w, random)
+	}
 	ref := anyOf(random, []api.Ref{cast[0], cast[2], cast[5], cast[5], cast[6]})
 	object, rest := manifest(random, ref, false), time.Duration(random.IntN(40))*time.Millisecond
 	w.people.wait.Go(func() {
@@ -141,7 +149,6 @@ func hasten(w *World, random *rand.Rand) {
 			return
 		}
 		if ref.Kind.HasRuns() {
-			w.people.runs.Add(1)
 			w.askNow(ref, input{verb: "run"}, w.running(ref))
 		}
 		sleepFor(rest)
@@ -155,10 +162,14 @@ func setConfig(w *World, random *rand.Rand) {
 	if chance(random, 4) {
 		change = api.ConfigRequest{Unset: []string{anyOf(random, []string{"X", "Y"})}}
 	}
-	w.ask(api.Ref{Kind: "config", Scope: scope, Name: name}, input{verb: "config"}, func(ctx context.Context) error {
+	w.ask(api.Ref{Kind: "config", Scope: scope, Name: name}, input{verb: "config"}, w.setting(name, change))
+}
+
+func (w *World) setting(name string, change api.ConfigRequest) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		_, err := w.client.SetConfig(ctx, scope, name, change)
 		return err
-	})
+	}
 }
 
 // fresh is a value that no one had before.
@@ -174,10 +185,14 @@ func scaleSomething(w *World, random *rand.Rand) {
 
 func rollBackSomething(w *World, random *rand.Rand) {
 	ref := anySlotted(random)
-	w.ask(ref, input{verb: "rollback"}, func(ctx context.Context) error {
-		_, err := w.client.Rollback(ctx, client.TargetOf(ref), "")
+	w.ask(ref, input{verb: "rollback"}, w.rollingBack(ref, ""))
+}
+
+func (w *World) rollingBack(ref api.Ref, release string) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		_, err := w.client.Rollback(ctx, client.TargetOf(ref), release)
 		return err
-	})
+	}
 }
 
 func restartSomething(w *World, random *rand.Rand) {
@@ -220,18 +235,6 @@ func (w *World) startAgain(ref api.Ref) {
 	})
 }
 
-// runRelease runs a release command again.
-func runRelease(w *World, random *rand.Rand) {
-	ref := anySlotted(random)
-	w.people.runs.Add(1)
-	w.ask(ref, input{verb: "run the release command"}, func(ctx context.Context) error {
-		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) {
-			return w.client.RunRelease(ctx, client.TargetOf(ref))
-		})
-		return err
-	})
-}
-
 // execSomething runs a command in a pod that runs, if one does.
 func execSomething(w *World, random *rand.Rand) {
 	container, ok := w.pick(random)
@@ -254,17 +257,4 @@ func wipe(w *World, random *rand.Rand) {
 		_, err := w.client.DeleteWith(ctx, ref, client.DeleteOptions{Prune: chance(random, 2), Volumes: ref.Kind == api.KindStatefulSet})
 		return err
 	})
-}
-
-func runSomething(w *World, random *rand.Rand) {
-	ref := anyOf(random, []api.Ref{cast[5], cast[6]})
-	w.people.runs.Add(1)
-	w.ask(ref, input{verb: "run"}, w.running(ref))
-}
-
-func (w *World) running(ref api.Ref) func(ctx context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := client.Repeat(ctx, short, func(ctx context.Context) (api.RunResult, error) { return w.client.Run(ctx, client.TargetOf(ref)) })
-		return err
-	}
 }

@@ -98,8 +98,8 @@ type World struct {
 	copied  *backup
 	// paused says that an older store was put back and the server not resumed since.
 	paused atomic.Bool
-	// clockSet says that the clock was ever set.
-	clockSet bool
+	// clockSet is when the clock was last set, in nanoseconds since the world began; 0 is never.
+	clockSet atomic.Int64
 	// beat is when the server last renewed a lease, in nanoseconds since the world began.
 	beat atomic.Int64
 	// crashIn counts the points until the server dies; 0 and below is never.
