@@ -36,8 +36,9 @@ func (w *World) converge() {
 		w.fail("after %s without faults, the world isn't as declared: %s", correctTime, strings.Join(left, "; "))
 		return
 	}
+	w.stops()
 	w.deploy()
-	w.moves()
+	w.returns()
 	w.rests()
 }
 

@@ -2,7 +2,7 @@ package simulation
 
 import (
 	"math/rand/v2"
-	"strings"
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
@@ -21,10 +21,16 @@ func (w *World) deploy() {
 		if len(serving) == 0 {
 			continue
 		}
+		if slices.Contains(served, object.Name) {
+			w.insist(ingressManifest(object.Name))
+		}
 		w.storyf("-- %s gets a release that doesn't work", object.Ref())
 		w.watched.guard(serving)
 		w.insist(w.unsound(random, object, len(serving)))
-		w.pass(3 * time.Minute)
+		for range 36 {
+			w.pass(5 * time.Second)
+			w.requests(len(serving) + 1)
+		}
 		w.watched.guard(nil)
 		if w.verdict(object.Ref()) == well {
 			w.fail("%s is said to be well, although its newest release can't be", object.Ref())
@@ -35,29 +41,12 @@ func (w *World) deploy() {
 	}
 }
 
-// moves builds the images that run anew under their tags: that has to be noticed.
-func (w *World) moves() {
-	for _, object := range w.declaredObjects() {
-		var spec api.DeploymentSpec
-		decode(object.Spec, &spec)
-		if object.Kind.HasSlots() && !object.Metadata.Deleting() && spec.ReplicaCount() > 0 {
-			w.storyf("-- %s moves", spec.Image)
-			w.knowImage(w.engine.Retag(spec.Image), spec.Image)
-			break
-		}
-	}
-	w.await(correctTime, w.amiss)
-	if left := w.amiss(); len(left) > 0 {
-		w.fail("%s after an image moved, the world isn't as declared: %s", correctTime, strings.Join(left, "; "))
-	}
-}
-
-// servingOf are the containers of an object that run.
-func (w *World) servingOf(ref api.Ref) map[string]bool {
-	out := map[string]bool{}
+// servingOf are the containers of an object that run, with their names by id.
+func (w *World) servingOf(ref api.Ref) map[string]string {
+	out := map[string]string{}
 	for _, c := range w.ours() {
 		if ownerOf(c) == ref && c.State == runtime.StateRunning {
-			out[c.ID] = true
+			out[c.ID] = c.Name
 		}
 	}
 	return out

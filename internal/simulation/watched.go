@@ -19,7 +19,7 @@ type watched struct {
 	alive   map[string]string // by task: the container's id
 	places  map[string]string // by ordinal of a statefulset: the container's id
 	starts  map[string]int    // of what runs once, by task
-	guarded map[string]bool   // ids of containers that may not end
+	guarded map[string]string // containers that may not end, by id
 	steps   map[string]int    // of the commands of a release, by owner and container
 }
 
@@ -167,10 +167,10 @@ func (o *watched) alone(record hollow.Record, mine taskRecord) {
 }
 
 // guard names the containers that may not end from now on.
-func (o *watched) guard(ids map[string]bool) {
+func (o *watched) guard(containers map[string]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.guarded = ids
+	o.guarded = containers
 }
 
 // restored: what ran since the copy was made may run again.
@@ -191,7 +191,7 @@ func (o *watched) isOrdinal(task string) bool {
 }
 
 func (o *watched) died(record hollow.Record) {
-	if o.guarded[record.ID] {
+	if o.guarded[record.ID] != "" {
 		o.w.fail("%s was taken down by a release that never got ready", record.Container)
 	}
 	for _, where := range []map[string]string{o.alive, o.places} {
