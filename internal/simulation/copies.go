@@ -12,9 +12,10 @@ import (
 
 // backup is a copy of the store, and what the world knew at the time.
 type backup struct {
-	store   *memory.Store
-	archive *archive
-	at      time.Time
+	store    *memory.Store
+	archive  *archive
+	at       time.Time
+	revision int64
 }
 
 // oldEnough is how much older than the store a copy must be to be seen as one: the server writes down how far it got every
@@ -32,8 +33,11 @@ func backUp(w *World, _ *rand.Rand) {
 	w.committing.Lock()
 	defer w.committing.Unlock()
 	w.storyf("a copy of the store is made")
-	w.copied = &backup{store: w.store.Clone(), archive: w.archive.clone(), at: time.Now()}
+	w.copied = &backup{store: w.store.Clone(), archive: w.archive.clone(), at: time.Now(), revision: w.revision()}
 }
+
+// leasesEnd is more writes than there are leases: those of a copy run out in it, which takes it so much further by itself.
+const leasesEnd = 10
 
 // resumeTime is more than all faults last.
 const resumeTime = 3 * time.Hour
@@ -44,7 +48,9 @@ func restore(w *World, random *rand.Rand) {
 	if w.copied == nil || time.Since(w.copied.at) < oldEnough || w.away.Load() || !w.weather.calm() || !w.strain.calm() {
 		return
 	}
+	older := false
 	if chance(random, 2) { // and nothing is what it was when the copy was made
+		older = w.revision() > w.copied.revision+leasesEnd
 		replaceSomething(w, random)
 		w.pass(20 * time.Second)
 		if w.away.Load() || !w.weather.calm() || !w.strain.calm() {
@@ -66,7 +72,36 @@ func restore(w *World, random *rand.Rand) {
 	w.people.promises.forget()
 	w.unmounted.Store(false)
 	w.start()
+	if older {
+		w.standsStill()
+	}
 	w.resume()
+}
+
+// standsStill: a server that sees an older store takes no word until it is resumed.
+func (w *World) standsStill() {
+	w.pass(time.Second)
+	if w.askNow(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, w.setting("", api.ConfigRequest{Set: map[string]string{"X": w.people.fresh()}})) {
+		w.fail("config was set, although an older store was put back and nobody resumed")
+	}
+}
+
+// restoreNamesake restores a copy in which an object is another than the one of its name today. Their releases have the same
+// numbers.
+func restoreNamesake(w *World, random *rand.Rand) {
+	ref := anySlotted(random)
+	again := func() {
+		object := manifest(random, ref, true)
+		w.people.wait.Go(func() {
+			w.askNow(ref, input{verb: "delete"}, w.deleting(ref))
+			w.applyAtLast(object)
+		})
+		w.pass(oldEnough + span(random, 20*time.Second))
+	}
+	again()
+	backUp(w, random)
+	again()
+	restore(w, random)
 }
 
 // resume asks until the server goes on. Where the store is another one meanwhile, the word was for that.

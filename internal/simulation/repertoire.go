@@ -17,7 +17,7 @@ var repertoire = []action{
 	{"apply a folder", 3, applyFolder},
 	{"delete", 4, deleteSomething},
 	{"delete and apply again", 8, replaceSomething},
-	{"apply and delete in a hurry", 2, hasten},
+	{"apply and delete in a hurry", 3, hasten},
 	{"config", 6, setConfig},
 	{"scale", 5, scaleSomething},
 	{"roll back", 4, rollBackSomething},
@@ -56,6 +56,7 @@ var repertoire = []action{
 	{"damage files", 1, damage},
 	{"start with an empty store", 1, unmount},
 	{"restore an older store", 3, restore},
+	{"restore a namesake", 1, restoreNamesake},
 }
 
 var totalWeight = func() (sum int) {
