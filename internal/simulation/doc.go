@@ -13,7 +13,9 @@
 //   - a task never has two live containers, and the lifetimes of two containers of one ordinal never overlap;
 //   - a command of a run starts at most once per attempt, a release command once per release;
 //   - a file that a container mounts exists and holds the declared bytes;
-//   - a request is answered by a pod of the app it was for;
+//   - a request is answered by a pod of the app it was for, which is ready;
+//   - no more pods are made of a deployment than are declared, and what was stopped for good stays stopped;
+//   - a rollback brings back the image, command, environment and files that ran before;
 //   - verbs are linearizable per object, and what was answered as done is never undone;
 //   - once faults end the world converges in bounded time, and a converged world does nothing.
 //
