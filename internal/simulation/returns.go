@@ -12,8 +12,9 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// returns builds an image anew under its tag and changes a file: that has to be noticed. Then it rolls back: what runs has
-// to be what ran before, the older build and the older file too.
+// returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image anew under its
+// tag and changes the file: that has to be noticed. Then it rolls back: what runs has to be what ran before, the older
+// build and the older file too.
 func (w *World) returns() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 6<<32))
 	for _, object := range w.declaredObjects() {
@@ -25,13 +26,15 @@ func (w *World) returns() {
 		first := w.sound(random, object)
 		w.insist(mounting(first))
 		w.becomes("it was declared")
+		unmount(w, random)
 		ran, release := w.runsNow(ref)
 		var spec api.DeploymentSpec
 		decode(first.Spec, &spec)
 		w.storyf("-- %s moves", spec.Image)
 		w.knowImage(w.engine.Retag(spec.Image), spec.Image)
+		w.becomes("an image moved")
 		w.insist(w.freshFiles())
-		w.becomes("an image moved and a file changed")
+		w.becomes("a file changed")
 		w.storyf("-- %s returns to %s", ref, release)
 		w.askNow(ref, input{verb: "rollback"}, w.rollingBack(ref, release))
 		w.await(correctTime, func() []string {

@@ -65,7 +65,7 @@ func (f *weather) fateOf() (fate, chan struct{}, bool) {
 	case 1:
 		return fate{unanswered: true}, nil, false
 	}
-	return fate{unanswered: true, late: time.Duration(1+f.random.IntN(12_000)) * time.Millisecond}, nil, false
+	return fate{unanswered: true, late: time.Duration(1+f.random.IntN(20_000)) * time.Millisecond}, nil, false
 }
 
 func (f fate) String() string {
