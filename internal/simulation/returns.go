@@ -22,7 +22,7 @@ func (w *World) returns() {
 		if !ref.Kind.HasSlots() || object.Metadata.Deleting() || w.failed() {
 			continue
 		}
-		w.insist(w.freshFiles())
+		w.renewFiles()
 		first := w.sound(random, object)
 		w.insist(mounting(first))
 		w.becomes("it was declared")
@@ -33,7 +33,7 @@ func (w *World) returns() {
 		w.storyf("-- %s moves", spec.Image)
 		w.knowImage(w.engine.Retag(spec.Image), spec.Image)
 		w.becomes("an image moved")
-		w.insist(w.freshFiles())
+		w.renewFiles()
 		w.becomes("a file changed")
 		w.storyf("-- %s returns to %s", ref, release)
 		w.askNow(ref, input{verb: "rollback"}, w.rollingBack(ref, release))
@@ -77,13 +77,16 @@ func (w *World) runsNow(ref api.Ref) (sorts, release string) {
 	return strings.Join(slices.Sorted(maps.Keys(found)), "\n"), release
 }
 
-// freshFiles is an asset with files that nobody had before.
-func (w *World) freshFiles() api.Object {
+// renewFiles declares files that nobody had before, twice: a file that is new has the time of the machine, and one that is
+// declared again that of the world.
+func (w *World) renewFiles() {
 	content := map[string]api.AssetFile{}
 	for _, key := range fileKeys {
 		content[key] = api.AssetFile{Text: fmt.Sprintf("file %s, number %s\n", key, w.people.fresh())}
 	}
-	return objectOf(files, api.AssetSpec{Files: content})
+	for range 2 {
+		w.insist(objectOf(files, api.AssetSpec{Files: content}))
+	}
 }
 
 // mounting is a workload that runs one pod, with a file.

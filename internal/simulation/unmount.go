@@ -7,6 +7,9 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
+// collected is how long it takes until a server has looked for files that nobody needs, and those there are aren't new.
+const collected = 70 * time.Minute
+
 // unmount starts the server once with an empty store, as where the disk of --data isn't mounted, and then with its own
 // again. Nothing may be lost by that.
 func unmount(w *World, random *rand.Rand) {
@@ -20,7 +23,11 @@ func unmount(w *World, random *rand.Rand) {
 	mine, cluster := w.store, w.cluster.Load()
 	w.store = memory.New()
 	w.start()
-	w.pass(span(random, 20*time.Second))
+	long := span(random, 20*time.Second)
+	if chance(random, 2) {
+		long += collected
+	}
+	w.pass(long)
 	w.kill()
 	_ = w.store.Close()
 	w.store = mine
