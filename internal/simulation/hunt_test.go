@@ -17,7 +17,7 @@ import (
 var mutantFlag = flag.String("mutant", "", "try the mutants whose name holds this alone")
 
 // mutantWorlds is how many worlds a mutant may live through unseen, beside the kept ones.
-const mutantWorlds = "200"
+const mutantWorlds = "400"
 
 // TestMutants builds the simulation with one defect at a time, and demands that a world fails. The same worlds pass
 // without the defect.
