@@ -20,7 +20,8 @@ func (a *archive) fits(made taskRecord, task api.Task) {
 	decode(release.Spec, &is)
 	wasEnv, err := a.w.openEnv(made.release.Env)
 	isEnv, errNow := a.w.openEnv(release.Env)
-	if made.release.ImageID != release.ImageID || !slices.Equal(was.Command, is.Command) || err != nil || errNow != nil || !maps.Equal(wasEnv, isEnv) {
+	sameEnv := err == nil && errNow == nil && maps.Equal(wasEnv, isEnv)
+	if made.release.ImageID != release.ImageID || !slices.Equal(was.Command, is.Command) || !sameEnv {
 		a.w.fail("%s, made as %s %q with %v, is taken for one of release %s, which is %s %q with %v", task.ContainerName(),
 			made.release.Image, was.Command, wasEnv, task.Release, release.Image, is.Command, isEnv)
 	}

@@ -81,7 +81,8 @@ func restore(w *World, random *rand.Rand) {
 // standsStill: a server that sees an older store takes no word until it is resumed.
 func (w *World) standsStill() {
 	w.pass(time.Second)
-	if w.askNow(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, w.setting("", api.ConfigRequest{Set: map[string]string{"X": w.people.fresh()}})) {
+	change := api.ConfigRequest{Set: map[string]string{"X": w.people.fresh()}}
+	if w.askNow(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, w.setting("", change)) {
 		w.fail("config was set, although an older store was put back and nobody resumed")
 	}
 }

@@ -42,7 +42,8 @@ func (w *World) request(name string) bool {
 	if container.Name != pod.Name {
 		w.fail("a request for pod %s was answered by %s", pod.Name, container.Name)
 	}
-	if probes := w.engine.Spec(container.Name).Spec.Probes; probes != nil && probes.Readiness != nil && w.behaviourOf(container.ImageID).neverReady {
+	probes := w.engine.Spec(container.Name).Spec.Probes
+	if probes != nil && probes.Readiness != nil && w.behaviourOf(container.ImageID).neverReady {
 		w.fail("a request for %s.test was answered by %s, which isn't ready", name, container.Name)
 	}
 	return true
