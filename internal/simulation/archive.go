@@ -136,12 +136,8 @@ func (a *archive) run(op store.Op) {
 // nodeTimeout is how long a node's lease lasts, and then how long the node may be without.
 const nodeTimeout = 30 * time.Second
 
-// lost: a run is given up with its node only after the node was away for as long as is said. Nothing is said where the clock
-// was set meanwhile: Tend counts by Go's monotonic readings, which can't be told apart from the clock's here.
+// lost: a run is given up with its node only after the node was away for as long as is said.
 func (a *archive) lost(run api.Run) {
-	if a.w.clockSet.Load() > a.w.beat.Load() {
-		return
-	}
 	if away := time.Since(a.w.began) - time.Duration(a.w.beat.Load()); away < 2*nodeTimeout-time.Second {
 		a.w.fail("run %s was given up for lost %s after the node's last heartbeat", run.ID, away)
 	}
