@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// kept are seeds of worlds in which a defect was found. A repertoire that changes deals their steps anew: then they are worlds
-// like others.
-var kept = []uint64{2, 12, 1795339805577730435, 1795340324777817222, 1795340624855323669}
+// kept are seeds of worlds in which the defects were found that few others show. A repertoire that changes deals their steps
+// anew: then `make mutants` says which they are.
+var kept = []uint64{52, 67, 69, 112}
 
 // TestKeptSeeds lives through the worlds that failed once.
 func TestKeptSeeds(t *testing.T) { liveAll(t, "kept seeds", kept) }
