@@ -119,6 +119,8 @@ type RolloutStatus struct {
 	Phase RolloutPhase `json:"phase"`
 	// TargetRelease is what slots are being turned to: the newest, or the last good one after an automatic rollback.
 	TargetRelease string `json:"targetRelease"`
+	// TurnedAt is when that began. Pods of the target that failed before are of an earlier try.
+	TurnedAt time.Time `json:"turnedAt,omitzero"`
 	// Replicas is how many slots it fills. It may lag behind the spec while a newer spec's image is being looked for.
 	Replicas int `json:"replicas"`
 	// LastGoodRelease is the last one that every slot ran and was good.

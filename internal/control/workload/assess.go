@@ -42,7 +42,7 @@ func (c *Controller) assess(o observed, now time.Time) (assessment, error) {
 	if a.target.release != nil {
 		a.known = true
 		a.desired = o.desired(a.target)
-		a.slots = o.withRepeated(a.slots, a.target.release)
+		a.slots = o.asOf(a.target.release, a.slots, now)
 		a.plan = rollout.Decide(a.desired, a.slots, now)
 	}
 	a.runs.start = o.next(a.target, a.plan.Phase)

@@ -55,7 +55,7 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 				add("run", p.release.ID, fmt.Sprintf("run %s of %s", gate.Field(command.Role), p.release.ID))
 			}
 		}
-		a.desired = o.desired(target{release: p.release})
+		a.desired, a.slots = o.desired(target{release: p.release}), o.asOf(p.release, o.slots(), now)
 	}
 	for _, action := range rollout.Forecast(a.desired, a.slots, now) {
 		if action.Verb == rollout.Forget || action.Verb == rollout.Remove {

@@ -45,7 +45,7 @@ func (o observed) standing(unworkable *UnworkableError, now time.Time) assessmen
 	if unworkable.Reason == ReasonInvalidSpec || release == nil {
 		return assessment{}
 	}
-	a := assessment{slots: o.slots(), known: true, target: target{release: release, awaits: true, superseded: true}}
+	a := assessment{slots: o.asOf(release, o.slots(), now), known: true, target: target{release: release, awaits: true, superseded: true}}
 	a.desired = o.desired(a.target)
 	a.desired.LastGood = ""
 	a.plan = rollout.Decide(a.desired, a.slots, now)

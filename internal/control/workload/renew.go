@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"maps"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
@@ -50,10 +51,22 @@ func (o observed) repeats(id string, target *api.Release) bool {
 	return release != nil && target.Repeats(*release)
 }
 
-// withRepeated returns the slots with those of releases that the target repeats as slots of the target.
-func (o observed) withRepeated(slots []rollout.Slot, target *api.Release) []rollout.Slot {
+// asOf returns the slots as those of a target. What runs a release that the target repeats is the target's; what failed
+// before that became the target, in an earlier try of the same release, is not.
+func (o observed) asOf(target *api.Release, slots []rollout.Slot, now time.Time) []rollout.Slot {
+	since := o.rollout().TurnedAt
+	if o.rollout().TargetRelease != target.ID {
+		since = now
+	}
+	if since.After(now) { // the clock was set back
+		since = time.Time{}
+	}
 	for i, slot := range slots {
-		if slot.Version.Release != target.ID && o.repeats(slot.Version.Release, target) {
+		of := slot.Version.Release
+		switch over := slot.State.Terminal(); {
+		case over && of == target.ID && slot.CreatedAt.Before(since):
+			slots[i].Version.Release = ""
+		case !over && of != target.ID && o.repeats(of, target):
 			slots[i].Version.Release = target.ID
 		}
 	}

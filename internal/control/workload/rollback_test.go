@@ -103,6 +103,44 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 	}
 }
 
+// A return to a release that failed is another try: what failed then says nothing of it.
+func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
+	l := newLab(t)
+	spec := func(image string) api.DeploymentSpec {
+		s := replicas(3, image)
+		s.Strategy = &api.Strategy{OnFailure: api.OnFailurePause}
+		return s
+	}
+	l.apply(spec("web:1"))
+	l.settle()
+	l.fails["v2"] = true
+	l.apply(spec("web:2"))
+	for range 30 {
+		l.looks()
+		l.place()
+		l.obey()
+		l.pass(100)
+	}
+	if l.status().Rollout.Phase != api.RolloutPaused {
+		t.Fatalf("after the failure: %+v", l.status().Rollout)
+	}
+	l.rollBack("v1")
+	l.settle()
+	l.rollBack("v2") // v4, which doesn't fail
+	for range 300 {
+		l.looks()
+		if s := l.status(); s.Rollout.Phase == api.RolloutPaused || s.Outcomes["v4"].Reason != "" {
+			t.Fatalf("it is %+v before anything of it failed, with %+v", s.Rollout, s.Outcomes["v4"])
+		}
+		l.place()
+		l.obey()
+		l.pass(100)
+	}
+	if s := l.status(); s.Release != "v4" || s.Updated != 3 || s.Rollout.Phase != api.RolloutComplete {
+		t.Errorf("it ended as %+v, rollout %+v", s, s.Rollout)
+	}
+}
+
 // Defect: config that is set after a rollback and never reaches a container.
 func TestConfigAfterARollbackIsRolledOut(t *testing.T) {
 	l := newLab(t)
@@ -202,9 +240,15 @@ func TestAfterAnAutomaticRollback(t *testing.T) {
 		tried  bool   // a task of something else than the good release was made
 		ends   string // the release in force
 	}{
-		"time":      {"time alone changes nothing", func(l *lab) { l.pass(3_600_000) }, false, "v1"},
-		"again":     {"nor does the same manifest", func(l *lab) { l.apply(replicas(3, "web:2")) }, false, "v1"},
-		"old spec":  {"the old one churns nothing", func(l *lab) { l.apply(replicas(3, "web:1")) }, false, "v1"},
+		"time":     {"time alone changes nothing", func(l *lab) { l.pass(3_600_000) }, false, "v1"},
+		"again":    {"nor does the same manifest", func(l *lab) { l.apply(replicas(3, "web:2")) }, false, "v1"},
+		"old spec": {"the old one churns nothing", func(l *lab) { l.apply(replicas(3, "web:1")) }, false, "v1"},
+		"there and back": {"the same manifest after another one, with the cause gone", func(l *lab) {
+			l.apply(replicas(3, "web:1"))
+			l.settle()
+			delete(l.fails, "v2")
+			l.apply(replicas(3, "web:2"))
+		}, true, "v2"},
 		"restart":   {"a restart tries it anew", func(l *lab) { l.stamp(api.StampRestart, "1") }, true, "v1"},
 		"new image": {"so does an image behind the tag", func(l *lab) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
 		"config":    {"and an environment", func(l *lab) { l.config("apps/prod/web/A", "1") }, true, "v3"},

@@ -43,6 +43,9 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	r := o.rollout()
 	again := !r.EndedAt.IsZero() && a.plan.Phase != api.RolloutComplete // a scale, or healing
+	if r.TargetRelease != a.target.release.ID {
+		r.TurnedAt = now
+	}
 	if r.TargetRelease != a.target.release.ID || r.StartedAt.IsZero() || again {
 		r.TargetRelease, r.StartedAt, r.EndedAt = a.target.release.ID, now, time.Time{}
 	}
