@@ -141,6 +141,7 @@ type FailedRollout struct {
 	ImageID    string `json:"imageID,omitempty"`
 	Generation int64  `json:"generation"`
 	Restart    string `json:"restart,omitempty"`
+	Pull       string `json:"pull,omitempty"` // StampPull
 	Reason     string `json:"reason"`
 	Message    string `json:"message,omitempty"`
 	// Next is the step that helps, where it is known; Slot the one that failed.

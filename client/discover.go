@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // DefaultRoot is where a system's server keeps its files.
@@ -64,8 +63,7 @@ func privateRoot() (root string, there bool) {
 	if err != nil || info.Mode().Type() != fs.ModeSocket {
 		return "", false
 	}
-	owner, known := info.Sys().(*syscall.Stat_t)
-	return root, known && int(owner.Uid) == os.Geteuid()
+	return root, isOurs(info)
 }
 
 // roots are where a server may keep its files, the likeliest first.

@@ -68,8 +68,8 @@ func (d *daemon) isProjects() bool { return filepath.Base(d.Root) == ".tend" }
 // keepOutOfGit has git leave out what a server keeps in a project's folder, the key among it, and take the manifests there.
 func (d *daemon) keepOutOfGit() error {
 	path := filepath.Join(d.Root, ".gitignore")
-	if _, err := os.Stat(path); !d.isProjects() || err == nil {
-		return nil //nolint:nilerr // an error here is that of the file not being there
+	if info, err := os.Stat(path); !d.isProjects() || err == nil && info.Size() > 0 {
+		return nil
 	}
 	var text strings.Builder
 	text.WriteString("# what `tend dev` keeps here; the manifests are yours to commit\n/.gitignore\n")

@@ -98,6 +98,12 @@ func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild
 		return err
 	}
 	b.claim(called, build.Image(owner), owner.AppID()+":latest")
+	release, err := b.turns.take(ctx, build.ID) // waiting for another object's build is none of this one's time
+	if err != nil {
+		log.End("failed: " + err.Error())
+		return err
+	}
+	defer release()
 	output, began := &output{log: log, step: step}, b.opts.Now()
 	limited, cancel := context.WithTimeout(ctx, b.opts.Timeout)
 	defer cancel()

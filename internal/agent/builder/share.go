@@ -12,13 +12,8 @@ import (
 // Objects that are built alike, from one tree by one block, share an image: a web server, its worker and its migration are
 // mostly one program. It is built for the first of them; the others wait and give it their names.
 
-// once builds an image, or takes the one that was built alike for another object.
+// once builds an image, or takes the one that was built alike for another object. Its caller has the turn.
 func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild, output *output) error {
-	release, err := b.turns.take(ctx, build.ID)
-	if err != nil {
-		return err
-	}
-	defer release()
 	from, err := b.builtAlike(ctx, build)
 	if err != nil {
 		return err

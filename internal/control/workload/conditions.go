@@ -122,7 +122,7 @@ func (o observed) trouble(a assessment) api.Condition {
 	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
 		failed := a.target.pending.gate
 		c.Reason, c.Message = failed.Reason, withLog(failed.Message, failed.Run.LastLog)
-		c.Next = fmt.Sprintf("correct it and apply again; or run it again: tend restart %s/%s", o.ref.Scope, o.ref.Name)
+		c.Next = "correct it and apply again; or run it again: " + o.again()
 	case a.target.turned != nil:
 		c.Reason, c.Message, c.Next = ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:

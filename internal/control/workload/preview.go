@@ -42,6 +42,10 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 	if release := a.target.minted(); release != nil {
 		add("mint", release.ID, fmt.Sprintf("make release %s (%s)", release.ID, release.Reason))
 	}
+	if turned := a.target.turned; turned != nil {
+		add("keep", a.target.release.ID, fmt.Sprintf("stay on %s: %s failed, and is tried again by %s, or with another manifest",
+			a.target.release.ID, turned.Release, o.again()))
+	}
 	if p := a.target.pending; p != nil {
 		if p.gate.State == gate.Failed {
 			add("refuse", p.release.ID, p.gate.Message)

@@ -45,10 +45,10 @@ func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*ap
 	return &release, err
 }
 
-// repeats reports whether the pods of a release run what the target asks for.
+// repeats reports whether the pods of a release run what the target asks for, or what it is a quiet change of.
 func (o observed) repeats(id string, target *api.Release) bool {
-	release := o.release(id)
-	return release != nil && target.Repeats(*release)
+	release, root := o.release(id), o.release(target.Root())
+	return release != nil && (target.Repeats(*release) || root != nil && root.Repeats(*release))
 }
 
 // asOf returns the slots as those of a target. What runs a release that the target repeats is the target's; what failed

@@ -249,6 +249,7 @@ func TestAfterAnAutomaticRollback(t *testing.T) {
 			delete(l.fails, "v2")
 			l.apply(replicas(3, "web:2"))
 		}, true, "v2"},
+		"forced":    {"an apply with --force does", func(l *lab) { l.stamp(api.StampPull, "1") }, true, "v1"},
 		"restart":   {"a restart tries it anew", func(l *lab) { l.stamp(api.StampRestart, "1") }, true, "v1"},
 		"new image": {"so does an image behind the tag", func(l *lab) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
 		"config":    {"and an environment", func(l *lab) { l.config("apps/prod/web/A", "1") }, true, "v3"},

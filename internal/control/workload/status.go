@@ -82,13 +82,16 @@ func rolledBackMessage(t target) string {
 	return strings.Join(append([]string{message}, t.turned.LastLog...), "\n")
 }
 
+// again is the command that tries what failed once more.
+func (o observed) again() string { return fmt.Sprintf("tend restart %s/%s", o.ref.Scope, o.ref.Name) }
+
 // failedRollout records what an automatic rollback turns away from.
 func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout {
 	release := a.target.release
 	return &api.FailedRollout{
 		Release: release.ID, Hash: release.SpecHash, EnvHash: release.EnvHash, ImageID: release.ImageID,
-		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart),
-		Reason: a.plan.Reason, Message: a.plan.Message, Next: cmp.Or(a.plan.Next, "correct it and apply again"), Slot: a.plan.Slot,
+		Generation: o.object.Value.Metadata.Generation, Restart: o.stamp(api.StampRestart), Pull: o.stamp(api.StampPull),
+		Reason: a.plan.Reason, Message: a.plan.Message, Next: cmp.Or(a.plan.Next, "correct it and apply again; as it is: "+o.again()), Slot: a.plan.Slot,
 		LastLog: o.lastLog(a.plan.Slot), At: now,
 	}
 }

@@ -145,7 +145,7 @@ func (o observed) turnedAway(failed *api.FailedRollout, id identity) bool {
 	if r := o.release(failed.Release); r != nil && (!maps.Equal(r.AssetDigests, id.assets) || r.Build.Name() != id.build.Name()) {
 		return false // a file or the source changed; the spec that names it did not
 	}
-	return failed.Generation == meta.Generation && failed.Restart == o.stamp(api.StampRestart) &&
+	return failed.Generation == meta.Generation && failed.Restart == o.stamp(api.StampRestart) && failed.Pull == o.stamp(api.StampPull) &&
 		(failed.EnvHash == id.envHash || id.quiet) && (id.imageID == "" || failed.ImageID == id.imageID)
 }
 

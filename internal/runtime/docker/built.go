@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Built lists the images with the cluster's label. One that somebody made from such an image has the label too, but none
-// of its names.
+// Built lists the images with the cluster's label. One that somebody made from such an image has the label too, under names
+// that no build of ours claims.
 func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 	list, err := r.client.ImageList(ctx, client.ImageListOptions{
 		Filters: make(client.Filters).Add("label", api.LabelBuildCluster+"="+r.options.Cluster).Add("dangling", "false"),
