@@ -72,6 +72,7 @@ func (a *Agent) createFrom(ctx context.Context, release Release, spec runtime.Co
 		return nil // the next plan fetches it
 	}
 	if err != nil {
+		a.doubts.begin(spec.Labels[api.LabelTask], err)
 		return err
 	}
 	a.containers.put(made)

@@ -26,6 +26,7 @@ type Agent struct {
 	runtime runtime.Runtime
 
 	containers *containers
+	doubts     doubts
 	reports    *reporter
 	stops      *operations
 	pulls      *pulls

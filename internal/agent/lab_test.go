@@ -40,6 +40,8 @@ type lab struct {
 
 	// deaf: events are lost on their way to the agent.
 	deaf atomic.Bool
+	// mute: the answers to creations are lost.
+	mute atomic.Bool
 	// telling is how long the engine takes to tell a container's output.
 	telling atomic.Int64
 	// memory is the folder of secret files; env the merged environment of releases, as JSON.
@@ -69,7 +71,7 @@ func (l *lab) start() {
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
 	control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: l.view, Keys: plain{}})
-	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, telling: &l.telling}
+	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, telling: &l.telling}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
 	if l.edge != nil {
 		opts.Ingresses, opts.Edge = control, func(func()) agent.Edge { return l.edge }
@@ -247,43 +249,6 @@ func (s *countingStore) reports() []store.Txn {
 }
 
 func taskID(i int) string { return fmt.Sprintf("%08x", i) }
-
-// deaf loses events while it is told to, and tells output as slowly as it is told to.
-type deaf struct {
-	*hollow.Runtime
-	events  *atomic.Bool
-	telling *atomic.Int64
-}
-
-func (d *deaf) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
-	select {
-	case <-time.After(time.Duration(d.telling.Load())):
-		return d.Runtime.Logs(ctx, id, opts)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (d *deaf) Events(ctx context.Context) (<-chan runtime.Event, error) {
-	from, err := d.Runtime.Events(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make(chan runtime.Event)
-	go func() {
-		defer close(out)
-		for event := range from {
-			if d.events.Load() {
-				continue
-			}
-			select {
-			case out <- event:
-			case <-ctx.Done():
-			}
-		}
-	}()
-	return out, nil
-}
 
 // slow lets things happen while the agent reads.
 type slow struct {

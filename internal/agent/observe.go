@@ -19,6 +19,9 @@ func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input
 	}
 	in.Probes = a.probing(assigned.Task) // the grace has read the release
 	in.MemoryLimit = a.memoryLimit(assigned.Task)
+	if err := a.settleDoubt(ctx, assigned.Task.ID); err != nil {
+		return in, err
+	}
 	seen, err := a.containers.look(ctx, assigned.Task.ID)
 	if err != nil {
 		return in, err

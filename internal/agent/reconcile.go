@@ -24,6 +24,7 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	if !known {
 		a.prober.Leave(key.Name)
 		a.lastLogs.wish(api.Task{ID: key.Name}, healing.LogWish{})
+		a.doubts.end(key.Name)
 		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
 		return engine.Result{}, nil
 	}

@@ -1,0 +1,56 @@
+package agent_test
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
+)
+
+// deaf loses events and answers while it is told to, and tells output as slowly as it is told to.
+type deaf struct {
+	*hollow.Runtime
+	events  *atomic.Bool
+	mute    *atomic.Bool
+	telling *atomic.Int64
+}
+
+func (d *deaf) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
+	made, err := d.Runtime.Create(ctx, spec)
+	if err == nil && d.mute.Load() {
+		return runtime.Container{}, runtime.ErrUnavailable
+	}
+	return made, err
+}
+
+func (d *deaf) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	select {
+	case <-time.After(time.Duration(d.telling.Load())):
+		return d.Runtime.Logs(ctx, id, opts)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (d *deaf) Events(ctx context.Context) (<-chan runtime.Event, error) {
+	from, err := d.Runtime.Events(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(chan runtime.Event)
+	go func() {
+		defer close(out)
+		for event := range from {
+			if d.events.Load() {
+				continue
+			}
+			select {
+			case out <- event:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return out, nil
+}
