@@ -96,7 +96,7 @@ func load(ctx context.Context, o Options, heard *warnings) (project *types.Proje
 	if err != nil {
 		return nil, err
 	}
-	options, err := cli.NewProjectOptions(o.Files, cli.WithWorkingDirectory(dir), cli.WithEnv(o.Environment), cli.WithDotEnv,
+	options, err := cli.NewProjectOptions(o.Files, cli.WithWorkingDirectory(dir), cli.WithEnv(o.Environment), cli.WithEnvFiles(), cli.WithDotEnv,
 		cli.WithProfiles([]string{"*"}), cli.WithResolvedPaths(true), cli.WithDiscardEnvFile,
 		cli.WithLoadOptions(func(l *loader.Options) { l.SkipValidation = o.valid }))
 	if err != nil {
