@@ -5,6 +5,8 @@ type ConfigResult struct {
 	Scope string   `json:"scope"`
 	Name  string   `json:"name,omitempty"`
 	Keys  []string `json:"keys"`
+	// Apps are the names of the apps of the scope that have keys of their own. Only the list of a scope's bucket has them.
+	Apps []string `json:"apps,omitempty"`
 	// Value is that of the one key that was asked for by its name. No other answer holds a value.
 	Value *string `json:"value,omitempty"`
 	// Created, Changed, Unchanged and Removed sort the keys that were to be set or removed.

@@ -89,7 +89,7 @@ func (c *Client) Releases(ctx context.Context, target Target) (api.ListResult[ap
 	return call[api.ListResult[api.ReleaseInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/releases", query: target.query()})
 }
 
-// ConfigKeys names the keys of a bucket: a scope's, or with a name one app's.
+// ConfigKeys names the keys of a bucket: a scope's with the apps that have keys of their own, or with a name one app's.
 func (c *Client) ConfigKeys(ctx context.Context, scope, name string) (api.ConfigResult, error) {
 	return call[api.ConfigResult](ctx, c, request{method: http.MethodGet, path: "/v1/config",
 		query: queryWith("scope", scope, "name", name)})

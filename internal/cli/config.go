@@ -37,7 +37,8 @@ func (a *app) configCommand() *cobra.Command {
 func (a *app) configListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list SCOPE[/NAME]", Short: "list the keys of a bucket, without values", Args: takes(1, 1),
-		Example: "  tend config list prod/web",
+		Long:    "List the keys of a bucket, without values. Of a scope the apps that have keys of their own are named too.",
+		Example: "  tend config list prod/web\n  tend config list prod",
 		RunE: a.onBucket(func(ctx context.Context, c *client.Client, b bucket, _ []string) error {
 			return a.listBucket(ctx, c, b)
 		}),
@@ -49,7 +50,11 @@ func (a *app) listBucket(ctx context.Context, c *client.Client, b bucket) error 
 	if err != nil {
 		return err
 	}
-	return bucketListing(result).write(a.streams, a.output)
+	if err := bucketListing(result).write(a.streams, a.output); err != nil || len(result.Apps) == 0 || a.structured() || a.output == "name" {
+		return err
+	}
+	_, err = fmt.Fprintf(a.err, "apps of %s with keys of their own: %s\n", b.scope, strings.Join(result.Apps, " "))
+	return err
 }
 
 func (a *app) configGetCommand() *cobra.Command {

@@ -3,6 +3,7 @@ package intent
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tend.dev/tend/internal/layout"
 )
@@ -14,6 +15,18 @@ func ConfigKeys(snap layout.Snapshot, bucket Bucket) []string {
 		keys = append(keys, record.Key[len(bucket.prefix()):])
 	}
 	return keys
+}
+
+// ConfigApps are the names of the apps of a scope that have keys of their own, in order. The app itself may be gone.
+func ConfigApps(snap layout.Snapshot, scope string) []string {
+	var names []string
+	for record := range snap.Prefix(layout.ConfigAppsPrefix(scope)) {
+		if _, name, ok := layout.ParseConfig(record.Key); ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // ConfigValue is one value in plain text. Who read it is logged.

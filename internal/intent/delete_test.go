@@ -15,6 +15,10 @@ func TestDeleteKeepsConfigUnlessAsked(t *testing.T) {
 	w.set(web, "A", "1", "B", "2")
 	w.set(other, "C", "3")
 	w.set(Bucket{Scope: "prod"}, "D", "4")
+	w.set(Bucket{Scope: "prod-2", Name: "x"}, "E", "5")
+	if apps := ConfigApps(w.snapshot(), "prod"); !slices.Equal(apps, []string{"web", "web-2"}) {
+		t.Errorf("%v have keys", apps)
+	}
 	target := TargetOf(ref("prod", "web"))
 	if got, err := w.service.Delete(t.Context(), target, "me"); err != nil || len(got.RemovedConfig) > 0 {
 		t.Fatalf("%+v, %v", got, err)

@@ -126,10 +126,11 @@ func ParseRef(path string) (ref api.Ref, rest string, ok bool) {
 // ConfigScopePrefix holds a scope's bucket: one encrypted value a key.
 func ConfigScopePrefix(scope string) string { return ConfigPrefix + "scopes/" + scope + "/" }
 
+// ConfigAppsPrefix holds the buckets of all apps of a scope.
+func ConfigAppsPrefix(scope string) string { return ConfigPrefix + "apps/" + scope + "/" }
+
 // ConfigAppPrefix holds the bucket of one app of a scope.
-func ConfigAppPrefix(scope, name string) string {
-	return ConfigPrefix + "apps/" + scope + "/" + name + "/"
-}
+func ConfigAppPrefix(scope, name string) string { return ConfigAppsPrefix(scope) + name + "/" }
 
 // ParseConfig reads the bucket off the key of a config value: a scope's, or with a name one app's.
 func ParseConfig(key string) (scope, name string, ok bool) {

@@ -31,6 +31,9 @@ func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigRes
 		return api.ConfigResult{}, err
 	}
 	result.Keys, result.Revision = append(result.Keys, intent.ConfigKeys(snap, intent.Bucket(in.ConfigQuery))...), snap.Revision()
+	if in.Name == "" {
+		result.Apps = intent.ConfigApps(snap, in.Scope)
+	}
 	return result, nil
 }
 

@@ -54,7 +54,7 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)
 	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}", "One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)
 
-	typed(s, "GET", "/v1/config", "The keys of a bucket; with key that one's value, and who asked is logged", s.config)
+	typed(s, "GET", "/v1/config", "The keys of a bucket, and of a scope's the apps that have keys; with key that one's value, and who asked is logged", s.config)
 	typed(s, "POST", "/v1/config", "Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
 	typed(s, "POST", "/v1/ingress/{traffic}", "Say what becomes of an ingress's requests: pause, resume or maintenance", s.setTraffic)
 	s.documented("GET", "/v1/ingress/ca", "The certificate of the cluster's own authority, in PEM", nil, s.authority)
