@@ -13,8 +13,9 @@ import (
 )
 
 // confirmDeletion warns of what needs the objects that are about to go, and asks on a terminal where something is lost by
-// it. Without a terminal nobody could answer, and scripts name what they want deleted: there the warning is all.
-func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref) error {
+// it. beside is what is lost besides the objects. Without a terminal nobody could answer, and scripts name what they want
+// deleted: there the warning is all.
+func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref, beside ...string) error {
 	var lost []string
 	for _, ref := range refs {
 		would, err := a.warnOfDependents(ctx, c, ref, refs, ask.with)
@@ -31,25 +32,42 @@ func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletio
 			lost = append(lost, "volume "+volume)
 		}
 	}
-	if len(lost) == 0 || !terminal(a.in) {
+	if lost = append(lost, beside...); len(lost) == 0 || !terminal(a.in) {
 		return nil
 	}
 	return a.confirm(ask.yes, "This deletes "+strings.Join(lost, ", ")+" for good.")
 }
 
 // warnOfDependents names what needs an object that is about to go, beside what goes with it. The answer is what the deletion
-// would take; where it would be refused, nothing: the deletion says so.
+// would take.
 func (a *app) warnOfDependents(ctx context.Context, c *client.Client, ref api.Ref, beside []api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
-	with.DryRun = true
-	would, err := c.DeleteWith(ctx, ref, with)
-	if problem := (*api.Problem)(nil); errors.As(err, &problem) && problem.Status < http.StatusInternalServerError {
-		return api.DeleteResult{}, nil // it is not there, or in use by something that goes before it
-	}
+	would, err := wouldDelete(ctx, c, ref, with)
 	would.Dependents = slices.DeleteFunc(would.Dependents, func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
 	for _, d := range would.Dependents {
 		if !a.structured() {
 			fmt.Fprintf(a.err, "warning: %s needs %s (%s)\n", d.Ref, ref, d.Field)
 		}
 	}
+	return would, err
+}
+
+// wouldDelete is what a deletion would take. One that is refused because another object reads the bucket may be taken when its
+// turn comes, after that object: it is answered as if nobody did. For any other refusal nothing is: the deletion says so.
+func wouldDelete(ctx context.Context, c *client.Client, ref api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
+	with.DryRun = true
+	would, err := c.DeleteWith(ctx, ref, with)
+	problem := (*api.Problem)(nil)
+	if !errors.As(err, &problem) || problem.Status >= http.StatusInternalServerError {
+		return would, err
+	}
+	if !with.Prune || problem.Status != http.StatusConflict {
+		return api.DeleteResult{}, nil // it is not there, or in use by something that goes before it
+	}
+	with.Prune = false
+	if would, err = wouldDelete(ctx, c, ref, with); err != nil || !ref.Kind.HasContainers() {
+		return would, err
+	}
+	there, err := c.ConfigKeys(ctx, ref.Scope, ref.Name)
+	would.RemovedConfig = there.Keys
 	return would, err
 }
