@@ -130,6 +130,8 @@ func (b bucket) String() string {
 	return b.scope + "/" + b.name
 }
 
+func bucketOf(result api.ConfigResult) bucket { return bucket{scope: result.Scope, name: result.Name} }
+
 func (a *app) onBucket(do func(ctx context.Context, c *client.Client, b bucket, rest []string) error) runner {
 	return a.connected(func(ctx context.Context, c *client.Client, args []string) error {
 		parts := strings.Split(args[0], "/")

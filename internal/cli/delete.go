@@ -32,7 +32,7 @@ func (a *app) deleteCommand() *cobra.Command {
 		Short:   "stop and remove objects; config and volumes stay",
 		Long: "Stop and remove objects, and wait until they are gone. Their config stays unless --prune is given, and the volumes of\n" +
 			"statefulsets stay unless --volumes is given. Neither can be undone. With --scope everything in a scope goes,\n" +
-			"and --prune takes the scope's own config too.\n" +
+			"and --prune takes all config of the scope, also of apps that are gone.\n" +
 			"Names the objects that need what goes: ingresses, ${ref...}, depends_on, env_from. On a terminal it asks before it takes\n" +
 			"something that others need, config or volumes; elsewhere it goes on.\n\n" +
 			"Exit status: 0 gone, 1 error or nothing of that name, 3 timed out (the deletion goes on).",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -23,32 +24,57 @@ func (a *app) deleteScope(ctx context.Context, c *client.Client, ask deletion, a
 	if err != nil {
 		return err
 	}
-	buckets := []string{""}
-	for _, ref := range refs {
-		if ref.Kind.HasContainers() {
-			buckets = append(buckets, ref.Name)
-		}
-	}
-	if err := a.confirmDeletion(ctx, c, ask, refs); err != nil {
+	buckets, err := bucketsIn(ctx, c, ask.scope)
+	if err != nil {
 		return err
+	}
+	if len(refs)+len(buckets) == 0 {
+		if ask.tolerant {
+			return nil
+		}
+		return &missingError{what: "scope " + ask.scope + ", nor config of one"}
 	}
 	prune := ask.with.Prune
 	ask.with.Prune, ask.tolerant = false, true // what another deletes meanwhile is gone as well
-	if err := a.deleteAll(ctx, c, ask, refs); err != nil || !prune {
+	if !prune {
+		buckets = nil
+	}
+	var config []string
+	for _, there := range buckets {
+		config = append(config, "config "+strings.Join(there.Keys, " ")+" of "+bucketOf(there).String())
+	}
+	if err := a.confirmDeletion(ctx, c, ask, refs, config...); err != nil {
 		return err
 	}
-	removed := 0
-	for _, name := range buckets {
-		n, err := a.emptyBucket(ctx, c, ask.scope, name)
-		if err != nil {
+	if len(refs) == 0 && !prune {
+		fmt.Fprintf(a.err, "scope %s has config alone: --prune removes it\n", ask.scope)
+	}
+	if err := a.deleteAll(ctx, c, ask, refs); err != nil {
+		return err
+	}
+	for _, there := range buckets {
+		if err := a.emptyBucket(ctx, c, bucketOf(there)); err != nil {
 			return err
 		}
-		removed += n
-	}
-	if len(refs)+removed == 0 {
-		return &missingError{what: "scope " + ask.scope + ", nor config of one"}
 	}
 	return nil
+}
+
+// bucketsIn lists the buckets of a scope that hold keys: its own, and those of its apps, also of apps that are gone.
+func bucketsIn(ctx context.Context, c *client.Client, scope string) ([]api.ConfigResult, error) {
+	own, err := c.ConfigKeys(ctx, scope, "")
+	if err != nil {
+		return nil, err
+	}
+	var out []api.ConfigResult
+	for _, name := range own.Apps {
+		there, err := c.ConfigKeys(ctx, scope, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, there)
+	}
+	return slices.DeleteFunc(append(out, own), func(there api.ConfigResult) bool { return len(there.Keys) == 0 }), nil
 }
 
 // everythingIn lists the objects of a scope; what others use comes last.
@@ -69,17 +95,17 @@ func everythingIn(ctx context.Context, c *client.Client, scope string) (refs []a
 	return refs, nil
 }
 
-// emptyBucket removes the keys of a bucket and returns how many there were.
-func (a *app) emptyBucket(ctx context.Context, c *client.Client, scope, name string) (int, error) {
-	there, err := c.ConfigKeys(ctx, scope, name)
+// emptyBucket removes the keys a bucket holds.
+func (a *app) emptyBucket(ctx context.Context, c *client.Client, b bucket) error {
+	there, err := c.ConfigKeys(ctx, b.scope, b.name)
 	if err != nil || len(there.Keys) == 0 {
-		return 0, err
+		return err
 	}
-	if _, err := c.SetConfig(ctx, scope, name, api.ConfigRequest{Unset: there.Keys}); err != nil {
-		return 0, err
+	if _, err := c.SetConfig(ctx, b.scope, b.name, api.ConfigRequest{Unset: there.Keys}); err != nil {
+		return err
 	}
 	if a.output != "name" {
-		fmt.Fprintf(a.err, "config removed: %s of %s\n", strings.Join(there.Keys, " "), strings.Trim(scope+"/"+name, "/"))
+		fmt.Fprintf(a.err, "config removed: %s of %s\n", strings.Join(there.Keys, " "), b)
 	}
-	return len(there.Keys), nil
+	return nil
 }
