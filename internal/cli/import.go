@@ -92,7 +92,13 @@ func (a *app) importComposeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			result, err := compose.Import(cmd.Context(), compose.Options{Files: files, Scope: scope, Dir: dir, Environment: os.Environ()})
+			from, err := filepath.Abs(".")
+			if err != nil {
+				return err
+			}
+			result, err := compose.Import(cmd.Context(), compose.Options{
+				Files: files, Scope: scope, Dir: dir, From: from, Environment: os.Environ(),
+			})
 			if err != nil {
 				return err
 			}

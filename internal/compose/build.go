@@ -61,11 +61,14 @@ func remote(context string) bool {
 
 // relative is a path of this machine as the manifest names it: relative to the manifest's folder, so that the two can move
 // together.
-func (c *converter) relative(path string) string {
-	if c.beside == "" || !filepath.IsAbs(path) {
+func (c *converter) relative(path string) string { return relativeTo(c.beside, path) }
+
+// relativeTo is an absolute path as it is seen from a folder; of no folder it stays as it is.
+func relativeTo(folder, path string) string {
+	if folder == "" || !filepath.IsAbs(path) {
 		return path
 	}
-	if out, err := filepath.Rel(c.beside, path); err == nil {
+	if out, err := filepath.Rel(folder, path); err == nil {
 		return filepath.ToSlash(out)
 	}
 	return path

@@ -46,7 +46,7 @@ func (c *converter) assets() {
 		value := "-"
 		switch {
 		case secret.File != "":
-			value = "@" + c.relative(secret.File)
+			value = "@" + relativeTo(c.from, secret.File)
 		case secret.Environment != "":
 			value = fmt.Sprintf("\"$%s\"", secret.Environment)
 		}

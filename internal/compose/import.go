@@ -23,6 +23,9 @@ type Options struct {
 	Scope string
 	// Dir is the folder that the manifests will lie in: paths are written relative to it. Default: paths are absolute.
 	Dir string
+	// From is the folder that the commands in the report are to be run in: paths in them are relative to it. Default: they
+	// are absolute.
+	From string
 	// Environment are NAME=value entries for variables in the files; a .env file beside the first file is read too.
 	Environment []string
 
@@ -70,7 +73,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	if scope == "" {
 		scope = label(project.Name)
 	}
-	c := &converter{project: project, scope: scope, dir: project.WorkingDir, beside: o.Dir, report: newReport()}
+	c := &converter{project: project, scope: scope, dir: project.WorkingDir, beside: o.Dir, from: o.From, report: newReport()}
 	if len(project.Services)+len(project.Jobs) == 0 {
 		return Result{}, fmt.Errorf("%s: %w", o.Files[0], ErrNoServices)
 	}
@@ -114,7 +117,9 @@ type converter struct {
 	scope   string
 	dir     string
 	// beside is the folder of the manifests, for relative paths; empty leaves them absolute.
-	beside   string
+	beside string
+	// from is the folder of commands that the report names, likewise.
+	from     string
 	report   *report
 	sections []manifest.Section
 	// names are the objects' names by service or job.
