@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -88,34 +89,42 @@ func (a *app) importComposeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			dir, err := filepath.Abs(to.dir())
+			result, err := readCompose(cmd.Context(), files, scope, to.dir())
 			if err != nil {
 				return err
 			}
-			from, err := filepath.Abs(".")
-			if err != nil {
-				return err
-			}
-			result, err := compose.Import(cmd.Context(), compose.Options{
-				Files: files, Scope: scope, Dir: dir, From: from, Environment: os.Environ(),
-			})
-			if err != nil {
-				return err
-			}
-			text, err := manifest.Write(result.Sections)
-			if err != nil {
-				return err
-			}
-			if err := to.write(a, text); err != nil {
-				return err
-			}
-			return a.reportImport(result, strict)
+			return a.writeCompose(result, to, strict)
 		},
 	}
 	to.flags(command, "write the manifests into `FILE`")
 	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifests (default: the project's name)")
 	command.Flags().BoolVar(&strict, "strict", false, "exit 2 where something was not carried")
 	return command
+}
+
+// readCompose imports Compose files for manifests that will lie in a folder. Without a scope it is the project's name.
+func readCompose(ctx context.Context, files []string, scope, folder string) (compose.Result, error) {
+	dir, err := filepath.Abs(folder)
+	if err != nil {
+		return compose.Result{}, err
+	}
+	from, err := filepath.Abs(".")
+	if err != nil {
+		return compose.Result{}, err
+	}
+	return compose.Import(ctx, compose.Options{Files: files, Scope: scope, Dir: dir, From: from, Environment: os.Environ()})
+}
+
+// writeCompose writes what an import came to, and reports.
+func (a *app) writeCompose(result compose.Result, to destination, strict bool) error {
+	text, err := manifest.Write(result.Sections)
+	if err != nil {
+		return err
+	}
+	if err := to.write(a, text); err != nil {
+		return err
+	}
+	return a.reportImport(result, strict)
 }
 
 // composeFiles are the files named, or the ones Compose itself would take.

@@ -115,7 +115,7 @@ func (a *app) initCommand() *cobra.Command {
 		Args:    takes(0, 0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.start(cmd.Context(), scope) },
 	}
-	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifest (default: the folder's name)")
+	command.Flags().StringVar(&scope, "scope", "", "`SCOPE` of the manifest (default: the Compose file's name, else the folder's)")
 	return command
 }
 
@@ -123,6 +123,15 @@ func (a *app) initCommand() *cobra.Command {
 func (a *app) start(ctx context.Context, scope string) error {
 	if found, err := manifest.Manifests("."); err == nil {
 		return fmt.Errorf("there are manifests in %s already; nothing was written\n  next: tend diff", found)
+	}
+	found := findStarter(".")
+	if found.file == "" {
+		fmt.Fprintln(a.err, "found nothing to begin with")
+	} else {
+		fmt.Fprintf(a.err, "found %s (%s)\n", found.file, found.what)
+	}
+	if found.what == "a Compose file" {
+		return a.startFromCompose(ctx, scope)
 	}
 	if scope == "" {
 		folder, err := filepath.Abs(".")
@@ -133,33 +142,44 @@ func (a *app) start(ctx context.Context, scope string) error {
 			return fmt.Errorf("the folder's name makes no scope: name one with --scope")
 		}
 	}
-	found, to := findStarter("."), destination{file: filepath.Join(".tend", scope+".hcl")}
-	if found.file == "" {
-		fmt.Fprintln(a.err, "found nothing to begin with")
-	} else {
-		fmt.Fprintf(a.err, "found %s (%s)\n", found.file, found.what)
-	}
-	next := "tend apply"
-	switch found.what {
-	case "a Compose file":
-		if err := execute(ctx, a.importComposeCommand(), "-O", to.file, "--scope", scope, found.file); err != nil {
-			return err
-		}
-	case "a Procfile":
+	to := destination{file: filepath.Join(".tend", scope+".hcl")}
+	if found.what == "a Procfile" {
 		if err := execute(ctx, a.importProcfileCommand(), "-O", to.file, "--app", scope); err != nil {
 			return err
 		}
-		next = "tend apply -f " + to.file // without -f it is the Procfile
-		fmt.Fprintf(a.err, "next: %s\n", next)
-		return nil // the import names the file
-	default:
-		if err := to.write(a, []byte(found.text(scope))); err != nil {
-			return err
-		}
+		fmt.Fprintf(a.err, "next: tend apply -f %s\n", to.file) // without -f it is the Procfile
+		return nil                                              // the import names the file
 	}
-	fmt.Fprintln(a.out, to.file)
-	fmt.Fprintf(a.err, "next: %s\n", next)
-	return nil
+	if err := to.write(a, []byte(found.text(scope))); err != nil {
+		return err
+	}
+	return a.started(to)
+}
+
+// startFromCompose writes what `tend import compose` would: the scope is the project's name.
+func (a *app) startFromCompose(ctx context.Context, scope string) error {
+	files, err := composeFiles(nil)
+	if err != nil {
+		return err
+	}
+	result, err := readCompose(ctx, files, scope, ".tend")
+	if err != nil {
+		return err
+	}
+	to := destination{file: filepath.Join(".tend", result.Scope+".hcl")}
+	if err := a.writeCompose(result, to, false); err != nil {
+		return err
+	}
+	return a.started(to)
+}
+
+// started names the manifest that was written, and what comes next.
+func (a *app) started(to destination) error {
+	if _, err := fmt.Fprintln(a.out, to.file); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(a.err, "next: tend apply")
+	return err
 }
 
 // execute runs another command of this program with arguments of its own.

@@ -35,6 +35,8 @@ type Options struct {
 
 // Result is what a Compose file comes to.
 type Result struct {
+	// Scope is that of the manifests.
+	Scope string
 	// Sections are the manifests, with comments.
 	Sections []manifest.Section
 	// Findings are what was lost and what became different, in the order of the files.
@@ -84,7 +86,7 @@ func Import(ctx context.Context, o Options) (Result, error) {
 	for _, text := range heard.texts {
 		c.report.add(Finding{File: o.Files[0], Path: "compose", Text: text})
 	}
-	return Result{Sections: c.sections, Findings: c.report.finish(raw)}, nil
+	return Result{Scope: scope, Sections: c.sections, Findings: c.report.finish(raw)}, nil
 }
 
 // load reads the project as `docker compose` would, all profiles included.
