@@ -43,7 +43,7 @@ func (a *app) applyCommand() *cobra.Command {
 					return err
 				}
 			}
-			loaded, err := ask.from.load(a, args)
+			loaded, err := ask.from.load(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ func madeOf(ctx context.Context, c *client.Client, macro api.Ref) ([]api.Ref, er
 // toDelete are the objects named by manifests, or else by addresses.
 func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args []string) ([]api.Ref, error) {
 	if len(ask.from.files) > 0 {
-		loaded, err := ask.from.load(a, args)
+		loaded, err := ask.from.load(ctx, a, args)
 		var refs []api.Ref
 		for _, object := range loaded.Objects {
 			if object.Kind.Core() {

@@ -30,7 +30,7 @@ func (a *app) diffCommand() *cobra.Command {
 					return err
 				}
 			}
-			loaded, err := from.load(a, args)
+			loaded, err := from.load(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}

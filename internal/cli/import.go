@@ -171,11 +171,11 @@ func (a *app) importProcfileCommand() *cobra.Command {
 			"on apply that file: `tend apply -f` reads .tend/SCOPE.hcl by its name alone.",
 		Example: "  tend import procfile --image ghcr.io/example/app:1\n  tend import procfile Procfile --app shop -O -",
 		Args:    takes(0, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				args = []string{manifest.Procfile}
 			}
-			loaded, err := from.load(a, args)
+			loaded, err := from.load(cmd.Context(), a, args)
 			if err != nil {
 				return err
 			}

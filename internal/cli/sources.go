@@ -53,7 +53,7 @@ func (s *sources) prunable(args []string) error {
 	return nil
 }
 
-func (s *sources) load(a *app, args []string) (manifest.Result, error) {
+func (s *sources) load(ctx context.Context, a *app, args []string) (manifest.Result, error) {
 	if len(s.files)+len(args) == 0 {
 		found, err := manifest.Defaults(".")
 		if errors.Is(err, manifest.ErrNoManifest) {
@@ -65,7 +65,9 @@ func (s *sources) load(a *app, args []string) (manifest.Result, error) {
 		s.files = found
 	}
 	files := append(slices.Clone(s.files), args...)
-	loaded, err := manifest.Load(manifest.Options{Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image, Bucket: a.bucketValue()})
+	loaded, err := manifest.Load(manifest.Options{
+		Files: files, Stdin: a.in, Format: s.format, App: s.app, Image: s.image, Bucket: a.bucketValue(ctx),
+	})
 	for _, warning := range loaded.Warnings {
 		fmt.Fprintln(a.err, "warning:", warning)
 	}
@@ -73,7 +75,7 @@ func (s *sources) load(a *app, args []string) (manifest.Result, error) {
 }
 
 // bucketValue asks the server for one value of a bucket; the connection is made with the first.
-func (a *app) bucketValue() func(scope, name, key string) (string, bool, error) {
+func (a *app) bucketValue(ctx context.Context) func(scope, name, key string) (string, bool, error) {
 	connect := sync.OnceValues(a.dial)
 	return func(scope, name, key string) (string, bool, error) {
 		c, err := connect()
@@ -81,7 +83,7 @@ func (a *app) bucketValue() func(scope, name, key string) (string, bool, error) 
 			return "", false, err
 		}
 		defer c.Close()
-		value, err := c.ConfigValue(context.Background(), scope, name, key)
+		value, err := c.ConfigValue(ctx, scope, name, key)
 		switch {
 		case client.IsNotFound(err):
 			return "", false, nil
