@@ -88,11 +88,11 @@ func (a *app) configSetCommand() *cobra.Command {
 	return a.configChange(&cobra.Command{
 		Use: "set SCOPE[/NAME] [KEY=VALUE...]", Short: "set keys and wait until what they change runs", Args: takes(1, 1<<20),
 		Long: "Set keys. A value may hold line ends. KEY=@FILE takes a file's content and KEY=- stdin's, without one final line end;\n" +
-			"KEY=@@x is the text @x. What is set to the value it has already is left as it is." + configWaits,
+			"on a terminal it asks for one line and does not show it. KEY=@@x is the text @x. What is set to the value it has already is left as it is." + configWaits,
 		Example: "  tend config set prod/web DATABASE_URL=...\n  pass prod/db | tend config set prod/web DB_PASSWORD=-\n" +
 			"  tend config set prod/web -f secrets.env --no-restart",
-	}, &files, func(files, pairs []string) (api.ConfigRequest, error) {
-		set, err := a.values(files, pairs)
+	}, &files, func(ctx context.Context, files, pairs []string) (api.ConfigRequest, error) {
+		set, err := a.values(ctx, files, pairs)
 		return api.ConfigRequest{Set: set}, err
 	})
 }
@@ -102,7 +102,7 @@ func (a *app) configUnsetCommand() *cobra.Command {
 		Use: "unset SCOPE[/NAME] KEY...", Short: "remove keys and wait until what they change runs", Args: takes(2, 1<<20),
 		Long:    "Remove keys. One that is not there is an error, and then none is removed." + configWaits,
 		Example: "  tend config unset prod/web DATABASE_URL",
-	}, nil, func(_, keys []string) (api.ConfigRequest, error) {
+	}, nil, func(_ context.Context, _, keys []string) (api.ConfigRequest, error) {
 		return api.ConfigRequest{Unset: keys}, nil
 	})
 }
@@ -114,8 +114,8 @@ func (a *app) configImportCommand() *cobra.Command {
 			"`export ` too. Spaces and one pair of quotes around a value are dropped; between quotes it may go on over several lines.\n" +
 			"Nothing is replaced or escaped. Keys that the file leaves out stay." + configWaits,
 		Example: "  tend config import prod/web .env\n  sops -d secrets.env | tend config import prod -",
-	}, nil, func(_, args []string) (api.ConfigRequest, error) {
-		set, err := a.values(args, nil)
+	}, nil, func(ctx context.Context, _, args []string) (api.ConfigRequest, error) {
+		set, err := a.values(ctx, args, nil)
 		return api.ConfigRequest{Set: set}, err
 	})
 }

@@ -13,8 +13,11 @@ import (
 const configWaits = "\n\nApps whose environment changes are rolled, and waited for. With --no-restart what runs is left alone: the values reach\n" +
 	"containers with the app's next release or `tend restart`." + exitStatusOfVerbs
 
+// readChange reads what a command is to change, from files and arguments.
+type readChange func(ctx context.Context, files, rest []string) (api.ConfigRequest, error)
+
 // configChange makes a command that changes a bucket, and waits for what that rolls. files takes the flag -f; nil has none.
-func (a *app) configChange(command *cobra.Command, files *[]string, read func(files, rest []string) (api.ConfigRequest, error)) *cobra.Command {
+func (a *app) configChange(command *cobra.Command, files *[]string, read readChange) *cobra.Command {
 	var w waiting
 	var quiet bool
 	command.RunE = func(cmd *cobra.Command, args []string) error {
@@ -26,7 +29,7 @@ func (a *app) configChange(command *cobra.Command, files *[]string, read func(fi
 			if files != nil {
 				from = *files
 			}
-			change, err := read(from, rest)
+			change, err := read(ctx, from, rest)
 			if err != nil {
 				return err
 			}

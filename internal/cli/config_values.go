@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -16,7 +17,7 @@ import (
 const maxValues = 4 << 20
 
 // values reads KEY=VALUE pairs from files and arguments. An argument wins over a file, a later file over an earlier one.
-func (a *app) values(files, pairs []string) (map[string]string, error) {
+func (a *app) values(ctx context.Context, files, pairs []string) (map[string]string, error) {
 	set := map[string]string{}
 	for _, file := range files {
 		text, err := a.readText(file)
@@ -29,7 +30,7 @@ func (a *app) values(files, pairs []string) (map[string]string, error) {
 		}
 		maps.Copy(set, values)
 	}
-	typed, err := a.typed(pairs, slices.Contains(files, "-"))
+	typed, err := a.typed(ctx, pairs, slices.Contains(files, "-"))
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func (a *app) values(files, pairs []string) (map[string]string, error) {
 }
 
 // typed are the pairs of the arguments. drained says that stdin is read already.
-func (a *app) typed(pairs []string, drained bool) (map[string]string, error) {
+func (a *app) typed(ctx context.Context, pairs []string, drained bool) (map[string]string, error) {
 	out := map[string]string{}
 	for _, pair := range pairs {
 		key, value, ok := strings.Cut(pair, "=")
@@ -56,13 +57,18 @@ func (a *app) typed(pairs []string, drained bool) (map[string]string, error) {
 		if _, twice := out[key]; twice {
 			return nil, fmt.Errorf("%s is named twice: name it once", key)
 		}
-		if stdin := value == "-" || value == "@-"; stdin && drained {
+		stdin := value == "-" || value == "@-"
+		if stdin && drained {
 			return nil, fmt.Errorf("%s: stdin is read already: it can be one value, or one file", key)
-		} else if stdin {
-			drained = true
 		}
+		drained = drained || stdin
 		var err error
-		if out[key], err = a.valueOf(value); err != nil {
+		if keyboard, ok := a.in.(*os.File); ok && stdin && terminal(keyboard) {
+			out[key], err = a.secret(ctx, keyboard, key)
+		} else {
+			out[key], err = a.valueOf(value)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 	}

@@ -38,7 +38,7 @@ func TestConfigValues(t *testing.T) {
 		"a file that is no one": {"it says which key", nil, []string{"A=@" + dir}, nil, "A: read values from"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := (&app{streams: streams{in: strings.NewReader("Z=26\n")}}).values(tc.files, tc.pairs)
+			got, err := (&app{streams: streams{in: strings.NewReader("Z=26\n")}}).values(t.Context(), tc.files, tc.pairs)
 			if tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault)) {
 				t.Errorf("%s: %v, want %q", tc.reason, err, tc.fault)
 			}
