@@ -44,8 +44,12 @@ func echoes(t *testing.T, keyboard *os.File) bool {
 // untilSilent waits until a terminal shows nothing that is typed.
 func untilSilent(t *testing.T, keyboard *os.File) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); echoes(t, keyboard); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
+	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
+	defer tick.Stop()
+	for echoes(t, keyboard) {
+		select {
+		case <-tick.C:
+		case <-deadline:
 			t.Fatal("the terminal shows what is typed")
 		}
 	}
