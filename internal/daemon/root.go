@@ -20,7 +20,7 @@ func (d *daemon) makeRoot() error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", d.Root, err)
 	}
-	if info.Mode().Perm()&openTo != 0 && !d.used && !d.isProjects() && !d.holdsOnlyOurs() {
+	if info.Mode().Perm()&openTo&^d.rootMode() != 0 && !d.used && !d.isProjects() && !d.holdsOnlyOurs() {
 		return fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
 			d.Root, info.Mode().Perm())
 	}
@@ -34,6 +34,19 @@ func makeFolder(path string) error {
 	return nil
 }
 
+// rootMode is what a root's permissions are made. Plain processes of an unprivileged user pass through it to their images;
+// the files here stay their owner's.
+func (d *daemon) rootMode() os.FileMode {
+	runs := d.Runtime
+	if runs == "" {
+		runs = rememberedOr(d.Root, runtimeDocker)
+	}
+	if runs == runtimeProcess && os.Geteuid() == 0 {
+		return 0o711
+	}
+	return 0o700
+}
+
 // openTo are the permissions of others.
 const openTo = 0o077
 
@@ -44,10 +57,7 @@ func (d *daemon) closeRoot() error {
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", d.Root, err)
 	}
-	mode := os.FileMode(0o700)
-	if d.Runtime == runtimeProcess && os.Geteuid() == 0 {
-		mode = 0o711 // plain processes of an unprivileged user pass through to their images; the files here stay their owner's
-	}
+	mode := d.rootMode()
 	if info.Mode().Perm()&openTo&^mode == 0 {
 		if info.Mode().Perm() == mode {
 			return nil
