@@ -120,6 +120,21 @@ func TestRestoredStoreStartsPaused(t *testing.T) {
 	m.start(nil).ready() // the restored store counts from now on
 }
 
+// goesOn resumes over a restored store that has a place for both pods, and demands that they ran on untouched.
+func (m *machine) goesOn(before []string, calls int) {
+	m.t.Helper()
+	r := m.start(nil)
+	r.wantPaused(2)
+	result, err := r.client.Resume(context.Background(), "")
+	if err != nil || len(result.Adopted) != 2 || len(result.Unknown) != 0 {
+		m.t.Fatalf("%+v, %v", result, err)
+	}
+	r.ready().converged(web, 0)
+	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
+		m.t.Errorf("they did not just go on: %v, then %v", before, after)
+	}
+}
+
 // TestRestoredStoreAdopts: what runs the release that the older store has goes on in the place of its pods.
 func TestRestoredStoreAdopts(t *testing.T) {
 	ctx := context.Background()
@@ -147,21 +162,11 @@ func TestRestoredStoreAdopts(t *testing.T) {
 	before, calls := m.runs(), m.engine.Mutations()
 
 	m.restore(older)
-	r = m.start(nil)
-	r.wantPaused(2)
-	result, err := r.client.Resume(ctx, "")
-	if err != nil || len(result.Adopted) != 2 || len(result.Unknown) != 0 {
-		t.Fatalf("%+v, %v", result, err)
-	}
-	r.ready().converged(web, 0)
-	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
-		t.Errorf("they did not just go on: %v, then %v", before, after)
-	}
+	m.goesOn(before, calls)
 }
 
 // TestRestoredStorePlacesWhatRuns: the store is older than the choice of a node for a task whose container runs.
 func TestRestoredStorePlacesWhatRuns(t *testing.T) {
-	ctx := context.Background()
 	m := newMachine(t)
 	m.engine.AddImage("web:1")
 	r := m.start(nil).ready()
@@ -180,16 +185,7 @@ func TestRestoredStorePlacesWhatRuns(t *testing.T) {
 	before, calls := m.runs(), m.engine.Mutations()
 
 	m.restore(older)
-	r = m.start(nil)
-	r.wantPaused(2)
-	result, err := r.client.Resume(ctx, "")
-	if err != nil || len(result.Adopted) != 2 || len(result.Unknown) != 0 {
-		t.Fatalf("%+v, %v", result, err)
-	}
-	r.ready().converged(web, 0)
-	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
-		t.Errorf("they did not just go on: %v, then %v", before, after)
-	}
+	m.goesOn(before, calls)
 }
 
 // TestProgressIsNoReasonToPause: neither a kill nor a damaged or missing file pauses a server.
