@@ -57,22 +57,24 @@ func TestRollbackPinsImageAndEnvironment(t *testing.T) {
 	}
 }
 
+// pausing is a deployment whose rollout pauses at a failure.
+func pausing(image string) api.DeploymentSpec {
+	spec := replicas(3, image)
+	spec.Strategy = &api.Strategy{OnFailure: api.OnFailurePause}
+	return spec
+}
+
 // A rollback in the middle of a rollout leaves the pods alone that still run what it returns to.
 func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 	l := newLab(t)
-	spec := func(image string) api.DeploymentSpec {
-		s := replicas(3, image)
-		s.Strategy = &api.Strategy{OnFailure: api.OnFailurePause}
-		return s
-	}
-	l.apply(spec("web:1"))
+	l.apply(pausing("web:1"))
 	l.settle()
 	before := map[string]bool{}
 	for _, task := range l.live() {
 		before[task.ID] = true
 	}
 	l.fails["v2"] = true
-	l.apply(spec("web:2"))
+	l.apply(pausing("web:2"))
 	for range 300 { // what is paused tries for ever
 		l.looks()
 		l.place()
@@ -106,15 +108,10 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 // A return to a release that failed is another try: what failed then says nothing of it.
 func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
 	l := newLab(t)
-	spec := func(image string) api.DeploymentSpec {
-		s := replicas(3, image)
-		s.Strategy = &api.Strategy{OnFailure: api.OnFailurePause}
-		return s
-	}
-	l.apply(spec("web:1"))
+	l.apply(pausing("web:1"))
 	l.settle()
 	l.fails["v2"] = true
-	l.apply(spec("web:2"))
+	l.apply(pausing("web:2"))
 	for range 30 {
 		l.looks()
 		l.place()
@@ -201,6 +198,9 @@ func TestAutomaticRollback(t *testing.T) {
 	}
 	if got := s.Outcomes; !got["v1"].Good || got["v2"].Good || got["v2"].Reason != "InvalidMount" {
 		t.Errorf("the outcomes are %+v", got)
+	}
+	if planned := l.preview(replicas(3, "web:2")); planned["keep"] != 1 || len(planned) != 1 {
+		t.Errorf("a dry run says %v; want that it stays on v1", planned)
 	}
 	if desired := l.snapshot().Object(web).Value; desired.Metadata.Generation != 2 {
 		t.Errorf("the rollback wrote the object: generation %d", desired.Metadata.Generation)
