@@ -95,12 +95,16 @@ func turnsBack(status api.WorkloadStatus) bool {
 	return r != nil && r.LastGoodRelease != "" && r.LastGoodRelease != r.TargetRelease
 }
 
-// didNotLast says whether a rollout ended without having come through: rolled back or paused.
+// didNotLast says, where nothing progresses any more, whether a rollout ended without having come through.
 func didNotLast(status api.WorkloadStatus) bool {
 	if status.Rollout == nil {
 		return false
 	}
-	return status.Rollout.Phase == api.RolloutRolledBack || status.Rollout.Phase == api.RolloutPaused
+	switch status.Rollout.Phase {
+	case api.RolloutRolledBack, api.RolloutRollingBack, api.RolloutPaused:
+		return true
+	}
+	return false
 }
 
 // giveUp ends the waits for what references point at, once nothing else is waited for: nobody else is known to bring it.

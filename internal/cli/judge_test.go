@@ -63,6 +63,7 @@ func TestJudge(t *testing.T) {
 		"Paused":       {"a slot failed", asked, present, inPhase(statusOf(10, no("CrashLoop"), no("Paused")), api.RolloutPaused), held, "CrashLoop"},
 		"RolledBack":   {"turned back", asked, present, inPhase(statusOf(10, no("RolledBack"), no("Complete")), api.RolloutRolledBack), held, "RolledBack"},
 		"RollingBack":  {"turning back takes its time", asked, present, inPhase(statusOf(10, no("RolledBack"), yes("RolledBack")), api.RolloutRollingBack), pending, "RolledBack"},
+		"BackUnready":  {"what it turned back to isn't ready either", asked, present, inPhase(statusOf(10, no("RolledBack"), no("RolledBack")), api.RolloutRollingBack), held, "RolledBack"},
 		"Frozen":       {"only `tend start` brings it back", asked, present, inPhase(statusOf(10, no("Frozen"), no("Complete")), api.RolloutComplete), converged, "Frozen"},
 		"Freezing":     {"its pods are being stopped", asked, present, inPhase(statusOf(10, no("Frozen"), yes("Stopping")), api.RolloutComplete), pending, "Frozen"},
 		"PartlyFrozen": {"the others run", asked, present, inPhase(statusOf(10, yes("Frozen"), no("Complete")), api.RolloutComplete), converged, "Frozen"},

@@ -81,6 +81,9 @@ func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time
 	for _, t := range o.tasks {
 		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
 	}
+	for node := range o.lostNodes() { // one that is heard from while this is on its way isn't lost
+		s.txn.If(layout.AliveKey(node), 0)
+	}
 	return s
 }
 

@@ -1,7 +1,9 @@
 package job
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -9,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -285,6 +289,30 @@ func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 			t.Error("the node is taken for lost, though its heartbeat went missing only now")
 		}
 		l.node(true)
+	})
+}
+
+// TestAHeartbeatOnTheWayKeepsTheRun: what gives a run up is decided by a view that lags, and the node was heard from since.
+func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
+	inLab(t, func(l *lab) {
+		l.agent.lasts = time.Hour
+		l.apply(mail, jobOf("mail:1"))
+		l.ask(mail, "m-1")
+		l.pass(time.Second)
+		l.stop()
+		l.node(false)
+		deps, lags := l.deps(), l.snapshot()
+		deps.Snapshot = func() layout.Snapshot { return lags }
+		c := New(deps, Options{Kind: api.KindJob})
+		c.Dirty(time.Now())
+		l.pass(time.Minute)
+		l.node(true)
+		if _, err := c.Reconcile(context.Background(), engine.Key{Kind: "job", Scope: mail.Scope, Name: mail.Name}); !errors.Is(err, store.ErrConflict) {
+			t.Errorf("%v; want a conflict", err)
+		}
+		if state := l.run(mail, "m-1").State; state != api.RunRunning {
+			t.Errorf("the run is %s, though its node is there", state)
+		}
 	})
 }
 

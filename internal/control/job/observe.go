@@ -56,6 +56,17 @@ func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], 
 	return o, nil
 }
 
+// lostNodes are those whose tasks are given up.
+func (o observed) lostNodes() map[string]bool {
+	nodes := map[string]bool{}
+	for _, t := range o.tasks {
+		if t.lost {
+			nodes[t.desired.Value.Node] = true
+		}
+	}
+	return nodes
+}
+
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
 // uid tells the object from an earlier one of the same name.

@@ -72,11 +72,21 @@ func (o observed) progress(a assessment) api.Condition {
 		c.Reason, c.Message = ReasonStopping, fmt.Sprintf("%s; %d more still stopping", c.Message, o.stopping())
 	case a.plan.Phase == api.RolloutComplete:
 		c.Status, c.Reason = api.ConditionFalse, ReasonComplete
+	case backUnready(a):
+		c.Status, c.Reason = api.ConditionFalse, ReasonRolledBack
+		c.Message = fmt.Sprintf("back on %s, whose pods aren't ready either", a.target.release.ID)
 	case a.plan.Phase == api.RolloutPaused:
 		c.Status, c.Reason = api.ConditionFalse, ReasonPaused
 		c.Message = "paused until the failed pod is ready, or the next apply"
 	}
 	return c
+}
+
+// backUnready says whether a rollback has turned every pod, and waits for nothing but pods that were ready before and aren't now.
+func backUnready(a assessment) bool {
+	counts := a.plan.Counts
+	return a.target.turned != nil && a.plan.Phase == api.RolloutProgressing && counts.Outdated == 0 && counts.Starting == 0 &&
+		counts.Running == counts.Wanted
 }
 
 // stopping counts the tasks that are no longer wanted and have not ended.

@@ -82,6 +82,8 @@ func (p *picture) count() Counts {
 			c.Updated++
 		case p.failing(s):
 			c.Failing++
+		case s.ReadyAt.IsZero():
+			c.Starting++
 		}
 	}
 	for _, s := range p.unfilled {

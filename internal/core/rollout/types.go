@@ -121,4 +121,6 @@ type Counts struct {
 	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of another,
 	// Failing those of the target that used up their chance and places that wait for another try.
 	Running, Ready, Updated, Outdated, Frozen, Failing int
+	// Starting are live slots of the target that have not been ready yet and still may become so.
+	Starting int
 }
