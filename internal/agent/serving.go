@@ -54,8 +54,11 @@ type serving struct {
 	edge    Edge
 	control Ingresses
 	wake    chan struct{}
+	// refreshed asks for a report.
+	refreshed chan struct{}
 
-	mu sync.Mutex // one table at a time
+	mu    sync.Mutex // one table at a time
+	hosts []string   // with certificates
 }
 
 // newServing is nil where the node has no proxy.
@@ -63,7 +66,7 @@ func newServing(a *Agent) *serving {
 	if a.opts.Edge == nil || a.opts.Ingresses == nil {
 		return nil
 	}
-	s := &serving{a: a, control: a.opts.Ingresses, wake: make(chan struct{}, 1)}
+	s := &serving{a: a, control: a.opts.Ingresses, wake: make(chan struct{}, 1), refreshed: make(chan struct{}, 1)}
 	s.edge = a.opts.Edge(s.changed)
 	s.control.SubscribeServed(s.changed)
 	return s
@@ -80,36 +83,54 @@ func (s *serving) changed() {
 	}
 }
 
-// members are the parts the agent runs.
+// members are the parts the agent runs. What is served never waits for a report: a store that doesn't answer would keep
+// requests going where their pods no longer are.
 func (s *serving) members() []engine.Member {
 	if s == nil {
 		return nil
 	}
-	return []engine.Member{newMember(s.edge.Run), newMember(s.follow)}
+	return []engine.Member{newMember(s.edge.Run), newMember(s.follow), newMember(s.report)}
 }
 
-// reportRetry is how long a report that failed waits for another try.
-const reportRetry = time.Second
-
-// follow serves what should be served, and reports how that goes, until ctx ends.
+// follow serves what should be served, until ctx ends.
 func (s *serving) follow(ctx context.Context) error {
 	select {
 	case <-s.a.control.Synced():
 	case <-ctx.Done():
 		return nil
 	}
-	var told api.IngressNodeStatus
-	retry := time.NewTimer(0)
-	defer retry.Stop()
+	s.changed()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-s.wake:
+		}
+		s.refresh()
+		select {
+		case s.refreshed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// reportRetry is how long a report that failed waits for another try.
+const reportRetry = time.Second
+
+// report says how serving goes, until ctx ends.
+func (s *serving) report(ctx context.Context) error {
+	var told api.IngressNodeStatus
+	retry := time.NewTimer(0)
+	retry.Stop()
+	defer retry.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.refreshed:
 		case <-retry.C:
 		}
-		hosts := s.refresh()
-		status := s.status(hosts)
+		status := s.status()
 		if same(told, status) {
 			continue
 		}
@@ -122,8 +143,8 @@ func (s *serving) follow(ctx context.Context) error {
 	}
 }
 
-// refresh compiles a table from what is known now and returns the hosts with certificates.
-func (s *serving) refresh() []string {
+// refresh compiles a table from what is known now.
+func (s *serving) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	served := s.control.Served()
@@ -132,11 +153,17 @@ func (s *serving) refresh() []string {
 		return s.service(found), ok
 	})
 	s.edge.Update(routes, served.Policies)
-	var hosts []string
+	s.hosts = nil
 	for _, policy := range served.Policies {
-		hosts = append(hosts, policy.Host)
+		s.hosts = append(s.hosts, policy.Host)
 	}
-	return hosts
+}
+
+// certified are the hosts of the table that have certificates.
+func (s *serving) certified() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hosts
 }
 
 // Observed reports whether this process has observed the container of a task as the control plane knows it. What is stored
@@ -178,10 +205,10 @@ func (s *serving) drain(ctx context.Context, task api.Task, limit time.Duration)
 	}
 }
 
-func (s *serving) status(hosts []string) api.IngressNodeStatus {
+func (s *serving) status() api.IngressNodeStatus {
 	plain, secure := s.edge.Doors()
 	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.DoorStatus(plain), HTTPS: api.DoorStatus(secure)}
-	for _, host := range hosts {
+	for _, host := range s.certified() {
 		if state, known := s.edge.Certificate(host); known {
 			if out.Certificates == nil {
 				out.Certificates = map[string]api.CertificateStatus{}

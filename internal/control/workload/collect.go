@@ -67,7 +67,8 @@ func (s *step) dropReleases(ids []string) {
 	}
 }
 
-// surplusReleases are those beyond keep_releases, oldest first; never one that a task, the rollout or a rollback refers to.
+// surplusReleases are those older than the newest keep_releases, oldest first; never one that a task, the rollout or a
+// rollback refers to. Such a one takes no newer one's place.
 func (o observed) surplusReleases(a assessment) []string {
 	surplus := len(o.releases) - o.spec.KeepReleaseCount()
 	if a.target.mint {
@@ -78,8 +79,8 @@ func (o observed) surplusReleases(a assessment) []string {
 	}
 	used := o.usedReleases(a)
 	var out []string
-	for _, r := range o.releases {
-		if len(out) < surplus && !used[r.Value.ID] {
+	for _, r := range o.releases[:min(surplus, len(o.releases))] {
+		if !used[r.Value.ID] {
 			out = append(out, r.Value.ID)
 		}
 	}

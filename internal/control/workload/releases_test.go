@@ -20,7 +20,7 @@ func history(n int) observed {
 	return o
 }
 
-// Which releases go: the oldest beyond what is kept, and never one that something refers to.
+// Which releases go: those older than the newest that are kept, and never one that something refers to.
 func TestSurplusReleases(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
@@ -30,13 +30,13 @@ func TestSurplusReleases(t *testing.T) {
 		"none in use": {"the newest stays", func(*observed, *assessment) {}, "[v1 v2 v3]"},
 		"more kept":   {"as many as the spec says", func(o *observed, _ *assessment) { *o.spec.KeepReleases = 3 }, "[v1]"},
 		"minted":      {"the new one counts", func(_ *observed, a *assessment) { a.target = target{release: &api.Release{ID: "v5"}, mint: true} }, "[v1 v2 v3 v4]"},
-		"wanted":      {"what is rolled out", func(o *observed, a *assessment) { a.target.release = o.release("v1") }, "[v2 v3 v4]"},
-		"last good":   {"what an automatic rollback returns to", func(o *observed, _ *assessment) { o.status.Value.Rollout.LastGoodRelease = "v2" }, "[v1 v3 v4]"},
-		"in force":    {"what the status names", func(o *observed, _ *assessment) { o.status.Value.Rollout.TargetRelease = "v2" }, "[v1 v3 v4]"},
+		"wanted":      {"what is rolled out", func(o *observed, a *assessment) { a.target.release = o.release("v1") }, "[v2 v3]"},
+		"last good":   {"what an automatic rollback returns to", func(o *observed, _ *assessment) { o.status.Value.Rollout.LastGoodRelease = "v2" }, "[v1 v3]"},
+		"in force":    {"what the status names", func(o *observed, _ *assessment) { o.status.Value.Rollout.TargetRelease = "v2" }, "[v1 v3]"},
 		"pinned": {"what a rollback repeats", func(o *observed, _ *assessment) {
 			o.object.Value.Metadata.Stamps = map[string]string{api.StampRollback: "v3"}
-		}, "[v1 v2 v4]"},
-		"run":      {"what a task runs, or ran", func(o *observed, _ *assessment) { o.tasks = []taskView{slot("a", "v1", crashed)} }, "[v2 v3 v4]"},
+		}, "[v1 v2]"},
+		"run":      {"what a task runs, or ran", func(o *observed, _ *assessment) { o.tasks = []taskView{slot("a", "v1", crashed)} }, "[v2 v3]"},
 		"deleting": {"they go with the object", func(o *observed, _ *assessment) { o.object.Value.Metadata.DeletedAt = &epoch }, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {
