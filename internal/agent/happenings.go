@@ -97,6 +97,19 @@ func (c *containers) gap() {
 	}
 }
 
+// ended: the machine says that a container's process has ended, while the engine can't. One that was observed since is
+// another incarnation.
+func (c *containers) ended(watched runtime.Container) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[watched.ID]
+	if e == nil || !e.container.StartedAt.Equal(watched.StartedAt) {
+		return
+	}
+	c.clock++
+	e.died, e.stale, e.touched = true, true, c.clock
+}
+
 // mark is the time before a list: what is touched after it, the list may not know.
 func (c *containers) mark() int64 {
 	c.mu.Lock()

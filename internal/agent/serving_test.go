@@ -196,7 +196,7 @@ var _ agent.Edge = (*gate)(nil)
 
 // TestNothingIsServedThatThisProcessHasNotObserved: the server starts while the engine is away. What the store says of its
 // pods is as old as the last server, so none serves until the engine has answered. Once observed, a pod serves on while the
-// engine is away.
+// engine is away, for as long as its process runs.
 func TestNothingIsServedThatThisProcessHasNotObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, task := served(t, "1s")
@@ -225,6 +225,11 @@ func TestNothingIsServedThatThisProcessHasNotObserved(t *testing.T) {
 		l.pass(time.Minute)
 		if !g.serves(task.ContainerName()) || !l.agent.Observed(task.ID) {
 			t.Error("the engine went away, and with it a pod that was observed")
+		}
+		l.must(l.engine.Exit(task.ContainerName(), 1))
+		synctest.Wait()
+		if g.serves(task.ContainerName()) || l.agent.Observed(task.ID) {
+			t.Error("its process has ended while the engine is away, and it is served where another may be now")
 		}
 		l.engine.Reconnect()
 		l.pass(6 * time.Second)

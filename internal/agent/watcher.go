@@ -22,6 +22,9 @@ type watcher struct {
 	// looked closes after the first attempt to reach the engine, whatever came of it.
 	looked chan struct{}
 	once   sync.Once
+	// unguard ends the watch over processes; nil while the engine's events tell of them.
+	unguard func()
+	guards  sync.WaitGroup
 	// trouble says why the engine doesn't answer; nil while it does.
 	trouble atomic.Pointer[string]
 }
@@ -39,6 +42,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		return nil
 	case <-w.agent.control.Synced():
 	}
+	defer w.release()
 	rest := firstReconnect
 	for ctx.Err() == nil {
 		reached, err := w.follow(ctx)
@@ -46,6 +50,7 @@ func (w *watcher) watch(ctx context.Context) error {
 			break
 		}
 		w.agent.containers.gap()
+		w.guard(ctx)
 		if reached {
 			rest = firstReconnect
 			continue // at once: it may be back already
@@ -90,8 +95,34 @@ func (w *watcher) follow(ctx context.Context) (reached bool, err error) {
 	}
 }
 
+// guard watches over the containers' processes while the engine can't tell of them: an engine that crashed ends them when it
+// starts, and deals their addresses out anew before it answers.
+func (w *watcher) guard(ctx context.Context) {
+	if w.unguard != nil {
+		return
+	}
+	ctx, w.unguard = context.WithCancel(ctx)
+	running := w.agent.containers.all()
+	w.guards.Go(func() {
+		w.agent.runtime.WatchProcesses(ctx, running, func(c runtime.Container) {
+			w.agent.containers.ended(c)
+			w.agent.serving.changed()
+		})
+	})
+}
+
+// release ends what guard began.
+func (w *watcher) release() {
+	if w.unguard != nil {
+		w.unguard()
+		w.unguard = nil
+		w.guards.Wait()
+	}
+}
+
 // found: the engine answers.
 func (w *watcher) found() {
+	w.release()
 	if w.trouble.Swap(nil) != nil {
 		w.agent.log.Info("the container engine answers again")
 	}

@@ -96,5 +96,9 @@ func (r *faultyRuntime) Stats(ctx context.Context, id string) (runtime.Stats, er
 	return between(ctx, r, "stats", func(ctx context.Context) (runtime.Stats, error) { return r.inner.Stats(ctx, id) })
 }
 
+func (r *faultyRuntime) WatchProcesses(ctx context.Context, running []runtime.Container, ended func(runtime.Container)) {
+	r.inner.WatchProcesses(ctx, running, ended)
+}
+
 // Close always reaches the runtime: the machine closes what a dead process held open.
 func (r *faultyRuntime) Close() error { return r.inner.Close() }

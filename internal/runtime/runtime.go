@@ -36,6 +36,9 @@ type Runtime interface {
 	// Events streams what happens to the cluster's containers, and to image tags, until ctx ends or the engine goes
 	// away; then the channel closes. Whoever reads it lists again.
 	Events(ctx context.Context) (<-chan Event, error)
+	// WatchProcesses calls ended for each of the running containers whose process ends, until ctx does; it asks the
+	// machine, not the engine, and so sees it while the engine is away. Where it can't, it only waits. It blocks.
+	WatchProcesses(ctx context.Context, running []Container, ended func(Container))
 
 	// Resolve returns the local image a reference names. ErrNotFound where it is not on this node.
 	Resolve(ctx context.Context, reference string) (Image, error)

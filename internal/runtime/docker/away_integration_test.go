@@ -3,12 +3,15 @@
 package docker_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
@@ -95,6 +98,54 @@ func TestEngineGoesAndReturns(t *testing.T) {
 	if _, err := rt.Inspect(t.Context(), made.ID); err != nil {
 		t.Errorf("the engine is back: %v", err)
 	}
+}
+
+// TestProcessesEndWhileTheEngineIsAway: the machine tells which container ended, and of no other.
+func TestProcessesEndWhileTheEngineIsAway(t *testing.T) {
+	t.Parallel()
+	g := &gate{path: filepath.Join(t.TempDir(), "engine.sock")}
+	g.open(t)
+	t.Cleanup(g.close)
+	rt, err := docker.New(t.Context(), docker.Options{Host: "unix://" + g.path, Cluster: "tendtest-" + random(), Node: "n", NetworkName: network})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cleanUp(t, rt) })
+	for range 2 {
+		made, err := rt.Create(t.Context(), container(api.DeploymentSpec{Container: api.Container{NetworkMode: "none"}}, "wait"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rt.Start(t.Context(), made.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running, err := rt.List(t.Context())
+	if err != nil || len(running) != 2 {
+		t.Fatalf("%+v, %v", running, err)
+	}
+	g.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan string, 2)
+	var watch sync.WaitGroup
+	watch.Go(func() { rt.WatchProcesses(ctx, running, func(c runtime.Container) { ended <- c.ID }) })
+	if err := syscall.Kill(running[1].PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case id := <-ended:
+		if id != running[1].ID {
+			t.Errorf("%s ended, by what is said; it was %s", id, running[1].ID)
+		}
+	case <-time.After(time.Minute):
+		t.Error("nothing is said of a process that ended")
+	}
+	cancel()
+	watch.Wait()
+	if len(ended) > 0 {
+		t.Errorf("%s has ended too", <-ended)
+	}
+	g.open(t)
 }
 
 func wantAway(t *testing.T, rt runtime.Runtime) {

@@ -26,6 +26,7 @@ type Engine struct {
 	buildFailure error
 	volumes      map[string]map[string]string // name → labels
 	streams      map[*stream]struct{}
+	watches      map[*processWatch]struct{}
 	sequence     int // of ids, pids, addresses, ports
 	log          history
 }
@@ -41,6 +42,7 @@ func NewEngine(opts ...Options) *Engine {
 		built:      map[string]runtime.BuiltImage{},
 		volumes:    map[string]map[string]string{},
 		streams:    map[*stream]struct{}{},
+		watches:    map[*processWatch]struct{}{},
 		log:        newHistory(),
 	}
 	if len(opts) > 0 {

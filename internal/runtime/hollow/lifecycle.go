@@ -91,6 +91,7 @@ func (e *Engine) dieLocked(c *container, code int) {
 	c.newGeneration()
 	c.state, c.exitCode, c.pid, c.finished = runtime.StateExited, code, 0, time.Now()
 	e.diedLocked(c)
+	e.processEndedLocked(c)
 	e.emitLocked(c, runtime.Event{Kind: runtime.EventDie, ExitCode: code})
 	if c.stopping {
 		c.stopping = false

@@ -1,0 +1,14 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// WatchProcesses implements runtime.Runtime: this engine is never away.
+func (r *Runtime) WatchProcesses(ctx context.Context, _ []runtime.Container, _ func(runtime.Container)) {
+	<-ctx.Done()
+}
