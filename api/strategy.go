@@ -20,7 +20,8 @@ type Strategy struct {
 	// Monitor is how long a slot without probes must run without an exit to count as good. Default 5s. It runs beside
 	// the next slot and delays none.
 	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
-	// Deadline is how long one slot may take to become good before it counts as failed. Default 5m.
+	// Deadline is how long one slot may take to become good before it counts as failed. Default 5m. After the server was
+	// away, or paused, a slot has all of it again.
 	Deadline Duration `json:"deadline,omitempty" hcl:"deadline,optional"`
 	// Drain is how long a pod that goes may finish the requests an ingress sent it, before the stop signal; it gets no new
 	// ones. Default 10s; 0s waits for none.

@@ -26,6 +26,8 @@ type fenced struct {
 	store.Store
 	// id is the key's value.
 	id []byte
+	// inherited: the key was another process's, whose own late claim may still come over it.
+	inherited bool
 	// held is the revision of the key that commits compare.
 	held atomic.Int64
 	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's context:
@@ -70,7 +72,9 @@ func inherit(ctx context.Context, s store.Store, full error) (*fenced, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claim the controllers: %w", full)
 	}
-	return newFenced(s, entry.Value, entry.Modified), nil
+	f := newFenced(s, entry.Value, entry.Modified)
+	f.inherited = true
+	return f, nil
 }
 
 // Commit commits under the election.
@@ -110,6 +114,9 @@ func (f *fenced) renewed() { <-f.renewing }
 func (f *fenced) watch(ctx context.Context) error {
 	select {
 	case <-f.lost:
+		if f.inherited {
+			return fmt.Errorf("%w; this one held the claim of the process before, because its own found no space: %w", errDeposed, store.ErrNoSpace)
+		}
 		return errDeposed
 	case <-ctx.Done():
 		return nil

@@ -64,6 +64,33 @@ func TestStoreOfANewerTendIsRefused(t *testing.T) {
 	}
 }
 
+// TestAnInheritedClaimSaysSo: where the disk was too full for a claim of its own, a server holds that of the process before,
+// whose own last claim may still arrive.
+func TestAnInheritedClaimSaysSo(t *testing.T) {
+	ctx, s := context.Background(), memory.New()
+	defer s.Close()
+	if _, err := takeOver(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	f, err := inherit(ctx, s, store.ErrNoSpace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := store.Txn{Site: "test", Do: []store.Op{{Key: "/a", Value: []byte("1")}}}
+	if _, err := f.Commit(ctx, put); err != nil {
+		t.Fatalf("with the inherited claim: %v", err)
+	}
+	if _, err := takeOver(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Commit(ctx, put); !errors.Is(err, errDeposed) {
+		t.Errorf("after a claim came: %v", err)
+	}
+	if err := f.watch(ctx); !errors.Is(err, errDeposed) || !errors.Is(err, store.ErrNoSpace) {
+		t.Errorf("%v; want both causes", err)
+	}
+}
+
 func TestDeposedServerWritesNothing(t *testing.T) {
 	ctx, s := context.Background(), memory.New()
 	defer s.Close()

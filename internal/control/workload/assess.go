@@ -62,6 +62,8 @@ func (o observed) desired(t target) rollout.Desired {
 		Frozen:   map[string]bool{},
 		KeepDead: keepDead,
 
+		WatchedSince: o.since,
+
 		Superseded: t.superseded,
 		Ordered:    o.ordered(),
 	}

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"tend.dev/tend/api"
@@ -18,12 +19,13 @@ type Controller struct {
 	control.Deps
 	env      *environment.Environments
 	refusals func(layout.Snapshot) map[string]placement.Refusal
+	since    func() time.Time // it began to work, at its first look
 }
 
 // New makes the controller of a kind. refusals explains tasks that no node takes, by task id; nil explains none.
 func New(deps control.Deps, kind api.Kind, refusals func(layout.Snapshot) map[string]placement.Refusal) *Controller {
 	deps = deps.Defaults()
-	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), refusals: refusals}
+	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), refusals: refusals, since: sync.OnceValue(deps.Now)}
 }
 
 // Reconcile looks at one workload and does the next step.

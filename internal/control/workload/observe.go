@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"time"
+
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/dependency"
@@ -11,6 +13,7 @@ import (
 // observed is all a deployment depends on, read at one revision.
 type observed struct {
 	ref    api.Ref
+	since  time.Time // this controller works
 	object layout.Read[api.Object]
 	spec   api.WorkloadSpec
 	status layout.Read[api.WorkloadStatus]
@@ -54,7 +57,7 @@ func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok boo
 func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
 	o := observed{
-		ref: ref, object: object,
+		ref: ref, object: object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
 		images: s.ImageStatuses(ref), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
 		dependency: control.Dependencies(s),

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/layout"
 )
 
 // The times of a rollout: begun when its first look was, ended when all is good, begun again by a scale.
@@ -85,5 +86,29 @@ func TestCountsDuringARollout(t *testing.T) {
 	l.looks()
 	if s := l.status(); s.Updated != 3 {
 		t.Errorf("proved: %+v", s)
+	}
+}
+
+// TestADeadlineCountsFromTheReturnOfTheServer: nobody saw what became of a pod meanwhile.
+func TestADeadlineCountsFromTheReturnOfTheServer(t *testing.T) {
+	l := newLab(t)
+	l.apply(replicas(1, "web:1"))
+	l.looks()
+	l.write(func(txn *layout.Txn) { l.answerImage(txn) })
+	l.looks()
+	l.place()
+	phase := func() api.RolloutPhase {
+		l.looks()
+		return l.status().Rollout.Phase
+	}
+	const deadline = 5 * time.Minute // the default
+	l.now = l.now.Add(2 * deadline)
+	l.c = New(l.c.Deps, l.c.kind, l.c.refusals)
+	if got := phase(); got != api.RolloutProgressing {
+		t.Errorf("at the server's return it is %s", got)
+	}
+	l.now = l.now.Add(deadline)
+	if got := phase(); got != api.RolloutPaused {
+		t.Errorf("a deadline after its return it is %s", got)
 	}
 }

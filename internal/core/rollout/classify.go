@@ -47,7 +47,16 @@ func (p *picture) failing(s *Slot) bool {
 		return true
 	}
 	late := !s.Ready && s.ReadyAt.IsZero()
-	return late && p.passed(s.CreatedAt, p.desired.Strategy.Deadline)
+	return late && p.overdue(s)
+}
+
+// overdue: the deadline of a slot has passed. It counts from when somebody could have seen it keep it.
+func (p *picture) overdue(s *Slot) bool {
+	from := s.CreatedAt
+	if since := p.desired.WatchedSince; since.After(from) && !p.ahead(since) {
+		from = since
+	}
+	return p.passed(from, p.desired.Strategy.Deadline)
 }
 
 // maxSkew is how far in the future an observed time may lie. Beyond it the clock was set back since, and a wait from

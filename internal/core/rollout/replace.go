@@ -79,7 +79,7 @@ func (p *picture) inLane(s *Slot) bool {
 	if p.settled(s) {
 		return !p.passed(p.settledAt(s), p.desired.Strategy.Pause)
 	}
-	givenUp := s.CrashLoop || p.passed(s.CreatedAt, p.desired.Strategy.Deadline)
+	givenUp := s.CrashLoop || p.overdue(s)
 	return !(givenUp && p.desired.Strategy.OnFailure == api.OnFailureContinue)
 }
 

@@ -23,6 +23,7 @@ import (
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
 //	perform N                 do the first N actions of the plan, and "crash"
+//	away D                    nobody watches for a while
 //	clock D                   the clock is set forward, or back
 //	tick D                    time passes and agents work; nothing is decided
 //	run [for=D] [all]         decide and work until it is quiet, or for a while; removals are told with all
@@ -84,6 +85,11 @@ func (s *story) command(d *datadriven.TestData) error {
 	case "clock":
 		jump, err := time.ParseDuration(arg)
 		s.now = s.now.Add(jump)
+		return err
+	case "away":
+		d, err := time.ParseDuration(arg)
+		s.now = s.now.Add(d)
+		s.desired.WatchedSince = s.now
 		return err
 	case "tick":
 		step, err := time.ParseDuration(arg)

@@ -33,6 +33,9 @@ type Desired struct {
 	Frozen map[string]bool
 	// Deleting asks for every slot to go.
 	Deleting bool
+	// WatchedSince is when somebody began to see what becomes of slots: a server that was away, or paused, gives those of
+	// before their whole deadline. Zero is ever since.
+	WatchedSince time.Time
 	// KeepDead is how many failed slots stay for inspection. Of ordered ones each stays until its next try.
 	KeepDead int
 }
