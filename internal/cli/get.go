@@ -80,15 +80,17 @@ var ageCell = regexp.MustCompile(`\b(\d+[smhd])+\b`)
 
 // watching lists again and again, and prints what differs from the last listing in more than its ages.
 func (a *app) watching(ctx context.Context, list func(*app) error) error {
-	last := ""
+	last, away := "", false
 	for {
 		var text bytes.Buffer
 		once := *a
 		once.out = &text
-		if err := list(&once); err != nil {
+		err := list(&once)
+		if err != nil && (last == "" || ctx.Err() != nil || !serverAway(err)) {
 			return err
 		}
-		if now := ageCell.ReplaceAllString(text.String(), ""); now != last {
+		away = a.noteAway(err != nil, away)
+		if now := ageCell.ReplaceAllString(text.String(), ""); now != last && !away {
 			if last != "" {
 				fmt.Fprintln(a.out)
 			}

@@ -57,16 +57,11 @@ func (a *app) logsCommand() *cobra.Command {
 			}
 			opts.Pod, opts.Run, opts.Init = wanted.pod, ask.run, ask.init
 			opts.Target = client.Target{Kind: wanted.kind, Scope: wanted.scope, Name: wanted.name}
-			stream, err := c.Logs(ctx, opts)
-			if err != nil {
-				return err
-			}
-			defer stream.Close()
 			screen := logScreen{all: wanted.pod == "", timestamps: ask.timestamps, split: ask.split}
 			if ask.init == "" {
 				screen.pod = wanted.pod
 			}
-			err = a.printLogs(stream, &screen)
+			err := a.readLogs(ctx, c, opts, &screen)
 			if err != nil && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -128,20 +123,20 @@ func (l logging) options(now time.Time, screen bool) (client.LogsOptions, error)
 // printLogs writes lines as they come, with their pod's name in front where there are several. A pod whose output can't be
 // read is reported on stderr and makes the command fail at its end.
 func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
-	broken, shown := false, map[string]int{}
+	broken := false
 	for {
 		line, err := stream.Next()
-		if err == nil && !line.Part {
-			shown[line.Pod]++
-			screen.longest = max(screen.longest, shown[line.Pod])
-		}
 		switch {
 		case errors.Is(err, io.EOF) && broken:
 			return &exitStatus{code: exitError}
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return err
+			return &cutStreamError{err}
+		case line.Pod == "" && line.Error != nil:
+			return line.Error // the server ends
+		case screen.shown(line):
+			continue
 		case a.output == "json":
 			err = compactJSON(a.out, line)
 		case line.Error != nil:
@@ -167,8 +162,11 @@ type logScreen struct {
 	timestamps bool
 	// split: what a pod wrote to stderr goes to stderr.
 	split bool
-	// longest is how many lines of one pod were written, at most.
+	// longest is how many lines of one pod were written, at most; counts are those of each.
 	longest int
+	counts  map[string]int
+	// newest is when the last line of each pod was written, before what the same before the stream began that is read now.
+	newest, before map[string]time.Time
 	// open is where a line was begun that isn't ended yet.
 	open struct{ pod, stream string }
 }
