@@ -72,10 +72,19 @@ func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out 
 	for _, task := range snap.TasksOn(node) {
 		release := snap.Release(task.Value.Owner(), task.Value.Release)
 		if !present[task.Value.ID] && release.Exists() {
-			out = append(out, adoption.Vacant{Task: *task.Value, Fingerprint: release.Value.Fingerprint()})
+			out = append(out, adoption.Vacant{
+				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value),
+			})
 		}
 	}
 	return out
+}
+
+// succeeded says whether a task of the same owner replaces this one.
+func succeeded(snap layout.Snapshot, task api.Task) bool {
+	return slices.ContainsFunc(snap.TasksOf(task.Owner()), func(other layout.Read[api.Task]) bool {
+		return other.Value.Replaces == task.Slot && other.Value.ID != task.ID && other.Value.Desired == api.DesiredRunning
+	})
 }
 
 // unplaced are the tasks that have a container here, although the store knows of no node for them yet: it is older than
@@ -124,6 +133,7 @@ func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adop
 	if len(adopted) == 0 {
 		return nil
 	}
+	taken := map[string]bool{}
 	txn := layout.NewTxn("resume.adopt").If(electionKey, d.fenced.held.Load())
 	for _, a := range adopted {
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
@@ -137,6 +147,12 @@ func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adop
 			txn.Delete(layout.SlotKey(a.Old.Owner(), a.Old.Slot)).CreateTask(a.New)
 		}
 		txn.Delete(layout.TaskStatusKey(a.Old.ID))
+		taken[a.Old.ID] = true
+	}
+	for _, task := range snap.Tasks() {
+		if next := *task.Value; !taken[next.ID] && adoption.Rename(&next, adopted) {
+			txn.If(layout.TaskKey(next.ID), task.Modified).Put(layout.TaskKey(next.ID), next)
+		}
 	}
 	revision, err := txn.Commit(ctx, d.store)
 	if err != nil {

@@ -1,6 +1,7 @@
 package adoption
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,6 +13,15 @@ type Vacant struct {
 	Task api.Task
 	// Fingerprint is that of the task's release.
 	Fingerprint string
+	// Succeeded: another task is to replace it, or has already. Those that aren't are matched first.
+	Succeeded bool
+}
+
+func (v Vacant) turn() int {
+	if v.Succeeded {
+		return 1
+	}
+	return 0
 }
 
 // Stranger is a container of this cluster whose task the store doesn't know.
@@ -31,7 +41,7 @@ type Stranger struct {
 // Adoption gives a container the place of a task.
 type Adoption struct {
 	Old api.Task
-	// New is the task of the container: the old one's, in the container's slot.
+	// New is the task of the container: the old one's, in the container's slot. What the old one was to replace, it does.
 	New api.Task
 }
 
@@ -39,7 +49,9 @@ type Adoption struct {
 // fingerprint; an ordinal also the same slot. Each takes part in one pair at most, and the order of the input doesn't matter.
 func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []Stranger) {
 	vacant, strangers = slices.Clone(vacant), slices.Clone(strangers)
-	slices.SortFunc(vacant, func(a, b Vacant) int { return strings.Compare(a.Task.ID, b.Task.ID) })
+	slices.SortFunc(vacant, func(a, b Vacant) int {
+		return cmp.Or(cmp.Compare(a.turn(), b.turn()), strings.Compare(a.Task.ID, b.Task.ID))
+	})
 	slices.SortFunc(strangers, func(a, b Stranger) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
 	for _, s := range strangers {
 		at := slices.IndexFunc(vacant, func(v Vacant) bool { return fits(v, s) })
@@ -50,10 +62,24 @@ func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []St
 		old := vacant[at].Task
 		vacant = slices.Delete(vacant, at, at+1)
 		next := old
-		next.ID, next.Slot, next.After, next.Replaces = s.Task, s.Slot, "", ""
+		next.ID, next.Slot, next.After = s.Task, s.Slot, ""
 		adopted = append(adopted, Adoption{Old: old, New: next})
 	}
+	for i := range adopted {
+		Rename(&adopted[i].New, adopted)
+	}
 	return adopted, left
+}
+
+// Rename keeps a task the successor of one whose place a container in another slot took. It reports whether it is one.
+func Rename(task *api.Task, adopted []Adoption) bool {
+	for _, a := range adopted {
+		if task.Replaces == a.Old.Slot && task.Owner() == a.Old.Owner() && task.Replaces != "" && a.Old.Slot != a.New.Slot {
+			task.Replaces = a.New.Slot
+			return true
+		}
+	}
+	return false
 }
 
 func fits(v Vacant, s Stranger) bool {

@@ -48,3 +48,31 @@ func TestMatch(t *testing.T) {
 		}
 	}
 }
+
+// TestAPlaceKeepsItsSuccessor: what is to be replaced is matched last, and whoever replaces it replaces the container that
+// took its place.
+func TestAPlaceKeepsItsSuccessor(t *testing.T) {
+	of := func(id, slot, replaces string) api.Task {
+		return api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: slot, Release: "v1", Desired: api.DesiredRunning, Replaces: replaces}
+	}
+	stranger := func(id, slot string) Stranger {
+		return Stranger{ID: "c" + id, Name: "prod-web." + slot, Task: id, Owner: of("", "", "").Owner(), Slot: slot, Release: "v1", Fingerprint: "f", Running: true}
+	}
+	vacant := []Vacant{{Task: of("t1", "aa", ""), Fingerprint: "f", Succeeded: true}, {Task: of("t2", "bb", "aa"), Fingerprint: "f"}}
+
+	adopted, _ := Match(vacant, []Stranger{stranger("t9", "xx")})
+	if len(adopted) != 1 || adopted[0].Old.ID != "t2" || adopted[0].New.Replaces != "aa" {
+		t.Errorf("one container: %+v", adopted)
+	}
+	adopted, _ = Match(vacant, []Stranger{stranger("t8", "ww"), stranger("t9", "xx")})
+	if len(adopted) != 2 || adopted[0].Old.ID != "t2" || adopted[1].Old.ID != "t1" || adopted[0].New.Replaces != "xx" {
+		t.Errorf("two containers: %+v", adopted)
+	}
+	known := of("t3", "cc", "aa")
+	if !Rename(&known, adopted) || known.Replaces != "xx" {
+		t.Errorf("its successor of before replaces %s", known.Replaces)
+	}
+	if other := of("t4", "dd", "zz"); Rename(&other, adopted) {
+		t.Errorf("another one replaces %s", other.Replaces)
+	}
+}
