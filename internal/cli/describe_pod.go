@@ -96,7 +96,7 @@ func describeTroubles(w io.Writer, pods []api.Pod, conditions []api.Condition) {
 	said := map[string]bool{}
 	pods = slices.Clone(pods)
 	slices.SortStableFunc(pods, func(x, y api.Pod) int { return y.CreatedAt.Compare(x.CreatedAt) })
-	degraded := api.FindCondition(conditions, api.ConditionDegraded)
+	degraded, ready := api.FindCondition(conditions, api.ConditionDegraded), api.FindCondition(conditions, api.ConditionReady)
 	for _, pod := range pods {
 		log := strings.Join(pod.LastLog, "\n")
 		if pod.Ready || pod.Message == "" && log == "" || said[pod.Message+"\n"+log] {
@@ -109,6 +109,8 @@ func describeTroubles(w io.Writer, pods []api.Pod, conditions []api.Condition) {
 			continue
 		case known:
 			pod.Message, pod.Next = "its last lines", ""
+		case ready != nil && ready.Status == api.ConditionTrue:
+			pod.Next = "" // another has taken its place: nothing is left to do
 		}
 		describeTrouble(w, pod)
 	}
