@@ -124,9 +124,15 @@ func CheckEnv(name, value string) error {
 		return fmt.Errorf("%q begins or ends with a space", name)
 	case strings.ContainsRune(value, 0):
 		return errors.New("the value contains a NUL")
+	case len(name)+len(value)+len("=\x00") > maxEnvBytes:
+		return fmt.Errorf("name and value take %d bytes, and Linux starts no program with a variable of more than %d: mount a file instead (an asset)",
+			len(name)+len(value)+len("=\x00"), maxEnvBytes)
 	}
 	return nil
 }
+
+// maxEnvBytes is the kernel's MAX_ARG_STRLEN: one variable with its name, the = and the NUL at its end.
+const maxEnvBytes = 131072
 
 func validSignal(text string) bool {
 	if n, err := strconv.Atoi(text); err == nil {

@@ -191,3 +191,17 @@ func TestValidateObject(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckEnv(t *testing.T) {
+	for name, c := range map[string]struct{ reason, name, value, want string }{
+		"largest":   {"what Linux starts a program with", "A", strings.Repeat("x", 131069), ""},
+		"too large": {"one byte more", "A", strings.Repeat("x", 131070), "name and value take 131073 bytes"},
+		"NUL":       {"the end of a value", "A", "a\x00b", "contains a NUL"},
+		"no name":   {"nothing to call it", "", "a", "name is empty"},
+	} {
+		err := api.CheckEnv(c.name, c.value)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %s: got %v, want %q", name, c.reason, err, c.want)
+		}
+	}
+}

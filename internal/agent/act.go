@@ -42,6 +42,10 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 			a.secrets.drop(task.ID)
 		}
 		return false, err
+	case healing.Rejoin:
+		err := a.create(ctx, task)
+		a.containers.touch(in.Container.ID)
+		return false, err
 	case healing.Pull:
 		return a.pull(ctx, task)
 	case healing.None:

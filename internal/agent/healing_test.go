@@ -159,6 +159,27 @@ func TestMissedEventIsFoundByTheFullList(t *testing.T) {
 	})
 }
 
+// TestDetachedContainerJoinsItsNetworkAgain: it is told of by no event, and found by the next full list.
+func TestDetachedContainerJoinsItsNetworkAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLab(t)
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), nil)
+		l.settle()
+		before := l.wantContainer(task, runtime.StateRunning)
+		l.must(l.engine.Detach(task.ContainerName()))
+		if c := l.wantContainer(task, runtime.StateRunning); c.Address != "" || !c.Detached {
+			t.Fatalf("it is on its network: %+v", c)
+		}
+		l.pass(time.Minute)
+		if c := l.wantContainer(task, runtime.StateRunning); c.ID != before.ID || c.Detached || c.Address != before.Address {
+			t.Errorf("a minute later: %+v", c)
+		}
+		l.want(task, api.TaskRunning, true, "")
+	})
+}
+
 func TestFrozenSlotStaysStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

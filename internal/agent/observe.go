@@ -104,7 +104,7 @@ func see(in *healing.Input, seen *sighting) {
 func containerOf(c runtime.Container) *healing.Container {
 	return &healing.Container{
 		ID: c.ID, State: healing.State(c.State), Restart: c.Restart, RestartCount: c.RestartCount, ExitCode: c.ExitCode,
-		OOMKilled: c.OOMKilled, ImageID: c.ImageID, Address: c.Address, Ports: c.Ports, PID: c.PID,
+		OOMKilled: c.OOMKilled, ImageID: c.ImageID, Address: c.Address, Detached: c.Detached, Ports: c.Ports, PID: c.PID,
 		CreatedAt: c.CreatedAt, StartedAt: c.StartedAt, FinishedAt: c.FinishedAt,
 	}
 }

@@ -96,3 +96,23 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestATakenNetworkIsJoinedAgain: under its names, and with its published port, by the same container.
+func TestATakenNetworkIsJoinedAgain(t *testing.T) {
+	m := newMachine(t, "--resync", "1s").start()
+	m.deploy(m.manifest("hello", func(s *api.DeploymentSpec) { s.Ports = []string{"8080"} }))
+	pod := m.pods("hello")[0]
+	before := m.inspect(pod.Name)
+	m.until("it answers", func() bool { return answer(pod) != "" })
+	m.engine("network", "disconnect", m.network, pod.Name).must()
+	m.until("it is on its network again", func() bool { return len(m.inspect(pod.Name).NetworkSettings.Networks) == 1 })
+	m.until("it answers where its status says", func() bool {
+		pods := m.pods("hello")
+		return len(pods) == 1 && pods[0].Ready && answer(pods[0]) == "hello v1 from "+pod.Name+"\n"
+	})
+	if after := m.inspect(pod.Name); after.ID != before.ID || after.State.StartedAt != before.State.StartedAt {
+		t.Errorf("it was made anew: %s", after.ID)
+	}
+	m.knowsItself(pod)
+	m.delete("hello")
+}

@@ -257,6 +257,7 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.SetXForwarded()
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
+	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil leaves out what not every reader parts in the same way; it is the pod's to read
 	r.Out.Header.Set("X-Real-IP", x.client)
 	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
 		strip(r.Out, prefix)

@@ -112,6 +112,18 @@ func TestWhatAPodIsTold(t *testing.T) {
 	}
 }
 
+// TestAQueryIsThePodsToRead: it comes as it was sent, also where readers part it in different ways.
+func TestAQueryIsThePodsToRead(t *testing.T) {
+	f := newFront(t)
+	var got string
+	f.serve(podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) { got = r.URL.RawQuery }))
+	for _, query := range []string{"a=1;b=2&x=1", "q=100%&x=1", "b=2&a=1&q=%zz", "b=2&a=1", "", "a=;b&%zz", "x=1&x=2"} {
+		if f.do("GET", "/open?"+query, nil); got != query {
+			t.Errorf("?%s came as ?%s", query, got)
+		}
+	}
+}
+
 func TestWhoServesNobody(t *testing.T) {
 	f := newFront(t)
 	f.opts.Hold = -1

@@ -1,6 +1,7 @@
 package intent
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -36,7 +37,11 @@ func checkDependencies(snap layout.Snapshot, next []api.Object, pruned []layout.
 		for i, ref := range circle {
 			names[i] = ref.String()
 		}
-		found.add(Invalid, circle[0], "depends_on.workloads", "take one of them out", "goes round in a circle: %s", strings.Join(names, " → "))
+		field := "depends_on.workloads"
+		if !slices.Contains(world.declared(circle[0]), circle[1]) {
+			field = "${ref." + circle[1].String() + "…}"
+		}
+		found.add(Invalid, circle[0], field, "take one of them out", "goes round in a circle: %s", strings.Join(names, " → "))
 	}
 }
 
@@ -52,14 +57,32 @@ func (w dependencyWorld) has(ref api.Ref) bool {
 	return applied || w.snap.Object(ref).Exists() && !w.gone[ref]
 }
 
+// needs are the objects whose releases an object waits for: those it depends on, and those whose image or release it names.
+// With two that name each other, each new release of one would make one of the other, without end.
 func (w dependencyWorld) needs(ref api.Ref) []api.Ref {
+	out := w.declared(ref)
+	for _, r := range api.References(string(w.object(ref).Spec)) {
+		if r.Escaped || r.Space != api.SpaceRef || r.Check() != nil {
+			continue
+		}
+		if target, field := r.Target(ref.Scope); field == "image" || field == "release" {
+			out = append(out, target)
+		}
+	}
+	return out
+}
+
+func (w dependencyWorld) declared(ref api.Ref) []api.Ref { return api.Dependencies(w.object(ref)) }
+
+// object is one as it will be; the zero value where there is none.
+func (w dependencyWorld) object(ref api.Ref) api.Object {
 	if object, applied := w.next[ref]; applied {
-		return api.Dependencies(object)
+		return object
 	}
 	if object := w.snap.Object(ref); object.Exists() {
-		return api.Dependencies(*object.Value)
+		return *object.Value
 	}
-	return nil
+	return api.Object{}
 }
 
 // hint names what goes by the same name under another kind.

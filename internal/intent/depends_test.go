@@ -16,6 +16,10 @@ func dependsOn(name string, needs ...string) api.Object {
 	return deployment("prod", name, `{"image":"web:1","depends_on":{"workloads":[`+list+`]}}`)
 }
 
+func refersTo(name, value string) api.Object {
+	return deployment("prod", name, `{"image":"web:1","env":{"OTHER":"`+value+`"}}`)
+}
+
 func TestDependenciesOfAnApply(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -36,6 +40,13 @@ func TestDependenciesOfAnApply(t *testing.T) {
 			"deployment/prod/a → deployment/prod/b → deployment/prod/c → deployment/prod/a"},
 		"circle through the store": {"also one that only this apply closes", []api.Object{dependsOn("a"), dependsOn("b", "deployment/a")},
 			[]api.Object{dependsOn("a", "deployment/b")}, "deployment/prod/a → deployment/prod/b → deployment/prod/a"},
+		"releases of each other": {"each new one would make one of the other", []api.Object{dependsOn("a"), dependsOn("b")},
+			[]api.Object{refersTo("a", "${ref.deployment.b.release}"), refersTo("b", "${ref.deployment.prod.a.release}")},
+			"${ref.deployment/prod/b…}: goes round in a circle: deployment/prod/a → deployment/prod/b → deployment/prod/a"},
+		"an image and a dependency": {"neither would come first", nil,
+			[]api.Object{refersTo("a", "${ref.deployment.b.image}"), dependsOn("b", "deployment/a")}, "goes round in a circle"},
+		"hosts of each other": {"they are known before anything runs", nil,
+			[]api.Object{refersTo("a", "http://${ref.deployment.b.host}"), refersTo("b", "http://${ref.deployment.a.host}")}, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

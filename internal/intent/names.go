@@ -33,6 +33,11 @@ func (c claims) check(snap layout.Snapshot, ref api.Ref, found *faults) {
 	}
 	const next = "choose another name, or delete the other object first"
 	if owner := snap.NameOwner(ref); owner.Exists() && *owner.Value != ref {
+		if object := snap.Object(*owner.Value); object.Exists() && object.Value.Metadata.Deleting() {
+			found.add(NameTaken, ref, "name", "apply again once it is gone: tend get "+owner.Value.Scope+"/"+owner.Value.Name,
+				"the name %s belongs to %s, which is being deleted", ref.AppID(), owner.Value)
+			return
+		}
 		found.add(NameTaken, ref, "name", next, "the name %s is taken by %s", ref.AppID(), owner.Value)
 		return
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -59,14 +58,11 @@ func (l *loader) readAssetFile(d *draft, name string, room *int) (map[string]any
 		path = filepath.Join(d.src.dir, path)
 	}
 	out := map[string]any{"_source": api.AssetLocal, "filename": filepath.Base(name)}
-	file, err := os.Open(path)
+	file, err := openRegular(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fmt.Errorf("%s is not a file", path))
-	}
 	head, err := io.ReadAll(io.LimitReader(file, int64(*room)+1))
 	if err != nil {
 		return nil, err

@@ -213,7 +213,26 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
+// openRegular opens a file that a manifest names. Anything else that can be opened may have no end, or no beginning.
+func openRegular(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	return os.Open(path)
+}
+
+// readFile reads a file that a manifest names.
 func readFile(path string, limit int64) ([]byte, error) {
+	file, err := openRegular(path)
+	if err != nil {
+		return nil, fmt.Errorf("read manifest: %w", err)
+	}
+	defer file.Close()
+	return readBounded(file, path, limit)
+}
+
+// readInput reads what the user named; a shell's <(…) is a pipe.
+func readInput(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)

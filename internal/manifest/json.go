@@ -5,11 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
+	"unicode/utf8"
 )
 
 // parseJSON reads one value. Variables are not replaced in JSON: machines write it.
 func parseJSON(src *source, f *faults) *node {
+	if at := invalidText(src.text); at >= 0 {
+		f.at(src, span{at, at + 1}, "write text as UTF-8", "these bytes are no text in UTF-8, or half of a \\u pair")
+		return nil
+	}
 	decoder := json.NewDecoder(bytes.NewReader(src.text))
 	decoder.UseNumber()
 	r := &jsonReader{src: src, faults: f, decoder: decoder}
@@ -23,6 +29,32 @@ func parseJSON(src *source, f *faults) *node {
 		return nil
 	}
 	return n
+}
+
+var halfPair = regexp.MustCompile(`(?i)^\\u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|^\\ud[c-f][0-9a-f]{2}`)
+
+// invalidText is where JSON holds what a decoder would replace by another character without a word; -1 where it doesn't.
+func invalidText(text []byte) int {
+	for at := 0; at < len(text); {
+		if text[at] == '\\' && at+1 < len(text) {
+			pair := halfPair.FindSubmatch(text[at:min(at+12, len(text))])
+			switch {
+			case pair == nil:
+				at += 2
+			case len(pair[2]) == 0:
+				return at
+			default:
+				at += len(pair[0])
+			}
+			continue
+		}
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
 }
 
 // jsonReader reads tokens and keeps where each began.

@@ -137,7 +137,7 @@ func (l *loader) source(in input) (*source, error) {
 		text, err := readBounded(l.options.Stdin, "standard input", l.options.MaxBytes)
 		return newSource("<stdin>", l.options.Dir, text), err
 	}
-	text, err := readFile(in.path, l.options.MaxBytes)
+	text, err := readInput(in.path, l.options.MaxBytes)
 	return newSource(in.path, filepath.Dir(in.path), text), err
 }
 

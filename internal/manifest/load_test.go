@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"tend.dev/tend/api"
@@ -33,6 +34,8 @@ func TestDecodeRefuses(t *testing.T) {
 		"large":      {"a body beyond the bound", strings.Repeat(" ", api.MaxApplyBytes+1), "application/json", "is too large"},
 		"many":       {"more objects than one commit holds", "[" + strings.Repeat(oneDeployment+",", api.MaxApplyObjects) + oneDeployment + "]", "application/json", "2001 objects"},
 		"other kind": {"a kind of later", strings.ReplaceAll(oneDeployment, "deployment", "lab"), "application/json", `kind "lab" is not supported yet`},
+		"bad json":   {"bytes that a decoder would replace", `{"kind":"` + "\xff\xfe" + `"}`, "application/json", "no text in UTF-8"},
+		"half pair":  {"half a character", `["a\ud800"]`, "application/json", "half of a"},
 		"bad utf-8":  {"bytes that are no text", "kind: \xff\xfe\n", "application/yaml", "not YAML"},
 	}
 	for name, c := range cases {
@@ -147,5 +150,34 @@ func TestHiddenAndLinkedFiles(t *testing.T) {
 	result, err := Load(Options{Files: []string{folder}})
 	if err != nil || len(result.Objects) != 1 {
 		t.Errorf("a link to a manifest is read: %v, %v", result.Sources, err)
+	}
+}
+
+// TestWholePairsAreText: an escaped backslash before u, and a character that is written in two halves.
+func TestWholePairsAreText(t *testing.T) {
+	for _, text := range []string{`["\\ud800"]`, `["\ud83d\ude00"]`, `["\uD83D\uDE00é"]`, `["\u00e9\n"]`} {
+		if at := invalidText([]byte(text)); at >= 0 {
+			t.Errorf("%s: refused at %d", text, at)
+		}
+	}
+}
+
+// TestPipesAreNoFiles: what a manifest names is a file; a pipe that nobody writes to would be waited for without end.
+func TestPipesAreNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"an asset": "asset \"prod\" \"a\" {\n  dev = file(\"pipe\")\n}\n",
+		"env_file": "deployment \"prod\" \"web\" {\n  image = \"nginx\"\n  env_file = [\"pipe\"]\n}\n",
+	} {
+		path := filepath.Join(dir, "m.hcl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(Options{Files: []string{path}}); err == nil || !strings.Contains(err.Error(), "is not a file") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -18,7 +18,7 @@ type Runtime interface {
 	// Inspect returns one container by id or name. ErrNotFound where there is none.
 	Inspect(ctx context.Context, id string) (Container, error)
 	// Create makes a container without starting it. A container of that name made for the same task is returned as it
-	// is; one of another task or owner is ErrNameTaken.
+	// is, joined again where it is Detached; one of another task or owner is ErrNameTaken.
 	Create(ctx context.Context, spec ContainerSpec) (Container, error)
 	// Start starts a created or stopped container; a running one is left alone.
 	Start(ctx context.Context, id string) error
@@ -95,9 +95,11 @@ type Container struct {
 	ExitCode     int
 	OOMKilled    bool
 	// Error is the engine's own word on why the last start failed.
-	Error      string
-	ImageID    string
-	Address    string // on the platform network, else on any; loopback where it shares the node's network
+	Error   string
+	ImageID string
+	Address string // on the platform network, else on any; loopback where it shares the node's network
+	// Detached: it runs and was taken off the network it was made for. Create joins it again.
+	Detached   bool
 	Ports      []api.PortBinding
 	CreatedAt  time.Time
 	StartedAt  time.Time

@@ -35,6 +35,7 @@ var (
 	rmByHand   = hand("rm -f", func(w *World, c string, _ *rand.Rand) error { return w.engine.RemoveByHand(c) })
 	stopByHand = hand("stop", func(w *World, c string, _ *rand.Rand) error { return w.engine.StopByHand(c) })
 	crash      = hand("exit", func(w *World, c string, random *rand.Rand) error { return w.engine.Exit(c, random.IntN(3)) })
+	detach     = hand("network disconnect", func(w *World, c string, _ *rand.Rand) error { return w.engine.Detach(c) })
 	outOfMem   = hand("out of memory", func(w *World, c string, _ *rand.Rand) error { return w.engine.OOM(c) })
 )
 

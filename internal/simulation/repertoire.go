@@ -34,6 +34,7 @@ var repertoire = []action{
 	{"remove a container", 2, rmByHand},
 	{"stop a container", 2, stopByHand},
 	{"a container exits", 2, crash},
+	{"take a container off its network", 1, detach},
 	{"a container runs out of memory", 1, outOfMem},
 	{"retag an image", 2, retag},
 	{"lose an image", 1, loseImage},

@@ -18,6 +18,7 @@ const (
 	Start  Verb = "start"
 	Stop   Verb = "stop"
 	Remove Verb = "remove"
+	Rejoin Verb = "rejoin" // put the container back on its networks
 )
 
 // Action is the next step. Grace belongs to Stop.
@@ -80,6 +81,7 @@ const (
 	ReasonFrozen            = "Frozen"
 	ReasonPluginAtWork      = "PluginAtWork"
 	ReasonPaused            = "Paused"
+	ReasonDetached          = "NetworkDetached"
 	ReasonStopping          = "Stopping"
 	ReasonShutdown          = "Shutdown"
 	ReasonEngineUnavailable = "EngineUnavailable"

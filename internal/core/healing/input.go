@@ -86,7 +86,8 @@ type Container struct {
 	OOMKilled  bool
 	ImageID    string
 	Address    string
-	PID        int // 0 while it doesn't run
+	Detached   bool // it was taken off the network it was made for
+	PID        int  // 0 while it doesn't run
 	Ports      []api.PortBinding
 	CreatedAt  time.Time
 	StartedAt  time.Time

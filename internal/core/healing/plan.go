@@ -123,6 +123,7 @@ func (p *planner) bring() {
 		p.start(ReasonStarting, "")
 	case Running:
 		p.up()
+		p.rejoin()
 		p.tidyInits(func(*InitContainer) bool { return true })
 	case Paused:
 		p.advance(api.TaskRunning)
@@ -142,6 +143,14 @@ func (p *planner) bring() {
 		p.out.Action.Verb = Remove
 	default:
 		p.ended()
+	}
+}
+
+// rejoin puts a container back on its network that was taken off it: nothing reaches it, and it reaches nothing.
+func (p *planner) rejoin() {
+	if p.Container.Detached && p.out.Action.Verb == None {
+		p.out.Action.Verb = Rejoin
+		p.unready(ReasonDetached, "the container was taken off its network by hand; it is joined again")
 	}
 }
 

@@ -94,15 +94,19 @@ func (r *Request) take(f Field) bool {
 	return true
 }
 
-// Dotted says whether a path has a segment that is one dot or two: who resolves them comes to another path.
+// Dotted says whether a path has a segment that is one dot or two: who resolves them comes to another path. Some servers take a
+// backslash for a slash, and what follows a semicolon for no part of a segment.
 func Dotted(path string) bool {
-	for {
-		_, rest, found := strings.Cut(path, "/.")
-		if !found {
+	for at := 0; ; at++ {
+		next := strings.IndexByte(path[at:], '.')
+		if next < 0 {
 			return false
 		}
-		path = rest
-		if rest = strings.TrimPrefix(rest, "."); rest == "" || rest[0] == '/' {
+		if at += next; at == 0 || path[at-1] != '/' && path[at-1] != '\\' {
+			continue
+		}
+		rest := strings.TrimPrefix(path[at+1:], ".")
+		if rest == "" || strings.IndexByte(`/\;`, rest[0]) >= 0 {
 			return true
 		}
 	}

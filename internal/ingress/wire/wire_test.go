@@ -191,7 +191,8 @@ func TestWhatAClientSaysOfItself(t *testing.T) {
 
 func TestDotted(t *testing.T) {
 	for path, want := range map[string]bool{
-		"/": false, "/a/..": true, "/.": true, "/./a": true, "/a/../b": true, "/...": false, "/.a": false, "/a./b..": false, "/..a/.": true, "*": false,
+		"/a/..": true, "/.": true, "/./a": true, "/a/../b": true, "/...": false, "/.a": false, "/a./b..": false, "/..a/.": true, "*": false,
+		`/a/..\b`: true, `/a\..\b`: true, "/a/..;/b": true, "/a/.;x": true, "/a/...;": false, `/a\b`: false, "/": false, "": false,
 	} {
 		if Dotted(path) != want {
 			t.Errorf("%s: %v", path, !want)

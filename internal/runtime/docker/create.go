@@ -102,7 +102,7 @@ func (r *Runtime) connect(ctx context.Context, id string, endpoints []endpoint) 
 }
 
 // existing answers with the task's own container that holds the name. A crash may have left it without some of its
-// networks: they are joined now.
+// networks, or a hand taken them: they are joined now.
 func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, request *request) (runtime.Container, error) {
 	taken := fmt.Errorf("create container %s: %w", spec.Name, runtime.ErrNameTaken)
 	inspected, err := r.inspectOwn(ctx, spec.Name)
@@ -116,7 +116,7 @@ func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, requ
 	if container.Task() != spec.Labels[api.LabelTask] {
 		return runtime.Container{}, taken
 	}
-	if container.State != runtime.StateCreated || inspected.Container.NetworkSettings == nil {
+	if container.State != runtime.StateCreated && !container.Detached || inspected.Container.NetworkSettings == nil {
 		return container, nil
 	}
 	var missing []endpoint

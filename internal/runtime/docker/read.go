@@ -38,10 +38,20 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 		out.Address = address(from.NetworkSettings, r.options.NetworkName)
 		out.Ports = bindings(from.NetworkSettings)
 	}
+	out.Detached = out.State == runtime.StateRunning && detached(from)
 	if from.HostConfig != nil && from.HostConfig.NetworkMode.IsHost() && out.State == runtime.StateRunning {
 		out.Address = api.Loopback // it shares the node's
 	}
 	return out
+}
+
+// detached: the network that a container was made for isn't among those it is on.
+func detached(from container.InspectResponse) bool {
+	if from.HostConfig == nil || from.NetworkSettings == nil || !from.HostConfig.NetworkMode.IsUserDefined() {
+		return false
+	}
+	_, joined := from.NetworkSettings.Networks[string(from.HostConfig.NetworkMode)]
+	return !joined
 }
 
 // readTime reads the engine's times; its year 1 is our zero.

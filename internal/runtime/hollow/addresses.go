@@ -27,7 +27,7 @@ func (e *Engine) At(address string) (runtime.Container, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.containers {
-		if c.alive() && c.address == address {
+		if address != "" && c.liveAddress() == address {
 			return c.view(), true
 		}
 	}

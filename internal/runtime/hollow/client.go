@@ -105,6 +105,7 @@ func (r *Runtime) createLocked(spec runtime.ContainerSpec) (*container, error) {
 	e := r.engine
 	if held := e.names[spec.Name]; held != nil {
 		if held.cluster() == r.cluster && held.task() == spec.Labels[api.LabelTask] {
+			held.detached = false
 			return held, nil
 		}
 		return nil, runtime.ErrNameTaken

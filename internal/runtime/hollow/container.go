@@ -20,6 +20,7 @@ type container struct {
 	policy     restart.Policy
 	imageID    string
 	address    string
+	detached   bool // taken off its network
 	ports      []api.PortBinding
 	created    time.Time
 	started    time.Time
@@ -79,20 +80,20 @@ func (c *container) view() runtime.Container {
 		ID: c.id, Name: c.name, Labels: maps.Clone(c.labels), State: c.state, Restart: c.policy.String(),
 		RestartCount: c.restarts, ExitCode: c.exitCode, OOMKilled: c.oom, Error: c.failure, ImageID: c.imageID,
 		Address: c.liveAddress(), Ports: c.livePorts(), CreatedAt: c.created, StartedAt: c.started,
-		FinishedAt: c.finished, PID: c.pid,
+		FinishedAt: c.finished, PID: c.pid, Detached: c.detached && c.alive(),
 	}
 }
 
-// liveAddress and livePorts: a container that doesn't run holds neither.
+// liveAddress and livePorts: a container that doesn't run holds neither, nor does one off its network.
 func (c *container) liveAddress() string {
-	if !c.alive() {
+	if !c.alive() || c.detached {
 		return ""
 	}
 	return c.address
 }
 
 func (c *container) livePorts() []api.PortBinding {
-	if !c.alive() {
+	if !c.alive() || c.detached {
 		return nil
 	}
 	return slices.Clone(c.ports)

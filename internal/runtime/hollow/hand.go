@@ -79,6 +79,14 @@ func (e *Engine) Unpause(name string) error {
 	})
 }
 
+// Detach is `docker network disconnect`.
+func (e *Engine) Detach(name string) error {
+	return e.hand(name, func(c *container) error {
+		c.detached = true
+		return nil
+	})
+}
+
 // Exit ends a container's process as if by itself, or by a signal that did not come through the engine.
 func (e *Engine) Exit(name string, code int) error {
 	return e.hand(name, func(c *container) error {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -44,6 +46,14 @@ func (d disk) firstAid() string {
 		return ""
 	}
 	return fmt.Sprintf(" (first aid: rm %s gives %d MiB back, for deleting objects)", d.ballast(), info.Size()>>20)
+}
+
+// cure says what helps a store that can't be opened for want of space.
+func (d disk) cure(err error) string {
+	if !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		return ""
+	}
+	return fmt.Sprintf("\n  the disk of %s is full: free some%s and start again; nothing is lost, and what runs goes on", d.opts.DataDir, d.firstAid())
 }
 
 func deletesOnly(txn store.Txn) bool {

@@ -58,7 +58,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	s := &Store{opts: opts, unlock: unlock, disk: disk{opts}, failed: make(chan error, 1)}
 	s.lifetime, s.end = context.WithCancelCause(context.Background())
 	if err := s.boot(ctx); err != nil {
-		return nil, fmt.Errorf("start etcd in %s: %w", opts.DataDir, errors.Join(err, s.Close()))
+		return nil, fmt.Errorf("start etcd in %s: %w%s", opts.DataDir, errors.Join(err, s.Close()), s.disk.cure(err))
 	}
 	s.serving.Store(true)
 	s.disk.keepBallast()

@@ -1,0 +1,26 @@
+package etcd
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A member that can't be opened for want of space says what helps; any other trouble isn't taken for that.
+func TestAStoreThatFindsNoSpaceNamesItsCure(t *testing.T) {
+	d := disk{Options{DataDir: t.TempDir()}}
+	if err := os.WriteFile(d.ballast(), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := d.cure(errors.New("etcd gave up: failed to commit tx: write db: " + syscall.ENOSPC.Error()))
+	for _, want := range []string{d.opts.DataDir + " is full", "rm " + d.ballast(), "start again", "what runs goes on"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q lacks %q", said, want)
+		}
+	}
+	if said := d.cure(errors.New("panic: freepages: failed to get all reachable pages")); said != "" {
+		t.Errorf("a damaged database: %q", said)
+	}
+}
