@@ -27,7 +27,12 @@ func (a *app) devCommand() *cobra.Command {
 			"another server is configured. What runs goes on when it ends; it says what that is.",
 		Example: "  tend dev                        # in one terminal\n  tend apply -f web.hcl           # in another, in the same folder",
 		Args:    takes(0, 0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runDev(cmd.Context(), &flags) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.LocalFlags()); err != nil {
+				return err
+			}
+			return a.runDev(cmd.Context(), &flags)
+		},
 	}
 	flags.add(command)
 	for name, value := range devDefaults {

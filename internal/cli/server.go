@@ -16,6 +16,8 @@ import (
 type serverFlags struct {
 	options  daemon.Options
 	logLevel string
+	// logFormat is text or json.
+	logFormat string
 }
 
 func (f *serverFlags) add(command *cobra.Command) {
@@ -50,6 +52,8 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Ingress.Directory, "acme-directory", "", "`URL` of the ACME directory (default Let's Encrypt's)")
 	flags.StringVar(&o.Ingress.Roots, "acme-roots", "", "PEM `FILE` of who the ACME directory's own certificate is checked against")
 	flags.StringVar(&f.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "text", "`FORMAT` of the log on standard error: text (logfmt) or json, one object a line")
+	_ = command.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("runtime", cobra.FixedCompletions([]string{"docker", "process"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -61,6 +65,14 @@ func ingressDoors() (plain, secure string) {
 	return ":8080", ":8443"
 }
 
+func logHandler(format string, level slog.Level) slog.Handler {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.NewJSONHandler(os.Stderr, options)
+	}
+	return slog.NewTextHandler(os.Stderr, options)
+}
+
 // run works until ctx ends; which flags are wrong it says before anything is started.
 func (f *serverFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
@@ -70,7 +82,7 @@ func (f *serverFlags) run(ctx context.Context) error {
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	logger := slog.New(logHandler(f.logFormat, level))
 	slog.SetDefault(logger)
 	f.options.Logger = logger
 	var err error
@@ -86,10 +98,16 @@ func (a *app) serverCommand() *cobra.Command {
 		Use:   "server",
 		Short: "run the server: store, controllers, API, and the agent of this machine",
 		Long: "Run the server: store, controllers, API, and the agent of this machine, until Ctrl-C or SIGTERM. What runs goes on\n" +
-			"without it. An engine that is away is waited for.",
+			"without it. An engine that is away is waited for. Each flag has an environment variable that counts where the flag is\n" +
+			"left out: TEND_LOG_FORMAT for --log-format; for --name it is TEND_MEMBER_NAME.",
 		Example: "  tend server\n  tend server --root ~/tend --http off\n  tend server --runtime process --root /srv/tend",
 		Args:    takes(0, 0),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return flags.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.LocalFlags()); err != nil {
+				return err
+			}
+			return flags.run(cmd.Context())
+		},
 	}
 	flags.add(command)
 	return command

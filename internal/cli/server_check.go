@@ -22,6 +22,7 @@ func (f *serverFlags) check() error {
 	return errors.Join(
 		wrongBuild,
 		flagFault("log-level", f.logLevel, level.UnmarshalText([]byte(f.logLevel)) == nil, "debug, info, warn or error"),
+		flagFault("log-format", f.logFormat, f.logFormat == "text" || f.logFormat == "json", "text or json"),
 		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
 		checkHTTP(o.HTTP),
 		checkURL("etcd-client", o.EtcdClient),

@@ -125,7 +125,7 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 	g.defs["manifest"] = manifest
 	one := func() *jsonschema.Schema { return &jsonschema.Schema{Ref: "#/$defs/manifest"} }
 	return &jsonschema.Schema{
-		Schema: "https://json-schema.org/draft/2020-12/schema", Title: "Tend manifest",
+		Schema: "https://json-schema.org/draft/2020-12/schema", ID: "https://tend.dev/schema/manifest.json", Title: "Tend manifest",
 		Description: "A manifest in YAML or JSON. HCL has the same fields; see docs/manifest.md.",
 		Defs:        g.defs, OneOf: []*jsonschema.Schema{one(), {Type: "array", Items: one()}},
 	}

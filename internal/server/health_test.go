@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -79,5 +80,8 @@ func TestOpenAPI(t *testing.T) {
 	_, metrics := w.raw("GET", "/metrics", "", "")
 	if !strings.Contains(metrics, `tend_http_requests_total{code="200",route="GET /openapi.json"} 1`) {
 		t.Errorf("the request isn't counted:\n%s", metrics)
+	}
+	if want := `tend_build_info{goversion="` + runtime.Version() + `",revision="`; !strings.Contains(metrics, want) {
+		t.Errorf("nothing says %s:\n%s", want, metrics)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"runtime"
 	"strconv"
 	"time"
 
@@ -13,6 +14,14 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 	streams  *prometheus.GaugeVec
 	panics   prometheus.Counter
+}
+
+// buildInfo is 1, and says by its labels what runs.
+func buildInfo(version, commit string) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "tend_build_info", Help: "1; the labels say which Tend this is.",
+		ConstLabels: prometheus.Labels{"version": version, "revision": commit, "goversion": runtime.Version()},
+	}, func() float64 { return 1 })
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {

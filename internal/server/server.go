@@ -113,6 +113,7 @@ func New(opts Options) *Server {
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
 	}
+	opts.Registry.MustRegister(buildInfo(opts.Version, opts.Commit))
 	if opts.Gather == nil {
 		opts.Gather = prometheus.NewRegistry()
 	}

@@ -133,6 +133,28 @@ func restartEngine(w *World, random *rand.Rand) {
 	})
 }
 
+// crashEngine kills the engine. Its containers go on until it is started again; then they are ended and started, with addresses
+// dealt out again, a while before it answers.
+func crashEngine(w *World, random *rand.Rand) {
+	if w.away.Load() {
+		return
+	}
+	w.count.faults.Add(1)
+	gone, late := span(random, 10*time.Second), span(random, 8*time.Second)
+	w.storyf("the engine crashes for %s, and answers %s late", gone, late)
+	w.away.Store(true)
+	w.engine.Disconnect()
+	shuffle := rand.New(rand.NewPCG(random.Uint64(), 0))
+	w.lasting(gone, func() {
+		w.engine.StopEngine()
+		w.engine.ShuffleAddresses(shuffle)
+		w.engine.StartEngine()
+		w.engine.Disconnect()
+		sleepFor(late)
+		w.reconnectEngine()
+	})
+}
+
 // slowEngine makes its calls take long, and its answers get lost.
 func slowEngine(w *World, random *rand.Rand) {
 	w.count.faults.Add(1)

@@ -48,6 +48,7 @@ var repertoire = []action{
 	{"compact the store", 1, compact},
 	{"disconnect the engine", 2, disconnectEngine},
 	{"restart the engine", 2, restartEngine},
+	{"crash the engine", 1, crashEngine},
 	{"slow down the engine", 2, slowEngine},
 	{"set the clock", 2, jumpClock},
 	{"kill the server", 3, killServer},
