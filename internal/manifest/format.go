@@ -1,0 +1,99 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+)
+
+// inserted is a variable as substitute reads it, or a reference. HCL would take what stands in it for an expression.
+var inserted = regexp.MustCompile(`\$\{[^{}"\n]*\}`)
+
+// Format lays out a manifest in HCL as the field does: indents, and = signs in a column. Only space between tokens changes.
+func Format(text []byte) []byte {
+	prefix := "tendfmt"
+	for strings.Contains(string(text), prefix) {
+		prefix += "x"
+	}
+	var found, names []string
+	masked := inserted.ReplaceAllStringFunc(string(text), func(written string) string {
+		name := fmt.Sprintf("%s%d_", prefix, len(found))
+		name += strings.Repeat("_", max(len(written)-len(name), 0)) // as wide, for columns
+		found, names = append(found, written), append(names, name)
+		return name
+	})
+	laid := string(hclwrite.Format([]byte(masked)))
+	for i, name := range names {
+		laid = strings.Replace(laid, name, found[i], 1)
+	}
+	return []byte(laid)
+}
+
+// Layout is a file in HCL as it is and as Format lays it out.
+type Layout struct {
+	Path          string
+	Before, After []byte
+}
+
+// Layouts reads the manifests in HCL that the options name, folders with all that is below.
+func Layouts(o Options) ([]Layout, error) {
+	found, err := inputs(o)
+	if err != nil {
+		return nil, err
+	}
+	var out []Layout
+	for _, in := range found {
+		if in.format != formatHCL || in.stdin {
+			continue
+		}
+		text, err := readFile(in.path, maxFormatted)
+		if err != nil {
+			return nil, err
+		}
+		if err := parses(in.path, text); err != nil {
+			return nil, err
+		}
+		out = append(out, Layout{Path: in.path, Before: text, After: Format(text)})
+	}
+	return out, nil
+}
+
+// maxFormatted bounds a file that is laid out.
+const maxFormatted = 16 << 20
+
+// parses reports what keeps a text from being HCL, whatever its variables are.
+func parses(path string, text []byte) error {
+	one := func(string) (string, bool) { return "1", true }
+	var f faults
+	if parseHCL(newSource(path, "", text), one, &f); f.count() > 0 {
+		return f.err()
+	}
+	return nil
+}
+
+// Write replaces the file's text, in one step.
+func (l Layout) Write() error {
+	path, err := filepath.EvalSymlinks(l.Path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".tend-fmt-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name()) // it has another name by then
+	_, err = file.Write(l.After)
+	if err := errors.Join(err, file.Chmod(info.Mode().Perm()), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
