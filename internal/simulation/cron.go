@@ -9,8 +9,8 @@ import (
 )
 
 // cronTime is how long a cron job may be silent once the clock is right again: what was due while it was ahead is skipped
-// for an hour at most.
-const cronTime = 75 * time.Minute
+// for an hour at most, and after that what was begun already while it was.
+const cronTime = 100 * time.Minute
 
 // ticks demands that cron jobs go on after the clock was set.
 func (w *World) ticks() {
