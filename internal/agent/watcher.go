@@ -62,7 +62,7 @@ func (w *watcher) watch(ctx context.Context) error {
 		}
 		rest = min(2*rest, lastReconnect)
 	}
-	return nil //nolint:nilerr // ctx ended; the errors on the way were reported
+	return nil
 }
 
 // follow reads one stream to its end.
