@@ -107,6 +107,7 @@ func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
 	if err == nil {
 		l.w.archive.commit(txn, revision)
 		l.surplus(txn)
+		l.keepsHistory(txn)
 	}
 	return revision, err
 }
