@@ -86,7 +86,7 @@ func (o observed) progress(a assessment) api.Condition {
 func backUnready(a assessment) bool {
 	counts := a.plan.Counts
 	return a.target.turned != nil && a.plan.Phase == api.RolloutProgressing && counts.Outdated == 0 && counts.Starting == 0 &&
-		counts.Running == counts.Wanted
+		counts.Running == counts.Wanted && counts.Ready < counts.Wanted
 }
 
 // stopping counts the tasks that are no longer wanted and have not ended.

@@ -251,6 +251,22 @@ func TestConditions(t *testing.T) {
 			line{"False", "Complete", "2 of 2 pods run v1"},
 			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
 		},
+		"rolled back, not yet good": {
+			"what is ready has yet to show that it stays so: that is progress",
+			scene{
+				spec: replicas(2, "web:2"), image: present("web:2"),
+				tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", func(_ *api.Task, s *api.TaskStatus) {
+					s.StartedAt, s.RunningAt, s.ReadyAt = epoch, epoch, epoch
+				})},
+				rollout: api.RolloutStatus{
+					Phase: api.RolloutRollingBack, TargetRelease: "v1", LastGoodRelease: "v1", StartedAt: epoch,
+					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "exit code 1"},
+				},
+			},
+			line{"False", "RolledBack", "2 of 2 replicas ready"},
+			line{"True", "Progressing", "1 of 2 pods run v1"},
+			line{"True", "RolledBack", "v2 failed, back on v1: exit code 1"},
+		},
 		"rolled back to what isn't ready": {
 			"nothing goes on until a pod changes its mind",
 			scene{
