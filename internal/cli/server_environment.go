@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -27,7 +28,7 @@ func fromEnvironment(flags *pflag.FlagSet) error {
 			return
 		}
 		if err := flags.Set(flag.Name, value); err != nil {
-			wrong = append(wrong, fmt.Errorf("%s=%q: %w", variableOf(flag.Name), value, errors.Unwrap(err)))
+			wrong = append(wrong, fmt.Errorf("%s=%q: %w", variableOf(flag.Name), value, cmp.Or(errors.Unwrap(err), err)))
 		}
 	})
 	return errors.Join(wrong...)

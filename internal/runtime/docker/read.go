@@ -50,8 +50,13 @@ func detached(from container.InspectResponse) bool {
 	if from.HostConfig == nil || from.NetworkSettings == nil || !from.HostConfig.NetworkMode.IsUserDefined() {
 		return false
 	}
-	_, joined := from.NetworkSettings.Networks[string(from.HostConfig.NetworkMode)]
-	return !joined
+	mode := string(from.HostConfig.NetworkMode) // a name, or an id that may be shortened
+	for name, endpoint := range from.NetworkSettings.Networks {
+		if name == mode || endpoint != nil && strings.HasPrefix(endpoint.NetworkID, mode) {
+			return false
+		}
+	}
+	return true
 }
 
 // readTime reads the engine's times; its year 1 is our zero.
