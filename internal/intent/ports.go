@@ -7,10 +7,10 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// fixedPorts are the ports of the host that the containers of an object occupy.
+// fixedPorts are the ports of the host that the containers of an object occupy: none while it has no replicas.
 func fixedPorts(object api.Object) []ports.Port {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-	if err != nil {
+	if err != nil || spec.ReplicaCount() == 0 {
 		return nil
 	}
 	return ports.Fixed(spec)
@@ -74,7 +74,7 @@ func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[
 
 func refusePorts(object api.Object, fixed []ports.Port, taken publishers, found *faults) {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
-	if err != nil || len(fixed) == 0 || spec.ReplicaCount() == 0 {
+	if err != nil {
 		return
 	}
 	for _, port := range fixed {

@@ -23,6 +23,7 @@ func TestPorts(t *testing.T) {
 		"flags":           {"flags publish too, on every address", `{"docker_options":["-p","3000:80"]}`, `{"ports":["3000:80"]}`, true},
 		"flags in host":   {"nothing is published in host mode", `{"docker_options":["-p","3000:80","--network=host"]}`, `{"ports":["3000:80"]}`, false},
 		"replicas":        {"two replicas can't share a port", `{}`, `{"ports":["3000:80"],"replicas":2}`, true},
+		"none there":      {"what has no replicas publishes nothing", `{"ports":["3000:80"],"replicas":0}`, `{"ports":["3000:80"]}`, false},
 		"no replica":      {"nothing runs, nothing clashes", `{"ports":["3000:80"]}`, `{"ports":["3000:80"],"replicas":0}`, false},
 	}
 	for name, tc := range cases {
