@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
 )
@@ -65,7 +66,7 @@ func (a *Agent) create(ctx context.Context, task api.Task) error {
 }
 
 // createFrom makes a container of a release's image.
-func (a *Agent) createFrom(ctx context.Context, release Release, spec runtime.ContainerSpec) error {
+func (a *Agent) createFrom(ctx context.Context, release node.Release, spec runtime.ContainerSpec) error {
 	if err := a.releases.link(ctx, release); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func (a *Agent) pull(ctx context.Context, task api.Task) (waits bool, err error)
 	return a.pullRelease(ctx, task, release)
 }
 
-func (a *Agent) pullRelease(ctx context.Context, task api.Task, release Release) (waits bool, err error) {
+func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Release) (waits bool, err error) {
 	if _, err := a.runtime.Resolve(ctx, identity(release)); err == nil {
 		a.pulls.found(release)
 		return false, nil

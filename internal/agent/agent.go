@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -22,7 +24,7 @@ const (
 type Agent struct {
 	opts    Options
 	log     *slog.Logger
-	control Control
+	control nodeapi.Control
 	runtime runtime.Runtime
 
 	containers *containers
@@ -33,7 +35,7 @@ type Agent struct {
 	builds     *builds
 	lastLogs   *lastLogs
 	watcher    *watcher
-	node       *node
+	machine    *machine
 	prober     *prober.Prober
 	serving    *serving // nil where the node has no proxy
 	releases   *releases
@@ -70,7 +72,7 @@ func New(o Options) *Agent {
 	a.lastLogs = newLastLogs(a)
 	a.watcher = newWatcher(a)
 	a.prober = newProber(a)
-	a.node = newNode(a)
+	a.machine = newMachine(a)
 	a.serving = newServing(a)
 	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
@@ -82,7 +84,7 @@ func New(o Options) *Agent {
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{
-		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, newMember(a.beat), a.node, a.watcher, newMember(a.prober.Run),
+		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, newMember(a.beat), a.machine, a.watcher, newMember(a.prober.Run),
 	}
 	members = append(members, a.heldBack(newMember(a.sweepSecrets), a.images, a.tasks)...)
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
@@ -97,7 +99,7 @@ func (a *Agent) Run(ctx context.Context) error { return a.group.Run(ctx) }
 func (a *Agent) Ready() <-chan struct{} { return a.tasks.Ready() }
 
 // changed is called by the control plane's picture.
-func (a *Agent) changed(change Change) {
+func (a *Agent) changed(change node.Change) {
 	if change.Task != "" {
 		a.tasks.Enqueue(taskKey(change.Task))
 		a.wakeSuccessors(change.Task)
@@ -107,6 +109,9 @@ func (a *Agent) changed(change Change) {
 	}
 	if change.Registry != "" {
 		a.retryImages(change.Registry)
+	}
+	if change.Served {
+		a.serving.changed()
 	}
 }
 

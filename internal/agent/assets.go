@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/runtime"
 )
@@ -23,27 +24,27 @@ type Assets interface {
 
 // withAssets is a release with the paths of its files in the place of the references to them: in its spec, and in the
 // variables the spec declares. What came from buckets means itself.
-func (r *releases) withAssets(ctx context.Context, scope string, release Release) (Release, error) {
+func (r *releases) withAssets(ctx context.Context, scope string, release node.Release) (node.Release, error) {
 	spaces := reference.Spaces{api.SpaceAsset: func(ref api.Reference) (string, error) {
 		key, ok := api.AssetKey(ref, scope, func(key string) bool { return release.AssetDigests[key] != "" })
 		if !ok {
-			return "", fmt.Errorf("%s: %w", ref.Text, ErrNoAsset)
+			return "", fmt.Errorf("%s: %w", ref.Text, node.ErrNoBlob)
 		}
 		return r.path(ctx, key, release.AssetDigests[key])
 	}}
 	var err error
 	if release.Env, err = envWithAssets(release, spaces); err != nil {
-		return Release{}, missingAsset(release, err)
+		return node.Release{}, missingAsset(release, err)
 	}
 	if release.Spec, err = specWithAssets(release.Spec, spaces); err != nil {
-		return Release{}, missingAsset(release, err)
+		return node.Release{}, missingAsset(release, err)
 	}
 	return release, nil
 }
 
 func (r *releases) path(ctx context.Context, key, digest string) (string, error) {
 	if r.assets == nil {
-		return "", fmt.Errorf("%s: %w: this node keeps no files", key, ErrNoAsset)
+		return "", fmt.Errorf("%s: %w: this node keeps no files", key, node.ErrNoBlob)
 	}
 	path, err := r.assets.Path(ctx, digest, key[strings.LastIndexByte(key, '.')+1:])
 	if err != nil {
@@ -54,7 +55,7 @@ func (r *releases) path(ctx context.Context, key, digest string) (string, error)
 
 // link makes sure that a release's files are where its containers expect them: an engine that mounts what isn't there
 // makes a folder of it.
-func (r *releases) link(ctx context.Context, release Release) error {
+func (r *releases) link(ctx context.Context, release node.Release) error {
 	for key, digest := range release.AssetDigests {
 		if _, err := r.path(ctx, key, digest); err != nil {
 			return missingAsset(release, err)
@@ -64,16 +65,16 @@ func (r *releases) link(ctx context.Context, release Release) error {
 }
 
 // missingAsset is what a container can't be made for. Other faults (a full disk) may pass.
-func missingAsset(release Release, cause error) error {
+func missingAsset(release node.Release, cause error) error {
 	detail := fmt.Sprintf("release %s: %s", release.ID, strings.ReplaceAll(cause.Error(), "\n", "; "))
-	if !errors.Is(cause, ErrNoAsset) {
+	if !errors.Is(cause, node.ErrNoBlob) {
 		return &runtime.TransientError{Reason: "AssetUnreadable", Detail: detail, Next: "look at the node's disk; it is tried again"}
 	}
 	return &runtime.RejectedError{Reason: "AssetMissing", Detail: detail, Next: "apply the asset and this object again, or restore the blobs of a backup"}
 }
 
 // envWithAssets replaces references in the values that are the spec's own.
-func envWithAssets(release Release, spaces reference.Spaces) (map[string]string, error) {
+func envWithAssets(release node.Release, spaces reference.Spaces) (map[string]string, error) {
 	declared := map[string]string{}
 	for name, text := range release.Spec.Env {
 		if slices.ContainsFunc(api.References(text), func(r api.Reference) bool { return r.Space == api.SpaceAsset }) {

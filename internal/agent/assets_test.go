@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -21,18 +23,18 @@ func (s shelf) Path(_ context.Context, digest, key string) (string, error) {
 	case digest == "unreadable":
 		return "", errors.New("input/output error")
 	case !s[digest]:
-		return "", fmt.Errorf("%w: %s", ErrNoAsset, digest)
+		return "", fmt.Errorf("%w: %s", node.ErrNoBlob, digest)
 	}
 	return "/assets/" + digest + "/" + key, nil
 }
 
 // library hands out one release.
 type library struct {
-	Assignments
-	release Release
+	nodeapi.Assignments
+	release node.Release
 }
 
-func (l library) Release(context.Context, api.Task) (Release, error) { return l.release, nil }
+func (l library) Release(context.Context, api.Task) (node.Release, error) { return l.release, nil }
 
 func assetTask() api.Task {
 	return api.Task{ID: "t", Kind: api.KindDeployment, Scope: "prod", Name: "web", Release: "v1"}
@@ -40,7 +42,7 @@ func assetTask() api.Task {
 
 func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 	hook := &api.DeployHooks{Success: []api.Webhook{{URL: "http://x", File: "${asset.hook.body}"}}}
-	release := Release{ID: "v1", AssetDigests: map[string]string{"prod.conf.a": "one", "_.ca.pem": "two"},
+	release := node.Release{ID: "v1", AssetDigests: map[string]string{"prod.conf.a": "one", "_.ca.pem": "two"},
 		Spec: api.DeploymentSpec{OnDeploy: hook, Container: api.Container{
 			Image: "web", Command: []string{"run", "${asset.conf.a}", "$${asset.conf.a}"},
 			Env:     map[string]string{"A": "at ${asset.ca.pem}", "B": "$${asset.conf.a}", "C": "plain"},
@@ -84,7 +86,7 @@ func TestAFileThatIsGoneIsSaid(t *testing.T) {
 		"the node keeps no files":  {map[string]string{"prod.conf.a": "one"}, nil, true, "AssetMissing"},
 		"the disk is at fault":     {map[string]string{"prod.conf.a": "unreadable"}, shelf{}, false, "AssetUnreadable"},
 	} {
-		r := newReleases(library{release: Release{ID: "v1", Spec: spec, AssetDigests: tc.digests}}, tc.assets)
+		r := newReleases(library{release: node.Release{ID: "v1", Spec: spec, AssetDigests: tc.digests}}, tc.assets)
 		_, err := r.of(t.Context(), assetTask())
 		fault := faultOf(err)
 		if err == nil || fault.Rejected != tc.rejected || fault.Reason != tc.want || !strings.Contains(fault.Message, "release v1") {
@@ -97,7 +99,7 @@ func TestAFileThatIsGoneIsSaid(t *testing.T) {
 func TestLinksAreThereBeforeEachContainer(t *testing.T) {
 	assets := shelf{"one": true}
 	r := newReleases(library{}, assets)
-	release := Release{ID: "v1", AssetDigests: map[string]string{"prod.conf.a": "one"}}
+	release := node.Release{ID: "v1", AssetDigests: map[string]string{"prod.conf.a": "one"}}
 	if err := r.link(t.Context(), release); err != nil {
 		t.Error(err)
 	}

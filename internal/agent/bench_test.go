@@ -14,8 +14,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/agent/inprocess"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -66,7 +66,7 @@ func measureNode(b *testing.B, db store.Store, n int) {
 			close(all)
 		}
 	})
-	control := inprocess.New(inprocess.Options{Node: nodeID, Store: db, View: snapshots, Keys: plain{}})
+	control := local.New(local.Options{Store: db, View: snapshots, Keys: plain{}}).Node(nodeID)
 	a := agent.New(agent.Options{
 		Node: nodeID, Control: control, Runtime: engine.Client(cluster, nodeID), Logger: logger, Resync: time.Second,
 	})

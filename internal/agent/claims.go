@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
@@ -24,7 +25,7 @@ type claimed struct {
 }
 
 // claimsOf are the volumes of a task's ordinal.
-func claimsOf(task api.Task, release Release) []claimed {
+func claimsOf(task api.Task, release node.Release) []claimed {
 	ordinal, ok := task.Ordinal()
 	if !ok {
 		return nil
@@ -37,7 +38,7 @@ func claimsOf(task api.Task, release Release) []claimed {
 }
 
 // withClaims is the release's spec with the ordinal's volumes among its mounts.
-func withClaims(task api.Task, release Release) api.DeploymentSpec {
+func withClaims(task api.Task, release node.Release) api.DeploymentSpec {
 	spec := release.Spec
 	spec.Volumes = slices.Clone(spec.Volumes)
 	for _, c := range claimsOf(task, release) {
@@ -73,7 +74,7 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 }
 
 // ensureClaims makes the volumes that are missing, with labels that people find them by.
-func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release Release) error {
+func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Release) error {
 	for _, c := range claimsOf(task, release) {
 		if err := a.checkOlder(ctx, task, c.volume); err != nil {
 			return err
@@ -106,7 +107,7 @@ func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 }
 
 // notWiped keeps the task until its volumes are gone, and says why they aren't: somebody else's container may hold one.
-func (a *Agent) notWiped(assigned Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
+func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
 	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
 	if status.State != "" {
 		status.Reason, status.Message = reasonVolumeStays, cause.Error()

@@ -16,8 +16,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/agent/inprocess"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/runtime/docker"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
@@ -105,7 +105,7 @@ func (m *machine) start() {
 		default:
 		}
 	})
-	control := inprocess.New(inprocess.Options{Node: nodeID, Store: m.store, View: m.view, Keys: plain{}})
+	control := local.New(local.Options{Store: m.store, View: m.view, Keys: plain{}}).Node(nodeID)
 	m.agent = agent.New(agent.Options{Node: nodeID, Control: control, Runtime: rt, Logger: logger})
 	var running sync.WaitGroup
 	running.Go(func() { _ = m.view.Run(ctx) })

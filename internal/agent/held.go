@@ -30,7 +30,7 @@ func (a *Agent) heldBack(members ...engine.Member) (out []engine.Member) {
 	return append(out, newMember(func(ctx context.Context) error {
 		select {
 		case <-a.opts.Hold:
-			a.node.look()
+			a.machine.look()
 		case <-ctx.Done():
 		}
 		<-ctx.Done()

@@ -5,12 +5,13 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
 )
 
 // declaredInits are what prepares a task's main container. The commands of a release are not prepared.
-func (a *Agent) declaredInits(task api.Task, release Release) []healing.Init {
+func (a *Agent) declaredInits(task api.Task, release node.Release) []healing.Init {
 	if task.Role != api.RoleMain || len(release.Spec.Inits) == 0 {
 		return nil
 	}
@@ -139,7 +140,7 @@ func initNamed(in healing.Input, name string) *healing.InitContainer {
 }
 
 // initRelease is the release with the init's image in place of the main container's.
-func initRelease(release Release, init api.Init) Release {
+func initRelease(release node.Release, init api.Init) node.Release {
 	if init.Image != "" {
 		release.Image, release.ImageID, release.ImageDigest, release.Built = init.Image, "", "", false
 	}
@@ -148,7 +149,7 @@ func initRelease(release Release, init api.Init) Release {
 
 // initSpec is what an init container is made from: the main container's environment, volumes, networks and rights, with
 // a command, limits and a name of its own. It serves nobody, so nothing is published and no name resolves to it.
-func initSpec(task api.Task, release Release, init api.Init, main string, attempt int) runtime.ContainerSpec {
+func initSpec(task api.Task, release node.Release, init api.Init, main string, attempt int) runtime.ContainerSpec {
 	spec := containerSpec(task, release)
 	spec.Name = task.InitName(init.Name)
 	spec.Labels[api.LabelRole], spec.Labels[api.LabelInit] = api.RoleInit, init.Name

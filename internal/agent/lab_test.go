@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/agent/inprocess"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
@@ -70,11 +71,11 @@ func (l *lab) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
-	control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: l.view, Keys: plain{}})
+	control := local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}}).Node(nodeID)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, telling: &l.telling}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
 	if l.edge != nil {
-		opts.Ingresses, opts.Edge = control, func(func()) agent.Edge { return l.edge }
+		opts.Edge = func(func()) agent.Edge { return l.edge }
 	}
 	l.agent = agent.New(opts)
 	var running sync.WaitGroup
@@ -252,11 +253,11 @@ func taskID(i int) string { return fmt.Sprintf("%08x", i) }
 
 // slow lets things happen while the agent reads.
 type slow struct {
-	*inprocess.Control
+	*local.Control
 	lab *lab
 }
 
-func (s *slow) Task(id string) (agent.Assignment, bool) {
+func (s *slow) Task(id string) (node.Assignment, bool) {
 	assigned, known := s.Control.Task(id)
 	if s.lab.reading != nil {
 		s.lab.reading(id)

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
 
 // observe gathers what decides about a task. Nothing is asked of the engine but a container something happened to.
-func (a *Agent) observe(ctx context.Context, assigned Assignment) (healing.Input, error) {
+func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.Input, error) {
 	in := healing.Input{
 		Task: assigned.Task, Status: a.reports.task(assigned), Recorded: assigned.Status.Container,
 		Frozen: assigned.Frozen, PluginAtWork: assigned.PluginAtWork,
@@ -55,7 +56,7 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 }
 
 // held says whether the predecessor may still run, and asks to be woken when it has stopped.
-func (a *Agent) held(assigned Assignment) bool {
+func (a *Agent) held(assigned node.Assignment) bool {
 	before := assigned.Task.After
 	if before == "" {
 		return false

@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -14,7 +15,7 @@ type Options struct {
 	// Node is this node's id.
 	Node    string
 	Labels  map[string]string
-	Control Control
+	Control nodeapi.Control
 	Runtime runtime.Runtime
 	// Assets finds the files of assets. Default: tasks that use one are rejected.
 	Assets Assets
@@ -41,10 +42,8 @@ type Options struct {
 	Ask prober.Asker
 	// ProbeMetrics may be nil.
 	ProbeMetrics *prober.Metrics
-	// Edge makes the node's proxy, which calls changed when a door or a certificate did; Ingresses say what it serves.
-	// Without either the node has none.
-	Edge      func(changed func()) Edge
-	Ingresses Ingresses
+	// Edge makes the node's proxy, which calls changed when a listener or a certificate did. Default: the node has none.
+	Edge func(changed func()) Edge
 	// DrainTime is what looks under way have to finish when the agent stops; default 10 s.
 	DrainTime time.Duration
 	// Hold keeps the agent from touching containers until it closes; default: it is closed. Paused says why meanwhile.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/dockerflags"
 	"tend.dev/tend/internal/runtime"
 )
@@ -16,7 +17,7 @@ type owner struct{ uid, gid int }
 
 // ownerOf is the user of a release's containers: what the spec says, else its docker_options, else the image. A name can't
 // be told without looking into the image, so it must be a number.
-func (a *Agent) ownerOf(ctx context.Context, release Release) (owner, error) {
+func (a *Agent) ownerOf(ctx context.Context, release node.Release) (owner, error) {
 	user := release.Spec.User
 	if options, err := dockerflags.Parse(release.Spec.DockerOptions); user == "" && err == nil {
 		user = options.User

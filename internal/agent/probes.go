@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
@@ -109,10 +110,10 @@ func (p probed) Redact(at prober.Attempt, text string) string {
 	return hider(release)(text)
 }
 
-func (p probed) release(at prober.Attempt) (Release, bool) {
+func (p probed) release(at prober.Attempt) (node.Release, bool) {
 	assigned, known := p.agent.control.Task(at.Task)
 	if !known {
-		return Release{}, false
+		return node.Release{}, false
 	}
 	return p.agent.releases.cached(assigned.Task)
 }

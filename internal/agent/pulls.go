@@ -9,6 +9,7 @@ import (
 
 	"github.com/distribution/reference"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
 )
@@ -106,20 +107,20 @@ func (p *pulls) running(reference string) (percent int, ok bool) {
 }
 
 // miss notes that a release's image isn't on the node.
-func (p *pulls) miss(release Release) {
+func (p *pulls) miss(release node.Release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.missing[identity(release)] = true
 }
 
-func (p *pulls) found(release Release) {
+func (p *pulls) found(release node.Release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.missing, identity(release))
 }
 
 // verify checks that a pull brought the very image of a release. A tag may have moved since.
-func (p *pulls) verify(release Release) error {
+func (p *pulls) verify(release node.Release) error {
 	_, err := p.runtime.Resolve(p.operations.ctx, identity(release))
 	if errors.Is(err, runtime.ErrNotFound) {
 		return &runtime.RejectedError{
@@ -135,7 +136,7 @@ func (p *pulls) verify(release Release) error {
 }
 
 // state is what a task has to know of its release's image.
-func (p *pulls) state(release Release) healing.ImageState {
+func (p *pulls) state(release node.Release) healing.ImageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.missing[identity(release)] {
@@ -145,7 +146,7 @@ func (p *pulls) state(release Release) healing.ImageState {
 }
 
 // identity names the image a release runs.
-func identity(release Release) string {
+func identity(release node.Release) string {
 	if release.ImageID != "" {
 		return release.ImageID
 	}
@@ -153,7 +154,7 @@ func identity(release Release) string {
 }
 
 // pinned is the reference that brings the release's own image where its registry digest is known, else its tag.
-func pinned(release Release) string {
+func pinned(release node.Release) string {
 	named, err := reference.ParseNormalizedNamed(release.Image)
 	if err != nil || release.ImageDigest == "" {
 		return release.Image

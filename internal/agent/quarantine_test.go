@@ -7,18 +7,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
 
 // forgetful is a control plane that knows no task. Being asked for one, it does what a test wants to happen meanwhile.
 type forgetful struct {
-	Control
+	nodeapi.Control
 	asked func(task string)
 }
 
-func (f forgetful) Task(id string) (Assignment, bool) {
+func (f forgetful) Task(id string) (node.Assignment, bool) {
 	f.asked(id)
-	return Assignment{}, false
+	return node.Assignment{}, false
 }
 
 func TestQuarantine(t *testing.T) {

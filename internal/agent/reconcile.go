@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
@@ -44,7 +45,7 @@ func lasts(verb healing.Verb) bool {
 }
 
 // unreachable reports that nothing can be said of the task. The watcher wakes all tasks when the engine is back.
-func (a *Agent) unreachable(assigned Assignment, message string) error {
+func (a *Agent) unreachable(assigned node.Assignment, message string) error {
 	if status := a.reports.task(assigned); status.State != "" {
 		a.reports.reportTask(assigned, healing.Unreachable(status, message))
 	}
@@ -53,7 +54,7 @@ func (a *Agent) unreachable(assigned Assignment, message string) error {
 
 // bring takes a task step by step to where nothing is asked for. The first step is reported, so that it shows, the last,
 // and what takes long; what lies between is over before anyone could read it.
-func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, error) {
+func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Result, error) {
 	in, err := a.observe(ctx, assigned)
 	if err != nil {
 		return engine.Result{}, err
@@ -99,7 +100,7 @@ func (a *Agent) bring(ctx context.Context, assigned Assignment) (engine.Result, 
 }
 
 // lookAnew asks the engine after the container, and keeps what was decided so far.
-func (a *Agent) lookAnew(ctx context.Context, assigned Assignment, before healing.Input) (healing.Input, error) {
+func (a *Agent) lookAnew(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
 	a.containers.touch(before.Container.ID)
 	in, err := a.observe(ctx, assigned)
 	in.Status = before.Status
@@ -107,7 +108,7 @@ func (a *Agent) lookAnew(ctx context.Context, assigned Assignment, before healin
 }
 
 // tell reports a decision, and has the last lines it wishes for read.
-func (a *Agent) tell(assigned Assignment, d healing.Decision) {
+func (a *Agent) tell(assigned node.Assignment, d healing.Decision) {
 	a.lastLogs.wish(assigned.Task, d.Log)
 	if d.Forget {
 		a.reports.forgetTask(assigned)
@@ -122,7 +123,7 @@ func (a *Agent) tell(assigned Assignment, d healing.Decision) {
 }
 
 // failed reports what came of an action, and has it tried again unless that is useless.
-func (a *Agent) failed(ctx context.Context, assigned Assignment, in healing.Input, cause error) (engine.Result, error) {
+func (a *Agent) failed(ctx context.Context, assigned node.Assignment, in healing.Input, cause error) (engine.Result, error) {
 	cause = a.withoutEnv(ctx, assigned.Task, cause)
 	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
 		return engine.Result{}, cause
@@ -145,7 +146,7 @@ func faultOf(err error) healing.Fault {
 		return healing.Fault{Rejected: true, Reason: rejected.Reason, Message: rejected.Detail, Next: rejected.Next}
 	case errors.Is(err, runtime.ErrNameTaken):
 		return healing.Fault{Rejected: true, Reason: "NameTaken", Message: err.Error()}
-	case errors.Is(err, ErrNoRelease):
+	case errors.Is(err, node.ErrNoRelease):
 		return healing.Fault{Rejected: true, Reason: "ReleaseGone", Message: err.Error()}
 	}
 	var transient *runtime.TransientError

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/dockerflags"
 	"tend.dev/tend/internal/runtime"
 )
@@ -47,7 +48,7 @@ func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) erro
 // hider replaces the values of an environment and of secret files, plain or as Go and JSON quote them, and their single
 // lines, of which a text may hold the last ones alone; the longest first, since one may be part of another. Hide before
 // a text is cut: what is left of a value isn't recognised.
-func hider(release Release) func(string) string {
+func hider(release node.Release) func(string) string {
 	var secrets []string
 	for name, text := range release.Spec.Env {
 		secrets = append(secrets, configParts(text, release.Env[name])...)
@@ -119,7 +120,7 @@ func linesOf(value string) []string {
 }
 
 // optionsEnv are the variables that docker_options set.
-func optionsEnv(release Release) map[string]string {
+func optionsEnv(release node.Release) map[string]string {
 	options, err := dockerflags.Parse(release.Spec.DockerOptions)
 	if err != nil {
 		return nil

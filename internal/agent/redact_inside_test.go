@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 )
 
 // TestHider: a value is hidden in the forms it is printed in, and as far as a text holds it.
 func TestHider(t *testing.T) {
 	key := "-----BEGIN KEY-----\nMIIEow\n  IBAAKC\nab\n-----END KEY-----\n"
-	hide := hider(Release{
+	hide := hider(node.Release{
 		Env: map[string]string{"URL": "postgres://web:of-the-database@db/", "SHORT": "abc", "PASSWORD": "hunter2", "LONGER": "hunter2-of-prod"}, SecretFiles: map[string]string{"/key": key},
 		Spec: api.DeploymentSpec{Container: api.Container{Env: map[string]string{"URL": "postgres://web:${config.db.PASSWORD}@db/"}, DockerOptions: []string{"-e", "EXTRA=s3cret"}}},
 	})

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
 )
 
 // maxReleases bounds what is kept: releases hold decrypted environments.
@@ -12,10 +14,10 @@ const maxReleases = 256
 
 // releases keeps what was fetched; a release never changes.
 type releases struct {
-	control Assignments
+	control nodeapi.Assignments
 	assets  Assets
 	mu      sync.Mutex
-	known   map[releaseKey]Release
+	known   map[releaseKey]node.Release
 }
 
 // releaseKey holds the owner's uid: release numbers begin again when an object is deleted and created again.
@@ -28,21 +30,21 @@ func keyOf(task api.Task) releaseKey {
 	return releaseKey{owner: task.Owner(), uid: task.OwnerUID, id: task.Release}
 }
 
-func newReleases(control Assignments, assets Assets) *releases {
-	return &releases{control: control, assets: assets, known: map[releaseKey]Release{}}
+func newReleases(control nodeapi.Assignments, assets Assets) *releases {
+	return &releases{control: control, assets: assets, known: map[releaseKey]node.Release{}}
 }
 
 // of is the release as the task runs it.
-func (r *releases) of(ctx context.Context, task api.Task) (Release, error) {
+func (r *releases) of(ctx context.Context, task api.Task) (node.Release, error) {
 	if release, ok := r.cached(task); ok {
 		return release, nil
 	}
 	release, err := r.control.Release(ctx, task)
 	if err != nil {
-		return Release{}, err
+		return node.Release{}, err
 	}
 	if release, err = r.withAssets(ctx, task.Scope, release); err != nil {
-		return Release{}, err
+		return node.Release{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -50,12 +52,12 @@ func (r *releases) of(ctx context.Context, task api.Task) (Release, error) {
 		clear(r.known)
 	}
 	r.known[keyOf(task)] = release
-	return release.asRole(task.Role), nil
+	return asRole(release, task.Role), nil
 }
 
-func (r *releases) cached(task api.Task) (Release, bool) {
+func (r *releases) cached(task api.Task) (node.Release, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	release, ok := r.known[keyOf(task)]
-	return release.asRole(task.Role), ok
+	return asRole(release, task.Role), ok
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/agent/inprocess"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store/view"
 )
@@ -112,7 +112,7 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
 		v := view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
-		control := inprocess.New(inprocess.Options{Node: nodeID, Store: l.store, View: v, Keys: plain{}})
+		control := local.New(local.Options{Store: l.store, View: v, Keys: plain{}}).Node(nodeID)
 		foreign := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.Node = "n2" })
 		own := l.deploy(taskID(2), nil)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -123,14 +123,14 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 
 		for name, tc := range map[string]struct {
 			reason string
-			report agent.Report
+			report node.Report
 		}{
-			"foreign task":  {"belongs to n2", agent.Report{Tasks: []api.TaskStatus{{ID: foreign.ID, Node: nodeID, State: api.TaskRunning}}}},
-			"foreign node":  {"speaks for n2", agent.Report{Tasks: []api.TaskStatus{{ID: own.ID, Node: "n2", State: api.TaskRunning}}}},
-			"foreign facts": {"speaks for n2", agent.Report{Node: &api.NodeStatus{ID: "n2"}}},
-			"wanted task":   {"its observed half is needed", agent.Report{Forget: []string{own.ID}}},
+			"foreign task":  {"belongs to n2", node.Report{Tasks: []api.TaskStatus{{ID: foreign.ID, Node: nodeID, State: api.TaskRunning}}}},
+			"foreign node":  {"speaks for n2", node.Report{Tasks: []api.TaskStatus{{ID: own.ID, Node: "n2", State: api.TaskRunning}}}},
+			"foreign facts": {"speaks for n2", node.Report{Node: &api.NodeStatus{ID: "n2"}}},
+			"wanted task":   {"its observed half is needed", node.Report{Forget: []string{own.ID}}},
 		} {
-			if err := control.Report(ctx, tc.report); !errors.Is(err, agent.ErrForbidden) {
+			if err := control.Report(ctx, tc.report); !errors.Is(err, node.ErrForbidden) {
 				t.Errorf("%s (%s): %v", name, tc.reason, err)
 			}
 		}
@@ -141,14 +141,14 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 			t.Errorf("tasks %v", ids)
 		}
 		ended2 := api.TaskStatus{ID: own.ID, Node: nodeID, State: api.TaskFailed}
-		l.must(control.Report(ctx, agent.Report{Tasks: []api.TaskStatus{ended2}}))
+		l.must(control.Report(ctx, node.Report{Tasks: []api.TaskStatus{ended2}}))
 		back := ended2
 		back.State = api.TaskRunning
-		if err := control.Report(ctx, agent.Report{Tasks: []api.TaskStatus{back}}); !errors.Is(err, agent.ErrForbidden) {
+		if err := control.Report(ctx, node.Report{Tasks: []api.TaskStatus{back}}); !errors.Is(err, node.ErrForbidden) {
 			t.Errorf("an end was left: %v", err)
 		}
 		gone := api.TaskStatus{ID: "gone", Node: nodeID, State: api.TaskRunning}
-		l.must(control.Report(ctx, agent.Report{Tasks: []api.TaskStatus{gone}}))
+		l.must(control.Report(ctx, node.Report{Tasks: []api.TaskStatus{gone}}))
 		if l.snapshot().TaskStatus("gone").Exists() {
 			t.Error("a status without a desired half was written")
 		}

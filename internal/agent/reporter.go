@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // only the newest word on a thing counts. It remembers its last word on each, so that nothing unchanged is sent.
 type reporter struct {
 	member
-	control Reports
+	control nodeapi.Reports
 	log     *slog.Logger
 	wake    chan struct{}
 	// served is called when a pod may serve that did not, or the other way round.
@@ -34,21 +36,21 @@ type reporter struct {
 	tasks   map[string]api.TaskStatus
 	images  map[api.Ref]api.ImageStatus
 	node    api.NodeStatus
-	pending map[string]func(*Report)
+	pending map[string]func(*node.Report)
 	order   []string
 }
 
-func newReporter(control Reports, log *slog.Logger) *reporter {
+func newReporter(control nodeapi.Reports, log *slog.Logger) *reporter {
 	r := &reporter{
 		control: control, log: log, wake: make(chan struct{}, 1), tasks: map[string]api.TaskStatus{},
-		images: map[api.Ref]api.ImageStatus{}, pending: map[string]func(*Report){},
+		images: map[api.Ref]api.ImageStatus{}, pending: map[string]func(*node.Report){},
 	}
 	r.member = newMember(r.send)
 	return r
 }
 
 // task is the last word on a task: what was reported here, else what is stored.
-func (r *reporter) task(assigned Assignment) api.TaskStatus {
+func (r *reporter) task(assigned node.Assignment) api.TaskStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if status, ok := r.tasks[assigned.Task.ID]; ok {
@@ -65,7 +67,7 @@ func (r *reporter) ended(task string) bool {
 }
 
 // reportTask takes the next word on a task.
-func (r *reporter) reportTask(assigned Assignment, status api.TaskStatus) {
+func (r *reporter) reportTask(assigned node.Assignment, status api.TaskStatus) {
 	last := r.task(assigned)
 	if same(last, status) {
 		return
@@ -76,11 +78,11 @@ func (r *reporter) reportTask(assigned Assignment, status api.TaskStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tasks[status.ID] = status
-	r.putLocked("task/"+status.ID, func(out *Report) { out.Tasks = append(out.Tasks, status) })
+	r.putLocked("task/"+status.ID, func(out *node.Report) { out.Tasks = append(out.Tasks, status) })
 }
 
 // forgetTask lets the observed half go.
-func (r *reporter) forgetTask(assigned Assignment) {
+func (r *reporter) forgetTask(assigned node.Assignment) {
 	if r.task(assigned).State == "" {
 		return
 	}
@@ -88,7 +90,7 @@ func (r *reporter) forgetTask(assigned Assignment) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.tasks[id] = api.TaskStatus{}
-	r.putLocked("task/"+id, func(out *Report) { out.Forget = append(out.Forget, id) })
+	r.putLocked("task/"+id, func(out *node.Report) { out.Forget = append(out.Forget, id) })
 }
 
 // dropTask forgets a task whose desired half is gone.
@@ -99,7 +101,7 @@ func (r *reporter) dropTask(id string) {
 	delete(r.pending, "task/"+id)
 }
 
-func (r *reporter) image(assigned ImageAssignment, owner api.Ref) api.ImageStatus {
+func (r *reporter) image(assigned node.ImageAssignment, owner api.Ref) api.ImageStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if status, ok := r.images[owner]; ok {
@@ -118,14 +120,14 @@ func (r *reporter) reportImage(last, status api.ImageStatus, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.images[status.Owner] = status
-	r.putLocked("image/"+status.Owner.String(), func(out *Report) { out.Images = append(out.Images, status) })
+	r.putLocked("image/"+status.Owner.String(), func(out *node.Report) { out.Images = append(out.Images, status) })
 }
 
 func (r *reporter) forgetImage(owner api.Ref) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.images, owner)
-	r.putLocked("image/"+owner.String(), func(out *Report) { out.ForgetImages = append(out.ForgetImages, owner) })
+	r.putLocked("image/"+owner.String(), func(out *node.Report) { out.ForgetImages = append(out.ForgetImages, owner) })
 }
 
 func (r *reporter) reportNode(status api.NodeStatus) {
@@ -135,10 +137,10 @@ func (r *reporter) reportNode(status api.NodeStatus) {
 		return
 	}
 	r.node = status
-	r.putLocked("node", func(out *Report) { out.Node = &status })
+	r.putLocked("node", func(out *node.Report) { out.Node = &status })
 }
 
-func (r *reporter) putLocked(key string, part func(*Report)) {
+func (r *reporter) putLocked(key string, part func(*node.Report)) {
 	if _, waiting := r.pending[key]; !waiting {
 		r.order = append(r.order, key)
 	}
@@ -150,7 +152,7 @@ func (r *reporter) putLocked(key string, part func(*Report)) {
 }
 
 // batch takes up to maxBatch parts.
-type batch map[string]func(*Report)
+type batch map[string]func(*node.Report)
 
 func (r *reporter) take() (batch, bool) {
 	r.mu.Lock()
@@ -212,12 +214,12 @@ func (r *reporter) flush(ctx context.Context) error {
 		if !some {
 			return nil
 		}
-		var report Report
+		var report node.Report
 		for _, part := range b {
 			part(&report)
 		}
 		err := r.control.Report(ctx, report)
-		var refused *RefusedError
+		var refused *node.RefusedError
 		switch {
 		case errors.As(err, &refused):
 			r.log.Error("the control plane refused a report", "error", err)
@@ -233,7 +235,7 @@ func (r *reporter) flush(ctx context.Context) error {
 }
 
 // unsay lets what is stored count again for the tasks of a refused report, unless there is a newer word.
-func (r *reporter) unsay(report Report) {
+func (r *reporter) unsay(report node.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, status := range report.Tasks {

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 )
 
 // asRole is the release as a task of a role runs it: the workload's own as it is; a command of the release with its
 // image, environment, volumes and networks, but without what belongs to who serves: ports, addresses, probes, inits and
 // the volumes of ordinals.
-func (r Release) asRole(role api.TaskRole) Release {
+func asRole(r node.Release, role api.TaskRole) node.Release {
 	if role == api.RoleMain {
 		return r
 	}

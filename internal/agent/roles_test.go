@@ -7,10 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 )
 
 func TestAsRole(t *testing.T) {
-	whole := Release{ID: "v2", Claims: []api.VolumeClaim{{Name: "data"}}, Spec: api.DeploymentSpec{
+	whole := node.Release{ID: "v2", Claims: []api.VolumeClaim{{Name: "data"}}, Spec: api.DeploymentSpec{
 		Container: api.Container{
 			Image: "web:2", Command: []string{"serve"}, Entrypoint: []string{"/init"}, Env: map[string]string{"A": "1"},
 			Volumes: []string{"data:/data"}, Networks: []string{"back"}, Hostname: "web",
@@ -19,7 +20,7 @@ func TestAsRole(t *testing.T) {
 		Ports: []string{"80:80"}, Probes: &api.Probes{}, Inits: []api.Init{{Name: "i"}}, PostDeploy: []string{"echo 'a b'", "true"},
 		Release: &api.ReleaseHooks{PreCommand: []string{"check"}, Command: []string{"migrate", "up"}, PostCommand: []string{"warm"}},
 	}}
-	if diff := cmp.Diff(whole, whole.asRole(api.RoleMain)); diff != "" {
+	if diff := cmp.Diff(whole, asRole(whole, api.RoleMain)); diff != "" {
 		t.Errorf("the workload itself runs the release as it is: %s", diff)
 	}
 	for role, command := range map[api.TaskRole][]string{
@@ -29,11 +30,11 @@ func TestAsRole(t *testing.T) {
 		want.Claims = nil
 		want.Spec.Command, want.Spec.Ports, want.Spec.Probes, want.Spec.Inits, want.Spec.Hostname = command, nil, nil, nil, ""
 		want.Spec.DockerOptions = []string{"--cpus=1", "--init"}
-		if diff := cmp.Diff(want, whole.asRole(role)); diff != "" {
+		if diff := cmp.Diff(want, asRole(whole, role)); diff != "" {
 			t.Errorf("%s: %s", role, diff)
 		}
 	}
-	deploy := whole.asRole(api.RoleDeploy).Spec
+	deploy := asRole(whole, api.RoleDeploy).Spec
 	if diff := cmp.Diff([]string{"sh", "-c", `sh -c 'echo '\''a b'\''' && sh -c 'true'`}, append(deploy.Entrypoint, deploy.Command...)); diff != "" {
 		t.Error(diff)
 	}

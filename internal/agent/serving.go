@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
+	"tend.dev/tend/internal/nodeapi"
 )
 
 // Edge is the node's proxy with its doors and certificates; see internal/ingress/edge.
@@ -23,36 +25,12 @@ type Edge interface {
 	Run(ctx context.Context) error
 }
 
-// Ingresses are what the control plane knows of the node's proxy.
-type Ingresses interface {
-	// Served is what it should serve now.
-	Served() Served
-	// SubscribeServed calls fn whenever that may have changed. fn must not block.
-	SubscribeServed(fn func())
-	// ReportIngress stores how the proxy is.
-	ReportIngress(ctx context.Context, status api.IngressNodeStatus) error
-}
-
-// Served is what a proxy serves: ingresses, and the workloads they name by scope/name.
-type Served struct {
-	Ingresses []ingress.Declared
-	Services  map[string]ServedService
-	// Policies say where certificates come from.
-	Policies []certs.Policy
-}
-
-// ServedService is a workload with its tasks on all nodes.
-type ServedService struct {
-	Spec  api.DeploymentSpec
-	Tasks []Assignment
-}
-
 // serving keeps the node's proxy at what should be served. What this agent knows of its own pods counts at once, before
 // the control plane has it.
 type serving struct {
 	a       *Agent
 	edge    Edge
-	control Ingresses
+	control nodeapi.Control
 	wake    chan struct{}
 	// refreshed asks for a report.
 	refreshed chan struct{}
@@ -63,12 +41,11 @@ type serving struct {
 
 // newServing is nil where the node has no proxy.
 func newServing(a *Agent) *serving {
-	if a.opts.Edge == nil || a.opts.Ingresses == nil {
+	if a.opts.Edge == nil {
 		return nil
 	}
-	s := &serving{a: a, control: a.opts.Ingresses, wake: make(chan struct{}, 1), refreshed: make(chan struct{}, 1)}
+	s := &serving{a: a, control: a.control, wake: make(chan struct{}, 1), refreshed: make(chan struct{}, 1)}
 	s.edge = a.opts.Edge(s.changed)
-	s.control.SubscribeServed(s.changed)
 	return s
 }
 
@@ -148,13 +125,21 @@ func (s *serving) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	served := s.control.Served()
-	routes := ingress.Compile(served.Ingresses, func(scope, name string) (ingress.Service, bool) {
+	declared := make([]ingress.Declared, len(served.Ingresses))
+	for i, in := range served.Ingresses {
+		declared[i] = ingress.Declared{Ref: in.Ref, Spec: in.Spec, Mode: ingress.Mode(in.Traffic), Message: in.Message}
+	}
+	policies := make([]certs.Policy, len(served.Certificates))
+	for i, certificate := range served.Certificates {
+		policies[i] = certs.Policy(certificate)
+	}
+	routes := ingress.Compile(declared, func(scope, name string) (ingress.Service, bool) {
 		found, ok := served.Services[scope+"/"+name]
 		return s.service(found), ok
 	})
-	s.edge.Update(routes, served.Policies)
+	s.edge.Update(routes, policies)
 	s.hosts = nil
-	for _, policy := range served.Policies {
+	for _, policy := range policies {
 		s.hosts = append(s.hosts, policy.Host)
 	}
 }
@@ -174,20 +159,20 @@ func (a *Agent) Observed(task string) bool {
 	return !known || a.containers.serves(a.reports.task(assigned))
 }
 
-// service turns tasks into pods that may serve: of this node those whose container this process has observed. While the
-// engine is away, what was observed last stands; where nothing was, requests wait for it.
-func (s *serving) service(from ServedService) ingress.Service {
-	out := ingress.Service{Spec: from.Spec}
-	for _, assigned := range from.Tasks {
-		status, observed := assigned.Status, true
-		if assigned.Task.Node == s.a.opts.Node {
-			status = s.a.reports.task(assigned)
-			observed = s.a.containers.serves(status)
+// service says which pods may serve: of this node those whose container this process has observed. While the engine is away,
+// what was observed last stands; where nothing was, requests wait for it.
+func (s *serving) service(from node.Service) ingress.Service {
+	out := ingress.Service{}
+	out.Spec.Ports, out.Spec.NetworkMode = from.Ports, from.NetworkMode
+	for _, pod := range from.Pods {
+		next := ingress.Candidate{Name: pod.Name, Address: pod.Address, Ports: pod.Ports, Ready: pod.Ready}
+		if pod.Node == s.a.opts.Node {
+			assigned, known := s.a.control.Task(pod.Task)
+			status := s.a.reports.task(assigned)
+			next.Address, next.Ports = status.Address, status.Ports
+			next.Ready = known && s.a.containers.serves(status) && assigned.Serves(status)
 		}
-		out.Pods = append(out.Pods, ingress.Candidate{
-			Name: assigned.Task.ContainerName(), Address: status.Address, Ports: status.Ports,
-			Ready: observed && assigned.Task.Desired == api.DesiredRunning && !assigned.Frozen && status.State == api.TaskRunning && status.Ready,
-		})
+		out.Pods = append(out.Pods, next)
 	}
 	return out
 }

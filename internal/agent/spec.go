@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -19,7 +20,7 @@ var (
 )
 
 // containerSpec is what a task's container is made from.
-func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
+func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 	spec := runtime.ContainerSpec{
 		Name:    containerName(task, release),
 		Labels:  labels(task, release),
@@ -44,14 +45,14 @@ func containerSpec(task api.Task, release Release) runtime.ContainerSpec {
 }
 
 // containerName is what the engine knows the pod as. It differs from the pod's name where a plugin chose one with dots.
-func containerName(task api.Task, release Release) string {
+func containerName(task api.Task, release node.Release) string {
 	if release.Dotted == "" {
 		return task.ContainerName()
 	}
 	return task.Scope + "-" + release.Dotted + "." + task.Slot
 }
 
-func labels(task api.Task, release Release) map[string]string {
+func labels(task api.Task, release node.Release) map[string]string {
 	return map[string]string{
 		api.LabelKind: string(task.Kind), api.LabelScope: task.Scope, api.LabelName: task.Name,
 		api.LabelSlot: task.Slot, api.LabelTask: task.ID, api.LabelRelease: task.Release, api.LabelFingerprint: release.Fingerprint,

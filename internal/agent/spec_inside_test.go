@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 )
 
 // Ports of a container that has the host's network are not published, others are.
 func TestPortsOnTheHostsNetwork(t *testing.T) {
 	for mode, want := range map[string]int{"host": 0, "": 1} {
-		release := Release{Spec: api.DeploymentSpec{Container: api.Container{NetworkMode: mode}, Ports: []string{"9100"}}}
+		release := node.Release{Spec: api.DeploymentSpec{Container: api.Container{NetworkMode: mode}, Ports: []string{"9100"}}}
 		if got := len(containerSpec(api.Task{Slot: "a"}, release).Spec.Ports); got != want {
 			t.Errorf("network mode %q: %d ports are published, want %d", mode, got, want)
 		}

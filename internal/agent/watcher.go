@@ -127,7 +127,7 @@ func (w *watcher) found() {
 		w.agent.log.Info("the container engine answers again")
 	}
 	w.once.Do(func() { close(w.looked) })
-	w.agent.node.look()
+	w.agent.machine.look()
 	w.agent.wakeAll()
 }
 
@@ -136,7 +136,7 @@ func (w *watcher) lost(err error) {
 	message := err.Error()
 	if w.trouble.Swap(&message) == nil {
 		w.agent.log.Error("the container engine does not answer", "error", err)
-		w.agent.node.look()
+		w.agent.machine.look()
 		w.agent.wakeAll()
 	}
 	w.once.Do(func() { close(w.looked) })
@@ -194,6 +194,6 @@ func (l *lister) compare(ctx context.Context, gap bool) error {
 	if gap || len(tasks) > 0 {
 		l.agent.serving.changed() // where the containers are reached may be another place now
 	}
-	l.agent.node.look()
+	l.agent.machine.look()
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // finds nothing is worse than none.
 func TestEveryCheckBites(t *testing.T) {
 	table := []layer{{"api", nil, "values"}, {"internal/core", []string{"api"}, "pure"}, {"internal/agent", []string{"api"}, "far"},
-		{"internal/agent/inprocess", []string{"internal/agent"}, "both"}}
+		{"internal/agent/below", []string{"internal/agent"}, "both"}}
 	tests := map[string]struct {
 		reason string
 		check  func([]*source) []string
@@ -24,15 +24,15 @@ func TestEveryCheckBites(t *testing.T) {
 			}, "api/a.go imports internal/core/rollout"},
 		"Layer below": {"a folder of its own layer is not its parent's", func(s []*source) []string { return wrongImports(s, table) },
 			map[string]string{
-				"internal/agent/a.go":           `package agent; import "tend.dev/tend/internal/agent/inprocess"`,
-				"internal/agent/inprocess/b.go": `package inprocess; import "tend.dev/tend/internal/agent"`,
-			}, "internal/agent/a.go imports internal/agent/inprocess"},
+				"internal/agent/a.go":       `package agent; import "tend.dev/tend/internal/agent/below"`,
+				"internal/agent/below/b.go": `package below; import "tend.dev/tend/internal/agent"`,
+			}, "internal/agent/a.go imports internal/agent/below"},
 		"Layer below another's": {"nor is it for those who may import the parent", func(s []*source) []string {
 			return wrongImports(s, append(table, layer{"internal/server", []string{"internal/agent"}, "far"}))
 		}, map[string]string{
-			"internal/server/a.go": `package server; import "tend.dev/tend/internal/agent/inprocess"`,
+			"internal/server/a.go": `package server; import "tend.dev/tend/internal/agent/below"`,
 			"internal/server/b.go": `package server; import "tend.dev/tend/internal/agent"`,
-		}, "internal/server/a.go imports internal/agent/inprocess"},
+		}, "internal/server/a.go imports internal/agent/below"},
 		"No layer": {"a new folder needs its line", func(s []*source) []string { return unlayered(s, table[:1]) },
 			map[string]string{"api/a.go": `package api`, "internal/new/a.go": `package new`}, "internal/new/a.go is in no layer"},
 		"Stale layer": {"a folder that went takes its line along", func(s []*source) []string { return unlayered(s, table[:2]) },

@@ -34,12 +34,19 @@ var layers = []layer{
 	{"internal/engine", []string{"internal/store"}, "when a key is looked at, never what is done about it"},
 	{"internal/control", []string{"api", "internal/core", "internal/engine", "internal/layout", "internal/store"},
 		"controllers write what should be; they reach no container, no socket and no agent"},
+	{"internal/controlplane", []string{"api", "internal/control", "internal/core", "internal/engine", "internal/layout", "internal/store", "internal/version"},
+		"the controllers of a term as one unit; what they do outside of the store is given to it"},
+	{"internal/nodeapi/authority", nil, "certificates of servers and nodes; what a node may do is for others to decide"},
+	{"internal/nodeapi/remote", []string{"api", "internal/nodeapi", "internal/nodeapi/local"}, "the node protocol over HTTP/2: a server's half and an agent's"},
+	{"internal/nodeapi/nodeapitest", []string{"api", "internal/certstore", "internal/layout", "internal/nodeapi", "internal/nodeapi/local", "internal/store"},
+		"the contract that every transport of the node protocol keeps"},
 	{"internal/runtime", []string{"api", "internal/core", "internal/portowner", "internal/retention"}, "a runtime does single steps and decides nothing"},
 	{"internal/webhook", []string{"internal/core"}, "HTTP calls that others decided on; controllers reach it through a function"},
-	{"internal/agent", []string{"api", "client", "internal/build", "internal/core", "internal/engine", "internal/ingress", "internal/retention", "internal/runtime"},
-		"an agent reaches the control plane through its interface alone, never through the store: it may be far away"},
-	{"internal/agent/inprocess", []string{"api", "internal/agent", "internal/core", "internal/ingress", "internal/layout", "internal/store"},
-		"the agent's control plane within the server's process: it alone knows both sides"},
+	{"internal/nodeapi", []string{"api"}, "what an agent may ask and report, whatever carries it"},
+	{"internal/nodeapi/local", []string{"api", "internal/core", "internal/layout", "internal/nodeapi", "internal/store"},
+		"what a node may see of the store, and what its reports become there; agents are clients like any other"},
+	{"internal/agent", []string{"api", "client", "internal/build", "internal/core", "internal/engine", "internal/ingress", "internal/nodeapi", "internal/retention", "internal/runtime"},
+		"an agent reaches the control plane through the node protocol alone, never through the store: it may be far away"},
 	{"internal/race", nil, "a constant for tests"},
 	{"internal/portowner", nil, "it reads /proc for messages, whoever needs them"},
 	{"internal/connlimit", nil, "it bounds the connections of any listener; what is spoken over them is its user's concern"},
@@ -53,7 +60,7 @@ var layers = []layer{
 	{"internal/server", []string{"api", "client/frame", "internal/agent", "internal/blob", "internal/build", "internal/connlimit", "internal/core", "internal/intent", "internal/layout",
 		"internal/manifest", "internal/plugin", "internal/plugin/broker", "internal/runtime", "internal/secret", "internal/store", "internal/version"},
 		"HTTP over the verbs and the view; it is built by the daemon and knows neither it nor the controllers"},
-	{"internal/daemon", []string{"api", "internal/asset", "internal/blob", "internal/build", "internal/webhook", "internal/certstore", "internal/ingress", "internal/agent", "internal/agent/inprocess", "internal/control", "internal/core", "internal/engine", "internal/fault",
+	{"internal/daemon", []string{"api", "internal/asset", "internal/blob", "internal/build", "internal/webhook", "internal/certstore", "internal/ingress", "internal/agent", "internal/nodeapi", "internal/nodeapi/local", "internal/control", "internal/controlplane", "internal/core", "internal/engine", "internal/fault",
 		"internal/intent", "internal/layout", "internal/manifest", "internal/plugin", "internal/plugin/broker", "internal/retention", "internal/runtime", "internal/secret", "internal/server",
 		"internal/store", "internal/version"}, "the one place where parts are put together; commands come above it"},
 	{"internal/cli", []string{"api", "client", "internal/build", "internal/compose", "internal/core", "internal/daemon", "internal/fault", "internal/manifest", "internal/ownership",
@@ -91,7 +98,7 @@ func wrongImports(all []*source, table []layer) []string {
 }
 
 // allowed: a permission covers what is below its folder, but not a layer of its own that lies there: who may import
-// agent has no agent/inprocess by that. A folder that is no layer (internal) covers all.
+// nodeapi has no nodeapi/local by that. A folder that is no layer (internal) covers all.
 func allowed(imported string, rule layer, table []layer) bool {
 	target, _ := layerOf(imported, table)
 	if within(imported, rule.folder) {

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent/builder"
 	"tend.dev/tend/internal/asset"
-	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/runtime"
 )
@@ -55,13 +55,13 @@ func (d *daemon) openBuilds() error {
 	return err
 }
 
-// openTree opens the source of a build, which lies among the files of this machine.
-func (d *daemon) openTree(_ context.Context, digest string) (io.ReadCloser, error) {
-	file, err := d.files.blobs.Open(digest)
-	if errors.Is(err, blob.ErrNotFound) {
+// openTree opens the source of a build.
+func (d *daemon) openTree(ctx context.Context, digest string) (io.ReadCloser, error) {
+	tree, err := d.control.Blob(ctx, digest)
+	if errors.Is(err, node.ErrNoBlob) {
 		return nil, fmt.Errorf("%w: %s", builder.ErrNoTree, digest)
 	}
-	return file, err
+	return tree, err
 }
 
 // collectEvery is the time between two looks for built images that nothing refers to.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
 )
@@ -26,12 +27,12 @@ func (d *daemon) claim(ctx context.Context) error {
 	if err := d.checkRestored(ctx); err != nil {
 		return err
 	}
-	if d.fenced, err = takeOver(ctx, d.store); err != nil {
+	if d.term, err = controlplane.Begin(ctx, d.store); err != nil {
 		return err
 	}
-	d.fenced.Store = guarded{d.fenced.Store, d.pause}
+	d.term.Store = guarded{d.term.Store, d.pause}
 	if d.pause.why() == "" {
-		if err := d.writeProgress(progress{Revision: d.fenced.held.Load()}); err != nil {
+		if err := d.writeProgress(progress{Revision: d.term.Revision()}); err != nil {
 			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
 		}
 	}

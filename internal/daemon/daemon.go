@@ -11,20 +11,16 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/agent/inprocess"
 	"tend.dev/tend/internal/agent/prober"
-	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/control/delivery"
-	"tend.dev/tend/internal/control/job"
-	"tend.dev/tend/internal/control/scheduler"
-	"tend.dev/tend/internal/control/workload"
+	"tend.dev/tend/internal/certstore"
+	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/ingress/edge"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
@@ -46,27 +42,24 @@ type daemon struct {
 	cluster     cluster
 	keys        *secret.Keys
 	store       store.Store
-	fenced      *fenced
+	term        *controlplane.Term
 	view        *view.View
 	runtime     runtime.Runtime
 	gateway     gatewayer // nil where containers have none
 	files       files
 	builds      builds
-	control     *inprocess.Control
+	nodes       *local.Service
+	control     *local.Control // of the server's own node
 	registry    *prometheus.Registry
 	metrics     *engine.Metrics
 
-	// workloads are the controllers of the kinds that keep slots filled.
-	workloads   map[api.Kind]*workload.Controller
-	jobs        map[api.Kind]*job.Controller
-	deliveries  *delivery.Controller
-	controllers *engine.Group
-	agent       *agent.Agent
-	intents     *intent.Service
-	edge        *edge.Edge // nil where the node has no proxy
-	server      *server.Server
-	callbacks   *callbacks // nil where containers can't call back
-	doors       []server.Door
+	plane     *controlplane.Plane
+	agent     *agent.Agent
+	intents   *intent.Service
+	edge      *edge.Edge // nil where the node has no proxy
+	server    *server.Server
+	callbacks *callbacks // nil where containers can't call back
+	doors     []server.Door
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
@@ -141,58 +134,24 @@ func (d *daemon) build(context.Context) error {
 	if err := d.openBuilds(); err != nil {
 		return err
 	}
-	if err := d.buildControllers(); err != nil {
-		return err
-	}
+	d.plane = d.newPlane()
+	d.nodes = local.New(local.Options{
+		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, Certificates: certstore.New(d.store, d.keys), Callback: d.controllerURL,
+	})
+	d.control = d.nodes.Node(d.node)
 	serving, err := d.openEdge()
 	if err != nil {
 		return err
 	}
-	d.control = inprocess.New(inprocess.Options{Node: d.node, Store: d.store, View: d.view, Keys: d.keys, Controller: d.controllerURL})
 	d.agent = agent.New(agent.Options{
 		Node: d.node, Runtime: d.runtime, Workers: d.Starts, Resync: d.Resync, Heartbeat: d.Heartbeat,
 		HeartbeatTTL: d.NodeTimeout, LoadWindow: d.AutoscaleInterval, Logger: d.Logger, Metrics: d.metrics, ProbeMetrics: prober.NewMetrics(d.registry),
-		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving, Ingresses: d.control,
+		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving,
 		Ask: d.Ask, Now: d.Now,
 		Hold: d.pause.resumed, Paused: d.pause.why,
 		Quarantined: func() []string { return d.quarantined },
 	})
 	return d.buildServer()
-}
-
-func (d *daemon) buildControllers() error {
-	deps := control.Deps{Snapshot: d.snapshot, Store: d.fenced, Sealer: d.keys, Now: d.Now, Logger: d.Logger}
-	nodes := scheduler.New(deps)
-	placing := engine.New(d.engineOptions(engine.Options{
-		Name: "schedule", Reconciler: nodes, Workers: 1, Replay: nodes.Keys, Dirty: nodes.Dirty,
-	}))
-	delivering, err := d.buildDeliveries(deps)
-	if err != nil {
-		return err
-	}
-	engines := []engine.Member{placing, delivering}
-	d.workloads = map[api.Kind]*workload.Controller{}
-	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
-		c := workload.New(deps, kind, nodes.Refusals)
-		work := engine.New(d.engineOptions(engine.Options{Name: string(kind), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty}))
-		d.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(d.snapshot(), change)...) })
-		d.workloads[kind], engines = c, append(engines, work)
-	}
-	engines = append(engines, d.buildJobs(deps, nodes)...)
-	engines = append(engines, d.buildIngress(deps), d.buildAutoscaler(deps))
-	d.controllers = engine.NewGroup(engine.GroupOptions{}, engines...)
-	d.view.OnChange(func(change view.Change) {
-		placing.Enqueue(scheduler.Affected(change)...)
-		delivering.Enqueue(delivery.Affected(change)...)
-	})
-	return nil
-}
-
-func (d *daemon) engineOptions(o engine.Options) engine.Options {
-	o.Resync, o.Synced, o.Revision, o.WaitFor = d.Resync, d.view.Synced(), d.view.Revision, d.view.WaitFor
-	o.Settle = d.fenced.Settle
-	o.Logger, o.Metrics, o.Now = d.Logger, d.metrics, d.Now
-	return o
 }
 
 func (d *daemon) snapshot() layout.Snapshot { return layout.Snapshot{Reader: d.view.Snapshot()} }
@@ -203,9 +162,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	defer cancel(nil)
 	parts := []part{
 		{"view", d.view.Run},
-		{"term", d.fenced.watch},
-		{"controllers", d.pause.after(d.controllers.Run)},
-		{"webhooks", d.pause.after(d.deliveries.Run)},
+		{"controllers", d.pause.after(d.lead)},
 		{"agent", d.agent.Run},
 		{"files", d.pause.after(d.collect)},
 		{"builds", d.pause.after(d.collectBuilds)},
@@ -236,7 +193,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 
 // announce tells when replay is over.
 func (d *daemon) announce(ctx context.Context, began time.Time) {
-	for _, ready := range []<-chan struct{}{d.view.Synced(), d.controllers.Ready(), d.agent.Ready()} {
+	for _, ready := range []<-chan struct{}{d.view.Synced(), d.plane.Ready(), d.agent.Ready()} {
 		select {
 		case <-ready:
 		case <-ctx.Done():
@@ -257,7 +214,7 @@ func (d *daemon) missing() []string {
 		out = append(out, "writes are refused: "+why)
 	}
 	for name, ready := range map[string]<-chan struct{}{
-		"reading the store": d.view.Synced(), "the first look at every object": d.controllers.Ready(),
+		"reading the store": d.view.Synced(), "the first look at every object": d.plane.Ready(),
 		"the first look at every task": d.agent.Ready(),
 	} {
 		select {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"time"
 
-	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/asset"
 	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/retention"
@@ -47,13 +49,27 @@ func (d *daemon) collect(ctx context.Context) error {
 func (f files) Path(_ context.Context, digest, key string) (string, error) {
 	path, err := f.blobs.Link(digest, key)
 	if errors.Is(err, blob.ErrNotFound) {
-		return "", fmt.Errorf("%w: %s", agent.ErrNoAsset, digest)
+		return "", fmt.Errorf("%w: %s", node.ErrNoBlob, digest)
 	}
 	return path, err
 }
 
+// open opens the bytes of a digest.
+func (f files) open(digest string) (io.ReadCloser, error) {
+	file, err := f.blobs.Open(digest)
+	if errors.Is(err, blob.ErrNotFound) {
+		return nil, fmt.Errorf("%w: %s", node.ErrNoBlob, digest)
+	}
+	return file, err
+}
+
 // registryFor says how to log in to a registry, by what is declared.
 func (d *daemon) registryFor(host string) (docker.Registry, bool, error) {
-	declared, found, err := d.control.Registry(host)
-	return docker.Registry{Username: declared.Username, Token: declared.Token, Helper: declared.Helper}, found, err
+	ctx, cancel := context.WithTimeout(context.Background(), registryTime)
+	defer cancel()
+	declared, found, err := d.control.Registry(ctx, host)
+	return docker.Registry(declared), found, err
 }
+
+// registryTime bounds the question how to log in.
+const registryTime = 10 * time.Second

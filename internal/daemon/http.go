@@ -52,11 +52,7 @@ func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.
 	snap = snap.With(next) // what is applied together may refer to each other
 	var out []api.PlannedAction
 	plan := func(object api.Object) error {
-		controller, ok := d.previewer(object.Kind)
-		if !ok {
-			return nil
-		}
-		planned, err := controller.Preview(snap, object)
+		planned, err := d.plane.Preview(snap, object)
 		out = append(out, planned...)
 		return err
 	}

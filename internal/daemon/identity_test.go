@@ -2,14 +2,12 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"tend.dev/tend/internal/layout"
-	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 )
 
@@ -61,58 +59,5 @@ func TestStoreOfANewerTendIsRefused(t *testing.T) {
 	}
 	if err := checkSchema(ctx, s); err == nil || !strings.Contains(err.Error(), "99") {
 		t.Errorf("%v; want a refusal that names the schema", err)
-	}
-}
-
-// TestAnInheritedClaimSaysSo: where the disk was too full for a claim of its own, a server holds that of the process before,
-// whose own last claim may still arrive.
-func TestAnInheritedClaimSaysSo(t *testing.T) {
-	ctx, s := context.Background(), memory.New()
-	defer s.Close()
-	if _, err := takeOver(ctx, s); err != nil {
-		t.Fatal(err)
-	}
-	f, err := inherit(ctx, s, store.ErrNoSpace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := store.Txn{Site: "test", Do: []store.Op{{Key: "/a", Value: []byte("1")}}}
-	if _, err := f.Commit(ctx, put); err != nil {
-		t.Fatalf("with the inherited claim: %v", err)
-	}
-	if _, err := takeOver(ctx, s); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Commit(ctx, put); !errors.Is(err, errDeposed) {
-		t.Errorf("after a claim came: %v", err)
-	}
-	if err := f.watch(ctx); !errors.Is(err, errDeposed) || !errors.Is(err, store.ErrNoSpace) {
-		t.Errorf("%v; want both causes", err)
-	}
-}
-
-func TestDeposedServerWritesNothing(t *testing.T) {
-	ctx, s := context.Background(), memory.New()
-	defer s.Close()
-	old, err := takeOver(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	put := store.Txn{Site: "test", Do: []store.Op{{Key: "/a", Value: []byte("1")}}}
-	if _, err := old.Commit(ctx, put); err != nil {
-		t.Fatalf("while it holds the controllers: %v", err)
-	}
-	if _, err := takeOver(ctx, s); err != nil {
-		t.Fatal(err)
-	}
-	put.Do[0].Value = []byte("2")
-	if _, err := old.Commit(ctx, put); !errors.Is(err, errDeposed) {
-		t.Errorf("after the take-over: %v", err)
-	}
-	if got, _ := s.Get(ctx, "/a"); string(got.Value) != "1" {
-		t.Errorf("/a = %s", got.Value)
-	}
-	if err := old.watch(ctx); !errors.Is(err, errDeposed) {
-		t.Errorf("the deposed server goes on: %v", err)
 	}
 }

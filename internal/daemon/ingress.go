@@ -9,14 +9,8 @@ import (
 	"net/netip"
 	"os"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/certstore"
-	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/control/ingress"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/ingress/edge"
-	"tend.dev/tend/internal/store/view"
 )
 
 // off turns a listener off.
@@ -96,7 +90,7 @@ func (d *daemon) openEdge() (func(changed func()) agent.Edge, error) {
 	}
 	return func(changed func()) agent.Edge {
 		d.edge = edge.New(edge.Options{
-			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: certstore.New(d.store, d.keys),
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: d.control.Certificates(),
 			Directory: o.Directory, Roots: roots, Registry: d.registry, Access: access, Logger: d.Logger, Changed: changed,
 		})
 		return d.edge
@@ -126,12 +120,4 @@ func (d *daemon) authority() func(context.Context) ([]byte, error) {
 		return nil
 	}
 	return d.edge.Root
-}
-
-// buildIngress makes the controller of ingresses.
-func (d *daemon) buildIngress(deps control.Deps) engine.Member {
-	c := ingress.New(deps)
-	work := engine.New(d.engineOptions(engine.Options{Name: string(api.KindIngress), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty}))
-	d.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(d.snapshot(), change)...) })
-	return work
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/core/adoption"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/runtime"
@@ -134,7 +135,7 @@ func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adop
 		return nil
 	}
 	taken := map[string]bool{}
-	txn := layout.NewTxn("resume.adopt").If(electionKey, d.fenced.held.Load())
+	txn := layout.NewTxn("resume.adopt").If(controlplane.ElectionKey, d.term.Revision())
 	for _, a := range adopted {
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
 		switch {

@@ -71,6 +71,12 @@ func refOf(key engine.Key) api.Ref {
 	return api.Ref{Kind: api.KindDeployment, Scope: key.Scope, Name: key.Name}
 }
 
+// Name implements control.Controller.
+func (a *Autoscaler) Name() string { return Kind }
+
+// Dirty lists nothing: each key asks for its next interval itself.
+func (a *Autoscaler) Dirty(time.Time) []engine.Key { return nil }
+
 // Keys are the deployments with autoscale, and those that have a status left of it.
 func (a *Autoscaler) Keys() []engine.Key {
 	snap := a.Snapshot()
@@ -91,7 +97,7 @@ func (a *Autoscaler) Keys() []engine.Key {
 }
 
 // Affected is the deployment that changed. Its pods' coming and going waits for the next interval.
-func Affected(change view.Change) []engine.Key {
+func (a *Autoscaler) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
 		value = change.Old

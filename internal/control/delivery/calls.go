@@ -18,8 +18,9 @@ type calls struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	mu      sync.Mutex
-	closed  bool
+	mu sync.Mutex
+	// wake takes the keys to reconcile; nil before open and after drain, when no call is made.
+	wake    func(...engine.Key)
 	going   map[callID]bool
 	answers map[callID]webhook.Answer
 	hosts   map[string]*host
@@ -47,22 +48,27 @@ func newCalls() *calls {
 	return c
 }
 
+// open lets calls be made; wake is called with the keys of those that ended, and of those that waited for their host.
+func (c *calls) open(wake func(...engine.Key)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wake = wake
+}
+
 func (c *calls) drain(ctx context.Context) error {
 	<-ctx.Done()
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
+	c.open(nil)
 	c.cancel()
 	c.wait.Wait()
 	return nil
 }
 
-// begin makes a call unless the delivery has one under way; wake is called when it ended. Where the host has its share, wake
-// is called when one of its calls ended.
-func (c *calls) begin(id callID, name string, call func(context.Context) webhook.Answer, wake func(...engine.Key)) {
+// begin makes a call unless the delivery has one under way, or its host has its share already.
+func (c *calls) begin(id callID, name string, call func(context.Context) webhook.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || c.going[id] {
+	wake := c.wake
+	if wake == nil || c.going[id] {
 		return
 	}
 	h := c.hosts[name]

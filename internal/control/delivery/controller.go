@@ -29,8 +29,6 @@ type Deps struct {
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	// Blob reads what an asset's digest stands for.
 	Blob func(digest string) ([]byte, error)
-	// Wake asks for another look at a key.
-	Wake func(keys ...engine.Key)
 	// Count is told how each attempt ended. Default: nobody is told.
 	Count func(outcome string)
 	// Agent is the User-Agent. Default tend-webhook.
@@ -46,7 +44,7 @@ type Controller struct {
 	environments *environment.Environments
 }
 
-// New makes the controller. Its Run must be running for calls to be made.
+// New makes the controller. Its Source must be running for calls to be made.
 func New(deps Deps) *Controller {
 	deps.Deps = deps.Defaults()
 	if deps.Count == nil {
@@ -61,9 +59,18 @@ func New(deps Deps) *Controller {
 	return &Controller{Deps: deps, calls: newCalls(), environments: environment.New(deps.Sealer)}
 }
 
-// Run waits for ctx to end, cuts the calls under way and waits for them. A cut call has no outcome: it is made again by
-// the next server.
-func (c *Controller) Run(ctx context.Context) error { return c.calls.drain(ctx) }
+// Name implements control.Controller.
+func (c *Controller) Name() string { return kind }
+
+// Workers is how many deliveries are reconciled at once; the calls themselves are made beside them.
+func (c *Controller) Workers() int { return 2 }
+
+// Source implements control.Source: the keys of calls that have ended. When ctx ends it cuts those under way and waits for
+// them. A cut call has no outcome: it is made again by the next server.
+func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key)) error {
+	c.calls.open(enqueue)
+	return c.calls.drain(ctx)
+}
 
 const kind = "delivery"
 
@@ -113,7 +120,7 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	if err != nil {
 		return c.record(ctx, call, read, webhook.GiveUp(d, err.Error(), now))
 	}
-	c.calls.begin(call, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) }, c.Wake)
+	c.calls.begin(call, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) })
 	return engine.Result{}, nil
 }
 
@@ -158,7 +165,7 @@ func (c *Controller) forget(ctx context.Context, read layout.Read[api.Delivery])
 }
 
 // Affected names the delivery that a change concerns.
-func Affected(change view.Change) []engine.Key {
+func (c *Controller) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
 	if d, ok := change.New.(*api.Delivery); ok {
 		return []engine.Key{Key(d)}
 	}

@@ -91,7 +91,6 @@ func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 			}
 			return []byte(`{"text":"{{name}} is {{status}}"}`), nil
 		},
-		Wake:   func(keys ...engine.Key) { l.work.Enqueue(keys...) },
 		Count:  func(outcome string) { l.mu.Lock(); l.counted[outcome]++; l.mu.Unlock() },
 		Spread: func() float64 { return 0 },
 	})
@@ -99,10 +98,10 @@ func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 		Name: "delivery", Reconciler: l.c, Replay: l.c.Keys, Dirty: l.c.Dirty,
 		Synced: l.view.Synced(), Revision: l.view.Revision, WaitFor: l.view.WaitFor,
 	})
-	l.view.OnChange(func(change view.Change) { l.work.Enqueue(Affected(change)...) })
+	l.view.OnChange(func(change view.Change) { l.work.Enqueue(l.c.Affected(layout.Snapshot{}, change)...) })
 	var running sync.WaitGroup
 	running.Go(func() { _ = l.work.Run(ctx) })
-	running.Go(func() { _ = l.c.Run(ctx) })
+	running.Go(func() { _ = l.c.Source(ctx, l.work.Enqueue) })
 	return func() { cancel(); running.Wait() }
 }
 

@@ -52,6 +52,9 @@ func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layou
 	return txn, err
 }
 
+// Name implements control.Controller.
+func (c *Controller) Name() string { return string(api.KindIngress) }
+
 // Keys lists every ingress, and those of which only the status is left.
 func (c *Controller) Keys() []engine.Key {
 	snapshot := c.Snapshot()

@@ -67,6 +67,9 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	return c.act(ctx, o, a, now)
 }
 
+// Name implements control.Controller.
+func (c *Controller) Name() string { return string(c.kind) }
+
 // Keys lists every object of the kind, for the replay and the full look.
 func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.kind) }
 

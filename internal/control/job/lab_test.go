@@ -102,7 +102,7 @@ func (l *lab) serve() {
 	placing := members[0].(*engine.Controller)
 	l.onChange(func(c view.Change) {
 		if alive.Load() {
-			placing.Enqueue(scheduler.Affected(c)...)
+			placing.Enqueue(nodes.Affected(l.snapshot(), c)...)
 		}
 	})
 	for _, kind := range []api.Kind{api.KindJob, api.KindCronJob} {

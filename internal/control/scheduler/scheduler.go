@@ -31,6 +31,12 @@ func New(deps control.Deps) *Scheduler {
 	return &Scheduler{Deps: deps.Defaults(), demands: newDemands()}
 }
 
+// Name implements control.Controller.
+func (s *Scheduler) Name() string { return key.Kind }
+
+// Workers is one: placing is one decision.
+func (s *Scheduler) Workers() int { return 1 }
+
 // Keys is the one key.
 func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
 
@@ -43,7 +49,7 @@ func (s *Scheduler) Dirty(time.Time) []engine.Key {
 }
 
 // Affected asks for a look when tasks come or end, and when nodes change.
-func Affected(change view.Change) []engine.Key {
+func (s *Scheduler) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
 	if strings.HasPrefix(change.Key, layout.AlivePrefix) {
 		return []engine.Key{key} // a heartbeat began or ended
 	}

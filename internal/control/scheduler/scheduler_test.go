@@ -224,7 +224,7 @@ func TestAffected(t *testing.T) {
 		"an object, or whatever": {view.Change{New: &api.Object{}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := len(Affected(test.change)) == 1; got != test.want {
+			if got := len((&Scheduler{}).Affected(layout.Snapshot{}, test.change)) == 1; got != test.want {
 				t.Errorf("%v", got)
 			}
 		})

@@ -103,14 +103,15 @@ func (v *View) publish(revision int64, changes []Change) {
 		v.watches.offer(commit{revision, changes})
 	}
 	v.wakeLocked(revision)
+	listeners := v.listeners
 	v.mu.Unlock()
 	if first {
 		close(v.synced)
 		return
 	}
 	for _, change := range changes {
-		for _, listen := range v.listeners {
-			listen(change)
+		for _, l := range listeners {
+			l.fn(change)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -47,8 +48,6 @@ type View struct {
 	options Options
 	synced  chan struct{}
 	current atomic.Pointer[Snapshot]
-	// listeners are fixed before Run.
-	listeners []func(Change)
 
 	// picture and undecodable belong to the goroutine in Run.
 	picture     *picture
@@ -58,7 +57,11 @@ type View struct {
 	history history
 	watches watches
 	waiters []waiter
+	// listeners are replaced, never changed: they are called without mu.
+	listeners []*listener
 }
+
+type listener struct{ fn func(Change) }
 
 // waiter is a WaitFor: reached is closed at its revision.
 type waiter struct {
@@ -97,9 +100,20 @@ func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 // Revision is the newest the view has.
 func (v *View) Revision() int64 { return v.Snapshot().Revision() }
 
-// OnChange registers a listener, before Run. It is called for every change in commit order, from the feeding goroutine,
-// after the snapshot that holds the change is published, and must not block. What the first listing finds is no change.
-func (v *View) OnChange(fn func(Change)) { v.listeners = append(v.listeners, fn) }
+// OnChange calls fn for every change from now on, in commit order, from the feeding goroutine, after the snapshot that
+// holds the change is published; fn must not block. What the first listing finds is no change. After remove a call that is
+// under way may still end.
+func (v *View) OnChange(fn func(Change)) (remove func()) {
+	l := &listener{fn}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.listeners = append(slices.Clone(v.listeners), l)
+	return func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.listeners = slices.DeleteFunc(slices.Clone(v.listeners), func(other *listener) bool { return other == l })
+	}
+}
 
 // WaitFor returns once the view has reached a revision.
 func (v *View) WaitFor(ctx context.Context, revision int64) error {

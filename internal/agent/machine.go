@@ -18,8 +18,8 @@ const infoTime = 10 * time.Second
 // conditionLimited: the machine lacks something containers may want.
 const conditionLimited = "Limited"
 
-// node reports the facts of the machine, whenever someone asks it to look.
-type node struct {
+// machine reports the facts of the machine, whenever someone asks it to look.
+type machine struct {
 	member
 	agent   *Agent
 	wake    chan struct{}
@@ -27,21 +27,21 @@ type node struct {
 	facts   api.NodeStatus // of the last time the engine answered; run's alone
 }
 
-func newNode(a *Agent) *node {
-	n := &node{agent: a, wake: make(chan struct{}, 1), started: a.now()}
+func newMachine(a *Agent) *machine {
+	n := &machine{agent: a, wake: make(chan struct{}, 1), started: a.now()}
 	n.member = newMember(n.run)
 	return n
 }
 
 // look asks for another report; it doesn't wait for it.
-func (n *node) look() {
+func (n *machine) look() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (n *node) run(ctx context.Context) error {
+func (n *machine) run(ctx context.Context) error {
 	n.facts.Hostname, _ = os.Hostname()
 	for {
 		select {
@@ -53,7 +53,7 @@ func (n *node) run(ctx context.Context) error {
 	}
 }
 
-func (n *node) status(ctx context.Context) api.NodeStatus {
+func (n *machine) status(ctx context.Context) api.NodeStatus {
 	status := n.facts
 	status.ID, status.Labels, status.StartedAt = n.agent.opts.Node, n.agent.opts.Labels, n.started
 	if trouble := n.agent.watcher.trouble.Load(); trouble != nil {
@@ -74,7 +74,7 @@ func (n *node) status(ctx context.Context) api.NodeStatus {
 	return status
 }
 
-func (n *node) take(status *api.NodeStatus, info runtime.Info) {
+func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	status.Ready, status.Reason, status.Message = true, "", ""
 	status.Runtime, status.RuntimeVersion = info.Name, info.Version
 	status.CPUs, status.MemoryBytes = info.CPUs, info.MemoryBytes

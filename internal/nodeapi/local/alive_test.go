@@ -1,4 +1,4 @@
-package inprocess
+package local
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
 			return storefault.Answered
 		})
 		defer s.Close()
-		c := New(Options{Node: "n1", Store: s, View: view.New(s, view.Options{})})
+		c := New(Options{Store: s, View: view.New(s, view.Options{})}).Node("n1")
 		if err := c.Alive(t.Context(), 10*time.Second); !errors.Is(err, store.ErrUnknownOutcome) {
 			t.Fatal(err)
 		}

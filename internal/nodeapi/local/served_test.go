@@ -1,4 +1,4 @@
-package inprocess
+package local
 
 import (
 	"encoding/json"
@@ -44,10 +44,10 @@ func TestACertificateOfOnesOwnThatIsMissing(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := view.New(store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
-			c := New(Options{Node: "n1", Store: store, View: v, Keys: plain{}})
+			c := New(Options{Store: store, View: v, Keys: plain{}}).Node("n1")
 			go func() { _ = v.Run(t.Context()) }()
 			<-v.Synced()
-			policies := c.Served().Policies
+			policies := c.Served().Certificates
 			if len(policies) != 1 {
 				t.Fatalf("%d policies", len(policies))
 			}

@@ -1,4 +1,4 @@
-package inprocess
+package local
 
 import (
 	"encoding/json"
@@ -22,12 +22,12 @@ func TestTheCallbackURLIsOurs(t *testing.T) {
 	}
 	object := api.Object{Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: json.RawMessage(`{"image":"kv:1"}`)}
 	release := api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: object.Spec, Env: sealed}
-	txn := layout.NewTxn("test").Put(layout.ObjectKey(task.Owner()), object).Put(layout.ReleaseKey(task.Owner(), "v1"), release)
+	txn := layout.NewTxn("test").Put(layout.ObjectKey(task.Owner()), object).Put(layout.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task)
 	if _, err := txn.Commit(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
 	v := view.New(store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
-	c := New(Options{Node: "n1", Store: store, View: v, Keys: plain{}, Controller: func(api.Object) string { return "http://ours/t/1" }})
+	c := New(Options{Store: store, View: v, Keys: plain{}, Callback: func(api.Object) string { return "http://ours/t/1" }}).Node("n1")
 	go func() { _ = v.Run(t.Context()) }()
 	<-v.Synced()
 	got, err := c.Release(t.Context(), task)

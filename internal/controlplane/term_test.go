@@ -1,4 +1,4 @@
-package daemon
+package controlplane
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func TestSettleEndsEarlierCommits(t *testing.T) {
 				return storefault.Answered
 			})
 			defer s.Close()
-			f, err := takeOver(t.Context(), s)
+			f, err := Begin(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,14 +89,14 @@ func TestACommitDuringSettleIsAConflict(t *testing.T) {
 	})
 	defer s.Close()
 	ctx := context.Background()
-	f, err := takeOver(ctx, s)
+	f, err := Begin(ctx, s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.Settle(ctx); !errors.Is(err, store.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
-	if _, err := f.Commit(ctx, putKey("/a")); !errors.Is(err, store.ErrConflict) || errors.Is(err, errDeposed) {
+	if _, err := f.Commit(ctx, putKey("/a")); !errors.Is(err, store.ErrConflict) || errors.Is(err, ErrDeposed) {
 		t.Errorf("%v; want a conflict", err)
 	}
 	if _, err := f.Commit(ctx, putKey("/a")); err != nil {
@@ -114,10 +114,10 @@ func TestALateClaimDeposesNobody(t *testing.T) {
 		return storefault.Answered
 	})
 	defer s.Close()
-	if _, err := takeOver(t.Context(), s); !errors.Is(err, store.ErrUnknownOutcome) {
+	if _, err := Begin(t.Context(), s); !errors.Is(err, store.ErrUnknownOutcome) {
 		t.Fatal(err)
 	}
-	next, err := takeOver(t.Context(), s)
+	next, err := Begin(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,5 +127,60 @@ func TestALateClaimDeposesNobody(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"election"}, s.Refused()); diff != "" {
 		t.Errorf("refused: -want +got:\n%s", diff)
+	}
+}
+
+// TestAnInheritedClaimSaysSo: where the disk was too full for a claim of its own, a server holds that of the process before,
+// whose own last claim may still arrive.
+func TestAnInheritedClaimSaysSo(t *testing.T) {
+	ctx, s := context.Background(), memory.New()
+	defer s.Close()
+	if _, err := Begin(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	f, err := inherit(ctx, s, store.ErrNoSpace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := store.Txn{Site: "test", Do: []store.Op{{Key: "/a", Value: []byte("1")}}}
+	if _, err := f.Commit(ctx, put); err != nil {
+		t.Fatalf("with the inherited claim: %v", err)
+	}
+	if _, err := Begin(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Commit(ctx, put); !errors.Is(err, ErrDeposed) {
+		t.Errorf("after a claim came: %v", err)
+	}
+	<-f.Lost()
+	if err := f.Err(); !errors.Is(err, ErrDeposed) || !errors.Is(err, store.ErrNoSpace) {
+		t.Errorf("%v; want both causes", err)
+	}
+}
+
+func TestDeposedServerWritesNothing(t *testing.T) {
+	ctx, s := context.Background(), memory.New()
+	defer s.Close()
+	old, err := Begin(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := store.Txn{Site: "test", Do: []store.Op{{Key: "/a", Value: []byte("1")}}}
+	if _, err := old.Commit(ctx, put); err != nil {
+		t.Fatalf("while it holds the controllers: %v", err)
+	}
+	if _, err := Begin(ctx, s); err != nil {
+		t.Fatal(err)
+	}
+	put.Do[0].Value = []byte("2")
+	if _, err := old.Commit(ctx, put); !errors.Is(err, ErrDeposed) {
+		t.Errorf("after the take-over: %v", err)
+	}
+	if got, _ := s.Get(ctx, "/a"); string(got.Value) != "1" {
+		t.Errorf("/a = %s", got.Value)
+	}
+	<-old.Lost()
+	if err := old.Err(); !errors.Is(err, ErrDeposed) {
+		t.Errorf("the term ends with %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package inprocess
+package local
 
 import (
 	"context"
@@ -7,42 +7,48 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/store"
 )
 
-// maxTries bounds how often a report is put together anew because something changed under it.
+// maxTries bounds how often a report is assembled again because something changed under it.
 const maxTries = 20
 
-// Report implements agent.Control: one commit on the condition that every desired half it speaks of is as it was read
-// and every observed half as last written. It returns when the view has it.
-func (c *Control) Report(ctx context.Context, report agent.Report) error {
+// Report implements nodeapi.Control.
+func (c *Control) Report(ctx context.Context, report node.Report) error {
+	_, err := c.Write(ctx, report)
+	return err
+}
+
+// Write is Report with the revision that shows what was written: one commit on the condition that every desired half it
+// speaks of is as it was read and every observed half as last written. It returns when the view has it.
+func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) {
 	var err error
 	for range maxTries {
 		snap := c.snapshot()
 		w := writer{node: c.node, snap: snap, txn: layout.NewTxn("agent.report")}
 		w.write(report)
 		var revision int64
-		revision, err = w.txn.Commit(ctx, c.store)
+		revision, err = w.txn.Commit(ctx, c.Store)
 		var conflict *store.ConflictError
 		switch {
 		case err == nil:
-			if waited := c.view.WaitFor(ctx, revision); waited != nil {
-				return waited
+			if waited := c.View.WaitFor(ctx, revision); waited != nil {
+				return 0, waited
 			}
-			return w.refusal()
+			return revision, w.refusal()
 		case !errors.As(err, &conflict):
-			return err
+			return 0, err
 		}
-		if waited := c.view.WaitFor(ctx, max(conflict.Have, snap.Revision()+1)); waited != nil {
-			return waited
+		if waited := c.View.WaitFor(ctx, max(conflict.Have, snap.Revision()+1)); waited != nil {
+			return 0, waited
 		}
 	}
-	return fmt.Errorf("report of node %s: %w", c.node, err)
+	return 0, fmt.Errorf("report of node %s: %w", c.node, err)
 }
 
-// writer puts one report together against one picture.
+// writer assembles the commit of one report from one snapshot.
 type writer struct {
 	node    string
 	snap    layout.Snapshot
@@ -50,7 +56,7 @@ type writer struct {
 	refused []string
 }
 
-func (w *writer) write(report agent.Report) {
+func (w *writer) write(report node.Report) {
 	for _, status := range report.Tasks {
 		w.task(status)
 	}
@@ -147,31 +153,31 @@ func (w *writer) refusal() error {
 	if len(w.refused) == 0 {
 		return nil
 	}
-	return &agent.RefusedError{Parts: w.refused, Cause: agent.ErrForbidden}
+	return &node.RefusedError{Parts: w.refused, Cause: node.ErrForbidden}
 }
 
-// Alive implements agent.Control: the key is written once per lease, renewing it writes nothing. The key is written as it
+// Alive implements nodeapi.Control: the key is written once per lease, renewing it writes nothing. The key is written as it
 // was read: a write without an answer that came late would bind it to a lease that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 	c.mu.Lock()
 	lease := c.lease
 	c.mu.Unlock()
 	if lease != 0 {
-		err := c.store.KeepAlive(ctx, lease)
+		err := c.Store.KeepAlive(ctx, lease)
 		if !errors.Is(err, store.ErrLeaseNotFound) {
 			return err
 		}
 	}
-	stored, err := c.store.Get(ctx, layout.AliveKey(c.node))
+	stored, err := c.Store.Get(ctx, layout.AliveKey(c.node))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	lease, err = c.store.Grant(ctx, ttl)
+	lease, err = c.Store.Grant(ctx, ttl)
 	if err != nil {
 		return err
 	}
 	txn := layout.NewTxn("agent.alive").If(layout.AliveKey(c.node), stored.Modified).PutLeased(layout.AliveKey(c.node), c.node, lease)
-	if _, err := txn.Commit(ctx, c.store); err != nil {
+	if _, err := txn.Commit(ctx, c.Store); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -1,0 +1,36 @@
+package node
+
+import "tend.dev/tend/api"
+
+// Frame is one step of what a node follows: what changed of all it may see. Frames are applied in their order.
+type Frame struct {
+	// Reset begins a listing: what was known before no longer counts once a frame with a Revision ends it.
+	Reset bool `json:"reset,omitempty"`
+	// Revision: everything up to it was sent. 0 in the frames of a listing but for the last.
+	Revision int64        `json:"revision,omitempty"`
+	Tasks    []TaskEntry  `json:"tasks,omitempty"`
+	Images   []ImageEntry `json:"images,omitempty"`
+	// Table are ingresses and certificates, all of them, where one changed.
+	Table *Table `json:"table,omitempty"`
+	// Services are those that changed, by scope/name; nil is gone.
+	Services map[string]*Service `json:"services,omitempty"`
+	// Changes are what to reconcile for this.
+	Changes []Change `json:"changes,omitempty"`
+}
+
+// Empty says that a frame holds nothing but a revision.
+func (f Frame) Empty() bool {
+	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 && len(f.Changes) == 0
+}
+
+// TaskEntry is a task of the node, or one that isn't any more.
+type TaskEntry struct {
+	ID         string      `json:"id"`
+	Assignment *Assignment `json:"assignment,omitempty"`
+}
+
+// ImageEntry is a request, or one that isn't any more.
+type ImageEntry struct {
+	Owner      api.Ref          `json:"owner"`
+	Assignment *ImageAssignment `json:"assignment,omitempty"`
+}

@@ -1,0 +1,44 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// MaxReport is how many parts a report may have.
+const MaxReport = 100
+
+// Report is a batch of observed halves.
+type Report struct {
+	Tasks  []api.TaskStatus  `json:"tasks,omitempty"`
+	Forget []string          `json:"forget,omitempty"` // tasks whose observed half goes
+	Images []api.ImageStatus `json:"images,omitempty"`
+	// ForgetImages are answers whose request is gone.
+	ForgetImages []api.Ref       `json:"forgetImages,omitempty"`
+	Node         *api.NodeStatus `json:"node,omitempty"`
+}
+
+// The errors a node gets.
+var (
+	// ErrForbidden: a node spoke of what isn't its own, or asked for it.
+	ErrForbidden = errors.New("not this node's")
+	// ErrNoRelease: the release a task names is gone.
+	ErrNoRelease = errors.New("release is gone")
+	// ErrNoBlob: the bytes of a digest are gone.
+	ErrNoBlob = errors.New("the file's bytes are gone")
+)
+
+// RefusedError names the parts of a report that must not be sent again: the rest was written.
+type RefusedError struct {
+	Parts []string
+	Cause error
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("report refused: %s: %v", strings.Join(e.Parts, ", "), e.Cause)
+}
+
+func (e *RefusedError) Unwrap() error { return e.Cause }

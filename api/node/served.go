@@ -1,0 +1,66 @@
+package node
+
+import "tend.dev/tend/api"
+
+// Served is what a node's proxy serves: ingresses, and the workloads they name by scope/name.
+type Served struct {
+	Table
+	Services map[string]Service
+}
+
+// Table is what the ingresses declare.
+type Table struct {
+	Ingresses []Ingress `json:"ingresses,omitempty"`
+	// Certificates say where those of the hosts come from.
+	Certificates []Certificate `json:"certificates,omitempty"`
+}
+
+// Ingress is an ingress as it is stored.
+type Ingress struct {
+	Ref  api.Ref         `json:"ref"`
+	Spec api.IngressSpec `json:"spec"`
+	// Traffic is what is done with requests in place of serving them: paused or maintenance, with a message. Default: nothing.
+	Traffic string `json:"traffic,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// Service is the key of the ingress's workload in Served.Services.
+func (i Ingress) Service() string { return i.Ref.Scope + "/" + i.Spec.ServiceName(i.Ref.Name) }
+
+// Service is what a proxy needs to know of a workload: its pods on all nodes, and where they listen.
+type Service struct {
+	// Ports and NetworkMode are those of the spec.
+	Ports       []string `json:"ports,omitempty"`
+	NetworkMode string   `json:"networkMode,omitempty"`
+	Pods        []Pod    `json:"pods,omitempty"`
+}
+
+// Pod is one that may serve.
+type Pod struct {
+	Task string `json:"task"`
+	Node string `json:"node"`
+	Name string `json:"name"`
+	// Address is the container's, Ports what it publishes, as its node reported.
+	Address string            `json:"address,omitempty"`
+	Ports   []api.PortBinding `json:"ports,omitempty"`
+	// Ready says that it is wanted, runs, and that its probes pass.
+	Ready bool `json:"ready,omitempty"`
+}
+
+// Certificate says where the certificate of a host comes from. It may hold a key in plain text.
+type Certificate struct {
+	// Host is a lower-case DNS name, or *.example.org.
+	Host string `json:"host"`
+	// Provider is letsencrypt (the default) or internal.
+	Provider string `json:"provider,omitempty"`
+	// Email is who the authority may write to.
+	Email string `json:"email,omitempty"`
+	// OnDemand gets certificates when the first request comes, for names that Ask answers 200 for.
+	OnDemand bool   `json:"onDemand,omitempty"`
+	Ask      string `json:"ask,omitempty"`
+	// Certificate and Key are PEM, where the user has a certificate of their own.
+	Certificate []byte `json:"certificate,omitempty"`
+	Key         []byte `json:"key,omitempty"`
+	// Fault is why the policy can't be followed, where that is known already.
+	Fault string `json:"fault,omitempty"`
+}

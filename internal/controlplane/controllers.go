@@ -1,0 +1,50 @@
+package controlplane
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/autoscaler"
+	"tend.dev/tend/internal/control/delivery"
+	"tend.dev/tend/internal/control/ingress"
+	"tend.dev/tend/internal/control/job"
+	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/control/workload"
+	"tend.dev/tend/internal/core/webhook"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/version"
+)
+
+// controllers makes the controllers of a term, which commit through a store, in the order they are started. A new kind has
+// its line here.
+func (p *Plane) controllers(commits layout.Committer) []control.Controller {
+	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
+	nodes := scheduler.New(deps)
+	return []control.Controller{
+		nodes,
+		delivery.New(delivery.Deps{
+			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
+		}),
+		workload.New(deps, api.KindDeployment, nodes.Refusals),
+		workload.New(deps, api.KindStatefulSet, nodes.Refusals),
+		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
+		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
+		ingress.New(deps),
+		autoscaler.New(deps, autoscaler.Options{
+			Interval: p.AutoscaleInterval, Load: p.Load, Scale: p.Scale, Holder: p.ReplicasHolder, Stepped: p.Scaled,
+		}),
+	}
+}
+
+// Effects are what controllers do outside of the store.
+type Effects struct {
+	// Call makes one attempt to call a webhook and ends with its context; Blob reads the body that an asset's digest stands for.
+	Call func(ctx context.Context, r webhook.Request) webhook.Answer
+	Blob func(digest string) ([]byte, error)
+	// Load is what pods used since it was asked last; Scale sets the replicas of an object through the verbs.
+	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
+	Scale func(ctx context.Context, ref api.Ref, replicas int) error
+	// Delivered counts attempts to call a webhook by their outcome, Scaled changes of replicas by their direction.
+	Delivered, Scaled func(what string)
+}

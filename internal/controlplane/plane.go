@@ -1,0 +1,160 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/view"
+)
+
+// Options make a Plane. View, Sealer and Effects are needed.
+type Options struct {
+	View *view.View
+	// Sealer keeps environments.
+	Sealer control.Sealer
+	Effects
+	// ReplicasHolder is who else than people set the replicas of an object; see autoscaler.Options.
+	ReplicasHolder func(object api.Object) string
+	// NodeTimeout is how long a node may be without a heartbeat; AutoscaleInterval how often load is measured.
+	NodeTimeout       time.Duration
+	AutoscaleInterval time.Duration
+	// Resync is the time between two pure passes over the view; see engine.Options.
+	Resync time.Duration
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+	// Metrics may be nil.
+	Metrics *engine.Metrics
+	// Now is the clock; default time.Now.
+	Now func() time.Time
+}
+
+// Plane runs controllers, a term at a time. Make it with New.
+type Plane struct {
+	Options
+	previews map[api.Kind]control.Previewer
+	ready    chan struct{}
+	once     sync.Once
+}
+
+// New makes a Plane.
+func New(o Options) *Plane {
+	p := &Plane{Options: o, ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
+	for _, c := range p.controllers(readOnly{}) {
+		if previewer, ok := c.(control.Previewer); ok {
+			p.previews[api.Kind(c.Name())] = previewer
+		}
+	}
+	return p
+}
+
+// errReadOnly: controllers that only preview never commit.
+var errReadOnly = errors.New("this controller belongs to no term")
+
+// readOnly takes no commit.
+type readOnly struct{}
+
+// Commit implements layout.Committer.
+func (readOnly) Commit(context.Context, store.Txn) (int64, error) { return 0, errReadOnly }
+
+// Preview returns what the controller of an object would do with it; nothing where none previews its kind. It needs no term.
+func (p *Plane) Preview(snapshot layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
+	previewer, ok := p.previews[object.Kind]
+	if !ok {
+		return nil, nil
+	}
+	return previewer.Preview(snapshot, object)
+}
+
+func (p *Plane) snapshot() layout.Snapshot { return layout.Snapshot{Reader: p.View.Snapshot()} }
+
+// Ready closes once every key was reconciled for the first time.
+func (p *Plane) Ready() <-chan struct{} { return p.ready }
+
+// Run makes the controllers of a term and works until ctx ends or the term is lost, which is the term's error. It returns
+// when all of them have ended.
+func (p *Plane) Run(ctx context.Context, term *Term) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var members []engine.Member
+	var notify []func(layout.Snapshot, view.Change)
+	for _, c := range p.controllers(term) {
+		work := engine.New(p.engineOptions(c, term))
+		if source, ok := c.(control.Source); ok {
+			members = append(members, running(func(ctx context.Context) error { return source.Source(ctx, work.Enqueue) }))
+		}
+		members = append(members, work)
+		notify = append(notify, func(snapshot layout.Snapshot, change view.Change) {
+			work.Enqueue(c.Affected(snapshot, change)...)
+		})
+	}
+	group := engine.NewGroup(engine.GroupOptions{}, members...)
+	remove := p.View.OnChange(func(change view.Change) {
+		snapshot := p.snapshot()
+		for _, each := range notify {
+			each(snapshot, change)
+		}
+	})
+	defer remove()
+	var watching sync.WaitGroup
+	watching.Go(func() { p.watch(ctx, cancel, term, group.Ready()) })
+	err := group.Run(ctx)
+	cancel()
+	watching.Wait()
+	select {
+	case <-term.Lost():
+		return errors.Join(term.Err(), err)
+	default:
+		return err
+	}
+}
+
+// watch ends the controllers when their term is lost.
+func (p *Plane) watch(ctx context.Context, end context.CancelFunc, term *Term, ready <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-term.Lost():
+			end()
+			return
+		case <-ready:
+			p.once.Do(func() { close(p.ready) })
+			ready = nil
+		}
+	}
+}
+
+func (p *Plane) engineOptions(c control.Controller, term *Term) engine.Options {
+	o := engine.Options{
+		Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Resync: p.Resync,
+		Synced: p.View.Synced(), Revision: p.View.Revision, WaitFor: p.View.WaitFor, Settle: term.Settle,
+		Logger: p.Logger, Metrics: p.Metrics, Now: p.Now,
+	}
+	if bounded, ok := c.(interface{ Workers() int }); ok {
+		o.Workers = bounded.Workers()
+	}
+	return o
+}
+
+// running is a member that is ready from the start.
+type running func(ctx context.Context) error
+
+// Run implements engine.Member.
+func (r running) Run(ctx context.Context) error { return r(ctx) }
+
+// Ready implements engine.Member.
+func (running) Ready() <-chan struct{} { return started }
+
+var started = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()

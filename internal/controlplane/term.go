@@ -1,0 +1,165 @@
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// ElectionKey holds the id of the process whose controllers may write.
+const ElectionKey = layout.LeasesPrefix + "controllers"
+
+// ErrDeposed ends a term: another process holds the election key.
+var ErrDeposed = errors.New("another server took over the controllers")
+
+// Term is the time in which this process may write as a controller. Every commit compares the election key, so that a
+// process that lost it can write nothing.
+//
+// The same comparison settles unknown outcomes: Settle writes the key again, and a commit that was sent before and not
+// applied yet then compares a revision that is gone.
+type Term struct {
+	store.Store
+	// id is the key's value.
+	id []byte
+	// inherited: the key was another process's, whose own late claim may still come over it.
+	inherited bool
+	// held is the revision of the key that commits compare.
+	held atomic.Int64
+	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's context:
+	// the store may take long to answer whoever has it.
+	renewing chan struct{}
+	// lost is closed once another process holds the key.
+	lost chan struct{}
+	once sync.Once
+}
+
+func newTerm(s store.Store, id []byte, held int64) *Term {
+	t := &Term{Store: s, id: id, renewing: make(chan struct{}, 1), lost: make(chan struct{})}
+	t.held.Store(held)
+	return t
+}
+
+// Begin claims the controllers. The one member of an embedded store has nobody to wait for: whoever opened the data
+// dir before is gone. The claim compares what it takes over from: one whose outcome stayed unknown can't be applied late,
+// over the claim of a process that came after.
+func Begin(ctx context.Context, s store.Store) (*Term, error) {
+	before, err := s.Get(ctx, ElectionKey)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("claim the controllers: %w", err)
+	}
+	id := []byte(control.RandomHex(8))
+	revision, err := s.Commit(ctx, store.Txn{
+		Site: "election", If: []store.Condition{{Key: ElectionKey, Modified: before.Modified}}, Do: []store.Op{{Key: ElectionKey, Value: id}},
+	})
+	if errors.Is(err, store.ErrNoSpace) {
+		return inherit(ctx, s, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("claim the controllers: %w", err)
+	}
+	return newTerm(s, id, revision), nil
+}
+
+// inherit goes on under the claim of the process before where the disk is too full for one of our own: a full disk makes
+// a server read-only, it doesn't keep one from starting.
+func inherit(ctx context.Context, s store.Store, full error) (*Term, error) {
+	entry, err := s.Get(ctx, ElectionKey)
+	if err != nil {
+		return nil, fmt.Errorf("claim the controllers: %w", full)
+	}
+	t := newTerm(s, entry.Value, entry.Modified)
+	t.inherited = true
+	return t, nil
+}
+
+// Commit commits under the election.
+func (t *Term) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	held := t.held.Load()
+	txn.If = append([]store.Condition{{Key: ElectionKey, Modified: held}}, txn.If...)
+	revision, err := t.Store.Commit(ctx, txn)
+	var conflict *store.ConflictError
+	if !errors.As(err, &conflict) || conflict.Key != ElectionKey {
+		return revision, err
+	}
+	if err := t.renew(ctx); err != nil {
+		return 0, err
+	}
+	defer t.renewed()
+	if t.held.Load() == held {
+		if err := t.adopt(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return 0, err // Settle was faster: the next try compares the new revision
+}
+
+// renew waits until no one else may change held.
+func (t *Term) renew(ctx context.Context) error {
+	select {
+	case t.renewing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *Term) renewed() { <-t.renewing }
+
+// Lost is closed once another process holds the key.
+func (t *Term) Lost() <-chan struct{} { return t.lost }
+
+// Err is why the term was lost.
+func (t *Term) Err() error {
+	if t.inherited {
+		return fmt.Errorf("%w; this one held the claim of the process before, because its own found no space: %w", ErrDeposed, store.ErrNoSpace)
+	}
+	return ErrDeposed
+}
+
+// Revision is the one of the election key that commits compare.
+func (t *Term) Revision() int64 { return t.held.Load() }
+
+// Settle returns a revision by which every commit that was sent before is applied, or can no longer be.
+func (t *Term) Settle(ctx context.Context) (int64, error) {
+	if err := t.renew(ctx); err != nil {
+		return 0, err
+	}
+	defer t.renewed()
+	held := t.held.Load()
+	revision, err := t.Store.Commit(ctx, store.Txn{
+		Site: "election.settle", If: []store.Condition{{Key: ElectionKey, Modified: held}},
+		Do: []store.Op{{Key: ElectionKey, Value: t.id}},
+	})
+	switch {
+	case err == nil:
+		t.held.Store(revision)
+		return revision, nil
+	case !errors.Is(err, store.ErrConflict):
+		return 0, err
+	}
+	// An earlier Settle had no answer and was applied: that settles what was sent before it, under the old revision.
+	if err := t.adopt(ctx); err != nil {
+		return 0, err
+	}
+	return t.held.Load(), nil
+}
+
+// adopt holds the key's newest revision if it is still this process's key. It needs renewing.
+func (t *Term) adopt(ctx context.Context) error {
+	entry, err := t.Get(ctx, ElectionKey)
+	if err != nil {
+		return fmt.Errorf("read the election: %w", err)
+	}
+	if string(entry.Value) != string(t.id) {
+		t.once.Do(func() { close(t.lost) })
+		return ErrDeposed
+	}
+	t.held.Store(entry.Modified)
+	return nil
+}

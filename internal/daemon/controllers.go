@@ -1,0 +1,78 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/autoscaler"
+	"tend.dev/tend/internal/control/delivery"
+	"tend.dev/tend/internal/controlplane"
+	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/webhook"
+)
+
+func (d *daemon) newPlane() *controlplane.Plane {
+	caller := webhook.New()
+	d.onStop(func() error { caller.Close(); return nil })
+	return controlplane.New(controlplane.Options{
+		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
+		Effects: controlplane.Effects{
+			Call: caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale,
+			Scaled: d.counter("tend_autoscaler_decisions_total", "Changes of a replica count by the autoscaler, by direction (up, down).",
+				"direction", "up", "down"),
+			Delivered: d.counter("tend_webhook_deliveries_total", "Attempts to call a webhook, by outcome: delivered, failed or retried.",
+				"outcome", delivery.CountDelivered, delivery.CountFailed, delivery.CountRetried),
+		},
+		ReplicasHolder: intent.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Now: d.Now,
+	})
+}
+
+// counter registers a counter with one label, whose values are there from the start.
+func (d *daemon) counter(name, help, label string, values ...string) (count func(value string)) {
+	counts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	for _, value := range values {
+		counts.WithLabelValues(value)
+	}
+	d.registry.MustRegister(counts)
+	return func(value string) { counts.WithLabelValues(value).Inc() }
+}
+
+// lead runs the controllers while this server's term lasts.
+func (d *daemon) lead(ctx context.Context) error { return d.plane.Run(ctx, d.term) }
+
+// maxHookFile bounds a webhook's body: a larger file is cut and then no JSON.
+const maxHookFile = 1 << 20
+
+// readBlob reads what an asset's digest stands for.
+func (d *daemon) readBlob(digest string) ([]byte, error) {
+	file, err := d.files.blobs.Open(digest)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, maxHookFile))
+}
+
+// load is what pods used since it was asked last.
+func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
+	out := make([]autoscaler.Sample, len(tasks))
+	for i, usage := range d.agent.Load(ctx, tasks) {
+		out[i] = autoscaler.Sample{CPUPercent: usage.CPUPercent, Known: usage.Err == nil}
+	}
+	return out
+}
+
+// autoscale sets the replicas as people's verb does, in a role of its own.
+func (d *daemon) autoscale(ctx context.Context, ref api.Ref, replicas int) error {
+	_, err := d.intents.Scale(ctx, intent.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, replicas,
+		intent.Speaker{Manager: api.ManagerAutoscaler})
+	var refused *intent.Error
+	if errors.As(err, &refused) && refused.Reason != intent.Busy {
+		return autoscaler.ErrRefused
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package authority
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Lifetimes. An agent asks for another certificate when a third of its own is left.
+const (
+	rootLife = 20 * 365 * 24 * time.Hour
+	NodeLife = 30 * 24 * time.Hour
+	// skew is how far behind a node's clock may be.
+	skew = 5 * time.Minute
+)
+
+// nodes is the organization in the certificates of nodes: what is issued for servers is none.
+const nodes = "tend:nodes"
+
+// Authority issues the certificates of a cluster's servers and nodes. Safe for concurrent use.
+type Authority struct {
+	root *x509.Certificate
+	key  *ecdsa.PrivateKey
+	now  func() time.Time
+}
+
+// Found makes a new authority for a cluster.
+func Found(cluster string, now func() time.Time) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := template(pkix.Name{CommonName: "Tend nodes of " + cluster}, now(), rootLife)
+	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
+	template.KeyUsage = x509.KeyUsageCertSign
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, err
+	}
+	root, err := x509.ParseCertificate(der)
+	return &Authority{root: root, key: key, now: now}, err
+}
+
+// Open reads what Encode wrote.
+func Open(text []byte, now func() time.Time) (*Authority, error) {
+	certificate, rest := pem.Decode(text)
+	key, _ := pem.Decode(rest)
+	if certificate == nil || key == nil {
+		return nil, errors.New("the authority of nodes isn't a certificate and a key in PEM")
+	}
+	root, err := x509.ParseCertificate(certificate.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the authority of nodes: %w", err)
+	}
+	private, err := x509.ParseECPrivateKey(key.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("the authority of nodes: %w", err)
+	}
+	return &Authority{root: root, key: private, now: now}, nil
+}
+
+// Encode is the certificate and its key, in PEM. It is a secret.
+func (a *Authority) Encode() ([]byte, error) {
+	key, err := x509.MarshalECPrivateKey(a.key)
+	if err != nil {
+		return nil, err
+	}
+	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})...), nil
+}
+
+// PEM is the certificate.
+func (a *Authority) PEM() []byte { return encode(a.root.Raw) }
+
+func encode(der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// Fingerprint is what join tokens pin: SHA-256 of the certificate, in hex.
+func (a *Authority) Fingerprint() string { return fingerprint(a.root) }
+
+func fingerprint(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Server issues the certificate of a server at hosts, which are names and addresses; its chain includes the root, so that
+// who joins can compare it with its token.
+func (a *Authority) Server(hosts []string, life time.Duration) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := template(pkix.Name{CommonName: "tend"}, a.now(), life)
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
+	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
+}
+
+// Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. Nothing of the request counts but
+// its key.
+func (a *Authority) Node(id string, request []byte) ([]byte, error) {
+	asked, err := x509.ParseCertificateRequest(request)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate request can't be read: %w", err)
+	}
+	if err := asked.CheckSignature(); err != nil {
+		return nil, fmt.Errorf("the certificate request isn't signed with its key: %w", err)
+	}
+	template := template(pkix.Name{CommonName: id, Organization: []string{nodes}}, a.now(), NodeLife)
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.root, asked.PublicKey, a.key)
+	if err != nil {
+		return nil, err
+	}
+	return encode(der), nil
+}
+
+func template(subject pkix.Name, now time.Time, life time.Duration) *x509.Certificate {
+	serial, _ := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)) // it never fails: crypto/rand ends the process
+	return &x509.Certificate{
+		SerialNumber: serial, Subject: subject, NotBefore: now.Add(-skew), NotAfter: now.Add(life), KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+}
+
+func (a *Authority) pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.root)
+	return pool
+}
+
+// TLS is what a server listens to nodes with. Who joins has no certificate yet; NodeOf tells the two apart.
+func (a *Authority) TLS(server func() (*tls.Certificate, error)) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, ClientCAs: a.pool(), ClientAuth: tls.VerifyClientCertIfGiven, Time: a.now,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return server() },
+		NextProtos:     []string{"h2"},
+	}
+}
+
+// NodeOf is the node whose certificate a request came with.
+func NodeOf(r *http.Request) (string, error) {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return "", errors.New("the connection has no certificate of a node: tend agent --join")
+	}
+	subject := r.TLS.VerifiedChains[0][0].Subject
+	if len(subject.Organization) != 1 || subject.Organization[0] != nodes || subject.CommonName == "" {
+		return "", errors.New("the certificate of the connection is not a node's")
+	}
+	return subject.CommonName, nil
+}

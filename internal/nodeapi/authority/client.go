@@ -1,0 +1,64 @@
+package authority
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+)
+
+// NewRequest makes a node's key, and the request for a certificate of it in DER.
+func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	return key, request, err
+}
+
+// NodeTLS is what a node dials its servers with.
+func NodeTLS(root []byte, certificate func() (*tls.Certificate, error)) (*tls.Config, error) {
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(root) {
+		return nil, errors.New("the cluster's authority isn't a certificate in PEM")
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, RootCAs: pool, NextProtos: []string{"h2"},
+		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() },
+	}, nil
+}
+
+// JoinTLS is what a machine dials a server with that it knows nothing of but the fingerprint of its authority, from a token.
+func JoinTLS(pinned string) *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
+		InsecureSkipVerify: true, // in place of which:
+		VerifyConnection: func(state tls.ConnectionState) error {
+			chain := state.PeerCertificates
+			root := chain[len(chain)-1]
+			if len(chain) < 2 || fingerprint(root) != pinned {
+				return errors.New("the server's authority is not the one of the token: is it the address of the right cluster?")
+			}
+			pool := x509.NewCertPool()
+			pool.AddCert(root)
+			if _, err := chain[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: state.ServerName}); err != nil {
+				return fmt.Errorf("the server's certificate: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// Pair is a node's certificate, in PEM, with its key.
+func Pair(certificate []byte, key *ecdsa.PrivateKey) (tls.Certificate, error) {
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certificate, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}))
+}

@@ -1,0 +1,80 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/caddyserver/certmagic"
+	"github.com/distribution/reference"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/layout"
+)
+
+// releases are those of the node's tasks.
+func (c *Control) releases(snap layout.Snapshot) iter.Seq[*api.Release] {
+	return func(yield func(*api.Release) bool) {
+		for _, task := range snap.TasksOn(c.node) {
+			if release := snap.Release(task.Value.Owner(), task.Value.Release); release.Exists() && !yield(release.Value) {
+				return
+			}
+		}
+	}
+}
+
+// pullsFrom says whether the node has an image of a registry to pull. What is built may begin with an image of any.
+func (c *Control) pullsFrom(snap layout.Snapshot, host string) bool {
+	for _, request := range snap.ImageRequests() {
+		if request.Value.Build != nil || registryOf(request.Value.Image) == host {
+			return true
+		}
+	}
+	for release := range c.releases(snap) {
+		if registryOf(release.Image) == host {
+			return true
+		}
+	}
+	return false
+}
+
+func registryOf(image string) string {
+	named, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return ""
+	}
+	return reference.Domain(named)
+}
+
+// Blob implements nodeapi.Control.
+func (c *Control) Blob(_ context.Context, digest string) (io.ReadCloser, error) {
+	if !c.reads(c.snapshot(), digest) {
+		return nil, fmt.Errorf("%s: %w", digest, node.ErrForbidden)
+	}
+	if c.Blobs == nil {
+		return nil, fmt.Errorf("%s: %w", digest, node.ErrNoBlob)
+	}
+	return c.Blobs(digest)
+}
+
+// reads says whether a file is one that the node's tasks mount, or a source tree that it builds.
+func (c *Control) reads(snap layout.Snapshot, digest string) bool {
+	for _, request := range snap.ImageRequests() {
+		if request.Value.Build != nil && request.Value.Build.Tree == digest {
+			return true
+		}
+	}
+	for release := range c.releases(snap) {
+		for _, known := range release.AssetDigests {
+			if known == digest {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Certificates implements nodeapi.Control.
+func (c *Control) Certificates() certmagic.Storage { return c.Options.Certificates }

@@ -1,0 +1,160 @@
+package local
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// effect is what a commit's change means for a node.
+type effect struct {
+	// node is empty for every node.
+	node  string
+	task  string
+	image api.Ref
+	// registry is the host whose credentials changed.
+	registry string
+	// service is the scope/name of a workload that proxies may serve; table says that ingresses or certificates changed.
+	service string
+	table   bool
+	// quiet: what can be read changed, and nothing is to be reconciled for that. The node reported it itself.
+	quiet bool
+}
+
+// changed notifies the nodes that have something to reconcile after a commit.
+func (s *Service) changed(change view.Change) {
+	served := false
+	for _, e := range s.effects(change) {
+		served = served || e.table || e.service != ""
+		if notice := e.notice(); notice != (node.Change{}) {
+			s.notify(e.node, notice)
+		}
+	}
+	if served {
+		s.notify("", node.Change{Served: true})
+	}
+}
+
+// notice is what the effect asks a node to reconcile, apart from what is served.
+func (e effect) notice() node.Change {
+	if e.quiet {
+		return node.Change{}
+	}
+	return node.Change{Task: e.task, Image: e.image, Registry: e.registry}
+}
+
+func (s *Service) effects(change view.Change) []effect {
+	value := change.New
+	if value == nil {
+		value = change.Old
+	}
+	switch record := value.(type) {
+	case *api.Task:
+		return []effect{{node: record.Node, task: record.ID, service: serviceOf(record)}}
+	case *api.TaskStatus:
+		return s.statusChanged(change, record)
+	case *api.Frozen:
+		return s.thawed(strings.TrimPrefix(change.Key, layout.FrozenPrefix), record.Slot)
+	case *api.Hold:
+		return s.released(change.Key)
+	case *api.ImageRequest:
+		return []effect{{image: record.Owner}}
+	case *api.ImageStatus:
+		return []effect{{node: record.Node, image: record.Owner, quiet: true}}
+	case *api.Object:
+		return objectChanged(change, record)
+	case []byte:
+		if strings.HasPrefix(change.Key, layout.ConfigPrefix) { // certificates of a user's own
+			return []effect{{table: true}}
+		}
+	}
+	return nil
+}
+
+// statusChanged: the reports of a node ask nothing of it, but for two. The end of a task may be what another one waits for,
+// on any node, and what runs once starts when its container is recorded.
+func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []effect {
+	ended := status.State.Terminal() || change.Deleted
+	own := effect{node: status.Node, task: status.ID, quiet: !ended && (status.Container == "" || !status.StartedAt.IsZero())}
+	snap := s.snapshot()
+	task := snap.Task(status.ID)
+	if !task.Exists() {
+		return []effect{own}
+	}
+	own.service = serviceOf(task.Value)
+	out := []effect{own}
+	if !ended {
+		return out
+	}
+	for _, other := range snap.TasksOf(task.Value.Owner()) {
+		if other.Value.After == status.ID && other.Value.Node != status.Node {
+			out = append(out, effect{node: other.Value.Node, task: other.Value.ID})
+		}
+	}
+	return out
+}
+
+// thawed are the tasks of a slot that an operator froze or let go.
+func (s *Service) thawed(path, slot string) (out []effect) {
+	owner, _, ok := layout.ParseRef(path)
+	if !ok {
+		return nil
+	}
+	for _, task := range s.snapshot().TasksOf(owner) {
+		if task.Value.Slot == slot {
+			out = append(out, effect{node: task.Value.Node, task: task.Value.ID, service: serviceOf(task.Value)})
+		}
+	}
+	return out
+}
+
+// released are the tasks of the objects that a plugin's call begins or ends to work on.
+func (s *Service) released(key string) (out []effect) {
+	scope, name, ok := layout.ParseHold(key)
+	if !ok {
+		return nil
+	}
+	snap := s.snapshot()
+	for _, kind := range api.Kinds {
+		if !kind.HasSlots() {
+			continue
+		}
+		for _, task := range snap.TasksOf(api.Ref{Kind: kind, Scope: scope, Name: name}) {
+			out = append(out, effect{node: task.Value.Node, task: task.Value.ID})
+		}
+	}
+	return out
+}
+
+func objectChanged(change view.Change, object *api.Object) []effect {
+	switch {
+	case object.Kind == api.KindIngress:
+		return []effect{{table: true}}
+	case object.Kind.HasSlots():
+		return []effect{{service: object.Scope + "/" + object.Name}}
+	case object.Kind == api.KindRegistry:
+		return registryChanged(change)
+	}
+	return nil
+}
+
+// registryChanged names the hosts whose credentials changed.
+func registryChanged(change view.Change) (out []effect) {
+	hosts := map[string]bool{}
+	for _, value := range []any{change.Old, change.New} {
+		object, ok := value.(*api.Object)
+		if !ok || object.Kind != api.KindRegistry {
+			continue
+		}
+		if spec, err := api.DecodeSpec[api.RegistrySpec](*object); err == nil && !hosts[spec.Host()] {
+			hosts[spec.Host()] = true
+			out = append(out, effect{registry: spec.Host()})
+		}
+	}
+	return out
+}
+
+func serviceOf(task *api.Task) string { return task.Scope + "/" + task.Name }

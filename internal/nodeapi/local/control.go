@@ -1,0 +1,117 @@
+package local
+
+import (
+	"sync"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/store"
+)
+
+// Control is what one node may see and say. Make it with Service.Node.
+type Control struct {
+	*Service
+	node string
+
+	mu          sync.Mutex
+	subscribers []func(node.Change)
+	lease       store.LeaseID
+}
+
+var _ nodeapi.Control = (*Control)(nil)
+
+// Synced implements nodeapi.Control.
+func (c *Control) Synced() <-chan struct{} { return c.View.Synced() }
+
+// Subscribe implements nodeapi.Control.
+func (c *Control) Subscribe(fn func(node.Change)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.subscribers = append(c.subscribers, fn)
+}
+
+func (c *Control) notify(change node.Change) {
+	c.mu.Lock()
+	subscribers := c.subscribers
+	c.mu.Unlock()
+	for _, notify := range subscribers {
+		notify(change)
+	}
+}
+
+// Tasks implements nodeapi.Control.
+func (c *Control) Tasks() []string {
+	tasks := c.snapshot().TasksOn(c.node)
+	ids := make([]string, len(tasks))
+	for i, task := range tasks {
+		ids[i] = task.Value.ID
+	}
+	return ids
+}
+
+// Task implements nodeapi.Control.
+func (c *Control) Task(id string) (node.Assignment, bool) {
+	snap := c.snapshot()
+	task := snap.Task(id)
+	if !task.Exists() || task.Value.Node != c.node {
+		return node.Assignment{}, false
+	}
+	return assignment(snap, *task.Value), true
+}
+
+func assignment(snap layout.Snapshot, task api.Task) node.Assignment {
+	assigned := node.Assignment{Task: task}
+	if status := snap.TaskStatus(task.ID); status.Exists() {
+		assigned.Status, assigned.Observed = *status.Value, true
+	}
+	_, assigned.Frozen = snap.Get(layout.FrozenKey(task.Owner(), task.Slot))
+	assigned.PluginAtWork = snap.Held(task.Scope, task.Name)
+	assigned.PredecessorOpen = open(snap, task.After)
+	return assigned
+}
+
+// open says whether a task exists that hasn't reported its end.
+func open(snap layout.Snapshot, id string) bool {
+	if id == "" || !snap.Task(id).Exists() {
+		return false
+	}
+	status := snap.TaskStatus(id)
+	return !status.Exists() || !status.Value.State.Terminal()
+}
+
+// Images implements nodeapi.Control.
+func (c *Control) Images() []api.Ref {
+	snap := c.snapshot()
+	seen := map[api.Ref]bool{}
+	var owners []api.Ref
+	add := func(owner api.Ref) {
+		if !seen[owner] {
+			seen[owner] = true
+			owners = append(owners, owner)
+		}
+	}
+	for _, request := range snap.ImageRequests() {
+		add(request.Value.Owner)
+	}
+	for record := range snap.Prefix(layout.ActualImagesPrefix + c.node + "/") {
+		if status, ok := record.Value.(*api.ImageStatus); ok {
+			add(status.Owner)
+		}
+	}
+	return owners
+}
+
+// Image implements nodeapi.Control.
+func (c *Control) Image(owner api.Ref) node.ImageAssignment {
+	snap := c.snapshot()
+	var assigned node.ImageAssignment
+	if request := snap.ImageRequest(owner); request.Exists() {
+		assigned.Request, assigned.Requested = *request.Value, true
+	}
+	if status := snap.ImageStatus(c.node, owner); status.Exists() {
+		assigned.Status, assigned.Answered = *status.Value, true
+	}
+	return assigned
+}

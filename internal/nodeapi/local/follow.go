@@ -1,0 +1,205 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store/view"
+)
+
+// frameSize is how many tasks or images a frame of a listing holds.
+const frameSize = 200
+
+// Follow sends what the node may see, and goes on with what changes of it, until ctx ends or send fails. It goes on after a
+// revision that an earlier Follow sent where its changes are kept, else it begins with a listing. A receiver that is slow
+// for long gets another listing: nothing is kept for it without bound.
+func (c *Control) Follow(ctx context.Context, since int64, send func(node.Frame) error) error {
+	select {
+	case <-c.Synced():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if since > c.View.Revision() { // of a store that was there before this one
+		since = 0
+	}
+	for {
+		if since == 0 {
+			var err error
+			if since, err = c.list(send); err != nil {
+				return err
+			}
+		}
+		err := c.follow(ctx, since, send)
+		if !errors.Is(err, view.ErrGone) {
+			return err
+		}
+		since = 0
+	}
+}
+
+// list sends all there is, and returns the revision it is complete up to.
+func (c *Control) list(send func(node.Frame) error) (int64, error) {
+	revision := c.View.Revision()
+	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true}
+	for _, id := range c.Tasks() {
+		all.tasks[id] = true
+	}
+	for _, owner := range c.Images() {
+		all.images[owner] = true
+	}
+	if err := send(node.Frame{Reset: true}); err != nil {
+		return 0, err
+	}
+	frame := c.frame(all)
+	for tasks := range slices.Chunk(frame.Tasks, frameSize) {
+		if err := send(node.Frame{Tasks: tasks}); err != nil {
+			return 0, err
+		}
+	}
+	for images := range slices.Chunk(frame.Images, frameSize) {
+		if err := send(node.Frame{Images: images}); err != nil {
+			return 0, err
+		}
+	}
+	return revision, send(node.Frame{Revision: revision, Table: frame.Table, Services: frame.Services})
+}
+
+// follow sends changes after a revision.
+func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := c.View.Watch(ctx, view.WatchOptions{From: since + 1, Match: c.concerns})
+	for changes := range watch.Changes() {
+		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}}
+		own := false
+		for _, change := range changes {
+			next.add(c, c.effects(change))
+			own = own || reported(change)
+		}
+		frame := c.frame(next)
+		if !own && frame.Empty() {
+			continue
+		}
+		frame.Revision = changes[0].Revision
+		if err := send(frame); err != nil {
+			return err
+		}
+	}
+	return watch.Err()
+}
+
+// concerns says, without looking further, whether a change may be this node's concern.
+func (c *Control) concerns(change view.Change) bool {
+	value := change.New
+	if value == nil {
+		value = change.Old
+	}
+	switch record := value.(type) {
+	case *api.ImageStatus:
+		return record.Node == c.node
+	case *api.NodeStatus:
+		return record.ID == c.node
+	case *api.IngressNodeStatus:
+		return record.Node == c.node
+	case *api.Task, *api.TaskStatus, *api.Frozen, *api.Hold, *api.ImageRequest, *api.Object, []byte:
+		return true
+	}
+	return false
+}
+
+// reported says whether a change, of those that concern the node, is its own report of what no frame holds: its sender waits
+// for the revision.
+func reported(change view.Change) bool {
+	switch change.New.(type) {
+	case *api.NodeStatus, *api.IngressNodeStatus:
+		return true
+	}
+	return false
+}
+
+// pending is what a frame is to say.
+type pending struct {
+	tasks    map[string]bool
+	images   map[api.Ref]bool
+	services map[string]bool
+	table    bool
+	changes  []node.Change
+}
+
+func (p *pending) add(c *Control, effects []effect) {
+	served := false
+	for _, e := range effects {
+		served = served || e.table || e.service != ""
+		p.table = p.table || e.table
+		if e.service != "" {
+			p.services[e.service] = true
+		}
+		if e.node != "" && e.node != c.node {
+			continue
+		}
+		if e.task != "" {
+			p.tasks[e.task] = true
+		}
+		if e.image != (api.Ref{}) {
+			p.images[e.image] = true
+		}
+		if notice := e.notice(); notice != (node.Change{}) {
+			p.changes = append(p.changes, notice)
+		}
+	}
+	if last := (node.Change{Served: true}); served && !slices.Contains(p.changes, last) {
+		p.changes = append(p.changes, last)
+	}
+}
+
+// frame reads what is pending as it is now.
+func (c *Control) frame(p pending) node.Frame {
+	snap := c.snapshot()
+	out := node.Frame{Changes: p.changes}
+	for _, id := range slices.Sorted(maps.Keys(p.tasks)) {
+		entry := node.TaskEntry{ID: id}
+		if assigned, known := c.Task(id); known {
+			entry.Assignment = &assigned
+		}
+		out.Tasks = append(out.Tasks, entry)
+	}
+	for owner := range p.images {
+		entry := node.ImageEntry{Owner: owner}
+		if assigned := c.Image(owner); assigned.Requested || assigned.Answered {
+			entry.Assignment = &assigned
+		}
+		out.Images = append(out.Images, entry)
+	}
+	c.serving(snap, p, &out)
+	return out
+}
+
+// serving adds what proxies serve: all workloads with the table, since an ingress may name another one now, else those that
+// changed and are named.
+func (c *Control) serving(snap layout.Snapshot, p pending, out *node.Frame) {
+	if !p.table && len(p.services) == 0 {
+		return
+	}
+	table := c.table(snap)
+	if p.table {
+		out.Table = &table
+	}
+	for _, in := range table.Ingresses {
+		key := in.Service()
+		if !p.table && !p.services[key] {
+			continue
+		}
+		if out.Services == nil {
+			out.Services = map[string]*node.Service{}
+		}
+		out.Services[key] = nil
+		if found, ok := service(snap, key); ok {
+			out.Services[key] = &found
+		}
+	}
+}

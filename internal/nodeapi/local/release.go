@@ -1,0 +1,84 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/core/env"
+)
+
+// Release implements nodeapi.Control.
+func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error) {
+	snap := c.snapshot()
+	known := snap.Task(task.ID)
+	switch {
+	case !known.Exists():
+		return node.Release{}, fmt.Errorf("task %s: %w", task.ID, node.ErrNoRelease)
+	case known.Value.Node != c.node:
+		return node.Release{}, fmt.Errorf("release %s of %s: %w", task.Release, task.Owner(), node.ErrForbidden)
+	}
+	task = *known.Value
+	read := snap.Release(task.Owner(), task.Release)
+	if !read.Exists() {
+		return node.Release{}, fmt.Errorf("release %s of %s: %w", task.Release, task.Owner(), node.ErrNoRelease)
+	}
+	stored := read.Value
+	release := node.Release{
+		ID: stored.ID, Fingerprint: stored.Fingerprint(), Image: stored.Image, ImageID: stored.ImageID, ImageDigest: stored.ImageDigest,
+		Built: stored.Build != nil, AssetDigests: stored.AssetDigests,
+	}
+	spec, err := api.DecodeWorkload(task.Kind, stored.Spec)
+	if err != nil {
+		return node.Release{}, fmt.Errorf("release %s of %s: %w", task.Release, task.Owner(), err)
+	}
+	release.Spec, release.Claims = spec.DeploymentSpec, spec.Claims
+	if len(stored.Env) == 0 {
+		c.addIdentity(task.Owner(), &release)
+		return release, nil
+	}
+	plain, err := c.Keys.Decrypt(stored.Env)
+	if err != nil {
+		return node.Release{}, fmt.Errorf("release %s of %s: env: %w", task.Release, task.Owner(), err)
+	}
+	var merged map[string]string
+	if err := json.Unmarshal(plain, &merged); err != nil {
+		return node.Release{}, fmt.Errorf("release %s of %s: env is not a map of strings", task.Release, task.Owner())
+	}
+	release.Env, release.SecretFiles = env.Split(merged)
+	c.addIdentity(task.Owner(), &release)
+	return release, nil
+}
+
+// addIdentity adds what the object says that a release doesn't.
+func (c *Control) addIdentity(owner api.Ref, release *node.Release) {
+	object := c.snapshot().Object(owner)
+	if !object.Exists() {
+		return
+	}
+	release.Dotted = object.Value.Metadata.Labels[api.LabelDotted]
+	c.tellController(*object.Value, release)
+}
+
+// tellController sets the URL of the callback listener under both names. It replaces a value of the manifest's own: only
+// the URL with this object's token is answered.
+func (c *Control) tellController(object api.Object, release *node.Release) {
+	if c.Callback == nil {
+		return
+	}
+	url := c.Callback(object)
+	if url == "" {
+		return
+	}
+	if release.Env == nil {
+		release.Env = map[string]string{}
+	}
+	for _, name := range []string{api.EnvController, oldController} {
+		release.Env[name] = url
+	}
+}
+
+// oldController is what plugins know api.EnvController as.
+const oldController = "VOODU_CONTROLLER_URL"

@@ -1,0 +1,140 @@
+package local
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/store"
+)
+
+// Served implements nodeapi.Control.
+func (c *Control) Served() node.Served {
+	snap := c.snapshot()
+	out := node.Served{Table: c.table(snap), Services: map[string]node.Service{}}
+	for _, in := range out.Ingresses {
+		key := in.Service()
+		if _, known := out.Services[key]; known {
+			continue
+		}
+		if found, ok := service(snap, key); ok {
+			out.Services[key] = found
+		}
+	}
+	return out
+}
+
+// table is what is served but for the workloads.
+func (c *Control) table(snap layout.Snapshot) (out node.Table) {
+	for object := range snap.Objects(api.KindIngress) {
+		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
+		if err != nil || object.Value.Metadata.Deleting() {
+			continue // its controller says why it isn't served
+		}
+		declared := node.Ingress{Ref: object.Value.Ref(), Spec: spec}
+		declared.Traffic, declared.Message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
+		out.Ingresses = append(out.Ingresses, declared)
+		if policy, wanted := c.certificate(snap, object.Value.Ref(), spec); wanted {
+			out.Certificates = append(out.Certificates, policy)
+		}
+	}
+	return out
+}
+
+// service finds the workload of a scope/name that serves: a deployment, else a statefulset.
+func service(snap layout.Snapshot, key string) (node.Service, bool) {
+	scope, name, _ := strings.Cut(key, "/")
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
+		object := snap.Object(ref)
+		if !object.Exists() {
+			continue
+		}
+		spec, err := api.DecodeWorkload(kind, object.Value.Spec)
+		if err != nil {
+			return node.Service{}, false
+		}
+		out := node.Service{Ports: spec.Ports, NetworkMode: spec.NetworkMode}
+		for _, task := range snap.TasksOf(ref) {
+			if task.Value.Run == "" && task.Value.Role == api.RoleMain {
+				out.Pods = append(out.Pods, pod(assignment(snap, *task.Value)))
+			}
+		}
+		return out, true
+	}
+	return node.Service{}, false
+}
+
+func pod(assigned node.Assignment) node.Pod {
+	return node.Pod{
+		Task: assigned.Task.ID, Node: assigned.Task.Node, Name: assigned.Task.ContainerName(),
+		Address: assigned.Status.Address, Ports: assigned.Status.Ports, Ready: assigned.Serves(assigned.Status),
+	}
+}
+
+// ReportIngress implements nodeapi.Control.
+func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatus) error {
+	if status.Node != c.node {
+		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
+	}
+	key := layout.IngressNodeKey(c.node)
+	for {
+		stored := c.snapshot().IngressNode(c.node)
+		revision, err := layout.NewTxn("agent.ingress").If(key, stored.Modified).Put(key, status).Commit(ctx, c.Store)
+		if err == nil {
+			return c.View.WaitFor(ctx, revision)
+		}
+		var conflict *store.ConflictError
+		if !errors.As(err, &conflict) {
+			return err
+		}
+		if err := c.View.WaitFor(ctx, conflict.Have); err != nil {
+			return err
+		}
+	}
+}
+
+// certificate says where an ingress's certificate comes from, where it wants one.
+func (c *Control) certificate(snap layout.Snapshot, ref api.Ref, spec api.IngressSpec) (node.Certificate, bool) {
+	if !spec.Secure() {
+		return node.Certificate{}, false
+	}
+	policy := node.Certificate{
+		Host: strings.ToLower(spec.Host), Provider: spec.TLS.Provider, Email: spec.TLS.Email, OnDemand: spec.TLS.OnDemand, Ask: spec.TLS.Ask,
+	}
+	if spec.TLS.Certificate == "" {
+		return policy, true
+	}
+	var err error
+	if policy.Certificate, err = c.configValue(snap, ref, spec.TLS.Certificate); err == nil {
+		policy.Key, err = c.configValue(snap, ref, spec.TLS.Key)
+	}
+	if err != nil {
+		policy.Certificate, policy.Fault = nil, err.Error()
+	}
+	return policy, true
+}
+
+// configValue reads a key of an object's own bucket, or else of its scope's.
+func (c *Control) configValue(snap layout.Snapshot, ref api.Ref, name string) ([]byte, error) {
+	for _, prefix := range []string{layout.ConfigAppPrefix(ref.Scope, ref.Name), layout.ConfigScopePrefix(ref.Scope)} {
+		record, found := snap.Get(prefix + name)
+		sealed, ok := record.Value.([]byte)
+		if !found || !ok {
+			continue
+		}
+		plain, err := c.Keys.Decrypt(sealed)
+		if err != nil {
+			return nil, fmt.Errorf("the config key %s can't be read: %w", name, err)
+		}
+		if len(plain) == 0 { // else it would be taken for none, and a certificate be got elsewhere
+			return nil, fmt.Errorf("the config key %s is empty: tend config set %s/%s %s=@FILE", name, ref.Scope, ref.Name, name)
+		}
+		return plain, nil
+	}
+	return nil, fmt.Errorf("there is no config key %s: tend config set %s/%s %s=@FILE", name, ref.Scope, ref.Name, name)
+}

@@ -1,0 +1,2 @@
+// Package nodeapitest is the contract of the node protocol: what holds for every nodeapi.Control, whatever carries it.
+package nodeapitest

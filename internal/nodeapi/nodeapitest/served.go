@@ -1,0 +1,63 @@
+package nodeapitest
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi"
+)
+
+// served: a proxy learns of pods on all nodes what it needs to reach them, and nothing of what they run with.
+func served(t *testing.T, w *World, c nodeapi.Control) {
+	changes := listen(t, c)
+	w.Object(api.KindDeployment, "web", map[string]any{"image": "web:1", "ports": []string{"8080"}, "env": map[string]string{"A": "s3cret"}})
+	w.Object(api.KindIngress, "web", api.IngressSpec{Host: "Web.Example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
+	certificate, _ := sealer{}.Encrypt([]byte("cert"))
+	key, _ := sealer{}.Encrypt([]byte("key"))
+	prefix := layout.ConfigAppPrefix("prod", "web")
+	w.Commit(layout.NewTxn("test").Put(prefix+"CRT", certificate).Put(prefix+"KEY", key))
+	task := api.Task{ID: "p", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "p", Release: "v1", Node: There, Desired: api.DesiredRunning}
+	w.Commit(layout.NewTxn("test").CreateTask(task))
+	status := api.TaskStatus{ID: "p", Node: There, State: api.TaskRunning, Ready: true, Address: "10.0.0.9"}
+	w.Commit(layout.NewTxn("test").Put(layout.TaskStatusKey("p"), status))
+	changes.want(node.Change{Served: true})
+	eventually(t, changes, func() (any, bool) {
+		got := c.Served()
+		pods := got.Services["prod/web"].Pods
+		return got, len(got.Ingresses) == 1 && len(got.Certificates) == 1 && string(got.Certificates[0].Key) == "key" &&
+			got.Certificates[0].Host == "web.example" && len(pods) == 1 && pods[0].Ready && pods[0].Address == "10.0.0.9" && pods[0].Node == There
+	})
+	if text, err := json.Marshal(c.Served()); err != nil || strings.Contains(string(text), "s3cret") {
+		t.Errorf("what is served holds an environment: %s %v", text, err)
+	}
+	status.Ready = false
+	w.Commit(layout.NewTxn("test").Put(layout.TaskStatusKey("p"), status))
+	eventually(t, changes, func() (any, bool) {
+		got := c.Served().Services["prod/web"].Pods
+		return got, len(got) == 1 && !got[0].Ready
+	})
+	w.Commit(layout.NewTxn("test").Delete(layout.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"})))
+	eventually(t, changes, func() (any, bool) {
+		got := c.Served()
+		return got, len(got.Ingresses) == 0 && len(got.Certificates) == 0
+	})
+}
+
+func reportsOfIngress(t *testing.T, w *World, c nodeapi.Control) {
+	status := api.IngressNodeStatus{Node: Here, HTTP: api.DoorStatus{Open: true, Address: ":80"}}
+	if err := c.ReportIngress(t.Context(), status); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.snapshot().IngressNode(Here); !got.Exists() || !got.Value.HTTP.Open {
+		t.Errorf("%+v", got.Value)
+	}
+	status.Node = There
+	if err := c.ReportIngress(t.Context(), status); !errors.Is(err, node.ErrForbidden) {
+		t.Errorf("another node's: %v", err)
+	}
+}

@@ -1,0 +1,199 @@
+package nodeapitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/certstore"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// The nodes of a world.
+const (
+	Here  = "n1"
+	There = "n2"
+)
+
+// World is a server with two nodes.
+type World struct {
+	Service *local.Service
+	Store   store.Store
+	View    *view.View
+	Blobs   map[string]string
+	t       *testing.T
+}
+
+// sealer is a sealer whose work can be seen.
+type sealer struct{}
+
+var mark = []byte("sealed:")
+
+func (sealer) Encrypt(plain []byte) ([]byte, error) { return append(bytes.Clone(mark), plain...), nil }
+
+func (sealer) Decrypt(sealed []byte) ([]byte, error) {
+	plain, ok := bytes.CutPrefix(sealed, mark)
+	if !ok {
+		return nil, fmt.Errorf("%q is not sealed", sealed)
+	}
+	return plain, nil
+}
+
+// sealed is a registry's token as the store keeps it.
+func sealed(token string) string {
+	encrypted, _ := sealer{}.Encrypt([]byte(token))
+	return layout.SealedToken("mac", encrypted)
+}
+
+// NewWorld makes a World that ends with the test.
+func NewWorld(t *testing.T) *World {
+	t.Helper()
+	s := memory.New()
+	w := &World{Store: s, View: view.New(s, view.Options{Decode: layout.Decode, Indexes: layout.Indexes}), Blobs: map[string]string{}, t: t}
+	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: certstore.New(s, sealer{}), Blobs: w.blob})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = w.View.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+		_ = s.Close()
+	})
+	return w
+}
+
+func (w *World) blob(digest string) (io.ReadCloser, error) {
+	content, known := w.Blobs[digest]
+	if !known {
+		return nil, node.ErrNoBlob
+	}
+	return io.NopCloser(bytes.NewBufferString(content)), nil
+}
+
+// Commit stores what the control plane says, and returns when the server's view has it.
+func (w *World) Commit(txn *layout.Txn) {
+	w.t.Helper()
+	revision, err := txn.Commit(context.Background(), w.Store)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if err := w.View.WaitFor(context.Background(), revision); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// Deploy gives a node a task with a release of its own: an image of a registry, an environment and a file.
+func (w *World) Deploy(id, on string) api.Task {
+	w.t.Helper()
+	task := api.Task{
+		ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "app-" + id, Slot: id, Release: "v1", Class: api.ClassKeep, Node: on,
+		Desired: api.DesiredRunning,
+	}
+	env, _ := sealer{}.Encrypt([]byte(`{"SECRET":"of ` + id + `"}`))
+	release := api.Release{
+		ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name, Image: id + ".example/app:1", Env: env,
+		Spec: json.RawMessage(`{"image":"` + id + `.example/app:1"}`), AssetDigests: map[string]string{"prod.conf.a": "sha256:" + id},
+	}
+	w.Blobs["sha256:"+id] = "file of " + id
+	w.Commit(layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task))
+	return task
+}
+
+// Object stores an object.
+func (w *World) Object(kind api.Kind, name string, spec any) {
+	w.t.Helper()
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	object := api.Object{Kind: kind, Scope: "prod", Name: name, Spec: raw}
+	w.Commit(layout.NewTxn("test").Put(layout.ObjectKey(object.Ref()), object))
+}
+
+// listener collects what a control notifies of.
+type listener struct {
+	t    *testing.T
+	wake chan struct{}
+
+	mu   sync.Mutex
+	seen map[node.Change]bool
+}
+
+func listen(t *testing.T, c nodeapi.Control) *listener {
+	l := &listener{t: t, wake: make(chan struct{}, 1), seen: map[node.Change]bool{}}
+	c.Subscribe(func(change node.Change) {
+		l.mu.Lock()
+		l.seen[change] = true
+		l.mu.Unlock()
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	})
+	return l
+}
+
+// patience bounds the wait for what must come; what comes in time is quicker by far.
+const patience = 30 * time.Second
+
+// want waits for a notification.
+func (l *listener) want(change node.Change) {
+	l.t.Helper()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		if l.has(change) {
+			return
+		}
+		select {
+		case <-l.wake:
+		case <-timeout.C:
+			l.t.Fatalf("no notification of %+v", change)
+		}
+	}
+}
+
+// forget begins to collect again.
+func (l *listener) forget() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.seen)
+}
+
+func (l *listener) has(change node.Change) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.seen[change]
+}
+
+// eventually waits until something holds; it is looked at whenever something was notified.
+func eventually(t *testing.T, l *listener, holds func() (any, bool)) {
+	t.Helper()
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		got, ok := holds()
+		if ok {
+			return
+		}
+		select {
+		case <-l.wake:
+		case <-timeout.C:
+			t.Fatalf("it stays %+v", got)
+		}
+	}
+}
+
+func (w *World) snapshot() layout.Snapshot { return layout.Snapshot{Reader: w.View.Snapshot()} }

@@ -1,0 +1,206 @@
+package remote
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/internal/nodeapi/local"
+)
+
+// stored asks for something of the certificates' storage; its answer has what was asked for.
+type stored struct {
+	Key       string            `json:"key,omitempty"`
+	Value     []byte            `json:"value,omitempty"`
+	Recursive bool              `json:"recursive,omitempty"`
+	Exists    bool              `json:"exists,omitempty"`
+	Keys      []string          `json:"keys,omitempty"`
+	Info      certmagic.KeyInfo `json:"info,omitzero"`
+}
+
+func (h *Handler) certificates(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	var asked, answer stored
+	if err := read(w, r, &asked); err != nil {
+		return err
+	}
+	storage, ctx := c.Certificates(), r.Context()
+	var err error
+	switch do := r.PathValue("do"); do {
+	case "load":
+		answer.Value, err = storage.Load(ctx, asked.Key)
+	case "store":
+		err = storage.Store(ctx, asked.Key, asked.Value)
+	case "delete":
+		err = storage.Delete(ctx, asked.Key)
+	case "exists":
+		answer.Exists = storage.Exists(ctx, asked.Key)
+	case "list":
+		answer.Keys, err = storage.List(ctx, asked.Key, asked.Recursive)
+	case "stat":
+		answer.Info, err = storage.Stat(ctx, asked.Key)
+	default:
+		err = fmt.Errorf("certificates/%s: %w", do, errBadRequest)
+	}
+	if err != nil {
+		return err
+	}
+	return write(w, answer)
+}
+
+// lock holds a lock while its request lasts, so that it goes with the connection of a node that died. The answer begins once
+// the lock is held.
+func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	storage, name := c.Certificates(), r.PathValue("name")
+	if err := storage.Lock(r.Context(), name); err != nil {
+		return err
+	}
+	defer func() {
+		if err := storage.Unlock(context.WithoutCancel(r.Context()), name); err != nil {
+			h.log.Warn("a lock stays until its lease ends", "lock", name, "error", err)
+		}
+	}()
+	w.WriteHeader(http.StatusOK)
+	if err := http.NewResponseController(w).Flush(); err != nil {
+		return nil
+	}
+	_, _ = io.Copy(io.Discard, r.Body) // the node holds its end open as long as it wants the lock
+	return nil
+}
+
+// storage is the server's storage of certificates.
+type storage struct {
+	client *Client
+
+	mu    sync.Mutex
+	locks map[string]func() // ends the request that holds it
+}
+
+var _ certmagic.Storage = (*storage)(nil)
+
+func (s *storage) ask(ctx context.Context, do string, asked stored) (answer stored, err error) {
+	return answer, s.client.post(ctx, "certificates/"+do, asked, &answer)
+}
+
+// Load implements certmagic.Storage.
+func (s *storage) Load(ctx context.Context, key string) ([]byte, error) {
+	answer, err := s.ask(ctx, "load", stored{Key: key})
+	return answer.Value, err
+}
+
+// Store implements certmagic.Storage.
+func (s *storage) Store(ctx context.Context, key string, value []byte) error {
+	_, err := s.ask(ctx, "store", stored{Key: key, Value: value})
+	return err
+}
+
+// Delete implements certmagic.Storage.
+func (s *storage) Delete(ctx context.Context, key string) error {
+	_, err := s.ask(ctx, "delete", stored{Key: key})
+	return err
+}
+
+// Exists implements certmagic.Storage.
+func (s *storage) Exists(ctx context.Context, key string) bool {
+	answer, err := s.ask(ctx, "exists", stored{Key: key})
+	return err == nil && answer.Exists
+}
+
+// List implements certmagic.Storage.
+func (s *storage) List(ctx context.Context, folder string, recursive bool) ([]string, error) {
+	answer, err := s.ask(ctx, "list", stored{Key: folder, Recursive: recursive})
+	return answer.Keys, err
+}
+
+// Stat implements certmagic.Storage.
+func (s *storage) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error) {
+	answer, err := s.ask(ctx, "stat", stored{Key: key})
+	return answer.Info, err
+}
+
+// Lock implements certmagic.Storage.
+func (s *storage) Lock(ctx context.Context, name string) error {
+	body, open := io.Pipe()
+	// The request outlives the call: it is what holds the lock.
+	holding, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	end := func() {
+		_ = open.Close()
+		cancel()
+	}
+	stop := context.AfterFunc(ctx, end) // a caller that gives up before it has the lock
+	answer, err := s.client.send(holding, http.MethodPost, "locks/"+url.PathEscape(name), body)
+	if !stop() && err == nil {
+		_ = answer.Body.Close()
+		err = ctx.Err()
+	}
+	if err != nil {
+		end()
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locks[name] = func() {
+		_ = open.Close()
+		_, _ = io.Copy(io.Discard, answer.Body) // the server has let go of it then
+		_ = answer.Body.Close()
+		cancel()
+	}
+	return nil
+}
+
+// Unlock implements certmagic.Storage.
+func (s *storage) Unlock(_ context.Context, name string) error {
+	s.mu.Lock()
+	end := s.locks[name]
+	delete(s.locks, name)
+	s.mu.Unlock()
+	if end == nil {
+		return fmt.Errorf("the lock %s is not held", name)
+	}
+	end()
+	return nil
+}
+
+// post sends a value and reads the answer.
+func (c *Client) post(ctx context.Context, path string, value, into any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, http.MethodPost, path, bytes.NewReader(body), into)
+}
+
+func (c *Client) ask(ctx context.Context, method, path string, body io.Reader, into any) error {
+	answer, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+		return fmt.Errorf("read the answer to %s: %w", path, err)
+	}
+	return nil
+}
+
+// send sends a request; an answer that is an error is one.
+func (c *Client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.server+Prefix+path, body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode >= http.StatusBadRequest {
+		defer answer.Body.Close()
+		return nil, errorOf(answer)
+	}
+	return answer, nil
+}

@@ -1,0 +1,157 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
+)
+
+// Options make a Client. Server and HTTP are needed.
+type Options struct {
+	// Server is the URL of the server: https://HOST:PORT.
+	Server string
+	// HTTP has the node's certificate and speaks HTTP/2: locks hold both directions of a request open.
+	HTTP *http.Client
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+}
+
+// Client is the agent's half: it implements nodeapi.Control over a connection. Make it with New, and Run it.
+type Client struct {
+	*mirror
+	server  string
+	http    *http.Client
+	log     *slog.Logger
+	storage *storage
+}
+
+var _ nodeapi.Control = (*Client)(nil)
+
+// New makes a Client. It knows nothing until it runs.
+func New(o Options) *Client {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	c := &Client{mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger}
+	c.storage = &storage{client: c, locks: map[string]func(){}}
+	return c
+}
+
+// The waits between two attempts to connect: they double, with jitter.
+const (
+	firstWait = 100 * time.Millisecond
+	longWait  = 5 * time.Second
+)
+
+// Run follows the server until ctx ends, and connects again whenever the connection is lost.
+func (c *Client) Run(ctx context.Context) error {
+	wait := newBackoff()
+	for {
+		began := c.revisionNow()
+		err := c.follow(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if c.revisionNow() != began {
+			wait.Reset()
+		}
+		c.log.Warn("the connection to the server is lost, connecting again", "server", c.server, "error", err)
+		timer := time.NewTimer(wait.NextBackOff())
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-timer.C:
+		}
+	}
+}
+
+// follow applies what the server sends until the stream ends or is silent for too long.
+func (c *Client) follow(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := time.AfterFunc(3*heartbeatEvery, func() { cancel(errSilent) })
+	defer silent.Stop()
+	answer, err := c.send(ctx, http.MethodGet, fmt.Sprintf("follow?since=%d", c.revisionNow()), nil)
+	if err != nil {
+		return errOr(context.Cause(ctx), err)
+	}
+	defer answer.Body.Close()
+	c.begin()
+	frames := json.NewDecoder(answer.Body)
+	for {
+		var frame node.Frame
+		if err := frames.Decode(&frame); err != nil {
+			return errOr(context.Cause(ctx), err)
+		}
+		silent.Reset(3 * heartbeatEvery)
+		c.apply(frame)
+	}
+}
+
+func errOr(cause, err error) error {
+	if cause != nil {
+		return cause
+	}
+	return err
+}
+
+// Report implements nodeapi.Control.
+func (c *Client) Report(ctx context.Context, report node.Report) error {
+	var answer reported
+	if err := c.post(ctx, "report", report, &answer); err != nil {
+		return err
+	}
+	if err := c.waitFor(ctx, answer.Revision); err != nil {
+		return err
+	}
+	if len(answer.Refused) > 0 {
+		return &node.RefusedError{Parts: answer.Refused, Cause: node.ErrForbidden}
+	}
+	return nil
+}
+
+// ReportIngress implements nodeapi.Control.
+func (c *Client) ReportIngress(ctx context.Context, status api.IngressNodeStatus) error {
+	return c.post(ctx, "ingress", status, &reported{})
+}
+
+// Alive implements nodeapi.Control.
+func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
+	return c.post(ctx, "alive", ttl, &reported{})
+}
+
+// Release implements nodeapi.Control.
+func (c *Client) Release(ctx context.Context, task api.Task) (release node.Release, err error) {
+	return release, c.post(ctx, "release", task, &release)
+}
+
+// Registry implements nodeapi.Control.
+func (c *Client) Registry(ctx context.Context, host string) (node.Registry, bool, error) {
+	var answer registry
+	err := c.ask(ctx, http.MethodGet, "registry?host="+url.QueryEscape(host), nil, &answer)
+	return answer.Registry, answer.Declared, err
+}
+
+// Blob implements nodeapi.Control.
+func (c *Client) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {
+	answer, err := c.send(ctx, http.MethodGet, "blobs/"+url.PathEscape(digest), nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
+// Certificates implements nodeapi.Control.
+func (c *Client) Certificates() certmagic.Storage { return c.storage }

@@ -1,0 +1,185 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/nodeapitest"
+)
+
+// link is a connection to a server over TLS on loopback that a test can cut.
+type link struct {
+	client *Client
+
+	mu    sync.Mutex
+	conns []net.Conn
+	// asked are the paths and queries of the requests.
+	asked []string
+}
+
+func connect(t *testing.T, w *nodeapitest.World, id string) *link {
+	t.Helper()
+	log, l := slog.New(slog.DiscardHandler), &link{}
+	ca, err := authority.Found("test", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := ca.Server([]string{"127.0.0.1"}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := NewHandler(w.Service, authority.NodeOf, log)
+	server := &http.Server{
+		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			l.mu.Lock()
+			l.asked = append(l.asked, r.URL.RequestURI())
+			l.mu.Unlock()
+			handler.ServeHTTP(w, r)
+		}),
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.ServeTLS(listener, "", "") })
+	transport := &http.Transport{
+		TLSClientConfig: nodeTLS(t, ca, id), ForceAttemptHTTP2: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.conns = append(l.conns, conn)
+			return conn, err
+		},
+	}
+	l.client = New(Options{Server: "https://" + listener.Addr().String(), HTTP: &http.Client{Transport: transport}, Logger: log})
+	ctx, cancel := context.WithCancel(context.Background())
+	running.Go(func() { _ = l.client.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		running.Wait()
+	})
+	return l
+}
+
+func nodeTLS(t *testing.T, ca *authority.Authority, id string) *tls.Config {
+	t.Helper()
+	key, request, err := authority.NewRequest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := ca.Node(id, request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := authority.Pair(certificate, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// cut ends every connection.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range l.conns {
+		_ = conn.Close()
+	}
+	l.conns = nil
+}
+
+func (l *link) requests() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.asked)
+}
+
+func TestContract(t *testing.T) {
+	nodeapitest.Run(t, func(t *testing.T, w *nodeapitest.World, id string) nodeapi.Control { return connect(t, w, id).client })
+}
+
+// TestACutConnection: what happened meanwhile is heard of, from the revision that was known; nothing is listed again.
+func TestACutConnection(t *testing.T) {
+	w := nodeapitest.NewWorld(t)
+	l := connect(t, w, nodeapitest.Here)
+	changed := make(chan node.Change, 1000)
+	l.client.Subscribe(func(change node.Change) { changed <- change })
+	<-l.client.Synced()
+	for _, id := range []string{"a", "b", "c"} {
+		l.cut()
+		w.Deploy(id, nodeapitest.Here)
+		for change := range changed {
+			if change.Task == id {
+				break
+			}
+			if change.Task != "" {
+				t.Errorf("cut before %s, and told of %s again", id, change.Task)
+			}
+		}
+	}
+	if got := l.client.Tasks(); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("tasks %v", got)
+	}
+	listings := 0
+	for _, path := range l.requests() {
+		if path == Prefix+"follow?since=0" {
+			listings++
+		}
+	}
+	if listings > 1 {
+		t.Errorf("%d listings: %v", listings, l.requests())
+	}
+}
+
+// TestWhoIsNoNode: without a certificate of the cluster nothing is answered.
+func TestWhoIsNoNode(t *testing.T) {
+	w := nodeapitest.NewWorld(t)
+	l := connect(t, w, nodeapitest.Here)
+	<-l.client.Synced()
+	for name, config := range map[string]*tls.Config{
+		"no certificate":        {InsecureSkipVerify: true},
+		"another's certificate": func() *tls.Config { c := foreign(t); c.InsecureSkipVerify = true; return c }(),
+	} {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}}
+		answer, err := client.Get(l.client.server + Prefix + "follow")
+		if err != nil {
+			continue // the handshake failed
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s: %s", name, answer.Status)
+		}
+	}
+	other := &http.Client{Transport: &http.Transport{TLSClientConfig: foreign(t), ForceAttemptHTTP2: true}}
+	if answer, err := other.Get(l.client.server + Prefix + "follow"); err == nil {
+		_ = answer.Body.Close()
+		t.Error("a node speaks to a server of another cluster")
+	}
+}
+
+func foreign(t *testing.T) *tls.Config {
+	ca, err := authority.Found("other", time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return nodeTLS(t, ca, nodeapitest.Here)
+}
