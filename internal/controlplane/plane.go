@@ -97,12 +97,19 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 	}
 	group := engine.NewGroup(engine.GroupOptions{}, members...)
 	remove := p.View.OnChange(func(change view.Change) {
+		if change.Key == ElectionKey {
+			term.observe(change.New, change.Revision)
+			return
+		}
 		snapshot := p.snapshot()
 		for _, each := range notify {
 			each(snapshot, change)
 		}
 	})
 	defer remove()
+	if election, ok := p.View.Snapshot().Get(ElectionKey); ok {
+		term.observe(election.Value, election.Modified)
+	}
 	var watching sync.WaitGroup
 	watching.Go(func() { p.watch(ctx, cancel, term, group.Ready()) })
 	err := group.Run(ctx)

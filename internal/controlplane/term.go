@@ -29,6 +29,8 @@ type Term struct {
 	id []byte
 	// inherited: the key was another process's, whose own late claim may still come over it.
 	inherited bool
+	// began is the revision of the claim.
+	began int64
 	// held is the revision of the key that commits compare.
 	held atomic.Int64
 	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's context:
@@ -40,7 +42,7 @@ type Term struct {
 }
 
 func newTerm(s store.Store, id []byte, held int64) *Term {
-	t := &Term{Store: s, id: id, renewing: make(chan struct{}, 1), lost: make(chan struct{})}
+	t := &Term{Store: s, id: id, began: held, renewing: make(chan struct{}, 1), lost: make(chan struct{})}
 	t.held.Store(held)
 	return t
 }
@@ -111,6 +113,15 @@ func (t *Term) renew(ctx context.Context) error {
 
 func (t *Term) renewed() { <-t.renewing }
 
+// observe takes notice of what the election key became at a revision: a term without anything to commit ends too.
+func (t *Term) observe(value any, revision int64) {
+	if id, ok := value.([]byte); ok && revision > t.began && string(id) != string(t.id) {
+		t.lose()
+	}
+}
+
+func (t *Term) lose() { t.once.Do(func() { close(t.lost) }) }
+
 // Lost is closed once another process holds the key.
 func (t *Term) Lost() <-chan struct{} { return t.lost }
 
@@ -157,7 +168,7 @@ func (t *Term) adopt(ctx context.Context) error {
 		return fmt.Errorf("read the election: %w", err)
 	}
 	if string(entry.Value) != string(t.id) {
-		t.once.Do(func() { close(t.lost) })
+		t.lose()
 		return ErrDeposed
 	}
 	t.held.Store(entry.Modified)
