@@ -15,6 +15,9 @@ type Problem struct {
 	Builds []MacroBuild `json:"builds,omitempty"`
 }
 
+// ProblemType begins the type of a problem that has a name: docs/errors has a page for each.
+const ProblemType = "https://tend.dev/errors/"
+
 // Error makes a Problem an error whose text is fit for a terminal.
 func (p *Problem) Error() string {
 	text := p.Title

@@ -23,6 +23,77 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	report(t, metricFaults(sources(t), string(page)))
 }
 
+// TestEveryProblemHasItsPage: the type of an error leads to a page below docs/errors, and each page is some error's.
+func TestEveryProblemHasItsPage(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "docs/errors/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]bool{}
+	for _, page := range pages {
+		if name := strings.TrimSuffix(filepath.Base(page), ".md"); name != "README" {
+			have[name] = true
+		}
+	}
+	report(t, problemFaults(sources(t), have, readPage(t, "docs/errors/README.md")))
+}
+
+// problemFaults compares the reasons that problems are called by with the pages and their index.
+func problemFaults(all []*source, pages map[string]bool, index string) (faults []string) {
+	exist := map[string]bool{}
+	for _, s := range all {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			for _, name := range problemNames(s, n) {
+				exist[name] = true
+			}
+			return true
+		})
+	}
+	for name := range exist {
+		if !pages[name] || !strings.Contains(index, "| ["+name+"]("+name+".md) |") {
+			faults = append(faults, fmt.Sprintf("docs/errors has no page %s.md, or its README doesn't list it", name))
+		}
+	}
+	for name := range pages {
+		if !exist[name] {
+			faults = append(faults, fmt.Sprintf("docs/errors/%s.md describes an error that does not exist", name))
+		}
+	}
+	return faults
+}
+
+// problemNames are the values of constants of type Reason in the packages of verbs and plugins, the titles of package api,
+// and what stands beside api.ProblemType as a literal.
+func problemNames(s *source, n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.ValueSpec:
+		kind, _ := n.Type.(*ast.Ident)
+		reason := kind != nil && kind.Name == "Reason" && (s.folder() == "internal/intent" || s.folder() == "internal/plugin")
+		title := s.folder() == "api" && len(n.Names) == 1 && (n.Names[0].Name == "OutcomeUnknown" || n.Names[0].Name == "TreesWanted")
+		if reason || title {
+			return literals(n.Values)
+		}
+	case *ast.BinaryExpr:
+		if selector, ok := n.X.(*ast.SelectorExpr); ok && selector.Sel.Name == "ProblemType" {
+			return literals([]ast.Expr{n.Y})
+		}
+	}
+	return nil
+}
+
+func literals(values []ast.Expr) (out []string) {
+	for _, value := range values {
+		if literal, ok := value.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, _ := strconv.Unquote(literal.Value)
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
 // undocumented finds packages without a comment; one of several files has it in doc.go.
 func undocumented(all []*source) []string {
 	files := map[string]int{}

@@ -39,7 +39,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	}
 	result := resultOf(adopted, left)
 	if len(left) > 0 && unknown == "" {
-		return result, &api.Problem{Status: http.StatusConflict, Title: "UnknownContainers",
+		return result, &api.Problem{Type: api.ProblemType + "UnknownContainers", Status: http.StatusConflict, Title: "UnknownContainers",
 			Detail: "the store doesn't know these containers of this cluster: " + strings.Join(result.Unknown, ", "),
 			Next:   "tend resume --stop stops and removes them (volumes stay); tend resume --keep leaves them running, quarantined"}
 	}

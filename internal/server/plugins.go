@@ -207,7 +207,7 @@ func problemOfPlugin(err error) *api.Problem {
 	var trees *broker.TreesError
 	switch {
 	case errors.As(err, &trees):
-		return &api.Problem{Type: problemType + api.TreesWanted, Status: http.StatusUnprocessableEntity, Title: api.TreesWanted,
+		return &api.Problem{Type: api.ProblemType + api.TreesWanted, Status: http.StatusUnprocessableEntity, Title: api.TreesWanted,
 			Detail: trees.Error() + "; nothing was stored", Builds: trees.Builds,
 			Next: "apply with `tend apply` from where the source is; other clients PUT each tree's tar to /v1/blobs/<digest> and name the " +
 				"digest in the macro's metadata.stamps, as build/<kind>/<scope>/<name>"}
@@ -223,7 +223,7 @@ func problemOfPlugin(err error) *api.Problem {
 		problem.Detail = action.Error()
 		return problem
 	case errors.As(err, &fault):
-		return &api.Problem{Type: problemType + string(fault.Reason), Status: pluginStatus[fault.Reason], Title: string(fault.Reason),
+		return &api.Problem{Type: api.ProblemType + string(fault.Reason), Status: pluginStatus[fault.Reason], Title: string(fault.Reason),
 			Detail: fault.Error(), Next: fault.Next}
 	}
 	return nil

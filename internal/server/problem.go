@@ -19,9 +19,6 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// problemType begins the type of a problem that has a name; docs/errors lists them.
-const problemType = "https://tend.dev/errors/"
-
 var intentStatus = map[intent.Reason]int{
 	intent.Invalid:    http.StatusUnprocessableEntity,
 	intent.NotFound:   http.StatusNotFound,
@@ -81,7 +78,7 @@ func problemOf(err error) *api.Problem {
 		copied := *problem
 		problem = &copied
 	case errors.As(err, &refused):
-		problem = &api.Problem{Type: problemType + string(refused.Reason), Status: intentStatus[refused.Reason],
+		problem = &api.Problem{Type: api.ProblemType + string(refused.Reason), Status: intentStatus[refused.Reason],
 			Title: string(refused.Reason), Detail: refused.Detail, Next: refused.Next, Errors: refused.Errors}
 	case errors.As(err, &unknown):
 		problem = outcomeUnknown(err, unknown.Next())
@@ -91,7 +88,7 @@ func problemOf(err error) *api.Problem {
 		problem = &api.Problem{Status: http.StatusRequestEntityTooLarge, Next: "send it in smaller parts",
 			Detail: "the body is larger than " + strconv.FormatInt(tooLong.Limit, 10) + " bytes; nothing was stored"}
 	case errors.As(err, &malformed):
-		problem = &api.Problem{Type: problemType + "Malformed", Status: http.StatusBadRequest, Errors: malformed.Fields(),
+		problem = &api.Problem{Type: api.ProblemType + "Malformed", Status: http.StatusBadRequest, Errors: malformed.Fields(),
 			Detail: "the manifests can't be read; nothing was stored", Next: "correct them and apply again"}
 	default:
 		problem = &api.Problem{Status: http.StatusInternalServerError, Detail: err.Error(),
@@ -114,7 +111,7 @@ func problemOf(err error) *api.Problem {
 
 // outcomeUnknown is the problem of a change that was sent to the store and not answered.
 func outcomeUnknown(err error, next string) *api.Problem {
-	return &api.Problem{Type: problemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout, Title: api.OutcomeUnknown,
+	return &api.Problem{Type: api.ProblemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout, Title: api.OutcomeUnknown,
 		Detail: "the store did not answer in time; whether the change is stored, or will be, is unknown: " + err.Error(), Next: next}
 }
 
