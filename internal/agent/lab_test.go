@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
@@ -71,7 +72,7 @@ func (l *lab) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
-	control := local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}}).Node(nodeID)
+	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, telling: &l.telling}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
 	if l.edge != nil {
@@ -88,6 +89,7 @@ func (l *lab) start() {
 		if err := <-ended; err != nil {
 			l.t.Errorf("the agent stopped with %v", err)
 		}
+		disconnect()
 		cancel()
 		running.Wait()
 		_ = rt.Close()
@@ -253,7 +255,7 @@ func taskID(i int) string { return fmt.Sprintf("%08x", i) }
 
 // slow lets things happen while the agent reads.
 type slow struct {
-	*local.Control
+	nodeapi.Control
 	lab *lab
 }
 

@@ -1,0 +1,113 @@
+package agent_test
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/nodeapi/remote"
+)
+
+// wireVariable is set for the process whose agents reach their server over HTTP/2 with mutual TLS.
+const wireVariable = "TEND_TEST_WIRE"
+
+var overWire = os.Getenv(wireVariable) != ""
+
+// TestOverTheWire runs every test of the package again with agents that have nothing but a connection to their server.
+func TestOverTheWire(t *testing.T) {
+	if overWire {
+		t.Fatal("it runs itself")
+	}
+	again := exec.Command(os.Args[0], "-test.skip=^TestOverTheWire$", "-test.timeout=10m")
+	again.Env = append(os.Environ(), wireVariable+"=1")
+	if output, err := again.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
+
+// connect is what the lab's agent knows of its server.
+func (l *lab) connect(service *local.Service, log *slog.Logger) (control nodeapi.Control, stop func()) {
+	if !overWire {
+		return service.Node(nodeID), func() {}
+	}
+	l.t.Helper()
+	ca, err := authority.Found("test", time.Now)
+	l.must(err)
+	own, err := ca.Server([]string{"server"}, 24*365*time.Hour)
+	l.must(err)
+	p := &pipe{conns: make(chan net.Conn), done: make(chan struct{})}
+	server := &http.Server{
+		Handler: remote.NewHandler(service, authority.NodeOf, log), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
+	}
+	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true, DialContext: p.dial}
+	client := remote.New(remote.Options{Server: "https://server", HTTP: &http.Client{Transport: transport}, Logger: log})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.ServeTLS(p, "", "") })
+	running.Go(func() { _ = client.Run(ctx) })
+	return client, func() {
+		cancel()
+		transport.CloseIdleConnections()
+		_ = server.Close()
+		running.Wait()
+	}
+}
+
+func (l *lab) nodeTLS(ca *authority.Authority) *tls.Config {
+	l.t.Helper()
+	key, request, err := authority.NewRequest()
+	l.must(err)
+	certificate, err := ca.Node(nodeID, request)
+	l.must(err)
+	pair, err := authority.Pair(certificate, key)
+	l.must(err)
+	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil })
+	l.must(err)
+	return config
+}
+
+// pipe is a listener without a network.
+type pipe struct {
+	conns chan net.Conn
+	once  sync.Once
+	done  chan struct{}
+}
+
+func (p *pipe) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipe) Close() error {
+	p.once.Do(func() { close(p.done) })
+	return nil
+}
+
+func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
+
+func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case p.conns <- far:
+		return near, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
