@@ -33,7 +33,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 		return api.ResumeResult{}, fmt.Errorf("list the containers: %w", err)
 	}
 	adopted, left := adoption.Match(vacant(snap, d.node, listed), strangers(snap, listed))
-	adopted = append(adopted, unplaced(snap, d.node, listed)...)
+	adopted = append(adopted, unplaced(snap, d.node, listed, adopted)...)
 	if d.pause.why() == "" {
 		adopted = nil // the controllers work with the store as it is
 	}
@@ -89,8 +89,8 @@ func succeeded(snap layout.Snapshot, task api.Task) bool {
 }
 
 // unplaced are the tasks that have a container here, although the store knows of no node for them yet: it is older than
-// their placing.
-func unplaced(snap layout.Snapshot, node string, listed []runtime.Container) (out []adoption.Adoption) {
+// their placing. They go on replacing those whose places were adopted.
+func unplaced(snap layout.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption) (out []adoption.Adoption) {
 	for _, container := range listed {
 		task := snap.Task(container.Task())
 		if !task.Exists() || task.Value.Node != "" || slices.ContainsFunc(out, func(a adoption.Adoption) bool { return a.Old.ID == task.Value.ID }) {
@@ -98,6 +98,7 @@ func unplaced(snap layout.Snapshot, node string, listed []runtime.Container) (ou
 		}
 		placed := *task.Value
 		placed.Node = node
+		adoption.Rename(&placed, adopted)
 		out = append(out, adoption.Adoption{Old: *task.Value, New: placed})
 	}
 	return out
