@@ -30,7 +30,7 @@ func TestWhatABalancerSays(t *testing.T) {
 		fmt.Fprint(w, r.Header.Get("X-Forwarded-For"), " ", r.Header.Get("X-Real-Ip"))
 	})}}})
 	l, until := doors(t, ListenOptions{
-		HTTP: "127.0.0.1:0", Handler: proxy, Plain: proxy, Balancers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		HTTP: "127.0.0.1:0", Handler: proxy, Balancers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	l.Want(true, false)
 	f := &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
@@ -95,7 +95,7 @@ func TestIPv6(t *testing.T) {
 	proxy := New(Options{})
 	routes := []Route{{Ingress: shop, Host: "::1", Pods: []Pod{{Name: "p", Address: listener.Addr().String()}}}}
 	proxy.Update(routes)
-	l, until := doors(t, ListenOptions{HTTP: "[::1]:0", Handler: proxy, Plain: proxy})
+	l, until := doors(t, ListenOptions{HTTP: "[::1]:0", Handler: proxy})
 	l.Want(true, false)
 	f := &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
 	for _, host := range []string{"[::1]", "[::1]:80"} {

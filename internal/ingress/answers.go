@@ -37,16 +37,11 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errNoPod):
 		unready(w, x)
 	case errors.As(err, &timeout) && timeout.Timeout():
-		problem(w, http.StatusGatewayTimeout, late)
+		problem(w, http.StatusGatewayTimeout, "the pod did not answer in time")
 	default:
 		problem(w, http.StatusBadGateway, "the pod could not be reached")
 	}
 }
-
-// late is what a client is told whose pod didn't begin to answer; errLate tells it in the access log.
-const late = "the pod did not answer in time"
-
-var errLate = errors.New(late)
 
 func unready(w http.ResponseWriter, x *exchange) {
 	x.failure = errNoPod

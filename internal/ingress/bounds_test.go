@@ -18,7 +18,7 @@ import (
 func within(t *testing.T, opts Options, places int, edit func(p *Proxy, plain *door)) *front {
 	t.Helper()
 	proxy := New(opts)
-	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Plain: proxy, Connections: places})
+	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: places})
 	if edit != nil {
 		edit(proxy, l.plain)
 	}
@@ -234,34 +234,21 @@ func TestWaitingIsBoundedByIngress(t *testing.T) {
 // TestAPanicEndsOneConnection, and leaves nothing behind.
 func TestAPanicEndsOneConnection(t *testing.T) {
 	var fault atomic.Bool
-	proxy := New(Options{Now: func() time.Time {
+	f := newFrontWith(t, Options{Now: func() time.Time {
 		if fault.CompareAndSwap(true, false) {
 			panic("a fault")
 		}
 		return time.Now()
 	}})
-	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", says("hello"))}}})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	site := newPlainSite(proxy, &http.Server{Handler: proxy}, proxy.opts.Logger)
-	done := make(chan struct{})
-	go func() { defer close(done); _ = site.Serve(listener) }()
-	f := &front{Proxy: proxy, T: t, url: "http://" + listener.Addr().String()}
+	f.serve(podOf(t, "p", says("hello")))
 	fault.Store(true)
 	_, reader := f.dial(plainGet)
 	if _, err := reader.ReadByte(); err != io.EOF {
 		t.Errorf("%v", err)
 	}
-	conn, reader := f.dial(plainGet)
+	_, reader = f.dial(plainGet)
 	f.read(reader, "GET")
-	conn.Close()
-	if err := site.Shutdown(t.Context()); err != nil {
+	if err := f.Drained(t.Context(), "p"); err != nil {
 		t.Error(err)
 	}
-	if len(site.open) > 0 {
-		t.Errorf("%d connections count as open", len(site.open))
-	}
-	<-done
 }

@@ -68,7 +68,7 @@ func TestAnAnswerThatBreaksOff(t *testing.T) {
 		_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n")
 		response, err := http.ReadResponse(reader, nil)
 		if err != nil {
-			t.Fatal(err)
+			continue // the beginning wasn't passed on either
 		}
 		if text, err := io.ReadAll(response.Body); err == nil {
 			t.Errorf("%q counts as whole", text)
@@ -169,7 +169,7 @@ func gathered(t *testing.T, registry *prometheus.Registry, name string) map[stri
 func TestClosingADoor(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	proxy := New(Options{})
-	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Plain: proxy})
+	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	opened := make(chan struct{}, 8)

@@ -27,7 +27,7 @@ func TestASocketThatIsKeptOpen(t *testing.T) {
 	serve := func() (stop func()) {
 		changed := make(chan struct{}, 16)
 		l := NewListeners(ListenOptions{
-			HTTP: address, HTTPS: "127.0.0.1:0", Handler: proxy, Plain: proxy, Sockets: []*os.File{socket}, Changed: func() { changed <- struct{}{} },
+			HTTP: address, HTTPS: "127.0.0.1:0", Handler: proxy, Sockets: []*os.File{socket}, Changed: func() { changed <- struct{}{} },
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

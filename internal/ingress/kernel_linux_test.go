@@ -14,7 +14,7 @@ import (
 // TestAClientThatReadsNothing is let go of, with the pod's connection.
 func TestAClientThatReadsNothing(t *testing.T) {
 	proxy := New(Options{})
-	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Plain: proxy})
+	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
 	l.plain.stall = 300 * time.Millisecond
 	opened := make(chan struct{}, 8)
 	l.plain.Changed = func() { opened <- struct{}{} }

@@ -26,9 +26,7 @@ type ListenOptions struct {
 	HTTP, HTTPS string
 	// Handler serves plain requests, Secure those over TLS.
 	Handler, Secure http.Handler
-	// Plain passes plain requests on by itself, which is faster; Handler serves what it leaves. Nil leaves all to Handler.
-	Plain *Proxy
-	TLS   *tls.Config
+	TLS             *tls.Config
 	// Balancers are the networks of load balancers that announce the client's address by the PROXY protocol (1 or 2).
 	// Connections from elsewhere are taken as they are.
 	Balancers []netip.Prefix
@@ -44,6 +42,12 @@ type ListenOptions struct {
 
 // maxConnections is how many connections a door has at most: each may need another one to a pod.
 const maxConnections = 16 << 10
+
+// How long a client may take for a request's head, and until its next request.
+const (
+	headTime = 10 * time.Second
+	idleTime = 2 * time.Minute
+)
 
 // stallTime is how long a client may take nothing of what it is sent.
 const stallTime = 2 * time.Minute
@@ -164,7 +168,7 @@ func (d *door) note(open bool, address string, err error) {
 
 // run opens and closes the door as it is wanted.
 func (d *door) run(ctx context.Context) {
-	var server site
+	var server *serving
 	retry := time.NewTimer(0)
 	defer retry.Stop()
 	for {
@@ -193,7 +197,7 @@ func (d *door) run(ctx context.Context) {
 }
 
 // open begins to listen and to serve.
-func (d *door) open() (site, error) {
+func (d *door) open() (*serving, error) {
 	listener, err := d.listen()
 	if err != nil {
 		d.note(false, "", err)
@@ -204,22 +208,22 @@ func (d *door) open() (site, error) {
 		Handler: d.handler, ReadHeaderTimeout: d.head, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10,
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug), Protocols: protocols(), TLSConfig: d.secure,
 	}
-	made, closeIdle := site(server), func() { connlimit.CloseIdle(server) }
-	switch {
-	case d.secure != nil:
-		made = secureSite{server}
-	case d.Plain != nil:
-		plain := newPlainSite(d.Plain, server, d.Logger)
-		made, closeIdle = plain, plain.closeIdle
+	made := &serving{Server: server, done: make(chan struct{}), first: newcomers{waiting: map[net.Conn]bool{}}}
+	server.ConnState = made.first.note
+	serve := server.Serve
+	if d.secure != nil {
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
 	listener = connlimit.New(listener, connlimit.Options{
-		Total: d.Connections, Exempt: d.isBalancer, Reclaim: closeIdle, Name: "ingress", Logger: d.Logger,
+		Total: d.Connections, Exempt: d.isBalancer, Reclaim: func() { connlimit.CloseIdle(server) }, Name: "ingress", Logger: d.Logger,
 	})
 	if len(d.Balancers) > 0 {
 		listener = announcing{&proxyproto.Listener{Listener: listener, ConnPolicy: d.policy, ReadHeaderTimeout: d.head}}
 	}
+	made.listener = listener
 	go func() {
-		if err := made.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		defer close(made.done)
+		if err := serve(listener); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			d.Logger.Error("ingress stopped serving", "address", address, "error", err)
 		}
 	}()
@@ -257,23 +261,22 @@ func withOwner(err error) error {
 	return err
 }
 
-// site is what serves at a door.
-type site interface {
-	Serve(net.Listener) error
-	Shutdown(context.Context) error
-	Close() error
+// serving is what serves at a door that is open.
+type serving struct {
+	*http.Server
+	listener net.Listener
+	first    newcomers
+	done     chan struct{} // closed once no more connections are accepted
 }
 
-// secureSite is a server over TLS.
-type secureSite struct{ *http.Server }
-
-// Serve implements site.
-func (s secureSite) Serve(l net.Listener) error { return s.ServeTLS(l, "", "") }
-
-func (d *door) shut(server site) {
+func (d *door) shut(server *serving) {
 	if server == nil {
 		return
 	}
+	_ = server.listener.Close()
+	<-server.done
+	server.SetKeepAlivesEnabled(false) // this closes what idles
+	server.first.conclude()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if server.Shutdown(ctx) != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // doors runs listeners until the test ends and returns what waits for their next change.
-func doors(t *testing.T, opts ListenOptions) (*Listeners, func(what string, holds func(plain Door) bool) Door) {
+func doors(t testing.TB, opts ListenOptions) (*Listeners, func(what string, holds func(plain Door) bool) Door) {
 	t.Helper()
 	changed := make(chan struct{}, 16)
 	opts.Changed = func() { changed <- struct{}{} }

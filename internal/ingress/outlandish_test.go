@@ -75,7 +75,7 @@ func TestUpgradesAreCounted(t *testing.T) {
 func TestARequestThatOutlivesItsIngress(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	f := newFrontWith(t, Options{Registry: registry})
-	for method, more := range map[string]string{"GET": "", "POST": "Content-Length: 0\r\n"} { // the latter is served by net/http
+	for method, more := range map[string]string{"GET": "", "POST": "Content-Length: 0\r\n"} {
 		inside, hold := make(chan struct{}), make(chan struct{})
 		f.serve(podOf(t, "p", func(http.ResponseWriter, *http.Request) { close(inside); <-hold }))
 		conn, reader := f.dial(method + " / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n" + more + "\r\n")

@@ -18,10 +18,8 @@ type pod struct {
 	Pod
 	active atomic.Int64
 	// gone says that it has no place in the table any more: what is about to begin with it must choose again.
-	gone atomic.Bool
-	// winding says that its answers are not always plain; they are left to net/http.
-	winding atomic.Bool
-	links   links
+	gone  atomic.Bool
+	lines *lines
 
 	failing  atomic.Bool // whether failures is more than 0
 	mu       sync.Mutex
@@ -43,7 +41,7 @@ func (p *pod) begin() bool {
 // leave tells a pod that it is in no table any more.
 func (p *pod) leave() {
 	p.gone.Store(true) // before anybody reads active: see begin
-	p.links.close()
+	p.lines.closeIdle()
 }
 
 func (p *pod) end() {
@@ -112,8 +110,9 @@ func (p *pod) drained(ctx context.Context) error {
 
 // pods are all that have a place in the table or still work on a request, by name and address.
 type pods struct {
-	mu    sync.Mutex
-	known map[Pod]*pod
+	answer time.Duration // how long one may take to begin its answer
+	mu     sync.Mutex
+	known  map[Pod]*pod
 }
 
 // update takes in the pods of a new table and forgets those that left and work on nothing. Those that left are to be told
@@ -126,7 +125,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 		for _, served := range route.Pods {
 			known := p.known[served]
 			if known == nil {
-				known = &pod{Pod: served}
+				known = &pod{Pod: served, lines: newLines(p.answer)}
 			}
 			wanted[served] = known
 		}
@@ -134,7 +133,6 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	next := make(map[Pod]*pod, len(wanted))
 	for key, known := range wanted {
 		known.gone.Store(false)
-		known.links.open()
 		next[key] = known
 	}
 	for key, known := range p.known {

@@ -30,17 +30,6 @@ func (b *backend) failed(p *pod, now time.Time) {
 	b.tell.failures.Inc()
 }
 
-// winds says whether the answers of one of its pods are not always plain. It is asked before a pod is chosen: one that is chosen
-// and not used has lost its turn.
-func (b *backend) winds() bool {
-	for _, p := range b.pods {
-		if p.winding.Load() {
-			return true
-		}
-	}
-	return false
-}
-
 // choose picks the pod for a request of a client, none of those tried before. Pods whose connections fail are taken only
 // where nobody else is left: one that may answer is better than an error.
 func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {

@@ -3,19 +3,14 @@ package ingress
 import (
 	"cmp"
 	"context"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"tend.dev/tend/internal/ingress/wire"
 )
 
 // DefaultHold is how long a request waits for a pod where none is ready, or while its route is paused.
@@ -95,11 +90,12 @@ func New(opts Options) *Proxy {
 	p.nobody = p.tell.of("")
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:      rewrite,
-		Transport:    newSpread(opts.Now, min(retryFor, max(opts.Hold, 0)), opts.Answer),
+		Transport:    &spread{now: opts.Now, retry: min(retryFor, max(opts.Hold, 0))},
 		ErrorHandler: p.fail,
 		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // what it says is in the access log
 		BufferPool:   &buffers{},
 	}
+	p.pods.answer = opts.Answer
 	p.Update(nil)
 	return p
 }
@@ -149,54 +145,6 @@ func (p *Proxy) Drained(ctx context.Context, name string) error {
 	return nil
 }
 
-// exchange is one request on its way.
-type exchange struct {
-	proxy      *Proxy
-	host, path string // as the client asked
-	backend    *backend
-	client     string // its address
-	pod        *pod   // who answered
-	answer     io.Closer
-	body       *sent // nil where the client sends none
-	failure    error
-}
-
-// look takes the newest table into account, where the route is still in it.
-func (x *exchange) look() {
-	now := x.proxy.picture.Load()
-	if route := now.table.Match(x.host, x.path); route != nil {
-		x.backend = now.backends[route]
-	}
-}
-
-// take chooses a pod that wasn't tried and counts the request in. One that leaves the table meanwhile is passed over.
-func (x *exchange) take(tried []*pod, now time.Time) *pod {
-	for {
-		p := x.backend.choose(x.client, tried, now)
-		if p == nil || p.begin() {
-			return p
-		}
-		before := x.backend
-		if x.look(); x.backend == before {
-			tried = append(tried, p)
-		}
-	}
-}
-
-// close ends the pod's answer, for the pod to be free of the request. The reverse proxy doesn't where it can't pass it on.
-func (x *exchange) close() {
-	if x.answer != nil {
-		_ = x.answer.Close()
-	}
-}
-
-type exchangeKey struct{}
-
-func exchangeOf(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
-}
-
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := p.opts.Now()
@@ -206,7 +154,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.told(r, seen, nil, began)
 		return
 	}
-	if wire.Dotted(r.URL.Path) { // a pod that resolves it would serve what the route of another path is to
+	if dotted(r.URL.Path) { // a pod that resolves it would serve what the route of another path is to
 		problem(seen, http.StatusBadRequest, "the path has segments of dots: resolve them before asking")
 		p.told(r, seen, nil, began)
 		return
@@ -239,55 +187,4 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer x.close()
 		p.reverse.ServeHTTP(seen, own)
 	}
-}
-
-// rewrite is what the pod gets instead of the request: the same, with the addresses it came by.
-func rewrite(r *httputil.ProxyRequest) {
-	x := exchangeOf(r.In.Context())
-	for name := range r.Out.Header {
-		if wire.Claims(name) {
-			delete(r.Out.Header, name)
-		}
-	}
-	if strings.Contains(strings.ToLower(r.Out.Header.Get("Upgrade")), "h2c") {
-		r.Out.Header.Del("Upgrade") // requests of that connection would pass by all routes, with whatever they say of their client
-		r.Out.Header.Del("Connection")
-	}
-	r.Out.Header.Del("Http2-Settings")
-	r.SetXForwarded()
-	r.Out.Host = r.In.Host
-	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil leaves out what not every reader parts in the same way; it is the pod's to read
-	r.Out.Header.Set("X-Real-IP", x.client)
-	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
-		strip(r.Out, prefix)
-		r.Out.Header.Set("X-Forwarded-Prefix", prefix)
-	}
-}
-
-// strip takes a prefix off a request's path, and off its escaped form where that differs.
-func strip(r *http.Request, prefix string) {
-	rooted := func(path string) string {
-		if path = strings.TrimPrefix(path, prefix); path == "" || path[0] != '/' {
-			path = "/" + path
-		}
-		return path
-	}
-	r.URL.Path = rooted(r.URL.Path)
-	if r.URL.RawPath != "" {
-		r.URL.RawPath = rooted(r.URL.RawPath)
-	}
-}
-
-func clientAddress(r *http.Request) string {
-	return addressOf(r.RemoteAddr)
-}
-
-// addressOf is an address without its port.
-func addressOf(address string) string {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return address
-	}
-	return host
 }

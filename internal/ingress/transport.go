@@ -6,15 +6,12 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
+	"net/http/httptrace"
 	"time"
 )
 
 // errNoPod says that a route has no ready pod, or that each of them was tried.
 var errNoPod = errors.New("no pod is ready")
-
-// maxAnswerHead bounds the head of a pod's answer.
-const maxAnswerHead = 1 << 20
 
 // maxTries bounds how many pods one request is offered to.
 const maxTries = 3
@@ -22,27 +19,8 @@ const maxTries = 3
 // spread is the transport below the reverse proxy: it picks the pod, and offers a request to another one where the first
 // did not get it.
 type spread struct {
-	plain http.RoundTripper // HTTP/1.1
-	h2c   http.RoundTripper // HTTP/2 without TLS, which gRPC needs
 	now   func() time.Time
 	retry time.Duration
-}
-
-// dialer makes the connections to pods.
-var dialer = &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
-
-// newSpread makes the transports. Connections to pods are kept and used again.
-func newSpread(now func() time.Time, retry, answer time.Duration) *spread {
-	plain := &http.Transport{
-		DialContext: dialer.DialContext, MaxIdleConns: 4096, MaxIdleConnsPerHost: 256, IdleConnTimeout: 60 * time.Second,
-		DisableCompression: true, ExpectContinueTimeout: time.Second, ResponseHeaderTimeout: answer, MaxResponseHeaderBytes: maxAnswerHead,
-	}
-	h2c := &http.Transport{
-		DialContext: dialer.DialContext, IdleConnTimeout: 60 * time.Second, DisableCompression: true, MaxResponseHeaderBytes: maxAnswerHead,
-		Protocols: new(http.Protocols),
-	}
-	h2c.Protocols.SetUnencryptedHTTP2(true)
-	return &spread{plain: plain, h2c: h2c, now: now, retry: retry}
 }
 
 // retryFor is how long a request that no pod took is offered again: what listens nowhere yet may be about to.
@@ -51,6 +29,9 @@ const retryFor = 2 * time.Second
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
 func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	x := exchangeOf(request.Context())
+	if trace := httptrace.ContextClientTrace(request.Context()); trace != nil { // the reverse proxy's, of this request alone
+		trace.GotConn = x.connected
+	}
 	if x.body != nil && request.Body != nil {
 		x.body.trailer = request.Trailer
 		request.Body = io.NopCloser(request.Body) // a transport closes it, also where it sent none of it
@@ -82,6 +63,7 @@ func (s *spread) round(request *http.Request, x *exchange) (*http.Response, erro
 			break
 		}
 		tried = append(tried, p)
+		x.asking, x.connections = p, 0
 		response, err := s.offer(request, p)
 		if err == nil {
 			x.pod, x.answer = p, response.Body
@@ -111,11 +93,7 @@ func (s *spread) offer(request *http.Request, p *pod) (*http.Response, error) {
 	address := *request.URL
 	address.Scheme, address.Host = "http", p.Address
 	out.URL = &address
-	transport := s.plain
-	if isGRPC(request) {
-		transport = s.h2c
-	}
-	response, err := transport.RoundTrip(&out)
+	response, err := p.lines.of(request).RoundTrip(&out)
 	if err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols {
 		_ = response.Body.Close()
 		err = fmt.Errorf("the pod answered with the status %03d, which there is none of", response.StatusCode)
@@ -127,10 +105,6 @@ func (s *spread) offer(request *http.Request, p *pod) (*http.Response, error) {
 	p.worked()
 	response.Body = counted(response.Body, p)
 	return response, nil
-}
-
-func isGRPC(request *http.Request) bool {
-	return request.ProtoMajor == 2 && strings.HasPrefix(request.Header.Get("Content-Type"), "application/grpc")
 }
 
 // again says whether the request may be offered to another pod: none of it was sent where the connection could not be

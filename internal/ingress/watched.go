@@ -79,6 +79,3 @@ func (b *buffers) Get() []byte {
 }
 
 func (b *buffers) Put(back []byte) { b.pool.Put(&back) }
-
-// chunks lends the buffers that parts of an answer are read into.
-var chunks sync.Pool

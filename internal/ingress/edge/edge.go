@@ -59,7 +59,7 @@ func New(o Options) *Edge {
 		Storage: o.Storage, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
 	})
 	e.doors = ingress.NewListeners(ingress.ListenOptions{
-		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Plain: e.proxy, Secure: e.proxy, TLS: e.certs.TLSConfig(),
+		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Secure: e.proxy, TLS: e.certs.TLSConfig(),
 		Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,
 	})
 	return e

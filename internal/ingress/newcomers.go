@@ -1,0 +1,70 @@
+package ingress
+
+import (
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// firstTime is how long the first request of a connection may take to come, once its door closes.
+const firstTime = 500 * time.Millisecond
+
+// newcomers are the connections of a door whose first request wasn't answered yet. When a door closes that request is most likely on
+// its way, and http.Server.Shutdown would drop it.
+type newcomers struct {
+	count atomic.Int64 // of waiting; most requests are made while there are none
+
+	mu      sync.Mutex
+	waiting map[net.Conn]bool // by whether the request has come
+	none    chan struct{}     // closed once there are none; nil while nobody waits
+}
+
+// note follows a connection, as http.Server.ConnState.
+func (n *newcomers) note(conn net.Conn, state http.ConnState) {
+	if state != http.StateNew && n.count.Load() == 0 {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, known := n.waiting[conn]
+	switch {
+	case state == http.StateNew:
+		n.waiting[conn] = false
+	case known && state == http.StateActive:
+		n.waiting[conn] = true
+	case known:
+		delete(n.waiting, conn)
+		if len(n.waiting) == 0 && n.none != nil {
+			close(n.none)
+			n.none = nil
+		}
+	}
+	n.count.Store(int64(len(n.waiting)))
+}
+
+// conclude waits until there are none, up to firstTime, and closes those that said nothing until then.
+func (n *newcomers) conclude() {
+	n.mu.Lock()
+	none := make(chan struct{})
+	if len(n.waiting) == 0 {
+		close(none)
+	} else {
+		n.none = none
+	}
+	n.mu.Unlock()
+	limit := time.NewTimer(firstTime)
+	defer limit.Stop()
+	select {
+	case <-none:
+	case <-limit.C:
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for conn, came := range n.waiting {
+		if !came {
+			_ = conn.Close()
+		}
+	}
+}

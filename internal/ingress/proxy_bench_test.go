@@ -1,0 +1,92 @@
+package ingress
+
+import (
+	"bufio"
+	"bytes"
+	"net"
+	"runtime"
+	"testing"
+)
+
+// BenchmarkPassing is what one request costs: 32 clients that keep their connections, and a pod that does nothing. Clients and pod
+// speak in fixed bytes, so that what is measured and allocated is the proxy's.
+func BenchmarkPassing(b *testing.B) {
+	proxy := New(Options{})
+	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{parrot(b)}}})
+	l, until := doors(b, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: 256})
+	l.Want(true, false)
+	address := until("it opens", isOpen).Address
+	b.SetParallelism(max(32/runtime.GOMAXPROCS(0), 1))
+	b.ReportAllocs()
+	b.RunParallel(func(next *testing.PB) {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			b.Error(err)
+			return
+		}
+		defer conn.Close()
+		for reader := bufio.NewReader(conn); next.Next(); {
+			if err := askInBytes(conn, reader); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}
+
+var (
+	benchAsk    = []byte("GET /items?page=2 HTTP/1.1\r\nHost: shop.org\r\nUser-Agent: bench\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n\r\n")
+	benchAnswer = []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 13\r\n\r\nhello, world\n")
+)
+
+// askInBytes makes a request and reads its answer up to the end of the body, which is known.
+func askInBytes(conn net.Conn, reader *bufio.Reader) error {
+	if _, err := conn.Write(benchAsk); err != nil {
+		return err
+	}
+	for {
+		line, err := reader.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if len(line) == len("\r\n") {
+			_, err = reader.Discard(len("hello, world\n"))
+			return err
+		}
+	}
+}
+
+// parrot is a pod that gives the same answer to every request without a body.
+func parrot(t testing.TB) Pod {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				said := make([]byte, 4<<10)
+				for n := 0; ; {
+					more, err := conn.Read(said[n:])
+					if err != nil {
+						return
+					}
+					if n += more; bytes.HasSuffix(said[:n], []byte("\r\n\r\n")) {
+						if _, err := conn.Write(benchAnswer); err != nil {
+							return
+						}
+						n = 0
+					}
+				}
+			}()
+		}
+	}()
+	return Pod{Name: "parrot", Address: listener.Addr().String()}
+}
