@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -107,16 +108,20 @@ func counted(body io.ReadCloser, p *pod) io.ReadCloser {
 	if both, ok := body.(io.ReadWriteCloser); ok {
 		return &countedConn{ReadWriteCloser: both, end: sync.OnceFunc(p.end)}
 	}
-	return &countedBody{ReadCloser: body, end: sync.OnceFunc(p.end)}
+	return &countedBody{ReadCloser: body, pod: p}
 }
 
 type countedBody struct {
 	io.ReadCloser
-	end func()
+	pod   *pod
+	ended atomic.Bool
 }
 
 func (b *countedBody) Close() error {
-	defer b.end()
+	if !b.ended.CompareAndSwap(false, true) {
+		return nil
+	}
+	defer b.pod.end()
 	return b.ReadCloser.Close()
 }
 

@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// exchange is one request on its way.
+// exchange is one request on its way, and the context of that: the reverse proxy hands it on.
 type exchange struct {
+	context.Context
 	proxy      *Proxy
 	host, path string // as the client asked
 	backend    *backend
 	client     string // its address
 	pod        *pod   // who answered
 	asking     *pod   // who is asked
+	offered    bool   // whether it was offered to a pod
 	// connections are those that the request was given to reach it.
 	connections int
 	answer      io.Closer
@@ -44,6 +46,13 @@ func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	}
 }
 
+// first says whether the request is offered for the first time.
+func (x *exchange) first() bool {
+	before := x.offered
+	x.offered = true
+	return !before
+}
+
 // connected counts the connections that the request was given. net/http gives it another one where one that was kept ended under it:
 // most likely the pod closed that just then. But it may be the request that ends them; so the kept ones are closed at the second,
 // and what comes after it is a new one, which is the last.
@@ -64,6 +73,14 @@ func (x *exchange) close() {
 }
 
 type exchangeKey struct{}
+
+// Value implements context.Context.
+func (x *exchange) Value(key any) any {
+	if key == (exchangeKey{}) {
+		return x
+	}
+	return x.Context.Value(key)
+}
 
 func exchangeOf(ctx context.Context) *exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*exchange)

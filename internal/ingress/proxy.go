@@ -165,7 +165,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.told(r, seen, nil, began)
 		return
 	}
-	x := &exchange{proxy: p, host: r.Host, path: r.URL.Path, backend: b, client: clientAddress(r)}
+	x := &exchange{Context: r.Context(), proxy: p, host: r.Host, path: r.URL.Path, backend: b, client: clientAddress(r)}
 	b.tell.active.Inc()
 	defer b.tell.active.Dec()
 	defer func() { p.told(r, seen, x, began) }() // also where the copying was aborted
@@ -181,7 +181,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(b.pods) == 0:
 		unready(seen, x)
 	default:
-		own := r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)) // the server looks at its own one's body
+		own := r.WithContext(x) // the server looks at its own one's body
 		x.sends(seen, own, r)
 		defer x.body.end()
 		defer x.close()

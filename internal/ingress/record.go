@@ -18,10 +18,12 @@ type record struct {
 // told writes down an exchange that net/http read.
 func (p *Proxy) told(r *http.Request, w *watched, x *exchange, began time.Time) {
 	told := record{
-		client: clientAddress(r), host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
+		host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
 	}
-	if x != nil {
-		told.backend, told.pod, told.failure = x.backend, x.pod, x.failure
+	if x == nil {
+		told.client = clientAddress(r)
+	} else {
+		told.client, told.backend, told.pod, told.failure = x.client, x.backend, x.pod, x.failure
 	}
 	p.write(told, began)
 }

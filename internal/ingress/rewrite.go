@@ -15,19 +15,30 @@ func rewrite(r *httputil.ProxyRequest) {
 			delete(r.Out.Header, name)
 		}
 	}
-	if strings.Contains(strings.ToLower(r.Out.Header.Get("Upgrade")), "h2c") {
+	if upgrade := r.Out.Header["Upgrade"]; len(upgrade) > 0 && strings.Contains(strings.ToLower(upgrade[0]), "h2c") {
 		r.Out.Header.Del("Upgrade") // requests of that connection would pass by all routes, with whatever they say of their client
 		r.Out.Header.Del("Connection")
 	}
 	r.Out.Header.Del("Http2-Settings")
-	r.SetXForwarded()
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil leaves out what not every reader parts in the same way; it is the pod's to read
-	r.Out.Header.Set("X-Real-IP", x.client)
+	setForwarded(r, x.client)
 	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
 		strip(r.Out, prefix)
 		r.Out.Header.Set("X-Forwarded-Prefix", prefix)
+	}
+}
+
+// setForwarded is ProxyRequest.SetXForwarded and X-Real-Ip, whose values lie in one piece of memory.
+func setForwarded(r *httputil.ProxyRequest, client string) {
+	proto := "http"
+	if r.In.TLS != nil {
+		proto = "https"
+	}
+	values := []string{client, r.In.Host, proto, client}
+	for i, name := range [...]string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
+		r.Out.Header[name] = values[i : i+1 : i+1]
 	}
 }
 

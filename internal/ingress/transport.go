@@ -36,9 +36,10 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 		x.body.trailer = request.Trailer
 		request.Body = io.NopCloser(request.Body) // a transport closes it, also where it sent none of it
 	}
-	until, pause := s.now().Add(s.retry), 20*time.Millisecond
-	for {
-		response, err := s.round(request, x)
+	now := s.now()
+	until, pause := now.Add(s.retry), 20*time.Millisecond
+	for ; ; now = s.now() {
+		response, err := s.round(request, x, now)
 		if err == nil || !unsent(err) || s.now().Add(pause).After(until) || request.Context().Err() != nil {
 			return response, err
 		}
@@ -54,17 +55,18 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // round offers the request to one pod after another.
-func (s *spread) round(request *http.Request, x *exchange) (*http.Response, error) {
-	var tried []*pod
+func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http.Response, error) {
+	var room [maxTries]*pod
+	tried := room[:0]
 	var last error = errNoPod
 	for range maxTries {
-		p := x.take(tried, s.now())
+		p := x.take(tried, now)
 		if p == nil {
 			break
 		}
 		tried = append(tried, p)
 		x.asking, x.connections = p, 0
-		response, err := s.offer(request, p)
+		response, err := s.offer(request, p, x.first())
 		if err == nil {
 			x.pod, x.answer = p, response.Body
 			return response, nil
@@ -73,7 +75,8 @@ func (s *spread) round(request *http.Request, x *exchange) (*http.Response, erro
 		if request.Context().Err() != nil || x.body.broken() {
 			return nil, err // the client left, or its body did not come: no fault of the pod's
 		}
-		x.backend.failed(p, s.now())
+		now = s.now()
+		x.backend.failed(p, now)
 		if !again(request, err) {
 			break
 		}
@@ -88,12 +91,13 @@ func unsent(err error) bool {
 }
 
 // offer sends the request to one pod, which has counted it in and does so until the answer's body is closed.
-func (s *spread) offer(request *http.Request, p *pod) (*http.Response, error) {
-	out := *request
-	address := *request.URL
-	address.Scheme, address.Host = "http", p.Address
-	out.URL = &address
-	response, err := p.lines.of(request).RoundTrip(&out)
+func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Response, error) {
+	if !first { // a transport may still read the one before
+		out, address := *request, *request.URL
+		out.URL, request = &address, &out
+	}
+	request.URL.Scheme, request.URL.Host = "http", p.Address
+	response, err := p.lines.of(request).RoundTrip(request)
 	if err == nil && response.StatusCode < 200 && response.StatusCode != http.StatusSwitchingProtocols {
 		_ = response.Body.Close()
 		err = fmt.Errorf("the pod answered with the status %03d, which there is none of", response.StatusCode)

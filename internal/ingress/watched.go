@@ -72,10 +72,10 @@ type buffers struct{ pool sync.Pool }
 const bufferSize = 32 << 10
 
 func (b *buffers) Get() []byte {
-	if lent, ok := b.pool.Get().(*[]byte); ok {
-		return *lent
+	if lent, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return lent[:]
 	}
 	return make([]byte, bufferSize)
 }
 
-func (b *buffers) Put(back []byte) { b.pool.Put(&back) }
+func (b *buffers) Put(back []byte) { b.pool.Put((*[bufferSize]byte)(back)) }
