@@ -110,9 +110,11 @@ func (r *rivals) newServer(running *sync.WaitGroup, ctx context.Context) *server
 		View: v, Sealer: plainly{}, NodeTimeout: 30 * time.Second, Resync: 10 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		ReplicasHolder: func(api.Object) string { return "" },
 		Effects: controlplane.Effects{
-			Call:      func(context.Context, webhook.Request) webhook.Answer { return webhook.Answer{} },
-			Blob:      func(string) ([]byte, error) { return nil, errors.New("none") },
-			Load:      func(_ context.Context, tasks []string) []autoscaler.Sample { return make([]autoscaler.Sample, len(tasks)) },
+			Call: func(context.Context, webhook.Request) webhook.Answer { return webhook.Answer{} },
+			Blob: func(string) ([]byte, error) { return nil, errors.New("none") },
+			Load: func(_ context.Context, tasks []string) []autoscaler.Sample {
+				return make([]autoscaler.Sample, len(tasks))
+			},
 			Scale:     func(context.Context, api.Ref, int) error { return nil },
 			Delivered: func(string) {}, Scaled: func(string) {},
 		},

@@ -133,8 +133,8 @@ func (s *storage) Lock(ctx context.Context, name string) error {
 		_ = open.Close()
 		cancel()
 	}
-	stop := context.AfterFunc(ctx, end) // a caller that gives up before it has the lock
-	answer, err := s.client.send(holding, http.MethodPost, "locks/"+url.PathEscape(name), body)
+	stop := context.AfterFunc(ctx, end)                                                         // a caller that gives up before it has the lock
+	answer, err := s.client.send(holding, http.MethodPost, "locks/"+url.PathEscape(name), body) //nolint:bodyclose // Unlock closes it
 	if !stop() && err == nil {
 		_ = answer.Body.Close()
 		err = ctx.Err()

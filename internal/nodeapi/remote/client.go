@@ -57,24 +57,21 @@ const (
 // Run follows the server until ctx ends, and connects again whenever the connection is lost.
 func (c *Client) Run(ctx context.Context) error {
 	wait := newBackoff()
-	for {
+	for ctx.Err() == nil {
 		began := c.revisionNow()
-		err := c.follow(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
+		lost := c.follow(ctx)
 		if c.revisionNow() != began {
 			wait.Reset()
 		}
-		c.log.Warn("the connection to the server is lost, connecting again", "server", c.server, "error", err)
-		timer := time.NewTimer(wait.NextBackOff())
+		if ctx.Err() == nil {
+			c.log.Warn("the connection to the server is lost, connecting again", "server", c.server, "error", lost)
+		}
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return nil
-		case <-timer.C:
+		case <-time.After(wait.NextBackOff()):
 		}
 	}
+	return nil
 }
 
 // follow applies what the server sends until the stream ends or is silent for too long.
