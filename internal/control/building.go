@@ -6,13 +6,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ReasonBuilding: the image is being made from its source tree.
+// ReasonBuilding means that the image is being built from its source tree.
 const ReasonBuilding = "Building"
 
-// NoTree says what an object waits for whose source never came.
+// NoTree is the message of an object whose source tree was never sent.
 const NoTree = "its source was never sent: apply the manifest with tend apply from where the source is"
 
-// Building says how far a node is with a build.
+// Building describes how far a node's build of the image is.
 func Building(image api.ImageStatus) string {
 	if image.Step == "" {
 		return fmt.Sprintf("building %s on node %s", image.Image, image.Node)
@@ -20,7 +20,7 @@ func Building(image api.ImageStatus) string {
 	return fmt.Sprintf("building %s on node %s: %s", image.Image, image.Node, image.Step)
 }
 
-// ImageReason is why something waits for its image: that it is built, or what it is otherwise.
+// ImageReason returns why something waits for its image: ReasonBuilding while it is being built, else otherwise.
 func ImageReason(image api.ImageStatus, otherwise string) string {
 	if image.State == api.ImageBuilding {
 		return ReasonBuilding

@@ -13,13 +13,13 @@ import (
 // Controller reconciles the objects of a kind, or whatever else its keys name.
 type Controller interface {
 	engine.Reconciler
-	// Name is the kind of the keys, and what logs and metrics call the controller.
+	// Name returns the kind of the keys. Logs and metrics use it as the controller's name.
 	Name() string
-	// Keys lists all keys, for the replay and the full pass.
+	// Keys returns all keys, for the replay and the full pass.
 	Keys() []engine.Key
-	// Dirty lists the keys whose plan isn't empty: a pure pass over the view.
+	// Dirty returns the keys whose plan is not empty. It is a pure pass over the view.
 	Dirty(now time.Time) []engine.Key
-	// Affected lists the keys that a change concerns.
+	// Affected returns the keys to reconcile after a change.
 	Affected(snapshot layout.Snapshot, change view.Change) []engine.Key
 }
 
@@ -28,7 +28,7 @@ type Previewer interface {
 	Preview(snapshot layout.Snapshot, object api.Object) ([]api.PlannedAction, error)
 }
 
-// Source is a Controller whose keys come from elsewhere too. Source runs until ctx ends, beside the reconciles.
+// Source is a Controller whose keys also come from elsewhere. Source runs until ctx ends, alongside the reconciles.
 type Source interface {
 	Source(ctx context.Context, enqueue func(keys ...engine.Key)) error
 }

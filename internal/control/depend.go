@@ -8,8 +8,9 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Dependencies answers how a workload is, for those that depend on it. A deployment or a statefulset is ready when its
-// Ready condition is, for what was declared last; a job when its newest run succeeded with its newest release.
+// Dependencies returns a function that reports the state of a workload to those that depend on it. A deployment or a
+// statefulset is ready when its Ready condition is true for the newest generation; a job when its newest run succeeded
+// with its newest release.
 func Dependencies(s layout.Snapshot) func(api.Ref) dependency.State {
 	return func(ref api.Ref) dependency.State {
 		object := s.Object(ref)

@@ -12,12 +12,12 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Key is the engine's key of an object.
+// Key returns the engine's key of an object.
 func Key(ref api.Ref) engine.Key {
 	return engine.Key{Kind: string(ref.Kind), Scope: ref.Scope, Name: ref.Name}
 }
 
-// Keys lists every object of a kind, for the replay and the full look.
+// Keys returns the keys of all objects of a kind, for the replay and the full pass.
 func Keys(s layout.Snapshot, kind api.Kind) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(kind) {
@@ -26,7 +26,7 @@ func Keys(s layout.Snapshot, kind api.Kind) []engine.Key {
 	return out
 }
 
-// Dirty lists the objects of a kind that have something to do.
+// Dirty returns the keys of those objects of a kind that have something to do.
 func Dirty(s layout.Snapshot, kind api.Kind, now time.Time, dirty func(layout.Snapshot, layout.Read[api.Object], time.Time) bool) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(kind) {
@@ -37,10 +37,10 @@ func Dirty(s layout.Snapshot, kind api.Kind, now time.Time, dirty func(layout.Sn
 	return out
 }
 
-// EngineStep is what helps while no node's engine answers.
+// EngineStep is the next step to show while no node's container engine answers.
 const EngineStep = "start the container engine (systemctl start docker); Tend goes on by itself"
 
-// NodesDown speaks where no node's engine answers; it is empty where one does.
+// NodesDown returns the message to show when no node's container engine answers. It is empty if at least one does.
 func NodesDown(nodes []layout.Read[api.NodeStatus]) string {
 	message := ""
 	for _, node := range nodes {
@@ -52,7 +52,7 @@ func NodesDown(nodes []layout.Read[api.NodeStatus]) string {
 	return message
 }
 
-// Differs says whether a status says something else than the one that is stored; nil is none.
+// Differs reports whether next says something other than the stored status. A nil stored means there is none.
 func Differs[T any](stored *T, next T) (bool, error) {
 	if stored == nil {
 		return true, nil
@@ -68,11 +68,11 @@ func Differs[T any](stored *T, next T) (bool, error) {
 	return !bytes.Equal(was, is), nil
 }
 
-// MaxLeftovers bounds what one commit of a deletion takes away.
+// MaxLeftovers is the most records that one commit of a deletion removes.
 const MaxLeftovers = 5000
 
-// Finalize removes an object with everything that is kept under its name, once no task of it is left. The object goes
-// with the last commit: until then the deletion can go on from wherever it was interrupted.
+// Finalize removes an object and everything kept under its name, once no task of it is left. The last commit removes
+// the object itself, so an interrupted deletion can always continue.
 func (d Deps) Finalize(ctx context.Context, s layout.Snapshot, object layout.Read[api.Object]) (engine.Result, error) {
 	ref := object.Value.Ref()
 	txn := layout.NewTxn(string(ref.Kind)+".finalize").If(layout.ObjectKey(ref), object.Modified)

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// By names the objects of a kind that a change may concern. Their own status is no reason to look again. byNode are those
-// to which it matters how nodes are.
+// By returns the keys of kind to reconcile after change. A change to an object's own status returns none. byNode
+// returns the keys to reconcile when a node changes.
 func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout.Snapshot) []engine.Key) []engine.Key {
 	value := change.New
 	if value == nil {
@@ -50,7 +50,7 @@ func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout
 	return nil
 }
 
-// around names the objects that refer to another, or wait for it, whether it is there or not.
+// around returns the keys of the objects that refer to ref or wait for it, whether it exists or not.
 func around(s layout.Snapshot, kind api.Kind, ref api.Ref) []engine.Key {
 	out := only(kind, s.Dependents(ref)...)
 	for _, object := range s.Referring(ref) {
@@ -69,7 +69,8 @@ func only(kind api.Kind, refs ...api.Ref) []engine.Key {
 	return out
 }
 
-// bucket names the objects a config value reaches: those of the scope, or the app, and those that name it by env_from.
+// bucket returns the keys of the objects a config value reaches: those of the scope or the app, and those that name the
+// bucket by env_from.
 func bucket(s layout.Snapshot, kind api.Kind, key string) []engine.Key {
 	bucket, ok := environment.BucketOf(key)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package affected says whom a change of the store concerns: the objects whose key is to be looked at because of it. It is
-// the same for every kind that runs containers. A name too many costs a look, one too few a change that nobody sees, so what
-// is in doubt is named.
+// Package affected computes the objects to reconcile after a change of the store. It is the same for every kind that
+// runs containers. One name too many costs a reconcile; one too few is a change that is missed. So what is in doubt is
+// named.
 //
-// It decides nothing about the objects, and reads of a change no more than whose it is.
+// It makes no decision about the objects, and reads of a change only what it belongs to.
 package affected

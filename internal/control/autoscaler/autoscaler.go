@@ -15,29 +15,31 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Kind is what its keys are of.
+// Kind is the kind of the autoscaler's keys.
 const Kind = "autoscale"
 
-// DefaultInterval is the time between two looks at a deployment.
+// DefaultInterval is the time between two reconciles of a deployment.
 const DefaultInterval = 15 * time.Second
 
-// ErrRefused: the count can't be set now, because somebody changed the deployment meanwhile. The next look sees it.
+// ErrRefused means that the count can't be set now, because the deployment was changed meanwhile. The next reconcile
+// sees the change.
 var ErrRefused = errors.New("the deployment was changed meanwhile")
 
-// ReasonRefused: a step could not be taken; the status says nothing of a cooldown for it.
+// ReasonRefused means that a step could not be taken. The status records no cooldown for it.
 const ReasonRefused = "Refused"
 
-// Options are what the autoscaler works with, beside what every controller has.
+// Options are what the autoscaler needs besides the dependencies of every controller.
 type Options struct {
-	// Interval is the time between two looks. Default 15 s.
+	// Interval is the time between two reconciles. Default 15 s.
 	Interval time.Duration
-	// Load says what pods used since it was asked last, in the order of their tasks, 100 being one core. False: unknown.
+	// Load returns the CPU use of pods since the last call, in the order of their tasks; 100 is one core. A sample that
+	// is not Known has no value.
 	Load func(ctx context.Context, tasks []string) []Sample
-	// Scale sets the replicas as the autoscaler. ErrRefused where that can't be.
+	// Scale sets the replicas on behalf of the autoscaler. It returns ErrRefused where that is not possible.
 	Scale func(ctx context.Context, ref api.Ref, replicas int) error
-	// Holder is the manager that has taken replicas over, or empty.
+	// Holder returns the field manager that took over replicas, or an empty string.
 	Holder func(api.Object) string
-	// Stepped is told of every step: "up" or "down". Default: nobody is.
+	// Stepped is called for every step, with "up" or "down". Default: no call.
 	Stepped func(direction string)
 }
 
@@ -64,7 +66,7 @@ func New(deps control.Deps, o Options) *Autoscaler {
 	return &Autoscaler{Deps: deps.Defaults(), Options: o}
 }
 
-// Key is that of a deployment.
+// Key returns the key of a deployment.
 func Key(ref api.Ref) engine.Key { return engine.Key{Kind: Kind, Scope: ref.Scope, Name: ref.Name} }
 
 func refOf(key engine.Key) api.Ref {
@@ -74,10 +76,10 @@ func refOf(key engine.Key) api.Ref {
 // Name implements control.Controller.
 func (a *Autoscaler) Name() string { return Kind }
 
-// Dirty lists nothing: each key asks for its next interval itself.
+// Dirty returns nothing: each key requeues itself after the interval.
 func (a *Autoscaler) Dirty(time.Time) []engine.Key { return nil }
 
-// Keys are the deployments with autoscale, and those that have a status left of it.
+// Keys returns the deployments with an autoscale block, and those that still have a status of one.
 func (a *Autoscaler) Keys() []engine.Key {
 	snap := a.Snapshot()
 	var keys []engine.Key
@@ -96,7 +98,7 @@ func (a *Autoscaler) Keys() []engine.Key {
 	return keys
 }
 
-// Affected is the deployment that changed. Its pods' coming and going waits for the next interval.
+// Affected returns the deployment that changed. Changes of its pods wait for the next interval.
 func (a *Autoscaler) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
@@ -108,7 +110,7 @@ func (a *Autoscaler) Affected(_ layout.Snapshot, change view.Change) []engine.Ke
 	return nil
 }
 
-// scaled is the deployment's spec where it has autoscale and lives, else nil.
+// scaled returns the deployment's spec if it has an autoscale block and is not being deleted, else nil.
 func scaled(object *api.Object) *api.DeploymentSpec {
 	if object == nil || object.Metadata.Deleting() {
 		return nil
@@ -120,7 +122,7 @@ func scaled(object *api.Object) *api.DeploymentSpec {
 	return &spec
 }
 
-// Reconcile looks at one deployment.
+// Reconcile reconciles one deployment.
 func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	snap, ref := a.Snapshot(), refOf(key)
 	object, stored := snap.Object(ref), snap.AutoscaleStatus(ref)
@@ -151,7 +153,7 @@ func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	return result, err
 }
 
-// observe gathers what decides.
+// observe gathers the input of the decision.
 func (a *Autoscaler) observe(ctx context.Context, snap layout.Snapshot, object api.Object, spec api.DeploymentSpec) autoscale.Input {
 	in := autoscale.Input{
 		Spec: *spec.Autoscale, Generation: object.Metadata.Generation, Owner: a.Holder(object),
@@ -168,7 +170,7 @@ func (a *Autoscaler) observe(ctx context.Context, snap layout.Snapshot, object a
 	return in
 }
 
-// rolling says whether slots are being filled or replaced, or the spec is yet to be looked at.
+// rolling reports whether slots are being filled or replaced, or the newest spec has not been reconciled yet.
 func rolling(status layout.Read[api.WorkloadStatus], generation int64) bool {
 	if !status.Exists() || status.Value.Rollout == nil || status.Value.ObservedGeneration < generation {
 		return true
@@ -177,8 +179,8 @@ func rolling(status layout.Read[api.WorkloadStatus], generation int64) bool {
 	return phase == api.RolloutProgressing || phase == api.RolloutRollingBack
 }
 
-// measurable are the tasks whose pods run and have been ready since they started. One that was ready and isn't counts:
-// what is overloaded often fails its probe.
+// measurable returns the tasks whose pods run and have been ready since they started. One that was ready and no longer
+// is counts too: an overloaded pod often fails its probe.
 func measurable(snap layout.Snapshot, ref api.Ref) []string {
 	var tasks []string
 	for _, task := range snap.TasksOf(ref) {
@@ -202,8 +204,8 @@ func (a *Autoscaler) tell(ctx context.Context, ref api.Ref, object layout.Read[a
 		Put(key, status), key)
 }
 
-// takeBack corrects the note of a step that was refused: nothing was scaled, so there is nothing to cool down from.
-// Whoever changed the deployment has woken us.
+// takeBack corrects the noted status after a step was refused: nothing was scaled, so no cooldown starts. The change
+// that made the step fail has already requeued the key.
 func (a *Autoscaler) takeBack(ctx context.Context, ref api.Ref, noted int64, in autoscale.Input, status api.AutoscaleStatus) (int64, error) {
 	status.LastUp, status.LastDown, status.Replicas = in.Status.LastUp, in.Status.LastDown, in.Replicas
 	status.Reason, status.Message = ReasonRefused, ErrRefused.Error()+"; it is judged anew"
@@ -211,7 +213,7 @@ func (a *Autoscaler) takeBack(ctx context.Context, ref api.Ref, noted int64, in 
 	return a.Commit(ctx, layout.NewTxn("autoscale.back").If(key, noted).Put(key, status), key)
 }
 
-// step takes what was noted.
+// step takes the step that was noted in the status.
 func (a *Autoscaler) step(ctx context.Context, ref api.Ref, in autoscale.Input, decided autoscale.Decision) error {
 	err := a.Scale(ctx, ref, decided.Replicas)
 	if err != nil {
@@ -227,7 +229,7 @@ func (a *Autoscaler) step(ctx context.Context, ref api.Ref, in autoscale.Input, 
 	return nil
 }
 
-// forget removes the status of what isn't autoscaled any more.
+// forget removes the status of a deployment that is no longer autoscaled.
 func (a *Autoscaler) forget(ctx context.Context, ref api.Ref, stored layout.Read[api.AutoscaleStatus]) (engine.Result, error) {
 	if !stored.Exists() {
 		return engine.Result{}, nil

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// lab is a store with one deployment, whose pods use what the test says.
+// lab is a store with one deployment, whose pods' use the test sets.
 type lab struct {
 	t       *testing.T
 	store   *memory.Store
@@ -33,7 +33,7 @@ type lab struct {
 	unknown bool
 	holder  string
 	refuse  bool
-	// before is called ahead of a step, after its note.
+	// before is called before a step, after it was noted.
 	before func()
 	asked  []string
 	steps  []int
@@ -51,7 +51,7 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// Commit makes the lab the controller's store; it returns when the view has what was written.
+// Commit makes the lab the controller's store. It returns once the view shows the write.
 func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	revision, err := l.store.Commit(ctx, txn)
 	if err == nil {
@@ -70,7 +70,7 @@ func (l *lab) put(key string, record any) {
 
 func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
 
-// deploy stores the deployment with so many replicas, all of them ready.
+// deploy stores the deployment with that many replicas, all of them ready.
 func (l *lab) deploy(replicas int, autoscale *api.Autoscale) {
 	l.t.Helper()
 	raw, _ := json.Marshal(api.DeploymentSpec{Replicas: &replicas, Autoscale: autoscale})
@@ -87,7 +87,7 @@ func (l *lab) pod(id string, readyAt time.Time) {
 	l.put(layout.TaskStatusKey(id), api.TaskStatus{ID: id, State: api.TaskRunning, StartedAt: l.now.Add(-2 * time.Minute), ReadyAt: readyAt})
 }
 
-// autoscaler is a new process on the same store.
+// autoscaler returns an autoscaler as a new process on the same store has it.
 func (l *lab) autoscaler() *Autoscaler {
 	return New(control.Deps{Snapshot: l.snapshot, Store: l, Now: func() time.Time { return l.now }}, Options{
 		Load: func(_ context.Context, tasks []string) []Sample {
@@ -146,7 +146,8 @@ func TestScalesByTheLoadOfItsPods(t *testing.T) {
 	}
 }
 
-// TestARestartKeepsTheCooldowns: a new process reads them from the store, also after a crash between note and step.
+// TestARestartKeepsTheCooldowns: a new process reads the cooldowns from the store, also after a crash between note and
+// step.
 func TestARestartKeepsTheCooldowns(t *testing.T) {
 	l := newLab(t)
 	l.deploy(2, bounds)
@@ -173,7 +174,7 @@ func TestARestartKeepsTheCooldowns(t *testing.T) {
 	}
 }
 
-// TestARefusedStepCostsNoCooldown: nothing was scaled, so the next look may; earlier steps still count.
+// TestARefusedStepCostsNoCooldown: nothing was scaled, so the next reconcile may scale; earlier steps still count.
 func TestARefusedStepCostsNoCooldown(t *testing.T) {
 	l := newLab(t)
 	l.deploy(2, bounds)
@@ -192,7 +193,7 @@ func TestARefusedStepCostsNoCooldown(t *testing.T) {
 	}
 }
 
-// TestWritesLittle: hours of a steady load are a handful of writes.
+// TestWritesLittle: hours of a steady load cause only a few writes.
 func TestWritesLittle(t *testing.T) {
 	l := newLab(t)
 	l.deploy(2, bounds)
@@ -235,7 +236,7 @@ func TestHoldsStill(t *testing.T) {
 	}
 }
 
-// TestForgets: without the block, and without the deployment, nothing is left of it.
+// TestForgets: without the autoscale block, or without the deployment, no status is left.
 func TestForgets(t *testing.T) {
 	l := newLab(t)
 	l.deploy(2, bounds)

@@ -10,16 +10,16 @@ import (
 	"tend.dev/tend/internal/engine"
 )
 
-// maxPerHost bounds the calls to one host at a time: one that doesn't answer takes no more than this.
+// maxPerHost is the most calls to one host at a time, so that a host that doesn't answer takes no more than this.
 const maxPerHost = 8
 
-// calls are the attempts under way, with the answers of those that ended until they are recorded.
+// calls holds the attempts under way, and the answers of ended ones until they are recorded.
 type calls struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
 	mu sync.Mutex
-	// wake takes the keys to reconcile; nil before open and after drain, when no call is made.
+	// wake takes the keys to reconcile. It is nil before open and after drain, when no call is made.
 	wake    func(...engine.Key)
 	going   map[callID]bool
 	answers map[callID]webhook.Answer
@@ -27,16 +27,16 @@ type calls struct {
 	wait    sync.WaitGroup
 }
 
-// callID identifies the delivery that a call is made for. created is the revision that made its record: a delivery of an
-// object that was deleted and created again has the key of an earlier one. attempts is how many attempts were recorded before
-// the call: an answer that a commit without an answer did record is not recorded again.
+// callID identifies the delivery that a call is made for. created is the revision that created its record: a delivery
+// of an object that was deleted and created again has the key of an earlier one. attempts is the number of attempts
+// recorded before the call: an answer is not recorded twice if a commit that got no answer recorded it.
 type callID struct {
 	key      engine.Key
 	created  int64
 	attempts int
 }
 
-// host is a receiver's share: how many calls it has, and who waits for one of them to end.
+// host is the share of one receiver: how many calls it has, and which deliveries wait for one of them to end.
 type host struct {
 	busy    int
 	waiting map[engine.Key]bool
@@ -48,7 +48,7 @@ func newCalls() *calls {
 	return c
 }
 
-// open lets calls be made; wake is called with the keys of those that ended, and of those that waited for their host.
+// open allows calls. wake is called with the keys of calls that ended, and of deliveries that waited for their host.
 func (c *calls) open(wake func(...engine.Key)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,7 +63,7 @@ func (c *calls) drain(ctx context.Context) error {
 	return nil
 }
 
-// begin makes a call unless the delivery has one under way, or its host has its share already.
+// begin makes a call, unless the delivery has one under way or its host has maxPerHost of them.
 func (c *calls) begin(id callID, name string, call func(context.Context) webhook.Answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,7 +92,7 @@ func (c *calls) begin(id callID, name string, call func(context.Context) webhook
 	})
 }
 
-// ended keeps an answer and says who must be looked at: the key, and whoever waited for the host.
+// ended keeps an answer and returns the keys to reconcile: the delivery's own and those that waited for the host.
 func (c *calls) ended(id callID, name string, answer webhook.Answer) []engine.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +114,7 @@ func (c *calls) running(id callID) bool {
 	return c.going[id]
 }
 
-// answer is how the delivery's call ended; ok is false while it goes on, and where none was made.
+// answer returns how the delivery's call ended. ok is false while it is under way, and if none was made.
 func (c *calls) answer(id callID) (a webhook.Answer, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,7 +128,7 @@ func (c *calls) forget(id callID) {
 	delete(c.answers, id)
 }
 
-// forgetOthers drops the answers to deliveries that had the key before this one; all of them where created is 0.
+// forgetOthers drops the answers to earlier deliveries that had the same key; all of them if created is 0.
 func (c *calls) forgetOthers(id callID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,36 +15,36 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// The outcomes that Deps.Count is told.
+// The outcomes passed to Deps.Count.
 const (
 	CountDelivered = "delivered"
 	CountFailed    = "failed"
 	CountRetried   = "retried"
 )
 
-// Deps are what the controller works with.
+// Deps are the dependencies of the controller.
 type Deps struct {
 	control.Deps
-	// Call makes one attempt and ends with its context.
+	// Call makes one attempt. It returns when its context ends.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
-	// Blob reads what an asset's digest stands for.
+	// Blob reads the content of an asset by its digest.
 	Blob func(digest string) ([]byte, error)
-	// Count is told how each attempt ended. Default: nobody is told.
+	// Count is called with the outcome of each attempt. Default: no call.
 	Count func(outcome string)
 	// Agent is the User-Agent. Default tend-webhook.
 	Agent string
-	// Spread draws where in the jitter the next attempt lies, from 0 to 1. Default random.
+	// Spread draws the position of the next attempt within the jitter, from 0 to 1. Default random.
 	Spread func() float64
 }
 
-// Controller delivers.
+// Controller delivers webhook calls.
 type Controller struct {
 	Deps
 	calls        *calls
 	environments *environment.Environments
 }
 
-// New makes the controller. Its Source must be running for calls to be made.
+// New returns a controller. Calls are made only while its Source runs.
 func New(deps Deps) *Controller {
 	deps.Deps = deps.Defaults()
 	if deps.Count == nil {
@@ -62,11 +62,11 @@ func New(deps Deps) *Controller {
 // Name implements control.Controller.
 func (c *Controller) Name() string { return kind }
 
-// Workers is how many deliveries are reconciled at once; the calls themselves are made beside them.
+// Workers returns how many deliveries are reconciled at once; the calls themselves are made outside of the workers.
 func (c *Controller) Workers() int { return 2 }
 
-// Source implements control.Source: the keys of calls that have ended. When ctx ends it cuts those under way and waits for
-// them. A cut call has no outcome: it is made again by the next server.
+// Source implements control.Source: it enqueues the keys of calls that have ended. When ctx ends it cancels the calls
+// under way and waits for them. A cancelled call has no outcome: the next server makes it again.
 func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key)) error {
 	c.calls.open(enqueue)
 	return c.calls.drain(ctx)
@@ -74,7 +74,7 @@ func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key
 
 const kind = "delivery"
 
-// Key is the engine's key of a delivery: its name is <kind>/<name>/<id>.
+// Key returns the engine's key of a delivery. Its name is <kind>/<name>/<id>.
 func Key(d *api.Delivery) engine.Key {
 	return engine.Key{Kind: kind, Scope: d.Scope, Name: string(d.Kind) + "/" + d.Name + "/" + d.ID}
 }
@@ -87,7 +87,7 @@ func parse(key engine.Key) (ref api.Ref, id string, ok bool) {
 	return api.Ref{Kind: api.Kind(parts[0]), Scope: key.Scope, Name: parts[1]}, parts[2], true
 }
 
-// Reconcile does the next step of one delivery.
+// Reconcile takes the next step of one delivery.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	ref, id, ok := parse(key)
 	if !ok {
@@ -128,7 +128,7 @@ func forgettable(d api.Delivery, now time.Time) bool {
 	return d.State != api.DeliveryPending && now.Sub(d.EndedAt) >= webhook.Kept
 }
 
-// record writes what a delivery becomes; only then is the answer forgotten.
+// record writes the delivery's next state, and only then forgets the answer.
 func (c *Controller) record(ctx context.Context, call callID, read layout.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
 	at := layout.DeliveryKey(next.Owner(), next.ID)
 	revision, err := c.Commit(ctx, layout.NewTxn("delivery.record").If(at, read.Modified).Put(at, next), at)
@@ -164,7 +164,7 @@ func (c *Controller) forget(ctx context.Context, read layout.Read[api.Delivery])
 	return engine.Result{Revision: revision}, err
 }
 
-// Affected names the delivery that a change concerns.
+// Affected returns the key of the delivery that changed.
 func (c *Controller) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
 	if d, ok := change.New.(*api.Delivery); ok {
 		return []engine.Key{Key(d)}
@@ -172,12 +172,12 @@ func (c *Controller) Affected(_ layout.Snapshot, change view.Change) []engine.Ke
 	return nil
 }
 
-// Keys lists every delivery.
+// Keys returns the keys of all deliveries.
 func (c *Controller) Keys() []engine.Key {
 	return c.which(func(layout.Read[api.Delivery]) bool { return true })
 }
 
-// Dirty lists the deliveries whose time has come.
+// Dirty returns the keys of the deliveries that are due.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return c.which(func(read layout.Read[api.Delivery]) bool {
 		d := read.Value

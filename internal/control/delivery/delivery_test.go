@@ -39,7 +39,8 @@ func TestDelivered(t *testing.T) {
 	})
 }
 
-// TestRetries: a receiver that fails is tried four times, after 1, 5 and 30 s; one that recovers is told once.
+// TestRetries: a receiver that fails is called four times, with 1, 5 and 30 s between; one that recovers is notified
+// once.
 func TestRetries(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.receive["down.example"] = answers(503)
@@ -77,7 +78,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestADeadReceiverHoldsUpNobody: a hundred calls to one that never answers, and the others are told at once.
+// TestADeadReceiverHoldsUpNobody: with a hundred calls to a receiver that never answers, the others are called at once.
 func TestADeadReceiverHoldsUpNobody(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.receive["dead.example"] = silent
@@ -113,7 +114,7 @@ func TestADeadReceiverHoldsUpNobody(t *testing.T) {
 	})
 }
 
-// TestACutCallIsMadeAgain: at least once, under the same key.
+// TestACutCallIsMadeAgain: a call is made at least once, under the same key.
 func TestACutCallIsMadeAgain(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.receive["slow.example"] = silent
@@ -123,7 +124,7 @@ func TestACutCallIsMadeAgain(t *testing.T) {
 		l.deliver("d", 0)
 		l.after(time.Second)
 		var parts sync.WaitGroup
-		// The server dies with the call under way; another one boots.
+		// The server dies with the call under way, and another one boots.
 		l.c.calls.cancel()
 		l.receive["slow.example"] = answers(200)
 		stop := l.start(ctx, &parts)
@@ -137,7 +138,7 @@ func TestACutCallIsMadeAgain(t *testing.T) {
 	})
 }
 
-// TestTheHookIsReadWhenItIsCalled: its address is nowhere else, and a target that is gone is not called.
+// TestTheHookIsReadWhenItIsCalled: the address is stored only in the spec, and a target that is gone is not called.
 func TestTheHookIsReadWhenItIsCalled(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.receive["old.example"], l.receive["new.example"] = answers(500), answers(200)
@@ -162,8 +163,8 @@ func TestTheHookIsReadWhenItIsCalled(t *testing.T) {
 	})
 }
 
-// TestSecretsAreLookedUpWhenItIsCalled: what a reference stands for reaches the receiver and no record; a value that is
-// missing is named, and an attempt after it changed has the new one.
+// TestSecretsAreLookedUpWhenItIsCalled: the value of a reference reaches the receiver and no record. A missing value is
+// named, and an attempt after it changed sends the new one.
 func TestSecretsAreLookedUpWhenItIsCalled(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.receive["old.example"], l.receive["new.example"] = answers(500), answers(200)
@@ -205,7 +206,7 @@ func TestFileIsReadByItsDigest(t *testing.T) {
 	})
 }
 
-// TestStaleCallsAreNotBegun: after a long downtime it is history.
+// TestStaleCallsAreNotBegun: a call that is old after a long downtime is not made.
 func TestStaleCallsAreNotBegun(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.object(api.Webhook{URL: "https://ok.example"})
@@ -220,8 +221,8 @@ func TestStaleCallsAreNotBegun(t *testing.T) {
 	})
 }
 
-// TestAnAnswerCountsOnlyForItsOwnDelivery: the object is deleted while its webhook is being called, and created again.
-// Its delivery has the id of the old one. It makes a call of its own, and the late answer to the old call says nothing.
+// TestAnAnswerCountsOnlyForItsOwnDelivery: the object is deleted and created again while its webhook is being called.
+// Its delivery has the id of the old one. It makes its own call, and the late answer to the old call is ignored.
 func TestAnAnswerCountsOnlyForItsOwnDelivery(t *testing.T) {
 	inLab(t, func(l *lab) {
 		late := make(chan webhook.Answer, 1)

@@ -26,8 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// lab is the controller under its engine, over a store in memory, with receivers that are functions. It lives in a
-// bubble: time passes when everybody waits.
+// lab is the controller under its engine, over a store in memory, with receivers that are functions. It runs in a
+// synctest bubble: time passes when every goroutine waits.
 type lab struct {
 	testing.TB
 	store *memory.Store
@@ -36,11 +36,11 @@ type lab struct {
 	work  *engine.Controller
 
 	mu sync.Mutex
-	// receive answers for a host; called are the requests made, in order.
+	// receive holds the receiver of each host; called are the requests made, in order.
 	receive map[string]func(ctx context.Context, nth int) webhook.Answer
 	called  []call
 	counted map[string]int
-	// fate is that of each commit; nil answers them.
+	// fate decides the fate of each commit; nil answers all of them.
 	fate func(store.Txn) storefault.Fate
 }
 
@@ -67,7 +67,7 @@ func inLab(t *testing.T, test func(l *lab)) {
 	})
 }
 
-// start runs a controller, as a server does at boot; the stop is a kill as far as calls are concerned.
+// start runs a controller, as a server does at boot. stop cuts the calls under way, as a kill does.
 func (l *lab) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	began := time.Now()
@@ -121,7 +121,7 @@ func (l *lab) write(fill func(*layout.Txn)) {
 	}
 }
 
-// object stores what the hooks belong to.
+// object stores the object that the hooks belong to.
 func (l *lab) object(hooks ...api.Webhook) {
 	l.Helper()
 	spec, err := json.Marshal(api.DeploymentSpec{OnDeploy: &api.DeployHooks{Success: hooks}})
@@ -145,12 +145,12 @@ func (l *lab) config(pairs ...string) {
 	})
 }
 
-// plainly seals nothing.
+// plainly is a Sealer that leaves values in plain text.
 type plainly struct{ control.Sealer }
 
 func (plainly) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 
-// deliver records a call of the hook with an index.
+// deliver records a call of the hook at an index.
 func (l *lab) deliver(id string, hook int) {
 	l.Helper()
 	l.write(func(txn *layout.Txn) {

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestAnAttemptIsRecordedOnce: the record of an attempt was written, or is written later, and its writer had no answer.
+// TestAnAttemptIsRecordedOnce: the record of an attempt was written, or is written later, but its writer got no answer.
 func TestAnAttemptIsRecordedOnce(t *testing.T) {
 	for name, fate := range map[string]storefault.Fate{
 		"applied at once":    storefault.Unanswered,

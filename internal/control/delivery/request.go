@@ -9,13 +9,13 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// The reasons a call can't be made.
+// The reasons why a call can't be made.
 var (
 	errObjectGone = errors.New("the object is gone")
 	errHookGone   = errors.New("the manifest names this target no longer")
 )
 
-// request builds the call from the object as it is now.
+// request builds the call from the current object.
 func (c *Controller) request(s layout.Snapshot, d api.Delivery) (webhook.Request, error) {
 	object := s.Object(d.Owner()).Value
 	if object == nil {
@@ -41,7 +41,7 @@ func (c *Controller) request(s layout.Snapshot, d api.Delivery) (webhook.Request
 	}.Request()
 }
 
-// file reads the asset that a hook's body is made from, as it was when the object was stored.
+// file reads the asset of a hook's body, in the version that the object was stored with.
 func (c *Controller) file(object api.Object, text string) ([]byte, error) {
 	digests := object.HookDigests()
 	for _, reference := range api.References(text) { // one, as validation has it

@@ -6,13 +6,13 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// BucketOf is the bucket a key of the store belongs to; false for other keys.
+// BucketOf returns the bucket that a key of the store belongs to; false for other keys.
 func BucketOf(key string) (env.Bucket, bool) {
 	scope, name, ok := layout.ParseConfig(key)
 	return env.Bucket{Scope: scope, Name: name}, ok
 }
 
-// Consumers are the objects of a kind whose environment is made of a bucket among others.
+// Consumers returns the objects of a kind whose environment includes a bucket.
 func Consumers(s layout.Snapshot, kind api.Kind, bucket env.Bucket) []layout.Read[api.Object] {
 	var out []layout.Read[api.Object]
 	for object := range s.Objects(kind) {

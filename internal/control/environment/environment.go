@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Environments makes environments. Values are decrypted once per revision. Safe for concurrent use.
+// Environments builds environments. It decrypts each value once per revision. It is safe for concurrent use.
 type Environments struct {
 	sealer control.Sealer
 	mu     sync.Mutex
@@ -24,24 +24,24 @@ type opened struct {
 	value    string
 }
 
-// maxOpened bounds what is kept in plain text.
+// maxOpened bounds how many values are kept in plain text.
 const maxOpened = 100_000
 
-// New makes Environments of values that the sealer opens.
+// New returns an Environments for values that the sealer decrypts.
 func New(sealer control.Sealer) *Environments {
 	return &Environments{sealer: sealer, opened: map[string]opened{}}
 }
 
-// Of is the environment of an object, the contents of its secret files among it (see env.Split). Its error is an *Error
-// where a person, or another object, has to change something first.
+// Of returns the environment of an object, including the contents of its secret files (see env.Split). The error is an
+// *Error if a person, or another object, has to change something first.
 func (e *Environments) Of(s layout.Snapshot, ref api.Ref, spec api.WorkloadSpec) (map[string]string, error) {
 	_, merged, err := e.Resolve(s, ref, spec.Container)
 	return merged, err
 }
 
-// Resolve is Of, and the declaration with its references to other objects replaced beside it. There ${config.…} stays as it
-// is written, since a declaration is stored in plain text. It is made from what is declared, not from what was resolved
-// before.
+// Resolve returns, besides the environment that Of returns, the declaration with its references to other objects
+// replaced. ${config.…} stays as written there, since a declaration is stored in plain text. Resolve takes the declared
+// container, not one that was resolved before.
 func (e *Environments) Resolve(s layout.Snapshot, ref api.Ref, declared api.Container) (api.Container, map[string]string, error) {
 	return e.resolve(s, ref, declared, env.Change{})
 }
@@ -70,7 +70,8 @@ func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Cont
 	return resolved, merged, nil
 }
 
-// values opens a bucket, but for those keys that a change replaces: it may be the cure of one that can't be opened.
+// values decrypts a bucket, except for the keys that a change replaces: the change may be the fix of a key that can't
+// be decrypted.
 func (e *Environments) values(s layout.Snapshot, b env.Bucket, change env.Change) (map[string]string, error) {
 	prefix := prefixOf(b)
 	values := map[string]string{}
@@ -112,7 +113,7 @@ func (e *Environments) open(key string, modified int64, sealed []byte) (string, 
 	return string(plain), nil
 }
 
-// Hash identifies an environment without giving it away.
+// Hash identifies an environment without revealing it.
 func (e *Environments) Hash(merged map[string]string) (string, error) {
 	canonical, err := json.Marshal(merged) // keys sorted
 	if err != nil {
@@ -130,7 +131,7 @@ func (e *Environments) Seal(merged map[string]string) ([]byte, error) {
 	return e.sealer.Encrypt(canonical)
 }
 
-// HashAfter is the hash of the environment that a stored object will have once a bucket has changed.
+// HashAfter returns the hash of the environment that a stored object will have after a change of a bucket.
 func (e *Environments) HashAfter(s layout.Snapshot, object api.Object, change env.Change) (string, error) {
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// The buckets of the store, opened, in their order; a value with line ends, quotes and = is a value like any other.
+// The buckets of the store are decrypted and merged in order. A value may contain line ends, quotes and =.
 func TestEnvironmentIsMergedInOrder(t *testing.T) {
 	l := newLab(t)
 	odd := "a=b\n\"c\" 'd'\n${ref.deployment.nobody.host}\n"
@@ -24,7 +24,7 @@ func TestEnvironmentIsMergedInOrder(t *testing.T) {
 	}
 }
 
-// ${config.…} in env stands for the value, alone or within a text; the declaration that is stored keeps the reference.
+// ${config.…} in env is replaced by the value, alone or within a text; the stored declaration keeps the reference.
 func TestConfigReferences(t *testing.T) {
 	l := newLab(t)
 	l.config("scopes/prod/HOST", "db.prod", "apps/prod/web/PASSWORD", "s3cret$${ref.a}${config.HOST}", "apps/prod/db/USER", "alice", "apps/shared/q/TOKEN", "t0ken")
@@ -55,7 +55,7 @@ func TestConfigReferences(t *testing.T) {
 	}
 }
 
-// A value that isn't there is named with the command that sets it, and no other value is.
+// A missing value is reported with the command that sets it; no other value is named.
 func TestMissingConfigValue(t *testing.T) {
 	l := newLab(t)
 	l.config("apps/prod/web/PASSWORD", "s3cret")
@@ -67,7 +67,7 @@ func TestMissingConfigValue(t *testing.T) {
 	}
 }
 
-// A value is opened once, and again when it was set anew.
+// A value is decrypted once, and again after it was set to something new.
 func TestValuesAreOpenedOnce(t *testing.T) {
 	l := newLab(t)
 	read := func(want string) {
@@ -89,7 +89,7 @@ func TestValuesAreOpenedOnce(t *testing.T) {
 	read("")
 }
 
-// The same environment has one hash, however it came about; and sealed it opens to what it was.
+// Equal environments have one hash, regardless of how they were built; a sealed environment decrypts to the original.
 func TestHashAndSeal(t *testing.T) {
 	l := newLab(t)
 	hash := func(merged map[string]string) string {
@@ -109,7 +109,7 @@ func TestHashAndSeal(t *testing.T) {
 	}
 }
 
-// HashAfter is what the hash will be, whatever is done to the bucket.
+// HashAfter returns the later hash, for every kind of change to the bucket.
 func TestHashAfter(t *testing.T) {
 	l := newLab(t)
 	l.config("scopes/prod/A", "1", "apps/prod/web/B", "1", "apps/shared/db/C", "1")
@@ -133,7 +133,8 @@ func TestHashAfter(t *testing.T) {
 	}
 }
 
-// What can't be opened says which key, and the reason; setting it anew is the cure even for the forecast.
+// The error about a value that can't be decrypted names the key and the reason. Setting the value again fixes it, also
+// for HashAfter.
 func TestUnreadable(t *testing.T) {
 	l := newLab(t)
 	l.config("apps/prod/web/TOKEN", "hunter2")

@@ -11,38 +11,38 @@ import (
 	"tend.dev/tend/internal/core/env"
 )
 
-// The reasons an object has no environment.
+// The reasons why an object has no environment.
 const (
-	// ReasonUnreadable: a config value can't be decrypted.
+	// ReasonUnreadable means that a config value can't be decrypted.
 	ReasonUnreadable = "EnvironmentUnreadable"
-	// ReasonUnresolved: a reference points at what isn't there.
+	// ReasonUnresolved means that the target of a reference doesn't exist.
 	ReasonUnresolved = "UnresolvedReference"
-	// ReasonEnvFromEmpty: env_from names buckets without keys alone.
+	// ReasonEnvFromEmpty means that env_from names only buckets without keys.
 	ReasonEnvFromEmpty = "EnvFromEmpty"
-	// ReasonSecretMissing: secret_files, or ${config.…} in env, names a key that no bucket has.
+	// ReasonSecretMissing means that secret_files, or ${config.…} in env, names a key that no bucket has.
 	ReasonSecretMissing = "SecretKeyMissing"
 )
 
-// Error says why an object has no environment. What runs already is no matter of it; the next change of what is missing
-// is the next try.
+// Error says why an object has no environment. Running pods are not affected; the next change of what is missing causes
+// the next attempt.
 type Error struct {
 	Reason string
 	Cause  error
 	// Next is what to do about it.
 	Next string
-	// Passing: what is missing is on its way, and nobody has to do anything.
+	// Passing is set if what is missing is on its way and no action is needed.
 	Passing bool
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%v: %s", e.Cause, e.Next) }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// errNoRelease: what a reference points at has yet to get its first release.
+// errNoRelease means that the target of a reference has no release yet.
 var errNoRelease = errors.New("has no release yet")
 
-// passing says whether each of the joined errors is but a matter of time.
+// passing reports whether every one of the joined errors will pass by itself.
 func passing(err error) bool {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return !slices.ContainsFunc(joined.Unwrap(), func(err error) bool { return !passing(err) })
@@ -60,22 +60,23 @@ func unresolved(cause error) error {
 	}
 }
 
-// missingValuesError: ${config.…} in env names values that no bucket has. It maps each fault to the command that mends it.
+// missingValuesError reports that ${config.…} in env names values that no bucket has. It maps each fault to the command
+// that fixes it.
 type missingValuesError struct{ faults map[string]string }
 
 func (e *missingValuesError) Error() string {
 	return strings.Join(slices.Sorted(maps.Keys(e.faults)), "; ")
 }
 
-// next is what to do: each command once.
+// next returns what to do: each command once.
 func (e *missingValuesError) next() string {
 	return strings.Join(slices.Compact(slices.Sorted(maps.Values(e.faults))), "; ")
 }
 
-// flat is a joined error on one line.
+// flat returns a joined error on one line.
 func flat(err error) error { return errors.New(strings.ReplaceAll(err.Error(), "\n", "; ")) }
 
-// setSecret is the command that sets the first missing key; stdin holds one value.
+// setSecret returns the command that sets the first missing key; stdin holds one value.
 func setSecret(ref api.Ref, keys []string) string {
 	return fmt.Sprintf("tend config set %s/%s %s=-", ref.Scope, ref.Name, keys[0])
 }

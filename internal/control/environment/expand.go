@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// expand replaces the references to other objects in the fields that may hold them (api.ResolvedFields). What is
-// declared is not written to.
+// expand replaces the references to other objects in the fields that may hold them (api.ResolvedFields). It does not
+// write to declared.
 func expand(s layout.Snapshot, consumer api.Ref, declared api.Container) (api.Container, error) {
 	spaces := reference.Spaces{api.SpaceRef: facts(s, consumer)}
 	var faults []error
@@ -36,8 +36,8 @@ func expand(s layout.Snapshot, consumer api.Ref, declared api.Container) (api.Co
 	return declared, errors.Join(faults...)
 }
 
-// variables are the declared variables with every reference replaced, those to config values included. Facts and values are
-// put in place in one pass, so that neither is taken for a reference. No value is in an error.
+// variables returns the declared variables with every reference replaced, including those to config values. Facts and
+// values are inserted in one pass, so that neither is taken for a reference. Errors contain no values.
 func variables(s layout.Snapshot, ref api.Ref, declared api.Container, values func(env.Bucket) (map[string]string, error)) (map[string]string, error) {
 	out := maps.Clone(declared.Env)
 	missing := map[string]string{}

@@ -14,7 +14,7 @@ func facts(s layout.Snapshot, consumer api.Ref) reference.Lookup {
 	return func(r api.Reference) (string, error) { return fact(s, consumer, r) }
 }
 
-// fact is what ${ref.kind.name.field} stands for, seen from its consumer.
+// fact returns the value of ${ref.kind.name.field}, as seen by its consumer.
 func fact(s layout.Snapshot, consumer api.Ref, r api.Reference) (string, error) {
 	if err := r.CheckFact(consumer); err != nil {
 		return "", err
@@ -35,7 +35,7 @@ func fact(s layout.Snapshot, consumer api.Ref, r api.Reference) (string, error) 
 	return value, nil
 }
 
-// workloadFact is a field of a workload. Host and port come from what is declared, so they are there before anything runs.
+// workloadFact returns a field of a workload. Host and port come from the spec, so they exist before anything runs.
 func workloadFact(target api.Ref, field string, spec api.WorkloadSpec, status *api.WorkloadStatus) (string, error) {
 	host := target.Name + "." + target.Scope
 	switch field {
@@ -55,11 +55,11 @@ func workloadFact(target api.Ref, field string, spec api.WorkloadSpec, status *a
 		}
 		return status.Release, nil
 	}
-	// the address of one ordinal: Reference.CheckFact lets no other field through
+	// The address of one ordinal: Reference.CheckFact lets no other field through.
 	return target.Name + strings.TrimPrefix(field, "host") + "." + target.Scope, nil
 }
 
-// firstPort is the container's side of the first port.
+// firstPort returns the container's side of the first port.
 func firstPort(spec api.WorkloadSpec) (string, error) {
 	if len(spec.Ports) == 0 {
 		return "", fmt.Errorf("declares no ports")

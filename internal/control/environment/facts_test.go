@@ -55,7 +55,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// Each field that may hold references is resolved, and what was declared stays as it was.
+// Each field that may hold references is resolved, and the declared container is not modified.
 func TestReferencesInEveryField(t *testing.T) {
 	l := newLab(t)
 	l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}, api.DeploymentSpec{})

@@ -15,7 +15,7 @@ import (
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// sealer seals by a prefix. Without its key it opens nothing; it counts what it opened.
+// sealer seals by a prefix. Without its key it decrypts nothing. It counts what it decrypted.
 type sealer struct {
 	lost   bool
 	opened int
@@ -91,7 +91,7 @@ func (l *lab) put(ref api.Ref, spec any) api.Object {
 	return object
 }
 
-// of is the environment of a declaration.
+// of returns the environment of a declaration.
 func (l *lab) of(declared api.Container) (map[string]string, error) {
 	return l.env.Of(l.snapshot(), web, workload(declared))
 }

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Spaces say what the references of an object's webhooks stand for: facts of other objects, and values of buckets, opened
-// now. No value is in an error.
+// Spaces resolves the references of an object's webhooks: facts of other objects, and values of buckets, decrypted now.
+// Errors contain no values.
 func (e *Environments) Spaces(s layout.Snapshot, ref api.Ref, envFrom []string) reference.Spaces {
 	return reference.Spaces{
 		api.SpaceRef:    facts(s, ref),
@@ -18,7 +18,7 @@ func (e *Environments) Spaces(s layout.Snapshot, ref api.Ref, envFrom []string) 
 	}
 }
 
-// configured is the value of a ${config.…}: of the buckets it may lie in the last one wins.
+// configured returns the value of a ${config.…}. If several buckets have it, the last one wins.
 func (e *Environments) configured(s layout.Snapshot, ref api.Ref, envFrom []string, r api.Reference) (string, error) {
 	buckets, key := env.OfReference(ref, envFrom, r)
 	for i := len(buckets) - 1; i >= 0; i-- {
@@ -40,7 +40,7 @@ func (e *Environments) configured(s layout.Snapshot, ref api.Ref, envFrom []stri
 	return "", fmt.Errorf("%s: there is no config value %s; set it with tend config set %s/%s %s=…", r.Text, key, nearest.Scope, nearest.Name, key)
 }
 
-// prefixOf is where the values of a bucket lie.
+// prefixOf returns the store prefix of a bucket's values.
 func prefixOf(b env.Bucket) string {
 	if b.Name == "" {
 		return layout.ConfigScopePrefix(b.Scope)

@@ -15,10 +15,10 @@ import (
 // Controller reconciles ingresses.
 type Controller struct{ control.Deps }
 
-// New makes the controller.
+// New returns the controller of ingresses.
 func New(deps control.Deps) *Controller { return &Controller{deps.Defaults()} }
 
-// Reconcile writes what is to say of one ingress, or takes away what was said of one that is gone.
+// Reconcile writes the status of one ingress, or deletes the status of one that is gone.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	ref := api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}
 	txn, err := c.step(c.Snapshot(), ref, c.Now())
@@ -29,7 +29,7 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	return engine.Result{Revision: revision}, err
 }
 
-// step is the commit that a look leads to; empty where nothing is to be said.
+// step returns the commit of one reconcile; it is empty if there is nothing to write.
 func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layout.Txn, error) {
 	object, stored, key := s.Object(ref), s.IngressStatus(ref), layout.StatusKey(ref)
 	if !object.Exists() {
@@ -55,7 +55,7 @@ func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layou
 // Name implements control.Controller.
 func (c *Controller) Name() string { return string(api.KindIngress) }
 
-// Keys lists every ingress, and those of which only the status is left.
+// Keys returns all ingresses, and those of which only the status is left.
 func (c *Controller) Keys() []engine.Key {
 	snapshot := c.Snapshot()
 	out := control.Keys(snapshot, api.KindIngress)
@@ -68,7 +68,7 @@ func (c *Controller) Keys() []engine.Key {
 	return out
 }
 
-// Dirty lists the ingresses that a look would write something for.
+// Dirty returns the ingresses for which a reconcile would write something.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
 	var out []engine.Key
 	for _, key := range c.Keys() {
@@ -80,8 +80,8 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return out
 }
 
-// Affected names the ingresses a change may concern: its own object, those that a workload serves, or all where a proxy
-// reports.
+// Affected returns the ingresses a change may concern: the changed one, those that a changed workload serves, or all if
+// a proxy reported.
 func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {

@@ -21,7 +21,7 @@ var (
 	web   = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 )
 
-// lab is a store with its view and the controller over it; everybody else's records are written by hand.
+// lab is a store with its view and the controller over it. The records of all other writers are written by hand.
 type lab struct {
 	*testing.T
 	store *memory.Store
@@ -92,7 +92,7 @@ func (l *lab) proxy(edit func(*api.IngressNodeStatus)) {
 	l.put(layout.IngressNodeKey("n1"), status)
 }
 
-// look reconciles once and returns the status; a second look must write nothing.
+// look reconciles once and returns the status. A second reconcile must write nothing.
 func (l *lab) look() api.IngressStatus {
 	l.Helper()
 	for i := range 2 {
@@ -216,7 +216,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// TestAnIngressThatIsGone: its status goes too, also when it went while nobody looked.
+// TestAnIngressThatIsGone: its status is deleted too, even if the ingress was deleted while no controller ran.
 func TestAnIngressThatIsGone(t *testing.T) {
 	l := newLab(t)
 	l.object(shop, api.IngressSpec{Host: "shop.org"}, nil)

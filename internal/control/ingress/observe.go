@@ -8,12 +8,12 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// observed is all that an ingress depends on, read at one revision.
+// observed is the state that an ingress depends on, read at one revision.
 type observed struct {
 	object layout.Read[api.Object]
 	spec   api.IngressSpec
 	broken error // why the spec can't be read
-	// serves is the workload, where it is there.
+	// serves reports whether the workload exists.
 	serves   bool
 	workload api.DeploymentSpec
 	pods     int // wanted and not ended
@@ -57,7 +57,7 @@ func (o *observed) count(s layout.Snapshot, workload api.Ref) {
 	}
 }
 
-// door is how the door the host needs is, on the node where it is best.
+// door returns the state of the listener that the host needs, on the node where it is best.
 func (o observed) door() api.DoorStatus {
 	var best api.DoorStatus
 	for _, node := range o.nodes {
@@ -72,7 +72,7 @@ func (o observed) door() api.DoorStatus {
 	return best
 }
 
-// certificate is how the host's certificate is, where any node knows of one.
+// certificate returns the state of the host's certificate, or nil if no node has one.
 func (o observed) certificate() *api.CertificateStatus {
 	if !o.spec.Secure() {
 		return nil

@@ -15,15 +15,15 @@ const (
 	ReasonInvalidSpec        = "InvalidSpec"        // the spec can't be read
 	ReasonNoService          = "NoService"          // there is no workload of that name in the scope
 	ReasonNoReadyPods        = "NoReadyPods"        // the workload has none that may serve
-	ReasonNotListening       = "NotListening"       // no proxy could open its door
-	ReasonOpening            = "Opening"            // no proxy has opened its door yet
-	ReasonCertificatePending = "CertificatePending" // a certificate is being got
+	ReasonNotListening       = "NotListening"       // no proxy could open its listener
+	ReasonOpening            = "Opening"            // no proxy has opened its listener yet
+	ReasonCertificatePending = "CertificatePending" // a certificate is being obtained
 	ReasonCertificateFailed  = "CertificateFailed"  // the last attempt to get or renew it failed
-	ReasonPaused             = "Paused"             // an operator has requests wait
+	ReasonPaused             = "Paused"             // an operator paused requests
 	ReasonMaintenance        = "Maintenance"        // an operator has requests answered with 503
 )
 
-// status is what is to say of an ingress.
+// status returns the status of an ingress.
 func (o observed) status(before api.IngressStatus, now time.Time) api.IngressStatus {
 	object := o.object.Value
 	next := api.IngressStatus{
@@ -42,7 +42,7 @@ func (o observed) status(before api.IngressStatus, now time.Time) api.IngressSta
 	return next
 }
 
-// url is where people find it; the port is told where it isn't the usual one.
+// url returns the address that users open. It includes the port unless it is the default one.
 func (o observed) url() string {
 	scheme, usual := "http", "80"
 	if o.spec.Secure() {
@@ -55,7 +55,7 @@ func (o observed) url() string {
 	return scheme + "://" + host
 }
 
-// readiness says whether requests reach a pod now.
+// readiness returns the Ready condition: whether requests reach a pod now.
 func (o observed) readiness() api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
 	c.Reason, c.Message = o.hindrance()
@@ -66,7 +66,7 @@ func (o observed) readiness() api.Condition {
 	return c
 }
 
-// hindrance is the first thing that keeps requests from a pod.
+// hindrance returns the first problem that keeps requests from a pod.
 func (o observed) hindrance() (reason, message string) {
 	door, certificate, service := o.door(), o.certificate(), o.spec.ServiceName(o.object.Value.Name)
 	switch {
@@ -97,7 +97,8 @@ func (o observed) hindrance() (reason, message string) {
 	return "", ""
 }
 
-// trouble says what a person should look at: not what an operator asked for, nor what passes by itself.
+// trouble returns the Degraded condition: what a person must fix. It leaves out what an operator asked for and what
+// passes by itself.
 func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	c.Reason, c.Message = o.hindrance()
@@ -114,7 +115,7 @@ func (o observed) trouble() api.Condition {
 	return c
 }
 
-// nextStep is what helps where the message doesn't say it.
+// nextStep returns what to do, where the message doesn't say it.
 func (o observed) nextStep(reason string) string {
 	service := o.object.Value.Scope + "/" + o.spec.ServiceName(o.object.Value.Name)
 	switch reason {
@@ -126,7 +127,7 @@ func (o observed) nextStep(reason string) string {
 	return ""
 }
 
-// certificateFault is why the last attempt failed, with what helps.
+// certificateFault returns why the last attempt failed, and what to do.
 func (o observed) certificateFault(c *api.CertificateStatus) string {
 	text, ended := c.Error, o.over(c)
 	if text == "" && ended {
@@ -151,7 +152,7 @@ func (o observed) certificateFault(c *api.CertificateStatus) string {
 	return text
 }
 
-// over says whether a certificate has ended. Of those that come on demand, each has an end of its own.
+// over reports whether a certificate has expired. Certificates that are issued on demand each have their own expiry.
 func (o observed) over(c *api.CertificateStatus) bool {
 	return !o.spec.TLS.OnDemand && !c.NotAfter.IsZero() && !c.NotAfter.After(o.now)
 }

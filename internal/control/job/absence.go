@@ -7,9 +7,9 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// absences remembers since when nodes have been without heartbeat. A server that boots waits a whole timeout before it
-// takes a node for lost: it can't know how long the heartbeat has been missing. Time is the process's own, by Go's monotonic
-// clock: a wall clock that is set makes no node lost.
+// absences records since when each node has had no heartbeat. A server that boots waits a whole timeout before it
+// treats a node as lost: it can't know how long the heartbeat has been missing. Time is measured by Go's monotonic
+// clock, so a change of the wall clock makes no node lost.
 type absences struct {
 	timeout time.Duration
 	mu      sync.Mutex
@@ -20,15 +20,15 @@ func newAbsences(timeout time.Duration) *absences {
 	return &absences{timeout: timeout, since: map[string]time.Time{}}
 }
 
-// clear forgets the absence of a node that was heard from. Without it a mark that no run asked about since would turn the
-// next lapse, however short, into a lost node.
+// clear deletes the mark of a node whose heartbeat is back. Otherwise an old mark that no run asked about since would
+// turn the next lapse, however short, into a lost node.
 func (a *absences) clear(node string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.since, node)
 }
 
-// lost says whether a node is down, and while it is only silent, in how long it will be.
+// lost reports whether a node is down. For a silent node that is not lost yet, left is the time until it is.
 func (a *absences) lost(s layout.Snapshot, node string) (lost bool, left time.Duration) {
 	if node == "" {
 		return false, 0

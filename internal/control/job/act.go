@@ -10,10 +10,11 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// maxActions bounds one commit: an action is at most three operations, and a store takes 10,000. The rest follows at once.
+// maxActions bounds one commit: an action is at most three operations, and a store takes 10,000. The next reconcile
+// follows at once and does the rest.
 const maxActions = 1000
 
-// act commits an assessment: one transaction, on the condition that the manifest is still the one that was read.
+// act commits an assessment: one transaction, on the condition that the manifest has not changed since it was read.
 func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
 	actions := a.plan.Actions
 	more := len(actions) > maxActions
@@ -44,7 +45,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	return engine.Result{Revision: revision, After: o.after(a, more, now)}, nil
 }
 
-// after is when to look again without an event.
+// after returns when to reconcile again if no event comes first.
 func (o observed) after(a assessment, more bool, now time.Time) time.Duration {
 	if more {
 		return time.Millisecond
@@ -58,7 +59,7 @@ func (o observed) after(a assessment, more bool, now time.Time) time.Duration {
 	return after
 }
 
-// step collects the writes of one look into one transaction.
+// step collects the writes of one reconcile into one transaction.
 type step struct {
 	c     *Controller
 	o     observed
@@ -67,7 +68,7 @@ type step struct {
 	tasks map[string]layout.Read[api.Task]
 	taken map[string]bool // slot ids
 	runs  *records
-	// minted: the fresh release is among the writes.
+	// minted is set once the fresh release is among the writes.
 	minted bool
 }
 
@@ -81,7 +82,7 @@ func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time
 	for _, t := range o.tasks {
 		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
 	}
-	for node := range o.lostNodes() { // one that is heard from while this is on its way isn't lost
+	for node := range o.lostNodes() { // a node whose heartbeat comes back before this commit isn't lost
 		s.txn.If(layout.AliveKey(node), 0)
 	}
 	return s
@@ -113,7 +114,7 @@ func (s *step) write(a timetable.Action, t target) {
 	}
 }
 
-// start creates a task, with the release it needs where that is new.
+// start creates a task, and the release it needs if that is new.
 func (s *step) start(a timetable.Action, t target) {
 	ref := s.o.ref
 	if t.fresh != nil && t.id == a.Release && !s.minted {
@@ -151,7 +152,7 @@ func (s *step) flush() {
 	}
 }
 
-// dropReleases deletes the releases that nothing refers to any more: no run, no task, and not as the newest.
+// dropReleases deletes the releases that nothing refers to any more: no run, no task, and not the newest one.
 func (s *step) dropReleases(t target) {
 	used := map[string]bool{t.id: true}
 	if newest := s.o.newestRelease(); newest != nil {
@@ -170,7 +171,8 @@ func (s *step) dropReleases(t target) {
 	}
 }
 
-// putStatus writes the status if it says something new, and with every other write: it is the guard of control.Deps.Commit.
+// putStatus writes the status if it differs, and together with every other write: it is the guard of
+// control.Deps.Commit.
 func (s *step) putStatus(status api.JobStatus) error {
 	changed, err := s.o.statusChanged(status)
 	if changed || !s.txn.Empty() {

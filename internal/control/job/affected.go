@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Affected names the objects of the kind that a change may concern.
+// Affected returns the objects of the kind that a change may concern.
 func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Key {
 	if node, ok := heartbeat(change); ok {
 		c.absent.clear(node)
@@ -18,13 +18,14 @@ func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Ke
 	return affected.By(s, c.kind, change, c.unsettled)
 }
 
-// heartbeat returns the node whose heartbeat a change is.
+// heartbeat returns the node if the change is one of its heartbeat.
 func heartbeat(change view.Change) (node string, ok bool) {
 	node, ok = strings.CutPrefix(change.Key, layout.AlivePrefix)
 	return node, ok && !change.Deleted
 }
 
-// unsettled names the objects to which it matters how nodes are: those with a run on, and those without their image.
+// unsettled returns the objects that depend on the state of nodes: those with an active run, and those without their
+// image.
 func (c *Controller) unsettled(s layout.Snapshot) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(c.kind) {

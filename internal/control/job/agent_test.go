@@ -10,14 +10,14 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// fakeAgent is the node: it answers for images and runs containers, looking when something was written and when a
-// container is to end.
+// fakeAgent plays the node: it answers for images and runs containers. It works after each write, and when a container
+// is due to end.
 type fakeAgent struct {
 	l      *lab
 	done   chan struct{}
 	ended  chan struct{}
 	images map[string]string
-	// lasts is how long containers run, code what they exit with, grace how long a stop takes.
+	// lasts is how long containers run, code their exit code, grace how long a stop takes.
 	lasts, grace time.Duration
 	code         int
 	cut          bool
@@ -25,7 +25,7 @@ type fakeAgent struct {
 	most atomic.Int64
 	told map[string]time.Time
 	wake chan struct{}
-	// next is when time alone changes something.
+	// next is the next time at which something changes without a write.
 	next time.Time
 }
 
@@ -68,7 +68,7 @@ func (a *fakeAgent) awaken() {
 	}
 }
 
-// until asks for a look at a moment.
+// until schedules work at a time.
 func (a *fakeAgent) until(at time.Time) {
 	if at.Before(a.next) {
 		a.next = at
@@ -116,7 +116,7 @@ func (a *fakeAgent) answer(txn *layout.Txn, s layout.Snapshot, r api.ImageReques
 	}
 }
 
-// obey is what becomes of a task; the same status where nothing does, nil where it is gone.
+// obey returns the next status of a task: the same one if nothing changes, nil if the task is gone.
 func (a *fakeAgent) obey(task api.Task, was *api.TaskStatus, now time.Time) *api.TaskStatus {
 	switch {
 	case task.Desired == api.DesiredRemoved && (was == nil || was.State.Terminal() || a.stopped(task, now)):
@@ -138,7 +138,7 @@ func (a *fakeAgent) obey(task api.Task, was *api.TaskStatus, now time.Time) *api
 	return a.end(task, was, api.TaskFailed, a.code, now)
 }
 
-// stopped says whether the container that was told to stop has.
+// stopped reports whether the container that is being stopped has stopped.
 func (a *fakeAgent) stopped(task api.Task, now time.Time) bool {
 	if a.told[task.ID].IsZero() {
 		a.told[task.ID] = now

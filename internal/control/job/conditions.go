@@ -9,29 +9,29 @@ import (
 	"tend.dev/tend/internal/control"
 )
 
-// The reasons that this package gives by itself; the others come from the planner, the agent and the runtime.
+// The reasons that this package sets; the others come from the planner, the agent and the runtime.
 const (
-	ReasonDeclared       = "Declared"       // it runs when somebody asks
+	ReasonDeclared       = "Declared"       // it runs on request
 	ReasonScheduled      = "Scheduled"      // it runs when it is due
-	ReasonSuspended      = "Suspended"      // it runs only when somebody asks
+	ReasonSuspended      = "Suspended"      // it runs only on request
 	ReasonResolvingImage = "ResolvingImage" // no node has answered yet for the image
-	ReasonComplete       = "Complete"       // nothing is awaited
-	ReasonRunning        = "Running"        // a run is on
+	ReasonComplete       = "Complete"       // nothing is under way
+	ReasonRunning        = "Running"        // a run is active
 	ReasonWaiting        = "Waiting"        // a run can't begin, or go on, yet
-	ReasonIdle           = "Idle"           // no run is on
-	ReasonRunFailed      = "RunFailed"      // the run that ended last has failed
-	ReasonAsExpected     = "AsExpected"     // nobody needs to look
-	ReasonOnTime         = "OnTime"         // the newest due time began its run
-	ReasonClockSetBack   = "ClockSetBack"   // due times were dealt with that the clock has yet to reach
+	ReasonIdle           = "Idle"           // no run is active
+	ReasonRunFailed      = "RunFailed"      // the run that ended last failed
+	ReasonAsExpected     = "AsExpected"     // no action is needed
+	ReasonOnTime         = "OnTime"         // the newest due time started its run
+	ReasonClockSetBack   = "ClockSetBack"   // the clock is behind due times that were already handled
 )
 
 // The types of conditions that only jobs have.
 const (
-	// ConditionActive: a run is on.
+	// ConditionActive means that a run is active.
 	ConditionActive = "Active"
-	// ConditionMissed: the newest due time began no run.
+	// ConditionMissed means that the newest due time started no run.
 	ConditionMissed = "Missed"
-	// ConditionClockBehind: the clock has not reached the newest due time on record.
+	// ConditionClockBehind means that the clock has not reached the newest recorded due time.
 	ConditionClockBehind = "ClockBehind"
 )
 
@@ -47,7 +47,7 @@ func (o observed) conditions(a assessment, runs []api.Run) []api.Condition {
 	return out
 }
 
-// readiness: a run that was asked for now would start.
+// readiness returns the Ready condition: whether a run that is requested now would start.
 func (o observed) readiness(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionTrue}
 	cron := o.declared.cron
@@ -96,7 +96,7 @@ func (o observed) imageProgress() string {
 	return "waiting for a node to look for image " + name
 }
 
-// trouble says what a person should look at: the manifest can't be run, or the run that ended last has failed.
+// trouble returns the Degraded condition: the manifest can't be run, or the run that ended last failed.
 func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: ReasonAsExpected}
 	last := lastEnded(runs)
@@ -156,7 +156,7 @@ func missed(a assessment) api.Condition {
 	}
 }
 
-// clockBehind says that the clock was ahead when due times were dealt with, or has been set back since.
+// clockBehind returns the condition that the clock was ahead when due times were handled, or has been set back since.
 func clockBehind(a assessment) api.Condition {
 	line := a.plan.Timeline
 	if line.Ahead.IsZero() {

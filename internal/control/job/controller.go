@@ -17,9 +17,9 @@ import (
 type Options struct {
 	// Kind is job or cronjob.
 	Kind api.Kind
-	// Refusals explains tasks that no node takes, by task id; nil explains none.
+	// Refusals returns why tasks can't be placed, by task id; nil returns no reasons.
 	Refusals func(layout.Snapshot) map[string]placement.Refusal
-	// NodeTimeout is how long a node may be without heartbeat before its runs have failed. Default 30 s.
+	// NodeTimeout is how long a node may go without heartbeat before its runs count as failed. Default 30 s.
 	NodeTimeout time.Duration
 }
 
@@ -33,7 +33,7 @@ type Controller struct {
 	absent   *absences
 }
 
-// New makes the controller of a kind.
+// New returns the controller of a kind.
 func New(deps control.Deps, opts Options) *Controller {
 	deps = deps.Defaults()
 	if opts.NodeTimeout <= 0 {
@@ -45,7 +45,7 @@ func New(deps control.Deps, opts Options) *Controller {
 	}
 }
 
-// Reconcile looks at one object and does the next step.
+// Reconcile takes the next step of one object.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	ref := api.Ref{Kind: api.Kind(key.Kind), Scope: key.Scope, Name: key.Name}
 	snapshot, now := c.Snapshot(), c.Now()
@@ -70,11 +70,11 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 // Name implements control.Controller.
 func (c *Controller) Name() string { return string(c.kind) }
 
-// Keys lists every object of the kind, for the replay and the full look.
+// Keys returns all objects of the kind, for the replay and the full pass.
 func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.kind) }
 
-// Dirty lists the objects with something to do: a pure pass over the view. It looks at due times, runs and tasks, which
-// is all that time changes; a change of what a run would execute comes with an event.
+// Dirty returns the objects with something to do. It is a pure pass over the view. It checks due times, runs and tasks,
+// which are all that time changes; a change of what a run would execute comes with an event.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return control.Dirty(c.Snapshot(), c.kind, now, c.dirty)
 }
@@ -86,7 +86,7 @@ func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], no
 	case status == nil || status.ObservedRevision != object.Modified:
 		return true
 	case err != nil:
-		return false // it was told
+		return false // the status already reports it
 	}
 	plan := timetable.Decide(o.desired(target{}, "", nil), o.timetable(), now)
 	return len(plan.Actions) > 0 || plan.Waiting != "" || o.deleting() && len(o.tasks) == 0

@@ -20,7 +20,7 @@ func (l *lab) runs(ref api.Ref) (out []api.Run) {
 	return out
 }
 
-// TestRunsBeginWithinASecond: created and started, also where nothing but time passes for days.
+// TestRunsBeginWithinASecond: a run is created and started within a second, also if nothing but time passes for days.
 func TestRunsBeginWithinASecond(t *testing.T) {
 	inLab(t, func(l *lab) {
 		spec := cronOf("7,30-32 * * * *")
@@ -89,7 +89,7 @@ func TestAllowLetsRunsOverlap(t *testing.T) {
 	})
 }
 
-// TestDowntime: the newest missed due time begins if it isn't too late, the others are counted.
+// TestDowntime: the newest missed due time starts a run if it isn't too late, the others are counted.
 func TestDowntime(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.apply(backup, cronOf("*/5 * * * *"))
@@ -142,7 +142,7 @@ func TestSuspend(t *testing.T) {
 	})
 }
 
-// A change of the time zone alone counts at once.
+// A change of the time zone alone takes effect at once.
 func TestATimezoneIsEnoughOfAChange(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.apply(backup, cronOf("0 12 * * *"))
@@ -158,7 +158,7 @@ func TestATimezoneIsEnoughOfAChange(t *testing.T) {
 	})
 }
 
-// An idle cron job writes nothing: neither looks nor the pass over the view find something to do.
+// An idle cron job causes no writes: neither a reconcile nor the pass over the view finds something to do.
 func TestAnIdleCronJobIsQuiet(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.apply(backup, cronOf("0 0 1 1 *"))
@@ -187,8 +187,8 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 	})
 }
 
-// TestAClockThatWasAheadSilencesNothing: the status holds a due time of tomorrow. Runs begin again after an hour at most,
-// and a condition says why none does until then.
+// TestAClockThatWasAheadSilencesNothing: the status holds a due time of tomorrow. Runs start again after an hour at
+// most, and a condition says why none does until then.
 func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.apply(backup, cronOf("*/10 * * * *"))
@@ -196,7 +196,7 @@ func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
 		l.condition(backup, ConditionClockBehind, ReasonOnTime, api.ConditionFalse)
 		status := l.status(backup)
 		status.LastScheduled = time.Now().Add(24 * time.Hour).UTC()
-		status.ObservedRevision = 0 // it is looked at again
+		status.ObservedRevision = 0 // it is reconciled again
 		l.write(func(txn *layout.Txn) { txn.Put(layout.StatusKey(backup), status) })
 		l.pass(time.Minute)
 		l.condition(backup, ConditionClockBehind, ReasonClockSetBack, api.ConditionTrue)

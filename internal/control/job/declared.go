@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// declared is a manifest that was read. It is shared: don't modify it.
+// declared is a parsed manifest. It is shared: don't modify it.
 type declared struct {
 	modified int64
 	job      api.JobSpec
@@ -20,14 +20,14 @@ type declared struct {
 	scheduleHash string
 }
 
-// declarations read each manifest once per revision, and each schedule once.
+// declarations caches the parsed manifest of each revision, and each schedule.
 type declarations struct {
 	mu        sync.Mutex
 	manifests map[api.Ref]declared
 	schedules map[[2]string]*timetable.Schedule // by text and zone
 }
 
-// maxDeclarations bounds what is kept.
+// maxDeclarations bounds the cache.
 const maxDeclarations = 100_000
 
 func newDeclarations() *declarations {

@@ -11,10 +11,10 @@ import (
 	"tend.dev/tend/internal/core/timetable"
 )
 
-// ReasonInvalidSpec: the stored manifest can't be read by this version of Tend.
+// ReasonInvalidSpec means that this version of Tend can't read the stored manifest.
 const ReasonInvalidSpec = "InvalidSpec"
 
-// UnworkableError says that an object can't be worked on until a person changes it. What runs of it goes on.
+// UnworkableError says that an object can't be reconciled until a person changes it. Its running tasks go on.
 type UnworkableError struct {
 	Ref   api.Ref
 	Cause error
@@ -24,10 +24,11 @@ func (e *UnworkableError) Error() string {
 	return fmt.Sprintf("%s: read its manifest: %v", e.Ref, e.Cause)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *UnworkableError) Unwrap() error { return e.Cause }
 
-// refusedEnv makes a reason to have no environment a reason to start nothing; other errors stay what they are.
+// refusedEnv turns the reason why there is no environment into a reason to start nothing. Other errors are returned as
+// they are.
 func refusedEnv(err error, now time.Time) (*timetable.Refusal, error) {
 	var without *environment.Error
 	if !errors.As(err, &without) {
@@ -36,7 +37,7 @@ func refusedEnv(err error, now time.Time) (*timetable.Refusal, error) {
 	return &timetable.Refusal{Reason: without.Reason, Message: without.Cause.Error(), Next: without.Next, At: now}, nil
 }
 
-// againstOf is the object's own part of a request's nonce.
+// againstOf returns the object's own part of a request's nonce.
 func againstOf(nonce string) string {
 	own, _, _ := strings.Cut(nonce, nonceMark)
 	return own

@@ -135,7 +135,7 @@ func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 		if !strings.Contains(string(stored.Env), `{"A":"1"}`) || stored.ImageID != "sha256:22" {
 			t.Errorf("%+v", stored)
 		}
-		if n := len(l.snapshot().Releases(mail)); n != 2 { // v3 and v4: those of the three runs that are kept
+		if n := len(l.snapshot().Releases(mail)); n != 2 { // v3 and v4: the releases of the three runs that are kept
 			t.Errorf("%d releases are kept", n)
 		}
 	})
@@ -189,7 +189,7 @@ func TestARunWithoutImageFails(t *testing.T) {
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "ImageNotFound" || len(run.Attempts) != 0 {
 			t.Errorf("%+v", run)
 		}
-		l.agent.images["mail:9"] = "sha256:9" // it was pushed meanwhile; nothing told the node
+		l.agent.images["mail:9"] = "sha256:9" // it was pushed meanwhile; the node was not notified
 		l.pass(time.Minute)
 		l.ask(mail, "m-2")
 		l.pass(time.Minute)
@@ -219,14 +219,14 @@ func TestADeletedJobStopsItsRuns(t *testing.T) {
 	})
 }
 
-// A crash between any two commits is a restart with what is stored.
+// A crash between any two commits is like a restart on the stored state.
 func TestARunGoesOnAfterACrash(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
 		l.pass(time.Second)
 		l.stop()
-		l.ask(mail, "m-2") // asked of another server, say
+		l.ask(mail, "m-2") // requested at another server, for example
 		l.pass(time.Minute)
 		if l.run(mail, "m-1").State != api.RunRunning {
 			t.Fatal("nobody could have seen its end")
@@ -267,8 +267,8 @@ func TestARunFailsWithItsNode(t *testing.T) {
 	})
 }
 
-// TestALapseCountsFromItsOwnBegin: a heartbeat between two lapses counts, also if no look came between them. The wall clock
-// doesn't count: it may be set.
+// TestALapseCountsFromItsOwnBegin: a heartbeat between two lapses counts, even if no reconcile came between them.
+// Changes of the wall clock don't count.
 func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.agent.lasts = time.Hour
@@ -292,7 +292,8 @@ func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 	})
 }
 
-// TestAHeartbeatOnTheWayKeepsTheRun: what gives a run up is decided by a view that lags, and the node was heard from since.
+// TestAHeartbeatOnTheWayKeepsTheRun: a lagging view decides that a run is lost, but the node has sent a heartbeat
+// since.
 func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 	inLab(t, func(l *lab) {
 		l.agent.lasts = time.Hour
@@ -325,7 +326,7 @@ func TestAnUnreadableManifestIsTold(t *testing.T) {
 	})
 }
 
-// A run waits for what the job depends on, and begins by the event that it is ready.
+// A run waits for what the job depends on, and starts on the event that it is ready.
 func TestARunWaitsForWhatItDependsOn(t *testing.T) {
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	inLab(t, func(l *lab) {

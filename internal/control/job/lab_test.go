@@ -24,8 +24,8 @@ var (
 	backup = api.Ref{Kind: api.KindCronJob, Scope: "prod", Name: "backup"}
 )
 
-// lab is a store with its view, the controllers over it, run by the real engine, and a node; all in a bubble of
-// synctest, where time passes as fast as nothing has to be done.
+// lab is a store with its view, the controllers over it, run by the real engine, and a node. All of it runs in a
+// synctest bubble, where time passes whenever there is nothing to do.
 type lab struct {
 	testing.TB
 	store   *memory.Store
@@ -39,7 +39,7 @@ type lab struct {
 	listeners []func(view.Change)
 }
 
-// onChange is the view's, for those that come later: it takes none once it runs.
+// onChange registers a listener with the view for parts that start later: a running view takes none.
 func (l *lab) onChange(fn func(view.Change)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *lab) deps() control.Deps {
 	return deps
 }
 
-// serve starts the controllers; stop ends them as a crash does: what they knew in memory is gone.
+// serve starts the controllers; stop ends them as a crash does: what they held in memory is lost.
 func (l *lab) serve() {
 	deps := l.deps()
 	nodes := scheduler.New(deps)
@@ -193,7 +193,7 @@ func (l *lab) ask(ref api.Ref, id string) {
 	})
 }
 
-// pass lets time pass, and everything settle that follows from it.
+// pass lets time pass, and waits until everything that follows from it has settled.
 func (l *lab) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -225,7 +225,7 @@ func (l *lab) condition(ref api.Ref, kind, reason string, want api.ConditionStat
 	}
 }
 
-// sealer hides nothing.
+// sealer leaves values in plain text.
 type sealer struct{}
 
 func (sealer) Encrypt(plain []byte) ([]byte, error)  { return append([]byte("sealed:"), plain...), nil }

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// observed is all an object depends on, read at one revision.
+// observed is the state that an object depends on, read at one revision.
 type observed struct {
 	ref      api.Ref
 	object   layout.Read[api.Object]
@@ -20,7 +20,7 @@ type observed struct {
 	request  layout.Read[api.ImageRequest]
 	images   []layout.Read[api.ImageStatus]
 	nodes    []layout.Read[api.NodeStatus]
-	// silent is when the first of the silent nodes with a task will be taken for lost; zero where there is none.
+	// silent is the time when the first silent node that has a task will be treated as lost; zero if there is none.
 	silent time.Time
 }
 
@@ -31,7 +31,8 @@ type taskView struct {
 	lost    bool
 }
 
-// observe reads what lies around an object. What is being deleted goes even if its manifest is unreadable.
+// observe reads an object and everything related to it. An object that is being deleted is handled even if its manifest
+// is unreadable.
 func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], now time.Time) (observed, error) {
 	ref := object.Value.Ref()
 	o := observed{
@@ -56,7 +57,7 @@ func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], 
 	return o, nil
 }
 
-// lostNodes are those whose tasks are given up.
+// lostNodes returns the nodes whose tasks are given up.
 func (o observed) lostNodes() map[string]bool {
 	nodes := map[string]bool{}
 	for _, t := range o.tasks {
@@ -69,7 +70,7 @@ func (o observed) lostNodes() map[string]bool {
 
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
-// uid tells the object from an earlier one of the same name.
+// uid distinguishes the object from an earlier one of the same name.
 func (o observed) uid() string { return o.object.Value.Metadata.UID }
 
 func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
@@ -81,7 +82,7 @@ func (o observed) newestRelease() *api.Release {
 	return o.releases[len(o.releases)-1].Value
 }
 
-// timetable is what is there, as the planner speaks of it.
+// timetable returns the observed state in the planner's types.
 func (o observed) timetable() timetable.Observed {
 	out := timetable.Observed{Timeline: o.timeline()}
 	for _, run := range o.runs {
@@ -107,7 +108,7 @@ func (o observed) timeline() timetable.Timeline {
 	}
 }
 
-// desired is what is declared, as the planner speaks of it.
+// desired returns the desired state in the planner's types.
 func (o observed) desired(t target, held string, refused *timetable.Refusal) timetable.Desired {
 	job := o.declared.job
 	d := timetable.Desired{
@@ -126,12 +127,12 @@ func (o observed) desired(t target, held string, refused *timetable.Refusal) tim
 	return d
 }
 
-// wanted is the image a run is made from, and how it is built where it is.
+// wanted returns the image that a run uses, and how it is built if it is built.
 func (o observed) wanted() (string, *api.ImageBuild) {
 	return o.object.Value.WantedImage(o.declared.job.Container)
 }
 
-// image is what the nodes say of the image, in answer to the request that stands.
+// image returns the nodes' answer to the current image request.
 func (o observed) image() api.ImageStatus {
 	best := api.ImageStatus{}
 	if !o.request.Exists() {
@@ -154,8 +155,8 @@ func (o observed) image() api.ImageStatus {
 	return best
 }
 
-// wantedImage is the image request to write, if it isn't written yet. A run that came after the image could not be had
-// has it looked for anew: what was missing may be there now.
+// wantedImage returns the image request; due reports whether it has yet to be written. A run that was created after the
+// image failed requests it again: the image may exist now.
 func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 	if o.deleting() {
 		return want, false
@@ -178,5 +179,5 @@ func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 	return want, !o.request.Exists() || !o.request.Value.Equal(want)
 }
 
-// nonceMark parts a request's nonce into the object's own and the run that asked anew.
+// nonceMark separates the object's own part of a request's nonce from the run that requested the image again.
 const nonceMark = "!"

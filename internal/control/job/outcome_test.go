@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestLateCommitsRunNothingTwice: any one commit of the controllers has no answer, and is applied after a later one, or in
-// its time, when its writer has long tried again.
+// TestLateCommitsRunNothingTwice: any one commit of the controllers gets no answer, and is applied after a later one,
+// or at its usual time but after its writer has retried.
 func TestLateCommitsRunNothingTwice(t *testing.T) {
 	for name, fate := range map[string]storefault.Fate{
 		"next": storefault.Late(1), "after two": storefault.Late(2), "in time": storefault.LateBy(90 * time.Second), "at once": storefault.Unanswered,

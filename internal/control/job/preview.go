@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Preview says what the controller will do once an object is stored. Nothing is written. Declaring a job runs nothing:
-// its image is looked for, and the deletion of one stops its runs.
+// Preview returns what the controller will do once an object is stored. It writes nothing. Declaring a job runs
+// nothing: its image is looked up. Deleting a job stops its runs.
 func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref, now := object.Ref(), c.Now()
 	stored := s.Object(ref)

@@ -13,14 +13,14 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// records are the runs of an object as one step leaves them.
+// records holds the runs of an object as one step leaves them.
 type records struct {
 	ref  api.Ref
 	read map[string]layout.Read[api.Run]
 	next map[string]api.Run
 }
 
-// newRecords begins with what the tasks tell.
+// newRecords returns the runs, updated from the status of their tasks.
 func newRecords(o observed) *records {
 	r := &records{ref: o.ref, read: map[string]layout.Read[api.Run]{}, next: map[string]api.Run{}}
 	tasks := o.timetable().Tasks
@@ -49,7 +49,7 @@ func (r *records) finish(a timetable.Action, now time.Time) {
 
 func (r *records) prune(id string) { delete(r.next, id) }
 
-// sorted are the runs that are left, oldest first.
+// sorted returns the remaining runs, oldest first.
 func (r *records) sorted() []api.Run {
 	out := make([]api.Run, 0, len(r.next))
 	for _, run := range r.next {
@@ -59,7 +59,7 @@ func (r *records) sorted() []api.Run {
 	return out
 }
 
-// sameRun compares what would be stored: a time may be the same in another form.
+// sameRun compares two runs as they would be stored: equal times may differ in memory.
 func sameRun(a, b api.Run) bool {
 	if reflect.DeepEqual(a, b) {
 		return true
@@ -69,7 +69,7 @@ func sameRun(a, b api.Run) bool {
 	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
 }
 
-// change is one run to write, or without next to delete. modified is the revision it was read at.
+// change is one run to write, or to delete if next is nil. modified is the revision it was read at.
 type change struct {
 	id       string
 	modified int64

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// refuse says in the conditions why an object can't be worked on. It isn't tried again by itself: the next write of the
-// object is the next try.
+// refuse writes into the conditions why an object can't be reconciled. There is no automatic retry: the next write of
+// the object causes the next attempt.
 func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
 	var unworkable *UnworkableError
 	if !errors.As(cause, &unworkable) {

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/control"
 )
 
-// nextStatus is what the controller says of an object after a look; runs are its runs as the look leaves them.
+// nextStatus returns the object's status after a reconcile; runs are its runs as the reconcile leaves them.
 func (o observed) nextStatus(a assessment, runs []api.Run, now time.Time) api.JobStatus {
 	s := api.JobStatus{}
 	if o.status.Value != nil {

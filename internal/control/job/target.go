@@ -16,15 +16,15 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// target is the release that a run which starts now executes.
+// target is the release that a run executes if it starts now.
 type target struct {
-	// id is empty while it can't be told: the image isn't known.
+	// id is empty while the image isn't known.
 	id string
-	// fresh is the release to write if a run starts with it; nil where id is there already.
+	// fresh is the release to write if a run starts with it; nil if id exists already.
 	fresh *api.Release
 }
 
-// assessment is the answer of one look: everything that act commits.
+// assessment is the result of one reconcile's planning: everything that act commits.
 type assessment struct {
 	target  target
 	refused *timetable.Refusal
@@ -65,7 +65,7 @@ func (c *Controller) unplaced(s layout.Snapshot, o observed) placement.Refusal {
 	return placement.Refusal{}
 }
 
-// choose tells the release: the newest where it is what the object asks for, else a new one.
+// choose returns the release: the newest one if it is what the object asks for, else a new one.
 func (c *Controller) choose(s layout.Snapshot, o observed, now time.Time) (target, *timetable.Refusal, error) {
 	container, env, err := c.env.Resolve(s, o.ref, o.declared.job.Container)
 	if err != nil {
@@ -104,13 +104,14 @@ func (c *Controller) choose(s layout.Snapshot, o observed, now time.Time) (targe
 	return target{id: next.ID, fresh: &next}, nil, err
 }
 
-// same says whether a release is what the object asks for. One hashed by an older version is compared by that version.
+// same reports whether a release is what the object asks for. A release hashed by an older version of Tend is compared
+// by that version's hash.
 func same(r, next api.Release, container api.Container) bool {
 	return r.ImageID == next.ImageID && r.EnvHash == next.EnvHash && maps.Equal(r.AssetDigests, next.AssetDigests) &&
 		r.SpecHash == hashOf(r.HashVersion, container, next.AssetDigests)
 }
 
-// hashOf is empty where the version isn't known: that equals no release's.
+// hashOf returns an empty string for an unknown version: that equals no release's hash.
 func hashOf(version int, container api.Container, assets map[string]string) string {
 	spec := api.WorkloadSpec{DeploymentSpec: api.DeploymentSpec{Container: container}}
 	hash, err := spechash.WorkloadVersion(version, spec, assets)

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// BenchmarkPlan is the decision over n running tasks and one that waits.
+// BenchmarkPlan measures the decision over n running tasks and one that waits.
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 1_000, 5_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

@@ -1,6 +1,6 @@
-// Package scheduler gives tasks that have no node one: it reads all of them and all nodes at one revision, asks
+// Package scheduler assigns nodes to tasks that have none: it reads all tasks and nodes at one revision, asks
 // internal/core/placement, and commits every choice at once.
 //
-// It fills Node only where it is empty and writes nothing else. Why a task fits nowhere is told by Refusals, which the
-// workload's controller puts into its conditions.
+// It sets Node only where it is empty and writes nothing else. Refusals returns why a task fits on no node; the
+// workload's controller puts that into its conditions.
 package scheduler

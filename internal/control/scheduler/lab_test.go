@@ -45,7 +45,7 @@ func newLab(t testing.TB) *lab {
 
 func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
 
-// Commit is the scheduler's way to the store.
+// Commit implements the scheduler's store.
 func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if l.before != nil {
 		what := l.before
@@ -89,7 +89,7 @@ func (l *lab) looks() engine.Result {
 	return result
 }
 
-// node is a node that answers; alive is its heartbeat.
+// node stores a node whose engine answers; alive adds its heartbeat.
 func (l *lab) node(id string, alive bool) {
 	l.Helper()
 	l.write(func(txn *layout.Txn) {
@@ -100,7 +100,7 @@ func (l *lab) node(id string, alive bool) {
 	})
 }
 
-// release keeps a spec to make tasks of.
+// release stores a spec to make tasks of.
 func (l *lab) release(id string, spec api.DeploymentSpec) {
 	l.Helper()
 	raw, err := json.Marshal(spec)
@@ -129,7 +129,7 @@ func (l *lab) tasks(n int, release string, edit func(*api.Task)) {
 	})
 }
 
-// on counts the tasks of each node; "" are those without.
+// on returns the number of tasks on each node; "" are those without.
 func (l *lab) on() map[string]int {
 	out := map[string]int{}
 	for _, task := range l.snapshot().Tasks() {

@@ -6,13 +6,14 @@ import (
 	"tend.dev/tend/internal/core/placement"
 )
 
-// decision is where tasks go, and why the others go nowhere, by task id. It is shared: don't modify it.
+// decision holds the nodes of tasks, and the reasons why the other tasks fit on none, by task id. It is shared: don't
+// modify it.
 type decision struct {
 	assigned []placement.Assignment
 	refused  map[string]placement.Refusal
 }
 
-// latest keeps the newest decision: it follows from the revision alone, and every deployment with a waiting task asks.
+// latest caches the newest decision: it depends on the revision alone, and every deployment with a waiting task asks.
 type latest struct {
 	mu       sync.Mutex
 	decided  bool

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// tasks turns the store's tasks into what placement speaks of; waiting says whether one of them needs a node.
+// tasks converts the store's tasks for placement; waiting reports whether one of them needs a node.
 func (s *Scheduler) tasks(snapshot layout.Snapshot) (out []placement.Task, waiting bool) {
 	for _, read := range snapshot.Tasks() {
 		task := read.Value
@@ -32,7 +32,7 @@ func (s *Scheduler) tasks(snapshot layout.Snapshot) (out []placement.Task, waiti
 	return out, waiting
 }
 
-// taskOf is the task in the slot that a task takes over from.
+// taskOf returns the task in the slot that a task takes over from.
 func taskOf(snapshot layout.Snapshot, task *api.Task) string {
 	if task.Replaces == "" {
 		return ""
@@ -57,14 +57,14 @@ func nodes(snapshot layout.Snapshot) []placement.Node {
 	return out
 }
 
-// demand is what a release's containers need of a node.
+// demand is what a release's containers require of a node.
 type demand struct {
 	ports  []ports.Port
 	memory int64
 	cpus   float64
 }
 
-// demands remembers what was read off releases: they never change.
+// demands caches what was read from releases: they never change.
 type demands struct {
 	mu    sync.Mutex
 	known map[int64]demand // by the revision that created the release
@@ -79,7 +79,7 @@ func (d *demands) of(snapshot layout.Snapshot, task *api.Task) demand {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := release.Created // an id may come again once its object was deleted; the revision never does
+	key := release.Created // an id may come back after its object was deleted; the revision never does
 	if known, ok := d.known[key]; ok {
 		return known
 	}

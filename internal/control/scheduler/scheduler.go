@@ -20,13 +20,13 @@ type Scheduler struct {
 	latest  latest
 }
 
-// key is the only one: placing is one decision over all tasks and nodes.
+// key is the only key: placing is one decision over all tasks and nodes.
 var key = engine.Key{Kind: "schedule", Name: "all"}
 
-// maxAssignments bounds one commit; what is left is placed by the next look.
+// maxAssignments bounds one commit; the next reconcile places the rest.
 const maxAssignments = 1000
 
-// New makes a scheduler.
+// New returns a scheduler.
 func New(deps control.Deps) *Scheduler {
 	return &Scheduler{Deps: deps.Defaults(), demands: newDemands()}
 }
@@ -34,13 +34,13 @@ func New(deps control.Deps) *Scheduler {
 // Name implements control.Controller.
 func (s *Scheduler) Name() string { return key.Kind }
 
-// Workers is one: placing is one decision.
+// Workers returns one: placing is one decision.
 func (s *Scheduler) Workers() int { return 1 }
 
-// Keys is the one key.
+// Keys returns the only key.
 func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
 
-// Dirty asks for a look while a task waits for a node that takes it.
+// Dirty returns the key while a waiting task fits on a node.
 func (s *Scheduler) Dirty(time.Time) []engine.Key {
 	if len(s.plan(s.Snapshot()).assigned) > 0 {
 		return s.Keys()
@@ -48,7 +48,7 @@ func (s *Scheduler) Dirty(time.Time) []engine.Key {
 	return nil
 }
 
-// Affected asks for a look when tasks come or end, and when nodes change.
+// Affected returns the key when tasks are created or end, and when nodes change.
 func (s *Scheduler) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
 	if strings.HasPrefix(change.Key, layout.AlivePrefix) {
 		return []engine.Key{key} // a heartbeat began or ended
@@ -68,7 +68,7 @@ func (s *Scheduler) Affected(_ layout.Snapshot, change view.Change) []engine.Key
 	return nil
 }
 
-// Reconcile places what can be placed.
+// Reconcile places the tasks that can be placed.
 func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
 	snapshot := s.Snapshot()
 	assigned := s.plan(snapshot).assigned
@@ -87,7 +87,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result,
 	return result, err
 }
 
-// Refusals say why tasks without a node fit nowhere, by task id.
+// Refusals returns why tasks without a node fit on none, by task id.
 func (s *Scheduler) Refusals(snapshot layout.Snapshot) map[string]placement.Refusal {
 	return s.plan(snapshot).refused
 }

@@ -31,14 +31,14 @@ func TestPlacesAllInOneCommit(t *testing.T) {
 	}
 }
 
-// Nothing of a task is written but its node, and that only where it has none.
+// Only the node of a task is written, and only if it has none.
 func TestFillsNodeAlone(t *testing.T) {
 	l := newLab(t)
 	l.node("n1", true)
 	l.tasks(3, "v1", func(task *api.Task) {
 		switch task.ID {
 		case "t0001":
-			task.Node = "n9" // a node that is gone: to decide that is no affair of the scheduler
+			task.Node = "n9" // a node that is gone: the scheduler doesn't handle that
 		case "t0002":
 			task.Desired = api.DesiredShutdown
 		}
@@ -54,7 +54,7 @@ func TestFillsNodeAlone(t *testing.T) {
 	}
 }
 
-// What changed between the look and the commit wins, and nothing is placed by an old picture.
+// If something changed between read and commit, the commit fails and nothing is placed by the old snapshot.
 func TestConflictPlacesNothing(t *testing.T) {
 	for name, change := range map[string]func(*layout.Txn, layout.Read[api.Task]){
 		"stopped meanwhile": func(txn *layout.Txn, read layout.Read[api.Task]) {
@@ -93,7 +93,7 @@ func TestManyTasksTakeSeveralCommits(t *testing.T) {
 	}
 }
 
-// Why a task goes nowhere, in words that reach a person.
+// The reason why a task is not placed is readable by people.
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason  string
@@ -140,7 +140,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A heartbeat that comes back is reason enough to place what waited.
+// A heartbeat that comes back places the waiting tasks.
 func TestPlacesOnceTheNodeIsBack(t *testing.T) {
 	l := newLab(t)
 	l.node("n1", false)
@@ -158,7 +158,7 @@ func TestPlacesOnceTheNodeIsBack(t *testing.T) {
 	}
 }
 
-// Stop-first: the successor may have the port its predecessor still holds, since it starts when that has stopped.
+// Stop-first: the successor may have the port its predecessor still holds, since it starts only after that has stopped.
 func TestSuccessorTakesThePortOver(t *testing.T) {
 	l := newLab(t)
 	l.node("n1", true)
@@ -177,7 +177,7 @@ func TestSuccessorTakesThePortOver(t *testing.T) {
 	}
 }
 
-// Start-first with a fixed port: it would fit if the old one were gone, and says so.
+// Start-first with a fixed port: the refusal says that the task would fit if the old one were gone.
 func TestCrowdedBesideItsPredecessor(t *testing.T) {
 	l := newLab(t)
 	l.node("n1", true)
@@ -195,7 +195,7 @@ func TestCrowdedBesideItsPredecessor(t *testing.T) {
 	}
 }
 
-// All deployments with waiting tasks ask for the same answer: it is found once a revision.
+// All deployments with waiting tasks ask for the same decision: it is computed once per revision.
 func TestDecidesOnceARevision(t *testing.T) {
 	var l latest
 	asked := 0
@@ -231,7 +231,7 @@ func TestAffected(t *testing.T) {
 	}
 }
 
-// A task whose release is gone asks for nothing that could be checked, and is no reason to place no other.
+// A task whose release is gone has no demands that could be checked, and does not block the others.
 func TestUnknownReleaseAsksForNothing(t *testing.T) {
 	l := newLab(t)
 	l.node("n1", true)

@@ -12,10 +12,11 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The rest follows at once.
+// maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The next reconcile
+// follows at once and does the rest.
 const maxActions = 1000
 
-// act commits an assessment: one transaction, on the condition that the spec is still the one that was read.
+// act commits an assessment: one transaction, on the condition that the spec has not changed since it was read.
 func (c *Controller) act(ctx context.Context, o observed, a assessment, now time.Time) (engine.Result, error) {
 	actions, more := firstActions(a.plan.Actions)
 	step := c.begin(o, a, now)
@@ -28,7 +29,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	for _, action := range actions {
 		if action.Verb == rollout.RollBack {
 			o.turnBack(&status, a, action.Version.Release, now)
-			more = true // no event follows: the release it turns to is told by the next look
+			more = true // no event follows: the next reconcile chooses the release
 			continue
 		}
 		step.write(action)
@@ -48,8 +49,8 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	return engine.Result{Revision: revision, After: a.after(more && revision > 0)}, nil
 }
 
-// turnBack records that what is in force is given up for a good release. Where the spec asks for something newer, which
-// isn't in force yet, that is another one than what failed, and keeps its chance.
+// turnBack records that the release in force is given up for a good one. If the spec asks for a newer release that
+// isn't in force yet, that one hasn't failed and keeps its chance.
 func (o observed) turnBack(status *api.WorkloadStatus, a assessment, good string, now time.Time) {
 	if a.target.superseded {
 		status.Rollout.TargetRelease = good
@@ -58,7 +59,7 @@ func (o observed) turnBack(status *api.WorkloadStatus, a assessment, good string
 	status.Rollout.Failed = o.failedRollout(a, now)
 }
 
-// firstActions are what one commit carries. A stop is never told without the creation of what comes after it.
+// firstActions returns the actions of one commit. It never separates a stop from the creation of the replacement.
 func firstActions(all []rollout.Action) (actions []rollout.Action, more bool) {
 	if len(all) <= maxActions {
 		return all, false
@@ -70,7 +71,8 @@ func firstActions(all []rollout.Action) (actions []rollout.Action, more bool) {
 	return all[:n], true
 }
 
-// after is when to look again without an event: when the plan says so, and at once after a step that isn't the whole.
+// after returns when to reconcile again if no event comes first: when the plan says so, and at once if actions are
+// left.
 func (a assessment) after(more bool) time.Duration {
 	if more {
 		return time.Millisecond
@@ -78,7 +80,7 @@ func (a assessment) after(more bool) time.Duration {
 	return sooner(a.plan.After, a.runs.after)
 }
 
-// due says whether act would write anything.
+// due reports whether act would write anything.
 func (o observed) due(a assessment, now time.Time) (bool, error) {
 	if len(a.plan.Actions) > 0 || a.target.mint || len(a.gone) > 0 || !a.runs.empty() {
 		return true, nil
@@ -89,7 +91,7 @@ func (o observed) due(a assessment, now time.Time) (bool, error) {
 	return o.statusChanged(o.nextStatus(a, now))
 }
 
-// wantedImage is the image request to write, if it isn't written yet.
+// wantedImage returns the image request to write; false if it is already written.
 func (o observed) wantedImage() (api.ImageRequest, bool) {
 	want := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
 	want.Image, want.Build = o.wanted()

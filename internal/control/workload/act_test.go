@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// between runs once, between what the controller saw and its next commit.
+// between runs what once, between the controller's read and its next commit.
 func (l *lab) between(what func()) {
 	l.before = func(store.Txn) {
 		l.before = nil
@@ -22,7 +22,7 @@ func (l *lab) between(what func()) {
 	}
 }
 
-// What changes between the look and the commit: nothing of the commit is written.
+// If something changes between read and commit, nothing of the commit is written.
 func TestConflictWritesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason  string
@@ -77,7 +77,7 @@ func TestConflictWritesNothing(t *testing.T) {
 	}
 }
 
-// A store takes 10,000 operations a commit: more than that is split, and the next look comes at once.
+// A store takes 10,000 operations per commit: more than that is split, and the next reconcile comes at once.
 func TestManyActionsTakeSeveralCommits(t *testing.T) {
 	const n = 2500
 	l := newLab(t)
@@ -102,7 +102,7 @@ func TestManyActionsTakeSeveralCommits(t *testing.T) {
 	}
 }
 
-// However the planner orders its actions, a stop goes with what comes after it.
+// Whatever the order of the planner's actions, a stop goes with the creation of its replacement.
 func TestFirstActionsKeepPairs(t *testing.T) {
 	var all []rollout.Action
 	for i := range maxActions {
@@ -142,7 +142,7 @@ func TestSlotsOfOneCommitDiffer(t *testing.T) {
 	}
 }
 
-// A task and its slot come and go together, and an ended task's container goes before its record.
+// A task and its slot are created and deleted together, and an ended task's container is removed before its record.
 func TestTasksAndSlotsBelongTogether(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(3, "web:1"))
@@ -201,7 +201,7 @@ func TestKeepReleases(t *testing.T) {
 	}
 }
 
-// A release holds the whole environment, also a large one.
+// A release holds the whole environment, even a large one.
 func TestLargeEnvironment(t *testing.T) {
 	l := newLab(t)
 	large := make([]byte, 16<<10)

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Affected names the workloads of the kind that a change may concern: all of them where it is of a node, for what could not
-// be placed may fit now, or says something else.
+// Affected returns the workloads of the kind that a change may concern. A change of a node concerns all of them: a task
+// that could not be placed may fit now, or be refused for another reason.
 func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Key {
 	return affected.By(s, c.kind, change, func(s layout.Snapshot) []engine.Key { return control.Keys(s, c.kind) })
 }

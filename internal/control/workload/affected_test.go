@@ -84,7 +84,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Dirty names what a look would write something for, and a look at anything else writes nothing.
+// Dirty returns the keys for which a reconcile would write something; a reconcile of any other key writes nothing.
 func TestDirtyIsWhatALookWouldWrite(t *testing.T) {
 	l := newLab(t)
 	check := func(when string) {

@@ -18,7 +18,8 @@ const (
 	ReasonPostCommandsPassed = "PostCommandsPassed" // all have succeeded
 )
 
-// after says how the commands that follow the rollout of the release in force went; ok is false where it has none.
+// after returns the condition of the commands that follow the rollout of the release in force. ok is false if it has
+// none.
 func (o observed) after(a assessment) (c api.Condition, ok bool) {
 	release := a.target.release
 	if !a.known || release == nil || release.Steps == nil || len(release.Steps.After) == 0 {
@@ -52,7 +53,7 @@ func (o observed) after(a assessment) (c api.Condition, ok bool) {
 	return c, true
 }
 
-// withAfter puts the condition in its place, or takes it away where the release in force has no such commands.
+// withAfter sets the condition, or removes it if the release in force has no such commands.
 func (o observed) withAfter(conditions []api.Condition, a assessment, now time.Time) []api.Condition {
 	if c, ok := o.after(a); ok {
 		return api.SetCondition(conditions, c, now)
@@ -60,7 +61,7 @@ func (o observed) withAfter(conditions []api.Condition, a assessment, now time.T
 	return slices.DeleteFunc(slices.Clone(conditions), func(c api.Condition) bool { return c.Type == api.ConditionAfterRollout })
 }
 
-// podOf is the container of a run's last attempt.
+// podOf returns the name of the container of a run's last attempt.
 func podOf(run api.Run) string {
 	if len(run.Attempts) == 0 {
 		return run.ID

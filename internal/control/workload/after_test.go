@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/core/gate"
 )
 
-// TestAfterRollout: how the commands went that follow a rollout is a condition of its own: it is there with them, says what
-// failed and what to do, takes nothing from Ready, and speaks of the release in force.
+// TestAfterRollout: the commands that follow a rollout have a condition of their own. It exists only if there are such
+// commands, says what failed and what to do, doesn't affect Ready, and is about the release in force.
 func TestAfterRollout(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))
@@ -42,8 +42,8 @@ func TestAfterRollout(t *testing.T) {
 	}
 }
 
-// TestARetryLeavesAloneWhatServes: another try of a release whose command failed replaces no pod until it passes, and the
-// pods it leaves alone are not outdated afterwards.
+// TestARetryLeavesAloneWhatServes: a retry of a release whose command failed replaces no pod until the command
+// succeeds, and the pods it left alone are not outdated afterwards.
 func TestARetryLeavesAloneWhatServes(t *testing.T) {
 	l := newLab(t)
 	l.apply(released(2, "web:1"))

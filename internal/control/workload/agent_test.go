@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// obey lets the node's agent do all it was told, and says whether there was something.
+// obey lets the node's agent do all its work, and reports whether there was any.
 func (l *lab) obey() bool {
 	l.Helper()
 	l.looksAt = time.Time{}
@@ -83,20 +83,21 @@ func (l *lab) run(txn *layout.Txn, task api.Task) {
 	txn.Put(key, next)
 }
 
-// watches has the agent look again at a time.
+// watches has the agent reconcile again at a time.
 func (l *lab) watches(at time.Time) {
 	if l.looksAt.IsZero() || at.Before(l.looksAt) {
 		l.looksAt = at
 	}
 }
 
-// waits says whether the container that must be gone first is still there.
+// waits reports whether the container that must be gone first is still there.
 func (l *lab) waits(task api.Task) bool {
 	before := l.snapshot().TaskStatus(task.After)
 	return task.After != "" && before.Exists() && !before.Value.State.Terminal()
 }
 
-// settle looks, places and obeys until nobody has anything left to do, and turns the clock where only time is awaited.
+// settle reconciles, places and obeys until there is nothing left to do, and advances the clock when only time is
+// awaited.
 func (l *lab) settle() {
 	l.Helper()
 	for range 2000 {

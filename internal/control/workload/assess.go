@@ -7,15 +7,15 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 )
 
-// assessment is the answer of one look: everything that act commits.
+// assessment is the result of one reconcile's planning: everything that act commits.
 type assessment struct {
 	target target
-	// known is false while no release can be told and none is in force: there is nothing to plan for yet.
+	// known is false while no release can be determined and none is in force: there is nothing to plan for yet.
 	known   bool
 	desired rollout.Desired
 	slots   []rollout.Slot
 	plan    rollout.Plan
-	// runs is what is done about the commands of releases; gone are the releases that are kept no longer.
+	// runs is the work on the commands of releases; gone are the releases to delete.
 	runs runWork
 	gone []string
 }
@@ -70,7 +70,7 @@ func (o observed) desired(t target) rollout.Desired {
 	if good := o.release(o.rollout().LastGoodRelease); good != nil {
 		d.LastGood = good.ID
 		if t.release.Repeats(*good) {
-			d.LastGood = t.release.ID // nothing to return to: it is the same, or differs in the environment alone
+			d.LastGood = t.release.ID // nothing to return to: it is the same release, or differs in the environment alone
 		}
 	}
 	for _, frozen := range o.frozen {
@@ -79,8 +79,8 @@ func (o observed) desired(t target) rollout.Desired {
 	return d
 }
 
-// probes are those that the slots of a target have: where something else is in force than what the spec asks for, its
-// release says it.
+// probes returns the probes of a target's slots. If the release in force isn't what the spec asks for, they come from
+// that release.
 func (o observed) probes(t target) *api.Probes {
 	if t.turned == nil && !t.awaits && !t.superseded && t.pending == nil {
 		return o.spec.EffectiveProbes()
@@ -92,8 +92,8 @@ func (o observed) probes(t target) *api.Probes {
 	return was.EffectiveProbes()
 }
 
-// replicas are how many slots are wanted of a target. While the image of something newer is being looked for, what is in
-// force doesn't grow: what it grew by would be replaced at once. If the image can't be had, it may.
+// replicas returns the number of wanted slots of a target. While the image of something newer is being looked up, the
+// release in force doesn't grow: the new slots would be replaced at once. It may grow if the image can't be found.
 func (o observed) replicas(t target) int {
 	wanted := o.spec.ReplicaCount()
 	if !t.awaits || o.image().State == api.ImageFailed {
@@ -111,7 +111,7 @@ func (o observed) replicas(t target) int {
 	return min(wanted, running)
 }
 
-// strategy resolves the spec's strategy. Plain processes share the host's ports, so there the old one stops first.
+// strategy resolves the spec's strategy. Plain processes share the host's ports, so the old one stops first.
 func (o observed) strategy() api.ResolvedStrategy {
 	resolved := o.spec.ResolvedStrategy()
 	if o.ordered() {
@@ -128,7 +128,7 @@ func (o observed) strategy() api.ResolvedStrategy {
 	return resolved
 }
 
-// slots turns tasks into what the planner speaks of.
+// slots converts tasks to the planner's slots.
 func (o observed) slots() []rollout.Slot {
 	out := make([]rollout.Slot, 0, len(o.tasks))
 	for _, t := range o.tasks {

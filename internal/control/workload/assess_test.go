@@ -41,7 +41,7 @@ func TestStrategyOrder(t *testing.T) {
 	}
 }
 
-// What the planner is told.
+// The input of the planner.
 func TestDesired(t *testing.T) {
 	s := scene{
 		spec: replicas(3, "web:1"), frozen: []string{"a"}, stamps: map[string]string{api.StampRestart: "7"},
@@ -66,7 +66,7 @@ func TestDesired(t *testing.T) {
 	}
 }
 
-// What is in force beside what the spec asks for is judged by its own probes.
+// A release in force that isn't what the spec asks for is judged by its own probes.
 func TestDesiredProbesAreThoseOfTheTarget(t *testing.T) {
 	probed, bare := replicas(1, "web:1"), replicas(1, "web:1")
 	probed.Probes = &api.Probes{Readiness: &api.Probe{}}
@@ -97,7 +97,7 @@ func TestDesiredProbesAreThoseOfTheTarget(t *testing.T) {
 	}
 }
 
-// A scale beside another change doesn't first make what it then replaces.
+// A scale together with another change doesn't first create pods that it then replaces.
 func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
 	two := []taskView{slot("a", "v1", nil), slot("b", "v1", nil)}
 	at := func(state api.ImageState) *api.ImageStatus { return &api.ImageStatus{Image: "web:1", State: state} }
@@ -131,7 +131,7 @@ func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
 	}
 }
 
-// Both halves of a task, and the scheduler's refusal, as the planner sees them.
+// The planner sees both halves of a task, and the scheduler's refusal.
 func TestSlots(t *testing.T) {
 	at := epoch.Add(time.Second)
 	task := api.Task{ID: "t", Slot: "s", Replaces: "r", After: "u", Release: "v1", Restart: "2", Desired: api.DesiredRunning, CreatedAt: epoch, EndedAt: at}

@@ -14,7 +14,7 @@ func (l *lab) file(digest string) {
 	l.stamp(api.StampAssets, `{"prod.conf.a":"`+digest+`"}`)
 }
 
-// wantFile asserts what the release in force runs with, and why it was made.
+// wantFile asserts which file digest the release in force runs with, and why the release was made.
 func (l *lab) wantFile(release, digest, why string) {
 	l.Helper()
 	l.settle()
@@ -58,7 +58,7 @@ func TestARollbackRunsTheFilesOfItsRelease(t *testing.T) {
 	l.wantFile("v4", "three", "asset changed")
 }
 
-// A file that is put right is tried, although the spec that an automatic rollback turned away from is the same.
+// A corrected file is tried, although the spec is the same that an automatic rollback turned away from.
 func TestACorrectedFileEndsAnAutomaticRollback(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// grown is a lab with a deployment of n slots that is up to date.
+// grown returns a lab with a deployment of n slots that is up to date.
 func grown(b *testing.B, n int) *lab {
 	b.Helper()
 	l := newLab(b)
@@ -25,7 +25,8 @@ func grown(b *testing.B, n int) *lab {
 	return l
 }
 
-// BenchmarkReconcile is a deployment that is up to date: a whole look, the pass over the view, and the decision alone.
+// BenchmarkReconcile measures a deployment that is up to date: a whole reconcile, the pass over the view, and the
+// decision alone.
 func BenchmarkReconcile(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		l := grown(b, n)
@@ -52,7 +53,7 @@ func BenchmarkReconcile(b *testing.B) {
 	}
 }
 
-// BenchmarkStep is the collection of the writes of a look that stops as many slots as one commit takes.
+// BenchmarkStep measures the collection of the writes of a reconcile that stops as many slots as one commit takes.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{1_000, 10_000} {
 		l := grown(b, n)
@@ -77,7 +78,7 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
-// BenchmarkBucket is the environment of a deployment with a thousand config values.
+// BenchmarkBucket measures the environment of a deployment with a thousand config values.
 func BenchmarkBucket(b *testing.B) {
 	l := newLab(b)
 	l.apply(replicas(0, "web:1"))

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// tree is a digest made of a letter; image what it is built into.
+// tree returns a digest made of a letter; image the image built from it.
 func tree(letter string) string { return "sha256:" + strings.Repeat(letter, 64) }
 
 func (l *lab) image(letter string) string {
@@ -21,7 +21,7 @@ func (l *lab) source(letter string) {
 	l.stamp(api.StampBuild, tree(letter))
 }
 
-// builtSpec is of a deployment that is built, and of nodes that can build the trees of these letters.
+// builtSpec returns a deployment that is built, and lets the nodes build the trees of these letters.
 func (l *lab) builtSpec(n int, letters ...string) api.DeploymentSpec {
 	for _, letter := range letters {
 		l.images[l.image(letter)] = "sha256:of-" + letter
@@ -58,7 +58,7 @@ func TestAnotherTreeRolls(t *testing.T) {
 	l.wantBuild("v4", "b", "rollback to v2")
 }
 
-// TestWithoutATreeNothingIsAsked: the object waits, and says for what.
+// TestWithoutATreeNothingIsAsked: the object waits, and says what for.
 func TestWithoutATreeNothingIsAsked(t *testing.T) {
 	l := newLab(t)
 	l.apply(l.builtSpec(1))
@@ -70,7 +70,8 @@ func TestWithoutATreeNothingIsAsked(t *testing.T) {
 	l.is(api.ConditionProgressing, api.ConditionTrue, ReasonResolvingImage, "tend apply")
 }
 
-// TestATreeThatFailsLeavesWhatRuns, and Ready speaks of the newest tree though the spec is the same.
+// TestATreeThatFailsLeavesWhatRuns: the running pods stay, and Ready is about the newest tree though the spec is the
+// same.
 func TestATreeThatFailsLeavesWhatRuns(t *testing.T) {
 	l := newLab(t)
 	l.apply(l.builtSpec(2, "a"))
@@ -90,7 +91,7 @@ func TestATreeThatFailsLeavesWhatRuns(t *testing.T) {
 	}
 }
 
-// TestWhileATreeIsBuiltItsStepIsShown: a person sees how far it is.
+// TestWhileATreeIsBuiltItsStepIsShown: the status shows how far the build is.
 func TestWhileATreeIsBuiltItsStepIsShown(t *testing.T) {
 	l := newLab(t)
 	l.apply(l.builtSpec(1, "a"))

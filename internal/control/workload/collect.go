@@ -9,11 +9,11 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// keptAsked is how many of the runs of release commands that somebody asked for stay once they have ended.
+// keptAsked is how many ended runs of release commands that were requested by hand are kept.
 const keptAsked = 5
 
-// collect decides which releases go: those beyond keep_releases, once nothing is left of the containers that ran their
-// commands. The runs that were asked for by hand go before that, when there are many.
+// collect chooses the releases to delete: those beyond keep_releases, once the containers of their commands are gone.
+// Runs that were requested by hand are deleted earlier if there are many.
 func (o observed) collect(a assessment) assessment {
 	surplus, asked := o.surplusReleases(a), o.surplusAsked()
 	a.runs = o.sweep(a.runs, func(task api.Task) bool {
@@ -29,7 +29,7 @@ func (o observed) collect(a assessment) assessment {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(asked)) {
-		goes := slices.Contains(a.gone, asked[id].Value.Release) // and takes its runs with it
+		goes := slices.Contains(a.gone, asked[id].Value.Release) // its runs go with it
 		if !goes && !left(func(task api.Task) bool { return task.Run == id }) {
 			a.runs.drop = append(a.runs.drop, asked[id])
 		}
@@ -37,7 +37,7 @@ func (o observed) collect(a assessment) assessment {
 	return a
 }
 
-// surplusAsked are the runs that somebody asked for and that ended before the newest few.
+// surplusAsked returns the ended runs that were requested by hand, except the newest few.
 func (o observed) surplusAsked() map[string]layout.Read[api.Run] {
 	var ended []layout.Read[api.Run]
 	for _, run := range o.runs {
@@ -55,7 +55,7 @@ func (o observed) surplusAsked() map[string]layout.Read[api.Run] {
 	return out
 }
 
-// dropReleases removes releases with the records of their runs.
+// dropReleases deletes releases with the records of their runs.
 func (s *step) dropReleases(ids []string) {
 	for _, id := range ids {
 		s.txn.Delete(layout.ReleaseKey(s.o.ref, id))
@@ -67,8 +67,8 @@ func (s *step) dropReleases(ids []string) {
 	}
 }
 
-// surplusReleases are those older than the newest keep_releases, oldest first; never one that a task, the rollout or a
-// rollback refers to. Such a one takes no newer one's place.
+// surplusReleases returns the releases older than the newest keep_releases, oldest first. It leaves out releases that a
+// task, the rollout or a rollback refers to. Those take no newer release's place.
 func (o observed) surplusReleases(a assessment) []string {
 	surplus := len(o.releases) - o.spec.KeepReleaseCount()
 	if a.target.mint {

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/core/gate"
 )
 
-// The reasons that this package gives by itself; the others come from the planner, the agent and the runtime.
+// The reasons that this package sets; the others come from the planner, the agent and the runtime.
 const (
 	ReasonConverged         = "Converged"         // every wanted slot runs the wanted release and is good
-	ReasonFrozen            = "Frozen"            // so does every slot that no operator stopped
+	ReasonFrozen            = "Frozen"            // the same, except for the slots that an operator stopped
 	ReasonResolvingImage    = "ResolvingImage"    // no node has answered yet for the image
 	ReasonComplete          = "Complete"          // nothing is under way
 	ReasonStopping          = "Stopping"          // what is no longer wanted has not ended yet
@@ -20,10 +20,10 @@ const (
 	ReasonEngineUnavailable = "EngineUnavailable" // no node's engine answers
 	ReasonRolledBack        = "RolledBack"        // an automatic rollback turned away from what the spec asks for
 	ReasonNoNode            = "NoNode"            // a task fits on no node
-	ReasonAsExpected        = "AsExpected"        // nobody needs to look
+	ReasonAsExpected        = "AsExpected"        // no action is needed
 )
 
-// conditions say in three statements how a deployment is: Ready, Progressing, Degraded.
+// conditions returns the three conditions of a deployment: Ready, Progressing, Degraded.
 func (o observed) conditions(a assessment) []api.Condition {
 	progressing, degraded := o.progress(a), o.trouble(a)
 	ready := o.readiness(a, progressing, degraded)
@@ -35,7 +35,7 @@ func (o observed) conditions(a assessment) []api.Condition {
 
 func (o observed) readiness(a assessment, progressing, degraded api.Condition) api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
-	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // none is counted before there is a plan
+	wanted := max(o.spec.ReplicaCount()-a.plan.Counts.Frozen, a.plan.Counts.Wanted) // there may be no plan yet
 	ready := a.plan.Counts.Ready
 	switch {
 	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits && a.target.pending == nil:
@@ -45,7 +45,7 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 			c.Reason, c.Message = ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}
 		if wanted == 0 && a.plan.Counts.Frozen > 0 {
-			c.Status = api.ConditionFalse // nothing serves, if on purpose
+			c.Status = api.ConditionFalse // nothing serves, though on purpose
 		}
 	case degraded.Status == api.ConditionTrue:
 		c.Reason, c.Message = degraded.Reason, fmt.Sprintf("%d of %d replicas ready", ready, wanted)
@@ -82,7 +82,8 @@ func (o observed) progress(a assessment) api.Condition {
 	return c
 }
 
-// backUnready says whether a rollback has turned every pod, and waits for nothing but pods that were ready before and aren't now.
+// backUnready reports whether a rollback has turned every pod, and waits only for pods that were ready before and
+// aren't now.
 func backUnready(a assessment) bool {
 	counts := a.plan.Counts
 	return a.target.turned != nil && a.plan.Phase == api.RolloutProgressing && counts.Outdated == 0 && counts.Starting == 0 &&
@@ -120,7 +121,7 @@ func (o observed) imageProgress() string {
 	return "waiting for a node to look for image " + name
 }
 
-// trouble says what a person should look at.
+// trouble returns the Degraded condition: what a person must fix.
 func (o observed) trouble(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	image := o.image()

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// scene is an observed state, in the words of the table below: two replicas of web:1 in release v1, unless it says else.
+// scene is an observed state in the terms of the table below: two replicas of web:1 in release v1 unless it says
+// otherwise.
 type scene struct {
 	spec     api.DeploymentSpec
 	tasks    []taskView
@@ -56,7 +57,7 @@ func (s scene) observed() observed {
 	return o
 }
 
-// slot is a task that has run for a minute; edit says what is different.
+// slot is a task that has run for a minute; edit sets what is different.
 func slot(id, release string, edit func(*api.Task, *api.TaskStatus)) taskView {
 	began := epoch.Add(-time.Minute)
 	task := &api.Task{ID: "t-" + id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Release: release, Node: "n1", Desired: api.DesiredRunning, CreatedAt: began}

@@ -19,16 +19,16 @@ type Controller struct {
 	control.Deps
 	env      *environment.Environments
 	refusals func(layout.Snapshot) map[string]placement.Refusal
-	since    func() time.Time // it began to work, at its first look
+	since    func() time.Time // when the controller began to work: its first reconcile
 }
 
-// New makes the controller of a kind. refusals explains tasks that no node takes, by task id; nil explains none.
+// New returns the controller of a kind. refusals returns why tasks can't be placed, by task id; nil returns no reasons.
 func New(deps control.Deps, kind api.Kind, refusals func(layout.Snapshot) map[string]placement.Refusal) *Controller {
 	deps = deps.Defaults()
 	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), refusals: refusals, since: sync.OnceValue(deps.Now)}
 }
 
-// Reconcile looks at one workload and does the next step.
+// Reconcile takes the next step of one workload.
 func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
 	ref := api.Ref{Kind: api.Kind(key.Kind), Scope: key.Scope, Name: key.Name}
 	snapshot, now := c.Snapshot(), c.Now()
@@ -51,10 +51,10 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 // Name implements control.Controller.
 func (c *Controller) Name() string { return string(c.kind) }
 
-// Keys lists every workload of the kind, for the replay and the full look.
+// Keys returns all workloads of the kind, for the replay and the full pass.
 func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.kind) }
 
-// Dirty lists the workloads that a look would write something for: a pure pass over the view.
+// Dirty returns the workloads for which a reconcile would write something. It is a pure pass over the view.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return control.Dirty(c.Snapshot(), c.kind, now, c.dirty)
 }

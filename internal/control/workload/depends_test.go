@@ -33,7 +33,7 @@ func depending(n int, image string) api.DeploymentSpec {
 	return spec
 }
 
-// TestStartsAfterWhatItDependsOn: the first slot of a release waits, healing doesn't, nor does a scale.
+// TestStartsAfterWhatItDependsOn: the first slot of a release waits; healing and scaling don't.
 func TestStartsAfterWhatItDependsOn(t *testing.T) {
 	l := newLab(t)
 	l.apply(depending(1, "web:1"))
@@ -81,7 +81,7 @@ func TestCommandsComeAfterDependencies(t *testing.T) {
 	l.ranOnce("v1-command")
 }
 
-// TestAChangedDependencyWakesItsDependents, and nobody else.
+// TestAChangedDependencyWakesItsDependents: and it wakes nothing else.
 func TestAChangedDependencyWakesItsDependents(t *testing.T) {
 	l := newLab(t)
 	l.apply(depending(1, "web:1"))

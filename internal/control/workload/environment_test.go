@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// beside stores another deployment, which nobody looks at here.
+// beside stores another deployment, which is not reconciled here.
 func (l *lab) beside(name string, ports ...string) api.Ref {
 	l.Helper()
 	ref := api.Ref{Kind: web.Kind, Scope: web.Scope, Name: name}
@@ -26,7 +26,7 @@ func withEnv(n int, key, value string) api.DeploymentSpec {
 	return spec
 }
 
-// releaseEnv is the environment of the release in force.
+// releaseEnv returns the environment of the release in force.
 func (l *lab) releaseEnv() map[string]string {
 	l.Helper()
 	return l.envOf(l.status().Release)
@@ -45,8 +45,8 @@ func (l *lab) envOf(release string) map[string]string {
 	return env
 }
 
-// TestReferenceReachesTheContainerResolved: neither the release's spec nor its environment holds the literal (a defect of
-// systems that hand the environment over twice), and another value makes another release.
+// TestReferenceReachesTheContainerResolved: neither the release's spec nor its environment holds the literal reference
+// (a defect of systems that pass the environment twice), and another value makes another release.
 func TestReferenceReachesTheContainerResolved(t *testing.T) {
 	l := newLab(t)
 	l.beside("api", "8080")
@@ -63,7 +63,7 @@ func TestReferenceReachesTheContainerResolved(t *testing.T) {
 	}
 }
 
-// A reference that lost its target leaves what runs alone, and the target's return changes nothing.
+// A reference that lost its target leaves running pods alone, and the target's return changes nothing.
 func TestReferenceThatLosesItsTarget(t *testing.T) {
 	l := newLab(t)
 	server := l.beside("api")
@@ -83,7 +83,7 @@ func TestReferenceThatLosesItsTarget(t *testing.T) {
 	}
 }
 
-// TestConfigReachesAnAppWithoutOtherEnvironment: it has no scope bucket and no env, and is rolled for its first value; an
+// TestConfigReachesAnAppWithoutOtherEnvironment: an app without scope bucket and env is rolled for its first value; an
 // app that doesn't read the bucket is not.
 func TestConfigReachesAnAppWithoutOtherEnvironment(t *testing.T) {
 	l := newLab(t)
@@ -98,14 +98,14 @@ func TestConfigReachesAnAppWithoutOtherEnvironment(t *testing.T) {
 	if got := l.releaseEnv()["A"]; got != "1" || l.status().Release != "v2" || l.status().Updated != 2 {
 		t.Errorf("%s holds %q, %d updated", l.status().Release, got, l.status().Updated)
 	}
-	l.config("apps/prod/web/A", "1") // sealed anew, the same value
+	l.config("apps/prod/web/A", "1") // sealed again, the same value
 	l.settle()
 	if l.status().Release != "v2" {
 		t.Error("the same value set again made a release")
 	}
 }
 
-// TestScaleUpBesideAnotherSpec: every replica, the old ones too, comes to the new spec.
+// TestScaleUpBesideAnotherSpec: every replica, including the old ones, comes to the new spec.
 func TestScaleUpBesideAnotherSpec(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))
@@ -151,7 +151,7 @@ func (l *lab) quietly(key, value string) {
 	l.stamp(api.StampQuietEnv, hash)
 }
 
-// A quiet change replaces nothing and reaches what the next release makes, whatever that is for.
+// A quiet change replaces nothing. The next release has it, whatever that release is made for.
 func TestQuietEnvironment(t *testing.T) {
 	for name, next := range map[string]func(l *lab){
 		"spec":     func(l *lab) { l.apply(withEnv(2, "B", "1")) },
@@ -189,7 +189,7 @@ func TestQuietEnvironment(t *testing.T) {
 	}
 }
 
-// A quiet change under a rollback leaves what was rolled back to in force.
+// A quiet change under a rollback leaves the release that was rolled back to in force.
 func TestQuietEnvironmentUnderARollback(t *testing.T) {
 	l := newLab(t)
 	l.config("apps/prod/web/A", "1")
@@ -215,7 +215,7 @@ func TestQuietEnvironmentUnderARollback(t *testing.T) {
 	}
 }
 
-// A dry run of what refers to nobody says so; what is applied beside it counts as there.
+// A dry run of a reference without a target reports it; what is applied in the same manifest counts as existing.
 func TestPreviewOfReferences(t *testing.T) {
 	l := newLab(t)
 	raw, err := json.Marshal(withEnv(1, "API", "${ref.deployment.api.host}"))

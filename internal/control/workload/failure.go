@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 )
 
-// readLogs are the reasons whose cause is found in the output of the container alone.
+// readLogs are the reasons whose cause is found only in the container's output.
 var readLogs = []string{
 	"CrashLoop", "Exited", "SlotFailed", "DeadlineExceeded", "InitFailed", "StartupFailed", "LivenessFailed", "Unready",
 }
@@ -21,7 +21,7 @@ func (o observed) failure(plan rollout.Plan) string {
 	return plan.Message
 }
 
-// nextStep is the step that helps against the failure of a plan.
+// nextStep returns the step that helps against the failure of a plan.
 func (o observed) nextStep(plan rollout.Plan) string {
 	switch {
 	case plan.Next != "":
@@ -34,7 +34,7 @@ func (o observed) nextStep(plan rollout.Plan) string {
 	return fmt.Sprintf("tend logs %s/%s", o.ref.Scope, o.ref.Name)
 }
 
-// lastLog is the end of the output of the container that filled a slot.
+// lastLog returns the last output lines of the container that filled a slot.
 func (o observed) lastLog(slot string) []string {
 	for _, t := range o.tasks {
 		if t.status != nil && len(t.status.LastLog) > 0 && t.desired.Value.Slot == slot && t.desired.Value.Role == api.RoleMain {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// sealer seals by a prefix, so that tests can read what was sealed. Without its key it opens nothing.
+// sealer seals by a prefix, so that tests can read what was sealed. Without its key it decrypts nothing.
 type sealer struct{ lost bool }
 
 var errWrongKey = errors.New("no key fits")
@@ -32,7 +32,7 @@ func (*sealer) HMAC(data []byte) string {
 
 func (l *lab) pass(ms int) { l.now = l.now.Add(time.Duration(ms) * time.Millisecond) }
 
-// workloadOf is a deployment's spec as the controller holds it.
+// workloadOf returns a deployment's spec as the controller holds it.
 func workloadOf(spec api.DeploymentSpec) api.WorkloadSpec {
 	return api.WorkloadSpec{DeploymentSpec: spec}
 }

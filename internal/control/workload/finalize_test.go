@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// everything lists the keys that are kept under the object's name.
+// everything returns the keys that are kept under the object's name.
 func (l *lab) everything() (keys []string) {
 	page, err := l.store.List(l.Context(), "/", store.ListOptions{})
 	if err != nil {
@@ -50,7 +50,7 @@ func TestDeletionLeavesNothing(t *testing.T) {
 	}
 }
 
-// A crash anywhere in a deletion is no harm: whatever is there, the next look goes on.
+// A crash anywhere in a deletion does no harm: the next reconcile continues from whatever is left.
 func TestDeletionGoesOnFromAnywhere(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))
@@ -70,7 +70,7 @@ func TestDeletionGoesOnFromAnywhere(t *testing.T) {
 	t.Errorf("left: %v", l.everything())
 }
 
-// Defect: a deletion that panicked where nothing but the containers of release commands was left, and so never ended.
+// Defect: a deletion that panicked if only the containers of release commands were left, and so never ended.
 func TestDeletionTakesReleaseCommandsWithIt(t *testing.T) {
 	for name, does := range map[string]command{"fails": breaks, "runs": hangs} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestDeletionOfVeryMuchTakesSeveralCommits(t *testing.T) {
 	}
 }
 
-// Defect: an object that can't be read any more can't be deleted either.
+// Defect: an object that can no longer be read can't be deleted either.
 func TestUnreadableObjectsCanBeDeleted(t *testing.T) {
 	for name, spoil := range map[string]func(*lab){
 		"spec": func(l *lab) {
@@ -152,7 +152,7 @@ func TestUnreadableObjectsCanBeDeleted(t *testing.T) {
 	}
 }
 
-// Whatever interrupts a deletion is found by the pass over the view.
+// The pass over the view finds a deletion that was interrupted.
 func TestDirtyFindsADeletionToFinish(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(0, "web:1"))

@@ -8,15 +8,15 @@ import (
 	"tend.dev/tend/internal/core/gate"
 )
 
-// pending is a release that the spec asks for and that may not touch a slot yet, with what stands in between.
+// pending is a release that the spec asks for and that may not touch a slot yet, with what blocks it.
 type pending struct {
 	release *api.Release
 	gate    gate.Decision
 }
 
-// admit decides whether a release that is not in force may become it: at once where its gate is open, else what is in
-// force stays so. What the gate of a release says about a failure is said until the user changes something; then the
-// next try is a release of its own, so that nothing that ran is mixed up with what runs.
+// admit decides whether a release that is not in force may become it: at once if its gate is open, else the release in
+// force stays. The gate reports a failure until the user changes something; then the next attempt is a release of its
+// own, so that pods of a failed attempt are not mixed up with those that run.
 func (c *Controller) admit(o observed, id identity, release *api.Release, mint bool) (target, error) {
 	decision := o.gateOf(release)
 	if decision.State == gate.Failed {
@@ -41,7 +41,7 @@ func (c *Controller) admit(o observed, id identity, release *api.Release, mint b
 	}, nil
 }
 
-// minted is the release that is new and must be written; nil where there is none.
+// minted returns the release that is new and must be written; nil if there is none.
 func (t target) minted() *api.Release {
 	switch {
 	case !t.mint:
@@ -52,14 +52,14 @@ func (t target) minted() *api.Release {
 	return t.release
 }
 
-// triesAgain says whether the user changed something since a release's command failed: the spec, save how many replicas
-// are wanted, or what `tend restart` counts. (Another environment or image is another release anyway.)
+// triesAgain reports whether the user changed something since a release's command failed: the spec other than its
+// replicas, or what `tend restart` counts. (Another environment or image is another release anyway.)
 func (o observed) triesAgain(release *api.Release) (bool, error) {
 	spec, err := snapshotSpec(o.spec)
 	return string(spec) != string(release.Spec) || release.Restart != o.asked(), err
 }
 
-// asked tells the times apart that somebody asked for another try: restarts of the slots, and of a failed release alone.
+// asked identifies a request for another attempt: restarts of the slots, and of a failed release alone.
 func (o observed) asked() string {
 	if retry := o.stamp(api.StampRetry); retry != "" {
 		return o.stamp(api.StampRestart) + "/" + retry
@@ -97,7 +97,7 @@ func (o observed) commands(release *api.Release, roles []api.TaskRole) []gate.Co
 	return out
 }
 
-// busy is a run that has not ended and isn't one of the release's own steps.
+// busy returns a run that has not ended and isn't one of the release's own steps.
 func (o observed) busy(release string) *api.Run {
 	for _, run := range o.runs {
 		if !run.Value.State.Ended() && (run.Value.Release != release || run.Value.Trigger != api.TriggerRelease) {
@@ -116,10 +116,10 @@ func (o observed) run(id string) *api.Run {
 	return nil
 }
 
-// runID is the run of one command of a release: v3-command.
+// runID returns the id of the run of one command of a release: v3-command.
 func runID(release string, role api.TaskRole) string { return release + "-" + string(role) }
 
-// gateMessage says what stands between a release and its slots, and what keeps it there.
+// gateMessage says what blocks a release, and what keeps it blocked.
 func (o observed) gateMessage(p pending) string {
 	message := p.gate.Message
 	if p.gate.Run != nil {
@@ -137,7 +137,7 @@ func (o observed) taskOf(run api.Run) string {
 	return ""
 }
 
-// releaseTimeout is how long a command of a release may take.
+// releaseTimeout returns how long a command of a release may take.
 func (o observed) releaseTimeout(id string) time.Duration {
 	if release := o.release(id); release != nil && release.Steps != nil {
 		return release.Steps.Timeout.Or(api.DefaultReleaseTimeout)

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// TestFirstReleaseWaitsForItsCommands: nothing of a release starts before its commands have succeeded, the first time
-// too.
+// TestFirstReleaseWaitsForItsCommands: nothing of a release starts before its commands have succeeded, including the
+// first release.
 func TestFirstReleaseWaitsForItsCommands(t *testing.T) {
 	l := newLab(t)
 	l.does["v1-command"] = hangs
@@ -39,8 +39,8 @@ func TestFirstReleaseWaitsForItsCommands(t *testing.T) {
 	}
 }
 
-// TestFailedCommandTouchesNothing: the slots are those that served before, the same release is not tried again, and what
-// failed is told with its last lines.
+// TestFailedCommandTouchesNothing: the slots stay those that served before, the same release is not tried again, and
+// the failure is reported with its last lines.
 func TestFailedCommandTouchesNothing(t *testing.T) {
 	l := newLab(t)
 	l.apply(released(2, "web:1"))
@@ -101,7 +101,7 @@ func TestRestartTriesAFailedCommandAgain(t *testing.T) {
 	}
 }
 
-// TestEveryReleaseIsGated: an environment, another image under the same name and a forced pull pass no gate by.
+// TestEveryReleaseIsGated: another environment, another image under the same name and a forced pull all pass the gate.
 func TestEveryReleaseIsGated(t *testing.T) {
 	cases := map[string]func(l *lab){
 		"environment": func(l *lab) {
@@ -132,7 +132,7 @@ func TestEveryReleaseIsGated(t *testing.T) {
 	}
 }
 
-// TestRollbackRunsNoCommands: what the earlier release needed was done when it came first.
+// TestRollbackRunsNoCommands: the commands of the earlier release ran when it was first rolled out.
 func TestRollbackRunsNoCommands(t *testing.T) {
 	l := newLab(t)
 	l.apply(released(1, "web:1"))
@@ -151,7 +151,8 @@ func TestRollbackRunsNoCommands(t *testing.T) {
 	l.ranOnce("v1-pre v1-command v2-pre v2-command v4-pre v4-command")
 }
 
-// TestACommandIsLetFinish: a newer apply cuts no migration. It waits, then runs its own; the older release never serves.
+// TestACommandIsLetFinish: a newer apply interrupts no migration. It waits, then runs its own; the older release never
+// serves.
 func TestACommandIsLetFinish(t *testing.T) {
 	l := newLab(t)
 	l.apply(released(1, "web:1"))
@@ -196,8 +197,8 @@ func TestACommandHasItsTime(t *testing.T) {
 	l.ranOnce("v1-pre")
 }
 
-// TestCommandsRunOnceWhateverCrashes: the process dies before any commit or right after it, and every command still runs
-// once.
+// TestCommandsRunOnceWhateverCrashes: the process dies before any commit or right after it, and every command still
+// runs once.
 func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
 	whole := newLab(t)
 	spec := released(2, "web:1")
@@ -216,7 +217,7 @@ func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
 			}
 			return nil
 		}
-		for range 40 { // a look that failed is tried again by the engine
+		for range 40 { // the engine retries a reconcile that failed
 			result, err := l.c.Reconcile(context.Background(), control.Key(web))
 			if err != nil {
 				break
@@ -234,8 +235,8 @@ func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
 	}
 }
 
-// TestWhatFailsBehindAGateIsTurnedBack: a release fails while a newer one waits for its command. The pods go back to the
-// good one, once, and the newer one keeps its chance.
+// TestWhatFailsBehindAGateIsTurnedBack: a release fails while a newer one waits for its command. The pods go back to
+// the good one, once, and the newer one keeps its chance.
 func TestWhatFailsBehindAGateIsTurnedBack(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))

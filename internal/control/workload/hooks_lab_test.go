@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// command is what becomes of a release's command in the lab.
+// command is the outcome of a release's command in the lab.
 type command string
 
 const (
@@ -55,7 +55,7 @@ func released(n int, image string) api.DeploymentSpec {
 	return spec
 }
 
-// slots are the releases that run, one for each live slot.
+// running returns the releases that run, one for each live slot.
 func (l *lab) running() string {
 	l.Helper()
 	var out []string
@@ -75,7 +75,7 @@ func (l *lab) ranOnce(want string) {
 	}
 }
 
-// untilHeld settles as far as it goes without turning the clock by more than a look: a gate may wait for long.
+// untilHeld settles without advancing the clock past the next reconcile: a gate may wait for long.
 func (l *lab) untilHeld() {
 	l.Helper()
 	for range 200 {

@@ -31,24 +31,24 @@ type lab struct {
 	scheduler *scheduler.Scheduler
 	sealer    *sealer
 	now       time.Time
-	// looksAt is when the node's agent looks again at what runs.
+	// looksAt is when the node's agent reconciles again.
 	looksAt time.Time
 	drawn   int
 	// commits are the controller's own, in order.
 	commits []store.Txn
-	// before is called ahead of each of them, after once a look is over.
+	// before is called before each of them, after once a reconcile is over.
 	before func(store.Txn)
 	after  func()
-	// ref is the workload looked at.
+	// ref is the workload under test.
 	ref api.Ref
 	// refuse fails a commit before it reaches the store; nil refuses none.
 	refuse func(store.Txn) error
-	// lost fails a commit after it reached the store: its writer never hears of it.
+	// lost fails a commit after it reached the store: its writer gets an error.
 	lost bool
-	// images are the images the node has, by reference; fails the releases whose tasks can't start.
+	// images are the images the node has, by reference; fails are the releases whose tasks can't start.
 	images map[string]string
 	fails  map[string]bool
-	// does says what becomes of a release's command, by its run; ran are those that began, in order.
+	// does holds the outcome of a release's command, by its run; ran are those that began, in order.
 	does map[string]command
 	ran  []string
 }
@@ -80,7 +80,7 @@ func newLab(t testing.TB) *lab {
 
 func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
 
-// Commit is the controller's way to the store.
+// Commit implements the controller's store.
 func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if l.before != nil {
 		l.before(txn)
@@ -101,7 +101,7 @@ func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return revision, err
 }
 
-// write commits as somebody else, and waits until the view shows it.
+// write commits as another writer, and waits until the view shows it.
 func (l *lab) write(fill func(*layout.Txn)) int64 {
 	l.Helper()
 	txn := layout.NewTxn("test")
@@ -134,7 +134,7 @@ func (l *lab) look() (engine.Result, error) {
 	return result, err
 }
 
-// looks reconciles once, without a fault.
+// looks reconciles once and fails the test on an error.
 func (l *lab) looks() engine.Result {
 	l.Helper()
 	result, err := l.look()
@@ -217,7 +217,7 @@ func (l *lab) condition(conditionType string) api.Condition {
 	return *c
 }
 
-// observed is what the controller sees now.
+// observed returns what the controller sees now.
 func (l *lab) observed() observed {
 	l.Helper()
 	o, found, err := l.c.observe(l.snapshot(), l.ref)

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// The image is asked for, found, a release is minted with its tasks in one commit, and the rest follows.
+// The image is requested and found, a release is minted with its tasks in one commit, and the rest follows.
 func TestFromSpecToConverged(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(3, "web:1"))
@@ -35,7 +35,7 @@ func TestFromSpecToConverged(t *testing.T) {
 	}
 }
 
-// An up-to-date deployment is looked at without a write, however often.
+// Reconciling an up-to-date deployment writes nothing, however often.
 func TestUnchangedStatusIsNeverWritten(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(3, "web:1"))
@@ -52,7 +52,7 @@ func TestUnchangedStatusIsNeverWritten(t *testing.T) {
 	}
 }
 
-// Defect: a status that says done for a spec whose image nobody has looked for yet.
+// Defect: a status that says complete for a spec whose image was not looked up yet.
 func TestNotReadyBeforeTheNewSpecsImageIsKnown(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))
@@ -76,7 +76,7 @@ func TestNotReadyBeforeTheNewSpecsImageIsKnown(t *testing.T) {
 	}
 }
 
-// A forced apply asks for the image anew and isn't done before the answer.
+// A forced apply requests the image again and isn't complete before the answer.
 func TestForcedApplyWaitsForItsAnswer(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))

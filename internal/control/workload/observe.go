@@ -10,14 +10,14 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// observed is all a deployment depends on, read at one revision.
+// observed is the state that a deployment depends on, read at one revision.
 type observed struct {
 	ref    api.Ref
-	since  time.Time // this controller works
+	since  time.Time // when this controller began to work
 	object layout.Read[api.Object]
 	spec   api.WorkloadSpec
 	status layout.Read[api.WorkloadStatus]
-	// tasks fill slots; runTasks run a release's commands, as runs say.
+	// tasks fill slots; runTasks run a release's commands, which runs record.
 	tasks, runTasks []taskView
 
 	runs     []layout.Read[api.Run]
@@ -29,10 +29,10 @@ type observed struct {
 	// refusals say why a task without a node can't be placed, by task id.
 	refusals map[string]placement.Refusal
 	env      map[string]string
-	// dependency answers how another workload is, told whether a webhook call is recorded.
+	// dependency returns the state of another workload; recorded reports whether a webhook call is recorded.
 	dependency func(api.Ref) dependency.State
 	recorded   func(call string) bool
-	// slot is which task fills a slot.
+	// slot returns the task that fills a slot.
 	slot func(id string) layout.Read[string]
 }
 
@@ -42,7 +42,7 @@ type taskView struct {
 	status  *api.TaskStatus
 }
 
-// observe reads a deployment. ok is false where there is none.
+// observe reads a deployment. ok is false if there is none.
 func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok bool, err error) {
 	object := s.Object(ref)
 	if !object.Exists() {
@@ -52,8 +52,9 @@ func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok boo
 	return o, true, err
 }
 
-// observeAs reads everything around an object that is, or is about to be, stored. An *UnworkableError comes with what
-// could be read. What is being deleted needs neither spec nor environment: it goes even if they are unreadable.
+// observeAs reads everything related to an object that is, or is about to be, stored. With an *UnworkableError it
+// returns what could be read. An object that is being deleted needs neither spec nor environment: it is deleted even if
+// they are unreadable.
 func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
 	o := observed{
@@ -81,7 +82,7 @@ func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]
 	return o, nil
 }
 
-// readTasks says whether one of the tasks waits for a node.
+// readTasks reads the tasks and reports whether one of them waits for a node.
 func (o *observed) readTasks(s layout.Snapshot) (waiting bool) {
 	tasks := s.TasksOf(o.ref)
 	o.tasks = make([]taskView, 0, len(tasks))
@@ -99,7 +100,7 @@ func (o *observed) readTasks(s layout.Snapshot) (waiting bool) {
 
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 
-// vanished: it is being deleted, and no task of it is left.
+// vanished reports whether the object is being deleted and no task of it is left.
 func (o observed) vanished() bool { return o.deleting() && len(o.tasks)+len(o.runTasks) == 0 }
 
 func (o observed) release(id string) *api.Release {
@@ -118,7 +119,7 @@ func (o observed) newestRelease() *api.Release {
 	return o.releases[len(o.releases)-1].Value
 }
 
-// rollout is the state of the newest rollout; never nil.
+// rollout returns the state of the newest rollout, or its zero value.
 func (o observed) rollout() api.RolloutStatus {
 	if o.status.Value == nil || o.status.Value.Rollout == nil {
 		return api.RolloutStatus{}
@@ -126,17 +127,17 @@ func (o observed) rollout() api.RolloutStatus {
 	return *o.status.Value.Rollout
 }
 
-// uid tells the object from an earlier one of the same name.
+// uid distinguishes the object from an earlier one of the same name.
 func (o observed) uid() string { return o.object.Value.Metadata.UID }
 
 func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
 
-// wanted is the image the slots are made from, and how it is built where it is.
+// wanted returns the image of the slots, and how it is built if it is built.
 func (o observed) wanted() (string, *api.ImageBuild) {
 	return o.object.Value.WantedImage(o.spec.Container)
 }
 
-// image is what the nodes say of the image the spec asks for.
+// image returns the nodes' report on the image the spec asks for.
 func (o observed) image() api.ImageStatus {
 	best := api.ImageStatus{}
 	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}

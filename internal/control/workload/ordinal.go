@@ -8,14 +8,15 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// ordered: the slots are ordinals.
+// ordered reports whether the slots are ordinals.
 func (o observed) ordered() bool { return o.ref.Kind == api.KindStatefulSet }
 
-// bootstrap is the nonce a person last asked for a slot to be made anew under.
+// bootstrap returns the nonce of the last request to recreate a slot.
 func (o observed) bootstrap(slot string) string { return o.stamp(api.StampRebootstrap + slot) }
 
-// rebootstraps says whether a task has yet to go so that its ordinal is made anew with empty volumes. Only a nonce above
-// the task's own asks for that, so that one that got lost empties nothing. A task without a node has nothing to empty yet.
+// rebootstraps reports whether a task must still be replaced so that its ordinal is recreated with empty volumes. Only
+// a nonce above the task's own requests that, so that a nonce that got lost empties nothing. A task without a node has
+// nothing to empty yet.
 func (o observed) rebootstraps(task api.Task) bool {
 	return o.ordered() && task.Node != "" && nonce(o.bootstrap(task.Slot)) > nonce(task.Bootstrap)
 }
@@ -28,7 +29,7 @@ func nonce(text string) int64 {
 	return n
 }
 
-// noting writes on an ordinal's task, as it is told to stop, which attempt follows it.
+// noting records on an ordinal's task, when it is stopped, which attempt follows it.
 func (s *step) noting(read layout.Read[api.Task], next int) layout.Read[api.Task] {
 	if next == 0 {
 		return read
@@ -39,13 +40,13 @@ func (s *step) noting(read layout.Read[api.Task], next int) layout.Read[api.Task
 	return read
 }
 
-// keepsVolumes reports whether the newest request to make the ordinal again leaves its volumes alone.
+// keepsVolumes reports whether the newest request to recreate the ordinal keeps its volumes.
 func (o observed) keepsVolumes(slot string) bool {
 	return nonce(o.bootstrap(slot)) > 0 && o.stamp(api.StampKeepVolumes+slot) == o.bootstrap(slot)
 }
 
-// wiping has the agent remove the ordinal's volumes after the container, where a person asked for that: by a rebootstrap, or
-// by a deletion that takes the volumes too. Every other deletion keeps them.
+// wiping has the agent remove the ordinal's volumes after the container, if a person requested that: by a rebootstrap,
+// or by a deletion that includes the volumes. Every other deletion keeps them.
 func (s *step) wiping(read layout.Read[api.Task]) layout.Read[api.Task] {
 	asked := s.o.rebootstraps(*read.Value) && !s.o.keepsVolumes(read.Value.Slot)
 	if s.o.deleting() {
@@ -60,7 +61,7 @@ func (s *step) wiping(read layout.Read[api.Task]) layout.Read[api.Task] {
 	return read
 }
 
-// createOrdinal fills an ordinal: one that had a task changes hands in one step.
+// createOrdinal fills an ordinal. If it already had a task, the old and the new one change hands in one step.
 func (s *step) createOrdinal(action rollout.Action) {
 	ref := s.o.ref
 	task := api.Task{
@@ -75,7 +76,7 @@ func (s *step) createOrdinal(action rollout.Action) {
 	}
 	old := s.tasks[action.Task]
 	if !old.Value.Wipe && !s.o.keepsVolumes(action.Slot) {
-		task.Bootstrap = old.Value.Bootstrap // what was asked for is still to be done
+		task.Bootstrap = old.Value.Bootstrap // the request is still to be carried out
 	}
 	s.txn.ReplaceTask(old, s.o.slot(action.Slot), task)
 }

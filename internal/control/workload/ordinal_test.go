@@ -37,7 +37,7 @@ func (l *lab) applySet(n int, image string) {
 	l.put(object)
 }
 
-// ordinals are the tasks that fill the slots, by ordinal.
+// ordinals returns the tasks that fill the slots, by ordinal.
 func (l *lab) ordinals() map[string]api.Task {
 	out := map[string]api.Task{}
 	for _, task := range l.snapshot().TasksOf(data) {
@@ -48,7 +48,7 @@ func (l *lab) ordinals() map[string]api.Task {
 	return out
 }
 
-// Ordinals are named, attempts counted from 1, and a replacement hands the slot over in one commit.
+// Ordinals are named, attempts are counted from 1, and a replacement takes over the slot in one commit.
 func TestOrdinalsChangeHands(t *testing.T) {
 	l := newSet(t, 2)
 	first := l.ordinals()
@@ -85,7 +85,7 @@ func TestOrdinalsChangeHands(t *testing.T) {
 	}
 }
 
-// A changed claim is a new release; nothing else is rolled by asking again.
+// A changed claim is a new release; nothing else is rolled by applying again.
 func TestClaimsAreOfTheRelease(t *testing.T) {
 	l := newSet(t, 1)
 	l.applySet(1, "web:1")
@@ -121,7 +121,7 @@ func TestRebootstrapWipesOneOrdinalOnce(t *testing.T) {
 	clear(wiped)
 	l.put(stamped(*l.snapshot().Object(data).Value, api.StampRestart, "1"))
 	l.settle()
-	l.put(stamped(*l.snapshot().Object(data).Value, api.StampRebootstrap+"1", "")) // a stamp that got lost asks for nothing
+	l.put(stamped(*l.snapshot().Object(data).Value, api.StampRebootstrap+"1", "")) // a stamp that got lost requests nothing
 	l.settle()
 	l.applySet(1, "web:1")
 	l.settle()
@@ -132,7 +132,7 @@ func TestRebootstrapWipesOneOrdinalOnce(t *testing.T) {
 	}
 }
 
-// What was asked for just before a deletion is not done by it: a deletion keeps volumes.
+// A deletion doesn't carry out a pending rebootstrap: a deletion keeps volumes.
 func TestDeletionWipesNothing(t *testing.T) {
 	l := newSet(t, 2)
 	wiped := map[string]bool{}
@@ -151,7 +151,7 @@ func TestDeletionWipesNothing(t *testing.T) {
 	}
 }
 
-// A deletion that was asked to take the volumes takes those of every ordinal.
+// A deletion that includes the volumes removes those of every ordinal.
 func TestDeletionWipesWhereItIsAskedTo(t *testing.T) {
 	l := newSet(t, 2)
 	tasks, wiped := l.ordinals(), map[string]bool{}
@@ -170,7 +170,7 @@ func TestDeletionWipesWhereItIsAskedTo(t *testing.T) {
 	}
 }
 
-// watchWipes notes each task that is told to have its volumes removed.
+// watchWipes records each task whose volumes are to be removed.
 func (l *lab) watchWipes(into map[string]bool) {
 	l.after = func() {
 		for _, task := range l.snapshot().TasksOf(data) {

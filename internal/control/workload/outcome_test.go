@@ -15,9 +15,9 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestLateCommitsFillNoSlotTwice: any one commit has no answer and is applied after one or more later ones, or only at the
-// end. The controller retries from what it sees, which lacks the commit. There are never more pods than the spec and the
-// surge ask for, and in the end as many as the spec says.
+// TestLateCommitsFillNoSlotTwice: any one commit gets no answer and is applied after one or more later ones, or only at
+// the end. The controller retries from what it sees, which lacks the commit. There are never more pods than the spec
+// and the surge ask for, and in the end as many as the spec says.
 func TestLateCommitsFillNoSlotTwice(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
 		for _, commits := range []int{1, 2, 1000} {
@@ -57,7 +57,8 @@ func newLateStory(t *testing.T, kind api.Kind, nth int, fate storefault.Fate) *l
 	return s
 }
 
-// tell scales and rolls a workload whose first pods fail: they are replaced again and again, which the status says once.
+// tell scales and rolls a workload whose first pods fail: they are replaced again and again, and the status reports it
+// once.
 func (s *lateStory) tell() {
 	s.Helper()
 	s.fails["v1"] = true
@@ -77,7 +78,7 @@ func (s *lateStory) tell() {
 	}
 }
 
-// applyAs stores a spec with its generation.
+// applyAs stores a spec with a generation.
 func (s *lateStory) applyAs(generation int64, spec api.DeploymentSpec) {
 	s.Helper()
 	raw, err := json.Marshal(spec)
@@ -98,8 +99,8 @@ func (s *lateStory) settleLate() {
 	}
 }
 
-// work reconciles once, once the view shows what the store has, and lets scheduler and agent work. It reports whether there
-// may be more to do, and fails if more than most pods are wanted at once.
+// work reconciles once, as soon as the view shows the store's state, and lets scheduler and agent work. It reports
+// whether there may be more to do, and fails if more than most pods are wanted at once.
 func (s *lateStory) work(most int) bool {
 	s.Helper()
 	result, err := s.c.Reconcile(context.Background(), control.Key(s.ref))

@@ -11,14 +11,14 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Preview says what the controller will do once an object is stored: the very actions the planner will ask for, if each
-// succeeds. Nothing is written. Where the image isn't known yet, its resolution is the first action and the rest is
-// planned as if it had been found.
+// Preview returns what the controller will do once an object is stored: the actions the planner will return if each
+// succeeds. It writes nothing. If the image isn't known yet, its resolution is the first action and the rest is planned
+// as if it had been found.
 func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref := object.Ref()
 	o, err := c.observeAs(s, layout.Read[api.Object]{Value: &object})
 	var unworkable *UnworkableError
-	if errors.As(err, &unworkable) && unworkable.Reason != ReasonInvalidSpec { // it may be stored, and waits for what it lacks
+	if errors.As(err, &unworkable) && unworkable.Reason != ReasonInvalidSpec { // it may be stored, and waits
 		return []api.PlannedAction{{Object: ref, Verb: "refuse", Reason: unworkable.Reason, Text: fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)}}, nil
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 	}
 	for _, action := range rollout.Forecast(a.desired, a.slots, now) {
 		if action.Verb == rollout.Forget || action.Verb == rollout.Remove {
-			continue // what is left of ended slots follows by itself
+			continue // the remains of ended slots are removed anyway
 		}
 		out = append(out, api.PlannedAction{
 			Object: ref, Verb: string(action.Verb), Slot: action.Slot, Task: action.Task,
@@ -73,7 +73,7 @@ func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.Planne
 	return out, nil
 }
 
-// lookFor is the action that brings the image.
+// lookFor returns the action that brings the image.
 func (o observed) lookFor() (verb, release, text string) {
 	image, build := o.wanted()
 	if build != nil {
@@ -82,7 +82,7 @@ func (o observed) lookFor() (verb, release, text string) {
 	return "resolve", "", "resolve image " + image
 }
 
-// assessAsIfFound assesses with the image taken for present: unchanged where it goes by the name of the one in force.
+// assessAsIfFound assesses as if the image were present: unchanged if it has the name of the one in force.
 func (c *Controller) assessAsIfFound(o observed, inForce *api.Release) (assessment, error) {
 	wanted, _ := o.wanted()
 	found := api.ImageStatus{

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// preview is what a dry run of a spec says, as counts of verbs.
+// preview returns the dry run of a spec, as counts of verbs.
 func (l *lab) preview(spec api.DeploymentSpec) map[string]int {
 	l.Helper()
 	raw, err := json.Marshal(spec)
@@ -69,7 +69,7 @@ func (l *lab) done(since int) map[string]int {
 	return out
 }
 
-// What the dry run says is what happens, if the agent obeys. Resolving an image is the agent's action, not a commit's.
+// The dry run is what happens, if the agent does its work. Resolving an image is the agent's action, not a commit's.
 func TestPreviewIsWhatHappens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		l := newLab(t)
@@ -108,7 +108,7 @@ func TestPreviewWritesNothing(t *testing.T) {
 	}
 }
 
-// A forced apply looks for the image again; the dry run doesn't invent that it has moved.
+// A forced apply looks up the image again; the dry run doesn't claim that it has moved.
 func TestPreviewOfAForcedApply(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Why a task goes nowhere is told by the deployment it belongs to, and the news of a heartbeat reach it.
+// The deployment that a task belongs to reports why it can't be placed, and a heartbeat updates the report.
 func TestRefusalsReachTheCondition(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))

@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// refuse says in the conditions why a deployment can't be worked on, and keeps what is in force as it is. It isn't tried
-// again by itself: the next write of the object, or of what its environment is made of, is the next try.
+// refuse writes into the conditions why a deployment can't be reconciled, and keeps the release in force. There is no
+// automatic retry: the next write of the object, or of what its environment is made of, causes the next attempt.
 func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
 	var unworkable *UnworkableError
 	if !errors.As(cause, &unworkable) {
@@ -21,7 +21,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	}
 	a := o.standing(unworkable, now)
 	step := c.begin(o, a, now)
-	actions, _ := firstActions(a.plan.Actions) // the rest, and what only time brings about, is for the full look
+	actions, _ := firstActions(a.plan.Actions) // the full pass does the rest, and what only time causes
 	for _, action := range actions {
 		step.write(action)
 	}
@@ -38,8 +38,9 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	return engine.Result{Revision: revision}, engine.Terminal(unworkable)
 }
 
-// standing plans for the release in force, while nobody can tell what the spec amounts to: what it lacks is filled, what
-// is too much stops, nothing is turned to or away from it. Of a spec that can't be read not even the replicas are known.
+// standing plans for the release in force while it is unknown what the spec amounts to. It fills missing slots and
+// stops surplus ones, but turns no slot to or away from the release. If the spec can't be read, not even the number of
+// replicas is known and the plan is empty.
 func (o observed) standing(unworkable *UnworkableError, now time.Time) assessment {
 	release := o.release(o.rollout().TargetRelease)
 	if unworkable.Reason == ReasonInvalidSpec || release == nil {
@@ -52,7 +53,7 @@ func (o observed) standing(unworkable *UnworkableError, now time.Time) assessmen
 	return a
 }
 
-// refusedStatus keeps what was known and says that it isn't acted on.
+// refusedStatus keeps the known status and adds that the spec isn't acted on.
 func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now time.Time) api.WorkloadStatus {
 	s := api.WorkloadStatus{}
 	if o.status.Value != nil {
@@ -80,7 +81,7 @@ func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now t
 	return s
 }
 
-// refusalDue says whether refuse would write anything.
+// refusalDue reports whether refuse would write anything.
 func (o observed) refusalDue(cause error, now time.Time) bool {
 	var unworkable *UnworkableError
 	if !errors.As(cause, &unworkable) {

@@ -110,8 +110,8 @@ func TestUnworkableObjects(t *testing.T) {
 	}
 }
 
-// TestWhatIsInForceIsKeptWithoutItsEnvironment: a place that failed is filled again by the release in force, what is too
-// much stops, and nobody is turned to anything.
+// TestWhatIsInForceIsKeptWithoutItsEnvironment: the release in force fills a slot that failed again, surplus slots
+// stop, and no slot changes its release.
 func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(3, "web:1"))
@@ -150,7 +150,7 @@ func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
 	}
 }
 
-// A reference to what has no release yet is a matter of time, so whoever waits goes on waiting.
+// A reference to something that has no release yet resolves in time, so a waiting command goes on waiting.
 func TestAReferenceToWhatIsOnItsWay(t *testing.T) {
 	l := newLab(t)
 	api1 := l.beside("api")
@@ -168,7 +168,7 @@ func TestAReferenceToWhatIsOnItsWay(t *testing.T) {
 	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "1 of 1 replicas run v1")
 }
 
-// One object that can't be worked on stops no other.
+// One object that can't be reconciled blocks no other.
 func TestOthersAreUnaffected(t *testing.T) {
 	l := newLab(t)
 	broken := api.Object{Kind: web.Kind, Scope: "prod", Name: "broken", Spec: json.RawMessage(`7`), Metadata: api.Metadata{Generation: 1}}

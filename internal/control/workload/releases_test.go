@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// history is a deployment with releases v1 to vN, of which none is in use by itself, and one to keep.
+// history is a deployment with releases v1 to vN, none of them in use by itself, and one to keep.
 func history(n int) observed {
 	keep := 1
 	o := scene{spec: replicas(1, "web:1"), unminted: true}.observed()
@@ -20,7 +20,7 @@ func history(n int) observed {
 	return o
 }
 
-// Which releases go: those older than the newest that are kept, and never one that something refers to.
+// The releases to delete are those older than the newest that are kept, except those that something refers to.
 func TestSurplusReleases(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
@@ -49,7 +49,7 @@ func TestSurplusReleases(t *testing.T) {
 	}
 }
 
-// A number that was ever used is in the status, also when its release is gone.
+// A number that was ever used is in the status, even if its release is gone.
 func TestMintCountsOn(t *testing.T) {
 	l := newLab(t)
 	for _, test := range []struct{ releases, last, want int }{{0, 0, 1}, {2, 0, 3}, {2, 2, 3}, {1, 7, 8}, {0, 7, 8}} {
@@ -62,7 +62,7 @@ func TestMintCountsOn(t *testing.T) {
 	}
 }
 
-// What goes asks for no image, whatever its spec says.
+// An object that is being deleted requests no image, whatever its spec says.
 func TestImageRequest(t *testing.T) {
 	o := scene{spec: replicas(1, "web:1"), stamps: map[string]string{api.StampPull: "n"}}.observed()
 	want, due := o.wantedImage()

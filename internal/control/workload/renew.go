@@ -9,11 +9,12 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 )
 
-// An ordinal that is made again on request takes the buckets as they are, also the keys that were set quietly: whoever
-// asked for it may have set them for this very pod (which ordinal is the primary, say). The other pods keep their
-// environment. So there is a release for the new environment, and the pods of its root count as updated.
+// An ordinal that is recreated on request takes the buckets as they are, including keys that were set quietly: the
+// person who requested it may have set them for this very pod (which ordinal is the primary, for example). The other
+// pods keep their environment. So there is a release for the new environment, and the pods of its root count as
+// updated.
 
-// renewsOrdinal reports whether an ordinal is to be made again on request and its task has not been replaced yet.
+// renewsOrdinal reports whether an ordinal is to be recreated on request and its task has not been replaced yet.
 func (o observed) renewsOrdinal() bool {
 	for _, t := range o.tasks {
 		if o.rebootstraps(*t.desired.Value) {
@@ -23,8 +24,8 @@ func (o observed) renewsOrdinal() bool {
 	return false
 }
 
-// renewed returns a copy of the release in force with the environment of the buckets as they are, where an ordinal is to
-// be made again and a quiet change waits for it; else nil.
+// renewed returns a copy of the release in force with the environment of the buckets as they are, if an ordinal is to
+// be recreated and a quiet change waits for it; else nil.
 func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*api.Release, error) {
 	envHash, err := c.env.Hash(o.env)
 	if err != nil || !id.renews || inForce.EnvHash == envHash || inForce.ID != o.rollout().TargetRelease {
@@ -45,14 +46,14 @@ func (c *Controller) renewed(o observed, id identity, inForce *api.Release) (*ap
 	return &release, err
 }
 
-// repeats reports whether the pods of a release run what the target asks for, or what it is a quiet change of.
+// repeats reports whether the pods of a release run what the target asks for, or what the target is a quiet change of.
 func (o observed) repeats(id string, target *api.Release) bool {
 	release, root := o.release(id), o.release(target.Root())
 	return release != nil && (target.Repeats(*release) || root != nil && root.Repeats(*release))
 }
 
-// asOf returns the slots as those of a target. What runs a release that the target repeats is the target's; what failed
-// before that became the target, in an earlier try of the same release, is not.
+// asOf returns the slots as those of a target. A live slot of a release that the target repeats counts as the target's.
+// A slot that ended before the release became the target, in an earlier attempt of it, does not.
 func (o observed) asOf(target *api.Release, slots []rollout.Slot, now time.Time) []rollout.Slot {
 	since := o.rollout().TurnedAt
 	if o.rollout().TargetRelease != target.ID {

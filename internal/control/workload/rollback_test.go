@@ -64,7 +64,7 @@ func pausing(image string) api.DeploymentSpec {
 	return spec
 }
 
-// A rollback in the middle of a rollout leaves the pods alone that still run what it returns to.
+// A rollback in the middle of a rollout leaves alone the pods that still run the release it returns to.
 func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 	l := newLab(t)
 	l.apply(pausing("web:1"))
@@ -75,7 +75,7 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 	}
 	l.fails["v2"] = true
 	l.apply(pausing("web:2"))
-	for range 300 { // what is paused tries for ever
+	for range 300 { // a paused rollout retries for ever
 		l.looks()
 		l.place()
 		l.obey()
@@ -105,7 +105,7 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 	}
 }
 
-// A return to a release that failed is another try: what failed then says nothing of it.
+// A return to a release that failed is another attempt: the earlier failure doesn't count.
 func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
 	l := newLab(t)
 	l.apply(pausing("web:1"))
@@ -171,7 +171,7 @@ func TestConfigAfterARollbackIsRolledOut(t *testing.T) {
 	}
 }
 
-// A stamp whose release is gone is no reason to stand still.
+// A stamp whose release is gone doesn't block the rollout.
 func TestRollbackToAReleaseThatIsGone(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))
@@ -207,7 +207,7 @@ func TestAutomaticRollback(t *testing.T) {
 	}
 }
 
-// The last lines of the slot that failed can come after the rollback began: what is told of it has them then.
+// The last lines of the slot that failed can arrive after the rollback began: the status adds them then.
 func TestLinesFollowARollback(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(3, "web:1"))
@@ -232,12 +232,12 @@ func TestLinesFollowARollback(t *testing.T) {
 	}
 }
 
-// What follows an automatic rollback: it isn't tried again until something of it changes.
+// After an automatic rollback, the spec isn't tried again until something of it changes.
 func TestAfterAnAutomaticRollback(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
 		change func(*lab)
-		tried  bool   // a task of something else than the good release was made
+		tried  bool   // a task of a release other than the good one was made
 		ends   string // the release in force
 	}{
 		"time":     {"time alone changes nothing", func(l *lab) { l.pass(3_600_000) }, false, "v1"},

@@ -9,27 +9,27 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// runWork is what one look does about the runs of releases' commands and their tasks.
+// runWork is the work of one reconcile on the runs of releases' commands and their tasks.
 type runWork struct {
-	// changed are runs as they become, each with the revision it was read at.
+	// changed are runs in their next state, each with the revision it was read at.
 	changed []layout.Read[api.Run]
-	// stop are tasks to be stopped, remove those whose container is to go, forget those whose container is gone.
+	// stop are tasks to stop, remove tasks whose container is to be removed, forget tasks whose container is gone.
 	stop, remove, forget []layout.Read[api.Task]
-	// drop are runs that are kept no longer, and of which nothing is left.
+	// drop are runs to delete: nothing of them is left.
 	drop []layout.Read[api.Run]
-	// why says why a task of stop is stopped, by its id.
+	// why is the reason for stopping a task of stop, by its id.
 	why map[string]string
-	// start is the command to begin; nil where there is none.
+	// start is the command to start; nil if there is none.
 	start *commandStart
-	// after is when time alone changes any of it; 0 is never.
+	// after is when something of it changes without an event; 0 is never.
 	after time.Duration
 }
 
-// commandStart is a command of a release that begins.
+// commandStart is a command of a release to start.
 type commandStart struct {
 	release *api.Release
 	role    api.TaskRole
-	// asked is the run somebody asked for by hand; its zero value is a step of the release.
+	// asked is the run that was requested by hand; its zero value means a step of the release.
 	asked layout.Read[api.Run]
 }
 
@@ -37,13 +37,13 @@ func (w runWork) empty() bool {
 	return len(w.changed)+len(w.stop)+len(w.remove)+len(w.forget)+len(w.drop) == 0 && w.start == nil
 }
 
-// follow carries the runs on by what is known of their tasks, and returns the picture as it is then.
+// follow updates the runs from the status of their tasks, and returns the updated state.
 func (o observed) follow(now time.Time) (observed, runWork) {
 	work := runWork{}
 	runs := slices.Clone(o.runs)
 	for i, read := range runs {
 		if read.Value.State == api.RunPending && o.release(read.Value.Release) != nil {
-			continue // asked for by hand, not begun
+			continue // requested by hand, not started
 		}
 		task := o.runTask(*read.Value)
 		attempt := gate.Attempt{Task: task.desired.Value, Status: task.status}
@@ -61,7 +61,7 @@ func (o observed) follow(now time.Time) (observed, runWork) {
 	return o, work
 }
 
-// runTask is the task of a run's last attempt; its zero value where there is none.
+// runTask returns the task of a run's last attempt; its zero value if there is none.
 func (o observed) runTask(run api.Run) taskView {
 	if len(run.Attempts) == 0 {
 		return taskView{}
@@ -74,7 +74,7 @@ func (o observed) runTask(run api.Run) taskView {
 	return taskView{}
 }
 
-// next chooses the command that begins now: a release's step, else one that was asked for by hand.
+// next chooses the command that starts now: a release's step, else one that was requested by hand.
 func (o observed) next(t target, phase api.RolloutPhase) *commandStart {
 	if t.pending != nil && t.pending.gate.State == gate.Start {
 		return &commandStart{release: t.pending.release, role: t.pending.gate.Start}
@@ -95,7 +95,7 @@ func (o observed) next(t target, phase api.RolloutPhase) *commandStart {
 	return asked
 }
 
-// sweep takes away what is left of the tasks that go: first their containers, then their records.
+// sweep removes what is left of the tasks that go: first their containers, then their records.
 func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 	for _, t := range o.runTasks {
 		task := t.desired.Value
@@ -116,7 +116,7 @@ func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 	return work
 }
 
-// halt stops a task, unless that is asked for already.
+// halt stops a task, unless that is requested already.
 func (w runWork) halt(task layout.Read[api.Task], reason string) runWork {
 	if _, asked := w.why[task.Value.ID]; asked {
 		return w
@@ -128,7 +128,7 @@ func (w runWork) halt(task layout.Read[api.Task], reason string) runWork {
 	return w
 }
 
-// sooner is the earlier of two waits, of which 0 is never.
+// sooner returns the earlier of two waits; 0 is never.
 func sooner(a, b time.Duration) time.Duration {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -136,7 +136,7 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// writeRuns writes what a look does about runs.
+// writeRuns writes the changes to runs.
 func (s *step) writeRuns(work runWork) {
 	for _, run := range work.changed {
 		key := layout.RunKey(s.o.ref, run.Value.ID)
@@ -161,8 +161,8 @@ func (s *step) writeRuns(work runWork) {
 	}
 }
 
-// startCommand records the run and creates its task in one commit, neither of which may exist: whatever crashes, a
-// command of a release is asked for once.
+// startCommand records the run and creates its task in one commit, on the condition that neither exists: a command of a
+// release is started once, whatever crashes.
 func (s *step) startCommand(start commandStart) {
 	ref := s.o.ref
 	run := api.Run{

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// TestPostCommands: they run once the rollout is complete, in order, and a failure changes nothing.
+// TestPostCommands: the commands run once the rollout is complete, in order, and a failure changes nothing.
 func TestPostCommands(t *testing.T) {
 	l := newLab(t)
 	spec := replicas(1, "web:1")
@@ -31,7 +31,7 @@ func TestPostCommands(t *testing.T) {
 	}
 }
 
-// TestRunsGoWithTheirRelease: what is left of a command goes with the release it belongs to, containers first.
+// TestRunsGoWithTheirRelease: the remains of a command are removed with the release it belongs to, containers first.
 func TestRunsGoWithTheirRelease(t *testing.T) {
 	l := newLab(t)
 	two := 2
@@ -62,7 +62,7 @@ func TestRunsGoWithTheirRelease(t *testing.T) {
 	}
 }
 
-// TestFailedReleaseIsRemembered: also with a single release to keep, what failed is not forgotten and tried again.
+// TestFailedReleaseIsRemembered: even with a single release to keep, a failed one is not forgotten and tried again.
 func TestFailedReleaseIsRemembered(t *testing.T) {
 	l := newLab(t)
 	one := 1
@@ -78,7 +78,8 @@ func TestFailedReleaseIsRemembered(t *testing.T) {
 	l.ranOnce("v1-pre v1-command v2-pre")
 }
 
-// TestARunAskedForByHand: it runs the command of the release in force, beside slots it doesn't touch, one at a time.
+// TestARunAskedForByHand: it runs the command of the release in force, beside the slots, which it doesn't touch, one at
+// a time.
 func TestARunAskedForByHand(t *testing.T) {
 	l := newLab(t)
 	l.apply(released(1, "web:1"))
@@ -114,7 +115,7 @@ func TestARunAskedForByHand(t *testing.T) {
 	}
 }
 
-// TestRunsAskedForDontPileUp: of those that have ended the newest stay, and of the others neither record nor container.
+// TestRunsAskedForDontPileUp: of the ended runs the newest are kept; the others leave neither record nor container.
 func TestRunsAskedForDontPileUp(t *testing.T) {
 	l := newLab(t)
 	l.apply(released(1, "web:1"))

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// nextStatus is what the controller says of a deployment after a look.
+// nextStatus returns a deployment's status after a reconcile.
 func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	s := api.WorkloadStatus{}
 	if o.status.Value != nil {
@@ -39,7 +39,7 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	return s
 }
 
-// nextRollout carries the state of the rollout on.
+// nextRollout returns the updated state of the rollout.
 func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 	r := o.rollout()
 	again := !r.EndedAt.IsZero() && a.plan.Phase != api.RolloutComplete // a scale, or healing
@@ -82,7 +82,7 @@ func rolledBackMessage(t target) string {
 	return strings.Join(append([]string{message}, t.turned.LastLog...), "\n")
 }
 
-// again is the command that tries what failed once more.
+// again is the command that retries what failed.
 func (o observed) again() string { return fmt.Sprintf("tend restart %s/%s", o.ref.Scope, o.ref.Name) }
 
 // failedRollout records what an automatic rollback turns away from.
@@ -96,7 +96,7 @@ func (o observed) failedRollout(a assessment, now time.Time) *api.FailedRollout 
 	}
 }
 
-// withLateLog adds the last lines of the slot that failed, where they came after the rollback had begun.
+// withLateLog adds the last lines of the slot that failed, if they arrived after the rollback had begun.
 func (o observed) withLateLog(failed *api.FailedRollout) *api.FailedRollout {
 	if len(failed.LastLog) > 0 {
 		return failed

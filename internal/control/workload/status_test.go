@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// The times of a rollout: begun when its first look was, ended when all is good, begun again by a scale.
+// A rollout begins at its first reconcile, ends when all slots are good, and begins again with a scale.
 func TestRolloutTimes(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))
@@ -39,7 +39,7 @@ func TestRolloutTimes(t *testing.T) {
 	}
 }
 
-// A transition time moves with its status alone, and the status speaks of the generation it saw.
+// A transition time changes only with its status, and the status names the generation it saw.
 func TestTransitionTimesAndGenerations(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))
@@ -59,7 +59,7 @@ func TestTransitionTimesAndGenerations(t *testing.T) {
 	}
 }
 
-// A replaced image counts: the numbers are of what runs now.
+// A replaced image counts: the numbers are about what runs now.
 func TestCountsDuringARollout(t *testing.T) {
 	l := newLab(t)
 	spec := replicas(3, "web:1")
@@ -89,7 +89,7 @@ func TestCountsDuringARollout(t *testing.T) {
 	}
 }
 
-// TestADeadlineCountsFromTheReturnOfTheServer: nobody saw what became of a pod meanwhile.
+// TestADeadlineCountsFromTheReturnOfTheServer: while the server was away, no pod was observed.
 func TestADeadlineCountsFromTheReturnOfTheServer(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))

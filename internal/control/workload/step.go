@@ -8,12 +8,12 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// step collects the writes of one look into one transaction.
+// step collects the writes of one reconcile into one transaction.
 type step struct {
 	c   *Controller
 	o   observed
 	txn *layout.Txn
-	// monitor is what tasks that this step creates are to be watched for.
+	// monitor is how long the agent watches the tasks that this step creates.
 	monitor api.Duration
 	now     time.Time
 	tasks   map[string]layout.Read[api.Task] // by id; nil while nothing is to be done
@@ -33,7 +33,7 @@ func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 	return s
 }
 
-// monitor is how long agents watch what an assessment creates: as long as its strategy says, where nothing is probed.
+// monitor returns how long agents watch the tasks of an assessment: as long as its strategy says, if nothing is probed.
 func (a assessment) monitor() api.Duration {
 	if a.desired.Probed || a.desired.Strategy.Monitor <= 0 {
 		return ""
@@ -41,7 +41,7 @@ func (a assessment) monitor() api.Duration {
 	return api.Duration(a.desired.Strategy.Monitor.String())
 }
 
-// site names the commit after the first thing it does, so that failpoints stand at each kind of step.
+// site names the commit after its first part, so that there is a failpoint at each kind of step.
 func (a assessment) site() string {
 	switch {
 	case a.target.mint:
@@ -56,7 +56,7 @@ func (a assessment) site() string {
 	return "status"
 }
 
-// requestImage asks the nodes for the image of the spec.
+// requestImage requests the image of the spec from the nodes.
 func (s *step) requestImage() {
 	if want, due := s.o.wantedImage(); due {
 		s.txn.If(layout.ImageKey(s.o.ref), s.o.request.Modified).Put(layout.ImageKey(s.o.ref), want)
@@ -100,7 +100,7 @@ func (s *step) create(action rollout.Action) {
 	})
 }
 
-// freshSlot draws an id that no slot of the deployment has, nor one that this step creates.
+// freshSlot draws an id that no slot of the deployment has, including the slots that this step creates.
 func (s *step) freshSlot() string {
 	for {
 		if id := s.c.NewSlot(); !s.taken[id] {
@@ -110,7 +110,8 @@ func (s *step) freshSlot() string {
 	}
 }
 
-// putStatus writes the status if it says something new, and with every other write: it is the guard of control.Deps.Commit.
+// putStatus writes the status if it differs, and together with every other write: it is the guard of
+// control.Deps.Commit.
 func (s *step) putStatus(status api.WorkloadStatus) error {
 	changed, err := s.o.statusChanged(status)
 	if changed || !s.txn.Empty() {

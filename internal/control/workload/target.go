@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/core/spechash"
 )
 
-// identity is what makes one release differ from another.
+// identity holds what distinguishes one release from another.
 type identity struct {
 	hash    string
 	version int
@@ -18,38 +18,38 @@ type identity struct {
 	digest  string
 	build   *api.ImageBuild
 	pinned  *api.Release // the release a rollback repeats
-	// assets are the digests of the files it uses.
+	// assets are the digests of the files that the spec uses.
 	assets map[string]string
-	// over is the hash of what the buckets and the spec give, where a rollback runs with another environment.
+	// over is the hash of the environment from the buckets and the spec, if a rollback runs with another environment.
 	over string
-	// quiet: the buckets came to this environment by changes that are no reason to replace what runs.
+	// quiet is set if the buckets came to this environment by changes that don't replace running pods.
 	quiet bool
-	// renews is set with quiet while an ordinal is to be made again: its next task takes the buckets as they are.
+	// renews is set with quiet while an ordinal is to be recreated: its next task takes the buckets as they are.
 	renews bool
 }
 
-// ownEnv: the environment is what the buckets and the spec give, not a pinned one.
+// ownEnv reports whether the environment is that of the buckets and the spec, not a pinned one.
 func (id identity) ownEnv() bool {
 	return id.pinned == nil || id.envHash == id.over
 }
 
 // target is the release a deployment should run.
 type target struct {
-	release *api.Release // nil while none can be told: the image isn't known
+	release *api.Release // nil while it is unknown: the image isn't known
 	mint    bool         // release is new and must be written
-	// awaits: what the spec asks for isn't fully known before a node answered for its image. release is what is in force
-	// until then.
+	// awaits is set while no node has answered for the image, so what the spec asks for isn't fully known. release is
+	// the one in force until then.
 	awaits bool
-	// superseded: release is not what the spec asks for, though it is in force until that is known.
+	// superseded is set if release is not what the spec asks for, though it is in force until that is known.
 	superseded bool
-	// pending is what the spec asks for and may not touch a slot yet; release is in force until then, nil the first time.
-	// With mint it is pending's release that is new.
+	// pending is what the spec asks for and may not touch a slot yet. Until then release is the one in force, or nil
+	// the first time. With mint it is pending's release that is new.
 	pending *pending
-	// turned is set where an automatic rollback turned away from what the spec asks for.
+	// turned is set if an automatic rollback turned away from what the spec asks for.
 	turned *api.FailedRollout
 }
 
-// identify computes what the spec amounts to now.
+// identify computes the identity of what the spec asks for now.
 func (c *Controller) identify(o observed) (identity, error) {
 	envHash, err := c.env.Hash(o.env)
 	if err != nil {
@@ -65,7 +65,7 @@ func (c *Controller) identify(o observed) (identity, error) {
 			build: pinned.Build,
 		}
 		if image := o.image(); pinned.Build != nil && image.Image == pinned.Image && image.State == api.ImagePresent {
-			id.imageID = image.ImageID // it was gone from the node, and the same tree was built again
+			id.imageID = image.ImageID // it was removed from the node, and the same tree was built again
 		}
 		return id, nil
 	}
@@ -78,7 +78,7 @@ func (c *Controller) identify(o observed) (identity, error) {
 	return id, nil
 }
 
-// pinnedEnv is the environment under a rollback: that of the release it returned to, until a bucket changes.
+// pinnedEnv returns the environment under a rollback: that of the release it returned to, until a bucket changes.
 func (o observed) pinnedEnv(pinned *api.Release, now string) string {
 	made := o.release(o.rollout().TargetRelease)
 	switch {
@@ -90,8 +90,8 @@ func (o observed) pinnedEnv(pinned *api.Release, now string) string {
 	return now
 }
 
-// same says whether a release is what the identity asks for. An image that isn't known can't differ; a release hashed
-// by an older version is compared by that version, so that an upgrade rolls nothing.
+// same reports whether a release is what the identity asks for. An image that isn't known can't differ. A release
+// hashed by an older version of Tend is compared by that version's hash, so that an upgrade rolls nothing.
 func (o observed) same(r *api.Release, id identity) bool {
 	if r == nil || r.Build.Name() != id.build.Name() || r.EnvHash != id.envHash && !id.quiet || id.imageID != "" && r.ImageID != id.imageID {
 		return false
@@ -103,8 +103,8 @@ func (o observed) same(r *api.Release, id identity) bool {
 	return r.SpecHash == id.hash
 }
 
-// choose decides which release is wanted: the one in force or the newest where it is the same, else a new one. While a
-// new one's image isn't known, what is in force stays in force.
+// choose decides which release is wanted: the one in force or the newest if it is the same, else a new one. While the
+// image of a new one isn't known, the release in force stays.
 func (c *Controller) choose(o observed, id identity) (target, error) {
 	rollout := o.rollout()
 	active := o.release(rollout.TargetRelease)
@@ -139,17 +139,17 @@ func (c *Controller) choose(o observed, id identity) (target, error) {
 	return c.admit(o, id, release, true)
 }
 
-// turnedAway says whether what is asked for is what an automatic rollback gave up on.
+// turnedAway reports whether what is asked for is what an automatic rollback gave up on.
 func (o observed) turnedAway(failed *api.FailedRollout, id identity) bool {
 	meta := o.object.Value.Metadata
 	if r := o.release(failed.Release); r != nil && (!maps.Equal(r.AssetDigests, id.assets) || r.Build.Name() != id.build.Name()) {
-		return false // a file or the source changed; the spec that names it did not
+		return false // a file or the source changed, though the spec did not
 	}
 	return failed.Generation == meta.Generation && failed.Restart == o.stamp(api.StampRestart) && failed.Pull == o.stamp(api.StampPull) &&
 		(failed.EnvHash == id.envHash || id.quiet) && (id.imageID == "" || failed.ImageID == id.imageID)
 }
 
-// nextNumber is the number of the next release.
+// nextNumber returns the number of the next release.
 func (o observed) nextNumber() int {
 	number := 1
 	if newest := o.newestRelease(); newest != nil {
@@ -161,7 +161,7 @@ func (o observed) nextNumber() int {
 	return number
 }
 
-// mint makes the next release.
+// mint returns the next release.
 func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	number := o.nextNumber()
 	release := &api.Release{
@@ -191,14 +191,14 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	return release, err
 }
 
-// snapshotSpec is the spec as a release keeps it: without replicas, so that a rollback never scales.
+// snapshotSpec returns the spec as a release stores it: without replicas, so that a rollback never scales.
 func snapshotSpec(spec api.WorkloadSpec) (json.RawMessage, error) {
 	spec.Replicas = nil
-	return json.Marshal(api.StatefulSetSpec{DeploymentSpec: spec.DeploymentSpec, VolumeClaims: spec.Claims}) // claims only where there are any
+	return json.Marshal(api.StatefulSetSpec{DeploymentSpec: spec.DeploymentSpec, VolumeClaims: spec.Claims}) // claims only if there are any
 }
 
-// returns says whether a new release is the return to an earlier one: what that needed was done when it came first, so it
-// neither waits for anything nor runs commands.
+// returns reports whether a new release is the return to an earlier one. It then waits for nothing and runs no
+// commands: they ran when the earlier release was first rolled out.
 func (o observed) returns(id identity) bool {
 	newest := o.newestRelease()
 	return id.pinned != nil && newest != nil && newest.RolledBackFrom != id.pinned.ID

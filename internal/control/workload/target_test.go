@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// What makes a release, and what doesn't.
+// What makes a new release, and what doesn't.
 func TestMint(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
@@ -68,7 +68,7 @@ func (l *lab) config(key, value string) {
 	l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigPrefix+key, []byte("sealed:"+value)) })
 }
 
-// An older Tend's hash is computed again in its own form: an upgrade rolls nothing, and a real change is still seen.
+// The hash of an older Tend is computed in its own form: an upgrade rolls nothing, and a real change is still detected.
 func TestUpgradeOfTheHashRollsNothing(t *testing.T) {
 	spec := replicas(1, "web:1")
 	older, err := spechash.DeploymentVersion(1, spec, nil)
@@ -104,7 +104,7 @@ func TestUpgradeOfTheHashRollsNothing(t *testing.T) {
 	}
 }
 
-// Which release is wanted where several are the same, or none can be told.
+// Which release is wanted if several are the same, or if none can be determined.
 func TestChoose(t *testing.T) {
 	release := func(id string, number int, hash string) layout.Read[api.Release] {
 		return layout.Read[api.Release]{Value: &api.Release{ID: id, Number: number, SpecHash: hash, HashVersion: spechash.Version, EnvHash: "e", ImageID: "i"}}
@@ -159,7 +159,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A number is never used twice, even where the release that had it was pruned.
+// A number is never used twice, even if the release that had it was deleted.
 func TestReleaseNumbersOnlyGrow(t *testing.T) {
 	l := newLab(t)
 	spec, keep := replicas(1, "web:1"), 1

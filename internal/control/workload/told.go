@@ -25,7 +25,7 @@ type ending struct {
 	began time.Time
 }
 
-// ended says how the rollout of what is wanted ended; ok is false while it goes on.
+// ended returns how the rollout of the wanted release ended; ok is false while it goes on.
 func (o observed) ended(a assessment) (e ending, ok bool) {
 	e = ending{release: a.target.release, restart: o.stamp(api.StampRestart), outcome: api.OutcomeFailure, began: o.rollout().StartedAt}
 	switch {
@@ -62,8 +62,10 @@ func (a assessment) rollsBack() bool {
 	return false
 }
 
-// told is the outcome that on_deploy has been told of after this look. A version's success is its last word: what fails
-// later is no rollout. A failure is told once, and a success may follow it.
+// told returns the last outcome that the on_deploy webhooks are notified of, or nil if there was none.
+//
+// Each release and restart notifies failure at most once and success at most once; a success may follow a failure.
+// After success, later failures are not part of the rollout and notify nothing.
 func (o observed) told(a assessment, now time.Time) *api.ToldOutcome {
 	var last api.ToldOutcome
 	if o.status.Value != nil && o.status.Value.Told != nil {
@@ -80,7 +82,7 @@ func (o observed) told(a assessment, now time.Time) *api.ToldOutcome {
 	return &api.ToldOutcome{Number: last.Number + 1, Release: e.release.ID, Restart: e.restart, Outcome: e.outcome, At: now}
 }
 
-// outcomes are how the rollouts of the releases that are kept ended.
+// outcomes returns how the rollouts of the kept releases ended.
 func (o observed) outcomes(a assessment) map[string]api.ReleaseOutcome {
 	var last map[string]api.ReleaseOutcome
 	if o.status.Value != nil {
@@ -106,7 +108,7 @@ func (o observed) outcomes(a assessment) map[string]api.ReleaseOutcome {
 	return next
 }
 
-// deployCalls are the webhook calls that tell of an outcome: none unless the look found a new one.
+// deployCalls returns the webhook calls for an outcome: none unless this reconcile found a new one.
 func (o observed) deployCalls(a assessment, next api.WorkloadStatus, now time.Time) []api.Delivery {
 	number := 0
 	if o.status.Value != nil && o.status.Value.Told != nil {
@@ -132,7 +134,7 @@ func (o observed) tokens(now time.Time, reason string) map[string]string {
 	}
 }
 
-// calls is one call for each target of a list of hooks.
+// calls returns one call for each target of a list of hooks, except those that are already recorded.
 func (o observed) calls(list, id string, tokens map[string]string, now time.Time) []api.Delivery {
 	var out []api.Delivery
 	for i, path := range o.spec.HookPaths(list) {
@@ -154,7 +156,7 @@ func stampOf(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// tell creates the calls with what they tell of: they are made once, whatever crashes.
+// tell creates the records of calls. Each is created only if it doesn't exist, so a crash never repeats one.
 func (s *step) tell(calls []api.Delivery) {
 	for _, call := range calls {
 		key := layout.DeliveryKey(s.o.ref, call.ID)

@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// oldTransition is how old a probe's change may be to be told of: after a downtime it is history.
+// oldTransition is the age from which a probe's change is not notified: after a downtime it is too old to be of use.
 const oldTransition = 10 * time.Minute
 
-// transition is a probe's change that on_probe is told of.
+// transition is a probe's change that the on_probe webhooks are notified of.
 type transition struct {
 	task     taskView
 	probe    string
@@ -21,8 +21,9 @@ type transition struct {
 	recovery bool
 }
 
-// transitions compares the probes with what on_probe was told of: a failure is told once for each change to unhealthy, a
-// recovery only after a failure. What is being stopped is not spoken of. It returns what has been told after this look.
+// transitions returns the changes of probes that the on_probe webhooks are to be notified of. Each change to unhealthy
+// notifies a failure once; a recovery is notified only after a failure. Probes of tasks that are being stopped are
+// skipped. told is the state to store: the newest failure of each probe that has not recovered.
 func (o observed) transitions(now time.Time) (out []transition, told map[string]int) {
 	if o.spec.OnProbe == nil || o.deleting() {
 		return nil, nil
@@ -44,7 +45,7 @@ func (o observed) transitions(now time.Time) (out []transition, told map[string]
 			case status.Phase == api.ProbeUnhealthy:
 				told[key] = status.Transition
 			case failed && !change.recovery:
-				told[key] = before // unknown, for instance after a restart: the recovery is still to come
+				told[key] = before // unknown, after a restart for example: the recovery is still to come
 			}
 		}
 	}
@@ -62,7 +63,7 @@ func (o observed) unhealthy(key string) (transition int, failed bool) {
 	return transition, failed
 }
 
-// probeCalls are the webhook calls that tell of probes' changes.
+// probeCalls returns the webhook calls for the changes of probes.
 func (o observed) probeCalls(now time.Time) []api.Delivery {
 	changes, _ := o.transitions(now)
 	var out []api.Delivery

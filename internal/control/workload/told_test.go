@@ -25,7 +25,7 @@ func hooked(n int, image string) api.DeploymentSpec {
 	return spec
 }
 
-// toldOf are the ids of the webhook calls recorded, oldest first.
+// toldOf returns the ids of the recorded webhook calls, oldest first.
 func (l *lab) toldOf() []string {
 	l.Helper()
 	var out []string
@@ -42,7 +42,7 @@ func (l *lab) told(want ...string) {
 	}
 }
 
-// TestSuccessIsToldOnce: a release and a restart each end once; a scale and healing are no rollouts.
+// TestSuccessIsToldOnce: a release and a restart each end once; a scale and healing are not rollouts.
 func TestSuccessIsToldOnce(t *testing.T) {
 	l := newLab(t)
 	l.apply(hooked(1, "web:1"))
@@ -78,7 +78,7 @@ func TestSuccessIsToldOnce(t *testing.T) {
 	l.told("deploy-v1-success-1-1", "deploy-v1-success-2-0", "deploy-v1-success-2-1")
 }
 
-// TestAHookThatComesLaterTellsOfNothingPast: what ended before a hook was declared is not told.
+// TestAHookThatComesLaterTellsOfNothingPast: an outcome before a hook was declared is not notified.
 func TestAHookThatComesLaterTellsOfNothingPast(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(1, "web:1"))
@@ -136,7 +136,7 @@ func TestFailuresAreToldOnceAnAttempt(t *testing.T) {
 	}
 }
 
-// probe lets the first slot's readiness probe say something.
+// probe sets the result of the first slot's readiness probe.
 func (l *lab) probe(phase api.ProbePhase, transition int) {
 	l.Helper()
 	task := l.live()[0]
@@ -146,7 +146,8 @@ func (l *lab) probe(phase api.ProbePhase, transition int) {
 	l.looks()
 }
 
-// TestProbesAreTold: each failure once, a recovery only after a failure, and nothing of what is old or being stopped.
+// TestProbesAreTold: each failure is notified once, a recovery only after a failure, and nothing that is old or being
+// stopped.
 func TestProbesAreTold(t *testing.T) {
 	l := newLab(t)
 	l.apply(hooked(1, "web:1"))
@@ -171,7 +172,7 @@ func TestProbesAreTold(t *testing.T) {
 	l.write(func(txn *layout.Txn) { txn.Delete(layout.DeliveryKey(web, id("2"))) }) // collected
 	l.looks()
 	l.told()
-	l.probe(api.ProbeUnknown, 2) // started again, nothing known yet
+	l.probe(api.ProbeUnknown, 2) // started again, no result yet
 	l.told()
 	l.probe(api.ProbeHealthy, 3)
 	l.told(id("3"))
@@ -201,7 +202,7 @@ func TestOldAndDyingProbesAreNotTold(t *testing.T) {
 	l.told(before...)
 }
 
-// TestScopesWithDashes: a hook is told of the object's own scope, however it is spelled.
+// TestScopesWithDashes: a hook gets the object's own scope, even if it contains dashes.
 func TestScopesWithDashes(t *testing.T) {
 	o := observed{ref: api.Ref{Kind: api.KindDeployment, Scope: "a-b", Name: "c-d"}}
 	tokens := o.tokens(epoch, "")
