@@ -108,7 +108,7 @@ func TestPreviewWritesNothing(t *testing.T) {
 	}
 }
 
-// A forced apply looks up the image again; the dry run doesn't claim that it has moved.
+// A forced apply resolves the image again; the dry run doesn't claim that it has moved.
 func TestPreviewOfAForcedApply(t *testing.T) {
 	l := newLab(t)
 	l.apply(replicas(2, "web:1"))

@@ -11,9 +11,9 @@ import (
 // Vacant is a task that should run and has no container.
 type Vacant struct {
 	Task api.Task
-	// Fingerprint is that of the task's release.
+	// Fingerprint is the fingerprint of the task's release.
 	Fingerprint string
-	// Succeeded: another task is to replace it, or has already. Those that aren't are matched first.
+	// Succeeded is set if another task is to replace it, or has done so. Tasks without it are matched first.
 	Succeeded bool
 }
 
@@ -27,26 +27,28 @@ func (v Vacant) turn() int {
 // Stranger is a container of this cluster whose task the store doesn't know.
 type Stranger struct {
 	ID, Name string
-	// Task, Owner, Slot, Release and its Fingerprint are what its labels say.
+	// Task, Owner, Slot, Release and its Fingerprint are read from the container's labels.
 	Task                 string
 	Owner                api.Ref
 	Slot                 string
 	Release, Fingerprint string
-	// Running is false for a container that ended: it fills no place.
+	// Running is false for a container that ended: it takes no place.
 	Running bool
-	// Auxiliary is set for a container that prepares another, such as an init.
+	// Auxiliary is set for a container that serves another one, such as an init container.
 	Auxiliary bool
 }
 
 // Adoption gives a container the place of a task.
 type Adoption struct {
 	Old api.Task
-	// New is the task of the container: the old one's, in the container's slot. What the old one was to replace, it does.
+	// New is the task of the container: a copy of the old one, in the container's slot. It takes over the old task's
+	// Replaces.
 	New api.Task
 }
 
-// Match pairs strangers with vacant tasks and returns the strangers that are left. A pair has the same owner, release and
-// fingerprint; an ordinal also the same slot. Each takes part in one pair at most, and the order of the input doesn't matter.
+// Match pairs strangers with vacant tasks and returns the strangers that are left. A pair has the same owner, release
+// and fingerprint; an ordinal also the same slot. Each is in at most one pair, and the order of the input doesn't
+// matter.
 func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []Stranger) {
 	vacant, strangers = slices.Clone(vacant), slices.Clone(strangers)
 	slices.SortFunc(vacant, func(a, b Vacant) int {
@@ -71,7 +73,8 @@ func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []St
 	return adopted, left
 }
 
-// Rename keeps a task the successor of one whose place a container in another slot took. It reports whether it is one.
+// Rename updates task.Replaces if the task replaces one whose place was taken by a container in another slot. It
+// reports whether it did.
 func Rename(task *api.Task, adopted []Adoption) bool {
 	for _, a := range adopted {
 		if task.Replaces == a.Old.Slot && task.Owner() == a.Old.Owner() && task.Replaces != "" && a.Old.Slot != a.New.Slot {

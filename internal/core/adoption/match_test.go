@@ -49,8 +49,8 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// TestAPlaceKeepsItsSuccessor: what is to be replaced is matched last, and whoever replaces it replaces the container that
-// took its place.
+// TestAPlaceKeepsItsSuccessor: a task that is to be replaced is matched last, and its successor replaces the container
+// that took its place.
 func TestAPlaceKeepsItsSuccessor(t *testing.T) {
 	of := func(id, slot, replaces string) api.Task {
 		return api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: slot, Release: "v1", Desired: api.DesiredRunning, Replaces: replaces}

@@ -8,27 +8,27 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The mean is too high above the target times tooHigh, too low below the target times tooLow. Between them nothing
-// happens, nor where the step down would ask for the step up: one pod at 90 % is two at 45 %.
+// The mean is too high above the target times tooHigh, too low below the target times tooLow. Nothing happens between
+// them, nor if the step down would cause the step up: one pod at 90 % is two at 45 %.
 const (
 	tooHigh = 1.1
 	tooLow  = 0.7
 )
 
-// Input is all that decides about one deployment.
+// Input is everything the decision about one deployment depends on.
 type Input struct {
 	Spec api.Autoscale
-	// Replicas are wanted now, as the spec says; they may lie outside the bounds.
+	// Replicas is the wanted number now, as in the spec; it may lie outside the bounds.
 	Replicas int
-	// Samples are the CPU use of the pods that have one, 100 being one core.
+	// Samples are the CPU use of the pods that have one; 100 is one core.
 	Samples []float64
-	// Rolling says that a rollout is under way: what starts or stops says nothing of the load.
+	// Rolling is set while a rollout is under way: pods that start or stop say nothing about the load.
 	Rolling bool
-	// Owner is the manager that has set replicas, where it isn't the autoscaler and was given them on purpose.
+	// Owner is the field manager that set replicas on purpose, if it isn't the autoscaler.
 	Owner string
-	// Generation is the spec's.
+	// Generation is the generation of the spec.
 	Generation int64
-	// Status is what was decided before.
+	// Status is the result of the last decision.
 	Status api.AutoscaleStatus
 }
 
@@ -46,11 +46,11 @@ const (
 	ReasonReplicasHeld = "ReplicasHeld"
 )
 
-// Decision is how many replicas there should be, and what to say of it.
+// Decision is the wanted number of replicas, and the status to report.
 type Decision struct {
 	Replicas int
 	Status   api.AutoscaleStatus
-	// After is when the cooldown that holds a step back is over; 0 where none does.
+	// After is the time left of the cooldown that holds a step back; 0 if none does.
 	After time.Duration
 }
 
@@ -61,7 +61,7 @@ type decider struct {
 	out Decision
 }
 
-// Decide says how many replicas there should be.
+// Decide returns how many replicas there should be.
 func Decide(in Input, now time.Time) Decision {
 	d := &decider{Input: in, now: now, out: Decision{Replicas: in.Replicas, Status: in.Status}}
 	next := &d.out.Status
@@ -109,8 +109,8 @@ func (d *decider) judge(low, high int) {
 	}
 }
 
-// cooled says whether the last change, in either direction, is long enough ago. One in the future is of a clock that
-// was set back, and holds nothing up.
+// cooled reports whether the last change, in either direction, is long enough ago. A change in the future means that
+// the clock was set back; it delays nothing.
 func (d *decider) cooled(cooldown time.Duration) bool {
 	last := d.Status.LastUp
 	if d.Status.LastDown.After(last) {
@@ -139,7 +139,7 @@ func (d *decider) stay(reason, format string, args ...any) {
 	d.out.Status.Reason, d.out.Status.Message = reason, fmt.Sprintf(format, args...)
 }
 
-// mean is rounded to a tenth: what is finer is noise.
+// mean returns the mean rounded to a tenth: smaller differences are noise.
 func mean(samples []float64) float64 {
 	if len(samples) == 0 {
 		return 0
@@ -151,14 +151,14 @@ func mean(samples []float64) float64 {
 	return math.Round(10*sum/float64(len(samples))) / 10
 }
 
-// How often a status is written that says nothing but another use, and how much that must differ.
+// How often a status is written that differs only in the CPU use, and by how much the use must differ.
 const (
 	retell     = time.Minute
 	difference = 1.0
 )
 
-// Telling says whether a status is worth a write over the last one: a change of what is wanted or why at once, another
-// CPU use once a minute.
+// Telling reports whether a status is worth a write: a change of the wanted number or its reason at once, another CPU
+// use once a minute.
 func Telling(last, next api.AutoscaleStatus) bool {
 	if last.Reason != next.Reason || last.Replicas != next.Replicas || last.ObservedGeneration != next.ObservedGeneration {
 		return true

@@ -16,7 +16,7 @@ import (
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestDecide tells stories of load and replicas. Rewrite testdata/decide.txt with -rewrite.
+// TestDecide replays transcripts of load and replicas. Rewrite testdata/decide.txt with -rewrite.
 func TestDecide(t *testing.T) {
 	var in autoscale.Input
 	now := start
@@ -74,7 +74,7 @@ func numbers(t *testing.T, texts []string) []float64 {
 	return out
 }
 
-// look decides once and takes the decision over.
+// look decides once and applies the decision.
 func look(in *autoscale.Input, now time.Time) string {
 	d := autoscale.Decide(*in, now)
 	var out strings.Builder
@@ -90,8 +90,8 @@ func look(in *autoscale.Input, now time.Time) string {
 	return out.String() + "\n"
 }
 
-// TestSafety: within the bounds or on the way into them, one step at a time, never two within a cooldown, and never
-// against what the samples say.
+// TestSafety: the count stays within the bounds or moves into them, one step at a time, never two within a cooldown,
+// and never against the samples.
 func TestSafety(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		low := rapid.IntRange(1, 5).Draw(t, "min")
@@ -139,7 +139,7 @@ func checkStep(t *rapid.T, in autoscale.Input, d autoscale.Decision, now, lastSt
 	}
 }
 
-// TestASteadyLoadSettles: whatever the load, the count comes to rest and swings no more.
+// TestASteadyLoadSettles: with any steady load, the count settles and stops changing.
 func TestASteadyLoadSettles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := autoscale.Input{Spec: api.Autoscale{Min: 1, Max: 20, CPUTarget: rapid.IntRange(30, 90).Draw(t, "target")}, Replicas: 1}

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Cycle finds a circle that can be reached from one of the starts: the way round it, the first workload again at its
-// end; nil where there is none. Each workload is walked through once.
+// Cycle returns a cycle that can be reached from one of the starts, with the first workload again at its end; nil if
+// there is none. It visits each workload once.
 func Cycle(starts []api.Ref, needs func(api.Ref) []api.Ref) []api.Ref {
 	w := walk{needs: needs, done: map[api.Ref]bool{}}
 	for _, start := range starts {

@@ -65,8 +65,8 @@ func TestCycle(t *testing.T) {
 	}
 }
 
-// TestCycleIsFoundIffThereIsOne: what is found is a circle, and where nothing is found the nodes can be put in an order
-// in which each comes after what it needs.
+// TestCycleIsFoundIffThereIsOne: a result is a cycle; without a result the nodes can be ordered so that each comes
+// after what it needs.
 func TestCycleIsFoundIffThereIsOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		edges := map[api.Ref][]api.Ref{}
@@ -95,7 +95,7 @@ func TestCycleIsFoundIffThereIsOne(t *testing.T) {
 	})
 }
 
-// unordered takes away, again and again, what needs nothing that is left; how many can't be taken.
+// unordered repeatedly removes the nodes that need nothing that is left, and returns how many can't be removed.
 func unordered(all []api.Ref, edges map[api.Ref][]api.Ref) int {
 	placed := map[api.Ref]bool{}
 	for range all {

@@ -1,5 +1,6 @@
-// Package dependency decides whether the workloads that something depends on are ready for it, and whether a set of
-// dependencies goes round in a circle.
+// Package dependency decides whether the workloads that something depends on are ready, and whether a set of
+// dependencies contains a cycle.
 //
-// It looks nothing up by itself and keeps nothing: whoever asks says how a workload is, and asks again when one changes.
+// It does no lookups and keeps nothing: the caller supplies the state of each workload, and asks again when one
+// changes.
 package dependency

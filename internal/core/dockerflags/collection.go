@@ -38,7 +38,7 @@ func put(at *map[string]string, key, value string) {
 	(*at)[key] = value
 }
 
-// addEnv refuses a name without a value: docker would take it from the environment of whoever runs the command.
+// addEnv refuses a name without a value: docker would take it from the environment of the user who runs the command.
 func addEnv(o *Options, v string) error {
 	key, value, found := strings.Cut(v, "=")
 	if key == "" {
@@ -100,8 +100,8 @@ func addHost(o *Options, v string) error {
 	return nil
 }
 
-// addSecurityOpt does what docker's client does before it sends: systempaths becomes its own field. A seccomp profile
-// is a file of the client there; here it must be the profile itself.
+// addSecurityOpt does what docker's client does before it sends the option: systempaths becomes its own field. For the
+// client a seccomp profile is a file; here it must be the profile itself.
 func addSecurityOpt(o *Options, v string) error {
 	if v == "systempaths=unconfined" {
 		o.UnconfinedSystemPaths = true
@@ -114,7 +114,7 @@ func addSecurityOpt(o *Options, v string) error {
 	return nil
 }
 
-// addNetwork tells a network from a mode that names none.
+// addNetwork distinguishes a network from a network mode.
 func addNetwork(o *Options, v string) error {
 	if v == "host" || v == "none" || v == "bridge" || v == "default" || strings.HasPrefix(v, "container:") {
 		if o.NetworkMode != "" && o.NetworkMode != v {

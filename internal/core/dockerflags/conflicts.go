@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Conflicts lists the flags that say again, or otherwise, what a field of the spec says already. Which of the two would
-// win is nobody's guess: the flag goes.
+// Conflicts returns an error for each flag that repeats or contradicts a field of the spec. Nothing defines which of
+// the two would win, so the flag must go.
 func Conflicts(spec api.DeploymentSpec, o Options) []error {
 	limits := api.ResourceLimits{}
 	if spec.Resources != nil && spec.Resources.Limits != nil {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestConflicts: what a field says, no flag says again.
+// TestConflicts: no flag may set what a field sets.
 func TestConflicts(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -41,7 +41,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever the flags, no panic, and an error that names something.
+// FuzzParse: no flags cause a panic, and every error names something.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"--cpus=1.5", "-it", "--mount=type=bind,source=/a,target=/b", "--gpus=\"device=0,1\"", "--ulimit=nofile=1:2", "-p=[::1]:1-2:3-4/udp", "--expose=1-65535"} {
 		f.Add(seed)

@@ -93,7 +93,7 @@ func (r *DeviceRequest) set(key, value string) error {
 	return nil
 }
 
-// splitDevice takes /dev/path:setting apart.
+// splitDevice splits /dev/path:setting.
 func splitDevice(v string) (device, setting string, err error) {
 	device, setting, found := strings.Cut(v, ":")
 	if !found || setting == "" || !strings.HasPrefix(path.Clean(device), "/dev/") {

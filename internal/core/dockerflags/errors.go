@@ -1,7 +1,7 @@
 package dockerflags
 
-// FlagError is a flag that can't be used: unknown, with a wrong value, or of something Tend owns. Detail reads as a
-// sentence that begins with the flag.
+// FlagError reports a flag that can't be used: unknown, with a wrong value, or about something Tend owns. Detail reads
+// as a sentence that begins with the flag.
 type FlagError struct {
 	Flag   string
 	Detail string

@@ -1,6 +1,6 @@
 package dockerflags
 
-// definition is one row of the table: a flag of docker run and what its value does to Options.
+// definition is one row of the table: a flag of docker run and the effect of its value on Options.
 type definition struct {
 	name    string
 	short   string
@@ -8,7 +8,7 @@ type definition struct {
 	apply   func(o *Options, value string) error
 }
 
-// table holds every flag of docker run as of 20.10, hidden aliases included, by what it acts on.
+// table holds every flag of docker run as of 20.10, including hidden aliases, grouped by what it affects.
 var table = concat(processFlags, identityFlags, networkFlags, storageFlags, deviceFlags, limitFlags, isolationFlags, logFlags, refusedFlags)
 
 var processFlags = []definition{

@@ -38,7 +38,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestComplete: the table holds the flags of docker run 20.10, none less and none more, and each has a golden line.
+// TestComplete: the table holds exactly the flags of docker run 20.10, and each has a golden line.
 func TestComplete(t *testing.T) {
 	want := readLines(t, "testdata/names.txt")
 	var got []string

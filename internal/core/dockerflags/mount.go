@@ -102,7 +102,7 @@ func (m *Mount) setTmpfsSize(value string) error {
 
 var propagations = []string{"", "private", "rprivate", "shared", "rshared", "slave", "rslave"}
 
-// check says what docker would say: a mount has a type and a target, and options of its own type only.
+// check reports the errors that docker would: a mount has a type and a target, and only options of its own type.
 func (m *Mount) check(used map[string]bool) error {
 	switch {
 	case !slices.Contains([]string{"bind", "volume", "tmpfs"}, m.Type):

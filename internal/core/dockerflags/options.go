@@ -6,9 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Options are the flags of one docker_options list, read. Zero values are flags that were not given; sizes are in
-// bytes. Lists are added to what the spec's own fields say; scalars are refused where a field says the same
-// (Conflicts).
+// Options are the parsed flags of one docker_options list. Zero values are flags that were not given; sizes are in
+// bytes. Lists are added to those of the spec's own fields; scalars are refused if a field sets the same (Conflicts).
 type Options struct {
 	// Process.
 	Entrypoint  *string           `json:"entrypoint,omitempty"` // "" resets the image's
@@ -34,7 +33,8 @@ type Options struct {
 	Publish    []api.PortSpec `json:"publish,omitempty"` // bound to every address unless one is named, as docker does
 	PublishAll bool           `json:"publish_all,omitempty"`
 	Expose     []string       `json:"expose,omitempty"` // port/protocol, ranges expanded
-	// NetworkMode is a --network that names no network: host, none, bridge, default, container:<id>.
+	// NetworkMode is a --network that is a mode and not the name of a network: host, none, bridge, default,
+	// container:<id>.
 	NetworkMode    string    `json:"network_mode,omitempty"`
 	Networks       []Network `json:"networks,omitempty"`
 	NetworkAliases []string  `json:"network_aliases,omitempty"`
@@ -110,7 +110,7 @@ type Options struct {
 	LogOpts   map[string]string `json:"log_opts,omitempty"`
 }
 
-// Health is what replaces the image's own health check.
+// Health replaces the image's own health check.
 type Health struct {
 	// Disabled is --no-healthcheck; nothing else is set then.
 	Disabled    bool          `json:"disabled,omitempty"`

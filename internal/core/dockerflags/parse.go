@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Parse reads a docker_options list: one argument per entry, exactly as a shell would hand it to `docker run`.
+// Parse parses a docker_options list: one argument per entry, exactly as a shell would pass it to `docker run`.
 func Parse(args []string) (Options, error) {
 	var options Options
 	set := flagSet(&options)
@@ -27,7 +27,7 @@ func Parse(args []string) (Options, error) {
 	return options, nil
 }
 
-// Of parses the docker_options of a spec. Files of assets in them are replaced by stand-ins.
+// Of parses the docker_options of a spec. It replaces asset files in them by placeholders.
 func Of(spec api.DeploymentSpec) (Options, error) {
 	args := make([]string, len(spec.DockerOptions))
 	for i, flag := range spec.DockerOptions {
@@ -50,7 +50,7 @@ func flagSet(options *Options) *pflag.FlagSet {
 	return set
 }
 
-// value lets pflag hand a flag's text to the table.
+// value passes a flag's text from pflag to the table.
 type value struct {
 	flag    definition
 	options *Options
@@ -60,7 +60,7 @@ func (v *value) Set(text string) error { return v.flag.apply(v.options, text) }
 func (v *value) String() string        { return "" }
 func (v *value) Type() string          { return "value" }
 
-// explain turns pflag's errors into ours, which name the flag, say what is wrong and what to write instead.
+// explain converts pflag's errors to a *FlagError, which names the flag, says what is wrong and what to write instead.
 func explain(err error, args []string) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError

@@ -7,8 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// addPublish binds to every address where none is named: docker_options mean what docker means. The field ports binds
-// to loopback.
+// addPublish binds to every address if none is named, as docker does. The field ports binds to loopback.
 func addPublish(o *Options, v string) error {
 	p, err := api.ParsePort(v, "")
 	if err != nil {
@@ -18,7 +17,7 @@ func addPublish(o *Options, v string) error {
 	return nil
 }
 
-// maxExposed bounds what one range expands to.
+// maxExposed is the most ports that one range may expand to.
 const maxExposed = 65535
 
 func addExpose(o *Options, v string) error {

@@ -2,7 +2,7 @@ package dockerflags
 
 import "errors"
 
-// refusedFlags are flags of docker run that mean nothing here, or that would take away what Tend owns. Each says which
+// refusedFlags are flags of docker run that have no meaning here, or that would override what Tend owns. Each names the
 // field to use instead.
 var refusedFlags = []definition{
 	refuse("name", "", false, "is not yours to choose: containers are named <scope>-<name>.<slot> after the manifest"),

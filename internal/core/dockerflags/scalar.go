@@ -16,7 +16,7 @@ type durationOf = time.Duration
 
 type apply = func(o *Options, value string) error
 
-// pointer makes sure *at points at something and returns it.
+// pointer returns *at, after pointing it at a zero value if it was nil.
 func pointer[T any](at **T) *T {
 	if *at == nil {
 		*at = new(T)
@@ -119,7 +119,7 @@ func oneOf(field func(*Options) *string, allowed ...string) apply {
 	}
 }
 
-// namespace is oneOf, or another container's.
+// namespace accepts the values of oneOf, or another container's namespace.
 func namespace(field func(*Options) *string, allowed ...string) apply {
 	return func(o *Options, v string) error {
 		if other, found := strings.CutPrefix(v, "container:"); found && other != "" {

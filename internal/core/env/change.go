@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Change is what is about to be done to one bucket. The zero value changes nothing.
+// Change is a planned change of one bucket. The zero value changes nothing.
 type Change struct {
 	Bucket Bucket
 	Set    map[string]string
 	Unset  []string
 }
 
-// Over is a bucket's values as they are after the change.
+// Over returns a bucket's values after the change.
 func (c Change) Over(bucket Bucket, values map[string]string) map[string]string {
 	if bucket != c.Bucket || len(c.Set)+len(c.Unset) == 0 {
 		return values
@@ -26,7 +26,7 @@ func (c Change) Over(bucket Bucket, values map[string]string) map[string]string 
 	return out
 }
 
-// Replaces says whether a value of a bucket doesn't matter any more after the change.
+// Replaces reports whether the change replaces or removes a value of a bucket.
 func (c Change) Replaces(bucket Bucket, key string) bool {
 	if bucket != c.Bucket {
 		return false

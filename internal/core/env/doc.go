@@ -1,6 +1,6 @@
-// Package env decides what a container's environment is made of, and which of its secret files holds what.
+// Package env decides which sources make up a container's environment, and what each of its secret files contains.
 //
-// Merge lays the sources over each other, the later one wins:
+// Merge overlays the sources; a later one wins:
 //
 //	the image's own (the runtime adds it)
 //	the buckets of each env_from entry, in order
@@ -9,8 +9,9 @@
 //	the manifest's env
 //	the identity (TEND_SCOPE …; the agent adds it)
 //
-// An env_from entry names another app: its bucket, and where it lives in another scope that scope's bucket under it. What
-// the other app's manifest declares stays its own. Neither app needs to exist: a bucket may be there for sharing alone.
+// An env_from entry names another app. It adds that app's bucket and, if the app is in another scope, that scope's
+// bucket below it. The env in the other app's manifest is not shared. The app needn't exist: a bucket may exist only to
+// be shared.
 //
-// The package reads no store and knows no key: values come in plain text from its caller, and it never logs or quotes one.
+// The package reads no store and holds no key: its caller passes values in plain text. It never logs or quotes one.
 package env

@@ -91,8 +91,8 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// Merge changes none of its inputs; what the manifest declares always wins; and Split gives back exactly the variables
-// and the files.
+// Merge modifies none of its inputs; the manifest's env always wins; and Split returns exactly the variables and the
+// files.
 func TestMergeKeepsItsInputs(t *testing.T) {
 	names := rapid.SampledFrom([]string{"A", "B", "C"})
 	texts := rapid.MapOf(names, rapid.String())

@@ -2,14 +2,14 @@ package env
 
 import "strings"
 
-// EmptyError: env_from is declared, and none of its entries has a key.
+// EmptyError means that env_from is declared and none of its entries has a key.
 type EmptyError struct{ Entries []string }
 
 func (e *EmptyError) Error() string {
 	return "no bucket of env_from has a key: " + strings.Join(e.Entries, ", ")
 }
 
-// MissingKeysError: secret_files names keys that no bucket has.
+// MissingKeysError means that secret_files names keys that no bucket has.
 type MissingKeysError struct{ Keys []string }
 
 func (e *MissingKeysError) Error() string {

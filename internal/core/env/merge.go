@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Merge makes the environment of an object from what its spec declares, references resolved, and from the values of
-// buckets. The outcome also holds the contents of the secret files, under names no variable can have: Split takes them
-// apart. So whatever keeps, hashes or encrypts an environment does the same with the files, at once.
+// Merge builds the environment of an object from its spec, with references resolved, and from the values of buckets.
+// The result also holds the contents of the secret files, under names that no variable can have; Split separates them.
+// So code that stores, hashes or encrypts an environment handles the files with it.
 func Merge(ref api.Ref, declared api.Container, values func(Bucket) (map[string]string, error)) (map[string]string, error) {
 	configured, err := stack(ref, declared.EnvFrom, values)
 	if err != nil {
@@ -35,7 +35,7 @@ func Merge(ref api.Ref, declared api.Container, values func(Bucket) (map[string]
 	return out, nil
 }
 
-// stack lays the buckets over each other.
+// stack overlays the buckets.
 func stack(ref api.Ref, envFrom []string, values func(Bucket) (map[string]string, error)) (map[string]string, error) {
 	out := map[string]string{}
 	resolved := len(envFrom) == 0
@@ -55,10 +55,10 @@ func stack(ref api.Ref, envFrom []string, values func(Bucket) (map[string]string
 	return out, nil
 }
 
-// filePrefix marks the content of a secret file: no variable's name holds =.
+// filePrefix marks the content of a secret file: no variable's name contains =.
 const filePrefix = "="
 
-// Split takes a merged environment apart: variables, and contents of secret files by path.
+// Split separates a merged environment into variables, and contents of secret files by path.
 func Split(merged map[string]string) (variables, files map[string]string) {
 	variables, files = make(map[string]string, len(merged)), map[string]string{}
 	for name, value := range merged {

@@ -2,8 +2,8 @@ package env
 
 import "tend.dev/tend/api"
 
-// OfReference is where the value of a well-formed ${config.…} lies: the buckets, lowest first, and the key. One that
-// names no app stands for what the object itself reads.
+// OfReference returns where the value of a well-formed ${config.…} is stored: the buckets, lowest first, and the key. A
+// reference without an app means the buckets of the object itself.
 func OfReference(ref api.Ref, envFrom []string, r api.Reference) (buckets []Bucket, key string) {
 	key = r.Path[len(r.Path)-1]
 	switch len(r.Path) {

@@ -8,17 +8,17 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Bucket names config values: a scope's, or with Name one app's in it.
+// Bucket names the config values of a scope, or with Name those of one app in it.
 type Bucket struct{ Scope, Name string }
 
-// Source is a step of the order: an env_from entry, or with an empty Entry the object itself.
+// Source is one entry of the order: an env_from entry, or with an empty Entry the object itself.
 type Source struct {
 	Entry string
 	// Buckets of the source, lowest first.
 	Buckets []Bucket
 }
 
-// Sources are the buckets under an object's own env, lowest first.
+// Sources returns the sources below an object's own env, lowest first.
 func Sources(ref api.Ref, envFrom []string) []Source {
 	out := make([]Source, 0, len(envFrom)+1)
 	for _, entry := range envFrom {
@@ -32,7 +32,7 @@ func Sources(ref api.Ref, envFrom []string) []Source {
 	return append(out, Source{Buckets: []Bucket{{Scope: ref.Scope}, {Scope: ref.Scope, Name: ref.Name}}})
 }
 
-// named reads scope/name, or a name of the scope.
+// named parses scope/name, or a name in the given scope.
 func named(scope, entry string) Bucket {
 	if other, name, found := strings.Cut(entry, "/"); found {
 		return Bucket{Scope: other, Name: name}
@@ -40,7 +40,7 @@ func named(scope, entry string) Bucket {
 	return Bucket{Scope: scope, Name: entry}
 }
 
-// ReadBy says whether the environment of a stored object is made of a bucket among others.
+// ReadBy reports whether the environment of a stored object includes a bucket.
 func ReadBy(object api.Object, bucket Bucket) bool {
 	if bucket.Scope == object.Scope && (bucket.Name == "" || bucket.Name == object.Name) {
 		return true
@@ -67,7 +67,7 @@ func refersTo(ref api.Ref, declared api.Container, bucket Bucket) bool {
 	return false
 }
 
-// Reads says whether an object's environment is made of a bucket among others.
+// Reads reports whether an object's environment includes a bucket.
 func Reads(ref api.Ref, envFrom []string, bucket Bucket) bool {
 	for _, source := range Sources(ref, envFrom) {
 		for _, b := range source.Buckets {

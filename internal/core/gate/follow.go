@@ -7,32 +7,32 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The reasons of a run that failed otherwise than by its container's end.
+// The reasons of runs that failed otherwise than by their container's exit.
 const (
 	ReasonReleaseTimeout = "ReleaseTimeout" // it took longer than release.timeout
 	ReasonInterrupted    = "Interrupted"    // it was stopped before its end
 	ReasonLost           = "Lost"           // the record of its task is gone
 )
 
-// Attempt is the one task of a command's run: both halves, the observed one nil while nothing was reported.
+// Attempt is the one task of a command's run, with both halves. The observed one is nil while nothing was reported.
 type Attempt struct {
 	Task   *api.Task
 	Status *api.TaskStatus
 }
 
-// Progress is what becomes of a run.
+// Progress is the next state of a run.
 type Progress struct {
 	Run api.Run
-	// Changed says whether Run differs from what was given.
+	// Changed reports whether Run differs from the input.
 	Changed bool
-	// Stop is why the run's task must be stopped; empty where it needn't.
+	// Stop is why the run's task must be stopped; empty if it needn't.
 	Stop string
-	// After is when time alone changes the answer; 0 is never.
+	// After is when the answer changes without an event; 0 is never.
 	After time.Duration
 }
 
-// Follow carries a run on by what is known of its task. One that takes too long is stopped first and has failed once it
-// stopped: until then its command may still be at work.
+// Follow updates a run from the state of its task. A run that takes too long is stopped first, and fails once it has
+// stopped: until then its command may still be working.
 func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) Progress {
 	p := Progress{Run: run}
 	deadline := run.CreatedAt.Add(timeout)
@@ -55,7 +55,7 @@ func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) 
 	return p.begun(attempt.Status)
 }
 
-// begun notes when the container started.
+// begun records when the container started.
 func (p Progress) begun(status *api.TaskStatus) Progress {
 	if status != nil && p.Run.StartedAt.IsZero() && !status.StartedAt.IsZero() {
 		p.Run.StartedAt, p.Changed = status.StartedAt, true
@@ -63,8 +63,8 @@ func (p Progress) begun(status *api.TaskStatus) Progress {
 	return p
 }
 
-// end reads the outcome off a task that ended. Stopping one that had ended by itself before is no interruption: its own
-// end counts.
+// end sets the outcome from a task that ended. Stopping a task that had already ended by itself is no interruption: its
+// own exit counts.
 func (p Progress) end(attempt Attempt, timeout time.Duration, now time.Time) Progress {
 	status, task := attempt.Status, attempt.Task
 	p = p.begun(status)
@@ -91,7 +91,7 @@ func (p Progress) end(attempt Attempt, timeout time.Duration, now time.Time) Pro
 	return p
 }
 
-// lateLog notes the last lines of a failure that was told of without them.
+// lateLog records the last lines of a failure that was reported without them.
 func (p Progress) lateLog(status *api.TaskStatus) Progress {
 	if p.Run.State == api.RunFailed && len(p.Run.LastLog) == 0 && status != nil && len(status.LastLog) > 0 {
 		p.Run.LastLog, p.Changed = status.LastLog, true

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// State is how a gate stands.
+// State is the state of a gate.
 type State string
 
 // The states of a gate.
@@ -19,7 +19,7 @@ const (
 	Failed  State = "failed"  // Decision.Run failed; nothing follows
 )
 
-// The reasons a gate gives.
+// The reasons of a gate's decision.
 const (
 	ReasonWaitingForDependency  = "WaitingForDependency"  // a workload it depends on is not ready
 	ReasonWaitingForCommand     = "WaitingForCommand"     // the command of an earlier release still runs
@@ -27,37 +27,37 @@ const (
 	ReasonReleaseCommandFailed  = "ReleaseCommandFailed"  // its command failed: nothing was touched
 )
 
-// Command is one command of a release with its run, nil where it was not asked for yet.
+// Command is one command of a release with its run, nil if it was not requested yet.
 type Command struct {
 	Role api.TaskRole
 	Run  *api.Run
 }
 
-// Input is all that decides about a release.
+// Input is everything the decision about a release depends on.
 type Input struct {
 	Release string
-	// Waiting is what the release depends on and is not ready.
+	// Waiting lists the dependencies of the release that are not ready.
 	Waiting []string
 	// Commands are run in this order.
 	Commands []Command
-	// Busy is the run of another release of the workload that has not ended; nil where there is none.
+	// Busy is a run of another release of the workload that has not ended; nil if there is none.
 	Busy *api.Run
-	// Lenient passes over a failed command: those that run after the rollout hold up nothing.
+	// Lenient skips a failed command: commands that run after the rollout block nothing.
 	Lenient bool
 }
 
-// Decision is what stands between a release and its slots.
+// Decision says what blocks a release from its slots.
 type Decision struct {
 	State State
-	// Start is the command to begin, with state Start.
+	// Start is the command to start; set with state Start.
 	Start api.TaskRole
-	// Run is what the decision speaks of: what runs, or failed.
+	// Run is the run that the decision is about: the one that runs, or failed.
 	Run     *api.Run
 	Reason  string
 	Message string
 }
 
-// Decide looks at a release's gate.
+// Decide decides the state of a release's gate.
 func Decide(in Input) Decision {
 	for i, command := range in.Commands {
 		switch {
@@ -75,7 +75,7 @@ func Decide(in Input) Decision {
 	return Decision{State: Open}
 }
 
-// begin says whether the next command may start. The dependencies count before the first one alone.
+// begin decides whether the next command may start. The dependencies count only before the first one.
 func (in Input) begin(i int, role api.TaskRole) Decision {
 	switch {
 	case i == 0 && len(in.Waiting) > 0:
@@ -93,7 +93,7 @@ func (in Input) wait() Decision {
 		Message: in.Release + " waits for " + strings.Join(in.Waiting, ", ")}
 }
 
-// Field is the field that declares a role's command.
+// Field returns the field that declares a role's command.
 func Field(role api.TaskRole) string {
 	switch role {
 	case api.RolePre:
@@ -116,7 +116,7 @@ func failed(release string, command Command) string {
 	return fmt.Sprintf("%s of %s failed, no slot was touched: %s: %s", Field(command.Role), release, command.Run.Reason, command.Run.Message)
 }
 
-// pod is the container of a run's last attempt.
+// pod returns the container name of a run's last attempt.
 func pod(run *api.Run) string {
 	if len(run.Attempts) == 0 {
 		return run.ID

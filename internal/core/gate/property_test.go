@@ -11,7 +11,7 @@ import (
 
 var states = []api.RunState{"", api.RunPending, api.RunRunning, api.RunSucceeded, api.RunFailed}
 
-// TestDecideIsSafe: the sentences of doc.go, on any runs in any states.
+// TestDecideIsSafe: the invariants of doc.go, on any runs in any states.
 func TestDecideIsSafe(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := Input{Release: "v2", Lenient: rapid.Bool().Draw(t, "lenient"), Waiting: rapid.SampledFrom([][]string{nil, {"db"}}).Draw(t, "waiting")}
@@ -63,7 +63,8 @@ func checkStart(t *rapid.T, in Input, d Decision) {
 	}
 }
 
-// TestFollowMovesForward: whatever is known of the task, a run never leaves its end, and one that ends says when and why.
+// TestFollowMovesForward: whatever the state of the task, a run never leaves its end, and one that ends says when and
+// why.
 func TestFollowMovesForward(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := api.Run{ID: "v2-command", State: rapid.SampledFrom(states[2:]).Draw(t, "run"), CreatedAt: epoch}

@@ -13,8 +13,8 @@ import (
 
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestTranscripts replays testdata: `gate` decides about a release, `follow` about a run. -rewrite writes what is
-// answered now.
+// TestTranscripts replays testdata: `gate` decides about a release, `follow` about a run. -rewrite writes the current
+// answers.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -30,7 +30,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// inputOf reads a line a command: role=state; the arguments are lenient, busy=<run> and waiting=<text>.
+// inputOf reads one line per command: role=state; the arguments are lenient, busy=<run> and waiting=<text>.
 func inputOf(d *datadriven.TestData) Input {
 	in := Input{Release: "v2", Lenient: d.HasArg("lenient")}
 	for _, arg := range d.CmdArgs {
@@ -70,8 +70,8 @@ func show(d Decision) string {
 	return out + "\n"
 }
 
-// follow reads the run's age and what is known of its task: desired, state, exit, told (how long ago it was told to stop)
-// and ended (how long ago it ended).
+// follow reads the run's age and the state of its task: desired, state, exit, told (how long ago its stop was
+// requested) and ended (how long ago it ended).
 func follow(t *testing.T, d *datadriven.TestData) string {
 	now := epoch.Add(time.Hour)
 	ago := func(key string) time.Time {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// When a container that keeps ending is called looping, and when its task is given up.
+// When a container that keeps exiting is called looping, and when its task is given up.
 const (
 	loopExits    = 3
 	loopWindow   = time.Minute
@@ -15,8 +15,8 @@ const (
 	giveUpWindow = 5 * time.Minute
 )
 
-// count finds ends and starts no report has told of yet. The engine's own restart count is the truth for ends by
-// itself; starting by hand sets it back, so a smaller one counts from 0.
+// count counts ends and starts that no report contains yet. The engine's own restart count is authoritative for exits;
+// starting by hand resets it, so a smaller count starts again from 0.
 func (p *planner) count() {
 	c, next := p.Container, &p.out.Status
 	known := p.Status.EngineRestarts
@@ -41,7 +41,8 @@ func (p *planner) count() {
 	next.Incarnations += max(1, ends)
 }
 
-// addExits records ends. Of those nobody watched only the last has a known time; a loop that goes on will show.
+// addExits records ends. Of several unobserved ends only the last has a known time; a loop that goes on will become
+// visible.
 func (p *planner) addExits(ends int) {
 	at := p.Container.FinishedAt
 	if at.IsZero() || at.After(p.now) {
@@ -60,7 +61,7 @@ func (p *planner) addExits(ends int) {
 	}
 }
 
-// countCrashes judges the recorded ends: it sets CrashLoop and says whether to give up.
+// countCrashes sets CrashLoop from the recorded ends, and reports whether to give up.
 func (p *planner) countCrashes() bool {
 	next := &p.out.Status
 	exits := next.Exits
@@ -76,12 +77,13 @@ func (p *planner) countCrashes() bool {
 	return giveUp
 }
 
-// givesUp judges by the ends alone, not by the time since: once given up, it stays so however long stopping takes.
+// givesUp depends only on the times of the ends, not on the time since: once given up, it stays so however long
+// stopping takes.
 func givesUp(exits []time.Time) bool {
 	return len(exits) >= giveUpExits && exits[len(exits)-1].Sub(exits[len(exits)-giveUpExits]) <= giveUpWindow
 }
 
-// looping reports a container that keeps ending. The reason is CrashLoop unless it is killed for want of memory.
+// looping reports a container that keeps exiting. The reason is CrashLoop unless it is killed for lack of memory.
 func (p *planner) looping(more string) { p.down(p.loopReason(), p.crashMessage()+more) }
 
 func (p *planner) loopReason() string { return p.exitReason(ReasonCrashLoop) }
@@ -95,11 +97,12 @@ func (p *planner) crashMessage() string {
 	return fmt.Sprintf("ended %d times by itself within %s; last, %s", len(exits), max(span, time.Second), p.exitMessage())
 }
 
-// endedByItself says who ended a container the engine left down. The engine brings back what its policy covers, so what
-// it left down although covered was ended by hand; for the rest the events say, and in doubt it was an exit.
+// endedByItself reports whether a container that the engine left stopped had exited by itself. The engine restarts what
+// its policy covers, so a stopped container that is covered was stopped by hand. For the rest the events decide;
+// without an event it counts as an exit.
 func (p *planner) endedByItself() bool {
 	switch p.Status.Reason {
-	case ReasonFrozen, ReasonPluginAtWork, ReasonEngineUnavailable: // we stopped it on purpose, or the engine was away with it
+	case ReasonFrozen, ReasonPluginAtWork, ReasonEngineUnavailable: // stopped on purpose, or with the engine
 		return false
 	}
 	if p.Cause == CauseHand || p.Cause == CauseEngine {
@@ -108,7 +111,7 @@ func (p *planner) endedByItself() bool {
 	return !policyCovers(p.Container.Restart, p.Container.ExitCode, p.Container.RestartCount)
 }
 
-// policyCovers says whether the engine restarts a container that ended by itself.
+// policyCovers reports whether the engine restarts a container that exited by itself.
 func policyCovers(policy string, exitCode, restarts int) bool {
 	name, limit, _ := strings.Cut(policy, ":")
 	switch name {

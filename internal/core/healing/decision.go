@@ -25,12 +25,12 @@ const (
 type Action struct {
 	Verb  Verb
 	Grace time.Duration
-	// Init names the init container it concerns; empty is the main one. Attempt is which one of it is made.
+	// Init names the init container it is about; empty is the main one. Attempt is its attempt, from 1.
 	Init    string
 	Attempt int
 }
 
-// String is the line people read.
+// String returns the line that people read.
 func (a Action) String() string {
 	if a.Verb == None {
 		return "nothing"
@@ -48,25 +48,25 @@ func (a Action) String() string {
 	return text
 }
 
-// Decision is the next step of one task and what to report of it.
+// Decision is the next step of one task and the status to report.
 type Decision struct {
 	Action Action
-	// Status is the next observed half. It is reported where it differs from the last.
+	// Status is the next observed half. It is reported if it differs from the last one.
 	Status api.TaskStatus
-	// Forget: the container is gone as desired, and the observed half goes too.
+	// Forget is set if the container is gone as desired: the observed half is deleted too.
 	Forget bool
-	// Log names the last lines that Status should carry and does not yet; its zero value where none are wanted. They are to
-	// be read beside the workers, and planned with once they are there.
+	// Log names the last lines that Status needs and does not have yet; its zero value if none are needed. They are
+	// read outside of the workers, followed by another Plan.
 	Log LogWish
-	// Look: what is known of the container is too old to decide by. It is to be asked after and planned with again first.
+	// Look is set if the state of the container is too old to decide by. Inspect it and plan again first.
 	Look bool
-	// Probe: the container runs and stays; its probes are to be asked, and Status.Probes is where they stand.
+	// Probe is set if the container runs and stays up: its probes are to be run, and Status.Probes is their state.
 	Probe bool
-	// After is when time alone changes the decision; 0 is never.
+	// After is when the decision changes without an event; 0 is never.
 	After time.Duration
 }
 
-// The reasons a task's status gives.
+// The reasons of a task's status.
 const (
 	ReasonExited            = "Exited"
 	ReasonOOMKilled         = "OOMKilled"
@@ -87,8 +87,8 @@ const (
 	ReasonEngineUnavailable = "EngineUnavailable"
 )
 
-// Unreachable is the observed half while the engine doesn't answer: the reason is told, and nothing else changes, for
-// the containers may well run.
+// Unreachable returns the observed half while the engine doesn't answer: it reports the reason and changes nothing
+// else, as the containers may well be running.
 func Unreachable(status api.TaskStatus, message string) api.TaskStatus {
 	if !status.State.Terminal() {
 		status.Reason, status.Message = ReasonEngineUnavailable, message

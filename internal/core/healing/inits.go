@@ -11,25 +11,25 @@ import (
 // initRetryRest is the time between the end of a failed attempt and the next one.
 const initRetryRest = 2 * time.Second
 
-// Init is what is declared of one init container.
+// Init is the declaration of one init container.
 type Init struct {
 	Name string
-	// Timeout is what one attempt may take; 0 is no limit.
+	// Timeout is how long one attempt may take; 0 is no limit.
 	Timeout time.Duration
 	// Retries is how often a failed attempt is repeated.
 	Retries int
-	// Image says whether the image it is made from is there.
+	// Image says whether its image exists on the node.
 	Image ImageState
 }
 
-// InitContainer is one container of a task that prepares its main one.
+// InitContainer is one container of a task that runs before its main one.
 type InitContainer struct {
 	Container
-	// Name is that of the Init, For the id of the main container it prepares, Attempt which one it is, from 1.
+	// Name is the name of its Init, For the id of the main container it prepares, Attempt its number, from 1.
 	Name    string
 	For     string
 	Attempt int
-	// Cause says what events told of its end.
+	// Cause is what the events say about its end.
 	Cause Cause
 }
 
@@ -40,12 +40,12 @@ const (
 	ReasonInitFailed   = "InitFailed"
 )
 
-// Init containers run one after another between the making of the main container and its first start. How far they are
-// is read off the containers themselves: one that passed stays until the main container runs, so a lost report repeats
-// nothing. What is reported (api.InitProgress) stands for those that were removed by somebody else meanwhile. Both are
-// bound to the main container's id: another main container begins anew, the engine's restarts of one don't.
+// Init containers run one after another between the creation of the main container and its first start. Their progress
+// is read from the containers themselves: one that passed stays until the main container runs, so a lost report repeats
+// nothing. The reported progress (api.InitProgress) stands in for containers that were removed by hand meanwhile. Both
+// are bound to the main container's id: another main container starts over, the engine's restarts of one don't.
 
-// initialized takes the init containers one step further and says whether all of them have passed.
+// initialized takes the next step of the init containers and reports whether all of them have passed.
 func (p *planner) initialized() bool {
 	if p.clearInits(p.foreign) {
 		return false
@@ -68,7 +68,7 @@ func (p *planner) initialized() bool {
 	return true
 }
 
-// initProgress is what was reported of this main container's inits.
+// initProgress returns the reported progress of this main container's inits.
 func (p *planner) initProgress() api.InitProgress {
 	if last := p.Status.Inits; last != nil && last.For == p.Container.ID {
 		return *last
@@ -76,13 +76,13 @@ func (p *planner) initProgress() api.InitProgress {
 	return api.InitProgress{For: p.Container.ID}
 }
 
-// runInit takes the init that is next one step further. At is its container, nil where there is none.
+// runInit takes the next step of the current init. At is its container, nil if there is none.
 func (p *planner) runInit(init Init, at *InitContainer, progress *api.InitProgress) {
 	if at == nil {
 		p.makeInit(init, progress)
 		return
 	}
-	if at.Attempt > progress.Attempt { // made, but not told of
+	if at.Attempt > progress.Attempt { // created, but not reported
 		progress.Attempt, progress.RetryAt = at.Attempt, time.Time{}
 	}
 	progress.StartedAt = at.StartedAt
@@ -101,7 +101,7 @@ func (p *planner) runInit(init Init, at *InitContainer, progress *api.InitProgre
 	}
 }
 
-// makeInit makes the next attempt's container. One that vanished unseen is made again and doesn't count.
+// makeInit creates the next attempt's container. One that vanished unobserved is created again and doesn't count.
 func (p *planner) makeInit(init Init, progress *api.InitProgress) {
 	if rest := progress.RetryAt.Sub(p.now); rest > 0 {
 		p.awaitRetry(init, progress, rest)
@@ -130,7 +130,7 @@ func (p *planner) watchInit(init Init, at *InitContainer) {
 	}
 }
 
-// initEnded judges an attempt that did not pass.
+// initEnded handles an attempt that did not pass.
 func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProgress) {
 	switch {
 	case at.Cause == CauseEngine:
@@ -157,7 +157,7 @@ func (p *planner) awaitRetry(init Init, progress *api.InitProgress, rest time.Du
 	p.out.After = rest
 }
 
-// initStep asks for one step with an init's container, or none, and says what goes on.
+// initStep plans one step with an init's container, or none, and reports what is going on.
 func (p *planner) initStep(verb Verb, init Init, why string) {
 	p.advance(api.TaskPreparing)
 	message := fmt.Sprintf("init %s (%d of %d) runs before the container", init.Name, p.out.Status.Inits.Next+1, len(p.Inits))
@@ -171,7 +171,7 @@ func (p *planner) initStep(verb Verb, init Init, why string) {
 	}
 }
 
-// clearInits stops and removes the first init container that must go, and says whether there was one.
+// clearInits stops and removes the first init container that must go, and reports whether there was one.
 func (p *planner) clearInits(must func(*InitContainer) bool) bool {
 	for i := range p.InitContainers {
 		at := &p.InitContainers[i]
@@ -196,17 +196,17 @@ func (p *planner) clearInit(at *InitContainer) {
 	}
 }
 
-// foreign: it prepared another main container, or is declared no more.
+// foreign reports whether the container prepared another main container, or is no longer declared.
 func (p *planner) foreign(at *InitContainer) bool {
 	return p.Container == nil || at.For != p.Container.ID
 }
 
-// initRuns says whether an init container runs.
+// initRuns reports whether an init container runs.
 func (p *planner) initRuns() bool {
 	return slices.ContainsFunc(p.InitContainers, func(at InitContainer) bool { return at.live() })
 }
 
-// stopInits stops the first init container that runs, and says whether there was one.
+// stopInits stops the first init container that runs, and reports whether there was one.
 func (p *planner) stopInits() bool {
 	for i := range p.InitContainers {
 		if at := &p.InitContainers[i]; at.live() {
@@ -217,8 +217,9 @@ func (p *planner) stopInits() bool {
 	return false
 }
 
-// freezeInits stops what runs and takes away what did not pass; its attempts begin anew when the slot thaws. An exit code
-// of 0 that nobody saw come may be the answer to our own stop, so where it is the next one's it counts for nothing.
+// freezeInits stops running init containers and removes those that did not pass; their attempts start over when the
+// slot thaws. An unobserved exit code of 0 may be the effect of Tend's own stop, so for the next init it counts for
+// nothing.
 func (p *planner) freezeInits() {
 	if p.Container == nil || p.Container.State != Created {
 		return
@@ -232,7 +233,7 @@ func (p *planner) freezeInits() {
 	}
 }
 
-// tidyInits removes what has done its work once the main container runs, or the task has failed.
+// tidyInits removes containers that have done their work once the main container runs, or the task has failed.
 func (p *planner) tidyInits(done func(*InitContainer) bool) {
 	for i := range p.InitContainers {
 		if at := &p.InitContainers[i]; at.live() || done(at) {
@@ -251,7 +252,7 @@ func (p *planner) findInit(name string) *InitContainer {
 	return nil
 }
 
-// passedInit says whether a container is one of a declared init that passed.
+// passedInit reports whether a container belongs to a declared init and passed.
 func (p *planner) passedInit(at *InitContainer) bool {
 	for _, init := range p.Inits {
 		if init.Name == at.Name {
@@ -261,12 +262,12 @@ func (p *planner) passedInit(at *InitContainer) bool {
 	return false
 }
 
-// next says whether an init container is that of the init whose turn it is.
+// next reports whether a container belongs to the init whose turn it is.
 func (p *planner) next(at *InitContainer, progress api.InitProgress) bool {
 	return progress.Next < len(p.Inits) && p.Inits[progress.Next].Name == at.Name
 }
 
-// passed: it ended with 0, in time. An exit code of 0 after the stop signal of a timeout is no success.
+// passed reports whether it exited with 0, in time. An exit code of 0 after the stop signal of a timeout is no success.
 func (i Init) passed(at *InitContainer) bool {
 	return at.State == Exited && at.ExitCode == 0 && !i.late(at) && at.Cause != CauseHand && at.Cause != CauseEngine
 }
@@ -275,7 +276,7 @@ func (i Init) late(at *InitContainer) bool {
 	return i.Timeout > 0 && at.FinishedAt.Sub(at.StartedAt) >= i.Timeout
 }
 
-// failure is why an attempt failed, for a person.
+// failure says why an attempt failed.
 func (i Init) failure(at *InitContainer) string {
 	switch {
 	case i.late(at):

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/core/healing"
 )
 
-// bench is a task with init containers and an engine that carries out what is planned.
+// bench is a task with init containers and an engine that carries out the plan.
 type bench struct {
 	in   healing.Input
 	now  time.Time
@@ -95,7 +95,7 @@ func (b *bench) remove(name string) {
 	b.in.InitContainers = slices.DeleteFunc(b.in.InitContainers, func(c healing.InitContainer) bool { return c.Name == name })
 }
 
-// end ends a running init by itself, or with the engine.
+// end ends a running init by itself, or together with the engine.
 func (b *bench) end(name string, code int, cause healing.Cause) {
 	at := b.find(name)
 	if at == nil || at.State != healing.Running {
@@ -107,7 +107,7 @@ func (b *bench) end(name string, code int, cause healing.Cause) {
 	}
 }
 
-// settle steps until nothing is asked for, and prints what was done.
+// settle steps until no action is planned, and prints the actions.
 func (b *bench) settle() string {
 	var out strings.Builder
 	for range 20 {
@@ -145,7 +145,7 @@ func (b *bench) settle() string {
 	return out.String() + "\n"
 }
 
-// TestInits tells what happens to the init containers of a task. Rewrite testdata/inits.txt with -rewrite.
+// TestInits replays the lives of a task's init containers. Rewrite testdata/inits.txt with -rewrite.
 func TestInits(t *testing.T) {
 	var b *bench
 	datadriven.RunTest(t, "testdata/inits.txt", func(t *testing.T, d *datadriven.TestData) string {
@@ -213,8 +213,8 @@ func TestInits(t *testing.T) {
 	})
 }
 
-// TestInitSafety: no two init containers run at once, none beside a started main container of the task, none after it
-// was passed, and the main container starts only when all have passed for it.
+// TestInitSafety: no two init containers run at once, none next to a started main container of the task, none again
+// after it passed, and the main container starts only when all have passed for it.
 func TestInitSafety(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBench(healing.Init{Name: "a", Retries: 2, Timeout: time.Minute}, healing.Init{Name: "b", Retries: 1, Timeout: time.Minute})

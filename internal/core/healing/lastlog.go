@@ -6,27 +6,27 @@ import (
 	"tend.dev/tend/api"
 )
 
-// logWait is how long word of a failure waits for the last lines of its container. Whoever reads the word writes it down
-// once (a run, a rollback, a webhook's call), so lines that come a moment later would be missing there for good; an engine
-// that is too busy to tell them must not keep a failure from being known.
+// logWait is how long the report of a failure waits for the last lines of its container. Readers store a failure once
+// (a run, a rollback, a webhook's call), so lines that come a moment later would be missing there for good. But an
+// engine that is too busy to return them must not delay the report of a failure for longer.
 const logWait = 10 * time.Second
 
-// LogWish names last lines that a status should carry: of which container, and at which end. Two that are equal are one.
+// LogWish names the last lines that a status needs: of which container, and at which end. Two equal ones are the same.
 type LogWish struct {
 	Container string
 	End       LogEnd
 }
 
-// LogEnd says why lines are wanted.
+// LogEnd says why lines are needed.
 type LogEnd string
 
 // The ends.
 const (
 	EndOfTask LogEnd = "task" // the task has failed
-	EndOfLoop LogEnd = "loop" // its container keeps ending
+	EndOfLoop LogEnd = "loop" // its container keeps exiting
 )
 
-// LogReading is the reading of lines that a decision wished for: when it began, and once it is over, what it found.
+// LogReading is the reading of lines that a decision asked for: when it began and, once it is over, the lines.
 type LogReading struct {
 	Wish  LogWish
 	Since time.Time
@@ -34,8 +34,8 @@ type LogReading struct {
 	Lines []string
 }
 
-// read returns what was read for a wish. Pending says that lines may still come, and that it is not yet time to go on
-// without them.
+// read returns the lines that were read for a wish. pending reports that lines may still come, and that it is too early
+// to go on without them.
 func (p *planner) read(wish LogWish) (lines []string, pending bool) {
 	if p.Log == nil || p.Log.Wish != wish {
 		p.lookAfter(logWait)
@@ -52,7 +52,7 @@ func (p *planner) read(wish LogWish) (lines []string, pending bool) {
 	return nil, true
 }
 
-// wish asks for lines until they are there. What has no output to tell is asked once: its reading stays wished for.
+// wish asks for lines until they are there. An output that is empty is read only once: its reading stays wished for.
 func (p *planner) wish(wish LogWish, lines []string) {
 	if len(lines) > 0 {
 		p.out.Status.LastLog = lines
@@ -61,7 +61,8 @@ func (p *planner) wish(wish LogWish, lines []string) {
 	p.out.Log = wish
 }
 
-// tellLoop lets a crash loop be told of together with its lines, or without them when they take too long: then they follow.
+// tellLoop reports a crash loop together with its lines. If they take too long, it reports the loop without them, and
+// they follow.
 func (p *planner) tellLoop() {
 	next := &p.out.Status
 	begins := !p.Status.CrashLoop
@@ -76,7 +77,7 @@ func (p *planner) tellLoop() {
 	}
 }
 
-// lateLog takes the lines of a failure that was told of without them.
+// lateLog adds the lines of a failure that was reported without them.
 func (p *planner) lateLog() {
 	from := p.failedContainer()
 	if p.Status.State != api.TaskFailed || len(p.Status.LastLog) > 0 || from == nil || from.live() {
@@ -90,7 +91,7 @@ func (p *planner) lateLog() {
 	p.wish(wish, lines)
 }
 
-// failedContainer is the one that failed the task.
+// failedContainer returns the container that failed the task.
 func (p *planner) failedContainer() *Container {
 	progress := p.Status.Inits
 	if p.Status.Reason != ReasonInitFailed || progress == nil {

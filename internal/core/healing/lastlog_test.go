@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/core/healing"
 )
 
-// logWait is how long word of a failure waits for its lines.
+// logWait is how long the report of a failure waits for its lines.
 const logWait = 10 * time.Second
 
-// checkLog lets the reading that a decision wishes for begin, and checks what is told without its lines: nothing that
+// checkLog starts the reading that a decision asks for, and checks what is reported without its lines: nothing that
 // they could still come with, and everything that has waited long enough.
 func (w *world) checkLog(t *rapid.T, d healing.Decision) {
 	before := w.in
@@ -43,7 +43,7 @@ func failing() healing.Input {
 	}
 }
 
-// TestFailureWaitsForItsLines: a moment's wait brings them in one report with the end; a long one does not come.
+// TestFailureWaitsForItsLines: after a short wait they are in one report with the end; there is no long wait.
 func TestFailureWaitsForItsLines(t *testing.T) {
 	in := failing()
 	d := healing.Plan(in, now)
@@ -61,7 +61,8 @@ func TestFailureWaitsForItsLines(t *testing.T) {
 	}
 }
 
-// TestLinesFollowAFailure: what took too long is told without them, and they follow when they come.
+// TestLinesFollowAFailure: if the lines take too long, the failure is reported without them, and they follow when they
+// come.
 func TestLinesFollowAFailure(t *testing.T) {
 	in := failing()
 	d := healing.Plan(in, now)
@@ -77,7 +78,7 @@ func TestLinesFollowAFailure(t *testing.T) {
 	}
 }
 
-// TestClockSetBackEndsTheWait: a wait that would last as long as the jump is over.
+// TestClockSetBackEndsTheWait: a wait that would last as long as the jump ends.
 func TestClockSetBackEndsTheWait(t *testing.T) {
 	in := failing()
 	in.Log = &healing.LogReading{Wish: healing.LogWish{Container: "c1", End: healing.EndOfTask}, Since: now.Add(time.Hour)}

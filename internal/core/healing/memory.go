@@ -1,6 +1,6 @@
 package healing
 
-// killedMessage says that a container ran out of memory, at which limit where it is known.
+// killedMessage says that a container ran out of memory, and at which limit if that is known.
 func (p *planner) killedMessage() string {
 	if p.MemoryLimit == "" {
 		return "killed for want of memory"
@@ -8,7 +8,7 @@ func (p *planner) killedMessage() string {
 	return "killed at its " + p.MemoryLimit + " limit"
 }
 
-// nextStep is what helps against a reason that this package gives by itself; empty where it depends on the program.
+// nextStep returns the step that helps against a reason that this package sets; empty if it depends on the program.
 func (p *planner) nextStep(reason string) string {
 	switch {
 	case reason != ReasonOOMKilled:

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// removingLook is when a container that is being removed is looked at again, should its event be missed.
+	// removingLook is when a container that is being removed is inspected again, in case its event is missed.
 	removingLook = time.Second
-	// recordedLook is when a container that is to be recorded is looked at again, should the wake be missed.
+	// recordedLook is when a container that is to be recorded is inspected again, in case the wake-up is missed.
 	recordedLook = time.Second
 )
 
@@ -18,11 +18,11 @@ type planner struct {
 	Input
 	now time.Time
 	out Decision
-	// heldLoop: a crash loop is not told of yet, for want of its last lines.
+	// heldLoop is set while a crash loop is not reported yet, because its last lines are missing.
 	heldLoop bool
 }
 
-// Plan is the next step of a task. It asks for one thing at a time: carry it out, look again, plan again.
+// Plan returns the next step of a task. It returns one action at a time: carry it out, observe again, plan again.
 func Plan(in Input, now time.Time) Decision {
 	p := &planner{Input: in, now: now}
 	p.out.Status = in.Status
@@ -40,7 +40,7 @@ func Plan(in Input, now time.Time) Decision {
 	return p.out
 }
 
-// remove stops and removes the container; then the observed half goes.
+// remove stops and removes the container; then the observed half is deleted.
 func (p *planner) remove() {
 	if p.Container == nil && len(p.InitContainers) == 0 {
 		p.out.Forget = true
@@ -63,7 +63,7 @@ func (p *planner) remove() {
 	}
 }
 
-// rest keeps what ended at its end, also when somebody starts the container again.
+// rest keeps an ended task at its end, even if the container is started by hand.
 func (p *planner) rest() {
 	switch {
 	case p.Fault != nil:
@@ -93,7 +93,7 @@ func (p *planner) shutDown() {
 	}
 }
 
-// run brings the container up, or the task to its end.
+// run brings the container up, or ends the task.
 func (p *planner) run() {
 	p.observe()
 	crashing := p.Task.Class != api.ClassOnce && p.countCrashes()
@@ -112,7 +112,7 @@ func (p *planner) run() {
 	}
 }
 
-// bring takes the container one step nearer to running.
+// bring takes the next step towards a running container.
 func (p *planner) bring() {
 	if p.Container == nil {
 		p.absent()
@@ -146,7 +146,7 @@ func (p *planner) bring() {
 	}
 }
 
-// rejoin puts a container back on its network that was taken off it: nothing reaches it, and it reaches nothing.
+// rejoin puts a container back on its network after it was taken off: without it, it can neither reach nor be reached.
 func (p *planner) rejoin() {
 	if p.Container.Detached && p.out.Action.Verb == None {
 		p.out.Action.Verb = Rejoin
@@ -154,7 +154,7 @@ func (p *planner) rejoin() {
 	}
 }
 
-// absent: there is no container.
+// absent handles a task without a container.
 func (p *planner) absent() {
 	switch {
 	case p.Task.Class == api.ClassOnce && p.Status.Container != "":
@@ -170,7 +170,7 @@ func (p *planner) absent() {
 	}
 }
 
-// ended: the container stopped and the engine left it so.
+// ended handles a container that stopped and that the engine left so.
 func (p *planner) ended() {
 	switch {
 	case p.Task.Class == api.ClassKeep && p.restartDecided():
@@ -187,7 +187,7 @@ func (p *planner) ended() {
 	}
 }
 
-// freeze leaves the slot stopped until somebody starts it.
+// freeze leaves the slot stopped until it is started again.
 func (p *planner) freeze() {
 	if p.Container.live() {
 		p.stop()
@@ -197,7 +197,7 @@ func (p *planner) freeze() {
 	p.down(ReasonFrozen, "the slot was stopped on purpose; `tend start` lets it run again")
 }
 
-// giveUp stops the engine's attempts; the task has failed once they have stopped.
+// giveUp stops the engine's restarts; the task fails once they have stopped.
 func (p *planner) giveUp() {
 	if p.Container.live() {
 		p.stop()
@@ -207,7 +207,7 @@ func (p *planner) giveUp() {
 	p.end(api.TaskFailed, p.loopReason(), p.crashMessage())
 }
 
-// failedAction reports what came of the last step: an end, or a reason while it is tried again.
+// failedAction reports the result of the last step: an end, or a reason while it is retried.
 func (p *planner) failedAction() {
 	if p.Fault.Rejected {
 		p.end(api.TaskRejected, p.Fault.Reason, p.Fault.Message)

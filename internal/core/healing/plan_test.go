@@ -128,7 +128,7 @@ func TestRemovedTaskIsForgotten(t *testing.T) {
 	}
 }
 
-// crash lets a container end by itself at the given offsets and plans after each.
+// crash lets a container exit by itself at the given offsets and plans after each.
 func crash(t *testing.T, watched bool, offsets ...time.Duration) healing.Decision {
 	t.Helper()
 	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
@@ -228,7 +228,8 @@ func TestUnreachableKeepsWhatWasSeen(t *testing.T) {
 	}
 }
 
-// TestKilledWithoutAWord: exit code 137 that nobody asked for says what is known of it; asked for, or explained, it doesn't.
+// TestKilledWithoutAWord: an exit code 137 that was not requested gets a message with what is known of it; one that was
+// requested or is explained does not.
 func TestKilledWithoutAWord(t *testing.T) {
 	for name, tc := range map[string]struct {
 		cause healing.Cause

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/core/probe"
 )
 
-// How often a container that its liveness or startup probe gave up is restarted in place, and the rest between two
+// How often a container that its liveness or startup probe gave up is restarted in place, and the pause between two
 // restarts: none before the first, then restartRest, doubled each time.
 const (
 	probeRestarts = 3
@@ -16,7 +16,7 @@ const (
 	keptRestarts  = 5
 )
 
-// carryProbes takes over what the probes of this incarnation say.
+// carryProbes copies the state of this incarnation's probes.
 func (p *planner) carryProbes() {
 	c, next := p.Container, &p.out.Status
 	same := c.ID == p.Status.Container && c.StartedAt.Equal(p.Status.StartedAt)
@@ -31,7 +31,7 @@ func (p *planner) carryProbes() {
 	next.Probes = probe.Carry(&p.Probes.Declared, last, same, c.StartedAt)
 }
 
-// up: the container runs. Its probes say the rest; without them it is ready.
+// up handles a running container. Its probes decide the rest; without them it is ready.
 func (p *planner) up() {
 	p.advance(api.TaskRunning)
 	verdict := probe.Judge(p.out.Status.Probes)
@@ -47,8 +47,8 @@ func (p *planner) up() {
 	}
 }
 
-// lifeless restarts a container its probes gave up, when the rest since the last time is over. Once decided it stays so,
-// whatever the probes say while it stops.
+// lifeless restarts a container its probes gave up, when the pause since the last restart is over. The decision stays,
+// whatever the probes say while the container stops.
 func (p *planner) lifeless() {
 	if !p.restartDecided() {
 		if left := p.restingFor(); left > 0 {
@@ -69,7 +69,7 @@ func (p *planner) lifeless() {
 	p.down(reason, message+"; it is being restarted")
 }
 
-// decideRestart records the time, a moment after the start at the earliest: that is what tells which incarnation it was.
+// decideRestart records the time, a moment after the start at the earliest: the time identifies the incarnation.
 func (p *planner) decideRestart() {
 	at := p.now
 	if !at.After(p.Container.StartedAt) {
@@ -80,13 +80,14 @@ func (p *planner) decideRestart() {
 	next.LivenessRestarts = times[max(0, len(times)-keptRestarts):]
 }
 
-// restartDecided: the probes gave up the incarnation that is seen.
+// restartDecided reports whether the probes gave up the observed incarnation.
 func (p *planner) restartDecided() bool {
 	times := p.out.Status.LivenessRestarts
 	return len(times) > 0 && times[len(times)-1].After(p.Container.StartedAt)
 }
 
-// restingFor is how long the next restart has to wait. A time yet to come tells that the clock was set back since.
+// restingFor returns how long the next restart has to wait. A recorded time in the future means that the clock was set
+// back since.
 func (p *planner) restingFor() time.Duration {
 	times := p.out.Status.LivenessRestarts
 	if len(times) == 0 || times[len(times)-1].After(p.now) {
@@ -104,7 +105,7 @@ func (p *planner) restingFor() time.Duration {
 	return times[len(times)-1].Add(rest).Sub(p.now)
 }
 
-// givenUpByProbes judges by the recorded times alone, so that it stays so however long stopping takes.
+// givenUpByProbes depends only on the recorded times, so that it stays so however long stopping takes.
 func (p *planner) givenUpByProbes() bool {
 	times := p.out.Status.LivenessRestarts
 	n := len(times)
@@ -130,7 +131,7 @@ func (p *planner) lifelessWords() (reason, message string) {
 	return probe.ReasonLivenessFailed, "the liveness probe failed"
 }
 
-// unready: the container runs and its probes say it can't serve. That it keeps ending is worse to know.
+// unready reports that the container runs and its probes say it can't serve. A crash loop takes precedence.
 func (p *planner) unready(reason, message string) {
 	if p.out.Status.CrashLoop {
 		reason, message = p.loopReason(), p.crashMessage()
@@ -138,7 +139,7 @@ func (p *planner) unready(reason, message string) {
 	p.down(reason, message)
 }
 
-// lookAfter asks for the earlier look.
+// lookAfter sets After, unless an earlier time is set.
 func (p *planner) lookAfter(d time.Duration) {
 	if p.out.After == 0 || d < p.out.After {
 		p.out.After = d

@@ -15,7 +15,7 @@ var (
 	keepTask   = api.Task{ID: "t1", Node: "n1", Class: api.ClassKeep, Desired: api.DesiredRunning}
 )
 
-// answers are what the probes of the container say.
+// answers returns the state of the container's probes.
 func answers(declared api.Probes, c *healing.Container, phases map[probe.Kind]api.ProbePhase) *healing.Probing {
 	out := &healing.Probing{Declared: declared, Container: c.ID, StartedAt: c.StartedAt, Answers: map[string]api.ProbeStatus{}}
 	for kind, phase := range phases {
@@ -69,7 +69,7 @@ func TestReadyComesFromProbes(t *testing.T) {
 	}
 }
 
-// TestAnswersOfAnotherIncarnationDontCount: the container restarted by itself and its prober does not know yet.
+// TestAnswersOfAnotherIncarnationDontCount: the container restarted by itself and its prober has not noticed yet.
 func TestAnswersOfAnotherIncarnationDontCount(t *testing.T) {
 	before := running()
 	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: before}
@@ -89,7 +89,7 @@ func TestAnswersOfAnotherIncarnationDontCount(t *testing.T) {
 	}
 }
 
-// TestUnknownProbesStay: what is declared can't be read just now, so what was reported counts.
+// TestUnknownProbesStay: the declaration can't be read at the moment, so the reported state stays.
 func TestUnknownProbesStay(t *testing.T) {
 	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: running()}
 	in.Status.Probes = map[string]api.ProbeStatus{"readiness": {Phase: api.ProbeUnhealthy}}
@@ -99,7 +99,7 @@ func TestUnknownProbesStay(t *testing.T) {
 	}
 }
 
-// lifeless is a container that dies again and again, restarted as decided each time.
+// lifeless is a container that dies again and again, and is restarted as decided each time.
 type lifeless struct {
 	t   *testing.T
 	in  healing.Input
@@ -123,7 +123,7 @@ func (l *lifeless) plan() healing.Decision {
 	return d
 }
 
-// stopped is how the engine leaves a container that was asked to stop.
+// stopped leaves the container as the engine does after a stop.
 func (l *lifeless) stopped(after time.Duration) healing.Decision {
 	l.now = l.now.Add(after)
 	c := *l.in.Container
@@ -155,7 +155,7 @@ const (
 	rests  = "leave it; task running LivenessFailed"
 )
 
-// TestLivenessRestartsAgainAndAgain: three restarts with growing rests, and the fourth verdict fails the task.
+// TestLivenessRestartsAgainAndAgain: three restarts with growing pauses, and the fourth verdict fails the task.
 func TestLivenessRestartsAgainAndAgain(t *testing.T) {
 	l := newLifeless(t)
 	l.want(l.fail(time.Minute), stops)
@@ -189,7 +189,8 @@ func TestLivenessRestartsAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestLivenessRestartsAreForgiven: what fails less often than thrice in ten minutes goes on for ever.
+// TestLivenessRestartsAreForgiven: a container that fails less often than three times in ten minutes is restarted for
+// ever.
 func TestLivenessRestartsAreForgiven(t *testing.T) {
 	l := newLifeless(t)
 	for range 20 {
@@ -216,7 +217,7 @@ func TestDecidedRestartStays(t *testing.T) {
 	l.want(l.stopped(time.Second), starts)
 }
 
-// TestRecoveryEndsTheRest: what passes again before its restart is left alone.
+// TestRecoveryEndsTheRest: a container that passes again before its restart is left alone.
 func TestRecoveryEndsTheRest(t *testing.T) {
 	l := newLifeless(t)
 	l.fail(time.Minute)

@@ -12,14 +12,14 @@ import (
 	"tend.dev/tend/internal/core/probe"
 )
 
-// world is a task with an engine that does what engines do; rapid decides what happens to it.
+// world is a task with a model of an engine; rapid decides what happens to it.
 type world struct {
 	in        healing.Input
 	now       time.Time
 	made      int
 	started   int
 	forgotten bool
-	// stored is what was reported last; a new server knows nothing else.
+	// stored is the last report; a new server knows nothing else.
 	stored api.TaskStatus
 }
 
@@ -61,7 +61,7 @@ func (w *world) probe(t *rapid.T) {
 	w.in.Probes = answers(everyProbe, c, phases)
 }
 
-// step carries one decision out, checking the safety sentences.
+// step carries one decision out, checking the invariants.
 func (w *world) step(t *rapid.T) healing.Decision {
 	before := w.in
 	d := healing.Plan(w.in, w.now)
@@ -105,7 +105,7 @@ func (w *world) policy() string {
 	return w.in.Task.Restart // the test keeps the drawn policy here
 }
 
-// settle plans until nothing is asked for, and checks that looking again changes nothing.
+// settle plans until no action is left, and checks that planning again changes nothing.
 func (w *world) settle(t *rapid.T) {
 	for range 10 {
 		if w.step(t).Action.Verb == healing.None {
@@ -172,7 +172,7 @@ func TestSafety(t *testing.T) {
 	})
 }
 
-// check says what must hold once everything has settled.
+// check asserts what must hold once everything has settled.
 func (w *world) check(t *rapid.T) {
 	c, desired := w.in.Container, w.in.Task.Desired
 	runs := c != nil && c.State == healing.Running

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// observe takes over what the container says of itself.
+// observe copies the observed state of the container into the status.
 func (p *planner) observe() {
 	c, next := p.Container, &p.out.Status
 	if next.State == "" {
@@ -27,7 +27,7 @@ func (p *planner) observe() {
 	if next.RunningAt.IsZero() {
 		next.RunningAt = c.StartedAt
 	}
-	ours := givesUp(p.Status.Exits) || p.restartDecided() // what follows giving up is our own stop
+	ours := givesUp(p.Status.Exits) || p.restartDecided() // what follows giving up is Tend's own stop
 	if (c.State == Exited || c.State == Restarting) && !ours {
 		p.exited(Exit{Code: c.ExitCode, OOM: c.OOMKilled})
 	}
@@ -47,7 +47,7 @@ func (p *planner) advance(state api.TaskState) {
 	}
 }
 
-// ready: the container runs and serves.
+// ready reports that the container runs and serves.
 func (p *planner) ready() {
 	next := &p.out.Status
 	if !next.Ready || !p.Container.StartedAt.Equal(p.Status.StartedAt) || p.Container.ID != p.Status.Container {
@@ -62,7 +62,7 @@ func (p *planner) ready() {
 	p.watchSteady()
 }
 
-// down: the task isn't ready, for a reason.
+// down reports that the task isn't ready, for a reason.
 func (p *planner) down(reason, message string) {
 	p.out.Status.Ready, p.out.Status.Steady = false, false
 	p.out.Status.Reason, p.out.Status.Message, p.out.Status.Next = reason, message, p.nextStep(reason)
@@ -87,8 +87,9 @@ func (p *planner) start(reason, message string) {
 	p.out.Action.Verb = Start
 }
 
-// unrecorded: what runs once waits until the store names its container. Otherwise nobody would know of the start if its
-// answer were lost and the container removed, and the command would run again.
+// unrecorded reports whether the container must not start yet. A command that runs once waits until the store names its
+// container. Otherwise, if the answer to the start were lost and the container removed, no record of the start would
+// exist, and the command would run again.
 func (p *planner) unrecorded() bool {
 	if p.Task.Class != api.ClassOnce || p.Recorded == p.Container.ID {
 		return false
@@ -98,20 +99,20 @@ func (p *planner) unrecorded() bool {
 	return true
 }
 
-// prepare works towards a container.
+// prepare plans a step towards a running container.
 func (p *planner) prepare(verb Verb, reason, message string) {
 	p.advance(api.TaskPreparing)
 	p.down(reason, message)
 	p.out.Action.Verb = verb
 }
 
-// end is the task's last state.
+// end sets the task's last state.
 func (p *planner) end(state api.TaskState, reason, message string) {
 	p.endOf(p.Container, state, reason, message)
 }
 
-// endOf is end where another container is to blame. A failure is told of together with that one's last lines, or without
-// them when they take too long: then they follow.
+// endOf is end, if another container is to blame. The failure is reported together with that container's last lines. If
+// they take too long, it is reported without them, and they follow.
 func (p *planner) endOf(from *Container, state api.TaskState, reason, message string) {
 	p.out.Action = Action{}
 	if state == api.TaskFailed && from != nil {
@@ -147,7 +148,8 @@ func (p *planner) exitReason(otherwise string) string {
 	return otherwise
 }
 
-// killedCode is what a process killed by signal 9 ends with (128 + 9), as the kernel does where memory runs out.
+// killedCode is the exit code of a process that was killed by signal 9 (128 + 9), as the kernel does when memory runs
+// out.
 const killedCode = 137
 
 func (p *planner) exitMessage() string {

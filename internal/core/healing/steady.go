@@ -6,9 +6,9 @@ import "time"
 // last as long as the jump.
 const maxSkew = time.Minute
 
-// watchSteady: a container that was made for a rollout without probes has proved itself when a look, made after it ran for
-// the monitor time, finds the same incarnation running. What was seen before is no proof, however long ago: the engine may
-// be late to tell of an end.
+// watchSteady sets Steady for a container that was created for a rollout without probes, once an inspection made after
+// the monitor time finds the same incarnation running. An earlier inspection is no proof, however long ago it was: the
+// engine may be late to report an end.
 func (p *planner) watchSteady() {
 	next, started := &p.out.Status, p.Container.StartedAt
 	monitor := p.Task.Monitor.Or(0)

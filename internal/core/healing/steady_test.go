@@ -12,8 +12,7 @@ import (
 
 const monitor = 5 * time.Second
 
-// late is a container and an agent that hears of it late: what it plans with is the container as it was when it was last
-// asked after.
+// late is a container and an agent that learns of its changes late: it plans with the state of the last inspection.
 type late struct {
 	real healing.Container
 	in   healing.Input
@@ -30,7 +29,7 @@ func newLate() *late {
 	return l
 }
 
-// look is the agent asking after the container.
+// look lets the agent inspect the container.
 func (l *late) look() {
 	seen := l.real
 	l.in.Container, l.in.LookedAt = &seen, l.now
@@ -43,7 +42,7 @@ func (l *late) pass(d time.Duration) {
 	}
 }
 
-// plan plans until no look is asked for.
+// plan plans until no inspection is requested.
 func (l *late) plan() healing.Decision {
 	d := healing.Plan(l.in, l.now)
 	if d.Look {
@@ -63,7 +62,8 @@ func (l *late) comeBack() {
 	l.real.State, l.real.StartedAt = healing.Running, l.now
 }
 
-// TestSteady: a container that runs is steady once a look after the monitor time saw it run, and that needs one look.
+// TestSteady: a running container is steady once an inspection after the monitor time saw it run, and that needs one
+// inspection.
 func TestSteady(t *testing.T) {
 	l := newLate()
 	if d := l.plan(); d.Status.Steady || d.After != monitor || !d.Status.Ready {
@@ -92,7 +92,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// TestLateWordIsNoProof: it crashed at once, and the agent hears of it only by the look it makes.
+// TestLateWordIsNoProof: the container crashed at once, and the agent learns it only by its inspection.
 func TestLateWordIsNoProof(t *testing.T) {
 	l := newLate()
 	l.plan()
@@ -114,7 +114,7 @@ func TestSteadyAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// TestNobodyIsWatchedUnasked: runs and slots with probes are not asked after.
+// TestNobodyIsWatchedUnasked: runs and slots with probes are not inspected.
 func TestNobodyIsWatchedUnasked(t *testing.T) {
 	l := newLate()
 	l.in.Task.Monitor = ""
@@ -124,8 +124,8 @@ func TestNobodyIsWatchedUnasked(t *testing.T) {
 	}
 }
 
-// TestSteadyIsTrue: however late and in whatever order word comes, an incarnation that is called steady ran for the
-// monitor time; and one that runs on is called so.
+// TestSteadyIsTrue: however late and in whatever order events come, a steady incarnation ran for the monitor time; and
+// one that runs on becomes steady.
 func TestSteadyIsTrue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLate()

@@ -19,7 +19,7 @@ var (
 	now   = ended.Add(time.Second)
 )
 
-// TestTable prints what follows from every end of a container. Rewrite testdata/table.txt with -rewrite.
+// TestTable prints the decisions after every end of a container. Rewrite testdata/table.txt with -rewrite.
 func TestTable(t *testing.T) {
 	datadriven.RunTest(t, "testdata/table.txt", func(t *testing.T, d *datadriven.TestData) string {
 		var class, agent string
@@ -93,8 +93,9 @@ func row(class api.RestartClass, watched bool, policy policy, what happening) st
 	return fmt.Sprintf("%-15s %-15s -> %-11s -> %s\n", policy.name, what.name, engine, outcome(decision))
 }
 
-// afterwards is the container as the engine leaves it: it restarts what ended by itself where its policy says so, and
-// nothing that was stopped through it. (Its own restart does start some again; here is the moment before it does.)
+// afterwards returns the container as the engine leaves it: it restarts a container that exited by itself if its policy
+// says so, and none that was stopped through it. (The engine's own restart does start some again; this is the moment
+// before that.)
 func afterwards(policy policy, what happening) (*healing.Container, string) {
 	if what.gone {
 		return nil, "gone"
@@ -122,7 +123,7 @@ func runningStatus(restarts int) api.TaskStatus {
 	}
 }
 
-// planRead plans with the last lines read that the plan asks for.
+// planRead plans with the last lines that the plan asks for.
 func planRead(in healing.Input, now time.Time, lines ...string) healing.Decision {
 	d := healing.Plan(in, now)
 	if d.Log == (healing.LogWish{}) {

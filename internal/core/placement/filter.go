@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// filter is one demand on a node, with the words for nodes that don't meet it.
+// filter is one requirement of a node, with the words for nodes that don't meet it.
 type filter struct {
 	fails func(s *site, t Task) bool
-	// alone explains it of the only node there is; one and many continue "1 of 3 nodes" and "2 of 3 nodes".
+	// alone explains it for the only node; one and many continue "1 of 3 nodes" and "2 of 3 nodes".
 	alone     func(s *site, t Task) string
 	one, many func(t Task) string
 	next      string
 }
 
-// filters are applied in this order; a node is counted for the first it fails.
+// filters are applied in this order; a node is counted for the first one it fails.
 var filters = []*filter{
 	{
 		fails: func(s *site, _ Task) bool { return !s.Alive },
@@ -91,7 +91,7 @@ func because(what, why string) string {
 	return what + ": " + why
 }
 
-// refuses is the first filter that a node fails for a task, or nil.
+// refuses returns the first filter that a node fails for a task, or nil.
 func (s *site) refuses(t Task) *filter {
 	for _, f := range filters {
 		if f.fails(s, t) {
@@ -101,7 +101,7 @@ func (s *site) refuses(t Task) *filter {
 	return nil
 }
 
-// ignored are the tasks whose ports are not in the way: those that will have stopped before this one starts.
+// ignored returns the tasks whose ports don't conflict: those that will have stopped before this one starts.
 func (t Task) ignored() map[string]bool {
 	if t.After == "" {
 		return nil
@@ -109,7 +109,7 @@ func (t Task) ignored() map[string]bool {
 	return map[string]bool{t.After: true, t.Replaces: true}
 }
 
-// clash is what holds a port that a task needs on a node, but for some tasks; nil if none does.
+// clash returns the holder of a port that a task needs on a node, apart from ignored tasks; nil if there is none.
 func (s *site) clash(t Task, ignored map[string]bool) *hold {
 	for _, p := range t.Ports {
 		for _, held := range s.held[p.Number] {

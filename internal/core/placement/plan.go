@@ -79,7 +79,7 @@ func (s *site) take(t Task) {
 	}
 }
 
-// best is the node a task should run on, or nil.
+// best returns the node a task should run on, or nil.
 func (c *cluster) best(t Task) *site {
 	var best *site
 	for _, s := range c.sites {
@@ -97,7 +97,7 @@ func (s *site) better(than *site, t Task) bool {
 	return s.load() < than.load()
 }
 
-// load is tasks per core.
+// load returns the tasks per core.
 func (s *site) load() float64 {
 	if s.CPUs <= 0 {
 		return float64(s.tasks)

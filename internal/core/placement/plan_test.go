@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/core/ports"
 )
 
-// changePorts is the step against a taken port.
+// changePorts is the next step for a taken port.
 const changePorts = "change `ports`, or stop what holds the port"
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -199,7 +199,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// fixed are the ports of one entry.
+// fixed returns the ports of one entry.
 func fixed(entry string) []ports.Port { return ports.Fixed(api.DeploymentSpec{Ports: []string{entry}}) }
 
 func TestSize(t *testing.T) {

@@ -72,7 +72,7 @@ func TestOrderChangesNothing(t *testing.T) {
 	})
 }
 
-// Every task that waits is either placed once, on a node that takes it, or refused once, with words.
+// Every waiting task is either placed once, on a node that takes it, or refused once, with words.
 func TestPlacesOnlyWhereItFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
@@ -103,7 +103,7 @@ func TestPlacesOnlyWhereItFits(t *testing.T) {
 	})
 }
 
-// suits judges a node without its ports, in the plainest way.
+// suits checks a node without its ports, in the simplest way.
 func suits(t Task, n Node) bool {
 	return n.Alive && n.Ready && !n.Draining && (t.Runtime == "" || t.Runtime == n.Runtime) &&
 		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) && n.FailedImages[t.Workload] == ""
@@ -113,7 +113,7 @@ func find[T any](in []T, is func(T) bool) T {
 	return in[slices.IndexFunc(in, is)]
 }
 
-// No port of a node gets two tasks, but for one that starts after the other.
+// No port of a node gets two tasks, except for one that starts after the other.
 func TestNoPortTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// refuse explains why no node takes a task: of one node in full, of several as counts.
+// refuse explains why no node takes a task: in full for one node, as counts for several.
 func (c *cluster) refuse(t Task) Refusal {
 	r := Refusal{Task: t.ID, Crowded: c.crowded(t)}
 	switch len(c.sites) {
@@ -20,7 +20,8 @@ func (c *cluster) refuse(t Task) Refusal {
 	return r
 }
 
-// counts says how many nodes fail each filter, in the filters' order, and what helps against the one that most fail.
+// counts says how many nodes fail each filter, in the filters' order, and returns the next step for the filter that
+// most fail.
 func (c *cluster) counts(t Task) (message, next string) {
 	failed := map[*filter]int{}
 	for _, s := range c.sites {
@@ -43,7 +44,7 @@ func (c *cluster) counts(t Task) (message, next string) {
 	return strings.Join(parts, "; "), next
 }
 
-// crowded says whether a node would take the task if the one it replaces were gone.
+// crowded reports whether a node would take the task if the one it replaces were gone.
 func (c *cluster) crowded(t Task) bool {
 	if t.Replaces == "" || t.After != "" {
 		return false
@@ -52,7 +53,7 @@ func (c *cluster) crowded(t Task) bool {
 	return c.best(t) != nil
 }
 
-// size writes bytes as people ask for them: 512Mi.
+// size formats bytes as people write them: 512Mi.
 func size(bytes int64) string {
 	for _, unit := range []struct {
 		name  string

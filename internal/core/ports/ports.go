@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/internal/core/dockerflags"
 )
 
-// Port is one port of the host that one container can have.
+// Port is one port of the host that only one container can have.
 type Port struct {
-	// IP is the host's address; the unspecified one is every address.
+	// IP is the host's address; the unspecified one means every address.
 	IP     netip.Addr
 	Number int
 	// Protocol is tcp, udp or sctp.
@@ -19,7 +19,7 @@ type Port struct {
 	Field string
 }
 
-// String is address:port/protocol.
+// String returns address:port/protocol.
 func (p Port) String() string {
 	return netip.AddrPortFrom(p.IP, uint16(p.Number)).String() + "/" + p.Protocol
 }
@@ -57,7 +57,7 @@ func Fixed(spec api.DeploymentSpec) []Port {
 // or in none.
 func publishes(mode string) bool { return mode == "" || mode == "bridge" || mode == "default" }
 
-// fixedBy returns the ports of one entry. The engine chooses one where the host's range isn't as long as the container's.
+// fixedBy returns the ports of one entry. The engine chooses one if the host's range isn't as long as the container's.
 func fixedBy(entry api.PortSpec, field string) []Port {
 	if entry.Host.Len() != entry.Container.Len() {
 		return nil

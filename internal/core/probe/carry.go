@@ -6,9 +6,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Carry is what is known of a container's probes when it is looked at: last, where the incarnation is the same; else
-// every phase is unknown, since at. The count of transitions goes on over the task's life. What is declared may be not
-// known (nil): then it is what has a phase.
+// Carry returns the state of a container's probes at an inspection: last if the incarnation is the same; else every
+// phase is unknown, since at. The count of transitions continues over the task's life. If the declaration is unknown
+// (nil), the probes are those that have a phase.
 func Carry(p *api.Probes, last map[string]api.ProbeStatus, same bool, at time.Time) map[string]api.ProbeStatus {
 	var out map[string]api.ProbeStatus
 	for _, kind := range kinds {
@@ -31,7 +31,7 @@ func Carry(p *api.Probes, last map[string]api.ProbeStatus, same bool, at time.Ti
 	return out
 }
 
-// turn moves a status to a phase; nothing changes where it is in it.
+// turn moves a status to a phase; a status that is already in it doesn't change.
 func turn(s api.ProbeStatus, phase api.ProbePhase, at time.Time) api.ProbeStatus {
 	if s.Phase == phase {
 		return s

@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// messageRest is the least time between two changes of the message of a probe that goes on failing: what it says may
-// differ each time, and each time would be a write.
+// messageRest is the least time between two changes of the message of a probe that goes on failing: its message may
+// differ each time, and each change would be a write.
 const messageRest = 30 * time.Second
 
 // Machine holds the probes of one incarnation of a container. It isn't safe for concurrent use.
@@ -15,14 +15,15 @@ type Machine struct {
 	probes []*asked // in the order of kinds
 }
 
-// Options make a Machine.
+// Options are the options of a Machine.
 type Options struct {
 	Probes api.Probes
-	// Status is what is known, as Carry tells it.
+	// Status is the known state, as Carry returns it.
 	Status map[string]api.ProbeStatus
 	// StartedAt is when the incarnation started.
 	StartedAt time.Time
-	// Spread places probes within their periods: 0 to below 1, a different one each call. Nil puts all at their begin.
+	// Spread places probes within their periods: 0 to below 1, a different one each call. Nil puts all at their
+	// beginning.
 	Spread func() float64
 }
 
@@ -32,14 +33,14 @@ type asked struct {
 	probe  api.Probe
 	rule   rule
 	status api.ProbeStatus
-	// passes and fails are answers in a row.
+	// passes and fails count answers in a row.
 	passes, fails int
 	told          time.Time // the last change of the message
 
-	begin  time.Time // the earliest first ask; later for what the startup probe holds back
+	begin  time.Time // the earliest first attempt; later for probes that the startup probe holds back
 	spread float64
-	asks   int       // how often it was asked
-	last   time.Time // when it should have been asked last
+	asks   int       // number of attempts
+	last   time.Time // when the last attempt was due
 	away   bool      // an attempt is under way
 	early  bool      // … that came before its period was over
 }
@@ -51,16 +52,16 @@ type Ask struct {
 	Timeout time.Duration
 }
 
-// Result is what came of an attempt.
+// Result is the result of an attempt.
 type Result struct {
-	// Void: nothing was learned of the container (the engine didn't answer); it counts neither way.
+	// Void is set if nothing was learned about the container (the engine didn't answer); it counts neither way.
 	Void bool
 	Pass bool
 	// Message says why it failed.
 	Message string
 }
 
-// New makes a machine.
+// New returns a machine.
 func New(o Options) *Machine {
 	m := &Machine{}
 	for _, kind := range kinds {
@@ -82,7 +83,7 @@ func New(o Options) *Machine {
 	return m
 }
 
-// Status are the phases by kind; nil where nothing is declared.
+// Status returns the phases by kind; nil if nothing is declared.
 func (m *Machine) Status() map[string]api.ProbeStatus {
 	if len(m.probes) == 0 {
 		return nil
@@ -94,7 +95,7 @@ func (m *Machine) Status() map[string]api.ProbeStatus {
 	return out
 }
 
-// Answer takes the result of an attempt in and says whether what Status tells changed.
+// Answer records the result of an attempt and reports whether Status changed.
 func (m *Machine) Answer(kind Kind, result Result, now time.Time) (changed bool) {
 	for _, one := range m.probes {
 		if one.kind != kind {
@@ -108,7 +109,7 @@ func (m *Machine) Answer(kind Kind, result Result, now time.Time) (changed bool)
 	return changed
 }
 
-// release lets the probes begin that the startup probe held back.
+// release starts the probes that the startup probe held back.
 func (m *Machine) release(now time.Time) {
 	for _, one := range m.probes {
 		if one.kind != Startup && one.begin.Before(now) {

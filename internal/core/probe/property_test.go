@@ -56,7 +56,7 @@ func (d *dumb) ends(with bool, times int) bool {
 	return true
 }
 
-// take is one answer. The second ask comes early and can't fail.
+// take records one answer. The second attempt comes early and can't fail.
 func (d *dumb) take(pass bool) {
 	n := len(d.asks)
 	if !pass && n == 2 && d.asks[1].Sub(d.asks[0]) < d.period {
@@ -142,7 +142,7 @@ func answer(t *rapid.T, m *probe.Machine, kind probe.Kind, counts map[probe.Kind
 	return after
 }
 
-// TestCarry: a new incarnation changes phases alone, counts each change once, and carrying twice is carrying once.
+// TestCarry: a new incarnation changes only phases, counts each change once, and Carry is idempotent.
 func TestCarry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		probes := api.Probes{Startup: drawProbe(t, "startup"), Liveness: drawProbe(t, "liveness"), Readiness: drawProbe(t, "readiness")}

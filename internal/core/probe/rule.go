@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Kind is which of a container's three probes.
+// Kind is one of a container's three probes.
 type Kind string
 
 // The kinds, which are also the keys of TaskStatus.Probes.
@@ -16,10 +16,10 @@ const (
 	Readiness Kind = "readiness"
 )
 
-// kinds in the order they are asked and judged.
+// kinds in the order in which they run and are judged.
 var kinds = []Kind{Startup, Liveness, Readiness}
 
-// What a field stands for where it is left out.
+// The defaults of fields that are left out.
 const (
 	DefaultPeriod  = 10 * time.Second
 	DefaultTimeout = time.Second
@@ -27,7 +27,7 @@ const (
 	defaultPasses  = 1
 )
 
-// rule is a probe's rhythm with the defaults filled in.
+// rule is a probe's schedule with the defaults filled in.
 type rule struct {
 	delay, period, timeout time.Duration
 	fails, passes          int
@@ -50,7 +50,7 @@ func ruleOf(p api.Probe) rule {
 	return r
 }
 
-// declared is one kind's probe; nil where there is none.
+// declared returns one kind's probe; nil if there is none.
 func declared(p api.Probes, kind Kind) *api.Probe {
 	switch kind {
 	case Startup:

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/core/probe"
 )
 
-// TestDefaults: asked every 10 s with 1 s to answer, unhealthy after three failures, healthy after one pass.
+// TestDefaults: every 10 s with 1 s to answer, unhealthy after three failures, healthy after one pass.
 func TestDefaults(t *testing.T) {
 	m := probe.New(probe.Options{Probes: api.Probes{Liveness: &api.Probe{}}, StartedAt: start})
 	var asked []time.Duration
@@ -33,7 +33,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestMessageOfWhatGoesOnFailing: it may change each time; each change would be a write.
+// TestMessageOfWhatGoesOnFailing: the message may differ each time; each change would be a write.
 func TestMessageOfWhatGoesOnFailing(t *testing.T) {
 	m := probe.New(probe.Options{Probes: api.Probes{Readiness: &api.Probe{Period: "1s", FailureThreshold: 1}}, StartedAt: start})
 	changes := 0

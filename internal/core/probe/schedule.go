@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Next is when the machine should be asked for what is due; false while only answers are awaited, or nothing is asked.
+// Next returns when to call Due; false if only answers are awaited, or no probe runs.
 func (m *Machine) Next(now time.Time) (at time.Time, ok bool) {
 	for _, one := range m.probes {
 		if one.away || m.silent(one) {
@@ -19,7 +19,7 @@ func (m *Machine) Next(now time.Time) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Due are the attempts to begin now. Each is under way until Answer is told of it.
+// Due returns the attempts to begin now. Each is under way until Answer is called for it.
 func (m *Machine) Due(now time.Time) []Ask {
 	var out []Ask
 	for _, one := range m.probes {
@@ -38,7 +38,7 @@ func (m *Machine) Due(now time.Time) []Ask {
 	return out
 }
 
-// silent: the probe isn't asked in this state.
+// silent reports whether the probe doesn't run in this state.
 func (m *Machine) silent(a *asked) bool {
 	startup := m.probes[0]
 	if startup.kind != Startup {
@@ -48,22 +48,23 @@ func (m *Machine) silent(a *asked) bool {
 	return passed == (a.kind == Startup)
 }
 
-// earliest is the part of a period that passes before the second ask at least: asking again at once tells nothing new.
+// earliest is the least part of a period that passes before the second attempt: an immediate repeat gives no new
+// information.
 const earliest = 0.05
 
-// within is the probe's place in its period, after a part of it that is left free.
+// within returns the probe's point in its period, after a part of it that is left free.
 func (a *asked) within(free float64) time.Duration {
 	return time.Duration((free + (1-free)*a.spread) * float64(a.rule.period))
 }
 
-// next is when a probe asks next. It stays the same until it is asked, as far as it isn't long past.
+// next returns when a probe runs next. The time stays the same until then, unless it is long past.
 func (a *asked) next(now time.Time) time.Time {
 	switch a.asks {
 	case 0:
 		if now.Sub(a.begin) < a.rule.period {
 			return a.begin
 		}
-		a.begin = now.Add(a.within(0)) // it has run for long: the agent is new, or was held up
+		a.begin = now.Add(a.within(0)) // it has run for long: the agent is new, or was delayed
 		return a.begin
 	case 1:
 		return a.kept(a.last.Add(a.within(earliest)), now)
@@ -71,7 +72,7 @@ func (a *asked) next(now time.Time) time.Time {
 	return a.kept(a.last.Add(a.rule.period), now)
 }
 
-// kept leaves out the asks that were missed by whole periods.
+// kept skips the attempts that were missed by whole periods.
 func (a *asked) kept(at, now time.Time) time.Time {
 	if late := now.Sub(at); late >= a.rule.period {
 		return at.Add(late.Truncate(a.rule.period))

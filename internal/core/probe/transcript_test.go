@@ -16,14 +16,14 @@ import (
 
 var start = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestTranscripts plays containers' lives. Rewrite testdata with -rewrite. The commands:
+// TestTranscripts replays containers' lives. Rewrite testdata with -rewrite. The commands:
 //
 //	start [spread=0.5]     a container starts; its input declares a probe a line: kind [delay= period= fails= passes=]
 //	agent [spread=0.5]     the agent restarts: a new machine of the same container, from what was stored
 //	container              the container restarts: a new incarnation
 //	run for=30s [takes=1s] time passes; its input says what each probe answers: kind answer…, the last for ever
 //
-// Each ask is a line: when, since the start of the container, what, the answer, and the verdict where that changed.
+// Each attempt is a line: when, since the start of the container, what, the answer, and the verdict if that changed.
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		s := &story{now: start}

@@ -2,7 +2,7 @@ package probe
 
 import "tend.dev/tend/api"
 
-// The reasons a container isn't ready for, by its probes.
+// The reasons why a container isn't ready, by its probes.
 const (
 	ReasonStartupPending = "StartupPending" // the startup probe has not passed yet
 	ReasonStartupFailed  = "StartupFailed"  // the startup probe used up its failures
@@ -10,18 +10,18 @@ const (
 	ReasonUnready        = "Unready"        // the readiness probe has not passed yet, or fails
 )
 
-// Verdict is what a running container's probes amount to.
+// Verdict is the result of a running container's probes.
 type Verdict struct {
-	// Ready: started up, alive and ready, as far as that is asked.
+	// Ready is set if the container is started up, alive and ready, as far as that is probed.
 	Ready bool
-	// Failed: the startup or liveness probe gives the container up.
+	// Failed is set if the startup or liveness probe gives the container up.
 	Failed bool
-	// Reason is a CamelCase word for what is amiss, Message for a person. Both are empty where Ready.
+	// Reason is a CamelCase word for the problem, Message is for a person. Both are empty if Ready is set.
 	Reason  string
 	Message string
 }
 
-// Judge reads the phases; a probe without one isn't declared.
+// Judge returns the verdict of the phases; a probe without one isn't declared.
 func Judge(probes map[string]api.ProbeStatus) Verdict {
 	if startup, ok := probes[string(Startup)]; ok {
 		switch startup.Phase {

@@ -10,25 +10,26 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Lookup says what a well-formed reference stands for.
+// Lookup returns what a well-formed reference stands for.
 type Lookup func(api.Reference) (string, error)
 
-// Spaces are the lookups of the spaces that a pass resolves (api.SpaceRef, api.SpaceAsset). References of the others, and
-// their escapes, stay as they are for the pass that does.
+// Spaces are the lookups of the spaces that a pass resolves (api.SpaceRef, api.SpaceAsset). References of other spaces,
+// and their escapes, are left for the pass that resolves them.
 type Spaces map[string]Lookup
 
-// Find lists the references of a text that stand for something else, in order.
+// Find returns the references of a text that are not escaped, in order.
 func Find(text string) []api.Reference {
 	return slices.DeleteFunc(api.References(text), func(r api.Reference) bool { return r.Escaped })
 }
 
-// Expand replaces every reference of the spaces. The error names all that have no answer; the text is then of no use. A
-// space is resolved in one pass over a text: a second one would take values, and what was escaped, for references.
+// Expand replaces every reference of the spaces. The error names all references that can't be resolved; the text is
+// then useless. Resolve a space in one pass over a text: a second one would take values, and escaped references, for
+// references.
 func Expand(text string, spaces Spaces) (string, error) { return ExpandAround(text, spaces, keep) }
 
 func keep(text string) string { return text }
 
-// ExpandAround is Expand, with what stands between the references changed: a value is never.
+// ExpandAround is Expand, but also changes the text between the references. It never changes a value.
 func ExpandAround(text string, spaces Spaces, change func(string) string) (string, error) {
 	var out strings.Builder
 	var faults []error
@@ -48,7 +49,7 @@ func ExpandAround(text string, spaces Spaces, change func(string) string) (strin
 	return out.String(), errors.Join(faults...)
 }
 
-// Escape is the text of which Expand makes this one, whatever the space's references stand for.
+// Escape returns a text that Expand turns back into the given one, whatever the space's references stand for.
 func Escape(text, space string) string {
 	var out strings.Builder
 	at := 0
@@ -71,7 +72,7 @@ func resolve(r api.Reference, lookup Lookup) (string, error) {
 	return lookup(r)
 }
 
-// ExpandAll expands the texts of a list into a new one.
+// ExpandAll expands the texts of a list into a new list.
 func ExpandAll(texts []string, spaces Spaces) ([]string, error) {
 	if !slices.ContainsFunc(texts, holds) {
 		return texts, nil
@@ -86,7 +87,7 @@ func ExpandAll(texts []string, spaces Spaces) ([]string, error) {
 	return out, errors.Join(faults...)
 }
 
-// ExpandMap expands the values of a map into a new one.
+// ExpandMap expands the values of a map into a new map.
 func ExpandMap(texts map[string]string, spaces Spaces) (map[string]string, error) {
 	if !slices.ContainsFunc(slices.Collect(maps.Values(texts)), holds) {
 		return texts, nil

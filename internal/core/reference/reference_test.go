@@ -54,7 +54,7 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// A space without a lookup is left for whoever resolves it.
+// A reference of a space without a lookup stays for a later pass.
 func TestExpandKeepsOtherSpaces(t *testing.T) {
 	got, err := Expand("${asset.site.index}:$${asset.site.index}:${ref.deployment.api.host}", Spaces{api.SpaceRef: answers})
 	if err != nil || got != "${asset.site.index}:$${asset.site.index}:api.prod" {
@@ -94,7 +94,7 @@ func TestFindAndWalk(t *testing.T) {
 	}
 }
 
-// A text without references comes out as it went in, whatever is in it; and escaping any text's references keeps it.
+// A text without references comes out unchanged, whatever it contains; and escaping a text's references preserves it.
 func TestEscapedTextIsKept(t *testing.T) {
 	never := func(r api.Reference) (string, error) { return "", errors.New("asked for " + r.Text) }
 	rapid.Check(t, func(t *rapid.T) {
@@ -119,7 +119,7 @@ func TestEscapedTextIsKept(t *testing.T) {
 	})
 }
 
-// TestEscape: what is escaped is expanded to what it was, and nothing is looked up.
+// TestEscape: an escaped text expands to the original, without a lookup.
 func TestEscape(t *testing.T) {
 	spaces := Spaces{api.SpaceRef: func(r api.Reference) (string, error) { return "", fmt.Errorf("%s was looked up", r.Text) }}
 	rapid.Check(t, func(t *rapid.T) {

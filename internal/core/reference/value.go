@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// ExpandValue expands every text of a value, which is read and written by its JSON form. Keys stay as they are.
+// ExpandValue expands every text of a value by way of its JSON form. Keys stay as they are.
 func ExpandValue[T any](value T, spaces Spaces) (T, error) {
 	return eachText(value, func(text string) (string, error) { return Expand(text, spaces) })
 }
 
-// EscapeValue escapes every text of a value, as ExpandValue expands them.
+// EscapeValue escapes every text of a value, the counterpart of ExpandValue.
 func EscapeValue[T any](value T, space string) (T, error) {
 	return eachText(value, func(text string) (string, error) { return Escape(text, space), nil })
 }

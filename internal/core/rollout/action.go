@@ -5,8 +5,8 @@ type Verb string
 
 // The actions of a plan.
 const (
-	// Create makes a new task: in a fresh slot, or in the ordinal that Slot names. There it takes the place of Task, whose
-	// container is gone and whose record goes in the same step.
+	// Create makes a new task: in a fresh slot, or in the ordinal that Slot names. In an ordinal it takes the place of
+	// Task, whose container is gone and whose record is deleted in the same step.
 	Create Verb = "create"
 	// Shutdown stops a task and keeps its container for inspection.
 	Shutdown Verb = "shutdown"
@@ -14,27 +14,28 @@ const (
 	Remove Verb = "remove"
 	// Forget deletes the record of a task whose container is gone.
 	Forget Verb = "forget"
-	// RollBack turns the workload to its last good release.
+	// RollBack returns the workload to its last good release.
 	RollBack Verb = "rollback"
 )
 
-// Action is one step. The same value is shown by the dry run, carried out by the controller, and told by events.
+// Action is one step. The dry run shows it, the controller carries it out, and events report it.
 type Action struct {
 	Verb Verb
-	// Slot and Task are what the action is about; empty for the Create of a slot that is drawn when it is carried out.
+	// Slot and Task are what the action is about; empty for the Create of a slot whose id is drawn when it is carried
+	// out.
 	Slot string
 	Task string
 	// Version is what a created task runs, or what a rollback returns to.
 	Version Version
-	// Replaces is the slot a created one takes over from; After the task that must have stopped first.
+	// Replaces is the slot that a created one takes over from; After the task that must have stopped first.
 	Replaces string
 	After    string
-	// Attempt is a created ordinal's; NextAttempt is noted on one that is told to stop.
+	// Attempt is the attempt of a created ordinal; NextAttempt is recorded on one that is stopped.
 	Attempt, NextAttempt int
 	Reason               string
 }
 
-// String is the line people read.
+// String returns the line that people read.
 func (a Action) String() string {
 	switch a.Verb {
 	case Create:

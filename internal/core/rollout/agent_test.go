@@ -12,7 +12,7 @@ type step struct {
 	what func()
 }
 
-// next is the agent's next step for a slot, if it has one.
+// next returns the agent's next step for a slot, if it has one.
 func (w *world) next(s *Slot) (step, bool) {
 	told := w.told[s.ID]
 	switch {
@@ -32,7 +32,7 @@ func (w *world) next(s *Slot) (step, bool) {
 	return w.running(s)
 }
 
-// place is the scheduler: it says whether there is room for a slot, and notes on it why not.
+// place plays the scheduler: it reports whether there is room for a slot, and records on it why not.
 func (w *world) place(s *Slot) bool {
 	old := w.slots[s.Replaces]
 	s.Crowded = w.full && s.After == "" && old != nil && !old.stopped()
@@ -67,7 +67,7 @@ func (w *world) start(s *Slot) {
 	w.tell("  %s runs", s.ID)
 }
 
-// running is what happens to a container that runs.
+// running returns the next step for a container that runs.
 func (w *world) running(s *Slot) (step, bool) {
 	switch fate := w.fates[s.Version.Release]; {
 	case s.CrashLoop || fate == fateNeverReady:
@@ -88,7 +88,7 @@ func (w *world) crashLoop(s *Slot) {
 	w.tell("  %s crash-loops", s.ID)
 }
 
-// end is the end of a slot's task.
+// end ends a slot's task.
 func (w *world) end(s *Slot, state api.TaskState, word string) {
 	s.Observed, s.Ready, s.Steady, s.CrashLoop, s.State = true, false, false, false, state
 	if s.EndedAt.IsZero() || s.wanted() {
@@ -97,7 +97,7 @@ func (w *world) end(s *Slot, state api.TaskState, word string) {
 	w.tell("  %s %s", s.ID, word)
 }
 
-// earliest is the agent's next step over all slots.
+// earliest returns the agents' next step over all slots.
 func (w *world) earliest() (step, bool) {
 	var first step
 	found := false
@@ -109,7 +109,7 @@ func (w *world) earliest() (step, bool) {
 	return first, found
 }
 
-// work lets the agent do all it has to do up to a time, and turns the clock there.
+// work lets the agents do everything they have to do until a time, and sets the clock to it.
 func (w *world) work(until time.Time) {
 	for {
 		next, ok := w.earliest()
@@ -124,8 +124,8 @@ func (w *world) work(until time.Time) {
 	}
 }
 
-// run decides and works until nothing is left to do, or a time has come. It says whether it became quiet. A plan that
-// did something is followed by another look at once, as a controller's own commit is.
+// run decides and works until nothing is left to do, or until a time. It reports whether everything is quiet. A plan
+// with actions is followed by another decision at once, as after a controller's own commit.
 func (w *world) run(until time.Time) bool {
 	for range 100_000 {
 		plan := w.plan()
@@ -151,7 +151,7 @@ func (w *world) run(until time.Time) bool {
 	return false
 }
 
-// tellPhase tells when a plan's phase or reason differs from the last one.
+// tellPhase prints a plan's phase or reason if it differs from the last one.
 func (w *world) tellPhase(plan Plan) {
 	if phase := string(plan.Phase) + plan.Reason; phase != w.phase {
 		w.phase = phase

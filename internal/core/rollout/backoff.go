@@ -8,13 +8,13 @@ const (
 	maxBackoff = 5 * time.Minute
 )
 
-// waits says whether the place of a failed slot must still wait. A new release deserves a try at once.
+// waits reports whether the place of a failed slot must still wait. A new release is tried at once.
 func (p *picture) waits(failed *Slot) bool {
 	return p.current(failed) && !p.passed(failed.EndedAt, p.backoff(failed))
 }
 
-// backoff is twice the wait before the failed attempt, taken from the times of the dead tasks themselves, so that it
-// survives every restart. An attempt that ran for maxBackoff starts over.
+// backoff returns twice the wait before the failed attempt. It is computed from the times of the dead tasks themselves,
+// so it survives every restart. An attempt that ran for maxBackoff starts over.
 func (p *picture) backoff(failed *Slot) time.Duration {
 	before := p.tryBefore(failed)
 	if before == nil || ranLong(failed) {
@@ -25,7 +25,7 @@ func (p *picture) backoff(failed *Slot) time.Duration {
 
 func ranLong(s *Slot) bool { return !s.RunningAt.IsZero() && s.EndedAt.Sub(s.RunningAt) >= maxBackoff }
 
-// tryBefore is the failed attempt of the same version that a slot was created after, for the same place; nil if none.
+// tryBefore returns the failed attempt of the same version that preceded a slot in its place; nil if there is none.
 func (p *picture) tryBefore(s *Slot) *Slot {
 	if s.Replaces == "" {
 		return nil
@@ -48,11 +48,11 @@ func (p *picture) tryBefore(s *Slot) *Slot {
 	return newest
 }
 
-// stale is how long a failure asks for its place. Every wait is over by half of that, so an older one was of a place
-// that nobody wanted since.
+// stale is how long a failure claims its place. Every wait is over by half of that, so an older failure is of a place
+// that was not wanted since.
 const stale = 2 * maxBackoff
 
-// vacancies are the open failures that left an empty place behind, at most as many as places are missing.
+// vacancies returns the open failures that left an empty place behind, at most as many as places are missing.
 func (p *picture) vacancies(missing int) []*Slot {
 	var out []*Slot
 	for _, s := range p.open {

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// BenchmarkDecide measures one decision: over slots that are as wanted, in the middle of a rollout with as many stopping
-// slots as live ones, and with every second slot failed.
+// BenchmarkDecide measures one decision: over slots that are as wanted, in the middle of a rollout with as many
+// stopping slots as live ones, and with every second slot failed.
 func BenchmarkDecide(b *testing.B) {
 	for _, n := range []int{10, 1_000, 10_000} {
 		for name, slots := range map[string][]Slot{"current": current(n), "rolling": rolling(n), "failing": failing(n)} {
@@ -40,7 +40,7 @@ func current(n int) []Slot {
 	return out
 }
 
-// rolling is half replaced, with what was replaced still stopping.
+// rolling returns a workload that is half replaced, with the replaced slots still stopping.
 func rolling(n int) []Slot {
 	var out []Slot
 	for i := range n {
@@ -56,7 +56,7 @@ func rolling(n int) []Slot {
 	return out
 }
 
-// failing has a failed slot, with a failed one before it, for every second place.
+// failing returns a failed slot, after another failed one, for every second place.
 func failing(n int) []Slot {
 	var out []Slot
 	for i := range n {

@@ -2,8 +2,8 @@ package rollout
 
 import "tend.dev/tend/api"
 
-// collect takes away what is left of ended slots: those that were told to stop at once, those that failed beyond the
-// newest KeepDead. What a frozen slot left stays; so does what a backoff is still read from.
+// collect removes what is left of ended slots: those that were stopped at once, those that failed beyond the newest
+// KeepDead. The remains of a frozen slot stay, as do those that a backoff is still computed from.
 func (p *picture) collect() {
 	kept, needed := 0, p.needed()
 	for _, s := range p.ended {
@@ -14,15 +14,15 @@ func (p *picture) collect() {
 		}
 		switch {
 		case s.wanted():
-			p.stop(s, "ended: "+string(s.State)) // one step at a time: a desired state rises once a plan
+			p.stop(s, "ended: "+string(s.State)) // one step at a time: a desired state rises once per plan
 		case !keep:
 			p.clear(s, "")
 		}
 	}
 }
 
-// needed are the dead slots that a backoff, or the hold on a rollout, is read from: until the next try has run so long
-// that its own end would start the backoff over.
+// needed returns the dead slots that a backoff, or the hold on a rollout, is computed from: until the next attempt has
+// run so long that its own end would start the backoff over.
 func (p *picture) needed() map[string]bool {
 	out := map[string]bool{}
 	for _, failed := range p.unfilled {
@@ -40,7 +40,8 @@ func (p *picture) needed() map[string]bool {
 	return out
 }
 
-// clear takes the next step of removing what is left of an ended slot; while its agent is at it there is none.
+// clear takes the next step of removing what is left of an ended slot; there is none while its agent works on the last
+// step.
 func (p *picture) clear(s *Slot, reason string) {
 	act := func(verb Verb) {
 		p.actions = append(p.actions, Action{Verb: verb, Slot: s.ID, Task: s.Task, Version: s.Version, Reason: reason})
@@ -54,7 +55,7 @@ func (p *picture) clear(s *Slot, reason string) {
 	}
 }
 
-// deletion stops everything and forgets it, frozen and kept slots too.
+// deletion stops and forgets everything, including frozen and kept slots.
 func (p *picture) deletion() {
 	const reason = "the object is being deleted"
 	for _, s := range p.live {

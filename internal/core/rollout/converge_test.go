@@ -44,7 +44,7 @@ func TestDeletionEnds(t *testing.T) {
 	})
 }
 
-// A forecast ends, and ends where the world does when all goes well.
+// A forecast ends in the same state as the world does when all goes well.
 func TestForecastEnds(t *testing.T) {
 	obeys(t, func(t *rapid.T, l look) {
 		actions, end := forecast(l.desired, l.before, l.now)

@@ -16,8 +16,8 @@ func TestAFailureWithoutAnEndStillWaits(t *testing.T) {
 	}
 }
 
-// Failures of a time that is yet to come, since the clock was set back, must not count as the newest of their place: they
-// have waited long enough, and the planner would fill the place again in the instant it fails.
+// Failures in the future, since the clock was set back, must not count as the newest of their place: their wait would
+// be over, and the planner would fill the place again the instant it fails.
 func TestAClockSetBackMakesNoFailureSpin(t *testing.T) {
 	now := epoch.Add(time.Hour)
 	old := running(0, "v1")

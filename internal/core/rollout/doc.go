@@ -1,14 +1,14 @@
 // Package rollout decides what happens to the slots of a workload: which are created, replaced, stopped, collected, and
-// when to look again.
+// when to decide again.
 //
 // It never acts and never waits: Decide is a function of values, and what it returns is data. A rollout is not a
-// process but a property of the slots: whoever calls Decide with what is there now gets the next actions, whatever
-// happened before, so a crash, a second apply or a hand-made change in the middle needs no special case.
+// process but a property of the slots: a caller that passes the current state to Decide gets the next actions, whatever
+// happened before, so a crash, a second apply or a manual change in the middle needs no special case.
 //
 // The words: a slot is a place a workload wants filled, with the one task that fills it. It is live while its task is
 // wanted and has not ended. A place is a live slot, or a pair of an outdated slot and the successor that is to take
 // over from it (start-first). A slot is settled when the next one may be touched, good when it has proved itself,
-// failing when it used up its chance, broken when it serves nobody and never did.
+// failing when it used up its chance, broken when it serves no requests and never did.
 //
 // The rules, one file each:
 //
@@ -18,20 +18,20 @@
 //	replace.go   outdated places take turns: max_parallel lanes, a pause, none while the target fails
 //	backoff.go   the place of a failed slot waits, longer each time
 //	failure.go   what counts as a failure of the target, and the return to the last good release
-//	collect.go   ended slots are removed, but the last few failed ones
+//	collect.go   ended slots are removed, except the last few failed ones
 //
-// A statefulset's slots are its ordinals, and each has one task at a time, one container name, and volumes that only one
-// container may hold. So its rules are their own (Desired.Ordered), over the same slots and actions:
+// A statefulset's slots are its ordinals, and each has one task at a time, one container name, and volumes that only
+// one container may hold. So it has its own rules (Desired.Ordered), over the same slots and actions:
 //
-//	ordered.go          what is wanted, what is surplus; surplus goes from the top, one after another
-//	ordered_fill.go     what is missing comes from the bottom, each once those below have settled; what ended comes back
-//	ordered_turn.go     what is outdated is replaced from the top, one at a time
+//	ordered.go          what is wanted, what is surplus; surplus is stopped from the top, one after another
+//	ordered_fill.go     missing ordinals are created from the bottom, each once those below have settled; ended ones come back
+//	ordered_turn.go     outdated ordinals are replaced from the top, one at a time
 //	ordered_failure.go  attempts, the backoff between them, and what a failure holds
 //
 // An ordinal is replaced in steps that each survive a crash: stop, remove the container, and then one step that forgets
 // the old task and creates the new one.
 //
-// The safety sentences that the property tests check on random histories:
+// The property tests check these invariants on random histories:
 //
 //   - never more places than wanted, never a second successor for one slot;
 //   - start-first never takes a serving slot away before its successor is settled, nor lets fewer places serve than did
@@ -40,7 +40,7 @@
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
 //   - an ordinal never has two tasks, and a new one only once the old container is gone;
-//   - a scale-up never makes an ordinal before those below have settled, a scale-down never stops one before those above
+//   - a scale-up never creates an ordinal before those below have settled, a scale-down never stops one before those above
 //     have stopped;
 //   - a rollout takes down one serving ordinal at a time, the highest outdated one, and ordinal 0 last;
 //   - an up-to-date state plans nothing, and any state gets there when faults end;

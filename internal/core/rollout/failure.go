@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// findFailures builds what the rules know of failures: the attempts per place, the open ones, the unfilled ones, and the
-// one to tell people of.
+// findFailures collects the failures for the rules: the attempts per place, the open ones, the unfilled ones, and the
+// one to report.
 func (p *picture) findFailures() {
 	newest := map[string]time.Time{} // slot → when the newest attempt to take over from it was made
 	for _, s := range p.byID {
@@ -33,7 +33,7 @@ func (p *picture) findFailures() {
 	p.failure = p.firstFailure()
 }
 
-// findUnfilled finds the failures whose place is still wanted and waits to be filled, or succeeded, again.
+// findUnfilled finds the failures whose place is still wanted and waits to be filled again, or for another successor.
 func (p *picture) findUnfilled() {
 	places := p.places()
 	p.unfilled = p.vacancies(p.wanted() - len(places))
@@ -49,8 +49,8 @@ func (p *picture) findUnfilled() {
 	}
 }
 
-// firstFailure is the oldest live slot of the target that used up its chance, or else the newest failure of it that left a
-// place behind.
+// firstFailure returns the oldest live slot of the target that used up its chance, or else the newest failure of the
+// target that left a place behind.
 func (p *picture) firstFailure() *Slot {
 	for _, s := range p.live {
 		if p.current(s) && !p.iced[s.ID] && p.failing(s) {
@@ -65,7 +65,7 @@ func (p *picture) firstFailure() *Slot {
 	return nil
 }
 
-// unproven is the failure whose place runs its next try, until that one is good.
+// unproven returns the failure whose place runs its next attempt, until that one is good.
 func (p *picture) unproven() *Slot {
 	for _, s := range p.live {
 		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !p.good(s) {
@@ -75,7 +75,7 @@ func (p *picture) unproven() *Slot {
 	return nil
 }
 
-// rollBack gives up the target where the strategy says so: something failed, and there is a good release to return to.
+// rollBack gives up the target if the strategy says so: something failed, and there is a good release to return to.
 func (p *picture) rollBack() bool {
 	d := p.desired
 	if d.Strategy.OnFailure != api.OnFailureRollback || d.LastGood == "" || d.LastGood == d.Target.Release || p.failure == nil {
@@ -87,7 +87,7 @@ func (p *picture) rollBack() bool {
 	return true
 }
 
-// reasonOutOfMemory is the agent's reason for a container that was killed for want of memory.
+// reasonOutOfMemory is the agent's reason for a container that was killed for lack of memory.
 const reasonOutOfMemory = "OOMKilled"
 
 // explain says why a slot failed.

@@ -9,21 +9,21 @@ import (
 	"tend.dev/tend/api"
 )
 
-// maxForecast bounds a forecast: no plan for a real workload comes near.
+// maxForecast bounds a forecast; plans for real workloads are far shorter.
 const maxForecast = 100_000
 
-// inTurn is up to how many slots a forecast tells replacements one after another. Beyond it they are told all at once:
-// the actions are the same, and nobody reads their order.
+// inTurn is the number of slots up to which a forecast lists replacements one after another. Beyond it they are listed
+// all at once: the actions are the same, and their order is of no use to a reader.
 const inTurn = 200
 
-// Forecast returns every action that Decide would ask for, one plan after another, if each succeeded at once. It is
-// what a dry run shows: the same planner, over slots that do as they are told. A crash loop alone is taken as it is.
+// Forecast returns every action that Decide would return, one plan after another, if each succeeded at once. A dry run
+// shows it: it is the same planner, over slots that do what is planned. Only a crash loop stays as it is.
 func Forecast(desired Desired, slots []Slot, now time.Time) []Action {
 	actions, _ := forecast(desired, slots, now)
 	return actions
 }
 
-// forecast also returns the slots that are there in the end.
+// forecast also returns the slots in the end.
 func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 	world := make(map[string]Slot, len(slots))
 	for _, s := range slots {
@@ -60,7 +60,7 @@ func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 	return out, slices.Collect(maps.Values(world))
 }
 
-// perform changes the desired half of the world by one action.
+// perform applies one action to the desired half of the world.
 func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	s := world[a.Slot]
 	//exhaustive:enforce
@@ -90,7 +90,7 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	return made
 }
 
-// obey lets every slot do what it was told, and says whether one still had to.
+// obey lets every slot reach its desired state, and reports whether one had not.
 func obey(world map[string]Slot, now time.Time) bool {
 	changed := false
 	for id, s := range world {

@@ -9,8 +9,8 @@ func (p *picture) freeze() {
 	}
 }
 
-// findIced finds the live slots of frozen places: the operator meant the place, so the slot that followed a frozen one
-// stops too, and a pair goes whole.
+// findIced finds the live slots of frozen places. The operator meant the place, so the slot that followed a frozen one
+// stops too, and both halves of a pair do.
 func (p *picture) findIced() {
 	if len(p.frozen) == 0 {
 		return

@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// look is one decision of a random history: what the planner saw, what it planned, and the world after that was done.
+// look is one decision of a random history: the planner's input, its plan, and the world after the plan was carried
+// out.
 type look struct {
 	before  []Slot
 	desired Desired
@@ -30,7 +31,7 @@ func (l look) slot(id string) *Slot {
 	return nil
 }
 
-// obeys runs random histories and checks a law at every decision of them.
+// obeys runs random histories and checks a law at every decision.
 func obeys(t *testing.T, law func(*rapid.T, look)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt)
@@ -39,7 +40,7 @@ func obeys(t *testing.T, law func(*rapid.T, look)) {
 	})
 }
 
-// history is a world that random things happen to.
+// history is a world that random events happen to.
 type history struct {
 	*world
 	law      func(*rapid.T, look)
@@ -76,7 +77,7 @@ func randomStrategy(t *rapid.T) api.ResolvedStrategy {
 	}
 }
 
-// events are what may happen. Deciding and working are listed more than once, so that histories get somewhere.
+// events are the possible events. Deciding and working are listed more than once, so that histories make progress.
 func (h *history) events() map[string]func(*rapid.T) {
 	out := map[string]func(*rapid.T){
 		"scale":      h.scale,
@@ -114,7 +115,7 @@ func (h *history) decide(t *rapid.T) {
 	h.law(t, l)
 }
 
-// decidePart performs a part of a plan, as if the controller were killed in the middle of writing it down.
+// decidePart performs a part of a plan, as if the controller were killed in the middle of writing it.
 func (h *history) decidePart(t *rapid.T) {
 	actions := h.plan().Actions
 	for _, a := range actions[:rapid.IntRange(0, len(actions)).Draw(t, "performed")] {
@@ -137,7 +138,7 @@ func (h *history) release(t *rapid.T) {
 	h.newFate(t)
 }
 
-// older turns to a release there was before, as an automatic rollback does.
+// older turns to an earlier release, as an automatic rollback does.
 func (h *history) older(t *rapid.T) {
 	h.desired.Target.Release = fmt.Sprintf("v%d", rapid.IntRange(1, h.releases+1).Draw(t, "release"))
 }
@@ -146,7 +147,7 @@ func (h *history) newFate(t *rapid.T) {
 	h.fates[h.desired.Target.Release] = rapid.SampledFrom([]fate{fateWell, fateWell, fateFails, fateCrashes, fateNeverReady}).Draw(t, "fate")
 }
 
-// pick names a slot, or none.
+// pick returns the name of a slot, or of none.
 func (h *history) pick(t *rapid.T) string {
 	ids := append(slices.Sorted(maps.Keys(h.slots)), "nobody")
 	return rapid.SampledFrom(ids).Draw(t, "slot")

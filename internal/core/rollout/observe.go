@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// picture is the observed slots sorted into what the rules speak of, and the plan as the rules write it. Every index is
-// built once, so that a decision stays linear in the slots.
+// picture holds the observed slots, sorted for the rules, and the plan that the rules write. Every index is built once,
+// so that a decision stays linear in the slots.
 type picture struct {
 	desired Desired
 	now     time.Time
@@ -16,14 +16,14 @@ type picture struct {
 	// unstopped maps the tasks that others may have to wait for to their slots.
 	unstopped map[string]*Slot
 	live      []*Slot // wanted and not ended, oldest first
-	ended     []*Slot // wanted no more, or ended; newest end first
+	ended     []*Slot // no longer wanted, or ended; newest end first
 	// frozen are the marks whose slot is known, iced the live slots of their places.
 	frozen, iced map[string]bool
 	// successor maps a live slot to the live one that is to take over from it.
 	successor map[string]*Slot
 	// tries maps a slot to the failed attempts to take over from it, newest end first.
 	tries map[string][]*Slot
-	// open are failed slots with nobody made after them in their place, newest end first.
+	// open are failed slots without a later slot in their place, newest end first.
 	open []*Slot
 	// retry maps a live slot to the open failure of the target that was to take over from it.
 	retry map[string]*Slot
@@ -39,7 +39,7 @@ type picture struct {
 	due     time.Time       // the earliest instant at which time alone changes the plan
 }
 
-// newPicture sorts the slots; what they amount to is for the kind of planner to find.
+// newPicture sorts the slots; each kind of planner interprets them.
 func newPicture(desired Desired, slots []Slot, now time.Time) *picture {
 	p := &picture{
 		desired: desired, now: now,
@@ -64,7 +64,7 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 	return p
 }
 
-// sort divides the slots into live and ended ones, each in an order that depends on nothing but the slots themselves.
+// sort divides the slots into live and ended ones, each in an order that depends only on the slots themselves.
 func (p *picture) sort(slots []Slot) {
 	own, all := slices.Clone(slots), make([]*Slot, len(slots))
 	for i := range own {
@@ -73,8 +73,8 @@ func (p *picture) sort(slots []Slot) {
 			own[i].EndedAt = own[i].CreatedAt
 		}
 		if !own[i].live() && p.ahead(own[i].EndedAt) {
-			// The clock was set back since: whatever ended by then is older than what ended under the new clock. Taken as it
-			// is, it would stay the newest attempt of its place, whose wait is long over.
+			// The clock was set back since: what ended before is older than what ends under the new clock. Unchanged,
+			// it would stay the newest attempt of its place, whose wait is long over.
 			own[i].CreatedAt, own[i].EndedAt = time.Time{}, time.Time{}
 		}
 	}
@@ -98,8 +98,8 @@ func (p *picture) sort(slots []Slot) {
 	slices.SortStableFunc(p.ended, func(a, b *Slot) int { return b.EndedAt.Compare(a.EndedAt) })
 }
 
-// places are the live slots that count towards the replicas: a pair counts once, for its older half, and what this plan
-// stops or an operator froze doesn't count.
+// places returns the live slots that count towards the replicas. A pair counts once, for its older half; slots that
+// this plan stops or that an operator froze don't count.
 func (p *picture) places() []*Slot {
 	out := make([]*Slot, 0, len(p.live))
 	for _, s := range p.live {
@@ -112,9 +112,9 @@ func (p *picture) places() []*Slot {
 	return out
 }
 
-// countWanted counts how many places should be filled: a frozen one stays empty, and the two halves of a frozen pair are
-// one place. Where fewer replicas are wanted than there are places, a frozen one is surplus before one that is filled. It
-// is counted once, before the plan stops anything.
+// countWanted counts how many places should be filled: a frozen one stays empty, and the two halves of a frozen pair
+// are one place. If fewer replicas are wanted than there are places, a frozen one is surplus before one that is filled.
+// It is counted once, before the plan stops anything.
 func (p *picture) countWanted() int {
 	frozen := 0
 	for id := range p.frozen {
@@ -125,7 +125,7 @@ func (p *picture) countWanted() int {
 	return max(p.desired.Replicas-frozen, min(p.desired.Replicas, len(p.places())))
 }
 
-// wanted is how many places should be filled.
+// wanted returns how many places should be filled.
 func (p *picture) wanted() int { return p.target }
 
 func (p *picture) stop(s *Slot, reason string) {

@@ -7,17 +7,17 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ordered is the picture of slots that are ordinals. What a deployment tells by who replaces whom, an ordinal's own task
-// tells: it is the one task of its place, so the next can only be made once its container is gone, and the attempts
-// are counted in the tasks.
+// ordered is the planner of slots that are ordinals. A deployment derives its history from which slot replaces which;
+// an ordinal has it in its own task: it is the only task of its place, so the next can only be created once its
+// container is gone, and the attempts are counted in the tasks.
 type ordered struct {
 	*picture
-	places  []*Slot // by ordinal, those wanted; nil where there is no task
+	places  []*Slot // the wanted ones by ordinal; nil if there is no task
 	surplus []*Slot // of ordinals that are not wanted, the highest first
 	atOnce  bool
 }
 
-// decideOrdered leaves the turns out where all is to be told at once: a forecast of very many asks for that.
+// decideOrdered skips the turns if atOnce is set, as in a forecast of very many slots.
 func decideOrdered(desired Desired, slots []Slot, now time.Time, atOnce bool) Plan {
 	o := observeOrdered(desired, slots, now)
 	o.atOnce = atOnce
@@ -56,7 +56,7 @@ func observeOrdered(desired Desired, slots []Slot, now time.Time) *ordered {
 	return o
 }
 
-// findSurplus finds the slots that are no wanted ordinal. One whose name is no ordinal at all goes last.
+// findSurplus finds the slots that are no wanted ordinal. One whose name is no ordinal at all comes last.
 func (o *ordered) findSurplus() {
 	highest := -1
 	byOrdinal := map[int]*Slot{}
@@ -81,10 +81,10 @@ func (o *ordered) findSurplus() {
 	o.surplus = append(o.surplus, strangers...)
 }
 
-// thawed says whether an ordinal is to run.
+// thawed reports whether an ordinal is to run.
 func (o *ordered) thawed(n int) bool { return !o.frozen[strconv.Itoa(n)] }
 
-// scaleDown stops what is surplus from the top: the next one once the container above it has stopped.
+// scaleDown stops surplus ordinals from the top: the next one once the container above it has stopped.
 func (o *ordered) scaleDown() {
 	for _, s := range o.surplus {
 		if s.live() {
@@ -98,7 +98,8 @@ func (o *ordered) scaleDown() {
 	}
 }
 
-// collectOrdinal takes the next step of removing what is left of an ended ordinal. Its desired state rises once a plan.
+// collectOrdinal takes the next step of removing what is left of an ended ordinal. Its desired state rises once per
+// plan.
 func (o *ordered) collectOrdinal(s *Slot) {
 	if s.wanted() {
 		o.retire(s, "ended: "+string(s.State), o.afterEnd(s))
@@ -107,7 +108,7 @@ func (o *ordered) collectOrdinal(s *Slot) {
 	o.clear(s, "")
 }
 
-// retire stops an ordinal that is to be filled again; next is the attempt that will be.
+// retire stops an ordinal that is to be filled again; next is the number of its next attempt.
 func (o *ordered) retire(s *Slot, reason string, next int) {
 	if o.stopped[s.ID] {
 		return
@@ -116,7 +117,7 @@ func (o *ordered) retire(s *Slot, reason string, next int) {
 	o.actions[len(o.actions)-1].NextAttempt = next
 }
 
-// gone: nothing is left of the ordinal's container, so that its name is free.
+// gone reports whether nothing is left of the ordinal's container, so that its name is free.
 func gone(s *Slot) bool {
 	return !s.wanted() && (!s.Placed || s.Desired == api.DesiredRemoved && !s.Observed)
 }

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// findFailedOrdinals finds the wanted ordinals whose task of the target ended by itself, and the failure to tell people
-// of: a live one that used up its chance, or else an ended one, the lowest first.
+// findFailedOrdinals finds the wanted ordinals whose task of the target ended by itself, and the failure to report: a
+// live one that used up its chance, or else an ended one, the lowest first.
 func (o *ordered) findFailedOrdinals() {
 	for n, s := range o.places {
 		switch {
@@ -24,7 +24,7 @@ func (o *ordered) findFailedOrdinals() {
 	}
 }
 
-// unprovenOrdinal is an ordinal on another try of the target after one that failed, until it is good.
+// unprovenOrdinal returns an ordinal on another attempt of the target after one that failed, until it is good.
 func (o *ordered) unprovenOrdinal() *Slot {
 	for n, s := range o.places {
 		if s == nil || !o.thawed(n) || !o.current(s) {
@@ -37,12 +37,13 @@ func (o *ordered) unprovenOrdinal() *Slot {
 	return nil
 }
 
-// heldOrdered says whether a failure of the target, or another try after one, stops the rollout where it stands.
+// heldOrdered reports whether a failure of the target, or another attempt after one, stops the rollout where it is.
 func (o *ordered) heldOrdered() bool {
 	return o.desired.Strategy.OnFailure != api.OnFailureContinue && (o.failure != nil || o.unprovenOrdinal() != nil)
 }
 
-// afterEnd is the attempt that follows a task that ended by itself. One that lasted starts over.
+// afterEnd returns the number of the attempt that follows a task that ended by itself. After one that lasted, the count
+// starts over.
 func (o *ordered) afterEnd(s *Slot) int {
 	if ranLong(s) {
 		return 1
@@ -50,8 +51,8 @@ func (o *ordered) afterEnd(s *Slot) int {
 	return max(s.Attempt, 1) + 1
 }
 
-// orderedBackoff is the wait before an attempt: 1 s before the first after a task that lasted and before the second,
-// then twice as long each time, up to 5 min.
+// orderedBackoff returns the wait before an attempt: 1 s before the first after a task that lasted and before the
+// second, then twice as long each time, up to 5 min.
 func orderedBackoff(attempt int) time.Duration {
 	wait := minBackoff
 	for range attempt - 2 {
@@ -62,7 +63,7 @@ func orderedBackoff(attempt int) time.Duration {
 	return wait
 }
 
-// summarizeOrdered says what the state amounts to, before the plan's actions.
+// summarizeOrdered returns the summary of the state, before the plan's actions.
 func (o *ordered) summarizeOrdered() Plan {
 	plan := o.plan()
 	if o.failure != nil {
@@ -74,6 +75,6 @@ func (o *ordered) summarizeOrdered() Plan {
 		plan.Message = fmt.Sprintf("attempt %d is not ready yet", max(s.Attempt, s.NextAttempt))
 		return plan
 	}
-	complete := len(o.surplus) == 0 && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to be made anew is still up
+	complete := len(o.surplus) == 0 && len(o.stopped) == 0 && o.complete(plan.Counts) // an ordinal to recreate is still up
 	return o.soundPlan(plan, complete)
 }

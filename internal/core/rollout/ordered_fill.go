@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// renew stops the ordinals whose volumes are to be emptied. Whoever asked for that waits for no rollout.
+// renew stops the ordinals whose volumes are to be emptied. That request waits for no rollout.
 func (o *ordered) renew() {
 	for n, s := range o.places {
 		if s != nil && s.Rebootstrap && s.live() && o.thawed(n) {
@@ -16,9 +16,9 @@ func (o *ordered) renew() {
 	}
 }
 
-// fill makes a task for every ordinal that has none, from the bottom. One that was never there, or was scaled down or
-// frozen before, comes up once every ordinal below has settled. One that failed, or was stopped to be replaced, comes
-// back by itself: those below may need it to become ready again.
+// fill creates a task for every ordinal that has none, from the bottom. An ordinal that never existed, or was scaled
+// down or frozen before, comes up once every ordinal below has settled. One that failed, or was stopped to be replaced,
+// comes back without waiting: those below may need it to become ready again.
 func (o *ordered) fill() {
 	below := true // every ordinal below has settled
 	for n, s := range o.places {
@@ -48,7 +48,7 @@ func (o *ordered) refill(n int, s *Slot, below bool) {
 	case s.wanted():
 		o.collectOrdinal(s)
 	case o.backsOff(s):
-		// its container stays for inspection until the next try
+		// its container stays for inspection until the next attempt
 	case !gone(s):
 		o.clear(s, "")
 	case below || s.NextAttempt > 0:
@@ -73,7 +73,7 @@ func (o *ordered) createOrdinal(n int, before *Slot) {
 	o.actions = append(o.actions, a)
 }
 
-// backsOff says whether a failed ordinal must still wait. A new version, or a rebootstrap, deserves a try at once.
+// backsOff reports whether a failed ordinal must still wait. A new version, or a rebootstrap, is tried at once.
 func (o *ordered) backsOff(s *Slot) bool {
 	return s.failed() && o.current(s) && !s.Rebootstrap && s.Desired != api.DesiredRemoved &&
 		!o.passed(s.EndedAt, orderedBackoff(s.NextAttempt))

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// obeysInOrder runs random histories of ordinals and checks a law at every decision of them.
+// obeysInOrder runs random histories of ordinals and checks a law at every decision.
 func obeysInOrder(t *testing.T, law func(*rapid.T, look)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newOrderedHistory(rt)
@@ -44,8 +44,8 @@ func (h *history) orderedEvents() map[string]func(*rapid.T) {
 
 func randomOrdinal(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 6).Draw(t, "ordinal")) }
 
-// An ordinal has one task at most: a new one is made only when nothing is left of the container of the one before, and
-// takes its record's place.
+// An ordinal has at most one task: a new one is created only when nothing is left of the previous container, and it
+// replaces its record.
 func TestAnOrdinalHasOneTask(t *testing.T) {
 	obeysInOrder(t, func(t *rapid.T, l look) {
 		made := map[string]bool{}
@@ -70,7 +70,7 @@ func TestAnOrdinalHasOneTask(t *testing.T) {
 	})
 }
 
-// A scale-up never makes an ordinal before every one below, but the frozen ones, has settled.
+// A scale-up never creates an ordinal before every one below, except frozen ones, has settled.
 func TestScaleUpIsBottomUp(t *testing.T) {
 	obeysInOrder(t, func(t *rapid.T, l look) {
 		o := observeOrdered(l.desired, l.before, l.now)
@@ -141,7 +141,8 @@ func TestReplacementIsTopDown(t *testing.T) {
 	})
 }
 
-// proved: the agent saw it run after the monitor time, or that time has passed for one whose agent doesn't look.
+// proved reports whether the agent saw it run after the monitor time, or whether that time has passed if the agent
+// doesn't inspect it.
 func proved(l look, s *Slot) bool {
 	if s.Monitored {
 		return s.Steady
@@ -167,7 +168,7 @@ func TestAnEndedOrdinalComesBackByItself(t *testing.T) {
 	})
 }
 
-// Nobody is told that all is done by the very plan that takes an ordinal down.
+// A plan that takes an ordinal down never reports that all is done.
 func TestAPlanThatStopsIsNotComplete(t *testing.T) {
 	obeysInOrder(t, func(t *rapid.T, l look) {
 		for _, a := range l.plan.Actions {
@@ -220,7 +221,7 @@ func TestOrderedDeletionEnds(t *testing.T) {
 	})
 }
 
-// A forecast of ordinals ends, and ends where the world does when all goes well.
+// A forecast of ordinals ends in the same state as the world does when all goes well.
 func TestOrderedForecastEnds(t *testing.T) {
 	obeysInOrder(t, func(t *rapid.T, l look) {
 		actions, end := forecast(l.desired, l.before, l.now)

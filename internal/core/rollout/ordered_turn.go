@@ -2,8 +2,8 @@ package rollout
 
 import "tend.dev/tend/api"
 
-// replaceBroken replaces the outdated ordinals that serve nobody and never did, all at once: nothing is lost by it, and a
-// bad rollout can always be superseded.
+// replaceBroken replaces all outdated ordinals that serve no requests and never did: nothing is lost by it, and a bad
+// rollout can always be superseded.
 func (o *ordered) replaceBroken() {
 	for _, s := range o.outdatedOrdinals() {
 		if s.broken() {
@@ -12,14 +12,15 @@ func (o *ordered) replaceBroken() {
 	}
 }
 
-// turn replaces the other outdated ordinals from the top, ordinal 0 last. Each waits until all that is on its way has
-// settled, or ran for the monitor time where nothing is probed, and the pause has passed; none goes while the target fails.
+// turn replaces the other outdated ordinals from the top, ordinal 0 last. Each waits until all that are on their way
+// have settled, or ran for the monitor time if nothing is probed, and the pause has passed. None is replaced while the
+// target fails.
 func (o *ordered) turn() {
 	free, held := o.freeTurns(), o.heldOrdered()
 	for _, s := range o.outdatedOrdinals() {
 		switch {
 		case o.desired.Superseded && s.Version.Release != o.desired.Target.Release:
-			// it would be turned twice; a restart of the same release goes on
+			// it would be replaced twice; a restart of the same release goes on
 		case held:
 			// a failure of the target holds what still serves
 		case free > 0:
@@ -29,7 +30,7 @@ func (o *ordered) turn() {
 	}
 }
 
-// outdatedOrdinals are the live ones that run something else than the target, the highest first.
+// outdatedOrdinals returns the live ones that run something other than the target, the highest first.
 func (o *ordered) outdatedOrdinals() []*Slot {
 	var out []*Slot
 	for n := len(o.places) - 1; n >= 0; n-- {
@@ -41,7 +42,7 @@ func (o *ordered) outdatedOrdinals() []*Slot {
 	return out
 }
 
-// freeTurns is how many ordinals may be stopped for their replacement now.
+// freeTurns returns how many ordinals may be stopped for their replacement now.
 func (o *ordered) freeTurns() int {
 	free := o.desired.Strategy.MaxParallel - o.created
 	for _, s := range o.surplus {
@@ -57,8 +58,8 @@ func (o *ordered) freeTurns() int {
 	return free
 }
 
-// onItsWay: the ordinal is down for its replacement, or its task of the target has not settled. One that waits for those
-// below, or for another try, is not: it may be the turn of others that lets it come up.
+// onItsWay reports whether the ordinal is down for its replacement, or its task of the target has not settled. One that
+// waits for those below, or for another attempt, does not count: replacing others may be what lets it come up.
 func (o *ordered) onItsWay(s *Slot) bool {
 	switch {
 	case o.stopped[s.ID]:
@@ -71,8 +72,8 @@ func (o *ordered) onItsWay(s *Slot) bool {
 	return s.NextAttempt > 0 || s.wanted()
 }
 
-// onTrial: nothing but the monitor time tells whether the ordinal is good. A deployment goes on meanwhile; here the next one may hold
-// what the others can't do without.
+// onTrial reports whether only the monitor time can show that the ordinal is good. A deployment goes on meanwhile; here
+// the next ordinal may hold what the others can't do without.
 func (o *ordered) onTrial(s *Slot) bool {
 	return o.settled(s) && !o.desired.Probed && !o.steady(s)
 }

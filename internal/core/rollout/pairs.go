@@ -1,7 +1,7 @@
 package rollout
 
-// endPairs finishes start-first replacements. The successor goes when it is itself outdated or needless, unless it is
-// the half that serves; the old slot goes when its successor is settled, and earlier where nothing is lost by it.
+// endPairs finishes start-first replacements. It stops the successor if that is itself outdated or needless, unless it
+// is the half that serves. It stops the old slot when its successor is settled, and earlier if nothing is lost by it.
 func (p *picture) endPairs() {
 	for _, old := range p.live {
 		next := p.successor[old.ID]

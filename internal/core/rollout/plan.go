@@ -2,8 +2,8 @@ package rollout
 
 import "time"
 
-// Decide compares what should be with what is and returns the next actions. It is the whole of a rollout: scaling,
-// replacing, healing, collecting and deleting are one decision over the same slots.
+// Decide compares the desired with the observed state and returns the next actions. It covers the whole of a rollout:
+// scaling, replacing, healing, collecting and deleting are one decision over the same slots.
 func Decide(desired Desired, slots []Slot, now time.Time) Plan {
 	if desired.Ordered {
 		return decideOrdered(desired, slots, now, false)
@@ -24,7 +24,7 @@ func Decide(desired Desired, slots []Slot, now time.Time) Plan {
 	return p.summarize()
 }
 
-// plan is what the rules wrote, with the moment to look again.
+// plan returns the plan that the rules wrote, with the time to decide again.
 func (p *picture) plan() Plan {
 	plan := Plan{Actions: p.actions, Counts: p.count()}
 	if !p.due.IsZero() {

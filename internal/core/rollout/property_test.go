@@ -34,7 +34,7 @@ func TestNeverASecondSuccessor(t *testing.T) {
 	})
 }
 
-// One plan speaks of a task once, raises desired states only, and never forgets a container that may be there.
+// One plan acts on a task once, only raises desired states, and never forgets a container that may exist.
 func TestDesiredStatesOnlyRise(t *testing.T) {
 	obeys(t, desiredStatesRise)
 }
@@ -60,8 +60,8 @@ func desiredStatesRise(t *rapid.T, l look) {
 	}
 }
 
-// Start-first: what the planner stops never makes fewer places serve than did before and were wanted. No room beside the
-// old slot, and probes that nobody waits for, are the exceptions that the strategy makes.
+// Start-first: stops by the planner never make fewer places serve than did before and were wanted. The strategy's
+// exceptions are missing room beside the old slot, and probes that are not waited for.
 func TestStartFirstKeepsServing(t *testing.T) {
 	obeys(t, func(t *rapid.T, l look) {
 		d := l.desired
@@ -87,7 +87,8 @@ func TestStartFirstKeepsServing(t *testing.T) {
 	})
 }
 
-// Stop-first: after a plan that takes a serving slot down to replace it, no more than max_parallel such places are down.
+// Stop-first: after a plan that takes a serving slot down to replace it, no more than max_parallel such places are
+// down.
 func TestStopFirstTakesFewDown(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		down := map[string]bool{} // slots that fill the place of one that served, and have not settled since
@@ -126,8 +127,8 @@ func countDown(l look, down map[string]bool) int {
 	return n
 }
 
-// Where all is stop-first, a container starts only when every one its place had before has stopped, and the containers
-// that run are never more than were ever wanted.
+// If everything is stop-first, a container starts only when every earlier one of its place has stopped, and there are
+// never more running containers than were ever wanted.
 func TestStopFirstNeverOverlaps(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt)
@@ -157,8 +158,8 @@ func TestStopFirstNeverOverlaps(t *testing.T) {
 	})
 }
 
-// While a slot of the target crashes over and over, nothing that serves is taken down or doubled for it, except where its
-// own last try failed.
+// While a slot of the target crashes over and over, no serving slot is taken down or doubled for it, except if its own
+// last attempt failed.
 func TestFailureHoldsTheRollout(t *testing.T) {
 	obeys(t, func(t *rapid.T, l look) {
 		if l.desired.Strategy.OnFailure == api.OnFailureContinue || !crashLoops(l) {
@@ -223,7 +224,7 @@ func planIsAFunction(t *rapid.T, l look) {
 	}
 }
 
-// wantedPlaces counts anew what the planner should have counted: a frozen place is one, whichever half is marked, and
+// wantedPlaces recounts what the planner should have counted: a frozen place is one, whichever half is marked, and
 // surplus before a filled one.
 func wantedPlaces(l look) int {
 	frozen := 0

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// replace turns outdated places to the target. A broken one is replaced at once, since nothing is lost by it: a bad
+// replace moves outdated places to the target. A broken one is replaced at once, since nothing is lost by it: a bad
 // rollout can always be superseded. The others take turns: max_parallel lanes, each taken until the new slot has
 // settled and the pause has passed, and none of them while the target fails.
 func (p *picture) replace() {
@@ -26,7 +26,7 @@ func (p *picture) replace() {
 			free--
 			p.stopFirst(s)
 		case p.desired.Superseded && s.Version.Release != p.desired.Target.Release:
-			// it would be turned twice; a restart of the same release goes on
+			// it would be replaced twice; a restart of the same release goes on
 		case held && failed == nil:
 			// a failure of the target holds what still serves
 		case free > 0:
@@ -36,8 +36,8 @@ func (p *picture) replace() {
 	}
 }
 
-// outdated are the places that run something else than the target and have no successor yet: the broken ones first,
-// then those that don't serve now, then the oldest.
+// outdated returns the places that run something other than the target and have no successor yet: the broken ones
+// first, then those that don't serve now, then the oldest.
 func (p *picture) outdated() []*Slot {
 	var out []*Slot
 	for _, s := range p.places() {
@@ -58,13 +58,13 @@ func (p *picture) outdated() []*Slot {
 	return out
 }
 
-// held says whether a failure of the target, or another try after one, stops the rollout where it stands.
+// held reports whether a failure of the target, or another attempt after one, stops the rollout where it is.
 func (p *picture) held() bool {
 	return p.desired.Strategy.OnFailure != api.OnFailureContinue && (p.failure != nil || p.unproven() != nil)
 }
 
-// freeLanes is how many replacements may begin now. Every slot of the target that has not settled takes a lane, also
-// one that a scale or a failure brings in: what is unproven goes before what serves.
+// freeLanes returns how many replacements may begin now. Every slot of the target that has not settled takes a lane,
+// including one that a scale or a failure brings in: an unproven slot takes precedence over replacing one that serves.
 func (p *picture) freeLanes() int {
 	free := p.desired.Strategy.MaxParallel - p.created
 	for _, s := range p.live {
@@ -98,8 +98,8 @@ func (p *picture) stopFirst(s *Slot) {
 	p.create(s.ID, p.lastToStop(s), p.why(s))
 }
 
-// lastToStop is the task whose container must be gone before that of a slot's successor starts: the slot's own, or, where
-// the slot itself still waits for another to stop and so never started, that other's.
+// lastToStop returns the task whose container must be gone before that of a slot's successor starts: the slot's own. If
+// the slot itself still waits for another task to stop, and so never started, it is that task.
 func (p *picture) lastToStop(s *Slot) string {
 	if p.waiting(s) {
 		return s.After
@@ -110,7 +110,7 @@ func (p *picture) lastToStop(s *Slot) string {
 	return s.Task
 }
 
-// waiting: the slot can't have started, since the task it comes after has not stopped.
+// waiting reports whether the slot can't have started, since the task it comes after has not stopped.
 func (p *picture) waiting(s *Slot) bool {
 	return s.After != "" && p.unstopped[s.After] != nil
 }

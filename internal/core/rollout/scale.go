@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// scale creates what is missing and stops what is too much.
+// scale creates missing slots and stops surplus ones.
 func (p *picture) scale() {
 	places := p.places()
 	switch missing := p.wanted() - len(places); {
@@ -18,8 +18,8 @@ func (p *picture) scale() {
 	}
 }
 
-// fill creates tasks for empty places. A place left by a failure of the same version waits for its backoff; every other
-// is filled at once, in stop-first order behind a container that is still stopping.
+// fill creates tasks for empty places. A place left by a failure of the same version waits for its backoff. Every other
+// one is filled at once, in stop-first order behind a container that is still stopping.
 func (p *picture) fill(missing int) {
 	stopping := p.stopping()
 	behind := func() (task string) {
@@ -39,8 +39,8 @@ func (p *picture) fill(missing int) {
 	}
 }
 
-// stopping are the containers that may still hold what the next one needs alone (stop-first), and that no slot waits for
-// yet; the one told first comes first.
+// stopping returns the containers that may still hold what the next one needs exclusively (stop-first), and that no
+// slot waits for yet; the one that was stopped first comes first.
 func (p *picture) stopping() []*Slot {
 	if p.desired.Strategy.Order != api.OrderStopFirst {
 		return nil
@@ -59,7 +59,7 @@ func (p *picture) stopping() []*Slot {
 }
 
 // shrink stops surplus places: those that never worked first, then those that don't serve now, then outdated ones, then
-// the youngest. A pair goes whole.
+// the youngest. Both halves of a pair go.
 func (p *picture) shrink(places []*Slot, surplus int) {
 	rank := func(s *Slot) int {
 		switch {

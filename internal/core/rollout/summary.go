@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// summarize says what the state amounts to, before the plan's actions.
+// summarize returns the summary of the state, before the plan's actions.
 func (p *picture) summarize() Plan {
 	plan := p.plan()
 	failure := p.failure
@@ -19,7 +19,7 @@ func (p *picture) summarize() Plan {
 	return p.soundPlan(plan, p.complete(plan.Counts))
 }
 
-// failedPlan is what a failure of the target makes of a plan.
+// failedPlan returns the plan after a failure of the target.
 func (p *picture) failedPlan(plan Plan, failure *Slot) Plan {
 	plan.Phase = api.RolloutPaused
 	if p.desired.Strategy.OnFailure == api.OnFailureContinue {
@@ -35,7 +35,7 @@ func (p *picture) blame(plan Plan, failure *Slot) Plan {
 	return plan
 }
 
-// soundPlan is a plan while nothing fails.
+// soundPlan returns the plan while nothing fails.
 func (p *picture) soundPlan(plan Plan, complete bool) Plan {
 	wanted := p.wanted()
 	switch {
@@ -49,7 +49,7 @@ func (p *picture) soundPlan(plan Plan, complete bool) Plan {
 	return plan
 }
 
-// complete: the live slots are exactly the wanted ones, and all are good.
+// complete reports whether the live slots are exactly the wanted ones, and all are good.
 func (p *picture) complete(c Counts) bool {
 	return len(p.live) == p.wanted() && c.Updated == p.wanted()
 }

@@ -12,21 +12,21 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestTranscripts plays the stories of testdata: commands, and what the planner does about them. Run with -rewrite to
-// write down what it does now, and read the difference.
+// TestTranscripts replays the transcripts of testdata: commands, and what the planner does about them. Run with
+// -rewrite to write what it does now, and read the difference.
 //
 //	deploy [replicas=N] [release=R] [order= max-parallel= pause= monitor= deadline= on-failure= probed wait-ready
 //	  ordered]
 //	scale N · restart · delete · freeze SLOT · unfreeze SLOT
-//	release R fails|crash-loops|never-ready|ok     what becomes of its tasks from now on
+//	release R fails|crash-loops|never-ready|ok     the fate of its tasks from now on
 //	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT · rebootstrap SLOT     what happens to one
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
 //	perform N                 do the first N actions of the plan, and "crash"
-//	away D                    nobody watches for a while
+//	away D                    the server is away for a while
 //	clock D                   the clock is set forward, or back
 //	tick D                    time passes and agents work; nothing is decided
-//	run [for=D] [all]         decide and work until it is quiet, or for a while; removals are told with all
+//	run [for=D] [all]         decide and work until it is quiet, or for a while; all also prints removals
 //	state · forecast
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -181,7 +181,7 @@ func (s *story) deploy(d *datadriven.TestData) error {
 	return nil
 }
 
-// loud makes the world tell what is done, with the time since the story began.
+// loud makes the world print what is done, with the time since the story began.
 func (s *story) loud(all bool) {
 	s.tell = func(format string, args ...any) {
 		line := fmt.Sprintf(format, args...)

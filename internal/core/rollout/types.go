@@ -12,31 +12,32 @@ type Version struct {
 	Restart string
 }
 
-// Desired is what the workload should be.
+// Desired is the desired state of the workload.
 type Desired struct {
-	// Ordered says that the slots are the ordinals 0 to Replicas-1, each an identity that keeps its place: they start
-	// from the bottom, stop from the top, and are replaced one at a time, the old one gone before the new one is made.
+	// Ordered means that the slots are the ordinals 0 to Replicas-1, each an identity that keeps its place: they start
+	// from the bottom, stop from the top, and are replaced one at a time, the old one gone before the new one is
+	// created.
 	Ordered bool
-	// Replicas wanted. Frozen slots fill a place each without running.
+	// Replicas is the wanted number. Each frozen slot fills a place without running.
 	Replicas int
 	Target   Version
-	// Superseded says that another release is wanted than Target, of which too little is known yet to turn to it: what
-	// serves is not turned to Target any more, what is missing is still filled by it.
+	// Superseded is set if another release than Target is wanted, but too little is known yet to turn to it: serving
+	// slots are no longer moved to Target, while missing ones are still filled by it.
 	Superseded bool
-	// LastGood is the release an automatic rollback would return to; empty where there is none.
+	// LastGood is the release an automatic rollback would return to; empty if there is none.
 	LastGood string
 	Strategy api.ResolvedStrategy
-	// Probed says whether the target has a readiness or startup probe, so that ready is more than running.
+	// Probed is set if the target has a readiness or startup probe, so that ready is more than running.
 	Probed bool
-	// Frozen are the slots an operator stopped on purpose. A mark whose slot is not among the observed counts nothing; of
-	// ordered slots, one beyond the replicas.
+	// Frozen are the slots an operator stopped on purpose. A mark without an observed slot is ignored; for ordered
+	// slots, one beyond the replicas.
 	Frozen map[string]bool
-	// Deleting asks for every slot to go.
+	// Deleting removes every slot.
 	Deleting bool
-	// WatchedSince is when somebody began to see what becomes of slots: a server that was away, or paused, gives those of
-	// before their whole deadline. Zero is ever since.
+	// WatchedSince is when slots began to be observed: after a server was away, or paused, older slots get their whole
+	// deadline again. Zero means always.
 	WatchedSince time.Time
-	// KeepDead is how many failed slots stay for inspection. Of ordered ones each stays until its next try.
+	// KeepDead is how many failed slots stay for inspection. Ordered ones each stay until their next attempt.
 	KeepDead int
 }
 
@@ -52,64 +53,65 @@ type Slot struct {
 	Desired api.DesiredState
 	// Attempt is an ordinal's api.Task.Attempt, NextAttempt its api.Task.NextAttempt.
 	Attempt, NextAttempt int
-	// Rebootstrap asks for an ordinal to be made anew, with its volumes emptied.
+	// Rebootstrap requests that an ordinal is recreated, with its volumes emptied.
 	Rebootstrap bool
-	// Placed says whether a node was chosen; Unplaceable that none fits.
+	// Placed reports whether a node was chosen; Unplaceable that none fits.
 	Placed      bool
 	Unplaceable bool
-	// Crowded is set beside Unplaceable where a node would fit if the slot that this one replaces were gone.
+	// Crowded is set with Unplaceable if a node would fit once the slot that this one replaces is gone.
 	Crowded bool
-	// Observed says whether the agent's half exists.
+	// Observed reports whether the agent's half exists.
 	Observed bool
 	State    api.TaskState
-	Ready    bool // the container runs, and its probes pass where there are any
-	// Monitored: the slot's agent looks again when the container ran for the monitor time, and says by Steady that it
-	// still does. Of a slot made before agents did so, the clock alone tells.
+	Ready    bool // the container runs, and its probes pass if there are any
+	// Monitored is set if the slot's agent inspects the container after the monitor time, and sets Steady if it still
+	// runs. For a slot created before agents did so, only the clock counts.
 	Monitored bool
 	Steady    bool
 	CrashLoop bool
 	Reason    string
 	Message   string
-	Next      string // the step that helps, where it is known
+	Next      string // the step that helps, if it is known
 	CreatedAt time.Time
 	StartedAt time.Time // the current incarnation
 	RunningAt time.Time // first
 	ReadyAt   time.Time // last
-	// EndedAt is when the task ended, or was told to. Zero reads as CreatedAt.
+	// EndedAt is when the task ended, or its stop was requested. Zero reads as CreatedAt.
 	EndedAt time.Time
 }
 
-// live: the task is wanted and has not ended.
+// live reports whether the task is wanted and has not ended.
 func (s *Slot) live() bool { return s.wanted() && !s.State.Terminal() }
 
 func (s *Slot) wanted() bool { return s.Desired == api.DesiredRunning || s.Desired == "" }
 
-// failed: the task ended by itself, or could not start.
+// failed reports whether the task ended by itself, or could not start.
 func (s *Slot) failed() bool {
 	return s.State == api.TaskFailed || s.State == api.TaskRejected || s.State == api.TaskComplete
 }
 
-// stopped: no container of the slot runs, and none will.
+// stopped reports whether no container of the slot runs, and none will.
 func (s *Slot) stopped() bool {
 	return s.State.Terminal() || !s.wanted() && !s.Placed || s.Desired == api.DesiredRemoved && !s.Observed
 }
 
-// serves: the slot does its work now.
+// serves reports whether the slot does its work now.
 func (s *Slot) serves() bool { return s.State == api.TaskRunning && s.Ready && !s.CrashLoop }
 
-// broken: the slot does no work and never did, or crashes over and over. Replacing it takes nothing away.
+// broken reports whether the slot does no work and never did, or crashes over and over. Replacing it takes nothing
+// away.
 func (s *Slot) broken() bool {
 	return s.State != api.TaskRunning || s.CrashLoop || !s.Ready && s.ReadyAt.IsZero()
 }
 
-// Plan is what to do now, when to look again, and what the state amounts to.
+// Plan is what to do now, when to decide again, and a summary of the state.
 type Plan struct {
-	// Actions are meant to be committed together. A stop and the creation of what comes after it must be.
+	// Actions are meant to be committed together. A stop and the creation of its replacement must be.
 	Actions []Action
-	// After is when time alone will change the plan; 0 is never.
+	// After is when the plan changes without an event; 0 is never.
 	After time.Duration
 	Phase api.RolloutPhase
-	// Reason and Message explain the phase, Next is the step that helps where it is known.
+	// Reason and Message explain the phase, Next is the step that helps if it is known.
 	Reason  string
 	Message string
 	Next    string
@@ -121,9 +123,9 @@ type Plan struct {
 // Counts are the numbers a status shows.
 type Counts struct {
 	Wanted int // places that should be filled
-	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of another,
-	// Failing those of the target that used up their chance and places that wait for another try.
+	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of
+	// another, Failing those of the target that used up their chance and places that wait for another attempt.
 	Running, Ready, Updated, Outdated, Frozen, Failing int
-	// Starting are live slots of the target that have not been ready yet and still may become so.
+	// Starting counts live slots of the target that have not been ready yet and still may become so.
 	Starting int
 }

@@ -18,7 +18,7 @@ const (
 	dropTakes  = time.Second
 )
 
-// fate is what becomes of the tasks of a release.
+// fate is the fate of the tasks of a release.
 type fate string
 
 const (
@@ -28,21 +28,21 @@ const (
 	fateNeverReady fate = "never-ready" // it runs and its probe never passes
 )
 
-// world is a small model of what surrounds the planner: a store that does what a plan says, a scheduler, and an agent
-// that takes its time. Slots get the names a, b, c … in the order they are made.
+// world is a small model of the planner's surroundings: a store that does what a plan says, a scheduler, and an agent
+// that takes time. Slots are named a, b, c … in the order of their creation.
 type world struct {
 	now     time.Time
 	desired Desired
 	slots   map[string]*Slot
-	told    map[string]time.Time // when a slot was told to stop or go
+	told    map[string]time.Time // when a slot was stopped or removed
 	since   map[string]time.Time // when its container could begin to start
 	fates   map[string]fate      // by release
 	full    bool                 // no room for two halves of a pair
 	noNode  bool                 // no room for anything new
 	stuck   map[string]bool      // slots whose agent does nothing
-	byClock bool                 // agents are of before they told who is steady
+	byClock bool                 // agents are from before they reported which slots are steady
 	made    int
-	phase   string // the last one told
+	phase   string // the last one printed
 	tell    func(format string, args ...any)
 }
 
@@ -63,7 +63,7 @@ func defaultStrategy() api.ResolvedStrategy {
 	}
 }
 
-// list hands the slots to the planner, oldest first.
+// list returns the slots for the planner, oldest first.
 func (w *world) list() []Slot {
 	out := make([]Slot, 0, len(w.slots))
 	for _, s := range w.sorted() {
@@ -135,7 +135,7 @@ func (w *world) performAll(plan Plan) {
 	}
 }
 
-// slotName counts a, b, … z, aa, ab, …
+// slotName returns a, b, … z, aa, ab, …
 func slotName(n int) string {
 	name := string(rune('a' + n%26))
 	if n >= 26 {
@@ -158,7 +158,7 @@ func inPlace(a Action) string {
 	return text
 }
 
-// message names the slot that failed in front of what is said of it.
+// message returns the plan's message, prefixed by the slot that failed.
 func (w *world) message(plan Plan) string {
 	for _, slot := range w.sorted() {
 		if plan.Slot != "" && slot.ID == plan.Slot {

@@ -28,7 +28,8 @@ var excluded = map[string]string{
 	"depends_on":    "says when a release may begin; the digests of the assets it names are in the hash by themselves",
 }
 
-// Covers says whether a change of a field replaces containers; the reason says why not. Fields go by their json name.
+// Covers reports whether a change of a field replaces containers; the reason says why not. Fields are named by their
+// json name.
 func Covers(field string) (covered bool, reason string) {
 	if slices.Contains(includedV1, field) {
 		return true, ""

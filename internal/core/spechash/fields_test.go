@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// setters set each field of a spec to something made of n.
+// setters returns a function for each field of a spec that sets it to something made of n.
 func setters() map[string]func(s *api.DeploymentSpec, n int) {
 	text := func(n int) string { return fmt.Sprintf("v%d", n) }
 	texts := func(n int) []string { return []string{text(n), text(n + 1)} }
@@ -77,8 +77,8 @@ func setters() map[string]func(s *api.DeploymentSpec, n int) {
 
 func setterNames() []string { return slices.Sorted(maps.Keys(setters())) }
 
-// TestEveryFieldChooses: a field that is new in the api is in the hash, or not in it for a reason, and has a setter for
-// the tests below.
+// TestEveryFieldChooses: every field of the api is in the hash, or excluded with a reason, and has a setter for the
+// tests below.
 func TestEveryFieldChooses(t *testing.T) {
 	all := setters()
 	fields := map[string]bool{}

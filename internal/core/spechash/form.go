@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// deploymentV1 is version 1: the included fields as they are declared, under their json names. What a spec leaves out is
-// not in it, so a field that is added to the api later changes no hash until somebody uses it.
+// deploymentV1 returns version 1: the included fields as declared, by their json names. A field that a spec leaves out
+// is not in it, so a field that is added to the api later changes no hash until it is used.
 func deploymentV1(spec api.DeploymentSpec, assets map[string]string) map[string]any {
 	if len(spec.Networks) == 0 && spec.Network != "" {
 		spec.Networks = []string{spec.Network}
@@ -41,8 +41,8 @@ func deploymentV1(spec api.DeploymentSpec, assets map[string]string) map[string]
 	return form
 }
 
-// workloadV1 is version 1 of any kind: a deployment's form, and the claims where there are any, by name. The size of a
-// claim is told to people and reaches no container, so it doesn't count.
+// workloadV1 returns version 1 of any kind: a deployment's form, and the claims if there are any, by name. The size of
+// a claim is only shown and reaches no container, so it doesn't count.
 func workloadV1(spec api.WorkloadSpec, assets map[string]string) map[string]any {
 	form := deploymentV1(spec.DeploymentSpec, assets)
 	if len(spec.Claims) == 0 {
@@ -56,7 +56,7 @@ func workloadV1(spec api.WorkloadSpec, assets map[string]string) map[string]any 
 	return form
 }
 
-// assetList is a sorted list of reference=digest.
+// assetList returns a sorted list of reference=digest.
 func assetList(assets map[string]string) []string {
 	out := make([]string, 0, len(assets))
 	for _, reference := range slices.Sorted(maps.Keys(assets)) {
@@ -65,7 +65,7 @@ func assetList(assets map[string]string) []string {
 	return out
 }
 
-// plain is a spec's JSON without its zero fields, empty lists and empty objects.
+// plain returns a spec's JSON without its zero fields, empty lists and empty objects.
 func plain(spec api.DeploymentSpec) map[string]any {
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -98,7 +98,7 @@ func prune(object map[string]any) {
 	})
 }
 
-// sorted is a list of texts in order: how a set was written must not count.
+// sorted returns a list of texts in order: the order in which a set was written must not count.
 func sorted(list []any) []any {
 	out := slices.Clone(list)
 	slices.SortFunc(out, func(a, b any) int {

@@ -23,7 +23,7 @@ type frozen struct {
 	Spec   json.RawMessage   `json:"spec"`
 }
 
-// TestFrozen: upgrading Tend rolls nothing. What these specs hashed to once, they hash to for ever.
+// TestFrozen: upgrading Tend rolls nothing. The hashes of these specs never change.
 func TestFrozen(t *testing.T) {
 	if *generate {
 		writeFrozen(t)

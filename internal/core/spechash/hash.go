@@ -10,16 +10,17 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Version is the form of the hash that is computed today. It grows when the form changes; the old form stays.
+// Version is the form of the hash that is computed today. It grows when the form changes; older forms remain available.
 const Version = 1
 
-// Deployment is the hash of a spec with the digests of the assets it uses (reference → digest), in the newest form.
+// Deployment returns the hash of a spec with the digests of the assets it uses (reference → digest), in the newest
+// form.
 func Deployment(spec api.DeploymentSpec, assets map[string]string) string {
 	return sum(deploymentV1(spec, assets))
 }
 
-// DeploymentVersion is the hash in an older form, so that what an older Tend stored can be compared. A version this
-// code doesn't know is an error: the store was written by a newer Tend.
+// DeploymentVersion returns the hash in an older form, so that hashes stored by an older Tend can be compared. A
+// version this code doesn't know is an error: the store was written by a newer Tend.
 func DeploymentVersion(version int, spec api.DeploymentSpec, assets map[string]string) (string, error) {
 	switch version {
 	case 1:
@@ -28,7 +29,8 @@ func DeploymentVersion(version int, spec api.DeploymentSpec, assets map[string]s
 	return "", fmt.Errorf("spec hash version %d is not known to this version of tend", version)
 }
 
-// Workload is the hash of what a release of any kind holds, in the newest form. That of a deployment is Deployment's.
+// Workload returns the hash of what a release of any kind holds, in the newest form. For a deployment it equals
+// Deployment.
 func Workload(spec api.WorkloadSpec, assets map[string]string) string {
 	return sum(workloadV1(spec, assets))
 }
@@ -41,7 +43,7 @@ func WorkloadVersion(version int, spec api.WorkloadSpec, assets map[string]strin
 	return Workload(spec, assets), nil
 }
 
-// sum hashes the canonical JSON of a form: keys sorted, no space, no escaping of HTML.
+// sum returns the hash of the canonical JSON of a form: keys sorted, no space, no escaping of HTML.
 func sum(form map[string]any) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// draw makes a spec with some of its fields set.
+// draw returns a spec with some of its fields set.
 func draw(t *rapid.T) (api.DeploymentSpec, map[string]string) {
 	seed := rapid.Uint64().Draw(t, "seed")
 	return randomSpec(rand.New(rand.NewPCG(seed, seed)), int(seed%1000))
@@ -49,7 +49,7 @@ func refilled(t *rapid.T, table map[string]string) map[string]string {
 	return out
 }
 
-// Where order means something, it counts.
+// The order of lists whose order means something counts.
 func TestOrderOfListsCounts(t *testing.T) {
 	lists := map[string]func(s *api.DeploymentSpec, list []string){
 		"ports":    func(s *api.DeploymentSpec, l []string) { s.Ports = l },
@@ -72,7 +72,7 @@ func TestOrderOfListsCounts(t *testing.T) {
 	}
 }
 
-// No excluded field ever moves a hash, whatever else is set; every included one does.
+// No excluded field ever changes a hash, whatever else is set; every included one does.
 func TestExcludedNeverCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec, assets := draw(t)

@@ -11,9 +11,9 @@ type Verb string
 
 // The actions of a plan.
 const (
-	// CreateRun makes the run of a due time.
+	// CreateRun creates the run of a due time.
 	CreateRun Verb = "create-run"
-	// StartAttempt makes a task for a run.
+	// StartAttempt creates a task for a run.
 	StartAttempt Verb = "start-attempt"
 	// StopAttempt stops a task and keeps its container.
 	StopAttempt Verb = "stop-attempt"
@@ -25,7 +25,7 @@ const (
 	RemoveTask Verb = "remove-task"
 	// ForgetTask deletes the record of a task whose container is gone.
 	ForgetTask Verb = "forget-task"
-	// MarkMissed counts due times that began no run.
+	// MarkMissed counts due times that started no run.
 	MarkMissed Verb = "mark-missed"
 )
 
@@ -33,14 +33,15 @@ const (
 type Action struct {
 	Verb Verb
 	Run  string
-	// Due is the run CreateRun makes.
+	// Due is the run that CreateRun creates.
 	Due *api.Run
 	// Task is what StopAttempt, RemoveTask and ForgetTask are about.
 	Task string
 	// Attempt and Release belong to StartAttempt.
 	Attempt int
 	Release string
-	// State, ExitCode, Reason and Message are the end FinishRun tells; Reason also goes with StopAttempt and MarkMissed.
+	// State, ExitCode, Reason and Message are the outcome that FinishRun records; Reason also goes with StopAttempt and
+	// MarkMissed.
 	State    api.RunState
 	ExitCode *int
 	Reason   string
@@ -49,7 +50,7 @@ type Action struct {
 	Count int
 }
 
-// String is the line people read.
+// String returns the line that people read.
 func (a Action) String() string {
 	switch a.Verb {
 	case CreateRun:

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The reasons a run or an attempt ends with beside those the node gives (Exited, OOMKilled, ContainerRemoved, …).
+// The reasons a run or an attempt ends with, besides those the node gives (Exited, OOMKilled, ContainerRemoved, …).
 const (
 	ReasonTimedOut = "TimedOut"
 	ReasonReplaced = "Replaced"
@@ -17,7 +17,7 @@ const (
 	ReasonStopped  = "Stopped"
 )
 
-// attempt takes one run a step further.
+// attempt takes the next step of one run.
 func (p *planner) attempt(r *run) {
 	if !r.active() {
 		p.stopAll(r, ReasonReplaced)
@@ -43,7 +43,7 @@ func (p *planner) attempt(r *run) {
 	}
 }
 
-// newerActive says whether a run that came later waits or runs.
+// newerActive reports whether a later run waits or runs.
 func (p *planner) newerActive(r *run) bool {
 	for i := len(p.runs) - 1; i >= 0 && p.runs[i].ID != r.ID; i-- {
 		if p.runs[i].active() {
@@ -53,7 +53,8 @@ func (p *planner) newerActive(r *run) bool {
 	return false
 }
 
-// interrupt ends a run that somebody stopped, once nothing of it runs. An attempt that had succeeded before counts.
+// interrupt ends a run that was stopped on request, once nothing of it runs. An attempt that had succeeded before
+// counts.
 func (p *planner) interrupt(r *run) {
 	p.stopAll(r, ReasonStopped)
 	task := r.newest()
@@ -70,8 +71,8 @@ func (p *planner) interrupt(r *run) {
 
 func stoppedBy(who string) string { return "it was stopped by " + who }
 
-// stopAll stops what still runs of a run that has ended or is to end, also what runs on a node that is down: should that
-// return.
+// stopAll stops what still runs of a run that has ended or is to end, including tasks on a node that is down, in case
+// that returns.
 func (p *planner) stopAll(r *run, why string) {
 	for _, task := range r.tasks {
 		switch {
@@ -100,15 +101,15 @@ func (p *planner) first(r *run) {
 	}
 }
 
-// overtaken says whether the run of a later due time waits too: of many that wait for the same, one is enough, or all
-// would begin at once.
+// overtaken reports whether the run of a later due time waits too: of many that wait for the same thing one is enough,
+// or all would start at once.
 func (p *planner) overtaken(r *run) bool {
 	return r.Trigger == api.TriggerSchedule && slices.ContainsFunc(p.runs, func(other run) bool {
 		return other.active() && other.Trigger == api.TriggerSchedule && other.ScheduledAt.After(r.ScheduledAt)
 	})
 }
 
-// start begins an attempt, unless another run's container may still be there and only one may.
+// start begins an attempt, unless another run's container may still exist and only one may.
 func (p *planner) start(r *run, attempt int, release string) {
 	if p.exclusive() {
 		for i := range p.runs {
@@ -122,7 +123,7 @@ func (p *planner) start(r *run, attempt int, release string) {
 	r.State = api.RunRunning
 }
 
-// stands says whether a run is in the way of another: it has a container, or has begun, or came first.
+// stands reports whether a run blocks another: it has a container, or has begun, or came first.
 func (p *planner) stands(other, r *run) bool {
 	for _, task := range other.tasks {
 		if !task.Ended() {
@@ -144,7 +145,7 @@ func (p *planner) wait(what string) {
 	}
 }
 
-// watch stops an attempt whose time is up.
+// watch stops an attempt that exceeds its timeout.
 func (p *planner) watch(r *run, task *Task) {
 	if p.Timeout == 0 || task.Desired != api.DesiredRunning || task.Status == nil || task.Status.StartedAt.IsZero() {
 		return
@@ -158,7 +159,7 @@ func (p *planner) watch(r *run, task *Task) {
 
 // judge decides what follows the end of an attempt.
 func (p *planner) judge(r *run, task *Task) {
-	p.stopAll(r, ReasonReplaced) // what was lost, should its node return
+	p.stopAll(r, ReasonReplaced) // lost tasks, in case their node returns
 	verdict := verdictOf(*task)
 	switch {
 	case verdict.ok:
@@ -180,11 +181,11 @@ func (p *planner) retry(r *run, task *Task, v verdict) {
 	p.start(r, task.Attempt+1, r.Release)
 }
 
-// clockSkew is how far a node's clock may be ahead. An end that lies further in the future was told before the clock was
-// set back, and delays nothing.
+// clockSkew is how far a node's clock may be ahead. An end that lies further in the future was reported before the
+// clock was set back, and delays nothing.
 const clockSkew = 30 * time.Second
 
-// Backoff is the rest after the n-th attempt: 1, 2, 4, 8, 16, then 30 s.
+// Backoff returns the wait after the n-th attempt: 1, 2, 4, 8, 16, then 30 s.
 func Backoff(n int) time.Duration {
 	if n > 5 {
 		return 30 * time.Second
@@ -223,12 +224,12 @@ func verdictOf(t Task) verdict {
 		v.reason = ReasonStopped
 	}
 	if !v.ok && v.code != nil && *v.code == 0 {
-		v.code = nil // it answers our stop signal, and is no success
+		v.code = nil // it answers Tend's stop signal, and is no success
 	}
 	return v
 }
 
-// say is the sentence for a person.
+// say returns the sentence for a person.
 func (v verdict) say(attempts int, timeout time.Duration) string {
 	text := v.message
 	switch {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// BenchmarkPlanTenThousand decides about 10,000 cron jobs in four time zones, none of them due.
+// BenchmarkPlanTenThousand measures the decisions about 10,000 cron jobs in four time zones, none of them due.
 func BenchmarkPlanTenThousand(b *testing.B) {
 	desired := TenThousand(b)
 	o := Observed{}
@@ -21,7 +21,7 @@ func BenchmarkPlanTenThousand(b *testing.B) {
 	}
 }
 
-// TenThousand are schedules as people write them.
+// TenThousand returns schedules as people write them.
 func TenThousand(t testing.TB) []Desired {
 	out := make([]Desired, 10_000)
 	for i := range out {

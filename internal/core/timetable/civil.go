@@ -2,7 +2,7 @@ package timetable
 
 import "math/bits"
 
-// civil is a time on the wall: minutes since 1970-01-01 00:00 of a calendar that knows no zones.
+// civil is a wall-clock time: minutes since 1970-01-01 00:00 of a calendar that knows no zones.
 type civil int64
 
 const (
@@ -13,7 +13,7 @@ const (
 // date is a day of the proleptic Gregorian calendar.
 type date struct{ year, month, day int }
 
-// dateOf is the day that lies so many days after 1970-01-01 (Howard Hinnant's civil_from_days).
+// dateOf returns the day that many days after 1970-01-01 (Howard Hinnant's civil_from_days).
 func dateOf(days int64) date {
 	z := days + 719468
 	era := floorDiv(z, 146097)
@@ -29,7 +29,7 @@ func dateOf(days int64) date {
 	return d
 }
 
-// daysIn is the length of a month.
+// daysIn returns the length of a month.
 func (d date) daysIn() int {
 	switch d.month {
 	case 4, 6, 9, 11:
@@ -43,7 +43,7 @@ func (d date) daysIn() int {
 	return 31
 }
 
-// weekday of so many days after 1970-01-01, a Thursday; 0 is Sunday.
+// weekday returns the day of the week that many days after 1970-01-01, a Thursday; 0 is Sunday.
 func weekday(days int64) int { return int(((days+4)%7 + 7) % 7) }
 
 func floorDiv(a, b int64) int64 {
@@ -54,10 +54,11 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// horizonYears is how far ahead a wall time is looked for: from one 29 February to the next there may be eight years.
+// horizonYears is how far ahead a wall-clock time is searched: from one 29 February to the next there may be eight
+// years.
 const horizonYears = 9
 
-// nextCivil is the first matching time on the wall at or after from; ok is false where none comes.
+// nextCivil returns the first matching wall-clock time at or after from; ok is false if there is none.
 func (s *Schedule) nextCivil(from civil) (at civil, ok bool) {
 	days := floorDiv(int64(from), dayMinutes)
 	minute := int(int64(from) - days*dayMinutes)
@@ -73,7 +74,7 @@ func (s *Schedule) nextCivil(from civil) (at civil, ok bool) {
 	return civil(days*dayMinutes + int64(first)), true
 }
 
-// nextInDay is the first matching minute of a day at or after from.
+// nextInDay returns the first matching minute of a day at or after from.
 func (s *Schedule) nextInDay(from int) (minute int, ok bool) {
 	hour := from / hourMinutes
 	if s.hours>>hour&1 == 1 {
@@ -89,7 +90,7 @@ func (s *Schedule) nextInDay(from int) (minute int, ok bool) {
 	return hour*hourMinutes + bits.TrailingZeros64(s.minutes), true
 }
 
-// nextDay is the first matching day at or after one.
+// nextDay returns the first matching day at or after days.
 func (s *Schedule) nextDay(days int64) (int64, bool) {
 	d := dateOf(days)
 	for last := d.year + horizonYears; d.year <= last; {
@@ -112,7 +113,8 @@ func (s *Schedule) nextDay(days int64) (int64, bool) {
 	return 0, false
 }
 
-// matchesDay: where both the day of the month and that of the week are restricted, either is enough.
+// matchesDay reports whether a day matches. If both the day of the month and that of the week are restricted, either is
+// enough.
 func (s *Schedule) matchesDay(days int64, d date) bool {
 	if s.months>>d.month&1 == 0 {
 		return false

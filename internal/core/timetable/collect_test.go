@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestNothingIsForgottenUnheard: an agent that has a task and has said nothing of it yet may be making its container. The
-// record goes only after the agent has said that the task ended, and then that its container is gone.
+// TestNothingIsForgottenUnheard: an agent that has a task and has not reported on it yet may be creating its container.
+// The record is deleted only after the agent has reported that the task ended, and then that its container is gone.
 func TestNothingIsForgottenUnheard(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	over := &api.TaskStatus{ID: "t1", State: api.TaskShutdown, FinishedAt: now}

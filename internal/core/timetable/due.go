@@ -6,18 +6,19 @@ import (
 	"tend.dev/tend/api"
 )
 
-// punctual is the delay that never makes a due time late: a look may come a moment after its time, and a server needs a
-// moment to restart.
+// punctual is the delay that never makes a due time late: a decision may come a moment after its time, and a server
+// needs a moment to restart.
 const punctual = 10 * time.Second
 
-// maxAhead bounds how far ahead of the clock the newest due time on record may lie. Within it a clock that was set back
-// begins no run twice; beyond it the clock was wrong when the due time was recorded, and waiting for it would skip runs.
+// maxAhead bounds how far ahead of the clock the newest recorded due time may lie. Within it a clock that was set back
+// starts no run twice. Beyond it the clock was wrong when the due time was recorded, and waiting for it would skip
+// runs.
 const maxAhead = time.Hour
 
-// RunID is the id of a due time's run.
+// RunID returns the id of a due time's run.
 func RunID(due time.Time) string { return due.UTC().Format("20060102T150405Z") }
 
-// due deals with the due times that have come: the newest begins a run, those before it are missed.
+// due handles the due times that have passed: the newest starts a run, those before it are missed.
 func (p *planner) due() {
 	if p.Schedule == nil {
 		p.plan.Timeline = Timeline{}
@@ -45,14 +46,14 @@ func (p *planner) due() {
 	}
 }
 
-// followClock brings the newest due time in line with the runs and with the clock. Runs up to Ahead were begun while the
-// clock was wrong; they say nothing about the due times of now.
+// followClock aligns the newest due time with the runs and with the clock. Runs up to Ahead were started while the
+// clock was wrong; they say nothing about the current due times.
 func (p *planner) followClock() {
 	line := &p.plan.Timeline
 	if !line.Ahead.After(p.now) {
 		line.Ahead = time.Time{}
 	}
-	for i := range p.runs { // one whose creation is all that was stored of a look
+	for i := range p.runs { // a run whose creation is all that was stored of a decision
 		if at := p.runs[i].ScheduledAt; at.After(line.Last) && at.After(line.Ahead) {
 			line.Last = at
 		}
@@ -68,7 +69,7 @@ func (p *planner) followClock() {
 	}
 }
 
-// settle begins the run of the newest of several due times, or says why not.
+// settle starts the run of the newest of several due times, or records why not.
 func (p *planner) settle(newest time.Time, count int) {
 	switch {
 	case p.Suspend:
@@ -97,7 +98,7 @@ func (p *planner) begin(due time.Time) {
 	id := RunID(due)
 	for i := range p.runs {
 		if p.runs[i].ID == id {
-			return // it was begun before
+			return // it was started before
 		}
 	}
 	record := api.Run{ID: id, Trigger: api.TriggerSchedule, ScheduledAt: due, CreatedAt: p.now, State: api.RunPending}

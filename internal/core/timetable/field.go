@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// column is one field of a schedule: what it is called and what may stand in it.
+// column is one field of a schedule: its name and the values it allows.
 type column struct {
 	name      string
 	low, high int
-	// names stand for low, low+1, …; only the first three letters are given and wanted.
+	// names stand for low, low+1, …; only their first three letters are listed and compared.
 	names []string
 }
 
@@ -22,15 +22,15 @@ var columns = [5]column{
 	{name: "day-of-week", low: 0, high: 7, names: []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}},
 }
 
-// set is what a field allows.
+// set holds the values that a field matches.
 type set struct {
 	bits uint64
-	// star: one of the entries is a star, with or without a step. stepped: one has a step.
+	// star is set if one of the entries is a star, with or without a step; stepped if one has a step.
 	star, stepped bool
 }
 
-// parse reads a comma-separated list of *, n, n-m, */step and n-m/step. n/step is refused: some crons take it for n alone,
-// others for n to the end by step.
+// parse parses a comma-separated list of *, n, n-m, */step and n-m/step. It refuses n/step: some crons take it for n
+// alone, others for n to the end by step.
 func (c column) parse(text string) (set, error) {
 	var out set
 	for entry := range strings.SplitSeq(text, ",") {
@@ -64,7 +64,7 @@ func (c column) entry(entry string, into *set) error {
 	return nil
 }
 
-// span reads *, n or n-m.
+// span parses *, n or n-m.
 func (c column) span(entry, text string) (low, high int, star bool, err error) {
 	if text == "*" {
 		return c.low, c.last(), true, nil
@@ -104,7 +104,7 @@ func (c column) number(entry, text string) (int, error) {
 	return n, nil
 }
 
-// last is the greatest value a star or an open step reaches: a week has no second Sunday.
+// last returns the greatest value a star or an open step reaches: a week has no second Sunday.
 func (c column) last() int {
 	if c.high == 7 {
 		return 6

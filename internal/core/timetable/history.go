@@ -8,11 +8,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Linger is how long an ended run stays whatever the limits say, so that who waits for it learns of its end and reads
-// the rest of its output.
+// Linger is how long an ended run stays regardless of the limits, so that a client that waits for it learns of its end
+// and reads the rest of its output.
 const Linger = 10 * time.Second
 
-// prune lets go of the ended runs beyond the limits, those that ended first.
+// prune deletes the ended runs beyond the limits, those that ended first.
 func (p *planner) prune() {
 	keep := map[api.RunState]int{
 		api.RunSucceeded: p.KeepSucceeded, api.RunFailed: p.KeepFailed, api.RunReplaced: p.KeepFailed,
@@ -34,7 +34,7 @@ func (p *planner) prune() {
 			continue
 		}
 		if slices.ContainsFunc(r.tasks, func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.terminal() }) {
-			continue // it is still to be stopped
+			continue // it has yet to be stopped
 		}
 		r.pruned = true
 		p.do(Action{Verb: PruneRun, Run: r.ID})
@@ -58,8 +58,9 @@ func (p *planner) removeAll(tasks []Task) {
 	}
 }
 
-// collect takes a task that isn't wanted a step nearer to its end. An agent that has said nothing of it yet may be making
-// its container, so it is stopped first: once the agent has said that it ended, its silence means that it is gone.
+// collect takes the next step of removing a task that isn't wanted. An agent that has not reported on it yet may be
+// creating its container, so the task is stopped first. Once the agent has reported that it ended, a missing report
+// means that the container is gone.
 func (p *planner) collect(task Task, wanted bool) {
 	unheard := task.Placed && task.Status == nil
 	switch {

@@ -2,12 +2,12 @@ package timetable
 
 import "time"
 
-// Next is the first due time after an instant, in UTC; ok is false where none comes.
+// Next returns the first due time after an instant, in UTC; ok is false if there is none.
 //
-// A zone's time is a sequence of periods with one offset each. Within a period wall time and real time go together, so
-// the next matching wall time is a matter of the calendar alone. Only the seams need rules, and only for schedules that
-// name fixed times of day: what the clock skips where a period begins is due at that instant, and what it repeats was
-// due in the period before. Interval schedules take the wall clock as it is.
+// A zone's time is a sequence of periods with one offset each. Within a period wall-clock time and real time advance
+// together, so the next matching wall-clock time depends on the calendar alone. Only the transitions need rules, and
+// only for schedules that name fixed times of day: what the clock skips at the beginning of a period is due at that
+// instant, and what it repeats was due in the period before. Interval schedules take the wall clock as it is.
 func (s *Schedule) Next(after time.Time) (at time.Time, ok bool) {
 	from := floorMinute(after.Unix()) + 60
 	limit := from + (horizonYears+1)*366*24*3600
@@ -34,7 +34,7 @@ func (s *Schedule) Next(after time.Time) (at time.Time, ok bool) {
 }
 
 // period is a stretch of real time, [start, end) in Unix seconds, with one offset from UTC in seconds. before is the
-// offset of the period it follows.
+// offset of the previous period.
 type period struct {
 	start, end     int64
 	begins, ends   bool
@@ -52,7 +52,7 @@ func (s *Schedule) periodAt(unix int64) period {
 	if p.ends = !end.IsZero(); p.ends {
 		p.end = end.Unix()
 	}
-	if p.begins = s.fixed && !start.IsZero(); p.begins { // others don't care what was before
+	if p.begins = s.fixed && !start.IsZero(); p.begins { // other schedules don't depend on the previous period
 		p.start = start.Unix()
 		_, before := start.Add(-time.Second).Zone()
 		p.before = int64(before)
@@ -60,7 +60,7 @@ func (s *Schedule) periodAt(unix int64) period {
 	return p
 }
 
-// skipped says whether a matching wall time was left out where the period begins.
+// skipped reports whether the clock skipped a matching wall-clock time at the beginning of the period.
 func (s *Schedule) skipped(p period) bool {
 	if p.before >= p.offset {
 		return false
@@ -69,14 +69,14 @@ func (s *Schedule) skipped(p period) bool {
 	return ok && next < wallAt(p.start, p.offset)
 }
 
-// wallFrom is the first whole minute on the wall at or after an instant of the period.
+// wallFrom returns the first whole wall-clock minute at or after an instant of the period.
 func (p period) wallFrom(unix int64) civil { return wallAt(unix, p.offset) }
 
 func wallAt(unix, offset int64) civil { return civil(floorDiv(unix+offset+59, 60)) }
 
 func floorMinute(unix int64) int64 { return floorDiv(unix, 60) * 60 }
 
-// Between is the newest due time after one instant and not after another, and how many there are. Counting ends at
+// Between returns the newest due time after one instant and not after another, and how many there are. Counting ends at
 // MaxMissed; the newest is right however many there are.
 func (s *Schedule) Between(after, until time.Time) (newest time.Time, count int) {
 	for at := after; count < MaxMissed; count++ {
@@ -89,10 +89,10 @@ func (s *Schedule) Between(after, until time.Time) (newest time.Time, count int)
 	return s.last(newest, until), count
 }
 
-// MaxMissed bounds how many due times are counted at once: a year without the server is 525,600 minutes.
+// MaxMissed is the most due times that are counted at once: a year without the server is 525,600 minutes.
 const MaxMissed = 1000
 
-// last is the newest due time not after until; first is one.
+// last returns the newest due time not after until; first is one.
 func (s *Schedule) last(first, until time.Time) time.Time {
 	newest := first
 	for window := time.Minute; ; window *= 2 {
@@ -109,7 +109,7 @@ func (s *Schedule) last(first, until time.Time) time.Time {
 	}
 }
 
-// before is the newest due time before one, looked for no further back than a minute's schedule can lie.
+// before returns the newest due time before one, searching no further back than a minute's schedule can lie.
 func (s *Schedule) before(due time.Time) (time.Time, bool) {
 	for window := time.Minute; window < horizonYears*366*24*time.Hour; window *= 2 {
 		at, ok := s.Next(due.Add(-window))

@@ -12,7 +12,7 @@ import (
 	_ "time/tzdata"
 )
 
-// zones change their clocks at 1, 2 and 3 o'clock and at midnight, by an hour and by half of one, around a month, not
+// zones change their clocks at 1, 2 and 3 o'clock and at midnight, by an hour and by half an hour, around a month, not
 // at all, and once by a whole day.
 var zones = []string{
 	"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "America/Sao_Paulo", "Asia/Kathmandu",
@@ -62,7 +62,8 @@ func TestNextIsExactOverTwentyYears(t *testing.T) {
 	}
 }
 
-// referenceOf tells a parsed schedule in the reference's words: for the walk over all years, the texts are fixed.
+// referenceOf converts a parsed schedule to the reference implementation: for the test over all years, the texts are
+// fixed.
 func referenceOf(s *Schedule) reference {
 	pick := func(bits uint64) (in numbers) {
 		for n := range in {
@@ -117,7 +118,7 @@ func drawMoment(t *rapid.T, zone *time.Location) time.Time {
 	return at.UTC()
 }
 
-// TestUTCAgreesWithAnotherImplementation compares where clock changes play no part.
+// TestUTCAgreesWithAnotherImplementation compares them in a zone without clock changes.
 func TestUTCAgreesWithAnotherImplementation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawReference(t)
@@ -130,7 +131,7 @@ func TestUTCAgreesWithAnotherImplementation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if fields := strings.Fields(r.text); strings.HasPrefix(fields[2], "*/") || strings.HasPrefix(fields[4], "*/") {
-			return // they differ over what a star with a step means for the days
+			return // they differ in what a star with a step means for the days
 		}
 		at := drawMoment(t, time.UTC)
 		for range 50 {

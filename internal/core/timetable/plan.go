@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Decide compares what is declared with what is there and returns the next actions.
+// Decide compares the declared with the observed state and returns the next actions.
 func Decide(desired Desired, observed Observed, now time.Time) Plan {
 	p := &planner{Desired: desired, now: now, plan: Plan{Timeline: observed.Timeline}}
 	p.sort(observed)
@@ -34,7 +34,8 @@ type planner struct {
 	plan Plan
 }
 
-// run is a run with its tasks, the newest attempt last. ended is set where this very plan ends it, pruned where it goes.
+// run is a run with its tasks, the newest attempt last. ended is set if this plan ends it, pruned if this plan deletes
+// it.
 type run struct {
 	api.Run
 	tasks         []Task
@@ -43,7 +44,7 @@ type run struct {
 
 func (r *run) active() bool { return !r.ended && !r.State.Ended() }
 
-// newest is the last attempt's task; nil before the first.
+// newest returns the last attempt's task; nil before the first.
 func (r *run) newest() *Task {
 	if len(r.tasks) == 0 {
 		return nil
@@ -67,7 +68,7 @@ func (p *planner) sort(o Observed) {
 
 func (p *planner) do(a Action) { p.plan.Actions = append(p.plan.Actions, a) }
 
-// look asks for another look at a moment; of several the earliest counts.
+// look requests another decision at a time; the earliest request counts.
 func (p *planner) look(at time.Time) {
 	after := max(at.Sub(p.now), time.Millisecond)
 	if p.plan.After == 0 || after < p.plan.After {
@@ -82,7 +83,7 @@ func (p *planner) finish(r *run, state api.RunState, code *int, reason, message 
 	p.do(Action{Verb: FinishRun, Run: r.ID, State: state, ExitCode: code, Reason: reason, Message: message})
 }
 
-// exclusive says that two runs must not run at once.
+// exclusive reports whether two runs must not run at once.
 func (p *planner) exclusive() bool {
 	return p.Concurrency == api.ConcurrencyForbid || p.Concurrency == api.ConcurrencyReplace
 }

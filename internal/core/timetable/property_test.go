@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestSafety puts jobs through random histories and checks the sentences of doc.go after every step.
+// TestSafety puts jobs through random histories and checks the invariants of doc.go after every step.
 func TestSafety(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
@@ -36,7 +36,7 @@ func TestSafety(t *testing.T) {
 			"clock": func(t *rapid.T) {
 				w.now = w.now.Add(time.Duration(rapid.IntRange(-900, 900).Draw(t, "seconds")) * time.Second)
 				if earliest := w.latest.Add(-maxAhead); w.now.Before(earliest) {
-					w.now = earliest // what is dealt with twice beyond that, the transcripts say
+					w.now = earliest // the transcripts cover what happens twice beyond that
 				}
 				w.decide()
 			},
@@ -88,7 +88,7 @@ func (w *world) drawContainers(t *rapid.T) {
 	w.code = rapid.SampledFrom([]int{0, 0, 1}).Draw(t, "code")
 }
 
-// safe checks what must hold at every moment; states remembers how runs were.
+// safe checks what must hold at every moment; states remembers the earlier states of runs.
 func (w *world) safe(t *rapid.T, states map[string]api.RunState) {
 	if w.fault != "" {
 		t.Fatal(w.fault)
@@ -110,16 +110,16 @@ func (w *world) safe(t *rapid.T, states map[string]api.RunState) {
 	}
 }
 
-// converges lets everything come to rest: all runs end, limits hold, and nothing is left to do.
+// converges lets everything settle: all runs end, limits hold, and nothing is left to do.
 func (w *world) converges(t *rapid.T) {
 	w.desired.Schedule, w.desired.Release, w.lost, w.lasts, w.stopping, w.code = nil, "v9", false, time.Second, 0, 0
-	for _, task := range w.tasks { // containers end by their own clock
+	for _, task := range w.tasks { // containers end by the node's clock
 		if s := task.Status; s != nil {
 			if s.StartedAt.After(w.now) {
 				s.StartedAt = w.now
 			}
 			if s.ReadyAt.After(w.now) {
-				s.ReadyAt = time.Time{} // it is told to stop now
+				s.ReadyAt = time.Time{} // its stop is requested now
 			}
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Record is a run's record as its tasks tell it: the attempts with what became of them. What is known is never unlearned,
-// and an ended run's outcome stays as it is; the end of a container that was stopped late is still noted.
+// Record returns a run's record, updated from its tasks: the attempts and their outcomes. Known facts are never
+// removed, and an ended run's outcome doesn't change; the end of a container that was stopped late is still recorded.
 func Record(run api.Run, tasks []Task) api.Run {
 	run.Attempts = slices.Clone(run.Attempts)
 	for _, task := range tasks {
@@ -49,7 +49,7 @@ func note(run *api.Run, task Task) {
 	}
 }
 
-// lateLog notes the last lines of the newest attempt where it failed without them: they can come after its end.
+// lateLog records the last lines of the newest attempt if it failed without them: they can come after its end.
 func lateLog(run *api.Run, task Task) {
 	last := run.Attempts[len(run.Attempts)-1]
 	if last.Task == task.ID && last.Reason != "" && run.State != api.RunSucceeded && len(run.LastLog) == 0 && task.Status != nil {
@@ -57,7 +57,7 @@ func lateLog(run *api.Run, task Task) {
 	}
 }
 
-// Finish is a run's record with its outcome.
+// Finish returns a run's record with its outcome.
 func Finish(run api.Run, a Action, now time.Time) api.Run {
 	if run.State.Ended() {
 		return run

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// reference is a schedule told in another way: sets of numbers, and the policy over clock changes as one sentence about
-// minutes. It walks minute by minute and knows no periods, no bits and no arithmetic of days.
+// reference is another implementation of a schedule: sets of numbers, and the policy on clock changes as one sentence
+// about minutes. It walks minute by minute and uses no periods, no bits and no arithmetic of days.
 type reference struct {
 	text                                 string
 	minutes, hours, days, months, weekds numbers
@@ -19,7 +19,7 @@ type reference struct {
 // numbers is a set of them.
 type numbers [60]bool
 
-// shows says whether the wall shows a time the schedule names. The wall is given as a time in UTC.
+// shows reports whether the schedule names a wall-clock time, given as a time in UTC.
 func (r *reference) shows(wall time.Time) bool {
 	if !r.minutes[wall.Minute()] || !r.hours[wall.Hour()] || !r.months[int(wall.Month())] {
 		return false
@@ -32,11 +32,11 @@ func (r *reference) shows(wall time.Time) bool {
 }
 
 // walk calls due for every due instant in (from, until], in order, of every schedule. It begins two days earlier, so
-// that it knows what the wall has shown.
+// that it knows what the wall clock has shown.
 func walk(zone *time.Location, schedules []reference, from, until time.Time, due func(i int, at time.Time)) {
 	begin := from.Add(-48 * time.Hour).Truncate(time.Minute)
-	shown := wallOf(begin, zone) // the latest time the wall has shown
-	var named numbers            // minutes that some schedule names: the others need no look
+	shown := wallOf(begin, zone) // the latest time the wall clock has shown
+	var named numbers            // minutes that some schedule names: the others are skipped
 	for _, r := range schedules {
 		for n, in := range r.minutes {
 			named[n] = named[n] || in
@@ -59,7 +59,7 @@ func walk(zone *time.Location, schedules []reference, from, until time.Time, due
 				}
 				continue
 			}
-			// A fixed time is due when the wall first shows it or something later.
+			// A fixed time is due when the wall clock first shows it or something later.
 			for missing := shown.Add(time.Minute); !missing.After(wall); missing = missing.Add(time.Minute) {
 				if r.shows(missing) {
 					due(i, at)
@@ -78,7 +78,7 @@ func wallOf(at time.Time, zone *time.Location) time.Time {
 	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// drawReference makes a schedule and its text.
+// drawReference returns a schedule and its text.
 func drawReference(t *rapid.T) reference {
 	r := reference{}
 	minute, star, step := drawField(t, "minute", 0, 59, nil)

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Schedule is a parsed schedule in its time zone. It never changes. The sets are bits: bit n says that n is in.
+// Schedule is a parsed schedule in its time zone. It is immutable. The sets are bits: bit n means that n is in the set.
 type Schedule struct {
 	minutes  uint64 // 0 to 59
 	hours    uint64 // 0 to 23
 	days     uint64 // 1 to 31
 	months   uint64 // 1 to 12
 	weekdays uint64 // 0 (Sunday) to 6
-	// anyDay and anyWeekday say that the field was a star, with or without a step.
+	// anyDay and anyWeekday are set if the field was a star, with or without a step.
 	anyDay, anyWeekday bool
-	// fixed says that minute and hour name times of day, without a star or a step: such times survive clock changes.
-	// Other schedules are intervals, and follow the clock on the wall as it goes.
+	// fixed is set if minute and hour name times of day, without a star or a step: such times survive clock changes.
+	// Other schedules are intervals, and follow the wall clock.
 	fixed bool
 	zone  *time.Location
 }
 
-// Zone is the schedule's time zone.
+// Zone returns the schedule's time zone.
 func (s *Schedule) Zone() *time.Location { return s.zone }
 
 var macros = map[string]string{
@@ -34,7 +34,7 @@ var macros = map[string]string{
 	"@hourly":   "0 * * * *",
 }
 
-// Parse reads a schedule of five fields, or a macro, in a time zone; an empty zone is UTC. Errors are *FieldError and
+// Parse parses a schedule of five fields, or a macro, in a time zone; an empty zone is UTC. Errors are *FieldError and
 // *ZoneError.
 func Parse(text, zone string) (*Schedule, error) {
 	location, err := parseZone(zone)
@@ -72,7 +72,7 @@ func Parse(text, zone string) (*Schedule, error) {
 	return s, nil
 }
 
-// parseZone loads a time zone by its IANA name. "Local" would mean another zone on every machine.
+// parseZone loads a time zone by its IANA name. It refuses "Local", which is another zone on every machine.
 func parseZone(name string) (*time.Location, error) {
 	if name == "" {
 		return time.UTC, nil
@@ -86,7 +86,7 @@ func parseZone(name string) (*time.Location, error) {
 
 // FieldError says what is wrong with a schedule.
 type FieldError struct {
-	// Field is the one at fault (minute, hour, day-of-month, month or day-of-week); empty where it is the whole.
+	// Field is the faulty field (minute, hour, day-of-month, month or day-of-week); empty if the whole schedule is.
 	Field string
 	// Text is the faulty part.
 	Text   string
@@ -100,7 +100,7 @@ func (e *FieldError) Error() string {
 	return fmt.Sprintf("%s %q %s", e.Field, e.Text, e.Detail)
 }
 
-// ZoneError is a time zone nobody knows.
+// ZoneError reports an unknown time zone.
 type ZoneError struct{ Name string }
 
 func (e *ZoneError) Error() string {

@@ -12,17 +12,17 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestTranscripts plays the stories of testdata. Run with -rewrite to write down what the planner does now, and read the
-// difference.
+// TestTranscripts replays the transcripts of testdata. Run with -rewrite to write what the planner does now, and read
+// the difference.
 //
 //	job [schedule=… zone=… concurrency=… timeout=… retries=… succeeded=… failed=… deadline=… suspend=… release=… held=…]
 //	containers DURATION CODE [stopping=…] [mute]    how long containers run from now on, and how they end
-//	ask RUN              somebody asks for a run
-//	stop RUN             somebody stops a run
-//	lines                the last lines of mute containers are told
-//	refuse REASON        no image can be had
-//	tick D               time passes, with decisions where something happens
-//	down D               time passes and nobody decides
+//	ask RUN              a run is requested
+//	stop RUN             a stop of a run is requested
+//	lines                the last lines of mute containers are reported
+//	refuse REASON        no image is available
+//	tick D               time passes, with decisions when something happens
+//	down D               time passes without decisions
 //	clock D              the clock is set forward, or back
 //	look                 decisions are made until there is nothing to decide
 //	node lost|back · delete

@@ -8,18 +8,18 @@ import (
 
 // Desired is what is declared.
 type Desired struct {
-	// Deleting: everything goes.
+	// Deleting is set if everything is to be removed.
 	Deleting bool
-	// Schedule is nil for what runs only when it is asked to.
+	// Schedule is nil for what runs only on request.
 	Schedule *Schedule
-	// ScheduleHash identifies schedule and time zone; when it changes, due times count from Since.
+	// ScheduleHash identifies schedule and time zone. When it changes, due times count from Since.
 	ScheduleHash string
 	// Since is when the object was last written.
 	Since   time.Time
 	Suspend bool
 	// Concurrency is Allow, Forbid or Replace.
 	Concurrency string
-	// StartingDeadline is how late a due time may begin a run.
+	// StartingDeadline is how late a due time may start a run.
 	StartingDeadline time.Duration
 	// Timeout bounds an attempt, counted from its container's start; 0 is no bound.
 	Timeout time.Duration
@@ -27,22 +27,22 @@ type Desired struct {
 	Retries int
 	// KeepSucceeded and KeepFailed are how many ended runs are kept.
 	KeepSucceeded, KeepFailed int
-	// Release is what a run that starts now executes; empty while that can't be told.
+	// Release is what a run that starts now executes; empty while that is unknown.
 	Release string
 	// Held says what a run has to wait for before its first attempt, and Refused why it can't have one at all.
 	Held    string
 	Refused *Refusal
 }
 
-// Refusal says why nothing can be started, as of a moment: it doesn't speak of runs that came later.
+// Refusal says why nothing can be started, as of a time: it doesn't apply to runs that came later.
 type Refusal struct {
 	Reason, Message string
-	// Next is the step that helps, where it is known.
+	// Next is the step that helps, if it is known.
 	Next string
 	At   time.Time
 }
 
-// Observed is what is there.
+// Observed is the observed state.
 type Observed struct {
 	Timeline Timeline
 	// Runs are the runs that are kept, in any order, and Tasks all tasks of the object.
@@ -50,13 +50,13 @@ type Observed struct {
 	Tasks []Task
 }
 
-// Timeline is how far the due times were dealt with. It is stored in the object's status.
+// Timeline records how far the due times were handled. It is stored in the object's status.
 type Timeline struct {
 	ScheduleHash string
-	// Last is the newest due time that was dealt with, or when the schedule began. It grows, unless it lies more than
-	// maxAhead ahead of the clock: then it is set to that.
+	// Last is the newest due time that was handled, or when the schedule began. It only grows, unless it lies more than
+	// maxAhead ahead of the clock: then it is set to the clock.
 	Last time.Time
-	// Ahead is the newest due time on record while the clock has not reached it: the clock was ahead, or was set back.
+	// Ahead is the newest recorded due time while the clock has not reached it: the clock was ahead, or was set back.
 	Ahead time.Time
 	// Missed counts the due times since the schedule began that started no run; LastMissed is the newest of them, and Why
 	// the reason.
@@ -65,14 +65,14 @@ type Timeline struct {
 	Why        string
 }
 
-// The reasons for which a due time begins no run.
+// The reasons why a due time starts no run.
 const (
 	MissedSuspended = "Suspended" // the cron job was suspended
 	MissedLate      = "TooLate"   // the server came too late, or a newer due time was missed with it
-	MissedForbidden = "Forbidden" // another run was on
+	MissedForbidden = "Forbidden" // another run was active
 )
 
-// Task is one attempt's container, as both its halves tell.
+// Task is one attempt's container, with both its halves.
 type Task struct {
 	ID string
 	// Pod is the container's name.
@@ -82,15 +82,15 @@ type Task struct {
 	Desired   api.DesiredState
 	Reason    string
 	CreatedAt time.Time
-	// Placed says whether a node was chosen; a task without one that isn't wanted any more has nothing to stop.
+	// Placed reports whether a node was chosen; a task without one that is no longer wanted has nothing to stop.
 	Placed bool
-	// Lost says that its node is down.
+	// Lost is set if its node is down.
 	Lost bool
-	// Status is nil before the node told of it, and after it has forgotten it.
+	// Status is nil before the node's first report, and after it has forgotten the task.
 	Status *api.TaskStatus
 }
 
-// Ended says whether its container certainly doesn't run, or can't be told of any more.
+// Ended reports whether its container certainly doesn't run, or its state can no longer be reported.
 func (t Task) Ended() bool {
 	switch {
 	case t.terminal(), t.Lost:
@@ -103,19 +103,19 @@ func (t Task) Ended() bool {
 	return !t.Placed
 }
 
-// Plan is what to do.
+// Plan is the result of Decide.
 type Plan struct {
 	Actions []Action
 	// Timeline is the next one.
 	Timeline Timeline
-	// NextRun is the next due time; zero where none comes.
+	// NextRun is the next due time; zero if there is none.
 	NextRun time.Time
-	// After is when time alone changes the plan; 0 is never.
+	// After is when the plan changes without an event; 0 is never.
 	After time.Duration
 	// Active, Succeeded and Failed count the runs as they will be; Waiting says what an active run waits for.
 	Active, Succeeded, Failed int
 	Waiting                   string
 }
 
-// terminal says whether its node told of its end.
+// terminal reports whether its node reported its end.
 func (t Task) terminal() bool { return t.Status != nil && t.Status.State.Terminal() }

@@ -15,19 +15,19 @@ var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 // world is a store, a node and a clock, for one job.
 type world struct {
 	now      time.Time
-	latest   time.Time // the latest that the clock ever showed when something was decided
+	latest   time.Time // the latest time of the clock at any decision
 	desired  Desired
 	line     Timeline
 	runs     map[string]api.Run
 	tasks    map[string]*Task
 	drawn    int
-	lasts    time.Duration // how long containers run, and what they exit with
+	lasts    time.Duration // how long containers run, and their exit code
 	code     int
 	stopping time.Duration // how long a stop takes
 	lost     bool
-	mute     bool            // the last lines of what fails are not told with its end
+	mute     bool            // the last lines of failures are not reported with their end
 	cut      map[string]bool // the tasks whose node was down for a while
-	// due is when time alone may change the plan; zero is never.
+	// due is when the plan may change without an event; zero is never.
 	due time.Time
 	// begun holds every run there ever was: none may come twice.
 	begun map[string]bool
@@ -82,14 +82,14 @@ func (w *world) decide() {
 	w.broken("plans never come to an end: %v", w.plan().Actions)
 }
 
-// crash carries out the first actions of a plan and forgets the rest. The timeline is written with the whole alone.
+// crash carries out the first actions of a plan and forgets the rest. The timeline is written only with the whole plan.
 func (w *world) crash(n int) {
 	w.record()
 	plan := w.plan()
 	for _, a := range plan.Actions[:min(n, len(plan.Actions))] {
 		w.perform(a)
 	}
-	w.due = w.now // whoever starts again looks at everything
+	w.due = w.now // a restarted server decides about everything
 }
 
 func (w *world) record() {
@@ -171,7 +171,7 @@ func (w *world) broken(format string, args ...any) {
 	}
 }
 
-// work lets the node do what it was told, and says whether something happened.
+// work lets the node do its work, and reports whether something happened.
 func (w *world) work() (happened bool) {
 	for _, task := range w.tasks {
 		if was := task.Lost; was != w.lost {
@@ -198,7 +198,7 @@ func (w *world) obey(task *Task) bool {
 	case s.State.Terminal():
 		return false
 	case task.Desired == api.DesiredShutdown:
-		if s.ReadyAt.IsZero() { // when it was told to stop
+		if s.ReadyAt.IsZero() { // when its stop was requested
 			s.ReadyAt = w.now
 		}
 		if w.now.Sub(s.ReadyAt) < w.stopping {
@@ -229,7 +229,7 @@ func (w *world) end(task *Task, state api.TaskState, code int) {
 	task.Status = &s
 }
 
-// speak tells the last lines of what failed without.
+// speak reports the last lines of failures that were reported without.
 func (w *world) speak() {
 	for _, task := range w.tasks {
 		if s := task.Status; s != nil && s.State == api.TaskFailed && s.LastLog == nil {
@@ -239,7 +239,7 @@ func (w *world) speak() {
 	}
 }
 
-// pass lets time pass second by second; decisions are made where something happened or the last plan asked for it.
+// pass lets time pass second by second; decisions are made when something happened or the last plan asked for it.
 func (w *world) pass(d time.Duration, decides bool) {
 	for until := w.now.Add(d); w.now.Before(until); {
 		w.now = w.now.Add(time.Second)
@@ -258,15 +258,15 @@ func (w *world) pass(d time.Duration, decides bool) {
 	}
 }
 
-// sortedRuns are the runs, oldest first.
+// sortedRuns returns the runs, oldest first.
 func (w *world) sortedRuns() []api.Run {
 	return slices.SortedFunc(maps.Values(w.runs), func(a, b api.Run) int {
 		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 }
 
-// live counts the containers that may run, of a run or of all; not those whose node was down: they were given up, and what
-// is left of them when it returns is stopped.
+// live counts the containers that may run, of a run or of all. It leaves out those whose node was down: they were given
+// up, and what is left of them when it returns is stopped.
 func (w *world) live(run string) (count int) {
 	for _, task := range w.tasks {
 		if (run == "" || task.Run == run) && !task.Ended() && !w.cut[task.ID] {

@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/internal/core/reference"
 )
 
-// body is the hook's own, else its file, else every token of the event. A file means itself: no reference is replaced in it.
+// body returns the hook's own body, else its file, else every token of the event. A file is literal: no reference is
+// replaced in it.
 func (c Call) body() ([]byte, error) {
 	tokens := replacer(c.Delivery.Tokens)
 	switch {
@@ -52,7 +53,7 @@ var (
 	probeKeys  = []string{"kind", "scope", "name", "status", "pod", "probe", "transition", "transition_id", "reason", "timestamp"}
 )
 
-// defaults is the body of a hook that declares none.
+// defaults returns the body of a hook that declares none.
 func defaults(delivery api.Delivery) map[string]string {
 	keys := deployKeys
 	if strings.HasPrefix(delivery.Hook, "on_probe.") {
@@ -65,8 +66,8 @@ func defaults(delivery api.Delivery) map[string]string {
 	return out
 }
 
-// Tokens are the names that {{…}} may stand for. One that says nothing about the event at hand becomes empty, and what is
-// no token stays as it is written.
+// Tokens are the names that {{…}} may stand for. A token without a value for the event becomes empty, and what is no
+// token stays as written.
 var Tokens = []string{
 	"kind", "scope", "name", "release_id", "image", "status", "error", "started_at", "completed_at",
 	"pod", "probe", "transition", "transition_id", "reason", "timestamp",
@@ -80,7 +81,7 @@ func replacer(tokens map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// fill changes every text of a JSON value. Keys stay: they are the template's shape.
+// fill applies change to every text of a JSON value. Keys stay: they are the template's shape.
 func fill(value any, change func(string) (string, error)) (any, error) {
 	var faults []error
 	switch v := value.(type) {

@@ -11,27 +11,27 @@ import (
 const (
 	// AttemptTime is how long one attempt may take.
 	AttemptTime = 10 * time.Second
-	// Attempts is how many there are in all.
+	// Attempts is the most attempts of a delivery.
 	Attempts = 4
-	// Stale is how old a call may be to be begun: after a long downtime it is history.
+	// Stale is the age from which a call is no longer started: after a long downtime it is of no use.
 	Stale = time.Hour
-	// Kept is how long a delivery's record stays once it ended.
+	// Kept is how long a delivery's record stays after it ended.
 	Kept = time.Hour
 )
 
 var waits = [Attempts - 1]time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
 
-// Answer is what came of an attempt.
+// Answer is the result of an attempt.
 type Answer struct {
-	// Status is the HTTP status; 0 where there was no answer.
+	// Status is the HTTP status; 0 if there was no answer.
 	Status int
-	// Err says why there was none. It names no more of the address than its host.
+	// Err says why there was none. It contains no more of the address than its host.
 	Err error
-	// Final: there will never be one, whatever is tried: the request can't even be made.
+	// Final is set if a retry is useless: the request can't even be made.
 	Final bool
 }
 
-// Next is a delivery after an attempt. spread, from 0 to 1, is where in the jitter the next attempt lies.
+// Next returns a delivery after an attempt. spread, from 0 to 1, is the position of the next attempt within the jitter.
 func Next(d api.Delivery, a Answer, now time.Time, spread float64) api.Delivery {
 	d.Attempts++
 	d.StatusCode, d.Error, d.NextTryAt = a.Status, a.text(), time.Time{}
@@ -47,7 +47,7 @@ func Next(d api.Delivery, a Answer, now time.Time, spread float64) api.Delivery 
 	return d
 }
 
-// GiveUp is a delivery that is not tried any more, with the reason.
+// GiveUp returns a delivery that is not retried, with the reason.
 func GiveUp(d api.Delivery, reason string, now time.Time) api.Delivery {
 	d.State, d.Error, d.EndedAt, d.NextTryAt = api.DeliveryFailed, reason, now, time.Time{}
 	return d

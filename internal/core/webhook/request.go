@@ -16,17 +16,17 @@ import (
 type Request struct {
 	Method string
 	URL    string
-	// Header is set in this order: of two of one name the later counts.
+	// Header is set in this order: of two with the same name the later counts.
 	Header []Field
 	Body   []byte
-	// secretHost: where it goes is a secret too.
+	// secretHost is set if the host of the address is a secret too.
 	secretHost bool
 }
 
 // Field is a header.
 type Field struct{ Name, Value string }
 
-// Host is where it goes.
+// Host returns the host of the address.
 func (r Request) Host() string {
 	parsed, err := url.Parse(r.URL)
 	if err != nil {
@@ -35,7 +35,7 @@ func (r Request) Host() string {
 	return parsed.Host
 }
 
-// Receiver is what may be shown of where it goes: the host, unless a secret says which.
+// Receiver returns what may be shown of the address: the host, unless a secret determines it.
 func (r Request) Receiver() string {
 	if r.secretHost {
 		return "the receiver"
@@ -43,7 +43,7 @@ func (r Request) Receiver() string {
 	return r.Host()
 }
 
-// Blot takes out of a text what may not be shown of where the request goes.
+// Blot removes from a text what may not be shown of the address.
 func (r Request) Blot(text string) string {
 	parsed, err := url.Parse(r.URL)
 	if !r.secretHost || err != nil || parsed.Hostname() == "" {
@@ -52,17 +52,17 @@ func (r Request) Blot(text string) string {
 	return strings.NewReplacer(parsed.Host, r.Receiver(), parsed.Hostname(), r.Receiver()).Replace(text)
 }
 
-// Call is what a request is made from.
+// Call holds what a request is built from.
 type Call struct {
 	Hook     api.Webhook
 	Delivery api.Delivery
-	// File is what the hook's file holds; nil where it names none.
+	// File is the content of the hook's file; nil if it names none.
 	File []byte
-	// Key identifies the delivery to its receiver, whatever the attempt.
+	// Key identifies the delivery to its receiver, the same for every attempt.
 	Key string
 	// Agent is the User-Agent.
 	Agent string
-	// Spaces say what references of the hook stand for. Nothing they answer with is in an error of Request.
+	// Spaces resolve the references of the hook. The errors of Request contain none of their values.
 	Spaces reference.Spaces
 }
 
@@ -116,7 +116,7 @@ func (c Call) header(name string) (string, error) {
 	return value, nil
 }
 
-// secretHost says whether a bucket has a say in which host an address names.
+// secretHost reports whether a config value determines the host of an address.
 func secretHost(address string) bool {
 	for _, r := range reference.Find(address) {
 		if r.Space != api.SpaceConfig {

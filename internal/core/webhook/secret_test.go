@@ -22,8 +22,8 @@ func buckets(values map[string]string) reference.Spaces {
 	}}
 }
 
-// TestReferences: a reference is replaced in the address, headers and texts of the body; a value is taken for no token, and
-// a token for no reference.
+// TestReferences: a reference is replaced in the address, headers and texts of the body; a value is never taken for a
+// token, nor a token for a reference.
 func TestReferences(t *testing.T) {
 	call := Call{
 		Hook: api.Webhook{URL: "https://h.example/${config.PATH}", Headers: map[string]string{"X": "Bearer ${config.TOKEN}"},
@@ -41,7 +41,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// TestNoSecretInAnError: whatever a value makes of a request, the reason says where and not what.
+// TestNoSecretInAnError: whatever a value does to a request, the reason says where and not what.
 func TestNoSecretInAnError(t *testing.T) {
 	const secret = "s3cret"
 	for name, tc := range map[string]struct {
@@ -62,7 +62,7 @@ func TestNoSecretInAnError(t *testing.T) {
 	}
 }
 
-// TestReceiver: the host is shown only where no bucket says which.
+// TestReceiver: the host is shown only if no config value determines it.
 func TestReceiver(t *testing.T) {
 	values := buckets(map[string]string{"URL": "https://s3cret.example:8443/x", "HOST": "s3cret", "PATH": "s3cret"})
 	for address, want := range map[string]string{

@@ -57,7 +57,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestTokensAreNotReplacedTwice: what a token brings in is text, also where it looks like a token.
+// TestTokensAreNotReplacedTwice: the value of a token is literal text, even if it contains a token.
 func TestTokensAreNotReplacedTwice(t *testing.T) {
 	hook := api.Webhook{URL: "http://a", Body: api.Payload{"a": "{{error}}"}}
 	r, err := Call{Hook: hook, Delivery: api.Delivery{Tokens: map[string]string{"error": "{{name}}", "name": "web"}}}.Request()
