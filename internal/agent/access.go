@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// What follows asks the engine on somebody's behalf. A pod is named by its task's id, or by its container's name or id;
-// containers in quarantine are nobody's.
+// The methods below call the engine for users. A pod is named by its task's id, or by its container's name or id;
+// containers in quarantine have no pod name.
 
-// List is every container of the cluster on this node, as the engine sees it.
+// List returns every container of the cluster on this node, as the engine reports it.
 func (a *Agent) List(ctx context.Context) ([]runtime.Container, error) { return a.runtime.List(ctx) }
 
 // Logs streams a pod's output.
@@ -32,7 +32,7 @@ func (a *Agent) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) 
 	return a.runtime.Exec(ctx, container.ID, opts)
 }
 
-// Stop stops a pod as a person would with the engine's own tools: unless its slot is frozen it heals.
+// Stop stops a pod as a person would with the engine's own tools: it heals unless its slot is frozen.
 func (a *Agent) Stop(ctx context.Context, pod string) error {
 	container, err := a.pod(ctx, pod)
 	if err != nil {

@@ -11,13 +11,14 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// reasonImageNotFound is a runtime's word for an image that isn't there.
+// reasonImageNotFound is a runtime's reason for an image that doesn't exist.
 const reasonImageNotFound = "ImageNotFound"
 
-// reasonImageGone: an image that was built here was removed, and no registry has it.
+// reasonImageGone means that an image that was built here was removed, and no registry has it.
 const reasonImageGone = "ImageGone"
 
-// act does one thing. waits says that it goes on beside the workers and wakes the task when it ends.
+// act carries out one action. waits reports that it continues outside of the workers and requeues the task when it
+// ends.
 func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action healing.Action) (waits bool, err error) {
 	a.log.Debug("act", "task", task.ID, "pod", task.ContainerName(), "action", action.String())
 	if action.Verb == healing.Create || action.Verb == healing.Start {
@@ -65,7 +66,7 @@ func (a *Agent) create(ctx context.Context, task api.Task) error {
 	return a.createFrom(ctx, release, containerSpec(task, release))
 }
 
-// createFrom makes a container of a release's image.
+// createFrom creates a container from a release's image.
 func (a *Agent) createFrom(ctx context.Context, release node.Release, spec runtime.ContainerSpec) error {
 	if err := a.releases.link(ctx, release); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (a *Agent) createFrom(ctx context.Context, release node.Release, spec runti
 	made, err := a.runtime.Create(ctx, spec)
 	if imageMissing(err) {
 		a.pulls.miss(release)
-		return nil // the next plan fetches it
+		return nil // the next plan pulls it
 	}
 	if err != nil {
 		a.doubts.begin(spec.Labels[api.LabelTask], err)
@@ -89,7 +90,7 @@ func imageMissing(err error) bool {
 	return errors.As(err, &rejected) && rejected.Reason == reasonImageNotFound
 }
 
-// start begins an incarnation. A container that vanished meanwhile is no fault: the next look makes another.
+// start starts a container. A container that vanished meanwhile is no error: the next reconcile creates another.
 func (a *Agent) start(ctx context.Context, id string) error {
 	err := a.runtime.Start(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -108,7 +109,7 @@ func (a *Agent) remove(ctx context.Context, id string) error {
 	return nil
 }
 
-// stop blocks for up to the drain time and the grace period, so it runs beside the workers.
+// stop blocks for up to the drain time and the grace period, so it runs outside of the workers.
 func (a *Agent) stop(of api.Task, container string, action healing.Action, drain time.Duration) {
 	task := of.ID
 	a.stops.begin(container, func(ctx context.Context) error {
@@ -122,8 +123,8 @@ func (a *Agent) stop(of api.Task, container string, action healing.Action, drain
 	})
 }
 
-// drainTime is how long a pod that goes may finish its requests. One that is to run again keeps its place: its requests
-// would never end.
+// drainTime returns how long a pod that is going away may finish its requests. It is 0 for a pod that is to run again:
+// it keeps its place, so requests would keep coming.
 func (a *Agent) drainTime(ctx context.Context, task api.Task, frozen bool) time.Duration {
 	if a.serving == nil || task.Desired == api.DesiredRunning && !frozen {
 		return 0
@@ -135,7 +136,7 @@ func (a *Agent) drainTime(ctx context.Context, task api.Task, frozen bool) time.
 	return release.Spec.ResolvedStrategy().Drain
 }
 
-// pull fetches the image a release was made from, which is not on this node any more, or joins who does already.
+// pull pulls the image a release was made from, which is no longer on this node, or joins a pull under way.
 func (a *Agent) pull(ctx context.Context, task api.Task) (waits bool, err error) {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
@@ -165,7 +166,7 @@ func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Rel
 	return true, nil
 }
 
-// imageOf says whether a task's image is known to be missing.
+// imageOf reports whether a task's image is known to be missing.
 func (a *Agent) imageOf(task api.Task) healing.ImageState {
 	release, known := a.releases.cached(task)
 	if !known {

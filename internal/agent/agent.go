@@ -14,13 +14,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The kinds of keys the two controllers look at.
+// The kinds of keys of the two controllers.
 const (
 	kindTask  = "task"
 	kindImage = "image"
 )
 
-// Agent runs the tasks of one node. Make it with New; it runs once.
+// Agent runs the tasks of one node. Create it with New; it runs once.
 type Agent struct {
 	opts    Options
 	log     *slog.Logger
@@ -44,14 +44,14 @@ type Agent struct {
 	tasks      *engine.Controller
 	images     *engine.Controller
 	imageEnds  *results[api.Ref]
-	retries    sync.Map // owners of failed pulls that begin anew, whatever their rest
+	retries    sync.Map // owners of failed pulls to retry without waiting for their backoff
 	taskEnds   *results[string]
-	stats      *sampler // for whoever asks what goes on now
-	load       *sampler // for who wants the mean since the last time
+	stats      *sampler // for the current use
+	load       *sampler // for the mean since the last call
 	group      *engine.Group
 }
 
-// New makes an Agent. It subscribes to its Control at once.
+// New returns an Agent. It subscribes to its Control at once.
 func New(o Options) *Agent {
 	o = o.withDefaults()
 	a := &Agent{
@@ -95,10 +95,10 @@ func New(o Options) *Agent {
 // Run works until ctx ends. Containers keep running.
 func (a *Agent) Run(ctx context.Context) error { return a.group.Run(ctx) }
 
-// Ready closes when every task was looked at once.
+// Ready is closed when every task was reconciled once.
 func (a *Agent) Ready() <-chan struct{} { return a.tasks.Ready() }
 
-// changed is called by the control plane's picture.
+// changed is the control plane's change callback.
 func (a *Agent) changed(change node.Change) {
 	if change.Task != "" {
 		a.tasks.Enqueue(taskKey(change.Task))
@@ -148,7 +148,7 @@ func (a *Agent) now() time.Time { return a.opts.Now().UTC() }
 
 func taskKey(id string) engine.Key { return engine.Key{Kind: kindTask, Name: id} }
 
-// imageKey keeps the owner's kind beside its name: a key has room for one kind alone.
+// imageKey encodes the owner's kind in the name: a key has room for only one kind.
 func imageKey(owner api.Ref) engine.Key {
 	return engine.Key{Kind: kindImage, Scope: owner.Scope, Name: string(owner.Kind) + "/" + owner.Name}
 }

@@ -15,15 +15,15 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Assets are the files of assets on this node.
+// Assets are the asset files on this node.
 type Assets interface {
-	// Path is where the bytes of a digest lie, in a file that is called as the key. It is the same at each call, and the
-	// bytes under it never change. ErrNoAsset where they aren't to be had.
+	// Path returns the path of a digest's content, in a file named like the key. It is the same at each call, and the
+	// content never changes. The error is ErrNoAsset if the content is not available.
 	Path(ctx context.Context, digest, key string) (string, error)
 }
 
-// withAssets is a release with the paths of its files in the place of the references to them: in its spec, and in the
-// variables the spec declares. What came from buckets means itself.
+// withAssets returns a release with references to asset files replaced by their paths: in its spec, and in the
+// variables the spec declares. Values from buckets are literal.
 func (r *releases) withAssets(ctx context.Context, scope string, release node.Release) (node.Release, error) {
 	spaces := reference.Spaces{api.SpaceAsset: func(ref api.Reference) (string, error) {
 		key, ok := api.AssetKey(ref, scope, func(key string) bool { return release.AssetDigests[key] != "" })
@@ -53,8 +53,8 @@ func (r *releases) path(ctx context.Context, key, digest string) (string, error)
 	return path, nil
 }
 
-// link makes sure that a release's files are where its containers expect them: an engine that mounts what isn't there
-// makes a folder of it.
+// link makes sure that a release's files exist where its containers expect them: an engine that mounts a missing path
+// creates a folder there.
 func (r *releases) link(ctx context.Context, release node.Release) error {
 	for key, digest := range release.AssetDigests {
 		if _, err := r.path(ctx, key, digest); err != nil {
@@ -64,7 +64,7 @@ func (r *releases) link(ctx context.Context, release node.Release) error {
 	return nil
 }
 
-// missingAsset is what a container can't be made for. Other faults (a full disk) may pass.
+// missingAsset returns a rejection if the asset does not exist, else a transient error: a full disk may pass.
 func missingAsset(release node.Release, cause error) error {
 	detail := fmt.Sprintf("release %s: %s", release.ID, strings.ReplaceAll(cause.Error(), "\n", "; "))
 	if !errors.Is(cause, node.ErrNoBlob) {
@@ -73,7 +73,7 @@ func missingAsset(release node.Release, cause error) error {
 	return &runtime.RejectedError{Reason: "AssetMissing", Detail: detail, Next: "apply the asset and this object again, or restore the blobs of a backup"}
 }
 
-// envWithAssets replaces references in the values that are the spec's own.
+// envWithAssets replaces references in the spec's own values.
 func envWithAssets(release node.Release, spaces reference.Spaces) (map[string]string, error) {
 	declared := map[string]string{}
 	for name, text := range release.Spec.Env {
@@ -95,8 +95,8 @@ func envWithAssets(release node.Release, spaces reference.Spaces) (map[string]st
 	return env, err
 }
 
-// specWithAssets replaces references in every text of a spec but those of webhooks, which no container has. A volume that
-// is a file of an asset is read-only: the file is shared by all who use it.
+// specWithAssets replaces references in every text of a spec except its webhooks, which no container uses. A volume
+// that is an asset file is read-only: the file is shared by all its users.
 func specWithAssets(spec api.DeploymentSpec, spaces reference.Spaces) (api.DeploymentSpec, error) {
 	onDeploy, onProbe := spec.OnDeploy, spec.OnProbe
 	spec.OnDeploy, spec.OnProbe = nil, nil
@@ -117,7 +117,7 @@ func specWithAssets(spec api.DeploymentSpec, spaces reference.Spaces) (api.Deplo
 	return spec, nil
 }
 
-// readOnlyAssets are volumes of which those whose source is a file of an asset are read-only.
+// readOnlyAssets returns volumes with those made read-only whose source is an asset file.
 func readOnlyAssets(volumes []string) []string {
 	out := make([]string, len(volumes))
 	for i, entry := range volumes {

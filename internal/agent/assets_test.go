@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// shelf hands out a path for each digest it knows.
+// shelf returns a path for each digest it knows.
 type shelf map[string]bool
 
 func (s shelf) Path(_ context.Context, digest, key string) (string, error) {
@@ -28,7 +28,7 @@ func (s shelf) Path(_ context.Context, digest, key string) (string, error) {
 	return "/assets/" + digest + "/" + key, nil
 }
 
-// library hands out one release.
+// library returns one release.
 type library struct {
 	nodeapi.Assignments
 	release node.Release
@@ -95,7 +95,7 @@ func TestAFileThatIsGoneIsSaid(t *testing.T) {
 	}
 }
 
-// A file may vanish between the fetch of a release and the making of a container.
+// A file may vanish between the fetch of a release and the creation of a container.
 func TestLinksAreThereBeforeEachContainer(t *testing.T) {
 	assets := shelf{"one": true}
 	r := newReleases(library{}, assets)

@@ -26,9 +26,9 @@ import (
 // steadyTime is how long a node at rest is measured, at a full comparison a second: ten times as often as usual.
 const steadyTime = 10 * time.Second
 
-// BenchmarkNode is a node of the hollow runtime over a store in memory, and over embedded etcd on this disk: how many tasks
-// a second come up, how many a second of processor time, and what share of a core the node costs once they run. Run it with
-// -benchtime 1x.
+// BenchmarkNode measures a node of the hollow runtime over a store in memory, and over embedded etcd on this disk: how
+// many tasks come up per second, how many per second of processor time, and what share of a core the node uses once
+// they run. Run it with -benchtime 1x.
 func BenchmarkNode(b *testing.B) {
 	for name, open := range map[string]func(b *testing.B) store.Store{
 		"memory": func(*testing.B) store.Store { return memory.New() },
@@ -107,7 +107,7 @@ func crowd(b *testing.B, db store.Store, n int) {
 	}
 }
 
-// cpuTime is the processor time that the process has used.
+// cpuTime returns the processor time that the process has used.
 func cpuTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Builder makes an image from source. step is told of each step as it begins. What fails is a *BuildError where the
-// output says why.
+// Builder builds an image from source. It calls step as each step begins. The error is a *BuildError if the output says
+// why.
 type Builder interface {
 	Build(ctx context.Context, owner api.Ref, build api.ImageBuild, step func(text string)) error
 }
@@ -25,10 +25,10 @@ type BuildError struct {
 
 func (e *BuildError) Error() string { return e.Err.Error() }
 
-// Unwrap tells what kind of failure it was.
+// Unwrap returns the kind of failure.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// builds make images beside the workers: one at a time for each owner.
+// builds runs builds outside of the workers: one at a time for each owner.
 type builds struct {
 	builder    Builder
 	operations *operations
@@ -38,7 +38,7 @@ type builds struct {
 	begun  int
 }
 
-// building is a build under way, or one that waits for its turn: then step is empty.
+// building is a build under way, or one that waits for its turn, with an empty step.
 type building struct {
 	request imageRequest
 	step    string
@@ -49,7 +49,7 @@ func newBuilds(builder Builder, operations *operations) *builds {
 	return &builds{builder: builder, operations: operations, active: map[api.Ref]*building{}}
 }
 
-// begin builds what a request asks for, in the place of what was built for the same owner before.
+// begin starts the build of a request. It cancels an earlier build for the same owner.
 func (b *builds) begin(request api.ImageRequest, l listener) {
 	b.drop(request.Owner)
 	wanted, cancel := context.WithCancel(context.Background())
@@ -57,7 +57,8 @@ func (b *builds) begin(request api.ImageRequest, l listener) {
 	b.mu.Lock()
 	b.active[request.Owner] = this
 	b.begun++
-	// Each has a key of its own: one of the same image may be another owner's, or be ended and not have noticed yet.
+	// Each build has its own operation key: another one of the same image may belong to another owner, or be cancelled
+	// and not have noticed yet.
 	key := fmt.Sprintf("build/%s/%d", request.Image, b.begun)
 	b.mu.Unlock()
 	b.operations.begin(key, func(ctx context.Context) error {
@@ -77,7 +78,7 @@ func (b *builds) begin(request api.ImageRequest, l listener) {
 	})
 }
 
-// drop ends the build of an owner, if there is one.
+// drop cancels the build of an owner and reports whether there was one.
 func (b *builds) drop(owner api.Ref) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -89,7 +90,7 @@ func (b *builds) drop(owner api.Ref) bool {
 	return found
 }
 
-// finish takes a build that came to its end out; false says that another one took its place.
+// finish removes a build that has ended. It returns false if another one took its place.
 func (b *builds) finish(owner api.Ref, this *building) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,8 +111,8 @@ func (b *builds) running(request imageRequest) (step string, ok bool) {
 	return "", false
 }
 
-// build makes what isn't there. What failed for its source is not tried again until it is asked for anew, by another tree
-// or another nonce; what may pass is, after a growing rest.
+// build builds a missing image. A failure caused by the source is not retried until another tree or another nonce is
+// requested; one that may pass is, with a growing backoff.
 func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engine.Result {
 	this := requestOf(request)
 	step, running := a.builds.running(this)
@@ -151,7 +152,7 @@ func (a *Agent) buildListener(this imageRequest) listener {
 	}
 }
 
-// buildFailed says what stands against a build, with the last lines of its output.
+// buildFailed reports why a build failed, with the last lines of its output.
 func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) engine.Result {
 	next.State, next.Step = api.ImageBuilding, ""
 	var failed *BuildError
@@ -161,7 +162,7 @@ func (a *Agent) buildFailed(last, next api.ImageStatus, cause error) engine.Resu
 	return a.imageFailed(last, next, cause)
 }
 
-// nameLatest lets <scope>-<name>:latest name what the object is made of now, also where that was built long ago.
+// nameLatest tags the object's current image as <scope>-<name>:latest, even if it was built long ago.
 func (a *Agent) nameLatest(ctx context.Context, owner api.Ref, image runtime.Image) {
 	latest := owner.AppID() + ":latest"
 	if found, err := a.runtime.Resolve(ctx, latest); err == nil && found.ID == image.ID {

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// lingering is a builder whose builds of one image take their time to end, and of others end at once.
+// lingering is a builder whose builds of one image take time to end, while others end at once.
 type lingering struct {
 	id    string
 	until chan struct{}
@@ -22,7 +22,8 @@ func (l lingering) Build(ctx context.Context, _ api.Ref, build api.ImageBuild, _
 	return ctx.Err()
 }
 
-// TestABuildIsAskedForAgain while the one that was ended before still takes its time, or waits for its turn: it is built.
+// TestABuildIsAskedForAgain: a request while a cancelled build of the same is still ending, or waits for its turn, is
+// built.
 func TestABuildIsAskedForAgain(t *testing.T) {
 	for _, atOnce := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestABuildIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestTheSameImageOfTwo: each owner is told of the end.
+// TestTheSameImageOfTwo: each owner is notified of the end.
 func TestTheSameImageOfTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		until := make(chan struct{})

@@ -25,7 +25,7 @@ type workshop struct {
 	fail  error
 }
 
-// fails makes builds that end from now on fail, or not.
+// fails sets whether builds that end from now on fail.
 func (w *workshop) fails(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,7 +38,7 @@ func (w *workshop) ending() error {
 	return w.fail
 }
 
-// note remembers an image in one of the lists, and seen returns what is in it.
+// note records an image in one of the lists; seen returns its content.
 func (w *workshop) note(list *[]string, image string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +78,7 @@ func newBuildLab(t *testing.T) (*lab, *workshop) {
 	return l, w
 }
 
-// ask asks for the build of a tree, which a letter stands for, and returns its image.
+// ask requests the build of a tree, which a letter stands for, and returns its image.
 func (l *lab) ask(tree, nonce string) string {
 	l.t.Helper()
 	build := api.NewImageBuild("sha256:"+strings.Repeat(tree, 64), api.Build{})
@@ -180,7 +180,7 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 	})
 }
 
-// TestABuildThatWasCutBeginsAgain: the request is there, the image isn't.
+// TestABuildThatWasCutBeginsAgain: the request exists, the image doesn't.
 func TestABuildThatWasCutBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildLab(t)

@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// reasonVolumeStays: a volume that is to be emptied can't be removed yet.
+// reasonVolumeStays means that a volume that is to be emptied can't be removed yet.
 const reasonVolumeStays = "VolumeNotRemoved"
 
-// wipeAgain is when a volume that could not be removed is tried again.
+// wipeAgain is when the removal of a volume is retried.
 const wipeAgain = 5 * time.Second
 
 // claimed is the volume of one claim of an ordinal.
@@ -24,7 +24,7 @@ type claimed struct {
 	volume, claim, path string
 }
 
-// claimsOf are the volumes of a task's ordinal.
+// claimsOf returns the volumes of a task's ordinal.
 func claimsOf(task api.Task, release node.Release) []claimed {
 	ordinal, ok := task.Ordinal()
 	if !ok {
@@ -37,7 +37,7 @@ func claimsOf(task api.Task, release node.Release) []claimed {
 	return out
 }
 
-// withClaims is the release's spec with the ordinal's volumes among its mounts.
+// withClaims returns the release's spec with the ordinal's volumes among its mounts.
 func withClaims(task api.Task, release node.Release) api.DeploymentSpec {
 	spec := release.Spec
 	spec.Volumes = slices.Clone(spec.Volumes)
@@ -49,15 +49,15 @@ func withClaims(task api.Task, release node.Release) api.DeploymentSpec {
 
 // olderVolumes is a runtime that knows the volumes of the predecessor.
 type olderVolumes interface {
-	// OlderVolume returns the predecessor's volume for one of ours, where that one is still to be made; else "".
+	// OlderVolume returns the predecessor's volume for one of Tend's, if Tend's has yet to be created; else "".
 	OlderVolume(ctx context.Context, name string) (string, error)
 }
 
-// reasonOlderVolume: the predecessor kept the ordinal's data, which an empty volume of ours would hide.
+// reasonOlderVolume means that the predecessor's volume holds the ordinal's data, which a new empty volume would hide.
 const reasonOlderVolume = "OlderVolume"
 
-// checkOlder refuses to begin with an empty volume where the predecessor's holds the data. An ordinal that was made again
-// on request begins empty all the same.
+// checkOlder refuses to start with an empty volume if the predecessor's holds the data. An ordinal that is recreated on
+// request starts empty all the same.
 func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) error {
 	older, ok := a.runtime.(olderVolumes)
 	if !ok || task.Bootstrap != "" {
@@ -73,7 +73,7 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 			"or, to begin empty, the first command alone", found, volume)}
 }
 
-// ensureClaims makes the volumes that are missing, with labels that people find them by.
+// ensureClaims creates the missing volumes, with labels that people find them by.
 func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Release) error {
 	for _, c := range claimsOf(task, release) {
 		if err := a.checkOlder(ctx, task, c.volume); err != nil {
@@ -90,8 +90,8 @@ func (a *Agent) ensureClaims(ctx context.Context, task api.Task, release node.Re
 	return nil
 }
 
-// wipe removes the volumes of an ordinal that a person asked to be made anew. Nothing else in Tend removes one. It comes
-// after the container and before the task is forgotten, so that a crash in between has it done again.
+// wipe removes the volumes of an ordinal that a person asked to recreate. Nothing else in Tend removes a volume. It
+// runs after the container is removed and before the task is forgotten, so that after a crash in between it runs again.
 func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 	return nil
 }
 
-// notWiped keeps the task until its volumes are gone, and says why they aren't: somebody else's container may hold one.
+// notWiped keeps the task until its volumes are gone, and reports why they aren't: another container may use one.
 func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
 	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
 	if status.State != "" {

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// ordinal makes a release of a statefulset with a claim, and its task of an ordinal.
+// ordinal stores a release of a statefulset with a claim, and its task of an ordinal.
 func (l *lab) ordinal(id, slot string) api.Task {
 	l.t.Helper()
 	task := api.Task{
@@ -71,7 +71,7 @@ func TestAnOrdinalHasItsNamesAndVolumes(t *testing.T) {
 	})
 }
 
-// A removal keeps the volume; one that was asked to wipe takes it, before the task is forgotten.
+// A removal keeps the volume; one with a wipe removes it, before the task is forgotten.
 func TestOnlyAWipeTakesTheVolume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -92,7 +92,7 @@ func TestOnlyAWipeTakesTheVolume(t *testing.T) {
 	})
 }
 
-// A volume that can't be removed yet keeps its task, which says so; it goes when it can.
+// A volume that can't be removed yet keeps its task, which reports that; it is removed when it can be.
 func TestAWipeIsTriedUntilItSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

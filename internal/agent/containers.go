@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// containers is what the agent knows of the cluster's containers on its node. Events say which entries to look at again
-// and who ended them; lists find what no event told. An entry is only trusted until something happened to it.
+// containers is a cache of the cluster's containers on this node. Events mark entries as stale and say who ended them;
+// full lists find what no event reported. An entry is valid only until something happens to it.
 type containers struct {
 	runtime runtime.Runtime
 	now     func() time.Time
@@ -27,17 +27,17 @@ type containers struct {
 // entry is one container.
 type entry struct {
 	container runtime.Container
-	// stale: something happened since it was looked at; died: its end was among that.
+	// stale is set if something happened since the last inspection; died if that included its end.
 	stale, died bool
-	// touched is when an event or a call of ours last spoke of it; lookedAt when it was last inspected.
+	// touched is the clock at the last event or call by this agent about it; lookedAt is when it was last inspected.
 	touched  int64
 	lookedAt time.Time
-	// killed: it was told to end, by us or through the engine by others, and has not started since.
+	// killed is set if it was stopped, by Tend or by others through the engine, and has not started since.
 	killed bool
 	oom    bool
 	cause  healing.Cause
 	exit   *healing.Exit
-	// watched: events came without a gap since its state was last accounted for.
+	// watched is set if events came without a gap since its state was last recorded in a status.
 	watched bool
 }
 
@@ -54,7 +54,7 @@ func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
 	return &containers{runtime: rt, now: now, entries: map[string]*entry{}, byTask: map[string][]*entry{}}
 }
 
-// addLocked takes in a container that is not known yet.
+// addLocked adds a container that is not known yet.
 func (c *containers) addLocked(e *entry) {
 	c.entries[e.container.ID] = e
 	task := e.container.Task()
@@ -75,12 +75,12 @@ func (c *containers) removeLocked(id string) {
 	}
 }
 
-// updateLocked replaces what is known of a container by what the engine says now. Its task never changes: labels don't.
+// updateLocked replaces the known state of a container by the engine's. Its task never changes, because labels don't.
 func (c *containers) updateLocked(e *entry, found runtime.Container) {
 	e.container, e.died = found, false
 }
 
-// look returns a task's container as it is now, or nil where there is none.
+// look returns a task's container as it is now, or nil if there is none.
 func (c *containers) look(ctx context.Context, task string) (*sighting, error) {
 	for {
 		seen, id := c.seen(task)
@@ -93,7 +93,7 @@ func (c *containers) look(ctx context.Context, task string) (*sighting, error) {
 	}
 }
 
-// seen returns what is known of a task's container, and its id where that must be looked at first.
+// seen returns the known state of a task's container, and its id if it must be inspected first.
 func (c *containers) seen(task string) (*sighting, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +111,8 @@ func (e *entry) sighting() *sighting {
 	return &sighting{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, lookedAt: e.lookedAt}
 }
 
-// endedBy is the cause of the last end. A container may be seen down before the event of its end was read: one that was
-// told to end did so by hand.
+// endedBy returns the cause of the last end. A container may be observed as stopped before the event of its end was
+// read: one that was stopped on request ended by hand.
 func (e *entry) endedBy() healing.Cause {
 	if e.cause == healing.CauseUnknown && e.killed && !live(e.container) {
 		return healing.CauseHand
@@ -120,7 +120,7 @@ func (e *entry) endedBy() healing.Cause {
 	return e.cause
 }
 
-// ofLocked finds a task's main container: a live one, else the newest.
+// ofLocked returns a task's main container: a live one, else the newest.
 func (c *containers) ofLocked(task string) *entry {
 	var best *entry
 	for _, e := range c.byTask[task] {
@@ -160,20 +160,20 @@ func (c *containers) inspect(ctx context.Context, id string) error {
 	return nil
 }
 
-// live: it runs, or the engine is about to run it.
+// live reports whether the container runs, or the engine is about to run it.
 func live(c runtime.Container) bool {
 	return c.State == runtime.StateRunning || c.State == runtime.StatePaused || c.State == runtime.StateRestarting
 }
 
-// live says whether a task's container, or one that prepares it, runs as far as is known.
+// live reports whether a task's container, or one of its init containers, runs as far as is known.
 func (c *containers) live(task string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.byTask[task], func(e *entry) bool { return live(e.container) })
 }
 
-// serves reports whether the incarnation that a status speaks of is the one that was observed last, with the same address:
-// it ran then, and no event told of its end.
+// serves reports whether the incarnation that a status is about is the one that was observed last, with the same
+// address: it ran then, and no event reported its end.
 func (c *containers) serves(status api.TaskStatus) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *containers) serves(status api.TaskStatus) bool {
 		seen.Address == status.Address && slices.Equal(seen.Ports, status.Ports)
 }
 
-// accounted: the state of a task's container, with every end so far, went into its status.
+// accounted records that the state of a task's container, with every end so far, is in its status.
 func (c *containers) accounted(task string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +195,7 @@ func (c *containers) accounted(task string) {
 	}
 }
 
-// put takes a container that was just made.
+// put adds a container that was just created.
 func (c *containers) put(found runtime.Container) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -208,7 +208,7 @@ func (c *containers) put(found runtime.Container) {
 	c.addLocked(&entry{container: found, touched: c.clock, watched: true, lookedAt: c.now()})
 }
 
-// touch marks a container as one to look at again.
+// touch marks a container as stale.
 func (c *containers) touch(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +218,7 @@ func (c *containers) touch(id string) {
 	}
 }
 
-// ending: we are about to tell a container to end.
+// ending records that Tend is about to stop a container.
 func (c *containers) ending(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -227,7 +227,7 @@ func (c *containers) ending(id string) {
 	}
 }
 
-// touchOlder touches a container that was looked at longer ago than age, and says whether it did.
+// touchOlder touches a container whose last inspection is older than age, and reports whether it did.
 func (c *containers) touchOlder(id string, age time.Duration) bool {
 	c.mu.Lock()
 	e := c.entries[id]
@@ -246,7 +246,7 @@ func (c *containers) gone(id string) {
 	c.removeLocked(id)
 }
 
-// all are the containers as last seen.
+// all returns the containers as last observed.
 func (c *containers) all() []runtime.Container {
 	c.mu.Lock()
 	defer c.mu.Unlock()

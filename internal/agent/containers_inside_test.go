@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestServesWhatWasObservedAlone: a status counts for the incarnation that was observed last, where it is reached and as
-// long as no event told of its end.
+// TestServesWhatWasObservedAlone: a status is valid for the incarnation that was observed last, at the same address,
+// and as long as no event reported its end.
 func TestServesWhatWasObservedAlone(t *testing.T) {
 	started := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	observed := runtime.Container{
@@ -56,7 +56,7 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 	}
 }
 
-// TestTheIndexOfTasksFollowsTheContainers: what is found by task is what a walk over all of them finds.
+// TestTheIndexOfTasksFollowsTheContainers: the index by task returns what a walk over all containers finds.
 func TestTheIndexOfTasksFollowsTheContainers(t *testing.T) {
 	c := newContainers(nil, time.Now)
 	made := func(id, task string) runtime.Container {

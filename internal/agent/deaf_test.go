@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// deaf loses events and answers while it is told to, and tells output as slowly as it is told to.
+// deaf is a runtime that loses events and answers on request, and returns output as slowly as is set.
 type deaf struct {
 	*hollow.Runtime
 	events  *atomic.Bool

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// TestDockerWhatFollows is section 5's table on a real engine. The engine's own restart has a test of its own, on an
-// engine of its own.
+// TestDockerWhatFollows runs section 5's table on a real engine. The engine's own restart has its own test, on its own
+// engine.
 func TestDockerWhatFollows(t *testing.T) {
 	kill := func(m *machine, pod string) { m.docker("kill", pod) }
 	stop := func(m *machine, pod string) { m.docker("stop", "-t", "2", pod) }
@@ -60,7 +60,7 @@ func TestDockerWhatFollows(t *testing.T) {
 	}
 }
 
-// wantEnd waits for what is to follow.
+// wantEnd waits for the expected result.
 func (m *machine) wantEnd(task api.Task, before api.TaskStatus, want string) {
 	m.t.Helper()
 	switch want {

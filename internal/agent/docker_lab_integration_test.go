@@ -27,7 +27,7 @@ import (
 // patience is how long a condition may take on a busy machine before the test fails.
 const patience = 3 * time.Minute
 
-// machine is a real engine with a store beside it.
+// machine is a real engine with a store.
 type machine struct {
 	t       *testing.T
 	host    string // DOCKER_HOST, empty for the default engine
@@ -81,8 +81,8 @@ func (m *machine) docker(args ...string) string {
 	return strings.TrimSpace(string(output))
 }
 
-// goOn is the file that the program of a test image waits for before it goes on; goesOn makes it. Where the container ends
-// for it, that may be before the engine answered.
+// goOn is the file that the program of a test image waits for before it continues; goesOn creates it. If the container
+// then ends, that may be before the engine answered.
 const goOn = "/go"
 
 func (m *machine) goesOn(container string) {
@@ -119,14 +119,14 @@ func (m *machine) start() {
 	<-m.agent.Ready()
 }
 
-// deploy makes a task of the test server with a command and a restart policy.
+// deploy stores a task of the test server with a command and a restart policy.
 func (m *machine) deploy(policy string, command ...string) api.Task {
 	m.t.Helper()
 	container := api.Container{Image: m.image, Command: command, NetworkMode: "none"}
 	return m.deploySpec(api.DeploymentSpec{Container: container, Restart: policy})
 }
 
-// deploySpec makes a task of a spec.
+// deploySpec stores a task of a spec.
 func (m *machine) deploySpec(declared api.DeploymentSpec) api.Task {
 	m.t.Helper()
 	slot := random()
@@ -150,7 +150,7 @@ func (m *machine) status(task api.Task) api.TaskStatus {
 	return api.TaskStatus{}
 }
 
-// until waits for a task's status to fulfil a condition.
+// until waits until a task's status meets a condition.
 func (m *machine) until(task api.Task, what string, holds func(api.TaskStatus) bool) api.TaskStatus {
 	m.t.Helper()
 	deadline := time.After(patience)

@@ -29,7 +29,7 @@ func execs(command ...string) api.Probe {
 	return api.Probe{Exec: &api.ExecProbe{Command: append([]string{testimage.Program}, command...)}}
 }
 
-// serving is the test server with an address and a readiness probe.
+// serving returns the test server with an address and a readiness probe.
 func (m *machine) serving(readiness api.Probe) api.DeploymentSpec {
 	return api.DeploymentSpec{
 		Container: api.Container{Image: m.image},
@@ -44,7 +44,7 @@ func (m *machine) onHost(port int) api.DeploymentSpec {
 	return spec
 }
 
-// tells asks a pod's server to answer its probes with a status from now on.
+// tells makes a pod's server answer its probes with a status from now on.
 func (m *machine) tells(task api.Task, code int) {
 	m.t.Helper()
 	url := fmt.Sprintf("http://%s:8080/health?code=%d", m.status(task).Address, code)
@@ -67,7 +67,7 @@ func (m *machine) untilUnready(task api.Task) api.TaskStatus {
 	})
 }
 
-// TestDockerProbes asks real containers in every way, and each answers in every way it can.
+// TestDockerProbes runs every type of probe against real containers, with every kind of answer.
 func TestDockerProbes(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()
@@ -103,7 +103,7 @@ func TestDockerProbes(t *testing.T) {
 			m.untilRunning(tasks[name])
 			continue
 		}
-		// The first failures may be those of a program that does not listen yet.
+		// The first failures may be because the program does not listen yet.
 		m.until(tasks[name], name+": unready, for "+tc.why, func(s api.TaskStatus) bool {
 			return s.Probes["readiness"].Phase == api.ProbeUnhealthy && strings.Contains(s.Probes["readiness"].Message, tc.why) &&
 				s.Reason == "Unready"
@@ -111,8 +111,8 @@ func TestDockerProbes(t *testing.T) {
 	}
 }
 
-// TestDockerKillsProbesThatGoOn: a command that ignores signals leaves no process behind, attempt after attempt, nor when
-// the agent stops.
+// TestDockerKillsProbesThatGoOn: a command that ignores signals leaves no process behind, neither after repeated
+// attempts nor when the agent stops.
 func TestDockerKillsProbesThatGoOn(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()
@@ -120,12 +120,12 @@ func TestDockerKillsProbesThatGoOn(t *testing.T) {
 	goesOn.Timeout = "100ms"
 	task := m.deploySpec(m.serving(goesOn))
 	m.untilUnready(task)
-	m.untilProcesses(task, 2) // its own, and the attempt of now
+	m.untilProcesses(task, 2) // its own, and the current attempt
 	m.stop()
 	m.untilProcesses(task, 1)
 }
 
-// untilProcesses waits until a container has no more processes than that: one that was killed may take a moment to go,
+// untilProcesses waits until a container has at most that many processes: one that was killed may take a moment to go,
 // one that was not never goes.
 func (m *machine) untilProcesses(task api.Task, most int) {
 	m.t.Helper()
@@ -167,7 +167,7 @@ func TestDockerProbesFollowTheContainer(t *testing.T) {
 	m.tells(task, 200)
 	m.untilRunning(task)
 
-	// Somebody else gets its address, and no event of the container tells.
+	// Another container gets its address, and no event of the container reports it.
 	m.docker("network", "disconnect", m.network, task.ContainerName())
 	m.docker("run", "-d", "--network", m.network, "--label", api.LabelCluster+"="+m.cluster, m.image, testimage.Program, "wait")
 	m.docker("network", "connect", m.network, task.ContainerName())
@@ -178,7 +178,7 @@ func TestDockerProbesFollowTheContainer(t *testing.T) {
 	}
 }
 
-// TestDockerProbesSurviveTheAgent: what was ready stays so, and is asked again.
+// TestDockerProbesSurviveTheAgent: a ready container stays ready, and is probed again.
 func TestDockerProbesSurviveTheAgent(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()
@@ -194,7 +194,7 @@ func TestDockerProbesSurviveTheAgent(t *testing.T) {
 	m.untilUnready(task)
 }
 
-// TestDockerLivenessKeepsRestarting: not once, as often as it takes, in the same container.
+// TestDockerLivenessKeepsRestarting: the same container is restarted as often as needed, not only once.
 func TestDockerLivenessKeepsRestarting(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()
@@ -213,7 +213,7 @@ func TestDockerLivenessKeepsRestarting(t *testing.T) {
 	}
 }
 
-// TestDockerKillsExec: the runtime's own promise, beside the output of a command that goes on.
+// TestDockerKillsExec: the runtime kills a command that keeps running, besides returning its output.
 func TestDockerKillsExec(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()

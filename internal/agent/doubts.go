@@ -8,13 +8,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// doubts are the tasks for which a container may have been made without an answer. The zero value is ready.
+// doubts are the tasks for which a container may have been created without an answer. The zero value is ready to use.
 type doubts struct {
 	mu sync.Mutex
 	of map[string]bool
 }
 
-// begin notes a creation that failed, unless the engine itself refused it.
+// begin records a creation that failed, unless the engine itself refused it.
 func (d *doubts) begin(task string, err error) {
 	var rejected *runtime.RejectedError
 	if errors.As(err, &rejected) || errors.Is(err, runtime.ErrNameTaken) {
@@ -40,8 +40,8 @@ func (d *doubts) end(task string) {
 	delete(d.of, task)
 }
 
-// settleDoubt has the engine's list say whether a task has a container after all. Before that nothing is planned: what is
-// taken for gone could be there, and nobody would ever remove it.
+// settleDoubt checks the engine's list for a container of the task. Before that nothing is planned: a container that is
+// believed gone could exist, and would never be removed.
 func (a *Agent) settleDoubt(ctx context.Context, task string) error {
 	if !a.doubts.about(task) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAContainerMadeWithoutAnAnswerIsFound: the answer to its creation is lost, no event tells of it, and its task is
-// removed. It is not left behind.
+// TestAContainerMadeWithoutAnAnswerIsFound: the answer to the creation is lost, no event reports it, and its task is
+// removed. The container is not left behind.
 func TestAContainerMadeWithoutAnAnswerIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

@@ -195,7 +195,7 @@ func TestSuccessorWaitsForItsPredecessor(t *testing.T) {
 	})
 }
 
-// overlap fails where the second container started before the first had ended.
+// overlap fails if the second container started before the first had ended.
 func overlap(t *testing.T, history []hollow.Record, first, second string) {
 	t.Helper()
 	ended := false

@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// privateEngine is a dockerd of the test's own, which may be stopped and killed.
+// privateEngine is the test's own dockerd, which may be stopped and killed.
 type privateEngine struct {
 	t      *testing.T
 	folder string
@@ -49,7 +49,7 @@ func newPrivateEngine(t *testing.T) *privateEngine {
 	return e
 }
 
-// unmountBelow takes away what an engine left mounted: its containers may end a moment after it.
+// unmountBelow unmounts what an engine left mounted: its containers may end a moment after it.
 func unmountBelow(t *testing.T, folder string) {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")

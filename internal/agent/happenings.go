@@ -8,10 +8,11 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// happened takes an event in and says whether its task should be looked at.
+// happened records an event and reports whether its task should be reconciled.
 //
-// A die after a kill or a stop through the engine is somebody's doing, any other is the container's own. That the agent
-// stops containers too does no harm: what it stops isn't wanted running, and that is asked first.
+// A die after a kill or a stop through the engine was caused by a person or program; any other is the container's own
+// exit. The agent's own stops count like that too, which does no harm: such a container isn't wanted running, and that
+// is checked first.
 func (c *containers) happened(event runtime.Event) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -31,7 +32,7 @@ func (c *containers) happened(event runtime.Event) bool {
 	return e.take(event)
 }
 
-// strangerLocked begins an entry for a container nobody has spoken of yet.
+// strangerLocked adds an entry for a container that is not known yet.
 func (c *containers) strangerLocked(event runtime.Event) *entry {
 	labels := map[string]string{api.LabelTask: event.Task}
 	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels}, stale: true, watched: true}
@@ -39,8 +40,8 @@ func (c *containers) strangerLocked(event runtime.Event) *entry {
 	return e
 }
 
-// old: the container was inspected after the event, so that what it told was seen. Only what happens in the course of
-// our own starts is worth the distinction.
+// old reports whether the container was inspected after the event, so that the inspection already covers it. Only the
+// events of Tend's own starts are worth the distinction.
 func old(e *entry, event runtime.Event) bool {
 	switch event.Kind {
 	case runtime.EventCreate, runtime.EventStart:
@@ -49,7 +50,7 @@ func old(e *entry, event runtime.Event) bool {
 	return false
 }
 
-// take notes what an event says and whether the container must be looked at.
+// take records what an event says and reports whether the container must be inspected.
 func (e *entry) take(event runtime.Event) bool {
 	switch event.Kind {
 	case runtime.EventKill:
@@ -79,7 +80,8 @@ func (e *entry) ended(event runtime.Event) {
 	e.exit = &healing.Exit{Code: event.ExitCode, OOM: e.oom, At: event.At}
 }
 
-// ends says whether a signal is meant to end a process. One nobody recognises is: stop signals are freely chosen.
+// ends reports whether a signal is meant to end a process. Unknown signals count as such: stop signals are freely
+// chosen.
 func ends(signal string) bool {
 	switch strings.TrimPrefix(strings.ToUpper(signal), "SIG") {
 	case "HUP", "USR1", "USR2", "CONT", "WINCH", "CHLD", "URG", "STOP", "TSTP", "0", "1", "10", "12", "17", "18", "19", "20", "23", "28":
@@ -88,7 +90,7 @@ func ends(signal string) bool {
 	return true
 }
 
-// gap: events were missed from here on.
+// gap records that events were missed from here on.
 func (c *containers) gap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -97,8 +99,8 @@ func (c *containers) gap() {
 	}
 }
 
-// ended: the machine says that a container's process has ended, while the engine can't. One that was observed since is
-// another incarnation.
+// ended records that the machine reports the end of a container's process while the engine can't. It ignores a
+// container that was observed since: that is another incarnation.
 func (c *containers) ended(watched runtime.Container) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,15 +112,16 @@ func (c *containers) ended(watched runtime.Container) {
 	e.died, e.stale, e.touched = true, true, c.clock
 }
 
-// mark is the time before a list: what is touched after it, the list may not know.
+// mark returns the clock before a list: the list may lack what is touched after it.
 func (c *containers) mark() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.clock
 }
 
-// compare takes a full list in and returns the tasks to look at. One that ran before a gap and doesn't now ended with the
-// engine: a stream on one machine ends for no other reason. What was touched while the list was made is looked at anew.
+// compare updates the cache from a full list and returns the tasks to reconcile. A container that ran before a gap and
+// no longer does ended with the engine: a stream on one machine ends for no other reason. Containers that were touched
+// while the list was made are inspected again.
 func (c *containers) compare(listed []runtime.Container, mark int64, gap bool) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +163,7 @@ func (c *containers) differsLocked(found runtime.Container, mark int64, gap bool
 	return true
 }
 
-// sameIncarnation reports whether a list tells nothing new of a container, where it is reached included.
+// sameIncarnation reports whether a listed container equals the known one, including its address.
 func sameIncarnation(known, found runtime.Container) bool {
 	return known.State == found.State && known.RestartCount == found.RestartCount && known.Address == found.Address &&
 		known.StartedAt.Equal(found.StartedAt)

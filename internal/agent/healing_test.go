@@ -28,12 +28,12 @@ func TestTaskRuns(t *testing.T) {
 	})
 }
 
-// afterwards is what is expected a second after something happened.
+// afterwards is the expected state a second after an event.
 type afterwards struct {
 	state  api.TaskState
 	ready  bool
 	reason string
-	// container is the state of the container, replaced whether it is another one than before.
+	// container is the state of the container; replaced is set if it is a different one than before.
 	container runtime.State
 	replaced  bool
 }
@@ -46,8 +46,8 @@ var (
 	oomed    = afterwards{state: api.TaskFailed, reason: "OOMKilled", container: runtime.StateExited}
 )
 
-// TestWhatHappenedAndWhatFollows is the table of what happens to a container, on the simulated engine, with the agent
-// watching and with the agent stopped at that moment.
+// TestWhatHappenedAndWhatFollows checks the table of events of a container, on the simulated engine, with the agent
+// running and with the agent stopped at that moment.
 func TestWhatHappenedAndWhatFollows(t *testing.T) {
 	kill := func(l *lab, pod string) error { return l.engine.Kill(pod, "SIGKILL") }
 	stop := func(l *lab, pod string) error { return l.engine.StopByHand(pod) }
@@ -159,7 +159,7 @@ func TestMissedEventIsFoundByTheFullList(t *testing.T) {
 	})
 }
 
-// TestDetachedContainerJoinsItsNetworkAgain: it is told of by no event, and found by the next full list.
+// TestDetachedContainerJoinsItsNetworkAgain: no event reports it, and the next full list finds it.
 func TestDetachedContainerJoinsItsNetworkAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

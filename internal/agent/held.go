@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/internal/engine"
 )
 
-// held is a member that begins to run when the agent may touch containers.
+// held is a member that starts when the agent may touch containers.
 type held struct {
 	engine.Member
 	hold <-chan struct{}
@@ -22,7 +22,7 @@ func (h held) Run(ctx context.Context) error {
 	}
 }
 
-// heldBack makes members wait until the agent may touch containers. The node is reported again then.
+// heldBack makes members wait until the agent may touch containers. Then the node is reported again.
 func (a *Agent) heldBack(members ...engine.Member) (out []engine.Member) {
 	for _, m := range members {
 		out = append(out, held{m, a.opts.Hold})

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestPredecessorEndsWhileItIsRead: the end of a predecessor that comes after its successor was read, and before that
-// asked to be woken, is seen all the same, and not with the next full look only.
+// TestPredecessorEndsWhileItIsRead: the predecessor ends after its state was read and before its successor registered
+// to be woken. That end is noticed at once, not only by the next full pass.
 func TestPredecessorEndsWhileItIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

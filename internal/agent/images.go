@@ -13,14 +13,14 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The rests between two pulls of an image that fails.
+// The backoff between two pulls of an image that fails.
 const (
 	firstPullRest = 10 * time.Second
 	lastPullRest  = 5 * time.Minute
 )
 
-// reconcileImage answers one image request: what the reference names on this node, or what stands against it. A tag
-// that moved locally shows at the next look, which image events bring about.
+// reconcileImage answers one image request: which image the reference names on this node, or why there is none. A tag
+// that moved locally is noticed at the next reconcile, which image events cause.
 func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Result, error) {
 	owner := imageOwner(key)
 	assigned := a.control.Image(owner)
@@ -32,14 +32,14 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 		return engine.Result{}, nil
 	}
 	if a.watcher.trouble.Load() != nil {
-		return engine.Result{}, nil // the watcher wakes all requests when the engine is back
+		return engine.Result{}, nil // the watcher requeues all requests when the engine is back
 	}
 	last, this := a.reports.image(assigned, owner), requestOf(assigned.Request)
 	next := answer(last, assigned.Request, a.opts.Node)
 	image, err := a.runtime.Resolve(ctx, next.Image)
 	switch {
 	case err == nil:
-		_ = a.imageEnds.take(owner) // the image is there, whatever its last attempt met
+		_ = a.imageEnds.take(owner) // the image exists, whatever the result of its last attempt
 		present(&next, image)
 		if assigned.Request.Build != nil {
 			a.nameLatest(ctx, owner, image)
@@ -57,8 +57,8 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 	return a.fetch(this, last, next), nil
 }
 
-// imageRequest identifies what a pull or a build was begun for. The owner's uid is part of it: an object that was deleted
-// and created again takes nothing of what was under way for the old one.
+// imageRequest identifies the request that a pull or a build was started for. The owner's uid is part of it: an object
+// that was deleted and created again inherits nothing that was under way for the old one.
 type imageRequest struct {
 	owner      api.Ref
 	uid, image string
@@ -83,7 +83,7 @@ func (a *Agent) imageEnded(of imageRequest, err error) {
 	}
 }
 
-// imageEnd returns the error that the last pull or build for this very request ended with, once.
+// imageEnd returns, once, the error that the last pull or build for this request ended with.
 func (a *Agent) imageEnd(of imageRequest) error {
 	var ended *endedRequest
 	if errors.As(a.imageEnds.take(of.owner), &ended) && ended.of == of {
@@ -92,7 +92,7 @@ func (a *Agent) imageEnd(of imageRequest) error {
 	return nil
 }
 
-// answer begins with the last one where it speaks of the same request.
+// answer returns the status to continue from: the last one if it is about the same request.
 func answer(last api.ImageStatus, request api.ImageRequest, node string) api.ImageStatus {
 	if last.Answers(request) {
 		return last
@@ -109,7 +109,7 @@ func present(status *api.ImageStatus, image runtime.Image) {
 	}
 }
 
-// fetch pulls what isn't there: at once the first time, after a growing rest when it failed.
+// fetch pulls a missing image: at once the first time, after a growing backoff when it failed.
 func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Result {
 	owner := this.owner
 	if err := a.imageEnd(this); err != nil && next.State == api.ImagePulling {
@@ -138,7 +138,7 @@ func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Resu
 	return engine.Result{}
 }
 
-// retryImages has every failed pull from a registry begin anew.
+// retryImages retries every failed pull from a registry at once.
 func (a *Agent) retryImages(host string) {
 	for _, owner := range a.control.Images() {
 		assigned := a.control.Image(owner)
@@ -150,7 +150,7 @@ func (a *Agent) retryImages(host string) {
 	}
 }
 
-// imageFailed says in plain words what stands against a pull, and when it is tried again.
+// imageFailed reports in plain words why a pull failed, and when it is retried.
 func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Result {
 	rest := lastPullRest
 	if next.Attempts < 5 {

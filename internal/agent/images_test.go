@@ -153,7 +153,7 @@ func TestPrunedImageThatIsGoneRejectsTheTask(t *testing.T) {
 }
 
 // TestAnAnswerIsForTheObjectThatAsked: an object is deleted and created again before the agent has seen either. The new
-// object's pull begins at once, whatever rest the old one's failures earned.
+// object's pull starts at once, whatever the backoff of the old one's failures.
 func TestAnAnswerIsForTheObjectThatAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -178,7 +178,7 @@ func TestAnAnswerIsForTheObjectThatAsked(t *testing.T) {
 	})
 }
 
-// TestALatePullIsNoAnswerToAnotherRequest: the pull that an earlier request began fails while another image is pulled.
+// TestALatePullIsNoAnswerToAnotherRequest: the pull of an earlier request fails while another image is pulled.
 func TestALatePullIsNoAnswerToAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, hollow.Options{PullDelay: hollow.Delay(3 * time.Second)})

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// declaredInits are what prepares a task's main container. The commands of a release are not prepared.
+// declaredInits returns the init containers of a task. The commands of a release have none.
 func (a *Agent) declaredInits(task api.Task, release node.Release) []healing.Init {
 	if task.Role != api.RoleMain || len(release.Spec.Inits) == 0 {
 		return nil
@@ -25,8 +25,8 @@ func (a *Agent) declaredInits(task api.Task, release node.Release) []healing.Ini
 	return inits
 }
 
-// observeInits adds what is declared and seen of init containers. Without its release a task must not start: nobody
-// knows what prepares it.
+// observeInits adds the declared and the observed init containers. Without its release a task must not start: its init
+// containers are unknown.
 func (a *Agent) observeInits(ctx context.Context, in *healing.Input) error {
 	release, err := a.releases.of(ctx, in.Task)
 	switch {
@@ -43,7 +43,7 @@ func (a *Agent) observeInits(ctx context.Context, in *healing.Input) error {
 	return err
 }
 
-// knownInits is observeInits without asking anyone.
+// knownInits is observeInits without calls to the engine or the control plane.
 func (a *Agent) knownInits(in *healing.Input) (stale bool) {
 	if release, known := a.releases.cached(in.Task); known {
 		in.Inits = a.declaredInits(in.Task, release)
@@ -53,7 +53,7 @@ func (a *Agent) knownInits(in *healing.Input) (stale bool) {
 	return id != ""
 }
 
-// lookInits are a task's init containers as they are now.
+// lookInits returns a task's init containers as they are now.
 func (c *containers) lookInits(ctx context.Context, task string) ([]healing.InitContainer, error) {
 	for {
 		seen, id := c.seenInits(task)
@@ -66,7 +66,7 @@ func (c *containers) lookInits(ctx context.Context, task string) ([]healing.Init
 	}
 }
 
-// seenInits is what is known of a task's init containers, and the id of one that must be looked at first.
+// seenInits returns the known state of a task's init containers, and the id of one that must be inspected first.
 func (c *containers) seenInits(task string) (seen []healing.InitContainer, stale string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +82,7 @@ func (c *containers) seenInits(task string) (seen []healing.InitContainer, stale
 	return seen, stale
 }
 
-// isInit tells an init container from a task's main one.
+// isInit distinguishes an init container from a task's main one.
 func isInit(c runtime.Container) bool { return c.Labels[api.LabelRole] == api.RoleInit }
 
 func initContainerOf(e *entry) healing.InitContainer {
@@ -110,7 +110,7 @@ func (a *Agent) actInit(ctx context.Context, task api.Task, in healing.Input, ac
 		err := a.remove(ctx, at.ID)
 		if err != nil && in.Container != nil && in.Container.State == healing.Running {
 			a.log.Warn("an init container that has done its work can't be removed; it is tried again", "task", task.ID, "init", action.Init, "error", err)
-			return true, nil // the main container is none the worse for it
+			return true, nil // it does not affect the main container
 		}
 		return false, err
 	}
@@ -139,7 +139,7 @@ func initNamed(in healing.Input, name string) *healing.InitContainer {
 	return nil
 }
 
-// initRelease is the release with the init's image in place of the main container's.
+// initRelease returns the release with the init's image in place of the main container's.
 func initRelease(release node.Release, init api.Init) node.Release {
 	if init.Image != "" {
 		release.Image, release.ImageID, release.ImageDigest, release.Built = init.Image, "", "", false
@@ -147,8 +147,8 @@ func initRelease(release node.Release, init api.Init) node.Release {
 	return release
 }
 
-// initSpec is what an init container is made from: the main container's environment, volumes, networks and rights, with
-// a command, limits and a name of its own. It serves nobody, so nothing is published and no name resolves to it.
+// initSpec returns the spec of an init container: the main container's environment, volumes, networks and rights, with
+// its own command, limits and name. It serves no requests, so nothing is published and no name resolves to it.
 func initSpec(task api.Task, release node.Release, init api.Init, main string, attempt int) runtime.ContainerSpec {
 	spec := containerSpec(task, release)
 	spec.Name = task.InitName(init.Name)

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// prepare makes a task with init containers; main is its command.
+// prepare stores a task with init containers; main is its command.
 func (m *machine) prepare(main []string, change func(*api.DeploymentSpec), inits ...api.Init) api.Task {
 	m.t.Helper()
 	slot := random()
@@ -41,7 +41,7 @@ func (m *machine) initsOf(task api.Task) []string {
 
 func program(args ...string) []string { return append([]string{testimage.Program}, args...) }
 
-// TestDockerInitsPrepareTheContainer: what they write to a volume the main container reads; they run one after another,
+// TestDockerInitsPrepareTheContainer: the main container reads what they write to a volume; they run one after another,
 // have no name of the workload, and are gone in the end.
 func TestDockerInitsPrepareTheContainer(t *testing.T) {
 	m := newMachine(t, "")
@@ -114,7 +114,7 @@ func TestDockerAnInitOutOfTime(t *testing.T) {
 	}
 }
 
-// TestDockerAnAgentFindsItsInit: an agent that goes away while an init runs comes back to the same container.
+// TestDockerAnAgentFindsItsInit: an agent that stops while an init runs comes back to the same container.
 func TestDockerAnAgentFindsItsInit(t *testing.T) {
 	m := newMachine(t, "")
 	m.start()

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// initsLast makes an engine whose init containers take a while: those named after a number end with it as exit code.
+// initsLast returns an engine whose init containers take a while: those named after a number exit with it.
 func initsLast(d time.Duration) hollow.Options {
 	return hollow.Options{Behaviour: func(spec runtime.ContainerSpec) hollow.Behaviour {
 		if spec.Labels[api.LabelRole] != api.RoleInit {
@@ -32,7 +32,7 @@ func withInits(inits ...api.Init) func(*api.Task, *api.DeploymentSpec) {
 func run(name string) api.Init  { return api.Init{Name: name, Command: []string{"run"}} }
 func fail(name string) api.Init { return api.Init{Name: name, Command: []string{"fail"}} }
 
-// initContainers are the engine's init containers, as name and state.
+// initContainers returns the engine's init containers, as name and state.
 func (l *lab) initContainers() string {
 	var out []string
 	for _, c := range l.engine.Containers() {
@@ -67,7 +67,7 @@ func TestInitsRunBeforeTheContainer(t *testing.T) {
 		l.wantInits("")
 		main := l.wantContainer(task, runtime.StateRunning)
 
-		l.must(l.engine.Exit(task.ContainerName(), 1)) // the engine restarts it: nothing is prepared again
+		l.must(l.engine.Exit(task.ContainerName(), 1)) // the engine restarts it: no init runs again
 		l.pass(2 * time.Second)
 		l.want(task, api.TaskRunning, true, "")
 		l.must(l.engine.RemoveByHand(task.ContainerName()))
@@ -107,7 +107,7 @@ func TestAFailingInitFailsItsTask(t *testing.T) {
 	})
 }
 
-// TestAnAgentRestartGoesOnWithAnInit: neither one that runs nor one that passed is run again.
+// TestAnAgentRestartGoesOnWithAnInit: neither a running init nor one that passed is run again.
 func TestAnAgentRestartGoesOnWithAnInit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, initsLast(10*time.Second))
@@ -132,7 +132,7 @@ func TestAnAgentRestartGoesOnWithAnInit(t *testing.T) {
 	})
 }
 
-// TestInitsOfAShutDownTask: what prepares a task stops with it.
+// TestInitsOfAShutDownTask: the init containers of a task stop with it.
 func TestInitsOfAShutDownTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, initsLast(time.Hour))
@@ -150,7 +150,7 @@ func TestInitsOfAShutDownTask(t *testing.T) {
 	})
 }
 
-// TestAnInitThatWeStoppedHasNotPassed: it ended with 0 on the stop signal, and the event that says so is late.
+// TestAnInitThatWeStoppedHasNotPassed: it exited with 0 on the stop signal, and the event that reports it is late.
 func TestAnInitThatWeStoppedHasNotPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, initsLast(time.Hour))
@@ -179,7 +179,7 @@ func TestAnInitThatTakesTooLongIsStopped(t *testing.T) {
 	})
 }
 
-// TestWhatAnInitIsMadeFrom: the container's surroundings, its own limits, and nobody it serves.
+// TestWhatAnInitIsMadeFrom: it has the container's surroundings, its own limits, and no published ports.
 func TestWhatAnInitIsMadeFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, initsLast(time.Minute))
@@ -209,7 +209,7 @@ func TestWhatAnInitIsMadeFrom(t *testing.T) {
 	})
 }
 
-// TestAnInitsOwnImageIsPulled: it is fetched where the node doesn't have it.
+// TestAnInitsOwnImageIsPulled: it is pulled if the node doesn't have it.
 func TestAnInitsOwnImageIsPulled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := initsLast(time.Second)

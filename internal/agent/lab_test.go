@@ -40,20 +40,20 @@ type lab struct {
 	engine  *hollow.Engine
 	imageID string
 
-	// deaf: events are lost on their way to the agent.
+	// deaf is set while events are lost on their way to the agent.
 	deaf atomic.Bool
-	// mute: the answers to creations are lost.
+	// mute is set while the answers to creations are lost.
 	mute atomic.Bool
-	// telling is how long the engine takes to tell a container's output.
+	// telling is how long the engine takes to return a container's output.
 	telling atomic.Int64
 	// memory is the folder of secret files; env the merged environment of releases, as JSON.
 	memory, env string
-	// builder makes images where it is set.
+	// builder builds images, if it is set.
 	builder agent.Builder
-	asker   prober.Asker // nil asks the containers
-	// edge is the node's proxy; nil where it has none.
+	asker   prober.Asker // nil probes the containers
+	// edge is the node's proxy; nil if it has none.
 	edge *gate
-	// reading is called, where set, after a task was read and before the agent has it.
+	// reading is called, if set, after a task was read and before the agent has it.
 	reading func(task string)
 	view    *view.View
 	agent   *agent.Agent
@@ -104,7 +104,7 @@ func (l *lab) memoryFolder(bool) (string, error) {
 	return l.memory, nil
 }
 
-// settle lets everything under way come to rest, and the short waits of batches and retries pass.
+// settle waits until everything under way has settled, and the short waits of batches and retries have passed.
 func (l *lab) settle() {
 	synctest.Wait()
 	l.pass(10 * time.Millisecond)
@@ -129,7 +129,7 @@ func (l *lab) commit(txn *layout.Txn) {
 	}
 }
 
-// deploy makes a release and a task of it.
+// deploy stores a release and a task of it.
 func (l *lab) deploy(id string, change func(*api.Task, *api.DeploymentSpec)) api.Task {
 	l.t.Helper()
 	task := api.Task{
@@ -177,7 +177,7 @@ func (l *lab) status(task api.Task) api.TaskStatus {
 	return api.TaskStatus{}
 }
 
-// container finds a task's container on the engine, however it is; the zero value where there is none.
+// container returns a task's container from the engine, in any state; the zero value if there is none.
 func (l *lab) container(task api.Task) runtime.Container {
 	for _, c := range l.engine.Containers() {
 		if c.Name == task.ContainerName() {
@@ -204,7 +204,7 @@ func (l *lab) wantContainer(task api.Task, state runtime.State) runtime.Containe
 	return c
 }
 
-// must is for the hand's calls.
+// must fails the test on an error of a call by hand.
 func (l *lab) must(err error) {
 	l.t.Helper()
 	if err != nil {
@@ -212,12 +212,12 @@ func (l *lab) must(err error) {
 	}
 }
 
-// plain stands for keys that seal nothing.
+// plain stands in for keys; it leaves values in plain text.
 type plain struct{}
 
 func (plain) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 
-// countingStore remembers what was committed by whom, and can be made to fail.
+// countingStore records the commits and their writers, and can be made to fail.
 type countingStore struct {
 	store.Store
 	mu      sync.Mutex
@@ -242,7 +242,7 @@ func (s *countingStore) failing(err error) {
 	s.fail = err
 }
 
-// reports are the agent's commits since the last call.
+// reports returns the agent's commits since the last call.
 func (s *countingStore) reports() []store.Txn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

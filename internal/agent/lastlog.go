@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// What is kept of a failed container's output, how long reading it may take, and how many are read at once.
+// How much of a failed container's output is kept, how long reading it may take, and how many are read at once.
 const (
 	lastLines    = 20
 	lastBytes    = 4 << 10
@@ -20,17 +20,17 @@ const (
 	logsAtOnce   = 8
 )
 
-// lastLogs reads the last lines of containers beside the workers: for a task what its last decision wished for.
+// lastLogs reads the last lines of containers outside of the workers, as a task's last decision requested.
 type lastLogs struct {
 	*operations
 	agent *Agent
 
 	mu       sync.Mutex
 	readings map[string]*lineReading // by task
-	begun    int                     // no two have the same key: one that was given up may still be under way
+	begun    int                     // no two have the same key: a cancelled one may still be under way
 }
 
-// lineReading is one of them; cut where the engine went away with it, and it is to be done again.
+// lineReading is one reading. cut is set if the engine went away during it, so that it must be repeated.
 type lineReading struct {
 	healing.LogReading
 	cut bool
@@ -40,7 +40,7 @@ func newLastLogs(a *Agent) *lastLogs {
 	return &lastLogs{operations: newOperations(logsAtOnce), agent: a, readings: map[string]*lineReading{}}
 }
 
-// of is the reading for a task as it is now; nil where nothing was wished for.
+// of returns the current reading for a task; nil if none was requested.
 func (l *lastLogs) of(task string) *healing.LogReading {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *lastLogs) of(task string) *healing.LogReading {
 	return &out
 }
 
-// wish begins a reading, unless it is the one that was begun last. What isn't wished for any more is forgotten.
+// wish starts a reading, unless it is the same as the last one. Readings that are no longer requested are dropped.
 func (l *lastLogs) wish(task api.Task, wish healing.LogWish) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +77,7 @@ func (l *lastLogs) wish(task api.Task, wish healing.LogWish) {
 	}, func(err error) { l.end(task.ID, at, lines, err) })
 }
 
-// end takes what was read. Where the engine went away, its return has the task looked at, and what is missing read again.
+// end stores the lines. If the engine went away, its return requeues the task, which reads again what is missing.
 func (l *lastLogs) end(task string, at *lineReading, lines []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,7 +89,7 @@ func (l *lastLogs) end(task string, at *lineReading, lines []string, err error) 
 	l.agent.tasks.Enqueue(taskKey(task))
 }
 
-// lastLog reads the end of a container's output as it is; what can't be read is left out.
+// lastLog reads the end of a container's output; what can't be read is left out.
 func (a *Agent) lastLog(ctx context.Context, id string) (lines []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lastLogLimit)
 	defer cancel()
@@ -108,7 +108,7 @@ func (a *Agent) lastLog(ctx context.Context, id string) (lines []string, err err
 	return lines, nil
 }
 
-// fitting keeps the newest lines within the limit; the newest alone is cut.
+// fitting keeps the newest lines within the limit; only the newest may be cut.
 func fitting(lines []string) []string {
 	size := 0
 	for i := len(lines) - 1; i >= 0; i-- {

@@ -10,14 +10,14 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// failing is an engine whose containers end with 3 after a second and say why.
+// failing is an engine whose containers exit with 3 after a second and print why.
 func failing(runtime.ContainerSpec) hollow.Behaviour {
 	return hollow.Behaviour{Exits: true, ExitAfter: time.Second, ExitCode: 3, Output: []string{"cannot open /data"}}
 }
 
 func once(task *api.Task, _ *api.DeploymentSpec) { task.Class = api.ClassOnce }
 
-// failedTask runs a task that fails, on an engine that takes so long to tell what it printed, until it has ended.
+// failedTask runs a task that fails, on an engine that takes that long to return output, until it has ended.
 func failedTask(t *testing.T, telling time.Duration, then func(*lab, api.Task)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, hollow.Options{Behaviour: failing})
@@ -37,7 +37,7 @@ func (l *lab) wantLines(task api.Task, n int) {
 	}
 }
 
-// TestFailureIsToldWithItsLines: they come a moment after the end, and the end is told with them.
+// TestFailureIsToldWithItsLines: the lines come a moment after the end, and the end is reported with them.
 func TestFailureIsToldWithItsLines(t *testing.T) {
 	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
 		l.want(task, api.TaskRunning, false, "Exited")
@@ -47,7 +47,7 @@ func TestFailureIsToldWithItsLines(t *testing.T) {
 	})
 }
 
-// TestFailureIsToldWithoutItsLines: the wait for them is bounded, and they follow.
+// TestFailureIsToldWithoutItsLines: the wait for the lines is bounded, and they follow.
 func TestFailureIsToldWithoutItsLines(t *testing.T) {
 	failedTask(t, 15*time.Second, func(l *lab, task api.Task) {
 		l.pass(9 * time.Second)
@@ -61,7 +61,7 @@ func TestFailureIsToldWithoutItsLines(t *testing.T) {
 	})
 }
 
-// TestOutputThatIsNeverTold: it is given up, and not asked for again.
+// TestOutputThatIsNeverTold: it is given up, and not requested again.
 func TestOutputThatIsNeverTold(t *testing.T) {
 	failedTask(t, time.Hour, func(l *lab, task api.Task) {
 		l.pass(time.Minute)
@@ -98,7 +98,8 @@ func TestLastLinesHoldNoWorker(t *testing.T) {
 	})
 }
 
-// TestLinesAreReadAfterARestart: an agent that stops while it reads leaves an end that the next one tells, with its lines.
+// TestLinesAreReadAfterARestart: an agent stops while it reads the lines. The next agent reports the end, with its
+// lines.
 func TestLinesAreReadAfterARestart(t *testing.T) {
 	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
 		l.stop()
@@ -110,7 +111,8 @@ func TestLinesAreReadAfterARestart(t *testing.T) {
 	})
 }
 
-// TestLinesAreReadWhenTheEngineIsBack: it went away while they were read; when it returns they are read again.
+// TestLinesAreReadWhenTheEngineIsBack: the engine went away while the lines were read; when it is back they are read
+// again.
 func TestLinesAreReadWhenTheEngineIsBack(t *testing.T) {
 	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
 		l.engine.Disconnect()

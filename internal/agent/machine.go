@@ -12,13 +12,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// infoTime bounds the question what the engine is.
+// infoTime bounds the call for the engine's facts.
 const infoTime = 10 * time.Second
 
-// conditionLimited: the machine lacks something containers may want.
+// conditionLimited means that the machine lacks something containers may need.
 const conditionLimited = "Limited"
 
-// machine reports the facts of the machine, whenever someone asks it to look.
+// machine reports the facts of the machine on request.
 type machine struct {
 	member
 	agent   *Agent
@@ -33,7 +33,7 @@ func newMachine(a *Agent) *machine {
 	return n
 }
 
-// look asks for another report; it doesn't wait for it.
+// look requests another report; it doesn't wait for it.
 func (n *machine) look() {
 	select {
 	case n.wake <- struct{}{}:
@@ -93,9 +93,9 @@ func unready(status api.NodeStatus, message string) api.NodeStatus {
 	return status
 }
 
-// quarantined are containers of this cluster whose task the store doesn't know here. They are shown and never touched:
-// only a task that is desired removed has its container removed. A task is forgotten once its container is gone, so who
-// is still there after its task was asked for in vain was not merely seen on its way out.
+// quarantined returns the containers of this cluster whose task the store doesn't know here. They are shown and never
+// touched: only a task that is desired removed has its container removed. A task is forgotten once its container is
+// gone, so a container that still exists after a lookup of its task found none is not just one that is being removed.
 func (a *Agent) quarantined() []string {
 	strangers := map[string]bool{}
 	for _, c := range a.containers.all() {
@@ -112,7 +112,8 @@ func (a *Agent) quarantined() []string {
 	return names
 }
 
-// beat renews the heartbeat until ctx ends. What holds it ends by itself: a restart must not look like a lost node.
+// beat renews the heartbeat until ctx ends. It does not end the lease: that expires by itself, as a restart must not
+// look like a lost node.
 func (a *Agent) beat(ctx context.Context) error {
 	ticker := time.NewTicker(a.opts.Heartbeat)
 	defer ticker.Stop()

@@ -144,7 +144,7 @@ func TestAnEmptyStoreKillsNothing(t *testing.T) {
 		if got := l.node().Quarantined; len(got) != 1 {
 			t.Errorf("quarantined %v", got)
 		}
-		// The record that returns adopts it: nothing is made anew.
+		// The record that returns adopts it: nothing is created again.
 		l.commit(layout.NewTxn("test").Put(layout.TaskKey(task.ID), *snap.Task(task.ID).Value))
 		l.settle()
 		l.want(task, api.TaskRunning, true, "")

@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// observe gathers what decides about a task. Nothing is asked of the engine but a container something happened to.
+// observe gathers the input of the decision about a task. It calls the engine only for a container that something
+// happened to.
 func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.Input, error) {
 	in := healing.Input{
 		Task: assigned.Task, Status: a.reports.task(assigned), Recorded: assigned.Status.Container,
@@ -32,7 +33,7 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 	return in, a.observeInits(ctx, &in)
 }
 
-// drifted are the tasks that need something, by what is known without asking anyone.
+// drifted returns the tasks that need something, judging only by what is known.
 func (a *Agent) drifted(now time.Time) []engine.Key {
 	var keys []engine.Key
 	for _, id := range a.control.Tasks() {
@@ -55,7 +56,7 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 	return keys
 }
 
-// held says whether the predecessor may still run, and asks to be woken when it has stopped.
+// held reports whether the predecessor may still run, and requests a requeue for when it has stopped.
 func (a *Agent) held(assigned node.Assignment) bool {
 	before := assigned.Task.After
 	if before == "" {
@@ -69,14 +70,14 @@ func (a *Agent) held(assigned node.Assignment) bool {
 	return false
 }
 
-// open says whether the predecessor has yet to end. It reads anew: an end that came between the first reading and the
-// asking to be woken has woken nobody.
+// open reports whether the predecessor has yet to end. It reads the state again: an end between the first read and the
+// request for a requeue has requeued nothing.
 func (a *Agent) open(task, before string) bool {
 	assigned, known := a.control.Task(task)
 	return known && assigned.PredecessorOpen && !a.reports.ended(before)
 }
 
-// grace is how long the container has to stop. Without its release the default must do.
+// grace returns how long the container has to stop. Without its release it is the default.
 func (a *Agent) grace(ctx context.Context, task api.Task) time.Duration {
 	if release, err := a.releases.of(ctx, task); err == nil {
 		return release.Spec.StopGracePeriod.Or(api.DefaultStopGracePeriod)
@@ -84,7 +85,7 @@ func (a *Agent) grace(ctx context.Context, task api.Task) time.Duration {
 	return api.DefaultStopGracePeriod
 }
 
-// memoryLimit is the declared limit of a task whose release is known; empty is none.
+// memoryLimit returns the declared limit of a task whose release is known; empty if there is none.
 func (a *Agent) memoryLimit(task api.Task) string {
 	release, known := a.releases.cached(task)
 	if !known || release.Spec.Resources == nil || release.Spec.Resources.Limits == nil {
@@ -93,7 +94,7 @@ func (a *Agent) memoryLimit(task api.Task) string {
 	return release.Spec.Resources.Limits.Memory
 }
 
-// see takes a sighting into an input.
+// see copies a sighting into an input.
 func see(in *healing.Input, seen *sighting) {
 	if seen == nil {
 		return

@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestRunsOnceOnlyWhenRecorded: while nothing can be reported, a command that runs once is not started, for nobody would
-// know of it after a death of the server. Its container may be removed and made again.
+// TestRunsOnceOnlyWhenRecorded: while nothing can be reported, a command that runs once is not started: after a crash
+// of the server there would be no record of it. Its container may be removed and created again.
 func TestRunsOnceOnlyWhenRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// operations are calls that block for long, run beside the workers: at most one a key, and a bounded number at once.
+// operations are calls that block for long, run outside of the workers: at most one per key, and a bounded number at
+// once.
 type operations struct {
 	member
 	ctx    context.Context
@@ -25,7 +26,7 @@ func newOperations(atOnce int) *operations {
 	return o
 }
 
-// drain cuts what runs when the agent stops.
+// drain cancels what runs when the agent stops.
 func (o *operations) drain(ctx context.Context) error {
 	<-ctx.Done()
 	o.mu.Lock()
@@ -36,8 +37,8 @@ func (o *operations) drain(ctx context.Context) error {
 	return nil
 }
 
-// begin runs do unless the key runs already. done is called with its outcome once the key is free again; not when the
-// agent stopped meanwhile.
+// begin runs do unless the key is already running. done is called with the result once the key is free again; it is not
+// called if the agent stopped meanwhile.
 func (o *operations) begin(key string, do func(ctx context.Context) error, done func(error)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +73,7 @@ func (o *operations) runs(key string) bool {
 	return o.running[key]
 }
 
-// results keep how operations ended until their key is looked at.
+// results keeps the results of operations until their key is reconciled.
 type results[K comparable] struct {
 	mu   sync.Mutex
 	ends map[K]error
@@ -88,7 +89,7 @@ func (r *results[K]) put(key K, err error) {
 	}
 }
 
-// take returns the fault an operation ended with, once.
+// take returns, once, the error that an operation ended with.
 func (r *results[K]) take(key K) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

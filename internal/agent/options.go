@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Options make an Agent. Node, Control and Runtime are needed.
+// Options are the options of an Agent. Node, Control and Runtime are required.
 type Options struct {
 	// Node is this node's id.
 	Node    string
@@ -19,34 +19,37 @@ type Options struct {
 	Runtime runtime.Runtime
 	// Assets finds the files of assets. Default: tasks that use one are rejected.
 	Assets Assets
-	// Memory tells the folder of secret files, whose files never reach a disk, and makes it where it is to be used. Default:
+	// Memory returns the folder of secret files, which is never on a disk, and creates it if make is set. Default:
 	// tasks that have secret files are rejected.
 	Memory func(make bool) (string, error)
-	// Builder makes the images of requests that say how. Default: such requests fail.
+	// Builder builds the images of requests with a build. Default: such requests fail.
 	Builder Builder
-	// Workers is how many tasks are made or started at once; default 8. More only grows the tail.
+	// Workers is how many tasks are created or started at once; default 8. More only increases the tail latency.
 	Workers int
-	// Stops and Pulls are how many run at once, beside the workers; default 32 and 4.
+	// Stops and Pulls are how many run at once, outside of the workers; default 32 and 4.
 	Stops int
 	Pulls int
 	// Builds is how many images are built at once; default 2.
 	Builds int
 	// Resync is the time between two comparisons with the engine's full list; default 10 s.
 	Resync time.Duration
-	// Heartbeat is the time between two renewals, HeartbeatTTL when the node counts as down without one; default 5 and 30 s.
+	// Heartbeat is the time between two renewals, HeartbeatTTL the time after which the node counts as down without
+	// one; default 5 and 30 s.
 	Heartbeat    time.Duration
 	HeartbeatTTL time.Duration
-	// LoadWindow is how often Load is asked: what is asked again within half of it is answered as before. Default 15 s.
+	// LoadWindow is how often Load is called: a call within half of it gets the last answer again. Default 15 s.
 	LoadWindow time.Duration
-	// Ask makes one attempt of a probe; default: it asks the container.
+	// Ask makes one attempt of a probe; default: it probes the container.
 	Ask prober.Asker
 	// ProbeMetrics may be nil.
 	ProbeMetrics *prober.Metrics
-	// Edge makes the node's proxy, which calls changed when a listener or a certificate did. Default: the node has none.
+	// Edge creates the node's proxy, which calls changed when a listener or a certificate changed. Default: the node
+	// has none.
 	Edge func(changed func()) Edge
-	// DrainTime is what looks under way have to finish when the agent stops; default 10 s.
+	// DrainTime is how long running reconciles may take to finish when the agent stops; default 10 s.
 	DrainTime time.Duration
-	// Hold keeps the agent from touching containers until it closes; default: it is closed. Paused says why meanwhile.
+	// Hold keeps the agent from touching containers until it is closed; default: it is closed. Paused says why
+	// meanwhile.
 	Hold   <-chan struct{}
 	Paused func() string
 	// Quarantined returns the paths of the node's files that were set aside; default none.

@@ -12,11 +12,11 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// owner is who a secret file belongs to.
+// owner is the owner of a secret file.
 type owner struct{ uid, gid int }
 
-// ownerOf is the user of a release's containers: what the spec says, else its docker_options, else the image. A name can't
-// be told without looking into the image, so it must be a number.
+// ownerOf returns the user of a release's containers: from the spec, else from its docker_options, else from the image.
+// It must be a number: a name can only be resolved inside the image.
 func (a *Agent) ownerOf(ctx context.Context, release node.Release) (owner, error) {
 	user := release.Spec.User
 	if options, err := dockerflags.Parse(release.Spec.DockerOptions); user == "" && err == nil {
@@ -27,7 +27,7 @@ func (a *Agent) ownerOf(ctx context.Context, release node.Release) (owner, error
 		if err != nil && !errors.Is(err, runtime.ErrNotFound) {
 			return owner{}, err
 		}
-		user = image.User // of an image that isn't here no container is made; it is asked for again
+		user = image.User // without an image no container is created; it is called again
 	}
 	return parseOwner(user)
 }

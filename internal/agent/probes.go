@@ -24,8 +24,8 @@ func newProber(a *Agent) *prober.Prober {
 	})
 }
 
-// probing is what is known of a task's probes, without asking anyone; nil while its release isn't. What runs once has
-// none.
+// probing returns the known state of a task's probes, without any calls; nil while its release is unknown. A task that
+// runs once has none.
 func (a *Agent) probing(task api.Task) *healing.Probing {
 	release, known := a.releases.cached(task)
 	if !known {
@@ -41,7 +41,7 @@ func (a *Agent) probing(task api.Task) *healing.Probing {
 	return out
 }
 
-// probe lets the prober follow the container where the decision says so, from where its probes stand.
+// probe lets the prober follow the container if the decision says so, starting from the current state of its probes.
 func (a *Agent) probe(in healing.Input, d healing.Decision) {
 	switch {
 	case !d.Probe || len(d.Status.Probes) == 0:
@@ -54,17 +54,17 @@ func (a *Agent) probe(in healing.Input, d healing.Decision) {
 	}
 }
 
-// addressAge is how long an address is believed although nobody answers there: asking the engine after every failure of
-// a hundred containers would be work for nothing.
+// addressAge is how long an address is kept although it does not answer: asking the engine after every failure of a
+// hundred containers would be wasted work.
 const addressAge = 5 * time.Second
 
-// probed reaches into containers for the prober.
+// probed gives the prober access to containers.
 type probed struct{ agent *Agent }
 
 // Address implements prober.Containers.
 func (p probed) Address(ctx context.Context, at prober.Attempt, port int, fresh bool) (string, error) {
 	if fresh && p.agent.containers.touchOlder(at.Container, addressAge) {
-		defer p.agent.tasks.Enqueue(taskKey(at.Task)) // whoever reads its status is to know as well
+		defer p.agent.tasks.Enqueue(taskKey(at.Task)) // readers of its status are to learn of it as well
 	}
 	seen, err := p.agent.containers.look(ctx, at.Task)
 	if err != nil {
@@ -80,8 +80,8 @@ func (p probed) Address(ctx context.Context, at prober.Attempt, port int, fresh 
 	return reachedAt(seen.container, port), nil
 }
 
-// reachedAt is where a container's port is reached: at its own address. What shares the node's network and was given
-// another port to listen on than it declares (a plain process) is reached there.
+// reachedAt returns where a container's port is reached: at its own address. A container that shares the node's network
+// and was assigned another port than it declares (a plain process) is reached at that port.
 func reachedAt(c runtime.Container, port int) string {
 	host := c.Address
 	for _, given := range c.Ports {

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// patient is a program whose probes (commands named startup, liveness and readiness) answer as the test says.
+// patient is a program whose probes (commands named startup, liveness and readiness) answer as the test sets.
 type patient struct {
 	mu    sync.Mutex
 	fails map[string]bool
@@ -36,7 +36,7 @@ func (p *patient) set(fails bool, probes ...string) {
 	}
 }
 
-// taken returns how often a probe was asked since the last time.
+// taken returns how often a probe ran since the last call.
 func (p *patient) taken(probe string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *patient) engine() hollow.Options {
 	}}
 }
 
-// probed declares probes, each asked every second and believed when it fails twice.
+// probed declares probes, each run every second and failed after two failures.
 func probed(probes ...string) func(*api.Task, *api.DeploymentSpec) {
 	return func(_ *api.Task, spec *api.DeploymentSpec) {
 		spec.Probes = &api.Probes{}
@@ -104,8 +104,8 @@ func TestReadinessComesAndGoes(t *testing.T) {
 	})
 }
 
-// TestAHealthCheckIsAReadinessProbe: a container that answers its health check with a failure isn't ready, so no ingress sends
-// requests to it, and runs on.
+// TestAHealthCheckIsAReadinessProbe: a container whose health check fails isn't ready, so no ingress sends requests to
+// it, and it keeps running.
 func TestAHealthCheckIsAReadinessProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -162,7 +162,7 @@ func TestStartupHoldsTheOthersBack(t *testing.T) {
 	})
 }
 
-// TestLivenessRestartsInPlace: again and again, with growing rests, then the task fails to be replaced.
+// TestLivenessRestartsInPlace: again and again, with growing pauses; then the task fails, to be replaced.
 func TestLivenessRestartsInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient("liveness")
@@ -195,8 +195,8 @@ func TestLivenessRestartsInPlace(t *testing.T) {
 	})
 }
 
-// TestProbesSurviveTheAgent: after a restart of the agent what was ready is ready, what had started up has, and the
-// probes go on.
+// TestProbesSurviveTheAgent: after a restart of the agent, ready containers are ready, started ones are started, and
+// the probes continue.
 func TestProbesSurviveTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
@@ -278,7 +278,7 @@ func TestNobodyIsAskedWhileStopping(t *testing.T) {
 	})
 }
 
-// TestAnswersThatChangeNothingAreNotWritten: an hour of passes, then one of failures, costs a write for the change.
+// TestAnswersThatChangeNothingAreNotWritten: an hour of passes, then one of failures, causes one write for the change.
 func TestAnswersThatChangeNothingAreNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
@@ -300,7 +300,7 @@ func TestAnswersThatChangeNothingAreNotWritten(t *testing.T) {
 	})
 }
 
-// TestAnEngineThatIsAwayCountsNothing: nobody can be asked, so nobody failed.
+// TestAnEngineThatIsAwayCountsNothing: no container can be probed, so no probe failed.
 func TestAnEngineThatIsAwayCountsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()

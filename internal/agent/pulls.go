@@ -14,13 +14,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Progress is told every so many percent, or after so long.
+// Progress is reported every so many percent, or after that time.
 const (
 	progressStep = 10
 	progressTime = 2 * time.Second
 )
 
-// pulls fetch images, each reference once at a time for whoever asks.
+// pulls pulls images, each reference only once at a time for all its listeners.
 type pulls struct {
 	runtime    runtime.Runtime
 	operations *operations
@@ -32,14 +32,14 @@ type pulls struct {
 	missing map[string]bool
 }
 
-// pull is one under way. percent is 0 to 100, or -1.
+// pull is a pull under way. percent is 0 to 100, or -1.
 type pull struct {
 	percent   int
 	toldAt    time.Time
 	listeners map[string]listener
 }
 
-// listener is told of progress, where it wants to be, and of the end.
+// listener is notified of progress, if it wants, and of the end.
 type listener struct {
 	progress func()
 	ended    func(error)
@@ -49,7 +49,7 @@ func newPulls(rt runtime.Runtime, operations *operations, now func() time.Time) 
 	return &pulls{runtime: rt, operations: operations, now: now, active: map[string]*pull{}, missing: map[string]bool{}}
 }
 
-// begin fetches a reference, or joins the pull under way. who keeps one asker from being told twice.
+// begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
 func (p *pulls) begin(reference, who string, l listener) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -67,7 +67,7 @@ func (p *pulls) begin(reference, who string, l listener) {
 func (p *pulls) progress(reference string, percent int) {
 	p.mu.Lock()
 	running := p.active[reference]
-	known := running != nil && running.percent >= 0 // the first figure is told at once: a stalled pull may give no other
+	known := running != nil && running.percent >= 0 // report the first at once: a stalled pull may give no other
 	if running == nil || percent == running.percent ||
 		known && percent < running.percent+progressStep && p.now().Sub(running.toldAt) < progressTime {
 		p.mu.Unlock()
@@ -96,7 +96,7 @@ func (p *pulls) end(reference string, err error) {
 	}
 }
 
-// running says how far the pull of a reference is.
+// running returns the progress of the pull of a reference.
 func (p *pulls) running(reference string) (percent int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +106,7 @@ func (p *pulls) running(reference string) (percent int, ok bool) {
 	return 0, false
 }
 
-// miss notes that a release's image isn't on the node.
+// miss records that a release's image isn't on the node.
 func (p *pulls) miss(release node.Release) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +119,7 @@ func (p *pulls) found(release node.Release) {
 	delete(p.missing, identity(release))
 }
 
-// verify checks that a pull brought the very image of a release. A tag may have moved since.
+// verify checks that a pull brought the exact image of a release. A tag may have moved since.
 func (p *pulls) verify(release node.Release) error {
 	_, err := p.runtime.Resolve(p.operations.ctx, identity(release))
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -135,7 +135,7 @@ func (p *pulls) verify(release node.Release) error {
 	return err
 }
 
-// state is what a task has to know of its release's image.
+// state returns the state of a release's image for healing.
 func (p *pulls) state(release node.Release) healing.ImageState {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +145,7 @@ func (p *pulls) state(release node.Release) healing.ImageState {
 	return healing.ImageAssumed
 }
 
-// identity names the image a release runs.
+// identity identifies the image a release runs.
 func identity(release node.Release) string {
 	if release.ImageID != "" {
 		return release.ImageID
@@ -153,7 +153,7 @@ func identity(release node.Release) string {
 	return release.Image
 }
 
-// pinned is the reference that brings the release's own image where its registry digest is known, else its tag.
+// pinned returns the reference of the release's exact image if its registry digest is known, else its tag.
 func pinned(release node.Release) string {
 	named, err := reference.ParseNormalizedNamed(release.Image)
 	if err != nil || release.ImageDigest == "" {
@@ -163,7 +163,7 @@ func pinned(release node.Release) string {
 	return reference.FamiliarName(named) + "@" + digest
 }
 
-// cutDigest takes the digest out of "repository@digest" or a digest alone.
+// cutDigest splits the digest from "repository@digest", or returns a digest alone.
 func cutDigest(text string) (repository, digest string, found bool) {
 	for i := len(text) - 1; i >= 0; i-- {
 		if text[i] == '@' {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// forgetful is a control plane that knows no task. Being asked for one, it does what a test wants to happen meanwhile.
+// forgetful is a control plane that knows no task. When asked for one, it calls a function of the test.
 type forgetful struct {
 	nodeapi.Control
 	asked func(task string)

@@ -12,13 +12,13 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// maxSteps bounds one look: pull, create, start, and what a race adds. A task that needs more is looked at again.
+// maxSteps bounds one reconcile: pull, create, start, and what a race adds. A task that needs more is requeued.
 const maxSteps = 8
 
-// maxWait is the longest a look asks to wait; wall time is read again then.
+// maxWait is the longest time until the next reconcile; then wall time is read again.
 const maxWait = time.Minute
 
-// reconcileTask looks at one task: observe, plan, act, until nothing is asked for.
+// reconcileTask reconciles one task: observe, plan, act, until there is no action.
 func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Result, error) {
 	defer a.wakeSuccessors(key.Name)
 	assigned, known := a.control.Task(key.Name)
@@ -39,12 +39,12 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	return result, err
 }
 
-// lasts says whether what follows a decision may take long.
+// lasts reports whether the action of verb may run for more than a moment.
 func lasts(verb healing.Verb) bool {
 	return verb == healing.None || verb == healing.Pull || verb == healing.Stop
 }
 
-// unreachable reports that nothing can be said of the task. The watcher wakes all tasks when the engine is back.
+// unreachable reports that the task's state is unknown. The watcher requeues all tasks when the engine is back.
 func (a *Agent) unreachable(assigned node.Assignment, message string) error {
 	if status := a.reports.task(assigned); status.State != "" {
 		a.reports.reportTask(assigned, healing.Unreachable(status, message))
@@ -52,8 +52,8 @@ func (a *Agent) unreachable(assigned node.Assignment, message string) error {
 	return nil
 }
 
-// bring takes a task step by step to where nothing is asked for. The first step is reported, so that it shows, the last,
-// and what takes long; what lies between is over before anyone could read it.
+// bring plans and acts until the plan for the task is empty. It reports the first step, the last one, and any step that
+// can take long; the others finish too quickly to be worth a write.
 func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Result, error) {
 	in, err := a.observe(ctx, assigned)
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 		if decision.Action.Verb == healing.None {
 			return engine.Result{After: min(decision.After, maxWait)}, nil
 		}
-		in.Status.State = decision.Status.State // it may be reported already, and no report goes back behind it
+		in.Status.State = decision.Status.State // it may be reported already, and no report returns to an earlier state
 		waits, err := a.act(ctx, assigned.Task, in, decision.Action)
 		if err != nil {
 			return a.failed(ctx, assigned, in, err)
@@ -99,7 +99,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 	return engine.Result{After: time.Second}, nil
 }
 
-// lookAnew asks the engine after the container, and keeps what was decided so far.
+// lookAnew inspects the container again, and keeps the status decided so far.
 func (a *Agent) lookAnew(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
 	a.containers.touch(before.Container.ID)
 	in, err := a.observe(ctx, assigned)
@@ -107,7 +107,7 @@ func (a *Agent) lookAnew(ctx context.Context, assigned node.Assignment, before h
 	return in, err
 }
 
-// tell reports a decision, and has the last lines it wishes for read.
+// tell reports a decision, and starts the reading of the last lines it requests.
 func (a *Agent) tell(assigned node.Assignment, d healing.Decision) {
 	a.lastLogs.wish(assigned.Task, d.Log)
 	if d.Forget {
@@ -122,7 +122,7 @@ func (a *Agent) tell(assigned node.Assignment, d healing.Decision) {
 	a.containers.accounted(assigned.Task.ID)
 }
 
-// failed reports what came of an action, and has it tried again unless that is useless.
+// failed reports the result of an action, and retries it unless that is useless.
 func (a *Agent) failed(ctx context.Context, assigned node.Assignment, in healing.Input, cause error) (engine.Result, error) {
 	cause = a.withoutEnv(ctx, assigned.Task, cause)
 	if errors.Is(cause, runtime.ErrUnavailable) || ctx.Err() != nil {
@@ -138,7 +138,7 @@ func (a *Agent) failed(ctx context.Context, assigned node.Assignment, in healing
 	return engine.Result{}, cause
 }
 
-// faultOf says whether trying again can help.
+// faultOf returns the fault of an error, including whether a retry can help.
 func faultOf(err error) healing.Fault {
 	var rejected *runtime.RejectedError
 	switch {

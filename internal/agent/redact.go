@@ -16,18 +16,18 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Values shorter than shortestSecret are left: replacing every "1" would leave no message readable.
+// Values shorter than shortestSecret stay: replacing every "1" would leave no message readable.
 const (
 	shortestSecret = 4
 	redacted       = "[redacted]"
 )
 
-// withoutEnv is an error without the values of the release's environment: runtimes quote variables they can't set, and
-// what they say is stored and logged.
+// withoutEnv removes the values of the release's environment from an error: runtimes quote variables they can't set,
+// and their errors are stored and logged.
 func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil {
-		return cause // without a release no container was made from its environment by this agent
+		return cause // without a release, this agent created no container from its environment
 	}
 	hide := hider(release)
 	text := hide(cause.Error())
@@ -45,9 +45,9 @@ func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) erro
 	return &redactedError{text, cause}
 }
 
-// hider replaces the values of an environment and of secret files, plain or as Go and JSON quote them, and their single
-// lines, of which a text may hold the last ones alone; the longest first, since one may be part of another. Hide before
-// a text is cut: what is left of a value isn't recognised.
+// hider returns a function that replaces the values of an environment and of secret files, plain or as Go and JSON
+// quote them, and their single lines, since a text may hold only the last ones. The longest are replaced first, since
+// one may be part of another. Hide before a text is cut: the rest of a cut value isn't recognised.
 func hider(release node.Release) func(string) string {
 	var secrets []string
 	for name, text := range release.Spec.Env {
@@ -75,8 +75,8 @@ func hider(release node.Release) func(string) string {
 	}
 }
 
-// configParts are the config values within a variable, long enough to be hidden: what stands in the value in the place of
-// each ${config.…} of the text.
+// configParts returns the config values within a variable that are long enough to be hidden: the parts of value in
+// place of each ${config.…} of text.
 func configParts(text, value string) []string {
 	var pattern strings.Builder
 	at := 0
@@ -105,7 +105,7 @@ func configParts(text, value string) []string {
 	return slices.DeleteFunc(found[1:], func(part string) bool { return len(part) < shortestSecret })
 }
 
-// linesOf are the lines of a value that has several, as far as they aren't too short to be hidden.
+// linesOf returns the lines of a value with several lines, if they are long enough to be hidden.
 func linesOf(value string) []string {
 	if !strings.Contains(value, "\n") {
 		return nil
@@ -119,7 +119,7 @@ func linesOf(value string) []string {
 	return out
 }
 
-// optionsEnv are the variables that docker_options set.
+// optionsEnv returns the variables that docker_options set.
 func optionsEnv(release node.Release) map[string]string {
 	options, err := dockerflags.Parse(release.Spec.DockerOptions)
 	if err != nil {
@@ -128,7 +128,8 @@ func optionsEnv(release node.Release) map[string]string {
 	return options.Env
 }
 
-// hidden are lines of a container's output as they may be stored: without the values it was given.
+// hidden returns lines of a container's output as they may be stored: without the values of its environment and secret
+// files.
 func (a *Agent) hidden(ctx context.Context, task api.Task, lines []string) []string {
 	release, err := a.releases.of(ctx, task)
 	if err != nil || len(lines) == 0 {
@@ -137,7 +138,7 @@ func (a *Agent) hidden(ctx context.Context, task api.Task, lines []string) []str
 	return strings.Split(hider(release)(strings.Join(lines, "\n")), "\n")
 }
 
-// redactedError is its cause to errors.Is, but can't be unwrapped: nobody gets at the words.
+// redactedError matches its cause in errors.Is, but can't be unwrapped: the original text is not accessible.
 type redactedError struct {
 	text  string
 	cause error

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// TestHider: a value is hidden in the forms it is printed in, and as far as a text holds it.
+// TestHider: a value is hidden in the forms it is printed in, even if a text holds only part of it.
 func TestHider(t *testing.T) {
 	key := "-----BEGIN KEY-----\nMIIEow\n  IBAAKC\nab\n-----END KEY-----\n"
 	hide := hider(node.Release{

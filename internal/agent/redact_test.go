@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestErrorsDontTellTheEnvironment: what the engine quotes of the environment reaches neither a status nor the store.
+// TestErrorsDontTellTheEnvironment: values of the environment that the engine quotes reach neither a status nor the
+// store.
 func TestErrorsDontTellTheEnvironment(t *testing.T) {
 	const text = `setenv "COLOUR=blue": invalid argument`
 	for name, tc := range map[string]struct {

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
-// maxReleases bounds what is kept: releases hold decrypted environments.
+// maxReleases bounds the cache: releases hold decrypted environments.
 const maxReleases = 256
 
-// releases keeps what was fetched; a release never changes.
+// releases caches fetched releases; a release never changes.
 type releases struct {
 	control nodeapi.Assignments
 	assets  Assets
@@ -20,7 +20,7 @@ type releases struct {
 	known   map[releaseKey]node.Release
 }
 
-// releaseKey holds the owner's uid: release numbers begin again when an object is deleted and created again.
+// releaseKey includes the owner's uid: release numbers start over when an object is deleted and created again.
 type releaseKey struct {
 	owner   api.Ref
 	uid, id string
@@ -34,7 +34,7 @@ func newReleases(control nodeapi.Assignments, assets Assets) *releases {
 	return &releases{control: control, assets: assets, known: map[releaseKey]node.Release{}}
 }
 
-// of is the release as the task runs it.
+// of returns the release as the task runs it.
 func (r *releases) of(ctx context.Context, task api.Task) (node.Release, error) {
 	if release, ok := r.cached(task); ok {
 		return release, nil

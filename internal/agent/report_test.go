@@ -107,7 +107,7 @@ func TestReportLosesARaceAndReadsAgain(t *testing.T) {
 	})
 }
 
-// TestANodeTouchesOnlyItsOwn asks the authoriser directly.
+// TestANodeTouchesOnlyItsOwn calls the authoriser directly.
 func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -159,7 +159,7 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 	})
 }
 
-// TestStopWithAReportThatIsNotTaken: the agent ends well, and the next one reports what it finds.
+// TestStopWithAReportThatIsNotTaken: the agent ends without an error, and the next one reports what it finds.
 func TestStopWithAReportThatIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -167,7 +167,7 @@ func TestStopWithAReportThatIsNotTaken(t *testing.T) {
 		l.store.failing(errors.New("the disk is full"))
 		task := l.deploy(taskID(1), nil)
 		l.pass(time.Second)
-		l.stop() // which demands that it ends without an error
+		l.stop() // which requires that it ends without an error
 		l.store.failing(nil)
 		l.start()
 		defer l.close()

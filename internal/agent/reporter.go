@@ -18,18 +18,18 @@ const (
 	maxBatch       = 100
 	firstReportGap = 100 * time.Millisecond
 	lastReportGap  = 5 * time.Second
-	// flushTime is what the last report has when the agent stops.
+	// flushTime is the time for the last report when the agent stops.
 	flushTime = 2 * time.Second
 )
 
-// reporter sends what changed to the control plane: at once when nothing is under way, else with the next batch, where
-// only the newest word on a thing counts. It remembers its last word on each, so that nothing unchanged is sent.
+// reporter sends changes to the control plane: at once if no report is under way, else with the next batch, which holds
+// only the newest status of each thing. It remembers the last status of each, so that nothing unchanged is sent.
 type reporter struct {
 	member
 	control nodeapi.Reports
 	log     *slog.Logger
 	wake    chan struct{}
-	// served is called when a pod may serve that did not, or the other way round.
+	// served is called when it changes whether a pod may serve.
 	served func()
 
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ func newReporter(control nodeapi.Reports, log *slog.Logger) *reporter {
 	return r
 }
 
-// task is the last word on a task: what was reported here, else what is stored.
+// task returns the newest status of a task: the one that was reported here, else the stored one.
 func (r *reporter) task(assigned node.Assignment) api.TaskStatus {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -59,14 +59,14 @@ func (r *reporter) task(assigned node.Assignment) api.TaskStatus {
 	return assigned.Status
 }
 
-// ended says whether this agent saw a task's end, reported or not.
+// ended reports whether this agent saw a task's end, reported or not.
 func (r *reporter) ended(task string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.tasks[task].State.Terminal()
 }
 
-// reportTask takes the next word on a task.
+// reportTask records the next status of a task.
 func (r *reporter) reportTask(assigned node.Assignment, status api.TaskStatus) {
 	last := r.task(assigned)
 	if same(last, status) {
@@ -81,7 +81,7 @@ func (r *reporter) reportTask(assigned node.Assignment, status api.TaskStatus) {
 	r.putLocked("task/"+status.ID, func(out *node.Report) { out.Tasks = append(out.Tasks, status) })
 }
 
-// forgetTask lets the observed half go.
+// forgetTask deletes the observed half.
 func (r *reporter) forgetTask(assigned node.Assignment) {
 	if r.task(assigned).State == "" {
 		return
@@ -110,7 +110,7 @@ func (r *reporter) image(assigned node.ImageAssignment, owner api.Ref) api.Image
 	return assigned.Status
 }
 
-// reportImage takes the next word on an image; UpdatedAt moves only with the rest.
+// reportImage records the next status of an image; UpdatedAt changes only with the rest.
 func (r *reporter) reportImage(last, status api.ImageStatus, now time.Time) {
 	status.UpdatedAt = last.UpdatedAt
 	if same(last, status) {
@@ -151,7 +151,7 @@ func (r *reporter) putLocked(key string, part func(*node.Report)) {
 	}
 }
 
-// batch takes up to maxBatch parts.
+// batch holds up to maxBatch parts.
 type batch map[string]func(*node.Report)
 
 func (r *reporter) take() (batch, bool) {
@@ -169,7 +169,7 @@ func (r *reporter) take() (batch, bool) {
 	return out, len(out) > 0
 }
 
-// giveBack returns parts that could not be sent, unless there is a newer word.
+// giveBack returns parts that could not be sent, unless there is a newer status.
 func (r *reporter) giveBack(b batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,8 +180,8 @@ func (r *reporter) giveBack(b batch) {
 	}
 }
 
-// send runs until ctx ends, then sends what is left within flushTime. What isn't taken then is no failure of the stop: the next
-// start looks at every container anew.
+// send runs until ctx ends, then sends what is left within flushTime. A report that isn't accepted then does not make
+// the stop fail: the next start inspects every container.
 func (r *reporter) send(ctx context.Context) error {
 	gap := firstReportGap
 	for ctx.Err() == nil {
@@ -234,7 +234,7 @@ func (r *reporter) flush(ctx context.Context) error {
 	}
 }
 
-// unsay lets what is stored count again for the tasks of a refused report, unless there is a newer word.
+// unsay makes the stored status count again for the tasks of a refused report, unless there is a newer status.
 func (r *reporter) unsay(report node.Report) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -245,7 +245,7 @@ func (r *reporter) unsay(report node.Report) {
 	}
 }
 
-// same compares what would be stored: times by value, not by how they were made.
+// same compares what would be stored: times by value, whatever their form in memory.
 func same(a, b any) bool {
 	x, errA := json.Marshal(a)
 	y, errB := json.Marshal(b)

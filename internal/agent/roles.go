@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// asRole is the release as a task of a role runs it: the workload's own as it is; a command of the release with its
-// image, environment, volumes and networks, but without what belongs to who serves: ports, addresses, probes, inits and
-// the volumes of ordinals.
+// asRole returns the release as a task of a role runs it: for the workload's own tasks unchanged; for a command of the
+// release with its image, environment, volumes and networks, but without what only serving pods have: ports, addresses,
+// probes, inits and the volumes of ordinals.
 func asRole(r node.Release, role api.TaskRole) node.Release {
 	if role == api.RoleMain {
 		return r
@@ -33,7 +33,7 @@ func asRole(r node.Release, role api.TaskRole) node.Release {
 	return r
 }
 
-// servingFlags are the docker_options that only one container at a time can have, or that lead traffic to it; true where
+// servingFlags are the docker_options that only one container at a time can have, or that send traffic to it; true if
 // the flag takes a value.
 var servingFlags = map[string]bool{
 	"-p": true, "--publish": true, "-P": false, "--publish-all": false, "--ip": true, "--ip6": true, "--mac-address": true,
@@ -57,7 +57,7 @@ func withoutServing(options []string) []string {
 	return slices.Clip(out)
 }
 
-// script runs shell commands one after another, each by a shell of its own, until one fails.
+// script runs shell commands one after another, each in its own shell, until one fails.
 func script(commands []string) string {
 	quoted := make([]string, len(commands))
 	for i, command := range commands {

@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// samplesAtOnce bounds the calls. Those that go to an engine wait for the same round of it, so it serves many as one.
+	// samplesAtOnce bounds the calls. Calls to an engine wait for the same round of it, so it serves many as one.
 	samplesAtOnce = 128
-	// leastWindow is the least time a rate speaks of; shorter ones say more of the clock than of the container.
+	// leastWindow is the least time span of a rate; shorter ones depend more on the clock than on the container.
 	leastWindow = 200 * time.Millisecond
-	// statsFresh is how long an answer to Stats is given again.
+	// statsFresh is how long an answer of Stats is reused.
 	statsFresh = time.Second
-	// oldSample is too old to begin a rate with.
+	// oldSample is the age from which a sample is too old for a rate.
 	oldSample = time.Minute
 )
 
-// Stats samples pods, named by their tasks, side by side; each rate is of the last moments. An answer is up to a second
-// old, so that many who ask cost the engine as much as one.
+// Stats samples pods, named by their tasks, in parallel; each rate is of the last moments. An answer is up to a second
+// old, so that many callers cost the engine as much as one.
 func (a *Agent) Stats(ctx context.Context, tasks []string) []runtime.Usage {
 	return a.sample(ctx, a.stats, tasks)
 }
 
-// Load samples pods as Stats does; each rate is the mean since Load was asked last. The first time there is none, and the
+// Load samples pods as Stats does; each rate is the mean since the last call of Load. The first call has none, and the
 // pod's error is ErrNoRate.
 func (a *Agent) Load(ctx context.Context, tasks []string) []runtime.Usage {
 	return a.sample(ctx, a.load, tasks)
@@ -48,7 +48,7 @@ func (a *Agent) sample(ctx context.Context, s *sampler, tasks []string) []runtim
 	return out
 }
 
-// sampler turns samples of containers into rates: it remembers the last one of each.
+// sampler turns samples of containers into rates: it keeps the last sample of each.
 type sampler struct {
 	samplerOptions
 	runtime runtime.Runtime
@@ -60,17 +60,17 @@ type sampler struct {
 }
 
 type samplerOptions struct {
-	// Fresh is how long an answer is given again.
+	// Fresh is how long an answer is reused.
 	Fresh time.Duration
-	// Waits: where there is no earlier sample a second one is waited for.
+	// Waits is set if a missing earlier sample is made up for by waiting for a second one.
 	Waits bool
 }
 
-// reading is what is remembered of a container. Its lock is held while it is sampled, so that whoever asks meanwhile
-// gets the same answer.
+// reading is the cached state of a container. Its lock is held while it is sampled, so that a concurrent caller gets
+// the same answer.
 type reading struct {
 	sync.Mutex
-	at    time.Time // by our clock
+	at    time.Time // by this process's clock
 	usage runtime.Usage
 	rated bool
 }
@@ -112,7 +112,7 @@ func (s *sampler) of(ctx context.Context, c runtime.Container) runtime.Usage {
 	return r.usage
 }
 
-// take adds a sample, with its rate where the one before can begin one.
+// take adds a sample, with its rate if the previous sample allows one.
 func (s *sampler) take(ctx context.Context, r *reading, c runtime.Container) error {
 	now, err := s.ask(ctx, c.ID)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *sampler) take(ctx context.Context, r *reading, c runtime.Container) err
 	return nil
 }
 
-// begins says whether the last sample is of the container's current incarnation.
+// begins reports whether the last sample is of the container's current incarnation.
 func (r *reading) begins(c runtime.Container) bool {
 	return !r.usage.At.IsZero() && !r.usage.At.Before(c.StartedAt)
 }
@@ -152,7 +152,7 @@ func (s *sampler) reading(id string) *reading {
 	return s.last[id]
 }
 
-// prune forgets what nobody asked about for long: it has gone, or nobody cares.
+// prune drops containers that were not sampled for long.
 func (s *sampler) prune() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

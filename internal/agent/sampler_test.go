@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// burning makes an engine whose containers use so many percent of a core.
+// burning returns an engine whose containers use that many percent of a core.
 func burning(percent float64) hollow.Options {
 	return hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
 		return hollow.Behaviour{CPUPercent: percent, Stats: runtime.Stats{MemoryBytes: 7}}
@@ -21,7 +21,7 @@ func burning(percent float64) hollow.Options {
 
 func near(got, want float64) bool { return got > want*0.99 && got < want*1.01 }
 
-// TestStatsOfHundreds: all are sampled in the time of one, and who asks again at once gets the same answer.
+// TestStatsOfHundreds: all are sampled in the time of one, and a second call at once gets the same answer.
 func TestStatsOfHundreds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, burning(150))
@@ -58,7 +58,7 @@ func TestStatsOfHundreds(t *testing.T) {
 	})
 }
 
-// TestStatsOfAContainerThatGoes: its own entry says so, the others' figures come.
+// TestStatsOfAContainerThatGoes: its own entry has the error, the others have their figures.
 func TestStatsOfAContainerThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, burning(50))
@@ -74,7 +74,7 @@ func TestStatsOfAContainerThatGoes(t *testing.T) {
 	})
 }
 
-// TestStatsAreCut: who stops asking isn't waited for.
+// TestStatsAreCut: a cancelled call is not waited for.
 func TestStatsAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -92,7 +92,7 @@ func TestStatsAreCut(t *testing.T) {
 	})
 }
 
-// TestLoadIsTheMeanSinceTheLastLook, of one incarnation, however often others ask for stats.
+// TestLoadIsTheMeanSinceTheLastLook: the mean is of one incarnation, however often others call Stats.
 func TestLoadIsTheMeanSinceTheLastLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, burning(80))

@@ -16,11 +16,11 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// secrets are the secret files of tasks: a folder a task, in memory, a file a secret, numbered in the order of their paths
-// in the container. They are written before a container is made and before each start, for a reboot leaves nothing of
-// them, and go when the container does.
+// secrets are the secret files of tasks: one folder per task, in memory, one file per secret, numbered in the order of
+// their paths in the container. They are written before a container is created and before each start, since a reboot
+// removes them, and deleted with the container.
 type secrets struct {
-	// folder lies in memory.
+	// folder returns the folder, which is in memory.
 	folder func(make bool) (string, error)
 }
 
@@ -31,9 +31,9 @@ func newSecrets(folder func(make bool) (string, error)) *secrets {
 	return &secrets{folder: folder}
 }
 
-// mounts say where a container finds the files.
+// mounts returns where a container finds the files.
 func (s *secrets) mounts(task string, files map[string]string) []runtime.File {
-	dir, _ := s.folder(false) // without one, write has failed before
+	dir, _ := s.folder(false) // without a folder, write has failed before
 	var out []runtime.File
 	for i, path := range slices.Sorted(maps.Keys(files)) {
 		out = append(out, runtime.File{Source: secretPath(dir, task, i), Target: path})
@@ -45,8 +45,8 @@ func secretPath(dir, task string, number int) string {
 	return filepath.Join(dir, task, strconv.Itoa(number))
 }
 
-// write puts a task's files where mounts says, readable by their owner alone. A file that is as it should be is left
-// alone: a running container holds it.
+// write writes a task's files to where mounts says, readable only by their owner. It leaves unchanged files alone: a
+// running container has them open.
 func (s *secrets) write(task string, files map[string]string, by owner) error {
 	dir, err := s.folder(true)
 	if err != nil {
@@ -98,7 +98,8 @@ func unwritten(err error) error {
 	}
 }
 
-// drop removes a task's files, and the folder with the last of them. What is left is swept when the agent starts again.
+// drop removes a task's files, and the folder with the last of them. What is left over is swept when the agent starts
+// again.
 func (s *secrets) drop(task string) {
 	dir, err := s.folder(false)
 	if err != nil {
@@ -110,7 +111,7 @@ func (s *secrets) drop(task string) {
 	}
 }
 
-// tasks are those that have files here.
+// tasks returns the tasks that have files here.
 func (s *secrets) tasks() (ids []string) {
 	dir, err := s.folder(false)
 	if err != nil {
@@ -126,8 +127,8 @@ func (s *secrets) tasks() (ids []string) {
 	return ids
 }
 
-// placeSecrets writes what a task's containers mount. Without the release a container that was made of it is started as
-// it is: its files are there, or its start fails.
+// placeSecrets writes the files that a task's containers mount. Without the release, a container that was created from
+// it is started as it is: its files exist, or its start fails.
 func (a *Agent) placeSecrets(ctx context.Context, task api.Task) error {
 	release, err := a.releases.of(ctx, task)
 	if err != nil || len(release.SecretFiles) == 0 {

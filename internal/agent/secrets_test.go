@@ -21,7 +21,7 @@ type vault struct {
 	*lab
 	mu   sync.Mutex
 	made []runtime.ContainerSpec
-	// absent names what a start found missing.
+	// absent lists the files that were missing at a start.
 	absent []string
 }
 
@@ -58,7 +58,7 @@ func (v *vault) deploy(change func(*api.DeploymentSpec)) api.Task {
 	})
 }
 
-// contents are the secret files that lie in memory.
+// contents returns the secret files in memory.
 func (v *vault) contents() map[string]string {
 	v.t.Helper()
 	files, err := filepath.Glob(filepath.Join(v.memory, "*", "*"))
@@ -76,8 +76,8 @@ func (v *vault) contents() map[string]string {
 	return found
 }
 
-// Secret files are there before their container is made and at each start, also after a reboot emptied the folder; the
-// environment has none of them; and they go with the container.
+// Secret files exist before their container is created and at each start, also after a reboot emptied the folder; the
+// environment has none of them; and they are deleted with the container.
 func TestSecretFiles(t *testing.T) {
 	memory := filepath.Join(t.TempDir(), "c0ffee", "secrets")
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestSecretFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestLastLogDoesNotTellTheEnvironment: what a container printed of its secrets is not stored.
+// TestLastLogDoesNotTellTheEnvironment: secrets that a container printed are not stored.
 func TestLastLogDoesNotTellTheEnvironment(t *testing.T) {
 	memory := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

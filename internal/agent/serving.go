@@ -14,10 +14,10 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
-// Edge is the node's proxy with its doors and certificates; see internal/ingress/edge.
+// Edge is the node's proxy with its listeners and certificates; see internal/ingress/edge.
 type Edge interface {
 	Update(routes []ingress.Route, policies []certs.Policy)
-	// Drained waits until a pod that is served no more works on no request, or until ctx ends.
+	// Drained waits until a pod that was removed from the routing table has no requests in flight, or until ctx ends.
 	Drained(ctx context.Context, pod string) error
 	Doors() (plain, secure ingress.Door)
 	Certificate(host string) (certs.State, bool)
@@ -25,21 +25,21 @@ type Edge interface {
 	Run(ctx context.Context) error
 }
 
-// serving keeps the node's proxy at what should be served. What this agent knows of its own pods counts at once, before
-// the control plane has it.
+// serving keeps the node's proxy up to date. What this agent knows of its own pods counts at once, before the control
+// plane has it.
 type serving struct {
 	a       *Agent
 	edge    Edge
 	control nodeapi.Control
 	wake    chan struct{}
-	// refreshed asks for a report.
+	// refreshed requests a report.
 	refreshed chan struct{}
 
 	mu    sync.Mutex // one table at a time
-	hosts []string   // with certificates
+	hosts []string   // the hosts with certificates
 }
 
-// newServing is nil where the node has no proxy.
+// newServing returns nil if the node has no proxy.
 func newServing(a *Agent) *serving {
 	if a.opts.Edge == nil {
 		return nil
@@ -49,7 +49,7 @@ func newServing(a *Agent) *serving {
 	return s
 }
 
-// changed asks for another look. It never blocks.
+// changed requests another refresh. It never blocks.
 func (s *serving) changed() {
 	if s == nil {
 		return
@@ -60,8 +60,8 @@ func (s *serving) changed() {
 	}
 }
 
-// members are the parts the agent runs. What is served never waits for a report: a store that doesn't answer would keep
-// requests going where their pods no longer are.
+// members returns the parts that the agent runs. Updating the proxy never waits for a report: otherwise, while the
+// store doesn't answer, requests would go to pods that are gone.
 func (s *serving) members() []engine.Member {
 	if s == nil {
 		return nil
@@ -69,7 +69,7 @@ func (s *serving) members() []engine.Member {
 	return []engine.Member{newMember(s.edge.Run), newMember(s.follow), newMember(s.report)}
 }
 
-// follow serves what should be served, until ctx ends.
+// follow refreshes the proxy on each change, until ctx ends.
 func (s *serving) follow(ctx context.Context) error {
 	select {
 	case <-s.a.control.Synced():
@@ -91,10 +91,10 @@ func (s *serving) follow(ctx context.Context) error {
 	}
 }
 
-// reportRetry is how long a report that failed waits for another try.
+// reportRetry is the wait before a failed report is retried.
 const reportRetry = time.Second
 
-// report says how serving goes, until ctx ends.
+// report reports the state of the proxy, until ctx ends.
 func (s *serving) report(ctx context.Context) error {
 	var told api.IngressNodeStatus
 	retry := time.NewTimer(0)
@@ -120,7 +120,7 @@ func (s *serving) report(ctx context.Context) error {
 	}
 }
 
-// refresh compiles a table from what is known now.
+// refresh compiles a routing table from what is known now.
 func (s *serving) refresh() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,23 +144,23 @@ func (s *serving) refresh() {
 	}
 }
 
-// certified are the hosts of the table that have certificates.
+// certified returns the hosts of the table that have certificates.
 func (s *serving) certified() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hosts
 }
 
-// Observed reports whether this process has observed the container of a task as the control plane knows it. What is stored
-// of a container says nothing of now before that: its address may be another container's. The task of another node is
-// that node's to observe.
+// Observed reports whether this process has observed the container of a task as the control plane knows it. Before
+// that, the stored state of a container says nothing about now: its address may be another container's. The task of
+// another node counts as observed: that node observes it.
 func (a *Agent) Observed(task string) bool {
 	assigned, known := a.control.Task(task)
 	return !known || a.containers.serves(a.reports.task(assigned))
 }
 
-// service says which pods may serve: of this node those whose container this process has observed. While the engine is away,
-// what was observed last stands; where nothing was, requests wait for it.
+// service says which pods may serve: of this node those whose container this process has observed. While the engine is
+// away, the last observation counts; without one, requests wait for it.
 func (s *serving) service(from node.Service) ingress.Service {
 	out := ingress.Service{}
 	out.Spec.Ports, out.Spec.NetworkMode = from.Ports, from.NetworkMode
@@ -177,7 +177,7 @@ func (s *serving) service(from node.Service) ingress.Service {
 	return out
 }
 
-// drain takes a pod out of the table and waits until it works on no request, for at most its drain time.
+// drain removes a pod from the table and waits until it has no requests in flight, for at most its drain time.
 func (s *serving) drain(ctx context.Context, task api.Task, limit time.Duration) {
 	if s == nil || limit <= 0 {
 		return

@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// gate is a proxy that only remembers what it was told, and drains when the test says so.
+// gate is a proxy that only records its calls, and drains when the test says so.
 type gate struct {
 	mu     sync.Mutex
 	log    []string // what happened, in order
@@ -118,7 +118,7 @@ func (g *gate) want(t *testing.T, want ...string) {
 	}
 }
 
-// TestAPodIsDrainedBeforeItStops: it leaves the table, finishes what it was sent, and only then is told to stop.
+// TestAPodIsDrainedBeforeItStops: it is removed from the table, finishes its requests, and only then is stopped.
 func TestAPodIsDrainedBeforeItStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g, task := served(t, "30s")
@@ -170,7 +170,7 @@ func TestAFrozenSlotDrainsToo(t *testing.T) {
 	})
 }
 
-// TestAPodThatEndsLeavesTheTableAtOnce: the control plane need not have heard of it.
+// TestAPodThatEndsLeavesTheTableAtOnce: also before the control plane knows of it.
 func TestAPodThatEndsLeavesTheTableAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, g, task := served(t, "")
@@ -194,9 +194,9 @@ func TestAPodThatEndsLeavesTheTableAtOnce(t *testing.T) {
 
 var _ agent.Edge = (*gate)(nil)
 
-// TestNothingIsServedThatThisProcessHasNotObserved: the server starts while the engine is away. What the store says of its
-// pods is as old as the last server, so none serves until the engine has answered. Once observed, a pod serves on while the
-// engine is away, for as long as its process runs.
+// TestNothingIsServedThatThisProcessHasNotObserved: the server starts while the engine is away. The stored state of its
+// pods is as old as the last server, so none serves until the engine has answered. Once observed, a pod keeps serving
+// while the engine is away, for as long as its process runs.
 func TestNothingIsServedThatThisProcessHasNotObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _, task := served(t, "1s")

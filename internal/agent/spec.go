@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The zones under which <name>.<scope> also resolves, and the older names of the variables a container is told who it
-// is by.
+// The zones under which <name>.<scope> also resolves, and the older names of the variables that identify a container to
+// itself.
 var (
 	zones     = []string{"tend", "voodu"}
 	oldScope  = "VOODU_SCOPE"
@@ -19,7 +19,7 @@ var (
 	neverback = "no"
 )
 
-// containerSpec is what a task's container is made from.
+// containerSpec returns the spec of a task's container.
 func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 	spec := runtime.ContainerSpec{
 		Name:    containerName(task, release),
@@ -44,7 +44,8 @@ func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 	return spec
 }
 
-// containerName is what the engine knows the pod as. It differs from the pod's name where a plugin chose one with dots.
+// containerName returns the pod's container name at the engine. It differs from the pod's name if a plugin chose one
+// with dots.
 func containerName(task api.Task, release node.Release) string {
 	if release.Dotted == "" {
 		return task.ContainerName()
@@ -59,8 +60,8 @@ func labels(task api.Task, release node.Release) map[string]string {
 	}
 }
 
-// aliases are the DNS names of the workload, those of the ordinal before those shared with the others. What runs once
-// serves nobody and has none.
+// aliases returns the DNS names of the workload, those of the ordinal before those shared with the others. A task that
+// runs once serves no requests and has none.
 func aliases(task api.Task) []string {
 	var names []string
 	if _, ok := task.Ordinal(); ok {
@@ -78,7 +79,7 @@ func inZones(base string) []string {
 	return names
 }
 
-// environment tells the container who it is, over whatever was configured.
+// environment returns the configured variables, overridden by those that identify the container.
 func environment(task api.Task, configured map[string]string) map[string]string {
 	env := make(map[string]string, len(configured)+5)
 	maps.Copy(env, configured)

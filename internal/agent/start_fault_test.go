@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAFailingStartShows: the reason is stored at every attempt, and goes when one succeeds.
+// TestAFailingStartShows: the reason is stored at every attempt, and removed when one succeeds.
 func TestAFailingStartShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

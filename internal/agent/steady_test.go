@@ -12,7 +12,8 @@ import (
 
 func monitored(task *api.Task, _ *api.DeploymentSpec) { task.Monitor = "5s" }
 
-// TestSteadyIsToldOnce: what runs on is looked at once after the monitor time, told, and left alone.
+// TestSteadyIsToldOnce: a container that keeps running is inspected once after the monitor time, reported, and left
+// alone.
 func TestSteadyIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)
@@ -35,7 +36,7 @@ func TestSteadyIsToldOnce(t *testing.T) {
 	})
 }
 
-// TestCrashNobodyHeardOf: the engine tells nothing of an end within the monitor time; the look after it finds out.
+// TestCrashNobodyHeardOf: the engine reports no end within the monitor time; the inspection after it finds it.
 func TestCrashNobodyHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
@@ -48,7 +49,7 @@ func TestCrashNobodyHeardOf(t *testing.T) {
 		l.deaf.Store(true)
 		began := l.status(task).StartedAt
 		l.pass(4 * time.Second)
-		l.want(task, api.TaskRunning, true, "") // nobody knows better
+		l.want(task, api.TaskRunning, true, "") // not known otherwise yet
 		l.pass(2 * time.Second)
 		if status := l.status(task); status.Steady || status.StartedAt.Equal(began) || len(status.Exits) == 0 {
 			t.Errorf("it ended after 3 s: %+v", status)

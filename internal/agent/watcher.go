@@ -9,20 +9,20 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The rests between two attempts to reach the engine.
+// The backoff between two attempts to reach the engine.
 const (
 	firstReconnect = 100 * time.Millisecond
 	lastReconnect  = 5 * time.Second
 )
 
-// watcher keeps the containers known: one event stream, a full list where it begins, and one every Resync beside it.
+// watcher keeps the container cache current: one event stream, a full list at its beginning, and another every Resync.
 type watcher struct {
 	member
 	agent *Agent
-	// looked closes after the first attempt to reach the engine, whatever came of it.
+	// looked is closed after the first attempt to reach the engine, whether it succeeded or not.
 	looked chan struct{}
 	once   sync.Once
-	// unguard ends the watch over processes; nil while the engine's events tell of them.
+	// unguard ends the watch over processes; nil while the engine's events report them.
 	unguard func()
 	guards  sync.WaitGroup
 	// trouble says why the engine doesn't answer; nil while it does.
@@ -95,8 +95,8 @@ func (w *watcher) follow(ctx context.Context) (reached bool, err error) {
 	}
 }
 
-// guard watches over the containers' processes while the engine can't tell of them: an engine that crashed ends them when it
-// starts, and deals their addresses out anew before it answers.
+// guard watches the containers' processes while the engine can't report them: an engine that crashed ends them when it
+// starts, and reassigns their addresses before it answers.
 func (w *watcher) guard(ctx context.Context) {
 	if w.unguard != nil {
 		return
@@ -120,7 +120,7 @@ func (w *watcher) release() {
 	}
 }
 
-// found: the engine answers.
+// found records that the engine answers.
 func (w *watcher) found() {
 	w.release()
 	if w.trouble.Swap(nil) != nil {
@@ -131,7 +131,7 @@ func (w *watcher) found() {
 	w.agent.wakeAll()
 }
 
-// lost: the engine doesn't answer.
+// lost records that the engine doesn't answer.
 func (w *watcher) lost(err error) {
 	message := err.Error()
 	if w.trouble.Swap(&message) == nil {
@@ -142,14 +142,14 @@ func (w *watcher) lost(err error) {
 	w.once.Do(func() { close(w.looked) })
 }
 
-// happened takes one event in.
+// happened handles one event.
 func (a *Agent) happened(event runtime.Event) {
 	if event.Kind == runtime.EventImage {
 		a.images.Enqueue(a.imageKeys()...)
 		return
 	}
-	// What our own stop causes is looked at when the stop returns: until then the engine keeps whoever asks waiting, and
-	// a worker that waits starts nothing.
+	// The effect of the agent's own stop is observed when the stop returns: until then the engine blocks every
+	// inspection, and a worker that waits starts nothing.
 	if event.Kind == runtime.EventDie {
 		defer a.serving.changed()
 	}
@@ -158,7 +158,7 @@ func (a *Agent) happened(event runtime.Event) {
 	}
 }
 
-// lister compares with the engine's full list, one at a time beside the events.
+// lister compares with the engine's full list, one list at a time in parallel to the events.
 type lister struct {
 	agent *Agent
 	wait  sync.WaitGroup
@@ -192,7 +192,7 @@ func (l *lister) compare(ctx context.Context, gap bool) error {
 		l.agent.tasks.Enqueue(taskKey(task))
 	}
 	if gap || len(tasks) > 0 {
-		l.agent.serving.changed() // where the containers are reached may be another place now
+		l.agent.serving.changed() // the containers may have other addresses now
 	}
 	l.agent.machine.look()
 	return nil

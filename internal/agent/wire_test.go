@@ -23,7 +23,7 @@ const wireVariable = "TEND_TEST_WIRE"
 
 var overWire = os.Getenv(wireVariable) != ""
 
-// TestOverTheWire runs every test of the package again with agents that have nothing but a connection to their server.
+// TestOverTheWire runs every test of the package again with agents that have only a connection to their server.
 func TestOverTheWire(t *testing.T) {
 	if overWire {
 		t.Fatal("it runs itself")
@@ -35,7 +35,7 @@ func TestOverTheWire(t *testing.T) {
 	}
 }
 
-// connect is what the lab's agent knows of its server.
+// connect returns what the lab's agent knows of its server.
 func (l *lab) connect(service *local.Service, log *slog.Logger) (control nodeapi.Control, stop func()) {
 	if !overWire {
 		return service.Node(nodeID), func() {}

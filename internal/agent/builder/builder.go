@@ -24,18 +24,18 @@ import (
 // DefaultTimeout is how long a build may take.
 const DefaultTimeout = time.Hour
 
-// Options make a Builder. Runtime, Trees, Folder and Journal are needed.
+// Options are the options of a Builder. Runtime, Trees, Folder and Journal are required.
 type Options struct {
 	Runtime runtime.Builder
-	// Trees opens the tar of a tree by its digest; ErrNoTree where it is gone.
+	// Trees opens the tar of a tree by its digest; ErrNoTree if it is gone.
 	Trees func(ctx context.Context, digest string) (io.ReadCloser, error)
 	// Folder is where trees are unpacked while they are built.
 	Folder  string
 	Journal *journal.Journal
-	// Images and Logs say which built images and logs may be deleted; default: none.
+	// Images and Logs record which built images and logs may be deleted; default: none.
 	Images *retention.Ledger
 	Logs   *retention.Ledger
-	// Registry is put before the names of base images in Dockerfiles that are written; see recipe.Decide.
+	// Registry is prepended to the names of base images in Dockerfiles that are written; see recipe.Decide.
 	Registry string
 	// Timeout bounds a build; default DefaultTimeout. MaxBytes bounds an unpacked tree; default tree.DefaultMaxBytes.
 	Timeout  time.Duration
@@ -57,13 +57,13 @@ type Builder struct {
 
 var _ agent.Builder = (*Builder)(nil)
 
-// ErrNoTree: the source is not there any more.
+// ErrNoTree means that the source no longer exists.
 var ErrNoTree = errors.New("the source is not on this server any more")
 
-// unpacked is what folders of trees are called.
+// unpacked is the name pattern of folders of trees.
 const unpacked = "tree-*"
 
-// New makes a Builder, and removes what builds that were cut off left behind.
+// New returns a Builder, and removes what interrupted builds left behind.
 func New(o Options) (*Builder, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
@@ -74,7 +74,7 @@ func New(o Options) (*Builder, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	// Plain processes are built as another user, who passes through.
+	// Plain processes are built as another user, who needs to traverse the folder.
 	if err := errors.Join(os.MkdirAll(o.Folder, 0o711), os.Chmod(o.Folder, 0o711)); err != nil {
 		return nil, fmt.Errorf("open the folder of builds: %w", err)
 	}
@@ -98,7 +98,7 @@ func (b *Builder) Build(ctx context.Context, owner api.Ref, build api.ImageBuild
 		return err
 	}
 	b.claim(called, build.Image(owner), owner.AppID()+":latest")
-	release, err := b.turns.take(ctx, build.ID) // waiting for another object's build is none of this one's time
+	release, err := b.turns.take(ctx, build.ID) // waiting for another object's build doesn't count as build time
 	if err != nil {
 		log.End("failed: " + err.Error())
 		return err
@@ -140,7 +140,7 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 	if err := b.unpack(ctx, build.Tree, source); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(source) // links that lead out of it by a detour aren't followed
+	root, err := os.OpenRoot(source) // links that lead out of it indirectly aren't followed
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 	return err
 }
 
-// unpack writes the tree into a new folder. One that is hostile is refused for good.
+// unpack writes the tree into a new folder. It rejects a hostile tree for good.
 func (b *Builder) unpack(ctx context.Context, digest, folder string) error {
 	from, err := b.opts.Trees(ctx, digest)
 	if errors.Is(err, ErrNoTree) {

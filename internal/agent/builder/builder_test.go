@@ -27,7 +27,7 @@ import (
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// engine is a runtime.Builder that takes what it is asked.
+// engine is a runtime.Builder that records its calls.
 type engine struct {
 	spec    runtime.BuildSpec
 	entries []string
@@ -116,7 +116,7 @@ func (b *bench) reopen() {
 	}
 }
 
-// pack keeps a tree and returns the build of it.
+// pack stores a tree and returns the build of it.
 func (b *bench) pack(declared api.Build, files map[string]string) api.ImageBuild {
 	b.Helper()
 	folder := b.TempDir()

@@ -9,11 +9,11 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// keptLogs is how many logs stay of builds whose image is not there: of those that failed, and of the last that went.
+// keptLogs is how many logs are kept of builds without an image: of failed ones, and of the last that were deleted.
 const keptLogs = 20
 
-// Surplus are the names that nothing refers to. latest goes with the build it names. Of an image that objects share, each
-// loses its names by itself.
+// Surplus returns the names that nothing refers to. latest goes with the build it names. If objects share an image, the
+// names of each object are removed separately.
 func Surplus(built []runtime.BuiltImage, used map[string]bool) []string {
 	var out []string
 	for _, image := range built {
@@ -27,7 +27,7 @@ func Surplus(built []runtime.BuiltImage, used map[string]bool) []string {
 	return out
 }
 
-// Collect deletes the images, of those this cluster built, that used hasn't named for a day, with their logs. used is
+// Collect deletes the images that this cluster built and that used hasn't named for a day, with their logs. used is
 // called after the images were listed. An image that a container is made from stays.
 func (b *Builder) Collect(ctx context.Context, used func() map[string]bool) error {
 	built, err := b.opts.Runtime.Built(ctx)
@@ -64,7 +64,8 @@ func (b *Builder) Collect(ctx context.Context, used func() map[string]bool) erro
 	return errors.Join(faults...)
 }
 
-// claim records that a build is this cluster's. A claim that fails costs no more than room: nothing unclaimed is deleted.
+// claim records that a build belongs to this cluster. A claim that fails only costs disk space: nothing unclaimed is
+// deleted.
 func (b *Builder) claim(log string, images ...string) {
 	fault := b.opts.Logs.Claim(log)
 	for _, image := range images {

@@ -1,4 +1,4 @@
-// Package builder makes an image from a source tree that is kept under its digest: it unpacks the tree, finds out how to
-// build it, has the runtime do it, and writes down what that prints. When something is built, and what becomes of the
-// image, is the agent's affair.
+// Package builder builds an image from a source tree that is stored by its digest: it unpacks the tree, decides how to
+// build it, has the runtime build it, and logs the output. The agent decides when something is built, and what happens
+// with the image.
 package builder

@@ -9,13 +9,13 @@ import (
 	"tend.dev/tend/internal/build/journal"
 )
 
-// What is told of a failed build: its last lines, each of them cut.
+// What is reported of a failed build: its last lines, each of them cut.
 const (
 	lastLines   = 20
 	maxLastLine = 400
 )
 
-// output is what a build prints: it goes into its log, its steps are told, and its end is remembered.
+// output is the output of a build: it is logged, its steps are reported, and its end is kept.
 type output struct {
 	log  *journal.Log
 	step func(text string)
@@ -23,14 +23,14 @@ type output struct {
 	last []string
 }
 
-// Line takes a line.
+// Line adds a line.
 func (o *output) Line(text string) {
 	text = plain(text)
 	o.log.Line(text)
 	o.mu.Lock()
 	step, isStep := stepOf(text)
 	if isStep {
-		o.last = nil // of the step that fails, not of those before
+		o.last = nil // only of the step that fails, not of earlier ones
 	}
 	o.last = append(o.last, cut(text))
 	if len(o.last) > lastLines {
@@ -42,7 +42,7 @@ func (o *output) Line(text string) {
 	}
 }
 
-// stepOf reads "Step 3/7 : RUN go build" as "3/7 RUN go build".
+// stepOf converts "Step 3/7 : RUN go build" to "3/7 RUN go build".
 func stepOf(line string) (string, bool) {
 	rest, found := strings.CutPrefix(line, "Step ")
 	count, text, split := strings.Cut(rest, " : ")
@@ -67,7 +67,7 @@ func cut(text string) string {
 	return text[:end] + "…"
 }
 
-// plain leaves out what would do something on a terminal: colours, and lines drawn over others.
+// plain removes control sequences of a terminal: colours, and lines drawn over others.
 func plain(text string) string {
 	if at := strings.LastIndex(strings.TrimRight(text, "\r"), "\r"); at >= 0 {
 		text = text[at+1:]

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Objects that are built alike, from one tree by one block, share an image: a web server, its worker and its migration are
-// mostly one program. It is built for the first of them; the others wait and give it their names.
+// Objects with the same tree and the same build block share an image: a web server, its worker and its migration are
+// usually one program. It is built for the first of them; the others wait and add their names to it.
 
-// once builds an image, or takes the one that was built alike for another object. Its caller has the turn.
+// once builds an image, or reuses one with the same build of another object. Its caller has the turn.
 func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild, output *output) error {
 	from, err := b.builtAlike(ctx, build)
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *Builder) once(ctx context.Context, owner api.Ref, build api.ImageBuild,
 	return nil
 }
 
-// builtAlike is the name of an image of the same build; empty where there is none.
+// builtAlike returns the name of an image of the same build; empty if there is none.
 func (b *Builder) builtAlike(ctx context.Context, build api.ImageBuild) (string, error) {
 	built, err := b.opts.Runtime.Built(ctx)
 	if err != nil {
@@ -45,19 +45,19 @@ func (b *Builder) builtAlike(ctx context.Context, build api.ImageBuild) (string,
 	return "", nil
 }
 
-// turns lets one at a time work on a build. The zero value is ready.
+// turns lets only one caller at a time work on a build. The zero value is ready to use.
 type turns struct {
 	mu    sync.Mutex
 	taken map[string]*turn
 }
 
-// turn is the place of one build; waiting counts who has it or wants it.
+// turn is the turn of one build; waiting counts the callers that have it or wait for it.
 type turn struct {
 	place   chan struct{}
 	waiting int
 }
 
-// take waits until nobody works on a build, and returns what ends the turn.
+// take waits until no other caller works on a build, and returns a function that ends the turn.
 func (t *turns) take(ctx context.Context, build string) (release func(), err error) {
 	t.mu.Lock()
 	if t.taken == nil {

@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestObjectsThatAreBuiltAlikeShareOneBuild: three objects ask at once for one build; the engine builds once, and each has
-// its names. Another tree, or other arguments, are another build.
+// TestObjectsThatAreBuiltAlikeShareOneBuild: three objects request one build at once; the engine builds once, and each
+// has its names. Another tree, or other arguments, are another build.
 func TestObjectsThatAreBuiltAlikeShareOneBuild(t *testing.T) {
 	b := newBench(t)
 	files := map[string]string{"Dockerfile": "FROM scratch\n"}
@@ -43,7 +43,7 @@ func TestObjectsThatAreBuiltAlikeShareOneBuild(t *testing.T) {
 	})
 }
 
-// wantNames finds an image by the names of each object, whether it was built or tagged.
+// wantNames checks the names of each object, whether the image was built or tagged.
 func wantNames(b *bench, names []string, of api.ImageBuild) {
 	b.Helper()
 	named := slices.Clone(b.engine.spec.Tags)
@@ -61,7 +61,7 @@ func wantNames(b *bench, names []string, of api.ImageBuild) {
 	}
 }
 
-// TestAFailedBuildIsNotShared: who waited tries by itself.
+// TestAFailedBuildIsNotShared: an object that waited builds by itself.
 func TestAFailedBuildIsNotShared(t *testing.T) {
 	b := newBench(t)
 	of := b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch\n"})

@@ -12,10 +12,11 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// writtenDockerfile is the name of a Dockerfile that was written for a tree. It is no part of the tree, nor of its digest.
+// writtenDockerfile is the name of a Dockerfile that was written for a tree. It is no part of the tree, nor of its
+// digest.
 const writtenDockerfile = ".tend.Dockerfile"
 
-// specOf says to the runtime what is to be built, but for where the source lies.
+// specOf returns the runtime's spec of a build, except for where the source is.
 func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.BuildSpec {
 	spec := runtime.BuildSpec{
 		Dockerfile: how.Dockerfile, Bases: how.Bases, Language: how.Language, Source: how.Folder, Target: how.Target,
@@ -34,8 +35,8 @@ func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.Buil
 	return spec
 }
 
-// withDockerfile is the tar of a tree with the Dockerfile that was written for it, if one was: it comes first, so that the
-// tree behind it needs not be read.
+// withDockerfile returns the tar of a tree with the Dockerfile that was written for it, if one was. It comes first, so
+// that the tree after it needn't be read.
 func withDockerfile(from io.Reader, how recipe.Recipe) (io.Reader, error) {
 	if how.Dockerfile != "" {
 		return from, nil
@@ -55,7 +56,7 @@ func withDockerfile(from io.Reader, how recipe.Recipe) (io.Reader, error) {
 	return io.MultiReader(&first, from), nil
 }
 
-// announcement tells how a tree is built.
+// announcement says how a tree is built.
 func announcement(how recipe.Recipe) string {
 	if how.Dockerfile != "" {
 		return fmt.Sprintf("building with %s: %s", how.Dockerfile, how.Why)

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxMessage bounds what is said of a failed attempt: it is stored.
+	// maxMessage bounds the message of a failed attempt, which is stored.
 	maxMessage = 300
-	// engineTime bounds what the engine is asked on the way to an answer: what takes longer is its trouble, not the
-	// container's.
+	// engineTime bounds calls to the engine during an attempt: if they take longer, that is the engine's problem, not
+	// the container's.
 	engineTime = 30 * time.Second
 )
 
-// Containers reach into containers on the prober's behalf. ErrNotRunning says that the attempt's container doesn't run.
+// Containers gives the prober access to containers. ErrNotRunning means that the attempt's container doesn't run.
 type Containers interface {
-	// Address is the host:port that a port of the attempt's container is reached at, as last seen; fresh asks the engine.
+	// Address returns the host:port of a port of the attempt's container, as last observed; fresh asks the engine.
 	Address(ctx context.Context, a Attempt, port int, fresh bool) (string, error)
 	// Exec starts a command in the attempt's container.
 	Exec(ctx context.Context, a Attempt, command []string) (runtime.Exec, error)
-	// Redact takes secrets out of what a command printed.
+	// Redact removes secrets from the output of a command.
 	Redact(a Attempt, text string) string
 }
 
-// ErrNotRunning: the container doesn't run (any more), so its probes say nothing.
+// ErrNotRunning means that the container doesn't run (any more), so its probes say nothing.
 var ErrNotRunning = errors.New("the container does not run")
 
-// Asking is the Asker that really asks.
+// Asking returns the Asker that probes real containers.
 func Asking(containers Containers) Asker {
 	q := &questions{containers: containers, web: newWeb()}
 	return func(ctx context.Context, a Attempt) probe.Result {
@@ -45,7 +45,7 @@ type questions struct {
 	web        *web
 }
 
-// ask returns why the attempt failed, nil where it passed.
+// ask returns why the attempt failed, nil if it passed.
 func (q *questions) ask(ctx context.Context, a Attempt) error {
 	switch {
 	case a.Probe.HTTPGet != nil:
@@ -57,9 +57,9 @@ func (q *questions) ask(ctx context.Context, a Attempt) error {
 	return q.exec(ctx, a)
 }
 
-// reach asks at the container's address. What fails at a remembered one is asked again where the container has moved:
-// a network that was connected by hand is told by no event. The timeout is the container's: it doesn't run while the
-// engine is asked.
+// reach makes the attempt at the container's address. If it fails at a cached address and the container has moved, it
+// tries again at the new one: no event reports a network that was connected by hand. The timeout belongs to the
+// container: it doesn't run during calls to the engine.
 func (q *questions) reach(ctx context.Context, a Attempt, port int, at func(context.Context, string) error) error {
 	address, err := q.address(ctx, a, port, false)
 	if err != nil {
@@ -84,7 +84,7 @@ func (q *questions) reach(ctx context.Context, a Attempt, port int, at func(cont
 	return ask(moved)
 }
 
-// address asks for it within engineTime; an engine that takes longer says nothing of the container.
+// address returns the address within engineTime; if the engine takes longer, that says nothing about the container.
 func (q *questions) address(ctx context.Context, a Attempt, port int, fresh bool) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTime)
 	defer cancel()
@@ -92,7 +92,7 @@ func (q *questions) address(ctx context.Context, a Attempt, port int, fresh bool
 	return address, notRunning(err)
 }
 
-// result tells a failure of the container from one that says nothing of it.
+// result distinguishes a failure of the container from an error that says nothing about it.
 func (q *questions) result(ctx context.Context, a Attempt, err error) probe.Result {
 	switch {
 	case err == nil:
@@ -105,7 +105,7 @@ func (q *questions) result(ctx context.Context, a Attempt, err error) probe.Resu
 	return probe.Result{Message: bounded(q.containers.Redact(a, err.Error()))}
 }
 
-// bounded is one line of a length fit to be stored.
+// bounded returns one line, short enough to be stored.
 func bounded(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if len(text) <= maxMessage {
@@ -118,7 +118,7 @@ func bounded(text string) string {
 	return text[:cut] + "…"
 }
 
-// NoAddressError is a container that can't be reached over a network.
+// NoAddressError reports a container that can't be reached over a network.
 type NoAddressError struct{ Mode string }
 
 func (e *NoAddressError) Error() string {

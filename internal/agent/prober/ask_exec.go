@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// killTime bounds killing one.
+	// killTime bounds the killing of a command.
 	killTime = 5 * time.Second
-	// keptOutput is how much of a command's output is kept, to tell why it failed.
+	// keptOutput is how much of a command's output is kept for the failure message.
 	keptOutput = 8 << 10
 )
 
-// exec passes when the command exits with 0. Its timeout runs from when it was started; then, and when the attempt is cut,
-// it is killed. A start is never cut: nobody would be left to kill what it started.
+// exec passes when the command exits with 0. Its timeout runs from its start. On timeout, or when the attempt is
+// cancelled, the command is killed. A start is never cancelled: the started command could then not be killed.
 func (q *questions) exec(ctx context.Context, a Attempt) error {
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineTime)
 	defer cancel()
@@ -50,7 +50,7 @@ func (q *questions) exec(ctx context.Context, a Attempt) error {
 	return fmt.Errorf("exit code %d: %s", code, said)
 }
 
-// kill ends a command that went on. That it did counts as failed, whatever comes of the kill.
+// kill kills a command that kept running. The attempt counts as failed, whether the kill succeeds or not.
 func (q *questions) kill(ctx context.Context, a Attempt, command runtime.Exec, tail *tail) error {
 	killing, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTime)
 	defer cancel()
@@ -62,11 +62,12 @@ func (q *questions) kill(ctx context.Context, a Attempt, command runtime.Exec, t
 	return fmt.Errorf("still running after %s; it was killed", a.Timeout)
 }
 
-// stripped keeps an error's words alone: that the engine can't be reached to kill with is no reason not to count.
+// stripped keeps only an error's text: that the engine can't be reached for the kill must not keep the attempt from
+// counting.
 func stripped(err error) error { return errors.New(err.Error()) }
 
-// notRunning tells what says nothing of the container: one that ends just now can't be asked, nor can an engine that
-// doesn't answer in time.
+// notRunning converts errors that say nothing about the container: one that is just ending can't be probed, nor can an
+// engine that doesn't answer in time.
 func notRunning(err error) error {
 	var rejected *runtime.RejectedError
 	if errors.As(err, &rejected) && rejected.Reason == "NotRunning" || errors.Is(err, context.DeadlineExceeded) {
@@ -75,11 +76,11 @@ func notRunning(err error) error {
 	return err
 }
 
-// tail keeps the end of a command's output, and reads the rest so that the command never waits for a reader.
+// tail keeps the end of a command's output, and reads the rest so that the command never blocks on a full pipe.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
-	cut  bool // something came before what is kept
+	cut  bool // something came before the kept part
 	work sync.WaitGroup
 }
 
@@ -102,8 +103,8 @@ func (t *tail) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// wait returns the last line, when the output has ended. One whose begin was not kept isn't told: it may begin within a
-// secret, which nobody would recognise.
+// wait returns the last line, once the output has ended. It omits a line whose beginning was not kept: it may start
+// within a secret, which could not be recognised.
 func (t *tail) wait() string {
 	t.work.Wait()
 	lines := strings.Split(strings.TrimSpace(string(t.kept)), "\n")

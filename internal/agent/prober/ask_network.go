@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// userAgent is what servers see, unless http_headers say otherwise.
+	// userAgent is the User-Agent, unless http_headers set another.
 	userAgent = "tend-probe"
-	// maxHeaders bounds what is read of an answer; its body isn't.
+	// maxHeaders bounds the headers of an answer that are read; its body isn't bounded by it.
 	maxHeaders = 64 << 10
 )
 
@@ -32,7 +32,7 @@ func connect(ctx context.Context, address string) error {
 	return conn.Close()
 }
 
-// timeoutOr: dialers have words of their own for an end of the context.
+// timeoutOr returns the context's error if it has ended: dialers have their own errors for that.
 func timeoutOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -43,10 +43,11 @@ func timeoutOr(ctx context.Context, err error) error {
 	return err
 }
 
-// web asks over HTTP: each time on a connection of its own, straight to the container, whatever proxy the node uses.
+// web makes HTTP attempts: each on its own connection, straight to the container, whatever proxy the node uses.
 type web struct{ client *http.Client }
 
-// addressKey carries the address an HTTP attempt connects to: the request's own host is what the server is to see.
+// addressKey is the context key of the address an HTTP attempt connects to: the request's own host is what the server
+// is to see.
 type addressKey struct{}
 
 func newWeb() *web {
@@ -87,10 +88,10 @@ func (w *web) get(ctx context.Context, address string, probe api.HTTPGet) error 
 	return nil
 }
 
-// maxAnswer bounds what is read of the answer to a failed attempt.
+// maxAnswer bounds how much of the answer to a failed attempt is read.
 const maxAnswer = 200
 
-// firstLine is the first line of an answer in quotes; empty where it has none, or more than is read.
+// firstLine returns the first line of an answer in quotes; empty if it has none, or it is longer than what is read.
 func firstLine(body io.Reader) string {
 	read, _ := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	line, _, _ := strings.Cut(strings.TrimSpace(string(read)), "\n")
@@ -101,7 +102,7 @@ func firstLine(body io.Reader) string {
 	return " '" + line + "'"
 }
 
-// newRequest names the host that http_headers name, which over TLS is also the one the certificate must be for.
+// newRequest uses the host from http_headers, which over TLS is also the one the certificate must be for.
 func newRequest(ctx context.Context, address string, probe api.HTTPGet) (*http.Request, error) {
 	headers := http.Header{"User-Agent": {userAgent}}
 	for name, value := range probe.HTTPHeaders {

@@ -20,10 +20,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// container is one container that can be asked.
+// container is one container that can be probed.
 type container struct {
-	address string // as remembered
-	moved   string // as the engine knows it, where that differs
+	address string // as cached
+	moved   string // as the engine knows it, if that differs
 	err     error
 	command *command
 }
@@ -47,7 +47,7 @@ func (c *container) Redact(_ prober.Attempt, text string) string {
 	return strings.ReplaceAll(text, "hunter2", "[redacted]")
 }
 
-// command ends with code after it printed; one that hangs ends when it is killed.
+// command exits with code after it printed; one that hangs exits when it is killed.
 type command struct {
 	code    int
 	prints  string
@@ -99,7 +99,7 @@ var (
 
 func fails(message string) probe.Result { return probe.Result{Message: message} }
 
-// serve is a web server on every loopback address, and a probe that asks it for a path.
+// serve starts a web server on every loopback address, and returns a function that makes a probe of a path.
 func serve(t *testing.T, handler http.HandlerFunc) func(path string) api.Probe {
 	t.Helper()
 	listener, err := net.Listen("tcp", "0.0.0.0:0")
@@ -132,7 +132,7 @@ func TestHTTPGet(t *testing.T) {
 	c := &container{address: "127.0.0.1"}
 	for path, want := range map[string]probe.Result{
 		"/200": passes, "/204": passes, "/399": passes, "/400": fails("GET :PORT/400 answered 400 'no database'"), "/500": fails("GET :PORT/500 answered 500 'no database'"),
-		"/away": passes, // an answer is all that was asked for
+		"/away": passes, // any answer passes
 	} {
 		probed := get(path)
 		want.Message = strings.Replace(want.Message, "PORT", strconv.Itoa(probed.HTTPGet.Port), 1)
@@ -154,7 +154,7 @@ func TestHTTPGetSendsHeaders(t *testing.T) {
 	(&container{address: "127.0.0.1"}).want(t, p, passes)
 }
 
-// TestHTTPSVerifies: a certificate nobody trusts is a failure, not an answer.
+// TestHTTPSVerifies: an untrusted certificate is a failure, not an answer.
 func TestHTTPSVerifies(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -177,7 +177,7 @@ func TestTCPSocket(t *testing.T) {
 	c.want(t, p, fails("connection refused"))
 }
 
-// TestAsksWhereTheContainerMoved: the address is the one of now, also where no event told of it.
+// TestAsksWhereTheContainerMoved: the address is the current one, even if no event reported it.
 func TestAsksWhereTheContainerMoved(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {

@@ -15,7 +15,7 @@ type Metrics struct {
 	duration *prometheus.HistogramVec
 }
 
-// NewMetrics makes the collectors and registers them; a registry that has them already is a fault of the program.
+// NewMetrics returns the collectors after registering them. It panics if the registry already has them.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -15,10 +15,10 @@ const (
 	maxCommands = 32
 )
 
-// Options make a Prober. Ask is needed.
+// Options are the options of a Prober. Ask is required.
 type Options struct {
 	Ask Asker
-	// Changed is called when a task's phases changed. It must not block. Nil is nobody.
+	// Changed is called when a task's phases changed. It must not block. It may be nil.
 	Changed func(task string)
 	// Sockets and Commands are how many attempts run at once; default 256 (HTTP and TCP) and 32 (exec).
 	Sockets, Commands int
@@ -31,7 +31,7 @@ type Options struct {
 // Asker makes one attempt, within the attempt's timeout.
 type Asker func(ctx context.Context, a Attempt) probe.Result
 
-// Attempt is one question to one container.
+// Attempt is one attempt of a probe at one container.
 type Attempt struct {
 	Task      string
 	Container string
@@ -46,11 +46,11 @@ type Target struct {
 	Container string
 	StartedAt time.Time
 	Probes    api.Probes
-	// Status is where its probes stand.
+	// Status is the state of its probes.
 	Status map[string]api.ProbeStatus
 }
 
-// sameIncarnation says whether two targets are the same run of a container, asked the same.
+// sameIncarnation reports whether two targets are the same run of a container, with the same probes.
 func (t Target) sameIncarnation(other Target) bool {
 	return t.Container == other.Container && t.StartedAt.Equal(other.StartedAt)
 }
@@ -71,11 +71,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// golden is the golden ratio's fraction: each multiple falls into the widest gap the ones before have left.
+// golden is the fraction of the golden ratio: each multiple falls into the widest gap that the earlier ones left.
 const golden = 0.6180339887498949
 
-// spreader places probes evenly within their periods, whatever their number. It begins at random, so that agents started
-// together don't ask together.
+// spreader places probes evenly within their periods, whatever their number. It begins at random, so that agents
+// started together don't probe at the same time.
 func spreader() func() float64 {
 	place := rand.Float64()
 	return func() float64 {

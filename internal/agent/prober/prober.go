@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/core/probe"
 )
 
-// idle is how long the loop sleeps when nothing is due; whatever comes wakes it.
+// idle is how long the loop sleeps when nothing is due; any change wakes it.
 const idle = time.Minute
 
-// Prober asks the probes of the containers it follows. Make it with New; it runs once.
+// Prober probes the containers it follows. Create it with New; it runs once.
 type Prober struct {
 	opts   Options
 	spread func() float64
@@ -49,8 +49,8 @@ func New(o Options) *Prober {
 	return p
 }
 
-// Follow begins to ask a container's probes. One that is followed already is left alone; another incarnation takes the
-// place of the last.
+// Follow starts the probes of a container. It does nothing if the container is followed already; another incarnation
+// replaces the last.
 func (p *Prober) Follow(t Target) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *Prober) Follow(t Target) {
 	p.scheduleLocked(one)
 }
 
-// Leave ends asking; attempts under way are cut, and what they would have said is forgotten.
+// Leave stops the probes of a task; attempts under way are cancelled, and their results dropped.
 func (p *Prober) Leave(task string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *Prober) leaveLocked(one *pod) {
 	}
 }
 
-// Answers are where a task's probes stand, and of which incarnation; false where it isn't followed.
+// Answers returns the state of a task's probes, and the incarnation they belong to; false if it isn't followed.
 func (p *Prober) Answers(task string) (Target, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *Prober) Answers(task string) (Target, bool) {
 	return target, true
 }
 
-// Run asks until ctx ends, and returns when no attempt is under way.
+// Run probes until ctx ends, and returns when no attempt is under way.
 func (p *Prober) Run(ctx context.Context) error {
 	defer p.work.Wait()
 	defer p.close()
@@ -115,7 +115,7 @@ func (p *Prober) Run(ctx context.Context) error {
 	}
 }
 
-// close cuts attempts and lets none begin.
+// close cancels attempts and prevents new ones.
 func (p *Prober) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *Prober) close() {
 	p.sockets.waiting, p.commands.waiting = nil, nil
 }
 
-// launch begins the attempts that are due and returns how long nothing else will be.
+// launch starts the attempts that are due and returns the time until the next one.
 func (p *Prober) launch() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -141,7 +141,7 @@ func (p *Prober) launch() time.Duration {
 	return idle
 }
 
-// scheduleLocked puts a pod where it belongs in the queue; the loop is woken when that is its head.
+// scheduleLocked puts a pod at its position in the queue; the loop is woken if that is its head.
 func (p *Prober) scheduleLocked(one *pod) {
 	at, some := one.machine.Next(p.opts.Now())
 	switch {
@@ -163,7 +163,7 @@ func (p *Prober) scheduleLocked(one *pod) {
 	}
 }
 
-// beginLocked makes an attempt when its lane has room.
+// beginLocked makes an attempt once its lane has room.
 func (p *Prober) beginLocked(one *pod, ask probe.Ask) {
 	attempt := Attempt{
 		Task: one.target.Task, Container: one.target.Container, Kind: ask.Kind, Probe: ask.Probe, Timeout: ask.Timeout,
@@ -177,7 +177,7 @@ func (p *Prober) beginLocked(one *pod, ask probe.Ask) {
 	})
 }
 
-// attempt asks and takes the answer in, unless the pod was left meanwhile.
+// attempt makes an attempt and records the answer, unless the pod was left meanwhile.
 func (p *Prober) attempt(one *pod, a Attempt, lane *lane) {
 	result := probe.Result{Void: true}
 	if one.life.Err() == nil {

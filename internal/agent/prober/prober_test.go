@@ -73,7 +73,7 @@ func (l *lab) change(task string) {
 	l.changed = append(l.changed, task)
 }
 
-// taken returns what was asked since the last time, sorted.
+// taken returns the attempts since the last call, sorted.
 func (l *lab) taken() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func TestFollowsEachIncarnationOnce(t *testing.T) {
 		if got, _ := l.Answers("t1"); got.Status["readiness"].Phase != api.ProbeHealthy || len(l.changed) != 1 {
 			t.Errorf("answers %+v, told of %v", got, l.changed)
 		}
-		l.Follow(first) // as every look does
+		l.Follow(first) // as every reconcile does
 		l.pass(20 * time.Second)
 		l.want("c1 readiness", "c1 readiness") // the early one and one a period later
 		l.Follow(target("t1", "c2", readiness))
@@ -146,7 +146,7 @@ func TestLeavingCutsAttempts(t *testing.T) {
 		if len(l.changed) > 0 || l.running > 0 {
 			t.Errorf("what was left changed something: %v, %d attempts", l.changed, l.running)
 		}
-		// Whoever ended with the last incarnation can't speak for the next.
+		// Attempts of the last incarnation don't count for the next.
 		l.Follow(target("t1", "c1", readiness))
 		l.pass(time.Second)
 		next := target("t1", "c1", readiness)
@@ -159,8 +159,8 @@ func TestLeavingCutsAttempts(t *testing.T) {
 	})
 }
 
-// TestAttemptsAreBounded: a hundred containers that hang wait for each other, not for a hundred goroutines, and commands
-// don't keep sockets waiting.
+// TestAttemptsAreBounded: a hundred containers that hang wait for each other without a hundred goroutines, and commands
+// don't delay sockets.
 func TestAttemptsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, prober.Options{Sockets: 8, Commands: 3})
@@ -198,7 +198,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	})
 }
 
-// TestThousandProbesSpread: a thousand containers that start together are asked at once, and from then on evenly.
+// TestThousandProbesSpread: a thousand containers that start together are probed at once, and from then on evenly.
 func TestThousandProbesSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := start(t, prober.Options{})

@@ -28,7 +28,7 @@ func (q *queue) Pop() any {
 	return one
 }
 
-// lane bounds how many attempts of a sort run at once; the others wait in order. Its prober's lock guards it.
+// lane bounds how many attempts of a kind run at once; the others wait in order. Its prober's lock guards it.
 type lane struct {
 	limit   int
 	running int
@@ -44,7 +44,7 @@ func (l *lane) enter(begin func()) {
 	begin()
 }
 
-// leave hands the place to who waits longest.
+// leave passes the place to the one that has waited longest.
 func (l *lane) leave() {
 	if len(l.waiting) == 0 {
 		l.running--
