@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Key names what to look at. Name alone is enough where a kind has no scopes (tasks, nodes).
+// Key names what to reconcile. Name alone is enough if a kind has no scopes (tasks, nodes).
 type Key struct{ Kind, Scope, Name string }
 
-// String is kind/scope/name.
+// String returns kind/scope/name.
 func (k Key) String() string { return k.Kind + "/" + k.Scope + "/" + k.Name }
 
-// Reconciler looks at a key and does the smallest thing that closes the difference.
+// Reconciler reconciles a key: it reads the current state and does the smallest thing that closes the difference.
 type Reconciler interface {
 	Reconcile(ctx context.Context, key Key) (Result, error)
 }
 
-// Func makes a function a Reconciler.
+// Func adapts a function to a Reconciler.
 type Func func(ctx context.Context, key Key) (Result, error)
 
 // Reconcile calls f.
@@ -25,13 +25,13 @@ func (f Func) Reconcile(ctx context.Context, key Key) (Result, error) { return f
 
 // Result is the outcome of a reconcile that did not fail.
 type Result struct {
-	// After asks for another look after this long, at most 60 s at a time. 0 is done until the next event.
+	// After requeues the key after this long, at most 60 s at a time. 0 means done until the next event.
 	After time.Duration
-	// Revision is the newest revision the reconcile committed: the key is not looked at again before the view has it.
+	// Revision is the newest revision the reconcile committed: the key is not reconciled again before the view has it.
 	Revision int64
 }
 
-// Terminal marks an error only the user can mend: it is logged and not retried until the next event.
+// Terminal marks an error only the user can fix: it is logged and not retried until the next event.
 func Terminal(err error) error {
 	if err == nil {
 		return nil
@@ -39,7 +39,7 @@ func Terminal(err error) error {
 	return &terminalError{err}
 }
 
-// IsTerminal says whether an error was marked by Terminal.
+// IsTerminal reports whether an error was marked by Terminal.
 func IsTerminal(err error) bool {
 	var terminal *terminalError
 	return errors.As(err, &terminal)

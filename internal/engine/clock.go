@@ -2,19 +2,19 @@ package engine
 
 import "time"
 
-// jumpSize is how far wall and monotonic time must part before it counts as a jump rather than as clock discipline.
+// jumpSize is how far wall and monotonic time must diverge before it counts as a jump rather than as clock discipline.
 const jumpSize = time.Second
 
 // clock counts engine time: it never goes back, and it jumps ahead with the wall clock.
 //
 // The monotonic clock stands still while a machine is suspended and the wall clock may be set back, so neither alone
-// says when something is due. Engine time runs with the monotonic clock and adds what the wall clock jumps ahead. A wall
-// clock set back changes nothing: a key is then looked at early, which is harmless.
+// says when something is due. Engine time runs with the monotonic clock and adds what the wall clock jumps ahead. A
+// wall clock set back changes nothing: a key is then reconciled early, which is harmless.
 //
 // It is guarded by the controller's lock.
 type clock struct {
 	read func() (wall, mono time.Duration)
-	// parted is wall minus monotonic time as last seen; added is the sum of all jumps ahead.
+	// parted is the last difference of wall and monotonic time; added is the sum of all jumps ahead.
 	parted time.Duration
 	added  time.Duration
 }

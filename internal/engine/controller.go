@@ -9,10 +9,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// cutGrace is what reconciles have to return after their context was cut.
+// cutGrace is the time for reconciles to return after their context was cancelled.
 const cutGrace = 2 * time.Second
 
-// Controller runs one Reconciler over the keys of one kind. Make it with New; it runs once.
+// Controller runs one Reconciler over the keys of one kind. Create it with New; it runs once.
 //
 // The queue gives every key one worker at a time; everything a key waits for is kept in its record and one heap of
 // alarms. Callbacks (Reconciler, Replay, Dirty, Revision, WaitFor) are never called under the lock, so they may take
@@ -36,7 +36,7 @@ type Controller struct {
 	stopped bool
 }
 
-// New makes a Controller; Run starts it. Keys may be enqueued before.
+// New returns a Controller; Run starts it. Keys may be enqueued before.
 func New(o Options) *Controller {
 	o = o.withDefaults()
 	c := &Controller{
@@ -54,12 +54,12 @@ func New(o Options) *Controller {
 	return c
 }
 
-// Name is the kind of keys this controller handles.
+// Name returns the kind of keys this controller handles.
 func (c *Controller) Name() string { return c.opts.Name }
 
-// Enqueue says that something happened to keys: each is looked at as soon as sense allows, once however often it is
-// named meanwhile. A key that is being reconciled is looked at once more afterwards. A failing key is looked at without
-// waiting for its backoff, yet keeps its count of failures; a resting one gets all its tries anew.
+// Enqueue queues keys after an event. Each is reconciled as soon as possible, once however often it is enqueued
+// meanwhile. A key that is being reconciled is reconciled once more afterwards. A failing key is reconciled without
+// waiting for its backoff, yet keeps its count of failures; a resting one gets all its retries again.
 func (c *Controller) Enqueue(keys ...Key) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +71,7 @@ func (c *Controller) Enqueue(keys ...Key) {
 	}
 }
 
-// EnqueueAfter is Enqueue in a while. Of several pending for one key the earliest counts.
+// EnqueueAfter enqueues a key after a while. Of several pending for one key the earliest counts.
 func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,11 +90,11 @@ func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
 	})
 }
 
-// Ready closes once the keys were replayed and each was tried; a try that failed or asked to wait counts.
+// Ready is closed once the keys were replayed and each was tried; a try that failed or asked to wait counts.
 func (c *Controller) Ready() <-chan struct{} { return c.ready }
 
-// Run works until ctx ends and the reconciles under way have finished. Those that haven't at DrainTime are cut; a
-// *StuckError names what ignores even that.
+// Run works until ctx ends and the reconciles under way have finished. Those that haven't at DrainTime are cancelled; a
+// *StuckError names those that ignore even that.
 func (c *Controller) Run(ctx context.Context) error {
 	if !c.start() {
 		return ErrRunning
@@ -139,7 +139,7 @@ func (c *Controller) synced() <-chan struct{} {
 	return synced
 }
 
-// replay enqueues every key once. Workers start after it, so what was enqueued before isn't looked at twice.
+// replay enqueues every key once. Workers start after it, so what was enqueued before isn't reconciled twice.
 func (c *Controller) replay() {
 	var keys []Key
 	if c.opts.Replay != nil {

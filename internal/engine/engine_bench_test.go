@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// BenchmarkEnqueueToReconcile is the way of one key through the queue to its reconcile, with nothing else waiting.
+// BenchmarkEnqueueToReconcile measures the time of one key from the queue to its reconcile, with nothing else waiting.
 func BenchmarkEnqueueToReconcile(b *testing.B) {
 	started := make(chan struct{})
 	enqueue := runBenched(b, Func(func(context.Context, Key) (Result, error) {
@@ -20,7 +20,7 @@ func BenchmarkEnqueueToReconcile(b *testing.B) {
 	}
 }
 
-// BenchmarkBurst is 10,000 different keys that become due at once.
+// BenchmarkBurst measures 10,000 different keys that become due at once.
 func BenchmarkBurst(b *testing.B) {
 	const burst = 10_000
 	keys := make([]Key, burst)

@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// The faults of the engine itself.
+// The errors of the engine itself.
 var (
-	// ErrDeadline: a reconcile took longer than its deadline and was cut.
+	// ErrDeadline means that a reconcile took longer than its deadline and was cancelled.
 	ErrDeadline = errors.New("reconcile deadline passed")
-	// ErrStopping: the controller stopped and its drain time was over; the context's cause of a cut reconcile.
+	// ErrStopping means that the controller stopped and its drain time was over; it is the context's cause of a
+	// cancelled reconcile.
 	ErrStopping = errors.New("controller is stopping")
-	// ErrRunning: Run was called a second time.
+	// ErrRunning means that Run was called a second time.
 	ErrRunning = errors.New("controller ran already: make a new one")
 )
 
-// StuckError names what was still running when Run or a Group had to give up waiting for it.
+// StuckError names what was still running when Run or a Group gave up waiting for it.
 type StuckError struct {
 	Name string
-	Keys []Key // empty where a whole member of a Group is stuck
+	Keys []Key // empty if a whole member of a Group is stuck
 }
 
 func (e *StuckError) Error() string {
@@ -34,7 +35,7 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("stop %s: reconciles ignore their cut context: %s", e.Name, strings.Join(names, ", "))
 }
 
-// PanicError is a reconcile that panicked; the engine recovers, counts and retries it.
+// PanicError reports a reconcile that panicked; the engine recovers, counts and retries it.
 type PanicError struct {
 	Value any
 	Stack []byte
@@ -42,7 +43,7 @@ type PanicError struct {
 
 func (e *PanicError) Error() string { return fmt.Sprintf("reconcile panicked: %v", e.Value) }
 
-// cutError keeps what the reconcile answered when it was cut at its deadline.
+// cutError keeps the error that the reconcile returned when it was cancelled at its deadline.
 type cutError struct {
 	after time.Duration
 	cause error
@@ -55,5 +56,5 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("reconcile cut after %s: %v", e.after, e.cause)
 }
 
-// Unwrap leaves the cause out: a terminal error of a cut reconcile is not to be trusted.
+// Unwrap omits the cause: a terminal error of a cancelled reconcile is not to be trusted.
 func (e *cutError) Unwrap() error { return ErrDeadline }

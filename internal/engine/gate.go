@@ -9,16 +9,16 @@ import (
 // gateRetry is the pause after the view failed to answer.
 const gateRetry = time.Second
 
-// gate keeps keys back that committed something the view doesn't show yet: a look at the past would undo or repeat what
-// was just done. They hold no worker meanwhile. Guarded by the controller's lock.
+// gate holds keys back that committed something the view doesn't show yet: a reconcile of the past state would undo or
+// repeat what was just done. They hold no worker meanwhile. Guarded by the controller's lock.
 type gate struct {
 	parked map[*record]struct{}
-	// lowest is the revision the watcher waits for, cancel ends that wait for a lower one.
+	// lowest is the revision the watcher waits for; cancel ends that wait for a lower one.
 	lowest int64
 	cancel context.CancelFunc
-	// wake has room for one: there is something to wait for.
+	// wake has room for one token: there is something to wait for.
 	wake chan struct{}
-	// unsettled are the records with a commit whose outcome is unknown; doubt has room for one: there are some.
+	// unsettled are the records with a commit whose outcome is unknown; doubt has room for one token: there are some.
 	unsettled map[*record]struct{}
 	doubt     chan struct{}
 }
@@ -30,7 +30,7 @@ func newGate() gate {
 	}
 }
 
-// seen is the newest revision the view has; without a gate it has everything.
+// seen returns the newest revision the view has; without a gate it has everything.
 func (c *Controller) seen() int64 {
 	if c.opts.Revision == nil || c.opts.WaitFor == nil {
 		return math.MaxInt64
@@ -44,7 +44,7 @@ func (c *Controller) parkLocked(rec *record) {
 	c.awaitLocked(rec)
 }
 
-// awaitLocked has the watcher of the view wait for a parked record too.
+// awaitLocked has the watcher of the view also wait for a parked record.
 func (c *Controller) awaitLocked(rec *record) {
 	if rec.unsettled {
 		return // settle does it
@@ -55,7 +55,7 @@ func (c *Controller) awaitLocked(rec *record) {
 	poke(c.gate.wake)
 }
 
-// poke fills a channel that has room for one.
+// poke fills a channel that has room for one token.
 func poke(wake chan<- struct{}) {
 	select {
 	case wake <- struct{}{}:
@@ -63,7 +63,7 @@ func poke(wake chan<- struct{}) {
 	}
 }
 
-// watchView lets parked keys go as the view catches up, until ctx ends.
+// watchView releases parked keys as the view catches up, until ctx ends.
 func (c *Controller) watchView(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, revision := c.nextWait(ctx)
@@ -85,7 +85,7 @@ func (c *Controller) watchView(ctx context.Context) {
 	}
 }
 
-// nextWait returns the context of the wait for the lowest parked revision, or nil where nothing is parked.
+// nextWait returns the context of the wait for the lowest parked revision, or nil if nothing is parked.
 func (c *Controller) nextWait(ctx context.Context) (context.Context, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pretendView is a view whose revision the test moves.
+// pretendView is a view whose revision the test sets.
 type pretendView struct {
 	mu       sync.Mutex
 	revision int64

@@ -12,16 +12,16 @@ import (
 // Member is what a Group runs: a Controller, another Group, or anything that runs until its context ends.
 type Member interface {
 	Run(ctx context.Context) error
-	// Ready closes when the member has caught up.
+	// Ready is closed when the member has caught up.
 	Ready() <-chan struct{}
 }
 
-// GroupOptions bound a Group's waits. The zero value is usable.
+// GroupOptions bound a Group's waits. The zero value is ready to use.
 type GroupOptions struct {
-	// StartWait is how long the next member waits for the one before it to be ready; default 5 s. It starts then anyway.
+	// StartWait is how long the next member waits for the previous one to be ready; default 5 s. It starts then anyway.
 	StartWait time.Duration
 	// StopWait is how long a member has to return after its context ended; default 15 s, more than a Controller's drain
-	// time. The one before it is stopped then anyway.
+	// time. The previous member is stopped then anyway.
 	StopWait time.Duration
 }
 
@@ -32,18 +32,18 @@ type Group struct {
 	ready   chan struct{}
 }
 
-// NewGroup makes a Group of members, the first started first.
+// NewGroup returns a Group of members, the first started first.
 func NewGroup(opts GroupOptions, members ...Member) *Group {
 	opts.StartWait = orDefault(opts.StartWait, 5*time.Second)
 	opts.StopWait = orDefault(opts.StopWait, 15*time.Second)
 	return &Group{opts: opts, members: members, ready: make(chan struct{})}
 }
 
-// Ready closes once every member is ready.
+// Ready is closed once every member is ready.
 func (g *Group) Ready() <-chan struct{} { return g.ready }
 
-// Run works until ctx ends or a member returns by itself, and stops all. It returns what went wrong, in the order of
-// the stop; a member that doesn't return is a *StuckError.
+// Run works until ctx ends or a member returns by itself, and stops all. It returns the errors, in the order of the
+// stop; a member that doesn't return is a *StuckError.
 func (g *Group) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,7 +87,7 @@ func (g *Group) signalReady(ctx context.Context) {
 	close(g.ready)
 }
 
-// launched is a member under way with a context of its own, so that it outlives the group's until its turn to stop.
+// launched is a running member with its own context, so that it outlives the group's until its turn to stop.
 type launched struct {
 	member Member
 	cancel context.CancelFunc
@@ -115,7 +115,7 @@ func (l *launched) stop(wait time.Duration) error {
 	return l.err
 }
 
-// nameOf asks a member for its name, where it has one.
+// nameOf returns a member's name, if it has one.
 func nameOf(member Member) string {
 	if named, ok := member.(interface{ Name() string }); ok {
 		return named.Name()

@@ -31,12 +31,12 @@ func (d *diary) want(t *testing.T, want ...string) {
 	}
 }
 
-// fakeMember runs until its context ends, or returns at once where err is set.
+// fakeMember runs until its context ends, or returns at once if err is set.
 type fakeMember struct {
 	name  string
 	diary *diary
 	ready chan struct{}
-	// prompt members are ready as soon as they run; else the test closes ready.
+	// prompt members are ready as soon as they run; otherwise the test closes ready.
 	prompt bool
 	// hang keeps Run from returning until it is closed.
 	hang chan struct{}

@@ -25,7 +25,7 @@ type look struct {
 	at  time.Duration
 }
 
-// lab runs a Controller inside a synctest bubble and records its looks.
+// lab runs a Controller inside a synctest bubble and records its reconciles.
 type lab struct {
 	*Controller
 	begun  time.Time
@@ -61,7 +61,7 @@ func newLab(t *testing.T, o Options, then Func) *lab {
 	return l
 }
 
-// stop ends the controller, which must end well.
+// stop ends the controller, which must return no error.
 func (l *lab) stop(t *testing.T) {
 	t.Helper()
 	l.cancel()
@@ -70,7 +70,7 @@ func (l *lab) stop(t *testing.T) {
 	}
 }
 
-// pass lets bubble time go by.
+// pass lets bubble time pass.
 func (l *lab) pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// How a reconcile ended, as the metrics tell it.
+// How a reconcile ended, as a label of the metrics.
 const (
 	resultSuccessful = "successful"
 	resultRequeued   = "requeued"
@@ -28,7 +28,7 @@ type Metrics struct {
 	gauges     *gauges
 }
 
-// NewMetrics makes the collectors and registers them; a registry that has them already is a fault of the program.
+// NewMetrics returns the collectors after registering them. It panics if the registry already has them.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	counter := func(name, help string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"kind"})
@@ -125,7 +125,7 @@ func newGauges() *gauges {
 	}
 }
 
-// add makes a controller's counts visible; a later one of the same kind takes the place of the former.
+// add makes a controller's counts visible; a later one of the same kind replaces the former.
 func (g *gauges) add(kind string, counts func() (depth, rest int)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

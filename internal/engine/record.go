@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// phase is where a key stands. A key without a record is idle.
+// phase is the state of a key. A key without a record is idle.
 //
 //	idle ─event→ queued ─worker→ running ─┬ done ─────→ idle
 //	               ↑ ↑                    ├ requeue ──→ waiting ──time or event→ queued
 //	               │ └─view caught up─ behind           │
 //	               │                      ├ failed ───→ retrying ─time or event→ queued
-//	               └──event or full look──┴ terminal, or failed too often → resting
+//	               └──event or full pass──┴ terminal, or failed too often → resting
 type phase int
 
 const (
@@ -19,9 +19,9 @@ const (
 	queued         // in the queue, or behind
 	behind         // out of the queue until the view has its revision
 	running        // a worker has it
-	waiting        // asked for another look at a time
-	retrying       // failed; another try at a time
-	resting        // failed too often, or terminally: nothing but an event or a full look wakes it
+	waiting        // requeued for a time
+	retrying       // failed; a retry at a time
+	resting        // failed too often, or terminally: only an event or a full pass wakes it
 )
 
 // record is what the engine knows of a key. Idle keys without anything to remember have none. Guarded by the
@@ -29,9 +29,9 @@ const (
 type record struct {
 	key   Key
 	phase phase
-	// again: an event came while a worker had the key.
+	// again is set if an event came while a worker had the key.
 	again bool
-	// replayed: the controller isn't ready before the key was tried.
+	// replayed is set if the controller isn't ready before the key was tried.
 	replayed bool
 
 	// failures in a row, with the last one's error and engine time.
@@ -39,12 +39,13 @@ type record struct {
 	err      error
 	failedAt time.Duration
 	terminal bool
-	// hurried: an event already brought a look forward since the failures began.
+	// hurried is set if an event already brought a reconcile forward since the failures began.
 	hurried bool
 
-	// revision the view must reach before the next look; 0 is none.
+	// revision is what the view must reach before the next reconcile; 0 is none.
 	revision int64
-	// unsettled: a commit of the last reconcile may still be applied. No reconcile begins before that is settled.
+	// unsettled is set if a commit of the last reconcile may still be applied. No reconcile begins before that is
+	// settled.
 	unsettled bool
 	// look is the alarm of waiting and retrying, event that of EnqueueAfter.
 	look  *alarm
@@ -60,7 +61,7 @@ func (c *Controller) recordLocked(key Key) *record {
 	return rec
 }
 
-// eventLocked is something that happened to the key: it is looked at as soon as sense allows.
+// eventLocked handles an event of the key: it is reconciled as soon as possible.
 func (c *Controller) eventLocked(rec *record) {
 	switch rec.phase {
 	case queued, behind:
@@ -71,14 +72,14 @@ func (c *Controller) eventLocked(rec *record) {
 	case retrying:
 		c.hurryLocked(rec)
 	case resting:
-		rec.failures, rec.terminal = 0, false // the world changed: the key gets all its tries anew
+		rec.failures, rec.terminal = 0, false // the world changed: the key gets all its retries again
 		c.hurryLocked(rec)
 	}
 }
 
-// hurryLocked brings the look at a failed key forward: the event may be the fix. The first event is looked at at once,
-// those after it no sooner than the shortest backoff after the last failure: a failing reconcile whose own writes come
-// back as events must not spin. The count of failures stays, only a success clears it.
+// hurryLocked brings the reconcile of a failed key forward: the event may be the fix. The first event causes a
+// reconcile at once, those after it no sooner than the shortest backoff after the last failure: a failing reconcile
+// whose own writes come back as events must not spin. The count of failures stays; only a success clears it.
 func (c *Controller) hurryLocked(rec *record) {
 	at := rec.failedAt
 	if rec.hurried && len(c.opts.Backoff) > 0 {
@@ -140,14 +141,14 @@ func (c *Controller) settleFailureLocked(rec *record, out outcome) {
 	c.lookAtLocked(rec, retrying, rec.failedAt+jitter(c.opts.Backoff[rec.failures-1]))
 }
 
-// forgetLocked drops the record of a key there is nothing to remember of. seen is the view's revision.
+// forgetLocked drops the record of a key if there is nothing to remember. seen is the view's revision.
 func (c *Controller) forgetLocked(rec *record, seen int64) {
 	if rec.phase == idle && rec.event == nil && rec.revision <= seen {
 		delete(c.records, rec.key)
 	}
 }
 
-// jitter is d give or take 10 %: keys that failed together don't come back together.
+// jitter returns d plus or minus up to 10 %: keys that failed together don't come back together.
 func jitter(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.9 + 0.2*rand.Float64()))
 }

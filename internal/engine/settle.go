@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// unsettleLocked holds a key back after a reconcile one of whose commits may still be applied. A reconcile that was cut or
-// panicked may have made such a commit without returning its error.
+// unsettleLocked holds a key back after a reconcile one of whose commits may still be applied. A reconcile that was
+// cancelled or panicked may have made such a commit without returning its error.
 func (c *Controller) unsettleLocked(rec *record, err error) {
 	var panicked *PanicError
 	doubtful := errors.Is(err, store.ErrUnknownOutcome) || errors.Is(err, ErrDeadline) || errors.As(err, &panicked)
@@ -37,7 +37,7 @@ func (c *Controller) watchOutcomes(ctx context.Context) {
 	}
 }
 
-// settle asks until it is answered. It reports false once ctx has ended.
+// settle calls Settle until it succeeds. It reports false once ctx has ended.
 func (c *Controller) settle(ctx context.Context) (int64, bool) {
 	for failures := 0; ; failures++ {
 		revision, err := c.opts.Settle(ctx)
@@ -53,7 +53,7 @@ func (c *Controller) settle(ctx context.Context) (int64, bool) {
 	}
 }
 
-// unsettled returns the records whose commits the next answer settles: those that ended before it is asked for.
+// unsettled returns the records whose commits the next call settles: those whose reconcile ended before it.
 func (c *Controller) unsettled() []*record {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *Controller) unsettled() []*record {
 	return records
 }
 
-// settled lets records go once the view has a revision.
+// settled releases records once the view has a revision.
 func (c *Controller) settled(records []*record, revision int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

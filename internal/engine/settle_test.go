@@ -68,7 +68,7 @@ func TestUnknownOutcomeWaitsForAFreshRevision(t *testing.T) {
 	}
 }
 
-// Keys with a known outcome go on meanwhile, also those that wait for the view.
+// Keys with a known outcome continue meanwhile, including those that wait for the view.
 func TestUnknownOutcomeHoldsNobodyElseBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &pretendView{revision: 5}

@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// State is what a controller is up to, for debugging and tests. Lists are sorted by key.
+// State is what a controller is doing, for debugging and tests. Lists are sorted by key.
 type State struct {
 	Queued  []KeyState
 	Running []KeyState
 	// Behind wait for the view to show what they committed.
 	Behind []KeyState
-	// Waiting asked for another look at Next.
+	// Waiting were requeued for Next.
 	Waiting []KeyState
-	// Retrying failed and are tried again at Next.
+	// Retrying failed and are retried at Next.
 	Retrying []KeyState
-	// Resting failed too often or terminally; only an event or a full look wakes them.
+	// Resting failed too often or terminally; only an event or a full pass wakes them.
 	Resting []KeyState
 }
 
-// KeyState is where one key stands.
+// KeyState is the state of one key.
 type KeyState struct {
 	Key Key
-	// Next is when it is looked at by itself; zero where no time is set.
+	// Next is when it is reconciled without an event; zero if no time is set.
 	Next time.Time
-	// Failures in a row, and the last one's error.
+	// Failures is the number of failures in a row; Err is the error of the last one.
 	Failures int
 	Err      error
 	Terminal bool
-	// Revision the view must reach before the next look.
+	// Revision is what the view must reach before the next reconcile.
 	Revision int64
 }
 
-// Snapshot returns what the controller is up to.
+// Snapshot returns what the controller is doing.
 func (c *Controller) Snapshot() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *Controller) Snapshot() State {
 	return state
 }
 
-// nextLocked is the wall time of a key's next look, as far as the clock isn't set meanwhile.
+// nextLocked returns the wall time of a key's next reconcile, unless the clock is set meanwhile.
 func (c *Controller) nextLocked(rec *record) time.Time {
 	if rec.look == nil {
 		return time.Time{}
@@ -77,7 +77,7 @@ func (c *Controller) keysIn(p phase) []Key {
 	return keys
 }
 
-// counts are the gauges: keys in the queue and keys at rest.
+// counts returns the gauges: keys in the queue and keys at rest.
 func (c *Controller) counts() (depth, rest int) {
 	return c.queue.Len(), len(c.keysIn(resting))
 }

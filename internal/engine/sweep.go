@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// lookStep is the least time between two batches of a full look, so that many keys don't wake the process all the time.
+// lookStep is the least time between two batches of a full pass, so that many keys don't wake the process all the time.
 const lookStep = 100 * time.Millisecond
 
-// sweep is the safety net under events: the resync and the full look. Its alarms only signal; the passes run in one
-// goroutine of their own, since what they ask (Dirty, Replay) may take a while and must not be asked under the lock.
+// sweep is the safety net under events: the resync and the full pass. Its alarms only signal; the passes run in one
+// goroutine of their own, since their callbacks (Dirty, Replay) may take a while and must not be called under the lock.
 type sweep struct {
 	resync, look chan struct{}
 	round        round
 }
 
-// round is one full look at every key: key i is due at start + (i+phase)·every/len(keys).
+// round is one full pass over every key: key i is due at start + (i+phase)·every/len(keys).
 type round struct {
 	keys  []Key
 	next  int
 	start time.Duration
 	every time.Duration
-	// phase in [0,1) is a controller's own, so that controllers don't look in lockstep.
+	// phase in [0,1) is a controller's own, so that controllers don't run in lockstep.
 	phase float64
 }
 
@@ -56,7 +56,7 @@ func (c *Controller) watchDrift(ctx context.Context) {
 	}
 }
 
-// resync looks at the keys whose plan isn't empty, but for those that failed: they have their backoff or rest.
+// resync enqueues the keys whose plan isn't empty, except those that failed: they have their backoff or rest.
 func (c *Controller) resync() {
 	c.signalIn(c.opts.Resync, c.sweep.resync)
 	dirty := c.opts.Dirty(c.opts.Now())
@@ -70,7 +70,7 @@ func (c *Controller) resync() {
 	c.meter.cycle()
 }
 
-// beginRound lists the keys anew. They are ordered by hash: a key keeps about its place from round to round while
+// beginRound lists the keys again. They are ordered by hash: a key keeps about its place from round to round while
 // others come and go, and neighbours by name are far apart.
 func (c *Controller) beginRound() {
 	keys := slices.Clone(c.opts.Replay())
@@ -88,7 +88,7 @@ func (c *Controller) beginRound() {
 	c.signalIn(due, c.sweep.look)
 }
 
-// fullLook looks at the keys whose turn has come, resting ones too; a pending backoff is left alone.
+// fullLook enqueues the keys whose turn has come, including resting ones; a pending backoff is left alone.
 func (c *Controller) fullLook() {
 	c.mu.Lock()
 	now := c.clock.now()
@@ -112,7 +112,7 @@ func (c *Controller) fullLook() {
 	c.signalIn(wait, c.sweep.look)
 }
 
-// due is when the next key, or after the last one the next round, is due, counted from the round's start.
+// due returns when the next key, or after the last one the next round, is due, counted from the round's start.
 func (r *round) due() time.Duration {
 	if r.next >= len(r.keys) {
 		return r.every

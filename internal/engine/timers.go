@@ -10,20 +10,20 @@ import (
 // it, however far away the next alarm is.
 const maxStep = 60 * time.Second
 
-// alarm calls fire once engine time has reached due. It lives in one heap, at index.
+// alarm calls fire once engine time has reached due. It is in one heap, at index.
 type alarm struct {
 	due   time.Duration
 	fire  func()
 	index int
 }
 
-// timers is every wait of a controller in one heap: retries, requeues, the resync and the full look. client-go's
-// delaying queue is not used: it can't take a wait back, and it sleeps as long as the wait is.
+// timers holds every wait of a controller in one heap: retries, requeues, the resync and the full pass. client-go's
+// delaying queue is not used: it can't cancel a wait, and it sleeps as long as the wait is.
 //
 // It is guarded by the controller's lock, and alarms fire under it.
 type timers struct {
 	alarms alarmHeap
-	// wake has room for one: the loop re-arms when an alarm earlier than all others was set.
+	// wake has room for one token: the loop re-arms when an alarm earlier than all others was set.
 	wake chan struct{}
 }
 
@@ -41,7 +41,7 @@ func (t *timers) set(due time.Duration, fire func()) *alarm {
 	return a
 }
 
-// stop takes an alarm back; nil and fired ones are no fault.
+// stop cancels an alarm; nil and fired ones are allowed.
 func (t *timers) stop(a *alarm) {
 	if a != nil && a.index >= 0 {
 		heap.Remove(&t.alarms, a.index)

@@ -44,7 +44,7 @@ func (c *Controller) process(ctx context.Context, key Key) {
 	c.report(after, next, out)
 }
 
-// begin marks a key as running; nil when it isn't to be looked at now.
+// begin marks a key as running; it returns nil if the key isn't to be reconciled now.
 func (c *Controller) begin(key Key) *record {
 	seen := c.seen()
 	c.mu.Lock()
@@ -61,7 +61,7 @@ func (c *Controller) begin(key Key) *record {
 	return rec
 }
 
-// end settles what follows, and returns the record as it was left and the time of the next look.
+// end decides what follows, and returns the record as it was left and the time of the next reconcile.
 func (c *Controller) end(rec *record, out outcome) (after record, next time.Time) {
 	seen := c.seen()
 	c.mu.Lock()
@@ -72,7 +72,7 @@ func (c *Controller) end(rec *record, out outcome) (after record, next time.Time
 	return after, next
 }
 
-// reconcile calls the Reconciler within its deadline and survives its panic.
+// reconcile calls the Reconciler within its deadline and recovers from its panic.
 func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeoutCause(ctx, c.opts.Deadline, ErrDeadline)
@@ -81,7 +81,7 @@ func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
 		if value := recover(); value != nil {
 			out.err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
-		// Whatever a cut reconcile answered, it may have been cut half way: it is looked at again.
+		// Whatever a cancelled reconcile returned, it may have been cancelled half way: it is reconciled again.
 		if errors.Is(context.Cause(ctx), ErrDeadline) {
 			out.err = &cutError{after: c.opts.Deadline, cause: out.err}
 		}
@@ -91,7 +91,7 @@ func (c *Controller) reconcile(ctx context.Context, key Key) (out outcome) {
 	return out
 }
 
-// report logs what a person may want to know; a look that went well is evidence, not news.
+// report logs what a person may want to know; a successful reconcile is logged only for debugging.
 func (c *Controller) report(rec record, next time.Time, out outcome) {
 	if out.err == nil && !c.log.Enabled(context.Background(), slog.LevelDebug) {
 		return // the common case, not worth its attributes
