@@ -1,6 +1,6 @@
-// Package store is where Tend remembers: an ordered map of keys to bytes with revisions, atomic commits under
-// preconditions, watches from a revision, and leases.
+// Package store is Tend's storage: an ordered map of keys to bytes with revisions, atomic commits under preconditions,
+// watches from a revision, and leases.
 //
-// It decides nothing and knows no kinds. etcd and memory implement Store; storetest is the contract both pass; view is
-// the in-memory picture everything reads from. Values are written by internal/layout.
+// It makes no decisions and knows no kinds. etcd and memory implement Store; storetest is the contract both pass; view
+// is the in-memory snapshot everything reads from. internal/layout writes the values.
 package store

@@ -5,31 +5,33 @@ import (
 	"fmt"
 )
 
-// The errors a backend answers with.
+// The errors of a backend.
 var (
-	// ErrNotFound: the key does not exist.
+	// ErrNotFound means that the key does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrConflict: a precondition did not hold; read again and decide anew.
+	// ErrConflict means that a precondition did not hold; read again and decide again.
 	ErrConflict = errors.New("conflict")
-	// ErrCompacted: the asked revision is no longer kept; list again.
+	// ErrCompacted means that the requested revision is no longer kept; list again.
 	ErrCompacted = errors.New("revision compacted")
-	// ErrWatchLost: the backend ended the watch; list again.
+	// ErrWatchLost means that the backend ended the watch; list again.
 	ErrWatchLost = errors.New("watch lost")
-	// ErrLeaseNotFound: the lease ended or never was.
+	// ErrLeaseNotFound means that the lease ended or never existed.
 	ErrLeaseNotFound = errors.New("lease not found")
-	// ErrFutureRevision: the asked revision has not happened yet.
+	// ErrFutureRevision means that the requested revision has not happened yet.
 	ErrFutureRevision = errors.New("revision is in the future")
-	// ErrInvalid: the transaction contradicts itself (a key written twice, an empty key); nothing was written.
+	// ErrInvalid means that the transaction contradicts itself (a key written twice, an empty key); nothing was
+	// written.
 	ErrInvalid = errors.New("invalid transaction")
-	// ErrTooLarge: the transaction exceeds what the backend takes; nothing was written.
+	// ErrTooLarge means that the transaction exceeds the backend's limits; nothing was written.
 	ErrTooLarge = errors.New("transaction too large")
-	// ErrNoSpace: the store's disk or quota is full; reads go on, writes are refused.
+	// ErrNoSpace means that the store's disk or quota is full; reads succeed, writes are refused.
 	ErrNoSpace = errors.New("store is out of space")
-	// ErrPaused: the server takes no writes until an operator resumes.
+	// ErrPaused means that the server takes no writes until an operator resumes.
 	ErrPaused = errors.New("the server is paused")
-	// ErrClosed: the store was closed.
+	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("store closed")
-	// ErrUnknownOutcome: a commit was sent and not answered. It may have been applied, may be applied later, or never.
+	// ErrUnknownOutcome means that a commit was sent and not answered. It may have been applied, may be applied later,
+	// or never.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 )
 
@@ -50,5 +52,5 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("conflict: %s is at revision %d, expected %d", e.Key, e.Have, e.Want)
 }
 
-// Is makes errors.Is(err, ErrConflict) true.
+// Is reports whether target is ErrConflict.
 func (e *ConflictError) Is(target error) bool { return target == ErrConflict }

@@ -2,8 +2,8 @@ package store
 
 import "fmt"
 
-// What a backend takes in one commit. The backends refuse more in the same words, so that what passes on one passes on
-// the other.
+// The limits of one commit. All backends refuse larger ones alike, so that a commit that passes on one passes on the
+// others.
 const (
 	// MaxOps bounds the operations and, separately, the preconditions of a commit.
 	MaxOps = 10_000
@@ -11,7 +11,8 @@ const (
 	MaxBytes = 16 << 20
 )
 
-// Size is what counts against MaxBytes: the keys and values written, and twice the keys compared (a conflict reads them).
+// Size returns what counts against MaxBytes: the keys and values written, and twice the keys compared (a conflict reads
+// them).
 func (t Txn) Size() int {
 	size := 0
 	for _, op := range t.Do {
@@ -23,7 +24,8 @@ func (t Txn) Size() int {
 	return size
 }
 
-// Validate answers what no backend accepts: ErrInvalid, ErrTooLarge. Backends call it before they write anything.
+// Validate returns the errors common to all backends: ErrInvalid, ErrTooLarge. Backends call it before they write
+// anything.
 func (t Txn) Validate() error {
 	if n := max(len(t.Do), len(t.If)); n > MaxOps {
 		return fmt.Errorf("commit %s: %w: %d operations or preconditions, at most %d", t.Site, ErrTooLarge, n, MaxOps)

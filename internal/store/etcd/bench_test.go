@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// BenchmarkBoot starts a small store in a process of its own, and embedded etcd alone on the same data and settings:
-// x-bare is how many times as long ours takes, rss-MiB what each holds when idle.
+// BenchmarkBoot starts a small store in its own process, and embedded etcd alone on the same data and settings: x-bare
+// is how many times as long the store takes, rss-MiB what each holds when idle.
 func BenchmarkBoot(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "state")
 	s, err := etcd.Open(context.Background(), etcd.Options{DataDir: dir, Ballast: -1})
@@ -56,7 +56,7 @@ func boot(b *testing.B, role, dir string) (time.Duration, float64) {
 	return took, rss
 }
 
-// resident is a process's memory in MiB.
+// resident returns a process's memory in MiB.
 func resident(b *testing.B, pid int) float64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -70,7 +70,7 @@ func resident(b *testing.B, pid int) float64 {
 	return kib / 1024
 }
 
-// BenchmarkCommit is one record at a time.
+// BenchmarkCommit commits one record at a time.
 func BenchmarkCommit(b *testing.B) {
 	s, err := etcd.Open(context.Background(), etcd.Options{DataDir: filepath.Join(b.TempDir(), "state"), Ballast: -1})
 	if err != nil {
@@ -84,7 +84,7 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkGet is one record, read through etcd.
+// BenchmarkGet reads one record through etcd.
 func BenchmarkGet(b *testing.B) {
 	s, err := etcd.Open(context.Background(), etcd.Options{DataDir: filepath.Join(b.TempDir(), "state"), Ballast: -1})
 	if err != nil {

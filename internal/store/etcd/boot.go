@@ -32,14 +32,14 @@ func (s *Store) boot(ctx context.Context) error {
 	return s.ready(ctx)
 }
 
-// started is what StartEtcd answered.
+// started is the result of StartEtcd.
 type started struct {
 	member *embed.Etcd
 	err    error
 }
 
-// start stands in a goroutine of its own because etcd may give up in the middle of it, and then it never returns. What
-// comes too late is closed by that goroutine.
+// start runs StartEtcd in its own goroutine, because etcd may give up in the middle of it, and then it never returns.
+// If it returns too late, that goroutine closes the result.
 func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, error) {
 	answer, abandoned := make(chan started), make(chan struct{})
 	go func() {
@@ -66,7 +66,7 @@ func (s *Store) start(ctx context.Context, cfg *embed.Config) (*embed.Etcd, erro
 	}
 }
 
-// startEtcd also survives a panic: a damaged database makes etcd's storage panic rather than answer.
+// startEtcd also recovers from a panic: a damaged database makes etcd's storage panic rather than return an error.
 func (s *Store) startEtcd(cfg *embed.Config) (a started) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -46,7 +46,7 @@ func TestDamagedDataIsAnErrorOfOpen(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.damage(t, filepath.Join(dir, "member"))
-			// In another process: etcd's goroutines stand still with all they hold.
+			// In another process: etcd's goroutines block with all they hold.
 			said := start(t, "idle", dir).rest()
 			if len(said) != 1 || !strings.HasPrefix(said[0], "error: start etcd in "+dir+": ") || !strings.Contains(said[0], c.want) {
 				t.Errorf("%s: Open said %q; want %q", c.reason, said, c.want)
@@ -55,8 +55,8 @@ func TestDamagedDataIsAnErrorOfOpen(t *testing.T) {
 	}
 }
 
-// A page in the middle of the database is damaged, and the process that had it open did not close it, be it because of that
-// page. The next start names the file and the way out in place of a stack of bbolt's.
+// A page in the middle of the database is damaged, and the process that had it open did not close it, perhaps because
+// of that page. The next start names the file and the way out instead of a stack trace of bbolt.
 func TestADamagedPageIsReported(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -79,7 +79,7 @@ func TestADamagedPageIsReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// All pages but the two of bbolt's own head.
+	// All pages except the two of bbolt's own head.
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestADamagedPageIsReported(t *testing.T) {
 	}
 }
 
-// A process that was killed leaves a whole database, which the check finds whole.
+// A process that was killed leaves an intact database, which the check accepts.
 func TestAnUncleanStopIsChecked(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
@@ -115,7 +115,7 @@ func TestAnUncleanStopIsChecked(t *testing.T) {
 	}
 }
 
-// overwrite puts other bytes into a file.
+// overwrite writes other bytes into a file.
 func overwrite(t *testing.T, path string, at int64) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -145,7 +145,7 @@ func TestBootIsBounded(t *testing.T) {
 	reopen(t, dir)
 }
 
-// reopen opens and closes a store whose last start was abandoned: what came of it gives the data dir free in its own time.
+// reopen opens and closes a store whose last start was abandoned: that start releases the data dir some time later.
 func reopen(t *testing.T, dir string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {

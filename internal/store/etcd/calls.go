@@ -56,10 +56,10 @@ func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions)
 	return page, nil
 }
 
-// nothing is a prefix no key has: listing it asks for the newest revision alone.
+// nothing is a prefix no key has: listing it returns only the newest revision.
 const nothing = "\x00none"
 
-// bounds are the range of a prefix as etcd wants it.
+// bounds returns the range of a prefix in etcd's form.
 func bounds(prefix string) (from, end string) {
 	if prefix == "" {
 		return "\x00", "\x00"
@@ -67,7 +67,7 @@ func bounds(prefix string) (from, end string) {
 	return prefix, clientv3.GetPrefixRangeEnd(prefix)
 }
 
-// Grant makes a lease.
+// Grant creates a lease.
 func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *Store) Revoke(ctx context.Context, id store.LeaseID) error {
 	return s.translate("revoke a lease", err)
 }
 
-// Compact forgets the history before a revision.
+// Compact deletes the history before a revision.
 func (s *Store) Compact(ctx context.Context, revision int64) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) Compact(ctx context.Context, revision int64) error {
 	defer done()
 	_, err = s.client.Compact(ctx, revision)
 	if errors.Is(err, rpctypes.ErrCompacted) {
-		return nil // forgotten already
+		return nil // already compacted
 	}
 	return s.translate("compact", err)
 }

@@ -13,13 +13,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// ErrDamaged: the database file is not readable as it was written.
+// ErrDamaged means that the database file is not readable as it was written.
 var ErrDamaged = errors.New("the database is damaged")
 
 // checkTime bounds the check of a database. One that takes longer is left to etcd.
 const checkTime = 10 * time.Second
 
-// checkVariable names the file that a child process checks in place of its own work.
+// checkVariable names the file that a child process checks instead of its usual work.
 const checkVariable = "TEND_CHECK_DATABASE"
 
 // A damaged page makes bbolt panic on a goroutine of its own, which ends the process. So the check runs in a child.
@@ -50,8 +50,8 @@ func checkDatabase(path string) error {
 	})
 }
 
-// unclean is the file that marks a data dir whose last process did not close it, also one that a damaged page ended. Only
-// such a database is checked: after a clean stop the check would be a large part of the boot.
+// unclean returns the file that marks a data dir whose last process did not close it, including one that a damaged page
+// ended. Only such a database is checked: after a clean stop the check would be a large part of the boot.
 func (s *Store) unclean() string { return filepath.Join(s.opts.DataDir, "unclean") }
 
 // markOpen checks the database if the last process didn't close it, and marks it as open.
@@ -69,7 +69,7 @@ func (s *Store) markOpen(ctx context.Context) error {
 func (s *Store) checkInChild(ctx context.Context) error {
 	path := filepath.Join(s.opts.DataDir, "member", "snap", "db")
 	if _, err := os.Stat(path); err != nil {
-		return nil // there is nothing to check; etcd reports what it misses
+		return nil // there is nothing to check; etcd reports what is missing
 	}
 	self, err := os.Executable()
 	if err != nil {

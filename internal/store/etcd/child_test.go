@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// child is this test binary in another role, for what a test process doesn't survive.
+// child runs this test binary in another role, for what a test process doesn't survive.
 func child(role string) bool {
 	roles := map[string]func(o etcd.Options) error{
 		"commit": childCommits, "idle": childIdles, "bare": childIsBare, "fill": childFills, "surrender": childSurrenders,
@@ -35,7 +35,7 @@ func child(role string) bool {
 	return true
 }
 
-// childCommits commits pairs on several goroutines until it is killed, and tells each that is acknowledged.
+// childCommits commits pairs on several goroutines until it is killed, and prints each that is acknowledged.
 func childCommits(o etcd.Options) error {
 	s, err := etcd.Open(context.Background(), o)
 	if err != nil {
@@ -43,7 +43,7 @@ func childCommits(o etcd.Options) error {
 	}
 	var told sync.Mutex
 	failed := make(chan error, 1)
-	start := time.Now().UnixNano() // another life writes other keys
+	start := time.Now().UnixNano() // another run writes other keys
 	for worker := range 4 {
 		go func() {
 			for i := 0; ; i++ {
@@ -62,7 +62,7 @@ func childCommits(o etcd.Options) error {
 	return <-failed
 }
 
-// childFills fills the disk, unguarded, and tells each commit and at last why etcd gave up.
+// childFills fills the disk, unguarded, and prints each commit and finally why etcd gave up.
 func childFills(o etcd.Options) error {
 	fatal := make(chan error, 1)
 	o.OnFatal = func(err error) { fatal <- err }
@@ -81,7 +81,7 @@ func childFills(o etcd.Options) error {
 	}
 }
 
-// childSurrenders has etcd give up, and tells what its users hear.
+// childSurrenders makes etcd give up, and prints the errors that its users get.
 func childSurrenders(o etcd.Options) error {
 	ctx := context.Background()
 	told := make(chan error, 2)
@@ -111,7 +111,7 @@ func childIdles(o etcd.Options) error {
 	return idle()
 }
 
-// childIsBare is embedded etcd and nothing else, under the same settings.
+// childIsBare runs embedded etcd and nothing else, under the same settings.
 func childIsBare(o etcd.Options) error {
 	cfg, err := etcd.Config(o)
 	if err != nil {
@@ -165,7 +165,7 @@ func start(tb testing.TB, role, dir string, env ...string) process {
 	return process{cmd, stdin, bufio.NewScanner(stdout)}
 }
 
-// rest reads what the child says until it ends.
+// rest returns what the child prints until it ends.
 func (p process) rest() []string {
 	var all []string
 	for p.lines.Scan() {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// supervise tells, once, that the member gave up or ended by itself.
+// supervise reports, once, that the member gave up or ended by itself.
 func (s *Store) supervise() {
 	var err error
 	select {
@@ -27,7 +27,7 @@ func (s *Store) supervise() {
 	s.opts.OnFatal(err)
 }
 
-// fail is called on goroutines of etcd, with its locks held: it hands over and does nothing else.
+// fail is called on goroutines of etcd, with its locks held: it only hands over the error.
 func (s *Store) fail(err error) {
 	s.gaveUp.Store(true)
 	select {
@@ -36,8 +36,9 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// Close ends watches and calls, flushes the log and gives the data dir free. It is bounded by CloseTimeout. After etcd gave
-// up there is nothing to flush, and the data dir stays locked until the process ends: etcd may still hold its files.
+// Close ends watches and calls, flushes the log and releases the data dir. It is bounded by CloseTimeout. After etcd
+// gave up there is nothing to flush, and the data dir stays locked until the process ends: etcd may still hold its
+// files.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.starting.Lock()
@@ -60,7 +61,7 @@ func (s *Store) stop() error {
 		}
 		if s.member != nil {
 			s.member.Close()
-			_ = s.markClosed() // where it stays, the next start checks the database
+			_ = s.markClosed() // if the mark stays, the next start checks the database
 		}
 		done <- s.release()
 	}()
@@ -74,5 +75,5 @@ func (s *Store) stop() error {
 	}
 }
 
-// release gives back what Open claimed.
+// release releases what Open claimed.
 func (s *Store) release() error { return errors.Join(s.sockets.close(), s.unlock()) }

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Commit applies all operations or none. Room is made, or found missing, before anything is written.
+// Commit applies all operations or none. It makes room, or returns that there is none, before anything is written.
 func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if err := txn.Validate(); err != nil {
 		return 0, err
@@ -27,14 +27,14 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	if !errors.Is(err, store.ErrNoSpace) {
 		return revision, err
 	}
-	// etcd's own alarm, of an earlier life or another client.
+	// etcd's own alarm, from an earlier run or another client.
 	if err := s.makeRoom(txn, true); err != nil {
 		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
 	}
 	return s.commit(ctx, txn)
 }
 
-// roomFor answers ErrNoSpace where disk or database have none.
+// roomFor returns ErrNoSpace if disk or database have no room.
 func (s *Store) roomFor(txn store.Txn) error {
 	if err := s.disk.check(txn); err != nil {
 		return err
@@ -77,7 +77,8 @@ func operations(txn store.Txn) []clientv3.Op {
 	return out
 }
 
-// readers look at the compared keys in the same transaction, so that a conflict can say which one failed and why.
+// readers returns reads of the compared keys in the same transaction, so that a conflict can say which one failed and
+// why.
 func readers(txn store.Txn) []clientv3.Op {
 	out := make([]clientv3.Op, len(txn.If))
 	for i, c := range txn.If {

@@ -11,36 +11,38 @@ import (
 )
 
 func init() {
-	// etcd lays out its log ahead of time, in two segments of this size at least. A quarter of its default is as much as
-	// the largest commit, and leaves small disks to others.
+	// etcd preallocates its log, in two segments of at least this size. A quarter of its default is as much as the
+	// largest commit, and leaves room on small disks.
 	wal.SegmentSizeBytes = 16 << 20
 }
 
-// One member has nobody to hear from: it may tick ten times faster than the defaults, and is ready ten times sooner.
+// One member waits for no other: it may tick ten times faster than the defaults, and is ready ten times sooner.
 const (
 	tickMs     = 10
 	electionMs = 100
 )
 
-// What is kept for followers that lag: there are none, and an entry is up to store.MaxBytes of memory. A snapshot every
+// Kept for followers that lag: there are none, and an entry is up to store.MaxBytes of memory. A snapshot every
 // thousand commits bounds the log on disk, and how much of it a start reads back into memory.
 const (
 	snapshotEvery  = 1000
 	catchUpEntries = 10
 )
 
-// nominal is the address the one member is recorded under. Nobody dials it, and it stays true when the data dir moves.
+// nominal is the address the one member is recorded under. No client connects to it, and it stays valid when the data
+// dir moves.
 var nominal = url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
 
 const (
-	// overhead is what etcd's encoding of a transaction takes beside its keys and values.
+	// overhead is what etcd's encoding of a transaction takes besides its keys and values.
 	overhead = 4 << 20
-	// quotaReserve lies between our quota and etcd's. Ours refuses before anything is written; etcd's alarm, which can
-	// strike after a write when commits race, is behind it and not to be reached.
+	// quotaReserve is the difference between this store's quota and etcd's. This store's quota refuses before anything
+	// is written. etcd's alarm, which can be raised after a write when commits race, lies behind it and should not be
+	// reached.
 	quotaReserve = 16 * store.MaxBytes
 )
 
-// config is the member's configuration.
+// config returns the member's configuration.
 func (s *Store) config() (*embed.Config, error) {
 	client, err := urlOr(s.opts.ClientURL, s.sockets.url("client.sock"))
 	if err != nil {
@@ -68,7 +70,7 @@ func (s *Store) config() (*embed.Config, error) {
 	return cfg, nil
 }
 
-// urlOr is a TCP address for everybody on this machine, or a socket for the owner of the data dir.
+// urlOr returns a TCP address, open to every user of this machine, or a socket for the owner of the data dir.
 func urlOr(text string, socket url.URL) (url.URL, error) {
 	if text == "" {
 		return socket, nil

@@ -12,10 +12,10 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// disk refuses what would fill the disk up: etcd could not even write that it has no room left, and would give up.
+// disk refuses commits that would fill the disk: etcd could not even write that it has no room left, and would give up.
 type disk struct{ opts Options }
 
-// check answers ErrNoSpace where a commit must not be tried.
+// check returns ErrNoSpace if a commit must not be tried.
 func (d disk) check(txn store.Txn) error {
 	if deletesOnly(txn) {
 		return d.keep(d.opts.MinFree/8, 0)
@@ -26,7 +26,7 @@ func (d disk) check(txn store.Txn) error {
 // Room implements store.Bounded.
 func (s *Store) Room() error { return s.disk.keep(s.disk.opts.MinFree, 0) }
 
-// keep answers ErrNoSpace where writing some bytes would leave less free than least.
+// keep returns ErrNoSpace if writing some bytes would leave less free than least.
 func (d disk) keep(least, writing int64) error {
 	if d.opts.MinFree < 0 {
 		return nil
@@ -39,7 +39,7 @@ func (d disk) keep(least, writing int64) error {
 		store.ErrNoSpace, d.opts.DataDir, free>>20, least>>20, d.firstAid())
 }
 
-// firstAid names the ballast where there is one.
+// firstAid names the ballast if there is one.
 func (d disk) firstAid() string {
 	info, err := os.Stat(d.ballast())
 	if err != nil {
@@ -48,7 +48,7 @@ func (d disk) firstAid() string {
 	return fmt.Sprintf(" (first aid: rm %s gives %d MiB back, for deleting objects)", d.ballast(), info.Size()>>20)
 }
 
-// cure says what helps a store that can't be opened for want of space.
+// cure says what to do about a store that can't be opened for lack of space.
 func (d disk) cure(err error) string {
 	if !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		return ""
@@ -75,7 +75,7 @@ func (d disk) free() (int64, error) {
 
 func (d disk) ballast() string { return filepath.Join(d.opts.DataDir, "ballast") }
 
-// keepBallast sets room aside where there is plenty. It is a convenience: where it can't be made, the store runs without.
+// keepBallast reserves room if there is plenty. It is a convenience: without it the store runs too.
 func (d disk) keepBallast() {
 	if info, err := os.Stat(d.ballast()); d.opts.Ballast <= 0 || (err == nil && info.Size() == d.opts.Ballast) {
 		return

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A member that can't be opened for want of space says what helps; any other trouble isn't taken for that.
+// A member that can't be opened for lack of space says what to do; any other error isn't taken for that.
 func TestAStoreThatFindsNoSpaceNamesItsCure(t *testing.T) {
 	d := disk{Options{DataDir: t.TempDir()}}
 	if err := os.WriteFile(d.ballast(), []byte("x"), 0o600); err != nil {

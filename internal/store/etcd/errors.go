@@ -10,13 +10,13 @@ import (
 )
 
 var (
-	// ErrInUse: another process has the data dir open.
+	// ErrInUse means that another process has the data dir open.
 	ErrInUse = errors.New("data directory is in use")
-	// errNoDataDir refuses to run without a place for the data.
+	// errNoDataDir means that no data directory is set.
 	errNoDataDir = errors.New("embedded etcd needs a data directory")
 )
 
-// meanings are the store's words for etcd's errors.
+// meanings maps etcd's errors to the store's.
 var meanings = map[error]error{
 	rpctypes.ErrCompacted:       store.ErrCompacted,
 	rpctypes.ErrFutureRev:       store.ErrFutureRevision,
@@ -26,11 +26,11 @@ var meanings = map[error]error{
 	rpctypes.ErrTooManyOps:      store.ErrTooLarge,
 }
 
-// refusals are etcd's errors for what it didn't propose. They have no word of the store's own.
+// refusals are etcd's errors for what it didn't propose. The store has no errors of its own for them.
 var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader}
 
-// translateCommit turns the error of a commit into the store's. Whatever isn't surely a refusal may have been proposed
-// before it failed: etcd can apply it after it has answered with a timeout.
+// translateCommit converts the error of a commit to the store's. Anything that isn't surely a refusal may have been
+// proposed before it failed: etcd can apply it after it has answered with a timeout.
 func (s *Store) translateCommit(doing string, err error) error {
 	translated := s.translate(doing, err)
 	for theirs := range meanings {
@@ -55,7 +55,8 @@ func (e *unknownError) Error() string {
 
 func (e *unknownError) Unwrap() []error { return []error{store.ErrUnknownOutcome, e.cause} }
 
-// translate turns etcd's errors into the store's. Whatever etcd says once the store has ended, that is the reason.
+// translate converts etcd's errors to the store's. Once the store has ended, that is the reason whatever etcd's error
+// is.
 func (s *Store) translate(doing string, err error) error {
 	if err == nil {
 		return nil

@@ -27,13 +27,13 @@ type Store struct {
 	// lifetime ends with Close or when etcd gives up; its cause says which. Every call and watch lives within it.
 	lifetime context.Context
 	end      context.CancelCauseFunc
-	// failed delivers, once, why etcd gave up. Its goroutines may stand still from then on, with all they hold.
+	// failed delivers, once, why etcd gave up. Its goroutines may be blocked from then on, with all they hold.
 	failed chan error
 	gaveUp atomic.Bool
 	// serving is set once Open has succeeded.
 	serving atomic.Bool
 
-	// running counts the goroutines of watches and supervision; starting is held to add one, and to forbid more.
+	// running counts the goroutines of watches and supervision; starting is locked to add one, and to prevent more.
 	running   sync.WaitGroup
 	starting  sync.Mutex
 	closeOnce sync.Once
@@ -42,7 +42,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open starts the member and waits until it serves, no longer than ReadyTimeout. A data dir in use is ErrInUse at once.
+// Open starts the member and waits until it serves, no longer than ReadyTimeout. If the data dir is in use it returns
+// ErrInUse at once.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -66,8 +67,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// privateDir makes a folder only its owner may enter, also where it stands with wider permissions: the sockets in it ask
-// for no password.
+// privateDir makes a folder only its owner may enter, also if it exists with wider permissions: the sockets in it need
+// no password.
 func privateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
@@ -78,7 +79,7 @@ func privateDir(path string) error {
 	return nil
 }
 
-// spawn runs f in a goroutine Close waits for, or says that the store has ended.
+// spawn runs f in a goroutine Close waits for, or returns false if the store has ended.
 func (s *Store) spawn(f func()) bool {
 	s.starting.Lock()
 	defer s.starting.Unlock()
@@ -89,12 +90,12 @@ func (s *Store) spawn(f func()) bool {
 	return true
 }
 
-// within joins a call's context with the store's life.
+// within joins a call's context with the store's lifetime.
 func (s *Store) within(ctx context.Context) (context.Context, func(), error) {
 	if s.lifetime.Err() != nil {
 		return nil, nil, s.ended()
 	}
-	// etcd doesn't look at an ended context before it writes.
+	// etcd doesn't check for an ended context before it writes.
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +104,8 @@ func (s *Store) within(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// ended is why the store serves no more: ErrClosed, and what made etcd give up.
+// ended returns why the store no longer serves: ErrClosed, and what made etcd give up.
 func (s *Store) ended() error { return context.Cause(s.lifetime) }
 
-// SizeBytes is the database's size on disk.
+// SizeBytes returns the database's size on disk.
 func (s *Store) SizeBytes() int64 { return s.member.Server.Backend().Size() }

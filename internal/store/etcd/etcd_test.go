@@ -74,7 +74,7 @@ func mustHaveSockets(t *testing.T, dir string) {
 	}
 }
 
-// longDir is a data dir whose path is too long for a socket's.
+// longDir returns a data dir whose path is too long for a socket's.
 func longDir(t *testing.T) string {
 	return filepath.Join(t.TempDir(), strings.Repeat("a-long-name-", 12))
 }
@@ -198,7 +198,7 @@ func TestCloseEndsWatchesAndEveryCall(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Close waited for it: nobody read its batches, and it is over all the same.
+	// Close waited for it: its batches were not read, and it is over all the same.
 	if batch, open := <-unread.Batches(); open || !errors.Is(unread.Err(), store.ErrClosed) {
 		t.Errorf("watch: %v, %v; want ErrClosed", batch, unread.Err())
 	}

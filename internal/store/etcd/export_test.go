@@ -8,7 +8,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// Config is what a member with these options runs on, for comparing with etcd alone.
+// Config returns the configuration of a member with these options, for comparing with etcd alone.
 func Config(o Options) (*embed.Config, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -24,7 +24,7 @@ func Config(o Options) (*embed.Config, error) {
 	return s.config()
 }
 
-// RaiseAlarm puts etcd under its own alarm, as a life with a lower quota would have left it.
+// RaiseAlarm raises etcd's own alarm, as an earlier run with a lower quota would have left it.
 func (s *Store) RaiseAlarm(ctx context.Context) error {
 	_, err := s.member.Server.Alarm(ctx, &etcdserverpb.AlarmRequest{
 		MemberID: uint64(s.member.Server.MemberID()), Action: etcdserverpb.AlarmRequest_ACTIVATE, Alarm: etcdserverpb.AlarmType_NOSPACE,
@@ -39,8 +39,8 @@ func (s *Store) ForgetLastPacking() {
 	s.packing.notBefore = time.Time{}
 }
 
-// GiveUp has etcd's log say what it says before it ends the process.
+// GiveUp has etcd log what it logs before it ends the process.
 func (s *Store) GiveUp(message string) { go s.logger().Fatal(message) }
 
-// FreeDisk is how much room the disk of a folder has.
+// FreeDisk returns how much room the disk of a folder has.
 func FreeDisk(dir string) (int64, error) { return disk{Options{DataDir: dir}}.free() }

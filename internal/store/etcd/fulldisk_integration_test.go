@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// smallDisk is a data dir on a disk of its own.
+// smallDisk returns a data dir on its own disk.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	mount := t.TempDir()
@@ -31,7 +31,7 @@ func smallDisk(t *testing.T, size string) string {
 	return filepath.Join(mount, "state")
 }
 
-// occupy takes all of the disk beside a data dir but some bytes, until the returned function is called.
+// occupy fills the disk of a data dir except for some bytes, until the returned function is called.
 func occupy(t *testing.T, dir string, leave int64) (release func()) {
 	t.Helper()
 	path := filepath.Join(filepath.Dir(dir), "others")
@@ -48,7 +48,7 @@ func occupy(t *testing.T, dir string, leave int64) (release func()) {
 		if err == nil {
 			break
 		}
-		// etcd may take a page between the look and the taking: then there is less to take.
+		// etcd may take a page between the check and the write: then there is less to take.
 		if !errors.Is(err, unix.ENOSPC) || tries == 100 {
 			t.Fatal(err)
 		}
@@ -60,8 +60,8 @@ func occupy(t *testing.T, dir string, leave int64) (release func()) {
 	}
 }
 
-// Others fill the disk: writes stop with a reason, deletions follow, reads never do; the ballast gives room to delete with,
-// and everything goes on by itself once there is room.
+// Other programs fill the disk: writes stop with a reason, deletions follow, reads never do; the ballast gives room to
+// delete with, and everything resumes by itself once there is room.
 func TestDiskFilledByOthers(t *testing.T) {
 	ctx := context.Background()
 	dir := smallDisk(t, "256m")
@@ -91,7 +91,7 @@ func TestDiskFilledByOthers(t *testing.T) {
 	commit(t, s, put("/d", nil))
 }
 
-// The guard comes too late: etcd gives up, and whatever it acknowledged is there when there is room again.
+// The guard comes too late: etcd gives up, and everything it acknowledged is there when there is room again.
 func TestDiskFilledToTheLastByte(t *testing.T) {
 	dir := smallDisk(t, "128m")
 	p := start(t, "fill", dir)

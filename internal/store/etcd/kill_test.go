@@ -15,7 +15,7 @@ func TestKilledInTheMiddleOfCommits(t *testing.T) {
 	t.Parallel()
 	dir, tmp := longDir(t), t.TempDir()
 	acknowledged := map[string]bool{}
-	for _, after := range []int{1, 120, 333} { // each life starts on what the one before left
+	for _, after := range []int{1, 120, 333} { // each run starts on what the last one left
 		p := start(t, "commit", dir, "TMPDIR="+tmp)
 		for range after {
 			if !p.lines.Scan() {
@@ -26,7 +26,7 @@ func TestKilledInTheMiddleOfCommits(t *testing.T) {
 		if err := p.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range p.rest() { // what it said before it died counts
+		for _, name := range p.rest() { // what it printed before it died counts
 			acknowledged[name] = true
 		}
 		_ = p.Wait() // killed

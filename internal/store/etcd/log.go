@@ -9,7 +9,7 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// logger hands what etcd says to slog: warnings and worse, or with Verbose everything.
+// logger passes etcd's log to slog: warnings and worse, or with Verbose everything.
 func (s *Store) logger() *zap.Logger {
 	lowest := zapcore.WarnLevel
 	if s.opts.Verbose {
@@ -18,7 +18,7 @@ func (s *Store) logger() *zap.Logger {
 	return zap.New(&core{level: lowest, log: s.opts.Logger, phase: s.phase}, zap.WithFatalHook(surrender{s}), zap.WithPanicHook(surrender{s}))
 }
 
-// phase is what the store is doing, which says what etcd's log is worth.
+// phase is the phase of the store's life. It decides the severity of etcd's log lines.
 type phase int
 
 const (
@@ -53,8 +53,8 @@ func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	return &core{level: c.level, log: c.log, phase: c.phase, with: more}
 }
 
-// deliberate are warnings about what was chosen on purpose (one port is a private socket, requests are bounded by our
-// own limit, etcd's own users are not used) or holds for every new store until its first snapshot.
+// deliberate are warnings about deliberate settings (one port is a private socket, requests are bounded by this store's
+// own limit, etcd's own users are not used), or true of every new store until its first snapshot.
 var deliberate = map[string]bool{
 	"Failed to detect schema version":  true,
 	"failed to update storage version": true,
@@ -83,8 +83,8 @@ func (c *core) Write(entry zapcore.Entry, fields []zapcore.Field) error {
 	return nil
 }
 
-// severity is the level of a line in our log. While the store closes, etcd reports its own parts as failed because they
-// end; while it opens, an error ends the opening, which returns it. Neither is worth more than a debug line.
+// severity returns the level of a line in Tend's log. While the store closes, etcd reports its own parts as failed
+// because they end; while it opens, an error ends the opening, which returns it. Both are logged at debug level.
 func (c *core) severity(level zapcore.Level) slog.Level {
 	phase := c.phase()
 	if phase == closing || phase == opening && level >= zapcore.ErrorLevel {
@@ -107,9 +107,9 @@ func severity(level zapcore.Level) slog.Level {
 	return slog.LevelDebug
 }
 
-// surrender is what happens instead of os.Exit and panic: the store hears of it, and the goroutine stands still with all
-// it holds. It must neither go on nor unwind: etcd gives up where its state is no longer to be trusted, and a lock let go
-// would let that state reach the disk.
+// surrender replaces os.Exit and panic: the store is notified, and the goroutine blocks with all it holds. It must
+// neither continue nor unwind: etcd gives up when its state is no longer to be trusted, and releasing a lock would let
+// that state reach the disk.
 type surrender struct{ store *Store }
 
 func (g surrender) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {

@@ -29,7 +29,7 @@ func (l *transcript) Write(line []byte) (int, error) {
 
 func (l *transcript) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// mustBeCalm fails where a server's end or an error was logged. A slow disk may have its warnings.
+// mustBeCalm fails if a server's end or an error was logged. A slow disk may have its warnings.
 func (l *transcript) mustBeCalm(t *testing.T, reason string) {
 	t.Helper()
 	l.mu.Lock()

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Options say how the member runs. Only DataDir is needed.
+// Options are the options of the member. Only DataDir is required.
 type Options struct {
 	// DataDir holds WAL, snapshots, the lock and (by default) the sockets; made with mode 0700.
 	DataDir string
 	// ClientURL and PeerURL open TCP listeners (http://127.0.0.1:2379). Default: unix sockets that only the owner of
-	// DataDir reaches; an open loopback port would hand every local user the whole store.
+	// DataDir reaches; an open loopback port would give every local user access to the whole store.
 	ClientURL string
 	PeerURL   string
 	// Name is the member's name. Default tend-0.
@@ -20,22 +20,22 @@ type Options struct {
 	ReadyTimeout time.Duration
 	// CloseTimeout bounds the shutdown. Default 5 s.
 	CloseTimeout time.Duration
-	// Quota is the size in bytes the database is kept within, but for what is written in a tenth of a second (etcd sums up
-	// that seldom): what would outgrow it is refused. Default 2 GiB.
+	// Quota is the size in bytes that the database is kept within, except for what is written in a tenth of a second
+	// (the interval at which etcd updates its size): commits that would outgrow it are refused. Default 2 GiB.
 	Quota int64
 	// Retention is how much history is kept for watches. Default 10 min.
 	Retention time.Duration
 	// MinFree is the free disk space, in bytes, below which commits are refused. Deletions and leases pass down to an
 	// eighth of it. Default 256 MiB; negative is never.
 	MinFree int64
-	// Ballast is the size of a file an operator may remove when the disk is full, to have room to delete with. It is made
-	// at a start where four times itself and MinFree are free. Default 64 MiB; negative is none.
+	// Ballast is the size of a file an operator may remove when the disk is full, to have room to delete with. It is
+	// created at a start if four times its size and MinFree are free. Default 64 MiB; negative is none.
 	Ballast int64
-	// Verbose lets etcd's own log through below warnings.
+	// Verbose passes etcd's own log through below warnings.
 	Verbose bool
 	Logger  *slog.Logger
-	// OnFatal is called once when etcd gives up after Open (it would end the process by itself): every call fails from then
-	// on, and the process should end. It must not wait for Close. Default: nothing.
+	// OnFatal is called once when etcd gives up after Open (it would end the process by itself): every call fails from
+	// then on, and the process should end. It must not wait for Close. Default: nothing.
 	OnFatal func(error)
 }
 

@@ -16,17 +16,18 @@ import (
 // packEvery is how long a database that could not be packed much is left as it is.
 const packEvery = time.Minute
 
-// perKey is what a record takes in the database beside its key and value.
+// perKey is what a record takes in the database besides its key and value.
 const perKey = 256
 
-// packing keeps attempts to make room in the database apart: each stops the store for as long as the file takes to write.
+// packing spaces out attempts to make room in the database: each stops the store for as long as the file takes to
+// write.
 type packing struct {
 	mu sync.Mutex
-	// notBefore is when the next attempt is worth it.
+	// notBefore is when the next attempt is worthwhile.
 	notBefore time.Time
 }
 
-// fits says whether the database stays within its quota with a commit. Deletions always do: they are the way out.
+// fits reports whether the database stays within its quota with a commit. Deletions always fit: they are the way out.
 func (s *Store) fits(txn store.Txn) bool {
 	if deletesOnly(txn) {
 		return true
@@ -34,18 +35,18 @@ func (s *Store) fits(txn store.Txn) bool {
 	return s.SizeBytes()+int64(txn.Size()+perKey*len(txn.Do)) < s.opts.Quota
 }
 
-// makeRoom packs a database that reached its quota (or that etcd's own alarm holds back), unless that gained little less
-// than a minute ago. It answers ErrNoSpace where the commit still doesn't fit.
+// makeRoom packs a database that reached its quota (or that etcd's own alarm blocks), unless that gained little less
+// than a minute ago. It returns ErrNoSpace if the commit still doesn't fit.
 func (s *Store) makeRoom(txn store.Txn, alarmed bool) error {
 	s.packing.mu.Lock()
 	defer s.packing.mu.Unlock()
 	if s.fits(txn) && !alarmed {
-		return nil // somebody else made room meanwhile
+		return nil // another call made room meanwhile
 	}
 	if time.Now().Before(s.packing.notBefore) {
 		return s.full()
 	}
-	// Not with the caller's context: half of it would gain nothing.
+	// Don't use the caller's context: half a packing would gain nothing.
 	if err := s.packAndLog(s.lifetime); err != nil || s.fits(txn) {
 		return err
 	}
@@ -59,7 +60,7 @@ func (s *Store) full() error {
 		store.ErrNoSpace, s.SizeBytes()>>20, s.opts.Quota>>20, packEvery)
 }
 
-// packAndLog needs packing.mu.
+// packAndLog requires packing.mu.
 func (s *Store) packAndLog(ctx context.Context) error {
 	before := s.SizeBytes()
 	err := s.pack(ctx)
@@ -75,8 +76,8 @@ func (s *Store) packAndLog(ctx context.Context) error {
 	return err
 }
 
-// Recover forgets all history, packs the database and takes etcd's alarm back. Commits that find no room do so by
-// themselves. ErrNoSpace where the records alone reach the quota.
+// Recover deletes all history, packs the database and clears etcd's alarm. Commits that find no room do that by
+// themselves. It returns ErrNoSpace if the records alone reach the quota.
 func (s *Store) Recover(ctx context.Context) error {
 	ctx, done, err := s.within(ctx)
 	if err != nil {
@@ -93,12 +94,12 @@ func (s *Store) pack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Physical: packing gains nothing before the forgotten history is really deleted.
+	// Physical: packing gains nothing before the compacted history is really deleted.
 	_, err = s.client.Compact(ctx, page.Revision, clientv3.WithCompactPhysical())
 	if err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return s.translate("compact", err)
 	}
-	// The packed file is written beside the old one.
+	// The packed file is written next to the old one.
 	if err := s.disk.keep(s.opts.MinFree/8, s.member.Server.Backend().SizeInUse()); err != nil {
 		return fmt.Errorf("pack the database: %w", err)
 	}
@@ -111,7 +112,7 @@ func (s *Store) pack(ctx context.Context) error {
 	return s.disarm(ctx)
 }
 
-// disarm takes back the alarm under which etcd refuses everything.
+// disarm clears the alarm under which etcd refuses everything.
 func (s *Store) disarm(ctx context.Context) error {
 	alarms, err := s.client.AlarmList(ctx)
 	if err == nil && len(alarms.Alarms) > 0 {

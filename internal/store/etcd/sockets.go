@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// maxSocketPath is what the kernel takes for the path of a unix socket, less its final zero.
+// maxSocketPath is the kernel's limit for the path of a unix socket, less its final zero.
 const maxSocketPath = 107
 
-// sockets are where the member listens: in the data dir, whatever the length of its path. Where that is too long for a
-// socket, the kernel shortens it through the open folder, so nothing lies elsewhere that a killed process would leave.
+// sockets are the member's listeners: in the data dir, whatever the length of its path. If that is too long for a
+// socket, the path goes through the open folder's file descriptor, so a killed process leaves nothing elsewhere.
 type sockets struct {
 	dir    string
-	folder *os.File // nil where the path is short enough
+	folder *os.File // nil if the path is short enough
 }
 
 func openSockets(dataDir string) (*sockets, error) {
@@ -33,7 +33,8 @@ func openSockets(dataDir string) (*sockets, error) {
 	return s, nil
 }
 
-// url is the address of a socket. etcd removes one that is there: the lock is ours, so a dead process left it.
+// url returns the address of a socket. etcd removes an existing one: this process holds the lock, so a dead process
+// left it.
 func (s *sockets) url(name string) url.URL {
 	return url.URL{Scheme: "unix", Host: filepath.Join(s.dir, name)} // peers are served at the host part alone
 }

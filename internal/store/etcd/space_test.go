@@ -17,7 +17,7 @@ import (
 
 const mib = 1 << 20
 
-// packings counts how often a database was packed, by what is logged.
+// packings counts how often a database was packed, from the log.
 type packings struct {
 	slog.Handler
 	n atomic.Int32
@@ -32,7 +32,7 @@ func (p *packings) Handle(_ context.Context, r slog.Record) error {
 
 func (p *packings) Enabled(context.Context, slog.Level) bool { return true }
 
-// fill commits records of a MiB until there is no room, and says how many went in.
+// fill commits records of a MiB until there is no room, and returns how many were written.
 func fill(t *testing.T, s *etcd.Store) (int, error) {
 	t.Helper()
 	for i := range 100 {
@@ -79,7 +79,7 @@ func TestRecoverMakesRoomAtOnce(t *testing.T) {
 	s := open(t, etcd.Options{Quota: 8 * mib})
 	n, _ := fill(t, s)
 	if err := s.Recover(ctx); err == nil {
-		// Room for less than a record is room.
+		// Too little room for a record counts as room.
 		if _, err := s.Commit(ctx, store.Txn{Do: []store.Op{put("/b", make([]byte, mib))}}); !errors.Is(err, store.ErrNoSpace) {
 			t.Errorf("commit: %v; want ErrNoSpace", err)
 		}
@@ -105,7 +105,7 @@ func TestAlarmIsTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, s, put("/a", nil))
-	// Right after it is raised anew: too soon to pack again.
+	// Right after the alarm is raised again: too soon to pack again.
 	if err := s.RaiseAlarm(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func TestViewFollowsWhileHistoryIsCompacted(t *testing.T) {
 	mustShow(t, v, s, last)
 }
 
-// compactedFirst forgets what the first watch is to begin with.
+// compactedFirst compacts the revision that the first watch is to begin with.
 type compactedFirst struct {
 	*etcd.Store
 	t    *testing.T

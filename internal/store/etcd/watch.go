@@ -34,7 +34,7 @@ func (w *watcher) fail(err error) {
 	close(w.batches)
 }
 
-// Watch streams commits under a prefix from a revision on; 0 is from now.
+// Watch streams commits under a prefix from a revision on; 0 means from now.
 func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watcher {
 	w := &watcher{batches: make(chan store.Batch)}
 	inner, done, err := s.within(ctx)
@@ -43,7 +43,7 @@ func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watc
 		return w
 	}
 	if from == 0 {
-		// Now is when the caller asked, not when etcd gets to it.
+		// "Now" is when the caller asked, not when etcd handles it.
 		page, err := s.List(inner, nothing, store.ListOptions{Limit: 1})
 		if err != nil {
 			done()
@@ -64,7 +64,7 @@ func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watc
 	return w
 }
 
-// pump turns responses into batches until the watch ends, and says why it did.
+// pump converts responses to batches until the watch ends, and returns why it did.
 func (s *Store) pump(ctx, inner context.Context, stream clientv3.WatchChan, out chan<- store.Batch) error {
 	for response := range stream {
 		if response.CompactRevision != 0 {
@@ -81,7 +81,7 @@ func (s *Store) pump(ctx, inner context.Context, stream clientv3.WatchChan, out 
 	return s.over(ctx)
 }
 
-// over says why a watch is.
+// over returns why a watch is over.
 func (s *Store) over(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -92,7 +92,7 @@ func (s *Store) over(ctx context.Context) error {
 	return store.ErrWatchLost
 }
 
-// split makes one batch of each revision's events: a response may hold several commits.
+// split returns one batch for each revision's events: a response may hold several commits.
 func split(events []*clientv3.Event) []store.Batch {
 	var out []store.Batch
 	for _, e := range events {

@@ -24,11 +24,11 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return s.applyLocked(txn.Do), nil
 }
 
-// holdsLocked says which precondition is not met, or which lease is not there.
+// holdsLocked returns which precondition is not met, or which lease doesn't exist.
 func (s *Store) holdsLocked(txn store.Txn) error {
 	tree := s.newestLocked().tree
 	for _, c := range txn.If {
-		// An absent key reads as revision 0, which is what Condition calls absence.
+		// An absent key reads as revision 0, which is how Condition expresses absence.
 		if have, _ := tree.Get(store.Entry{Key: c.Key}); have.Modified != c.Modified {
 			return &store.ConflictError{Key: c.Key, Want: c.Modified, Have: have.Modified}
 		}
@@ -44,7 +44,7 @@ func (s *Store) holdsLocked(txn store.Txn) error {
 // applyLocked writes the operations as the next revision, if they change anything, and returns the newest.
 func (s *Store) applyLocked(ops []store.Op) int64 {
 	newest := s.newestLocked()
-	// The clone is what grows: the older revision keeps its tree as it was.
+	// Only the clone changes: the older revision keeps its tree.
 	next := commit{revision: newest.revision + 1, tree: newest.tree.Clone()}
 	for _, op := range ops {
 		if op.Delete {

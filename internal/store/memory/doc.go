@@ -1,8 +1,7 @@
-// Package memory is a store that lives in the process: for tests, simulations and benchmarks.
+// Package memory is a store in the memory of the process: for tests, simulations and benchmarks.
 //
 // It keeps every revision until Compact, so that old revisions can be listed and watched from as in a real backend. Its
-// only clock is time.Now and timers, so it runs under testing/synctest. It never writes to disk and never decides
-// anything.
+// only clock is time.Now and timers, so it runs under testing/synctest. It never writes to disk.
 //
 //	s := memory.New()
 //	defer s.Close()

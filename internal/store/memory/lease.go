@@ -17,7 +17,7 @@ type lease struct {
 	keys  map[string]struct{}
 }
 
-// Grant makes a lease.
+// Grant creates a lease.
 func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func (s *Store) Revoke(ctx context.Context, id store.LeaseID) error {
 	return nil
 }
 
-// expire ends a lease whose timer fired, unless it was renewed in that very moment.
+// expire ends a lease whose timer fired, unless it was renewed at that moment.
 func (s *Store) expire(id store.LeaseID) {
 	if s.usable(context.Background()) != nil {
 		return

@@ -13,23 +13,24 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Store implements store.Store. Make one with New.
+// Store implements store.Store. Create one with New.
 //
-// Every revision keeps its own tree. Trees share what they have in common, so a commit costs what it changes.
+// Every revision keeps its own tree. Trees share their common parts, so a commit costs only what it changes.
 type Store struct {
 	mu sync.Mutex
-	// commits holds one commit a revision without holes, oldest first, never empty. The first is the last compacted one.
+	// commits holds one commit per revision without gaps, oldest first, never empty. The first is the last compacted
+	// one.
 	commits []commit
 	// grown is closed, and replaced, when commits grows or shrinks.
 	grown  chan struct{}
 	leases map[store.LeaseID]*lease
-	// lastLease is the newest lease id handed out.
+	// lastLease is the newest lease id.
 	lastLease store.LeaseID
 	// done is closed by Close.
 	done chan struct{}
 }
 
-// commit is one revision: what it changed and all that was there then.
+// commit is one revision: what it changed and everything that existed then.
 type commit struct {
 	revision int64
 	events   []store.Event
@@ -38,7 +39,7 @@ type commit struct {
 
 var _ store.Store = (*Store)(nil)
 
-// New makes an empty store at revision 1.
+// New returns an empty store at revision 1.
 func New() *Store {
 	empty := btree.NewG(16, func(a, b store.Entry) bool { return a.Key < b.Key })
 	return &Store{
@@ -90,7 +91,7 @@ func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions)
 	return page, nil
 }
 
-// Compact forgets the revisions before one.
+// Compact deletes the revisions before one.
 func (s *Store) Compact(ctx context.Context, revision int64) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -109,7 +110,8 @@ func (s *Store) Compact(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// Clone copies what the store holds now, without its history. Leases begin anew in the copy, as after a restore.
+// Clone copies what the store holds now, without its history. The time to live of leases starts over in the copy, as
+// after a restore.
 func (s *Store) Clone() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +143,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// usable says why a call can't be served.
+// usable returns why a call can't be served.
 func (s *Store) usable(ctx context.Context) error {
 	select {
 	case <-s.done:
@@ -158,7 +160,7 @@ func (s *Store) growLocked() {
 	s.grown = make(chan struct{})
 }
 
-// commitAt finds a revision; 0 is the newest.
+// commitAt returns the commit of a revision; 0 is the newest.
 func (s *Store) commitAt(revision int64) (commit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

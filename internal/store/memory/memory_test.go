@@ -19,7 +19,7 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) store.Store { return memory.New() })
 }
 
-// Simulated time must end leases at their very second, and a renewal must push that on.
+// Simulated time must end leases at their exact second, and a renewal must postpone that.
 func TestLeaseUnderSyntheticTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := memory.New()

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// watch walks along the commits at its reader's pace; nothing is buffered for it.
+// watch reads the commits at its reader's pace; nothing is buffered for it.
 type watch struct {
 	store  *Store
 	prefix string

@@ -1,10 +1,10 @@
-// Package storefault wraps a store so that commits end with store.ErrUnknownOutcome, as they do when etcd's disk stalls,
-// a connection is cut or the leader changes.
+// Package storefault wraps a store so that commits end with store.ErrUnknownOutcome, as they do when etcd's disk
+// stalls, a connection is cut or the leader changes.
 //
-// A test decides the fate of each commit: Answered passes it through; Lost never applies it; Unanswered applies it at once
-// and loses the answer; Late applies it after a number of further commits or after a time, whether or not its
-// preconditions hold for what its writer decided meanwhile. Reads pass through and show nothing that is still queued,
-// which is what makes a late commit dangerous.
+// A test decides the fate of each commit: Answered passes it through; Lost never applies it; Unanswered applies it at
+// once and loses the answer; Late applies it after a number of further commits or after a time, if its preconditions
+// hold then, whatever its writer decided meanwhile. Reads pass through and show nothing that is still queued, which is
+// what makes a late commit dangerous.
 //
 //	s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
 //		if txn.Site == "deployment.create" {
@@ -15,5 +15,5 @@
 //	…
 //	s.Flush() // whatever is still queued reaches the store now
 //
-// It decides nothing about what is right afterwards.
+// It does not decide what is right afterwards.
 package storefault

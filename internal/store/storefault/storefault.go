@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Fate is what becomes of one commit. The zero value is Answered.
+// Fate is the fate of one commit. The zero value is Answered.
 type Fate struct {
 	kind    kind
 	commits int
@@ -29,19 +29,19 @@ const (
 var (
 	// Answered passes the commit and its answer through.
 	Answered = Fate{}
-	// Lost answers ErrUnknownOutcome; the commit is never applied.
+	// Lost returns ErrUnknownOutcome; the commit is never applied.
 	Lost = Fate{kind: lost}
-	// Unanswered applies the commit at once and answers ErrUnknownOutcome.
+	// Unanswered applies the commit at once and returns ErrUnknownOutcome.
 	Unanswered = Fate{kind: unanswered}
 )
 
-// Late answers ErrUnknownOutcome and applies the commit after n later commits have reached the store, or at Flush.
+// Late returns ErrUnknownOutcome and applies the commit after n later commits have reached the store, or at Flush.
 func Late(n int) Fate { return Fate{kind: late, commits: max(n, 1)} }
 
-// LateBy answers ErrUnknownOutcome and applies the commit after d, or at Flush.
+// LateBy returns ErrUnknownOutcome and applies the commit after d, or at Flush.
 func LateBy(d time.Duration) Fate { return Fate{kind: late, delay: d} }
 
-// Store is a store some of whose commits have an unknown outcome. Make it with New. It is safe for concurrent use.
+// Store is a store some of whose commits have an unknown outcome. Create it with New. It is safe for concurrent use.
 type Store struct {
 	store.Store
 	fate func(store.Txn) Fate
@@ -49,7 +49,7 @@ type Store struct {
 	mu sync.Mutex
 	// queue holds late commits in the order they were sent.
 	queue []*pending
-	// applied are the sites of late commits that were applied, refused those whose preconditions did not hold any more.
+	// applied are the sites of late commits that were applied, refused those whose preconditions no longer held.
 	applied, refused []string
 }
 
@@ -59,7 +59,7 @@ type pending struct {
 	after int
 }
 
-// New wraps inner. fate is asked about each commit in the order they arrive; nil answers all.
+// New wraps inner. fate is called for each commit in the order they arrive; nil answers all.
 func New(inner store.Store, fate func(store.Txn) Fate) *Store {
 	if fate == nil {
 		fate = func(store.Txn) Fate { return Answered }
@@ -67,7 +67,7 @@ func New(inner store.Store, fate func(store.Txn) Fate) *Store {
 	return &Store{Store: inner, fate: fate}
 }
 
-// Commit does with txn what its fate says.
+// Commit handles txn according to its fate.
 func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Store) enqueueLocked(fate Fate, txn store.Txn) {
 	}
 }
 
-// countLocked applies what has waited for enough commits.
+// countLocked applies the commits that have waited for enough others.
 func (s *Store) countLocked() {
 	s.applyLocked(func(p *pending) bool {
 		p.after--
@@ -108,7 +108,7 @@ func (s *Store) countLocked() {
 	})
 }
 
-// applyLocked applies what is due and takes it off the queue.
+// applyLocked applies what is due and removes it from the queue.
 func (s *Store) applyLocked(due func(*pending) bool) {
 	s.queue = slices.DeleteFunc(s.queue, func(p *pending) bool {
 		if !due(p) {
@@ -137,7 +137,7 @@ func (s *Store) Applied() []string {
 	return slices.Clone(s.applied)
 }
 
-// Refused returns the sites of the late commits whose preconditions did not hold when their time came, in order.
+// Refused returns the sites of the late commits whose preconditions no longer held when they were due, in order.
 func (s *Store) Refused() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

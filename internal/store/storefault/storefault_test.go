@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/store/storetest"
 )
 
-// Without faults it is the store it wraps.
+// Without faults it behaves as the store it wraps.
 func TestContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) store.Store { return storefault.New(memory.New(), nil) })
 }
@@ -37,7 +37,7 @@ func TestFates(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		fate   storefault.Fate
-		// at says, after each of three later commits and after Flush, whether the commit is applied.
+		// at reports, after each of three later commits and after Flush, whether the commit is applied.
 		at [5]bool
 	}{
 		"lost":       {"it never applies", storefault.Lost, [5]bool{}},
@@ -73,7 +73,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// A late commit is held to its preconditions at the time it is applied.
+// The preconditions of a late commit are checked when it is applied.
 func TestLateCommitConflicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {

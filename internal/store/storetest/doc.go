@@ -1,6 +1,6 @@
-// Package storetest is the contract of a store: what every backend must do, as tests it runs against itself.
+// Package storetest is the contract of a store: what every backend must do, as tests that it runs on itself.
 //
-// It decides what "a store" means beyond the types in package store. It knows no backend and reads no clock but to wait
+// It defines what a store is beyond the types in package store. It knows no backend and reads the clock only to wait
 // with a deadline.
 //
 //	func TestContract(t *testing.T) {

@@ -48,8 +48,8 @@ func leaseExpires(t *testing.T, s store.Store) {
 	mustBe(t, s.KeepAlive(ctx, id), store.ErrLeaseNotFound)
 }
 
-// leaseKeptAlive lets a second lease, granted later and never renewed, be the clock: by the time that one has ended four
-// times over, the first would have ended too.
+// leaseKeptAlive uses a second lease, granted later and never renewed, as the clock: by the time that one has ended
+// four times over, the first would have ended too.
 func leaseKeptAlive(t *testing.T, s store.Store) {
 	ctx := within(t)
 	kept := grant(t, s, 3*time.Second)

@@ -142,7 +142,8 @@ func contextEnded(t *testing.T, s store.Store) {
 	mustBeAbsent(t, s, "/a")
 }
 
-// cutCommit ends the context of commits under way. Unless the outcome is unknown, the error means that nothing is written.
+// cutCommit cancels the context of commits under way. Unless the outcome is unknown, the error means that nothing is
+// written.
 func cutCommit(t *testing.T, s store.Store) {
 	for i := range 200 {
 		key := fmt.Sprintf("/cut/%03d", i)

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// model is the dumb store the real one is compared with: a plain map for every revision.
+// model is the simple store the real one is compared with: a plain map for every revision.
 type model struct {
 	states  map[int64]map[string]store.Entry
 	batches []store.Batch
@@ -61,7 +61,7 @@ func (m *model) list(revision int64) []store.Entry {
 	return entries
 }
 
-// history is what a watch from a revision must deliver.
+// history returns what a watch from a revision must deliver.
 func (m *model) history(from int64) []store.Batch {
 	i := slices.IndexFunc(m.batches, func(b store.Batch) bool { return b.Revision >= from })
 	if i < 0 {
@@ -70,8 +70,8 @@ func (m *model) history(from int64) []store.Batch {
 	return m.batches[i:]
 }
 
-// behavesAsModel draws transactions, readings and compactions, and compares every answer. All draws share one store, each
-// on a prefix of its own, because opening a real backend takes longer than a hundred draws.
+// behavesAsModel draws transactions, reads and compactions, and compares every answer. All draws share one store, each
+// with its own prefix, because opening a real backend takes longer than a hundred draws.
 func behavesAsModel(t *testing.T, s store.Store) {
 	run := 0
 	rapid.Check(t, func(rt *rapid.T) {
@@ -173,7 +173,7 @@ func (p *pair) watch(t *rapid.T) {
 	}
 }
 
-// compact is drawn as often as the others, so it mostly forgets little.
+// compact is drawn as often as the others, so it mostly deletes little.
 func (p *pair) compact(t *rapid.T) {
 	revision := p.model.oldest + (p.revision(t)-p.model.oldest)/4
 	if err := p.store.Compact(p.ctx, revision); err != nil {

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Open makes an empty store. The suite closes it; a backend that needs more clean-up registers it with t.Cleanup.
+// Open opens an empty store. The suite closes it; a backend that needs more clean-up registers it with t.Cleanup.
 type Open func(t *testing.T) store.Store
 
-// patience is how long the suite waits for what must happen before it calls it missing.
+// patience is how long the suite waits for an event before it fails.
 const patience = time.Minute
 
 // Run checks a backend against the contract.
@@ -37,10 +37,11 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// check is one sentence of the contract, run against a fresh store.
+// check is one rule of the contract, run against a fresh store.
 type check func(t *testing.T, s store.Store)
 
-// within ends with the test's patience; derive it from the test so that a failed one stops its watches.
+// within returns a context that ends with the test's patience. It is derived from the test, so that a failed one stops
+// its watches.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -84,7 +85,7 @@ func mustBe(t *testing.T, err, want error) {
 	}
 }
 
-// keys lists what is under a prefix now.
+// keys returns the keys under a prefix now.
 func keys(t *testing.T, s store.Store, prefix string) []string {
 	t.Helper()
 	page, err := s.List(within(t), prefix, store.ListOptions{})

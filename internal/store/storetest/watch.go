@@ -44,7 +44,7 @@ func next(ctx context.Context, t *testing.T, w store.Watcher, n int) []store.Bat
 	return got
 }
 
-// end waits for the close and answers why.
+// end waits for the close and returns why.
 func end(t *testing.T, w store.Watcher) error {
 	t.Helper()
 	ctx := within(t)
@@ -149,7 +149,7 @@ func watchRacingWriter(t *testing.T, s store.Store) {
 		}
 		written <- nil
 	}()
-	// Watches start at every stage of the writing; each must see every commit from its own start, once.
+	// Watches start at every stage of the writes; each must see every commit from its own start, once.
 	for from := first; from < first+commits; from += 29 {
 		w := s.Watch(ctx, "/", from)
 		for i, b := range next(ctx, t, w, int(first+commits-from)) {

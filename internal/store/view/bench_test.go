@@ -27,8 +27,8 @@ func started(b *testing.B, records int) (*memory.Store, *view.View) {
 	return s, v
 }
 
-// BenchmarkFanOut is one commit from the store to all its readers: a thousand watches of which all, or one (a node's
-// agent), want it.
+// BenchmarkFanOut measures one commit from the store to all its readers: a thousand watches of which all, or one (a
+// node's agent), want it.
 func BenchmarkFanOut(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -68,7 +68,7 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkFeed is one commit into a view of many records, with its snapshot published.
+// BenchmarkFeed measures one commit into a view of many records, with its snapshot published.
 func BenchmarkFeed(b *testing.B) {
 	for _, records := range []int{10, 1000, 10_000} {
 		b.Run(fmt.Sprint(records), func(b *testing.B) {
@@ -87,7 +87,7 @@ func BenchmarkFeed(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshot is taking a picture and reading one record of it.
+// BenchmarkSnapshot measures taking a snapshot and reading one record of it.
 func BenchmarkSnapshot(b *testing.B) {
 	_, v := started(b, 10_000)
 	b.ReportAllocs()

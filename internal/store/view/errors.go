@@ -2,6 +2,6 @@ package view
 
 import "errors"
 
-// ErrGone: the watch's changes are no longer kept, because it began too far back or read too slowly; read a Snapshot and
-// watch on from there.
+// ErrGone means that the watch's changes are no longer kept, because it began too far back or read too slowly. Read a
+// Snapshot and watch from there.
 var ErrGone = errors.New("changes are no longer kept, list again")

@@ -19,9 +19,9 @@ type flaky struct {
 	*memory.Store
 	mu    sync.Mutex
 	cuts  []func(error)
-	pages func(page int) error // asked before each page of a listing
+	pages func(page int) error // called before each page of a listing
 	page  int
-	down  chan struct{} // listings wait while it is open
+	down  chan struct{} // listings wait until it is closed
 }
 
 func newFlaky() *flaky {
@@ -56,15 +56,15 @@ func (f *flaky) Watch(ctx context.Context, prefix string, from int64) store.Watc
 	return cut{f.Store.Watch(ctx, prefix, from), ctx}
 }
 
-// failPages says which pages of a listing fail, from now on.
+// failPages sets which pages of a listing fail, from now on.
 func (f *flaky) failPages(pages func(page int) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.pages = pages
 }
 
-// cutWatches ends the running watch with an error and holds back listings until the returned function is called. It is
-// for synctest alone: it lets the view come to its watch first.
+// cutWatches ends the running watch with an error and holds back listings until the returned function is called. It
+// works only under synctest: it waits until the view has its watch.
 func (f *flaky) cutWatches(err error) (release func()) {
 	synctest.Wait()
 	f.mu.Lock()
@@ -88,7 +88,7 @@ func (c cut) Err() error {
 	return c.Watcher.Err()
 }
 
-// decode takes "bad" for undecodable, "panic" to panic over and "hidden" for nothing; all else are strings.
+// decode rejects "bad", panics on "panic" and returns nothing for "hidden"; all else are strings.
 func decode(_ string, value []byte) (any, error) {
 	switch s := string(value); {
 	case strings.HasPrefix(s, "bad"):
@@ -167,7 +167,7 @@ func write(t scope, s store.Store, ops ...store.Op) int64 {
 	return revision
 }
 
-// contents is a snapshot as a plain map.
+// contents returns a snapshot as a plain map.
 func contents(s *view.Snapshot) map[string]any {
 	all := map[string]any{}
 	for r := range s.Prefix("") {

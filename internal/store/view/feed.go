@@ -6,16 +6,16 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// staged is an event made ready: decoded and with its index values, or nothing to show.
+// staged is a prepared event: decoded and with its index values, or with nothing to show.
 type staged struct {
 	key     string
 	deleted bool
-	// record is nil where the key is to be kept out.
+	// record is nil if the key is to be kept out.
 	record *Record
 	values [][]string
 }
 
-// feed takes one commit from the watch.
+// feed handles one commit from the watch.
 func (v *View) feed(batch store.Batch) {
 	if batch.Revision <= v.Revision() {
 		return
@@ -27,7 +27,7 @@ func (v *View) feed(batch store.Batch) {
 	v.install(batch.Revision, changed)
 }
 
-// stage decodes an event. A value that doesn't decode is told once, until the key decodes again or is deleted.
+// stage decodes an event. A value that doesn't decode is logged once, until the key decodes again or is deleted.
 func (v *View) stage(event store.Event) staged {
 	key := event.Key
 	if event.Deleted {
@@ -46,7 +46,7 @@ func (v *View) stage(event store.Event) staged {
 	return staged{key: key}
 }
 
-// decode also survives a decoder or an index that panics over a value: one bad record must not take the rest along.
+// decode also recovers from a decoder or an index that panics on a value: one bad record must not affect the rest.
 func (v *View) decode(entry store.Entry) (ready staged, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -68,7 +68,7 @@ func (v *View) decode(entry store.Entry) (ready staged, err error) {
 	return ready, nil
 }
 
-// install writes one commit to the picture and publishes it.
+// install applies one commit to v.picture and publishes it.
 func (v *View) install(revision int64, commit []staged) {
 	changes := make([]Change, 0, len(commit))
 	for _, s := range commit {
@@ -90,7 +90,7 @@ func (v *View) install(revision int64, commit []staged) {
 	v.publish(revision, changes)
 }
 
-// publish shows a commit to everyone: the snapshot first, then who watches and waits, then the listeners.
+// publish publishes a commit: first the snapshot, then to watches and waiters, then to the listeners.
 func (v *View) publish(revision int64, changes []Change) {
 	first := v.Revision() == 0
 	v.mu.Lock()

@@ -2,7 +2,7 @@ package view
 
 import "sort"
 
-// commit is what one revision changed. Its slice is shared by the history and every watch, and never written to again.
+// commit is what one revision changed. Its slice is shared by the history and every watch, and never written again.
 type commit struct {
 	revision int64
 	changes  []Change
@@ -18,7 +18,7 @@ type history struct {
 	oldest int64
 }
 
-// begin says that everything up to a revision came from the first listing.
+// begin records that everything up to a revision came from the first listing.
 func (h *history) begin(revision int64) { h.oldest = revision + 1 }
 
 func (h *history) add(c commit) {
@@ -27,12 +27,13 @@ func (h *history) add(c commit) {
 	for h.changes > h.limit {
 		h.changes -= len(h.commits[0].changes)
 		h.oldest = h.commits[0].revision + 1
-		// Only moved past, never cleared: a watch may be reading it. The next growth of the slice lets go of it.
+		// The slice is only advanced, never cleared: a watch may be reading it. When it grows next, the old array is
+		// released.
 		h.commits = h.commits[1:]
 	}
 }
 
-// since answers the commits from a revision on, and false where some are no longer kept.
+// since returns the commits from a revision on, and false if some are no longer kept.
 func (h *history) since(revision int64) ([]commit, bool) {
 	if revision < h.oldest {
 		return nil, false

@@ -9,13 +9,13 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// How long Run rests after a failure, doubling from the first to the last.
+// The backoff of Run after a failure, doubling from the first to the last.
 const (
 	firstRest = 50 * time.Millisecond
 	lastRest  = 5 * time.Second
 )
 
-// Run lists the store, follows it, and lists again whenever it lost its place. It returns only when ctx ends.
+// Run lists the store, follows it, and lists again whenever it lost its position. It returns only when ctx ends.
 func (v *View) Run(ctx context.Context) error {
 	for rest := firstRest; ; rest = min(2*rest, lastRest) {
 		progressed, err := v.follow(ctx)
@@ -32,7 +32,7 @@ func (v *View) Run(ctx context.Context) error {
 	}
 }
 
-// follow lists, then watches until that fails. It says whether the watch brought anything.
+// follow lists, then watches until that fails. It reports whether the watch brought anything.
 func (v *View) follow(ctx context.Context) (progressed bool, err error) {
 	revision, err := v.list(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (v *View) follow(ctx context.Context) (progressed bool, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// The whole key space: so every commit is seen, and the view's revision is the store's.
+	// The whole key space: that way every commit is seen, and the view's revision is the store's.
 	watcher := v.store.Watch(ctx, "", revision+1)
 	for batch := range watcher.Batches() {
 		v.feed(batch)
@@ -49,8 +49,8 @@ func (v *View) follow(ctx context.Context) (progressed bool, err error) {
 	return progressed, watcher.Err()
 }
 
-// list reads the store page by page at one revision and publishes what differs from the picture. Nothing is published
-// unless the listing is complete, so a failing one never looks like a wave of deletions.
+// list reads the store page by page at one revision and publishes the differences. Nothing is published unless the
+// listing is complete, so a failing one is never taken for a wave of deletions.
 func (v *View) list(ctx context.Context) (int64, error) {
 	seen := make(map[string]struct{}, v.picture.Len())
 	var changed []staged
@@ -79,8 +79,8 @@ func (v *View) list(ctx context.Context) (int64, error) {
 	return opts.Revision, nil
 }
 
-// has says whether the picture shows an entry as it is. One that doesn't decode is shown by its absence; a listing that
-// failed may have met it before the picture let go of the value it replaced.
+// has reports whether the view already shows an entry. An entry that doesn't decode must be absent: a failed listing
+// may have staged it before the view removed the value it replaced.
 func (v *View) has(entry store.Entry) bool {
 	record, shown := v.picture.Get(entry.Key)
 	if bad, ok := v.undecodable[entry.Key]; ok {

@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Writers race with the listing, the watch and the watches made on the way: whoever replays the changes on what was there
-// at the start must end with what the view ends with.
+// Writers race with the listing, the watch and the watches started meanwhile: a reader that replays the changes on the
+// initial state must end with what the view ends with.
 func TestNoGapUnderRacingWriters(t *testing.T) {
 	s := memory.New()
 	write(t, s, put("/n/0", "start"))
@@ -61,7 +61,7 @@ func TestNoGapUnderRacingWriters(t *testing.T) {
 	}
 	state = map[string]any{}
 	for c := range heard {
-		// The listener may have heard of commits before the snapshot was taken above.
+		// The listener may have received commits before the snapshot was taken above.
 		if c.Revision > first.Revision() {
 			state[c.Key] = c.New
 		}
@@ -88,7 +88,8 @@ func replay(t *testing.T, state map[string]any, changes []view.Change) {
 	}
 }
 
-// A view that lost its place must tell what it missed, deletions included, as one commit of the listing's revision.
+// A view that lost its position must report what it missed, deletions included, as one commit of the listing's
+// revision.
 func TestListsAgainAndTellsTheDifference(t *testing.T) {
 	cases := map[string]struct {
 		reason string

@@ -17,7 +17,7 @@ type Record struct {
 	Created, Modified int64
 }
 
-// Snapshot is the picture at one revision. Any number of goroutines may read it; it costs what changed since.
+// Snapshot is the state at one revision. Any number of goroutines may read it; it costs what changed since.
 type Snapshot struct {
 	revision int64
 	records  *btree.BTreeG[*Record]
@@ -25,10 +25,10 @@ type Snapshot struct {
 	indexes  []Index
 }
 
-// Revision of the picture: everything committed up to it is in.
+// Revision returns the snapshot's revision: everything committed up to it is included.
 func (s *Snapshot) Revision() int64 { return s.revision }
 
-// Len is how many records there are.
+// Len returns the number of records.
 func (s *Snapshot) Len() int { return s.records.Len() }
 
 // Get reads one record.
@@ -48,8 +48,8 @@ func (s *Snapshot) Prefix(prefix string) iter.Seq[Record] {
 	}
 }
 
-// Index reads the records that have a value in an index, in key order. An index that was never declared panics: nothing
-// could ever be found in it.
+// Index reads the records that have a value in an index, in key order. It panics if the index was never declared, since
+// nothing could ever be found in it.
 func (s *Snapshot) Index(name, value string) iter.Seq[Record] {
 	number := -1
 	for i := range s.indexes {
@@ -78,7 +78,7 @@ func (i *indexed) before(other *indexed) bool {
 	return cmp.Or(cmp.Compare(i.index, other.index), strings.Compare(i.value, other.value), strings.Compare(i.key(), other.key())) < 0
 }
 
-// key is empty in the pivot of a lookup, which so comes before every record.
+// key is empty in the pivot of a lookup, which therefore comes before every record.
 func (i *indexed) key() string {
 	if i.record == nil {
 		return ""
@@ -86,8 +86,8 @@ func (i *indexed) key() string {
 	return i.record.Key
 }
 
-// picture is what the feeding goroutine writes to. Its trees are copied on write: a snapshot is a clone that shares
-// everything with it until the next change.
+// picture is the state that the feeding goroutine writes to. Its trees are copied on write: a snapshot is a clone that
+// shares everything with it until the next change.
 type picture struct{ Snapshot }
 
 func newPicture(indexes []Index) *picture {
@@ -102,7 +102,7 @@ func (p *picture) snapshot(revision int64) *Snapshot {
 	return &Snapshot{revision: revision, records: p.records.Clone(), indexed: p.indexed.Clone(), indexes: p.indexes}
 }
 
-// put writes a record with its index values and returns what was there.
+// put writes a record with its index values and returns the previous one.
 func (p *picture) put(r *Record, values [][]string) *Record {
 	old, existed := p.records.ReplaceOrInsert(r)
 	if existed {

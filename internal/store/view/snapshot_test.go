@@ -67,7 +67,7 @@ func TestUndeclaredIndexPanics(t *testing.T) {
 	view.New(memory.New(), view.Options{}).Snapshot().Index("nowhere", "a")
 }
 
-// Every snapshot ever taken must stay what it was, and an index must find what a search through all records finds.
+// Every snapshot ever taken must stay unchanged, and an index must find what a search through all records finds.
 func TestSnapshotsNeverChangeAndIndexesFindAll(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := memory.New()

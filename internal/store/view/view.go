@@ -13,18 +13,18 @@ import (
 // Decode turns a stored value into what readers get. A nil result without an error keeps the key out of the view.
 type Decode func(key string, value []byte) (any, error)
 
-// Index finds records by something else than their key. Keys must answer the same for the same record each time.
+// Index finds records by something other than their key. Keys must return the same for the same record each time.
 type Index struct {
 	Name string
 	Keys func(key string, value any) []string
 }
 
-// Options of a View. The zero value hands out raw bytes.
+// Options are the options of a View. The zero value returns raw bytes.
 type Options struct {
-	// Decode defaults to the bytes themselves.
+	// Decode defaults to returning the bytes.
 	Decode  Decode
 	Indexes []Index
-	// PageSize is how many entries a listing asks for at a time; default 1000.
+	// PageSize is how many entries a listing requests at a time; default 1000.
 	PageSize int
 	// History is how many changes are kept for watches that begin in the past; default 10000.
 	History int
@@ -34,15 +34,16 @@ type Options struct {
 
 // Change is one record that changed.
 type Change struct {
-	// Revision of the commit. After the view had to list again it is that listing's revision, for all it had missed.
+	// Revision is that of the commit. After the view had to list again it is that listing's revision, for everything it
+	// had missed.
 	Revision int64
 	Key      string
-	// Old and New are decoded, nil where absent. New is nil, without Deleted, where the new value doesn't decode.
+	// Old and New are decoded, nil if absent. New is nil, without Deleted, if the new value doesn't decode.
 	Old, New any
 	Deleted  bool
 }
 
-// View is the picture. Make one with New and feed it with Run.
+// View is an in-memory view of a store. Create one with New and feed it with Run.
 type View struct {
 	store   store.Store
 	options Options
@@ -69,7 +70,7 @@ type waiter struct {
 	reached  chan struct{}
 }
 
-// New makes a view of a store. It is empty, at revision 0, until Run has listed the store.
+// New returns a view of a store. It is empty, at revision 0, until Run has listed the store.
 func New(s store.Store, o Options) *View {
 	if o.Decode == nil {
 		o.Decode = func(_ string, value []byte) (any, error) { return value, nil }
@@ -94,15 +95,15 @@ func New(s store.Store, o Options) *View {
 // Synced is closed when the first listing is complete.
 func (v *View) Synced() <-chan struct{} { return v.synced }
 
-// Snapshot is the picture as it is now; it never changes.
+// Snapshot returns the current snapshot; it never changes.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Revision is the newest the view has.
+// Revision returns the newest revision the view has.
 func (v *View) Revision() int64 { return v.Snapshot().Revision() }
 
-// OnChange calls fn for every change from now on, in commit order, from the feeding goroutine, after the snapshot that
-// holds the change is published; fn must not block. What the first listing finds is no change. After remove a call that is
-// under way may still end.
+// OnChange calls fn for every change from now on, in commit order, from the feeding goroutine, after the snapshot with
+// the change is published; fn must not block. What the first listing finds is no change. After remove, a call that is
+// under way may still finish.
 func (v *View) OnChange(fn func(Change)) (remove func()) {
 	l := &listener{fn}
 	v.mu.Lock()

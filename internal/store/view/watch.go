@@ -6,26 +6,26 @@ import (
 	"sync"
 )
 
-// WatchOptions say what to watch. The zero value is everything from now on.
+// WatchOptions select what to watch. The zero value is everything from now on.
 type WatchOptions struct {
 	// From is the first revision wanted; 0 is from now.
 	From   int64
 	Prefix string
-	// Match narrows the changes further; nil takes all. The feeding goroutine calls it, and the watch's own for what lies in
-	// the past: it must be quick and pure.
+	// Match selects the changes; nil takes all. The feeding goroutine calls it, and the watch's own for changes in the
+	// past: it must be quick and pure.
 	Match func(Change) bool
 	// Buffer is how many commits may wait for the reader before the watch ends with ErrGone; default 1024.
 	Buffer int
 }
 
-// Watch delivers changes to one reader. The feeding goroutine decides what concerns it and wakes only whom it concerns;
-// the slices it delivers are shared where all of a commit's changes match.
+// Watch delivers changes to one reader. The feeding goroutine selects its changes and wakes only the readers concerned;
+// the slices it delivers are shared if all of a commit's changes match.
 type Watch struct {
 	options WatchOptions
 	changes chan []Change
 	// wake holds a token when there is something new in pending or over.
 	wake chan struct{}
-	// backlog is what happened before the watch was made; it lies in the history, so it doesn't count against Buffer.
+	// backlog is what happened before the watch was made; it is in the history, so it doesn't count against Buffer.
 	backlog []commit
 	err     error
 
@@ -42,7 +42,7 @@ func (v *View) Watch(ctx context.Context, o WatchOptions) *Watch {
 	w := &Watch{options: o, changes: make(chan []Change), wake: make(chan struct{}, 1)}
 	v.mu.Lock()
 	v.watches.add(w)
-	// Before the first listing nothing can be told yet: watches.begin decides.
+	// Before the first listing this is unknown: watches.begin decides.
 	if o.From > 0 && v.Revision() > 0 {
 		var kept bool
 		if w.backlog, kept = v.history.since(o.From); !kept {
@@ -61,13 +61,13 @@ func (v *View) Watch(ctx context.Context, o WatchOptions) *Watch {
 	return w
 }
 
-// Changes delivers one slice a commit; it must not be modified. The channel is closed at the end.
+// Changes delivers one slice per commit; it must not be modified. The channel is closed at the end.
 func (w *Watch) Changes() <-chan []Change { return w.changes }
 
 // Err says why Changes was closed: ErrGone, or the context's error. Valid after the close.
 func (w *Watch) Err() error { return w.err }
 
-// deliver hands out the backlog, then what is offered.
+// deliver sends the backlog, then what is offered.
 func (w *Watch) deliver(ctx context.Context) error {
 	for _, c := range w.backlog {
 		if changes := w.matching(under(w.options.Prefix, c.changes)); len(changes) > 0 {
@@ -102,7 +102,7 @@ func (w *Watch) send(ctx context.Context, changes []Change) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-w.wake:
-			// More is pending, which can wait, or it is over.
+			// New changes are pending, which can wait, or the watch is over.
 			w.mu.Lock()
 			over := w.over
 			w.mu.Unlock()
@@ -185,7 +185,7 @@ func under(prefix string, changes []Change) []Change {
 	return some(changes, func(c Change) bool { return strings.HasPrefix(c.Key, prefix) })
 }
 
-// some is the changes wanted: the very slice where it is all of them, so that a thousand watches share one.
+// some returns the wanted changes: the same slice if all are wanted, so that a thousand watches share one.
 func some(changes []Change, wanted func(Change) bool) []Change {
 	for i, c := range changes {
 		if wanted(c) {

@@ -20,7 +20,7 @@ func (all watches) remove(w *Watch) {
 	}
 }
 
-// offer shows a commit to all.
+// offer offers a commit to all.
 func (all watches) offer(c commit) {
 	for prefix, group := range all {
 		changes := under(prefix, c.changes)
