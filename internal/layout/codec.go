@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// codecs say what type lies under a prefix. Longer prefixes come first where one contains another.
+// codecs maps prefixes to the types of their values. Longer prefixes come first if one contains another.
 var codecs = []struct {
 	prefix string
 	decode func([]byte) (any, error)

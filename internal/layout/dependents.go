@@ -22,7 +22,7 @@ var dependents = view.Index{Name: IndexDependents, Keys: func(_ string, value an
 	return keys
 }}
 
-// Dependents are the objects that depend on a workload.
+// Dependents returns the objects that depend on a workload.
 func (s Snapshot) Dependents(ref api.Ref) []api.Ref {
 	var out []api.Ref
 	for _, object := range collect[api.Object](s.Index(IndexDependents, ref.String())) {

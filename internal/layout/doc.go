@@ -1,5 +1,5 @@
-// Package layout says what lies where in the store: keys, codecs and preconditions of every record, in one place.
+// Package layout defines the records of the store: keys, codecs and preconditions of every record, in one place.
 //
-// It decides nothing. Its Txn collects typed writes into one store.Txn, and its Snapshot reads typed records out of a
-// view. A record's writer is named beside its key.
+// It makes no decisions. Its Txn collects typed writes into one store.Txn, and its Snapshot reads typed records from a
+// view. A record's writer is named next to its key.
 package layout

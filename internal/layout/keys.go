@@ -24,56 +24,56 @@ const (
 	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
 	AlivePrefix         = "/alive/"          // heartbeats, bound to a lease: that agent
 	ConfigPrefix        = "/config/"         // buckets, encrypted: the API
-	RunsPrefix          = "/runs/"           // runs: created by who triggers them, then written by their owner's controller
-	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with what they tell of, then the delivery controller
+	RunsPrefix          = "/runs/"           // runs: created by their trigger, then written by their owner's controller
+	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with their data, then the delivery controller
 	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
 	LeasesPrefix        = "/leases/"         // elections: the server
 	ClusterKey          = "/cluster"         // the store's uid and key material's fingerprint: the first boot
 	SchemaKey           = "/schema"          // the layout's version: the server that boots
 )
 
-// ObjectKey is where an object's manifest lies.
+// ObjectKey returns the key of an object's manifest.
 func ObjectKey(r api.Ref) string { return DesiredPrefix + refPath(r) }
 
-// StatusKey is where an object's status lies.
+// StatusKey returns the key of an object's status.
 func StatusKey(r api.Ref) string { return StatusPrefix + refPath(r) }
 
-// TaskKey is where the desired half of a task lies.
+// TaskKey returns the key of the desired half of a task.
 func TaskKey(id string) string { return TasksPrefix + id }
 
-// TaskStatusKey is where the observed half of a task lies.
+// TaskStatusKey returns the key of the observed half of a task.
 func TaskStatusKey(id string) string { return ActualTasksPrefix + id }
 
-// SlotKey is where the task of a slot is named.
+// SlotKey returns the key that names the task of a slot.
 func SlotKey(r api.Ref, slot string) string { return SlotsPrefix + refPath(r) + "/" + slot }
 
-// ReleaseKey is where a release lies.
+// ReleaseKey returns the key of a release.
 func ReleaseKey(r api.Ref, id string) string { return ReleasesPrefix + refPath(r) + "/" + id }
 
-// ReleasePrefix holds the releases of an object.
+// ReleasePrefix returns the prefix of the releases of an object.
 func ReleasePrefix(r api.Ref) string { return ReleasesPrefix + refPath(r) + "/" }
 
-// ImageKey is where a workload's image request lies.
+// ImageKey returns the key of a workload's image request.
 func ImageKey(r api.Ref) string { return ImagesPrefix + refPath(r) }
 
-// ImageStatusKey is where a node's answer to it lies.
+// ImageStatusKey returns the key of a node's answer to an image request.
 func ImageStatusKey(node string, r api.Ref) string {
 	return ActualImagesPrefix + node + "/" + refPath(r)
 }
 
-// FrozenKey is where a frozen slot is marked.
+// FrozenKey returns the key that marks a frozen slot.
 func FrozenKey(r api.Ref, slot string) string { return FrozenSetPrefix(r) + slot }
 
-// FrozenSetPrefix holds the frozen slots of an object.
+// FrozenSetPrefix returns the prefix of the frozen slots of an object.
 func FrozenSetPrefix(r api.Ref) string { return FrozenPrefix + refPath(r) + "/" }
 
-// HoldKey is where a call's hold of an object lies.
+// HoldKey returns the key of a call's hold of an object.
 func HoldKey(scope, name, call string) string { return HoldSetPrefix(scope, name) + call }
 
-// HoldSetPrefix holds the holds of the objects of a name.
+// HoldSetPrefix returns the prefix of the holds of the objects of a name.
 func HoldSetPrefix(scope, name string) string { return HoldsPrefix + scope + "/" + name + "/" }
 
-// ParseHold reads scope and name off the key of a hold.
+// ParseHold parses scope and name from the key of a hold.
 func ParseHold(key string) (scope, name string, ok bool) {
 	parts := strings.Split(strings.TrimPrefix(key, HoldsPrefix), "/")
 	if len(parts) != 3 || !strings.HasPrefix(key, HoldsPrefix) {
@@ -82,36 +82,36 @@ func ParseHold(key string) (scope, name string, ok bool) {
 	return parts[0], parts[1], true
 }
 
-// RunKey is where a run lies.
+// RunKey returns the key of a run.
 func RunKey(r api.Ref, id string) string { return RunSetPrefix(r) + id }
 
-// RunSetPrefix holds the runs of an object.
+// RunSetPrefix returns the prefix of the runs of an object.
 func RunSetPrefix(r api.Ref) string { return RunsPrefix + refPath(r) + "/" }
 
-// DeliveryKey is where a webhook call lies.
+// DeliveryKey returns the key of a webhook call.
 func DeliveryKey(r api.Ref, id string) string { return DeliverySetPrefix(r) + id }
 
-// DeliverySetPrefix holds the webhook calls of an object.
+// DeliverySetPrefix returns the prefix of the webhook calls of an object.
 func DeliverySetPrefix(r api.Ref) string { return DeliveriesPrefix + refPath(r) + "/" }
 
-// AutoscaleKey is where the autoscaler's status of a workload lies.
+// AutoscaleKey returns the key of the autoscaler's status of a workload.
 func AutoscaleKey(r api.Ref) string { return AutoscalePrefix + refPath(r) }
 
-// NameKey is the claim of <scope>-<name>. Its value is the Ref of the owner.
+// NameKey returns the key of the claim of <scope>-<name>. Its value is the Ref of the owner.
 func NameKey(r api.Ref) string { return NamesPrefix + r.AppID() }
 
-// NodeKey is where a node's facts lie.
+// NodeKey returns the key of a node's facts.
 func NodeKey(id string) string { return ActualNodesPrefix + id }
 
-// IngressNodeKey is where the facts of a node's proxy lie.
+// IngressNodeKey returns the key of the facts of a node's proxy.
 func IngressNodeKey(node string) string { return ActualIngressPrefix + node }
 
-// AliveKey is a node's heartbeat.
+// AliveKey returns the key of a node's heartbeat.
 func AliveKey(id string) string { return AlivePrefix + id }
 
 func refPath(r api.Ref) string { return string(r.Kind) + "/" + r.Scope + "/" + r.Name }
 
-// ParseRef reads kind/scope/name from the head of a path, and returns what follows.
+// ParseRef parses kind/scope/name from the beginning of a path, and returns the rest.
 func ParseRef(path string) (ref api.Ref, rest string, ok bool) {
 	parts := strings.SplitN(path, "/", 4)
 	if len(parts) < 3 {
@@ -123,16 +123,16 @@ func ParseRef(path string) (ref api.Ref, rest string, ok bool) {
 	return api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}, rest, true
 }
 
-// ConfigScopePrefix holds a scope's bucket: one encrypted value a key.
+// ConfigScopePrefix returns the prefix of a scope's bucket: one encrypted value per key.
 func ConfigScopePrefix(scope string) string { return ConfigPrefix + "scopes/" + scope + "/" }
 
-// ConfigAppsPrefix holds the buckets of all apps of a scope.
+// ConfigAppsPrefix returns the prefix of the buckets of all apps of a scope.
 func ConfigAppsPrefix(scope string) string { return ConfigPrefix + "apps/" + scope + "/" }
 
-// ConfigAppPrefix holds the bucket of one app of a scope.
+// ConfigAppPrefix returns the prefix of the bucket of one app of a scope.
 func ConfigAppPrefix(scope, name string) string { return ConfigAppsPrefix(scope) + name + "/" }
 
-// ParseConfig reads the bucket off the key of a config value: a scope's, or with a name one app's.
+// ParseConfig parses the bucket from the key of a config value: a scope's, or with a name one app's.
 func ParseConfig(key string) (scope, name string, ok bool) {
 	if rest, found := strings.CutPrefix(key, ConfigPrefix+"apps/"); found {
 		parts := strings.SplitN(rest, "/", 3)

@@ -24,7 +24,7 @@ func task(id, slot string) api.Task {
 	}
 }
 
-// picture is a store and a view that has what was committed.
+// picture is a store and a view that shows what was committed.
 type picture struct {
 	t     *testing.T
 	store store.Store

@@ -7,15 +7,16 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// IndexReferring finds the objects whose spec holds a ${ref.…}: Ref.String() of what it points at → objects.
+// IndexReferring finds the objects whose spec holds a ${ref.…}: Ref.String() of its target → objects.
 const IndexReferring = "objects.refs"
 
-// Referring are the objects whose spec holds a reference to an object, whether that exists or not.
+// Referring returns the objects whose spec holds a reference to an object, whether that exists or not.
 func (s Snapshot) Referring(ref api.Ref) []Read[api.Object] {
 	return collect[api.Object](s.Index(IndexReferring, ref.String()))
 }
 
-// referring names what an object refers to, each once. A reference is plain ASCII, so it reads the same in the spec's JSON.
+// referring returns the objects that an object refers to, each once. A reference is plain ASCII, so it reads the same
+// in the spec's JSON.
 func referring(_ string, value any) []string {
 	object, ok := value.(*api.Object)
 	if !ok {
@@ -34,7 +35,7 @@ func referring(_ string, value any) []string {
 	return targets
 }
 
-// With is the picture as it will be once objects are stored: Object answers with them, listings don't know them yet.
+// With returns the snapshot as it will be once objects are stored: Object returns them, listings don't include them.
 func (s Snapshot) With(objects []api.Object) Snapshot {
 	next := make(map[string]*api.Object, len(objects))
 	for _, object := range objects {

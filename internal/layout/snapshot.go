@@ -15,7 +15,7 @@ const (
 	IndexImagesByOwner = "images.owner" // Ref.String() → image states of every node
 )
 
-// Indexes are what Snapshot needs of its view.
+// Indexes are the indexes that Snapshot requires of its view.
 var Indexes = []view.Index{
 	dependents,
 	{Name: IndexTasksByOwner, Keys: func(_ string, value any) []string {
@@ -39,7 +39,7 @@ var Indexes = []view.Index{
 	{Name: IndexReferring, Keys: referring},
 }
 
-// Reader is an immutable picture of the store, as a view hands out.
+// Reader is an immutable snapshot of the store, as a view returns it.
 type Reader interface {
 	Revision() int64
 	Get(key string) (view.Record, bool)
@@ -47,7 +47,7 @@ type Reader interface {
 	Index(name, value string) iter.Seq[view.Record]
 }
 
-// Snapshot reads typed records. What it hands out is shared and must not be modified.
+// Snapshot reads typed records. What it returns is shared and must not be modified.
 type Snapshot struct{ Reader }
 
 // Read is a record with the revision it was last modified at; the zero value means there is none.
@@ -57,7 +57,7 @@ type Read[T any] struct {
 	Modified int64
 }
 
-// Exists says whether there was a record.
+// Exists reports whether there is a record.
 func (r Read[T]) Exists() bool { return r.Value != nil }
 
 // Object reads a manifest, with its metadata's revision filled in.
@@ -65,7 +65,7 @@ func (s Snapshot) Object(ref api.Ref) Read[api.Object] {
 	return withRevision(get[api.Object](s, ObjectKey(ref)))
 }
 
-// Objects are the manifests of a kind, ordered by scope and name.
+// Objects returns the manifests of a kind, ordered by scope and name.
 func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
 	return func(yield func(Read[api.Object]) bool) {
 		for record := range s.Prefix(DesiredPrefix + string(kind) + "/") {
@@ -89,22 +89,22 @@ func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
 	return get[api.TaskStatus](s, TaskStatusKey(id))
 }
 
-// TasksOf are the tasks of a workload, oldest first.
+// TasksOf returns the tasks of a workload, oldest first.
 func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {
 	tasks := collect[api.Task](s.Index(IndexTasksByOwner, ref.String()))
 	slices.SortStableFunc(tasks, func(a, b Read[api.Task]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
 	return tasks
 }
 
-// TasksOn are the tasks assigned to a node.
+// TasksOn returns the tasks assigned to a node.
 func (s Snapshot) TasksOn(node string) []Read[api.Task] {
 	return collect[api.Task](s.Index(IndexTasksByNode, node))
 }
 
-// Tasks are all tasks.
+// Tasks returns all tasks.
 func (s Snapshot) Tasks() []Read[api.Task] { return collect[api.Task](s.Prefix(TasksPrefix)) }
 
-// Releases are the releases of a workload, oldest first.
+// Releases returns the releases of a workload, oldest first.
 func (s Snapshot) Releases(ref api.Ref) []Read[api.Release] {
 	releases := collect[api.Release](s.Prefix(ReleasePrefix(ref)))
 	slices.SortFunc(releases, func(a, b Read[api.Release]) int { return a.Value.Number - b.Value.Number })
@@ -116,22 +116,22 @@ func (s Snapshot) Release(ref api.Ref, id string) Read[api.Release] {
 	return get[api.Release](s, ReleaseKey(ref, id))
 }
 
-// ImageRequest reads what image a workload asked for.
+// ImageRequest reads a workload's image request.
 func (s Snapshot) ImageRequest(ref api.Ref) Read[api.ImageRequest] {
 	return get[api.ImageRequest](s, ImageKey(ref))
 }
 
-// ImageRequests are all image requests.
+// ImageRequests returns all image requests.
 func (s Snapshot) ImageRequests() []Read[api.ImageRequest] {
 	return collect[api.ImageRequest](s.Prefix(ImagesPrefix))
 }
 
-// ImageStatuses are the answers of all nodes to a workload's image request.
+// ImageStatuses returns the answers of all nodes to a workload's image request.
 func (s Snapshot) ImageStatuses(ref api.Ref) []Read[api.ImageStatus] {
 	return collect[api.ImageStatus](s.Index(IndexImagesByOwner, ref.String()))
 }
 
-// ImageStatus is one node's answer.
+// ImageStatus reads one node's answer.
 func (s Snapshot) ImageStatus(node string, ref api.Ref) Read[api.ImageStatus] {
 	return get[api.ImageStatus](s, ImageStatusKey(node, ref))
 }
@@ -144,7 +144,7 @@ func (s Snapshot) JobStatus(ref api.Ref) Read[api.JobStatus] {
 // Run reads one run.
 func (s Snapshot) Run(ref api.Ref, id string) Read[api.Run] { return get[api.Run](s, RunKey(ref, id)) }
 
-// Runs are the runs kept of an object, oldest first.
+// Runs returns the runs of an object that are kept, oldest first.
 func (s Snapshot) Runs(ref api.Ref) []Read[api.Run] {
 	runs := collect[api.Run](s.Prefix(RunSetPrefix(ref)))
 	slices.SortStableFunc(runs, func(a, b Read[api.Run]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
@@ -156,17 +156,17 @@ func (s Snapshot) Delivery(ref api.Ref, id string) Read[api.Delivery] {
 	return get[api.Delivery](s, DeliveryKey(ref, id))
 }
 
-// Deliveries are the webhook calls kept of an object.
+// Deliveries returns the webhook calls of an object that are kept.
 func (s Snapshot) Deliveries(ref api.Ref) []Read[api.Delivery] {
 	return collect[api.Delivery](s.Prefix(DeliverySetPrefix(ref)))
 }
 
-// AutoscaleStatus reads what the autoscaler knows of a workload.
+// AutoscaleStatus reads the autoscaler's status of a workload.
 func (s Snapshot) AutoscaleStatus(ref api.Ref) Read[api.AutoscaleStatus] {
 	return get[api.AutoscaleStatus](s, AutoscaleKey(ref))
 }
 
-// Frozen are the slots of a workload an operator stopped on purpose.
+// Frozen returns the slots of a workload that an operator stopped on purpose.
 func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
 	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
 }
@@ -182,18 +182,18 @@ func (s Snapshot) Held(scope, name string) bool {
 // Node reads a node's facts.
 func (s Snapshot) Node(id string) Read[api.NodeStatus] { return get[api.NodeStatus](s, NodeKey(id)) }
 
-// Nodes are all nodes that ever reported.
+// Nodes returns all nodes that ever reported.
 func (s Snapshot) Nodes() []Read[api.NodeStatus] {
 	return collect[api.NodeStatus](s.Prefix(ActualNodesPrefix))
 }
 
-// Alive says whether a node's heartbeat stands.
+// Alive reports whether a node's heartbeat exists.
 func (s Snapshot) Alive(node string) bool {
 	_, ok := s.Get(AliveKey(node))
 	return ok
 }
 
-// Slot reads which task fills a slot: its id.
+// Slot reads the id of the task that fills a slot.
 func (s Snapshot) Slot(ref api.Ref, slot string) Read[string] {
 	record, ok := s.Get(SlotKey(ref, slot))
 	id, isID := record.Value.(string)
@@ -203,7 +203,7 @@ func (s Snapshot) Slot(ref api.Ref, slot string) Read[string] {
 	return Read[string]{Value: &id, Created: record.Created, Modified: record.Modified}
 }
 
-// NameOwner says which object claimed <scope>-<name>.
+// NameOwner reads the object that claimed <scope>-<name>.
 func (s Snapshot) NameOwner(ref api.Ref) Read[api.Ref] { return get[api.Ref](s, NameKey(ref)) }
 
 func get[T any](s Snapshot, key string) Read[T] {

@@ -9,13 +9,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// SealedToken is a registry's token as it is stored: sealed:<keyed hash>:<encrypted, in base64>. The keyed hash tells
-// whether another one is the same, without opening either.
+// SealedToken returns a registry's token as it is stored: sealed:<keyed hash>:<encrypted, in base64>. The keyed hash
+// shows whether another token is the same, without decrypting either.
 func SealedToken(mac string, encrypted []byte) string {
 	return api.SealedPrefix + mac + ":" + base64.StdEncoding.EncodeToString(encrypted)
 }
 
-// TokenMAC is the keyed hash of a sealed token; empty for any other text.
+// TokenMAC returns the keyed hash of a sealed token; empty for any other text.
 func TokenMAC(sealed string) string {
 	rest, found := strings.CutPrefix(sealed, api.SealedPrefix)
 	mac, _, whole := strings.Cut(rest, ":")
@@ -25,7 +25,7 @@ func TokenMAC(sealed string) string {
 	return mac
 }
 
-// OpenToken opens a sealed token with what decrypts it. Its errors quote nothing of it.
+// OpenToken decrypts a sealed token by decrypt. Its errors quote nothing of it.
 func OpenToken(sealed string, decrypt func([]byte) ([]byte, error)) (string, error) {
 	mac := TokenMAC(sealed)
 	if mac == "" {

@@ -22,10 +22,10 @@ type Txn struct {
 	err error
 }
 
-// NewTxn begins a transaction; site names the place in the code for failpoints and metrics.
+// NewTxn returns an empty transaction; site names the place in the code for failpoints and metrics.
 func NewTxn(site string) *Txn { return &Txn{txn: store.Txn{Site: site}} }
 
-// If demands that a key was last modified at a revision; 0 demands that it does not exist.
+// If requires that a key was last modified at a revision; 0 requires that it does not exist.
 func (t *Txn) If(key string, modified int64) *Txn {
 	t.txn.If = append(t.txn.If, store.Condition{Key: key, Modified: modified})
 	return t
@@ -41,7 +41,7 @@ func (t *Txn) Put(key string, record any) *Txn {
 	return t
 }
 
-// PutLeased writes a record that ends with a lease.
+// PutLeased writes a record that is deleted when its lease ends.
 func (t *Txn) PutLeased(key string, record any, lease store.LeaseID) *Txn {
 	t.Put(key, record)
 	t.txn.Do[len(t.txn.Do)-1].Lease = lease
@@ -54,14 +54,15 @@ func (t *Txn) Delete(key string) *Txn {
 	return t
 }
 
-// CreateTask writes a new task and claims its slot: neither may exist, so that a slot never has two live tasks.
+// CreateTask writes a new task and claims its slot, on the condition that neither exists, so that a slot never has two
+// live tasks.
 func (t *Txn) CreateTask(task api.Task) *Txn {
 	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
 	return t.If(SlotKey(task.Owner(), task.Slot), 0).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// ReplaceTask deletes the record of an ended task and gives its slot to a new one, on the condition that nobody wrote
-// either since they were read: slot is what names the task of the slot.
+// ReplaceTask deletes the record of an ended task and gives its slot to a new one, on the condition that neither was
+// written since they were read: slot is the record that names the task of the slot.
 func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) *Txn {
 	if !slot.Exists() || *slot.Value != old.Value.ID {
 		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
@@ -72,7 +73,7 @@ func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) 
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
 }
 
-// RaiseTask writes a task whose desired state rose, on the condition that nobody wrote it since it was read.
+// RaiseTask writes a task with a raised desired state, on the condition that it was not written since it was read.
 func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason string, now time.Time) *Txn {
 	task := *read.Value
 	if !task.Desired.CanBecome(desired) {
@@ -86,8 +87,8 @@ func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason st
 	return t.If(TaskKey(task.ID), read.Modified).Put(TaskKey(task.ID), task)
 }
 
-// Guards reports whether the transaction compares key and writes it, so that of two that were decided from the same state
-// only one can ever be applied, however late. One that only deletes needs no more than the comparison.
+// Guards reports whether the transaction compares key and also writes it, so that of two transactions decided from the
+// same state only one can ever be applied, however late. One that only deletes needs only the comparison.
 func (t *Txn) Guards(key string) bool {
 	compares := slices.ContainsFunc(t.txn.If, func(c store.Condition) bool { return c.Key == key })
 	writes := slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return op.Key == key })
@@ -95,13 +96,13 @@ func (t *Txn) Guards(key string) bool {
 	return compares && (writes || deletes)
 }
 
-// Site names the place in the code that commits.
+// Site returns the place in the code that commits.
 func (t *Txn) Site() string { return t.txn.Site }
 
-// Empty says whether nothing would be written.
+// Empty reports whether nothing would be written.
 func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
 
-// Len is how many operations are collected.
+// Len returns the number of operations.
 func (t *Txn) Len() int { return len(t.txn.Do) }
 
 // Commit writes everything, or nothing. An empty transaction writes nothing and returns 0.
