@@ -1,10 +1,10 @@
-// Package fault puts failpoints around a store and a runtime, from outside: two decorators name a point before and after
-// every call that reaches the world, and Points decides what happens at one. Nothing is rewritten, and without Points
-// the decorators are not there at all.
+// Package fault adds failpoints to a store and a runtime, from outside: two decorators name a point before and after
+// every call that has an effect, and Points decides what happens at one. No code is rewritten, and without Points the
+// decorators are not used at all.
 //
 // A point is "store.<site of the transaction>.before", "store.grant.after", "runtime.create.before" and so on. "Before"
-// is passed on the way in; "after" once the call succeeded, when its effect is in the world and its caller has yet to
-// hear of it. That is where a process dies: between any two of its effects, with the newest told or untold.
+// is hit on the way in; "after" once the call succeeded, when its effect exists and its caller has yet to learn of it.
+// These are the moments a process can die: between any two of its effects, with the newest one acknowledged or not.
 //
 //	points := fault.New(fault.Options{Crash: "runtime.start.after", At: 2})
 //	s, rt := fault.Store(s, points), fault.Runtime(rt, points)

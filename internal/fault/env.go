@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The variables a process is told its failpoints by. They are for tests of the real binary.
+// The variables that set a process's failpoints. They are for tests of the real binary.
 const (
 	// EnvCrash is "<point>" or "<point>:<n>": kill the process at the n-th hit of the point.
 	EnvCrash = "TEND_FAULT"
-	// EnvTrace is a file to append the name of every point to, a line each.
+	// EnvTrace is a file to append the name of every point to, one per line.
 	EnvTrace = "TEND_FAULT_TRACE"
 )
 
-// FromEnv are the points the environment asks for; nil where it asks for none. ErrSyntax where it asks in vain.
+// FromEnv returns the points that the environment sets; nil if it sets none. It returns ErrSyntax for an invalid value.
 func FromEnv() (*Points, error) {
 	crash, trace := os.Getenv(EnvCrash), os.Getenv(EnvTrace)
 	if crash == "" && trace == "" {
@@ -36,7 +36,7 @@ func FromEnv() (*Points, error) {
 	return New(opts), nil
 }
 
-// parse refuses what could never be hit: a test that waits for a crash must not wait in vain.
+// parse rejects what could never be hit: a test must not wait for a crash that can't come.
 func parse(text string) (name string, at int, err error) {
 	name, count, counted := strings.Cut(text, ":")
 	at = 1
@@ -54,8 +54,8 @@ func parse(text string) (name string, at int, err error) {
 	return name, at, nil
 }
 
-// traceTo appends to a file with one write a point, so that what was passed before a kill is there to read. The file
-// stays open as long as the process lives.
+// traceTo returns a function that appends to a file with one write per point, so that the points hit before a kill are
+// in the file. The file stays open as long as the process lives.
 func traceTo(path string) (func(string), error) {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {

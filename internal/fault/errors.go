@@ -3,8 +3,9 @@ package fault
 import "errors"
 
 var (
-	// ErrCrashed: the server that made the call is dead; the call did nothing, or what it did was told nobody.
+	// ErrCrashed means that the server that made the call is dead; the call did nothing, or its result was not
+	// returned.
 	ErrCrashed = errors.New("crashed at a failpoint")
-	// ErrSyntax: TEND_FAULT names no point.
+	// ErrSyntax means that TEND_FAULT names no point.
 	ErrSyntax = errors.New("not a failpoint")
 )

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A decorator that changes nothing keeps its backend's whole contract.
+// A decorator that changes nothing meets the whole contract of its backend.
 func TestStoreContract(t *testing.T) {
 	storetest.Run(t, func(*testing.T) store.Store { return fault.Store(memory.New(), fault.New(fault.Options{})) })
 }
@@ -187,7 +187,7 @@ func TestTheDeadDoNothing(t *testing.T) {
 	<-points.Crashed()
 }
 
-// TestACrashEndsWhatIsUnderWay: streams close and calls that wait come back.
+// TestACrashEndsWhatIsUnderWay: streams close and blocked calls return.
 func TestACrashEndsWhatIsUnderWay(t *testing.T) {
 	points := fault.New(fault.Options{Crash: "store.apply.before"})
 	s, rt := decorated(t, points)
@@ -220,7 +220,7 @@ func TestACrashEndsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// decorated are a store and a runtime with points, over an engine whose containers never heed a stop.
+// decorated returns a store and a runtime with points, over an engine whose containers ignore stops.
 func decorated(t *testing.T, points *fault.Points) (store.Store, runtime.Runtime) {
 	t.Helper()
 	engine := hollow.NewEngine(hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {

@@ -6,22 +6,24 @@ import (
 	"sync"
 )
 
-// Options say what happens at the points. The zero value lets everything pass.
+// Options set what happens at the points. The zero value lets everything pass.
 type Options struct {
 	// Crash is the name of the point to crash at; empty is none.
 	Crash string
-	// At is which hit of it, from 1. Default 1.
+	// At is the hit to crash at, from 1. Default 1.
 	At int
-	// Trace is told the name of every point hit before the crash, in order, one at a time. It must not hit a point.
+	// Trace is called with the name of every point hit before the crash, in order, one at a time. It must not hit a
+	// point.
 	Trace func(name string)
-	// CrashWhen, asked at every point before the crash, ends the server where it answers true. It must not hit a point.
+	// CrashWhen is called at every point before the crash, and ends the server if it returns true. It must not hit a
+	// point.
 	CrashWhen func(name string) bool
-	// Kill ends the process and doesn't return. Default: the crash is played within the process, where the decorators let
-	// nothing through any more.
+	// Kill ends the process and doesn't return. Default: the crash is simulated within the process, where the
+	// decorators let nothing through any more.
 	Kill func()
 }
 
-// Points are the failpoints of one server's life. Nil is no failpoints. They are safe for concurrent use.
+// Points are the failpoints of one server's life. Nil means no failpoints. They are safe for concurrent use.
 type Points struct {
 	opts Options
 	// life ends with the crash, and with it every call and stream in flight.
@@ -32,7 +34,7 @@ type Points struct {
 	hits int
 }
 
-// New makes the points of a server that is about to start. One that is started again needs new ones.
+// New returns the points of a server that is about to start. A server that is started again needs new ones.
 func New(opts Options) *Points {
 	opts.At = max(opts.At, 1)
 	p := &Points{opts: opts}
@@ -40,7 +42,7 @@ func New(opts Options) *Points {
 	return p
 }
 
-// Hit passes a point. ErrCrashed where the server dies here, or did already.
+// Hit hits a point. It returns ErrCrashed if the server dies here, or did already.
 func (p *Points) Hit(name string) error {
 	if p == nil {
 		return nil
@@ -77,7 +79,7 @@ func (p *Points) crashesLocked(name string) bool {
 // End ends the server between two points, as a kill from outside does.
 func (p *Points) End() { p.end(ErrCrashed) }
 
-// Crashed is closed at the crash. Of nil points it never is.
+// Crashed is closed at the crash. For nil points it never is.
 func (p *Points) Crashed() <-chan struct{} {
 	if p == nil {
 		return nil
@@ -87,8 +89,8 @@ func (p *Points) Crashed() <-chan struct{} {
 
 func (p *Points) dead() error { return context.Cause(p.life) }
 
-// call runs one call between its two points. What is under way when another call crashes is cut off, as by the death of
-// its process: whether it took effect is for the next process to find out.
+// call runs one call between its two points. If another call crashes meanwhile, this one is cancelled, as by the death
+// of its process: the next process must find out whether it took effect.
 func (p *Points) call(ctx context.Context, point string, f func(ctx context.Context) error) error {
 	if err := p.Hit(point + ".before"); err != nil {
 		return err
@@ -101,7 +103,7 @@ func (p *Points) call(ctx context.Context, point string, f func(ctx context.Cont
 	return p.Hit(point + ".after")
 }
 
-// told is the error a caller hears: the dead hear of nothing but their death.
+// told returns the error for the caller: after the crash, any error becomes ErrCrashed.
 func (p *Points) told(err error) error {
 	if err == nil || errors.Is(err, ErrCrashed) {
 		return err
@@ -112,7 +114,7 @@ func (p *Points) told(err error) error {
 	return err
 }
 
-// mortal is a context that ends with the server too. Release it, or end the context it was made of.
+// mortal returns a context that ends with the server too. Release it, or end its parent.
 func (p *Points) mortal(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	forget := context.AfterFunc(p.life, func() { cancel(ErrCrashed) })

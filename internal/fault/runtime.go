@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Runtime puts the points around a runtime: before and after every call, reads too, for they are where an agent decides.
+// Runtime adds the points to a runtime: before and after every call, including reads, since an agent decides by them.
 func Runtime(inner runtime.Runtime, points *Points) runtime.Runtime {
 	if points == nil {
 		return inner
@@ -20,7 +20,7 @@ type faultyRuntime struct {
 	points *Points
 }
 
-// between runs one call that answers something between its two points.
+// between runs one call with a result between its two points.
 func between[T any](ctx context.Context, r *faultyRuntime, verb string, f func(ctx context.Context) (T, error)) (T, error) {
 	var answer T
 	err := r.points.call(ctx, "runtime."+verb, func(ctx context.Context) (err error) {

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Store puts the points around a store.
+// Store adds the points to a store.
 func Store(inner store.Store, points *Points) store.Store {
 	if points == nil {
 		return inner
@@ -15,7 +15,8 @@ func Store(inner store.Store, points *Points) store.Store {
 	return &faultyStore{inner: inner, points: points}
 }
 
-// faultyStore has a point before and after every write. Reads have none: a crash there is one before the next write.
+// faultyStore has a point before and after every write. Reads have none: a crash there is equal to one before the next
+// write.
 type faultyStore struct {
 	inner  store.Store
 	points *Points
@@ -85,7 +86,7 @@ type mortalWatcher struct {
 
 func (w *mortalWatcher) Err() error { return w.points.told(w.Watcher.Err()) }
 
-// read lets the living read.
+// read runs f unless the server has crashed.
 func (s *faultyStore) read(ctx context.Context, f func(ctx context.Context) error) error {
 	if err := s.points.dead(); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (s *faultyStore) read(ctx context.Context, f func(ctx context.Context) erro
 	return s.points.told(f(ctx))
 }
 
-// orZero hands out nothing with an error: the dead don't learn what their last call brought.
+// orZero returns the zero value with an error: a dead caller doesn't get the result of its last call.
 func orZero[T any](value T, err error) T {
 	if err != nil {
 		var zero T

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Events, Logs and Exec answer with something that lives on: it ends with the server.
+// Events, Logs and Exec return something that outlives the call: it ends with the server.
 
 func (r *faultyRuntime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	return open(ctx, r, "events", r.inner.Events, func(<-chan runtime.Event) {})
@@ -24,8 +24,8 @@ func (r *faultyRuntime) Exec(ctx context.Context, id string, opts runtime.ExecOp
 	}, func(exec runtime.Exec) { _ = exec.Close() })
 }
 
-// open is between for a stream: its context outlives the call, and ends with the caller's or the server. A stream that a
-// crash keeps from its caller is closed.
+// open is between for a stream: its context outlives the call, and ends with the caller's or the server. A stream that
+// a crash keeps from its caller is closed.
 func open[T any](ctx context.Context, r *faultyRuntime, verb string, f func(ctx context.Context) (T, error), end func(T)) (T, error) {
 	ctx, release := r.points.mortal(ctx)
 	var opened T
