@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/internal/version"
 )
 
-// controllers makes the controllers of a term, which commit through a store, in the order they are started. A new kind has
-// its line here.
+// controllers returns the controllers of a term, which commit through a store, in the order they are started. A new
+// kind is added here.
 func (p *Plane) controllers(commits layout.Committer) []control.Controller {
 	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
 	nodes := scheduler.New(deps)
@@ -37,12 +37,13 @@ func (p *Plane) controllers(commits layout.Committer) []control.Controller {
 	}
 }
 
-// Effects are what controllers do outside of the store.
+// Effects are the functions by which controllers act outside of the store.
 type Effects struct {
-	// Call makes one attempt to call a webhook and ends with its context; Blob reads the body that an asset's digest stands for.
+	// Call makes one attempt to call a webhook and returns when its context ends; Blob opens the body with an asset's
+	// digest.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	Blob func(digest string) ([]byte, error)
-	// Load is what pods used since it was asked last; Scale sets the replicas of an object through the verbs.
+	// Load returns what pods used since the last call; Scale sets the replicas of an object through the verbs.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
 	Scale func(ctx context.Context, ref api.Ref, replicas int) error
 	// Delivered counts attempts to call a webhook by their outcome, Scaled changes of replicas by their direction.

@@ -15,15 +15,16 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Options make a Plane. View, Sealer and Effects are needed.
+// Options are the options of a Plane. View, Sealer and Effects are required.
 type Options struct {
 	View *view.View
-	// Sealer keeps environments.
+	// Sealer encrypts environments.
 	Sealer control.Sealer
 	Effects
-	// ReplicasHolder is who else than people set the replicas of an object; see autoscaler.Options.
+	// ReplicasHolder returns the field manager other than a person that sets the replicas of an object; see
+	// autoscaler.Options.
 	ReplicasHolder func(object api.Object) string
-	// NodeTimeout is how long a node may be without a heartbeat; AutoscaleInterval how often load is measured.
+	// NodeTimeout is how long a node may go without a heartbeat; AutoscaleInterval how often load is measured.
 	NodeTimeout       time.Duration
 	AutoscaleInterval time.Duration
 	// Resync is the time between two pure passes over the view; see engine.Options.
@@ -36,7 +37,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Plane runs controllers, a term at a time. Make it with New.
+// Plane runs controllers, one term at a time. Create it with New.
 type Plane struct {
 	Options
 	previews map[api.Kind]control.Previewer
@@ -44,7 +45,7 @@ type Plane struct {
 	once     sync.Once
 }
 
-// New makes a Plane.
+// New returns a Plane.
 func New(o Options) *Plane {
 	p := &Plane{Options: o, ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
 	for _, c := range p.controllers(readOnly{}) {
@@ -55,16 +56,17 @@ func New(o Options) *Plane {
 	return p
 }
 
-// errReadOnly: controllers that only preview never commit.
+// errReadOnly is the error of a commit by a controller that only previews.
 var errReadOnly = errors.New("this controller belongs to no term")
 
-// readOnly takes no commit.
+// readOnly refuses every commit.
 type readOnly struct{}
 
 // Commit implements layout.Committer.
 func (readOnly) Commit(context.Context, store.Txn) (int64, error) { return 0, errReadOnly }
 
-// Preview returns what the controller of an object would do with it; nothing where none previews its kind. It needs no term.
+// Preview returns what the controller of an object would do with it; nothing if no controller previews its kind. It
+// needs no term.
 func (p *Plane) Preview(snapshot layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	previewer, ok := p.previews[object.Kind]
 	if !ok {
@@ -75,10 +77,10 @@ func (p *Plane) Preview(snapshot layout.Snapshot, object api.Object) ([]api.Plan
 
 func (p *Plane) snapshot() layout.Snapshot { return layout.Snapshot{Reader: p.View.Snapshot()} }
 
-// Ready closes once every key was reconciled for the first time.
+// Ready is closed once every key was reconciled for the first time.
 func (p *Plane) Ready() <-chan struct{} { return p.ready }
 
-// Run makes the controllers of a term and works until ctx ends or the term is lost, which is the term's error. It returns
+// Run makes the controllers of a term and works until ctx ends or the term is lost, which is then the error. It returns
 // when all of them have ended.
 func (p *Plane) Run(ctx context.Context, term *Term) error {
 	ctx, cancel := context.WithCancel(ctx)

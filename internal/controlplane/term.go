@@ -27,14 +27,14 @@ type Term struct {
 	store.Store
 	// id is the key's value.
 	id []byte
-	// inherited: the key was another process's, whose own late claim may still come over it.
+	// inherited is set if the key was another process's, whose own late claim may still overwrite it.
 	inherited bool
 	// began is the revision of the claim.
 	began int64
 	// held is the revision of the key that commits compare.
 	held atomic.Int64
-	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's context:
-	// the store may take long to answer whoever has it.
+	// renewing has one place, which is taken while held may be about to change. Waiting for it ends with the caller's
+	// context: the store may take long to answer the holder.
 	renewing chan struct{}
 	// lost is closed once another process holds the key.
 	lost chan struct{}
@@ -47,9 +47,9 @@ func newTerm(s store.Store, id []byte, held int64) *Term {
 	return t
 }
 
-// Begin claims the controllers. The one member of an embedded store has nobody to wait for: whoever opened the data
-// dir before is gone. The claim compares what it takes over from: one whose outcome stayed unknown can't be applied late,
-// over the claim of a process that came after.
+// Begin claims the controllers. The only member of an embedded store waits for no other process: one that opened the
+// data dir before is gone. The claim compares the claim it replaces. So a claim whose outcome stayed unknown can't be
+// applied late, over the claim of a later process.
 func Begin(ctx context.Context, s store.Store) (*Term, error) {
 	before, err := s.Get(ctx, ElectionKey)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -68,8 +68,8 @@ func Begin(ctx context.Context, s store.Store) (*Term, error) {
 	return newTerm(s, id, revision), nil
 }
 
-// inherit goes on under the claim of the process before where the disk is too full for one of our own: a full disk makes
-// a server read-only, it doesn't keep one from starting.
+// inherit continues under the claim of the previous process if the disk is too full for a new one: a full disk makes a
+// server read-only, but doesn't keep it from starting.
 func inherit(ctx context.Context, s store.Store, full error) (*Term, error) {
 	entry, err := s.Get(ctx, ElectionKey)
 	if err != nil {
@@ -80,7 +80,7 @@ func inherit(ctx context.Context, s store.Store, full error) (*Term, error) {
 	return t, nil
 }
 
-// Commit commits under the election.
+// Commit commits on the condition that this process still holds the election key.
 func (t *Term) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	held := t.held.Load()
 	txn.If = append([]store.Condition{{Key: ElectionKey, Modified: held}}, txn.If...)
@@ -98,10 +98,10 @@ func (t *Term) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 			return 0, err
 		}
 	}
-	return 0, err // Settle was faster: the next try compares the new revision
+	return 0, err // Settle was faster: the retry compares the new revision
 }
 
-// renew waits until no one else may change held.
+// renew waits until no other call may change held.
 func (t *Term) renew(ctx context.Context) error {
 	select {
 	case t.renewing <- struct{}{}:
@@ -113,7 +113,7 @@ func (t *Term) renew(ctx context.Context) error {
 
 func (t *Term) renewed() { <-t.renewing }
 
-// observe takes notice of what the election key became at a revision: a term without anything to commit ends too.
+// observe checks the election key's value at a revision: a term without anything to commit ends too.
 func (t *Term) observe(value any, revision int64) {
 	if id, ok := value.([]byte); ok && revision > t.began && string(id) != string(t.id) {
 		t.lose()
@@ -125,7 +125,7 @@ func (t *Term) lose() { t.once.Do(func() { close(t.lost) }) }
 // Lost is closed once another process holds the key.
 func (t *Term) Lost() <-chan struct{} { return t.lost }
 
-// Err is why the term was lost.
+// Err returns why the term was lost.
 func (t *Term) Err() error {
 	if t.inherited {
 		return fmt.Errorf("%w; this one held the claim of the process before, because its own found no space: %w", ErrDeposed, store.ErrNoSpace)
@@ -133,7 +133,7 @@ func (t *Term) Err() error {
 	return ErrDeposed
 }
 
-// Revision is the one of the election key that commits compare.
+// Revision returns the revision of the election key that commits compare.
 func (t *Term) Revision() int64 { return t.held.Load() }
 
 // Settle returns a revision by which every commit that was sent before is applied, or can no longer be.
@@ -154,14 +154,14 @@ func (t *Term) Settle(ctx context.Context) (int64, error) {
 	case !errors.Is(err, store.ErrConflict):
 		return 0, err
 	}
-	// An earlier Settle had no answer and was applied: that settles what was sent before it, under the old revision.
+	// An earlier Settle got no answer and was applied: that settles what was sent before it, under the old revision.
 	if err := t.adopt(ctx); err != nil {
 		return 0, err
 	}
 	return t.held.Load(), nil
 }
 
-// adopt holds the key's newest revision if it is still this process's key. It needs renewing.
+// adopt sets held to the key's newest revision if it is still this process's key. It requires renewing.
 func (t *Term) adopt(ctx context.Context) error {
 	entry, err := t.Get(ctx, ElectionKey)
 	if err != nil {

@@ -16,7 +16,7 @@ func putKey(key string) store.Txn {
 	return store.Txn{Site: key, Do: []store.Op{{Key: key, Value: []byte("1")}}}
 }
 
-// After Settle, a commit that was sent before is applied or never will be, whatever it compares. Settle itself may have
+// After Settle, a commit that was sent before is applied or never will be, whatever it compares. Settle itself may get
 // no answer.
 func TestSettleEndsEarlierCommits(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -79,7 +79,7 @@ func TestSettleEndsEarlierCommits(t *testing.T) {
 	}
 }
 
-// A commit that meets a Settle half way is a lost race, not the end of the server's term.
+// A commit during a Settle is a lost race, not the end of the server's term.
 func TestACommitDuringSettleIsAConflict(t *testing.T) {
 	s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
 		if txn.Site == "election.settle" {
@@ -104,7 +104,7 @@ func TestACommitDuringSettleIsAConflict(t *testing.T) {
 	}
 }
 
-// A claim whose answer never came isn't applied over the claim of the process that came after.
+// A claim whose answer never came isn't applied over the claim of a later process.
 func TestALateClaimDeposesNobody(t *testing.T) {
 	claims := 0
 	s := storefault.New(memory.New(), func(txn store.Txn) storefault.Fate {
@@ -130,8 +130,8 @@ func TestALateClaimDeposesNobody(t *testing.T) {
 	}
 }
 
-// TestAnInheritedClaimSaysSo: where the disk was too full for a claim of its own, a server holds that of the process before,
-// whose own last claim may still arrive.
+// TestAnInheritedClaimSaysSo: if the disk is too full for a claim of its own, a server holds that of the previous
+// process, whose own last claim may still arrive.
 func TestAnInheritedClaimSaysSo(t *testing.T) {
 	ctx, s := context.Background(), memory.New()
 	defer s.Close()

@@ -25,14 +25,14 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// plainly seals nothing.
+// plainly leaves values in plain text.
 type plainly struct{}
 
 func (plainly) Encrypt(plain []byte) ([]byte, error)  { return plain, nil }
 func (plainly) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 func (plainly) HMAC(data []byte) string               { return fmt.Sprintf("%x", data) }
 
-// server is one of two over a store, each with a view of its own.
+// server is one of two over a store, each with its own view.
 type server struct {
 	*rivals
 	store.Store
@@ -50,15 +50,15 @@ type rivals struct {
 	holder *server
 	took   int64
 	wrote  map[*server]int
-	// strike is how many commits of controllers are let through before the other server takes over, in the middle of the next
-	// one: before it reaches the store, or before its answer returns. Negative is never.
+	// strike is how many commits of controllers are let through before the other server takes over, in the middle of
+	// the next one: before it reaches the store, or before its answer returns. Negative is never.
 	strike int
 	before bool
 	struck chan struct{}
 }
 
-// Commit is the controllers' way to the store. The oracle knows from outside who holds the election, and that a commit that
-// succeeded was the holder's.
+// Commit implements the controllers' store. The oracle knows from outside who holds the election, and that a successful
+// commit was the holder's.
 func (s *server) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	hit, before := s.turn(txn)
 	if hit && before {
@@ -90,7 +90,7 @@ func (s *server) strikeNow() {
 	<-s.struck
 }
 
-// check: a commit is one of the holder's, or it came before the holder took over.
+// check asserts that a commit is one of the holder's, or came before the holder took over.
 func (s *server) check(txn store.Txn, revision int64) {
 	if txn.Site == "election" || txn.Site == "election.settle" {
 		return
@@ -145,9 +145,9 @@ func (r *rivals) apply(name string, n int64) {
 	}
 }
 
-// TestTwoHundredTerms: two servers take the controllers from each other, in the middle of commits, while deployments change.
-// No commit of a server succeeds outside of its term, each term ends by itself and leaves nothing behind, and in the end
-// what runs is what was declared.
+// TestTwoHundredTerms: two servers take the controllers from each other, in the middle of commits, while deployments
+// change. No commit of a server succeeds outside of its term, each term ends by itself and leaves nothing behind, and
+// in the end the declared state runs.
 func TestTwoHundredTerms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewSource(1))
@@ -230,7 +230,7 @@ func (r *rivals) arm(after int, before bool) {
 	r.strike, r.before = after, before
 }
 
-// resume lets a commit go on that was struck.
+// resume lets a commit continue that a strike interrupted.
 func (r *rivals) resume() {
 	select {
 	case r.struck <- struct{}{}:
