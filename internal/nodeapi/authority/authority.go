@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Lifetimes. An agent asks for another certificate when a third of its own is left.
+// Lifetimes. An agent requests another certificate when a third of the lifetime of its own is left.
 const (
 	rootLife = 20 * 365 * 24 * time.Hour
 	NodeLife = 30 * 24 * time.Hour
@@ -26,17 +26,17 @@ const (
 	skew = 5 * time.Minute
 )
 
-// nodes is the organization in the certificates of nodes: what is issued for servers is none.
+// nodes is the organization in the certificates of nodes: certificates for servers don't have it.
 const nodes = "tend:nodes"
 
-// Authority issues the certificates of a cluster's servers and nodes. Safe for concurrent use.
+// Authority issues the certificates of a cluster's servers and nodes. It is safe for concurrent use.
 type Authority struct {
 	root *x509.Certificate
 	key  *ecdsa.PrivateKey
 	now  func() time.Time
 }
 
-// Found makes a new authority for a cluster.
+// Found creates a new authority for a cluster.
 func Found(cluster string, now func() time.Time) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -53,7 +53,7 @@ func Found(cluster string, now func() time.Time) (*Authority, error) {
 	return &Authority{root: root, key: key, now: now}, err
 }
 
-// Open reads what Encode wrote.
+// Open parses what Encode returned.
 func Open(text []byte, now func() time.Time) (*Authority, error) {
 	certificate, rest := pem.Decode(text)
 	key, _ := pem.Decode(rest)
@@ -71,7 +71,7 @@ func Open(text []byte, now func() time.Time) (*Authority, error) {
 	return &Authority{root: root, key: private, now: now}, nil
 }
 
-// Encode is the certificate and its key, in PEM. It is a secret.
+// Encode returns the certificate and its key, in PEM. It is a secret.
 func (a *Authority) Encode() ([]byte, error) {
 	key, err := x509.MarshalECPrivateKey(a.key)
 	if err != nil {
@@ -80,14 +80,14 @@ func (a *Authority) Encode() ([]byte, error) {
 	return append(a.PEM(), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: key})...), nil
 }
 
-// PEM is the certificate.
+// PEM returns the certificate.
 func (a *Authority) PEM() []byte { return encode(a.root.Raw) }
 
 func encode(der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-// Fingerprint is what join tokens pin: SHA-256 of the certificate, in hex.
+// Fingerprint returns what join tokens pin: SHA-256 of the certificate, in hex.
 func (a *Authority) Fingerprint() string { return fingerprint(a.root) }
 
 func fingerprint(c *x509.Certificate) string {
@@ -95,8 +95,8 @@ func fingerprint(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Server issues the certificate of a server at hosts, which are names and addresses; its chain includes the root, so that
-// who joins can compare it with its token.
+// Server issues the certificate of a server at hosts, which are names and addresses. Its chain includes the root, so
+// that a joining machine can compare it with its token.
 func (a *Authority) Server(hosts []string, life time.Duration) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -115,8 +115,8 @@ func (a *Authority) Server(hosts []string, life time.Duration) (tls.Certificate,
 	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
 }
 
-// Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. Nothing of the request counts but
-// its key.
+// Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. It uses only the key of the
+// request.
 func (a *Authority) Node(id string, request []byte) ([]byte, error) {
 	asked, err := x509.ParseCertificateRequest(request)
 	if err != nil {
@@ -147,7 +147,8 @@ func (a *Authority) pool() *x509.CertPool {
 	return pool
 }
 
-// TLS is what a server listens to nodes with. Who joins has no certificate yet; NodeOf tells the two apart.
+// TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; NodeOf
+// distinguishes the two.
 func (a *Authority) TLS(server func() (*tls.Certificate, error)) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientCAs: a.pool(), ClientAuth: tls.VerifyClientCertIfGiven, Time: a.now,
@@ -156,7 +157,7 @@ func (a *Authority) TLS(server func() (*tls.Certificate, error)) *tls.Config {
 	}
 }
 
-// NodeOf is the node whose certificate a request came with.
+// NodeOf returns the node whose certificate a request came with.
 func NodeOf(r *http.Request) (string, error) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return "", errors.New("the connection has no certificate of a node: tend agent --join")

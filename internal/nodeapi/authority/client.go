@@ -11,7 +11,7 @@ import (
 	"fmt"
 )
 
-// NewRequest makes a node's key, and the request for a certificate of it in DER.
+// NewRequest creates a node's key, and the request for its certificate in DER.
 func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -21,7 +21,7 @@ func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, request, err
 }
 
-// NodeTLS is what a node dials its servers with.
+// NodeTLS returns the configuration that a node dials its servers with.
 func NodeTLS(root []byte, certificate func() (*tls.Certificate, error)) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(root) {
@@ -33,7 +33,8 @@ func NodeTLS(root []byte, certificate func() (*tls.Certificate, error)) (*tls.Co
 	}, nil
 }
 
-// JoinTLS is what a machine dials a server with that it knows nothing of but the fingerprint of its authority, from a token.
+// JoinTLS returns the configuration for dialling a server of which a machine knows only the fingerprint of its
+// authority, from a token.
 func JoinTLS(pinned string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
@@ -54,7 +55,7 @@ func JoinTLS(pinned string) *tls.Config {
 	}
 }
 
-// Pair is a node's certificate, in PEM, with its key.
+// Pair returns a node's certificate, in PEM, with its key.
 func Pair(certificate []byte, key *ecdsa.PrivateKey) (tls.Certificate, error) {
 	private, err := x509.MarshalECPrivateKey(key)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package authority issues the certificates that servers and nodes of a cluster know each other by. A certificate says who a
-// node is; what it may do is for others to decide.
+// Package authority issues the certificates by which servers and nodes of a cluster identify each other. A certificate
+// says which node it is; what a node may do is decided elsewhere.
 package authority

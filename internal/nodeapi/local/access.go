@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// releases are those of the node's tasks.
+// releases returns those of the node's tasks.
 func (c *Control) releases(snap layout.Snapshot) iter.Seq[*api.Release] {
 	return func(yield func(*api.Release) bool) {
 		for _, task := range snap.TasksOn(c.node) {
@@ -25,7 +25,8 @@ func (c *Control) releases(snap layout.Snapshot) iter.Seq[*api.Release] {
 	}
 }
 
-// pullsFrom says whether the node has an image of a registry to pull. What is built may begin with an image of any.
+// pullsFrom reports whether the node has an image of a registry to pull. A build may start from an image of any
+// registry.
 func (c *Control) pullsFrom(snap layout.Snapshot, host string) bool {
 	for _, request := range snap.ImageRequests() {
 		if request.Value.Build != nil || registryOf(request.Value.Image) == host {
@@ -59,7 +60,7 @@ func (c *Control) Blob(_ context.Context, digest string) (io.ReadCloser, error) 
 	return c.Blobs(digest)
 }
 
-// reads says whether a file is one that the node's tasks mount, or a source tree that it builds.
+// reads reports whether a file is one that the node's tasks mount, or a source tree that it builds.
 func (c *Control) reads(snap layout.Snapshot, digest string) bool {
 	for _, request := range snap.ImageRequests() {
 		if request.Value.Build != nil && request.Value.Build.Tree == digest {

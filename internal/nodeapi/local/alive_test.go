@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestAHeartbeatThatCameLateEndsNoNode: the first write of the heartbeat has no answer and is applied after the second. It
-// belongs to a lease that ends.
+// TestAHeartbeatThatCameLateEndsNoNode: the first write of the heartbeat gets no answer and is applied after the
+// second. It belongs to a lease that ends.
 func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0

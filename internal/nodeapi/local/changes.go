@@ -11,16 +11,17 @@ import (
 
 // effect is what a commit's change means for a node.
 type effect struct {
-	// node is empty for every node.
+	// node is empty for all nodes.
 	node  string
 	task  string
 	image api.Ref
 	// registry is the host whose credentials changed.
 	registry string
-	// service is the scope/name of a workload that proxies may serve; table says that ingresses or certificates changed.
+	// service is the scope/name of a workload that proxies may serve; table is set if ingresses or certificates
+	// changed.
 	service string
 	table   bool
-	// quiet: what can be read changed, and nothing is to be reconciled for that. The node reported it itself.
+	// quiet is set if the readable state changed, but nothing is to be reconciled for it: the node reported it itself.
 	quiet bool
 }
 
@@ -38,7 +39,7 @@ func (s *Service) changed(change view.Change) {
 	}
 }
 
-// notice is what the effect asks a node to reconcile, apart from what is served.
+// notice returns what a node is to reconcile for the effect, apart from what is served.
 func (e effect) notice() node.Change {
 	if e.quiet {
 		return node.Change{}
@@ -74,8 +75,8 @@ func (s *Service) effects(change view.Change) []effect {
 	return nil
 }
 
-// statusChanged: the reports of a node ask nothing of it, but for two. The end of a task may be what another one waits for,
-// on any node, and what runs once starts when its container is recorded.
+// statusChanged returns the effects of a node's report: none for the node itself, with two exceptions. Another task, on
+// any node, may wait for the end of a task, and a task that runs once starts when its container is recorded.
 func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []effect {
 	ended := status.State.Terminal() || change.Deleted
 	own := effect{node: status.Node, task: status.ID, quiet: !ended && (status.Container == "" || !status.StartedAt.IsZero())}
@@ -97,7 +98,7 @@ func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []ef
 	return out
 }
 
-// thawed are the tasks of a slot that an operator froze or let go.
+// thawed returns the tasks of a slot that an operator froze or thawed.
 func (s *Service) thawed(path, slot string) (out []effect) {
 	owner, _, ok := layout.ParseRef(path)
 	if !ok {
@@ -111,7 +112,7 @@ func (s *Service) thawed(path, slot string) (out []effect) {
 	return out
 }
 
-// released are the tasks of the objects that a plugin's call begins or ends to work on.
+// released returns the tasks of the objects that a plugin's call starts or ends working on.
 func (s *Service) released(key string) (out []effect) {
 	scope, name, ok := layout.ParseHold(key)
 	if !ok {
@@ -141,7 +142,7 @@ func objectChanged(change view.Change, object *api.Object) []effect {
 	return nil
 }
 
-// registryChanged names the hosts whose credentials changed.
+// registryChanged returns the hosts whose credentials changed.
 func registryChanged(change view.Change) (out []effect) {
 	hosts := map[string]bool{}
 	for _, value := range []any{change.Old, change.New} {

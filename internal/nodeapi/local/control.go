@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Control is what one node may see and say. Make it with Service.Node.
+// Control is what one node may read and report. Create it with Service.Node.
 type Control struct {
 	*Service
 	node string
@@ -72,7 +72,7 @@ func assignment(snap layout.Snapshot, task api.Task) node.Assignment {
 	return assigned
 }
 
-// open says whether a task exists that hasn't reported its end.
+// open reports whether a task exists that hasn't reported its end.
 func open(snap layout.Snapshot, id string) bool {
 	if id == "" || !snap.Task(id).Exists() {
 		return false

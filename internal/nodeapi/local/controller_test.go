@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// TestTheCallbackURLIsOurs: a manifest that names another controller, say that of an older system, doesn't keep its
+// TestTheCallbackURLIsOurs: a manifest that names another controller, of an older system for example, doesn't keep its
 // containers from calling this server.
 func TestTheCallbackURLIsOurs(t *testing.T) {
 	store := memory.New()

@@ -15,16 +15,16 @@ import (
 // frameSize is how many tasks or images a frame of a listing holds.
 const frameSize = 200
 
-// Follow sends what the node may see, and goes on with what changes of it, until ctx ends or send fails. It goes on after a
-// revision that an earlier Follow sent where its changes are kept, else it begins with a listing. A receiver that is slow
-// for long gets another listing: nothing is kept for it without bound.
+// Follow sends what the node may see, and then its changes, until ctx ends or send fails. It continues after a revision
+// that an earlier Follow sent if the changes since are kept, else it begins with a listing. A receiver that is slow for
+// long gets another listing: nothing is buffered for it without bound.
 func (c *Control) Follow(ctx context.Context, since int64, send func(node.Frame) error) error {
 	select {
 	case <-c.Synced():
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if since > c.View.Revision() { // of a store that was there before this one
+	if since > c.View.Revision() { // from an earlier store
 		since = 0
 	}
 	for {
@@ -42,7 +42,7 @@ func (c *Control) Follow(ctx context.Context, since int64, send func(node.Frame)
 	}
 }
 
-// list sends all there is, and returns the revision it is complete up to.
+// list sends everything, and returns the revision it is complete up to.
 func (c *Control) list(send func(node.Frame) error) (int64, error) {
 	revision := c.View.Revision()
 	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true}
@@ -93,7 +93,7 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 	return watch.Err()
 }
 
-// concerns says, without looking further, whether a change may be this node's concern.
+// concerns reports, without further lookups, whether a change may concern this node.
 func (c *Control) concerns(change view.Change) bool {
 	value := change.New
 	if value == nil {
@@ -112,8 +112,8 @@ func (c *Control) concerns(change view.Change) bool {
 	return false
 }
 
-// reported says whether a change, of those that concern the node, is its own report of what no frame holds: its sender waits
-// for the revision.
+// reported reports whether a change, of those that concern the node, is its own report of something that no frame
+// holds: its sender waits for the revision.
 func reported(change view.Change) bool {
 	switch change.New.(type) {
 	case *api.NodeStatus, *api.IngressNodeStatus:
@@ -122,7 +122,7 @@ func reported(change view.Change) bool {
 	return false
 }
 
-// pending is what a frame is to say.
+// pending collects what the next frame is to contain.
 type pending struct {
 	tasks    map[string]bool
 	images   map[api.Ref]bool
@@ -157,7 +157,7 @@ func (p *pending) add(c *Control, effects []effect) {
 	}
 }
 
-// frame reads what is pending as it is now.
+// frame reads the current state of what is pending.
 func (c *Control) frame(p pending) node.Frame {
 	snap := c.snapshot()
 	out := node.Frame{Changes: p.changes}
@@ -179,8 +179,8 @@ func (c *Control) frame(p pending) node.Frame {
 	return out
 }
 
-// serving adds what proxies serve: all workloads with the table, since an ingress may name another one now, else those that
-// changed and are named.
+// serving adds what proxies serve: all workloads with the table, since an ingress may name another one now, else those
+// that changed and are named.
 func (c *Control) serving(snap layout.Snapshot, p pending, out *node.Frame) {
 	if !p.table && len(p.services) == 0 {
 		return

@@ -55,7 +55,7 @@ func TestFollowGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-// TestASlowReaderIsListedAgain: what it misses is not kept for it, and in the end it has seen the newest.
+// TestASlowReaderIsListedAgain: what it misses is not buffered for it, and in the end it has seen the newest state.
 func TestASlowReaderIsListedAgain(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	task := w.Deploy("a", nodeapitest.Here)

@@ -52,7 +52,7 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 	return release, nil
 }
 
-// addIdentity adds what the object says that a release doesn't.
+// addIdentity adds the object's data that a release doesn't hold.
 func (c *Control) addIdentity(owner api.Ref, release *node.Release) {
 	object := c.snapshot().Object(owner)
 	if !object.Exists() {
@@ -62,8 +62,8 @@ func (c *Control) addIdentity(owner api.Ref, release *node.Release) {
 	c.tellController(*object.Value, release)
 }
 
-// tellController sets the URL of the callback listener under both names. It replaces a value of the manifest's own: only
-// the URL with this object's token is answered.
+// tellController sets the URL of the callback listener under both names. It replaces a value of the manifest's own:
+// only the URL with this object's token is answered.
 func (c *Control) tellController(object api.Object, release *node.Release) {
 	if c.Callback == nil {
 		return
@@ -80,5 +80,5 @@ func (c *Control) tellController(object api.Object, release *node.Release) {
 	}
 }
 
-// oldController is what plugins know api.EnvController as.
+// oldController is the name by which plugins know api.EnvController.
 const oldController = "VOODU_CONTROLLER_URL"

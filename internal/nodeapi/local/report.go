@@ -21,8 +21,8 @@ func (c *Control) Report(ctx context.Context, report node.Report) error {
 	return err
 }
 
-// Write is Report with the revision that shows what was written: one commit on the condition that every desired half it
-// speaks of is as it was read and every observed half as last written. It returns when the view has it.
+// Write is Report with the revision that shows the write: one commit on the condition that every desired half of the
+// report is as it was read and every observed half as last written. It returns when the view has it.
 func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) {
 	var err error
 	for range maxTries {
@@ -77,7 +77,7 @@ func (w *writer) write(report node.Report) {
 	}
 }
 
-// owned says whether a task is there and this node's; one of another node is refused.
+// owned reports whether a task exists and is this node's; one of another node is refused.
 func (w *writer) owned(id string) (layout.Read[api.Task], bool) {
 	task := w.snap.Task(id)
 	if !task.Exists() {
@@ -108,7 +108,7 @@ func (w *writer) task(status api.TaskStatus) {
 	w.txn.If(layout.TaskKey(status.ID), task.Modified).If(key, stored.Modified).Put(key, status)
 }
 
-// forget lets an observed half go; only a task that is desired removed has none.
+// forget deletes an observed half; only a task that is desired removed may have none.
 func (w *writer) forget(id string) {
 	task, ok := w.owned(id)
 	if !ok {
@@ -156,8 +156,9 @@ func (w *writer) refusal() error {
 	return &node.RefusedError{Parts: w.refused, Cause: node.ErrForbidden}
 }
 
-// Alive implements nodeapi.Control: the key is written once per lease, renewing it writes nothing. The key is written as it
-// was read: a write without an answer that came late would bind it to a lease that is no longer renewed.
+// Alive implements nodeapi.Control: the key is written once per lease; renewing the lease writes nothing. The key is
+// written on the condition that it is as it was read: a write that got no answer and came late would bind it to a lease
+// that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 	c.mu.Lock()
 	lease := c.lease

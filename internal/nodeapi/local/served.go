@@ -28,7 +28,7 @@ func (c *Control) Served() node.Served {
 	return out
 }
 
-// table is what is served but for the workloads.
+// table returns what is served except for the workloads.
 func (c *Control) table(snap layout.Snapshot) (out node.Table) {
 	for object := range snap.Objects(api.KindIngress) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
@@ -45,7 +45,7 @@ func (c *Control) table(snap layout.Snapshot) (out node.Table) {
 	return out
 }
 
-// service finds the workload of a scope/name that serves: a deployment, else a statefulset.
+// service returns the workload of a scope/name that serves: a deployment, else a statefulset.
 func service(snap layout.Snapshot, key string) (node.Service, bool) {
 	scope, name, _ := strings.Cut(key, "/")
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
@@ -98,7 +98,7 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 	}
 }
 
-// certificate says where an ingress's certificate comes from, where it wants one.
+// certificate says where an ingress's certificate comes from, if it wants one.
 func (c *Control) certificate(snap layout.Snapshot, ref api.Ref, spec api.IngressSpec) (node.Certificate, bool) {
 	if !spec.Secure() {
 		return node.Certificate{}, false
@@ -131,7 +131,7 @@ func (c *Control) configValue(snap layout.Snapshot, ref api.Ref, name string) ([
 		if err != nil {
 			return nil, fmt.Errorf("the config key %s can't be read: %w", name, err)
 		}
-		if len(plain) == 0 { // else it would be taken for none, and a certificate be got elsewhere
+		if len(plain) == 0 { // an empty value would count as none, and a certificate be obtained elsewhere
 			return nil, fmt.Errorf("the config key %s is empty: tend config set %s/%s %s=@FILE", name, ref.Scope, ref.Name, name)
 		}
 		return plain, nil

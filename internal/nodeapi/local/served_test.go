@@ -15,7 +15,8 @@ type plain struct{}
 
 func (plain) Decrypt(sealed []byte) ([]byte, error) { return sealed, nil }
 
-// TestACertificateOfOnesOwnThatIsMissing is told, and never taken for none: then one would be got from an authority.
+// TestACertificateOfOnesOwnThatIsMissing: it is reported, and never treated as none: then one would be requested from
+// an authority.
 func TestACertificateOfOnesOwnThatIsMissing(t *testing.T) {
 	for name, test := range map[string]struct {
 		keys map[string]string

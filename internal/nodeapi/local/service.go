@@ -14,26 +14,27 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Decrypter opens what lies encrypted in the store.
+// Decrypter decrypts values of the store.
 type Decrypter interface {
 	Decrypt(sealed []byte) ([]byte, error)
 }
 
-// Options make a Service. Store, View and Keys are needed.
+// Options are the options of a Service. Store, View and Keys are required.
 type Options struct {
 	Store store.Store
 	// View must be fed with layout.Decode and layout.Indexes, and must not run yet.
 	View *view.View
 	Keys Decrypter
-	// Blobs opens the bytes of a digest; node.ErrNoBlob where there are none. Default: there are none at all.
+	// Blobs opens the content of a digest; node.ErrNoBlob if there is none. Default: there are none at all.
 	Blobs func(digest string) (io.ReadCloser, error)
-	// Certificates keep what proxies obtained; nil where no node has a proxy.
+	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
-	// Callback is where the containers of an object call the server back, empty where they don't. Default: none does.
+	// Callback returns the URL at which the containers of an object call the server back, empty if they don't. Default:
+	// none does.
 	Callback func(object api.Object) string
 }
 
-// Service is the control plane's side of the node protocol. Make it with New.
+// Service is the control plane's side of the node protocol. Create it with New.
 type Service struct {
 	Options
 
@@ -41,14 +42,14 @@ type Service struct {
 	controls map[string][]*Control // by node: one that comes back may be connected twice for a while
 }
 
-// New makes a Service. It listens to the view, so it is made before the view runs.
+// New returns a Service. It subscribes to the view, so it must be called before the view runs.
 func New(o Options) *Service {
 	s := &Service{Options: o, controls: map[string][]*Control{}}
 	o.View.OnChange(s.changed)
 	return s
 }
 
-// Node is what a node of that id may see and say, until it is closed.
+// Node returns what a node of that id may read and report, until it is closed.
 func (s *Service) Node(id string) *Control {
 	c := &Control{Service: s, node: id}
 	s.mu.Lock()
@@ -57,7 +58,7 @@ func (s *Service) Node(id string) *Control {
 	return c
 }
 
-// ID is the node's.
+// ID returns the node's id.
 func (c *Control) ID() string { return c.node }
 
 // Close ends the notifications of a node's connection.

@@ -11,7 +11,7 @@ import (
 	"github.com/caddyserver/certmagic"
 )
 
-// certificates: one storage for all nodes, with locks that one at a time holds.
+// certificates checks that there is one storage for all nodes, with locks that only one holds at a time.
 func certificates(t *testing.T, here, there certmagic.Storage) {
 	ctx := t.Context()
 	if _, err := here.Load(ctx, "acme/a.key"); !errors.Is(err, fs.ErrNotExist) {

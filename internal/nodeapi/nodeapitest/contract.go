@@ -13,10 +13,10 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
-// Connect makes what a node of a world sees, ready to be read; it ends with the test.
+// Connect returns what a node of a world sees, ready to be read; it ends with the test.
 type Connect func(t *testing.T, w *World, node string) nodeapi.Control
 
-// Run holds a transport to the contract.
+// Run checks a transport against the contract.
 func Run(t *testing.T, connect Connect) {
 	for name, test := range map[string]func(*testing.T, *World, nodeapi.Control){
 		"Tasks":            tasks,
@@ -48,7 +48,7 @@ func Run(t *testing.T, connect Connect) {
 	})
 }
 
-// tasks: a node sees its own, with what is stored of them, and their releases in plain text.
+// tasks: a node sees its own, with their stored state, and their releases in plain text.
 func tasks(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	task := w.Deploy("a", Here)
@@ -77,7 +77,7 @@ func tasks(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// notifications: whatever a task's reconcile depends on.
+// notifications: a node is notified of everything that a task's reconcile depends on.
 func notifications(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	old, next := w.Deploy("old", There), w.Deploy("next", Here)
@@ -99,7 +99,7 @@ func notifications(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("the slot is frozen", func(a node.Assignment) bool { return a.Frozen })
 }
 
-// reports: what was reported can be read once the report has returned, and moves forward only.
+// reports: a report can be read once its call has returned, and moves forward only.
 func reports(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	w.Deploy("a", Here)
@@ -125,7 +125,7 @@ func reports(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// refusals: a node speaks of its own, and nothing falls back.
+// refusals: a node reports only on its own, and no state moves backward.
 func refusals(t *testing.T, w *World, c nodeapi.Control) {
 	w.Deploy("own", Here)
 	w.Deploy("foreign", There)
@@ -215,7 +215,7 @@ func files(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// nothingOfOthers: node A can't read node B's environment, credentials, files or keys, whatever it asks for.
+// nothingOfOthers: node A can't read node B's environment, credentials, files or keys, whatever it requests.
 func nothingOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 	theirs := w.Deploy("theirs", There)
 	w.Object(api.KindRegistry, "theirs", api.RegistrySpec{URL: "theirs.example", Username: "them", Token: sealed("t0ken")})

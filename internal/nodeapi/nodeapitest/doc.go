@@ -1,2 +1,3 @@
-// Package nodeapitest is the contract of the node protocol: what holds for every nodeapi.Control, whatever carries it.
+// Package nodeapitest is the contract of the node protocol: what holds for every nodeapi.Control, whatever its
+// transport.
 package nodeapitest

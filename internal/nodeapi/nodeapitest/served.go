@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
-// served: a proxy learns of pods on all nodes what it needs to reach them, and nothing of what they run with.
+// served: a proxy learns what it needs to reach pods on all nodes, and nothing of what they run with.
 func served(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	w.Object(api.KindDeployment, "web", map[string]any{"image": "web:1", "ports": []string{"8080"}, "env": map[string]string{"A": "s3cret"}})

@@ -36,7 +36,7 @@ type World struct {
 	t       *testing.T
 }
 
-// sealer is a sealer whose work can be seen.
+// sealer is a sealer whose effect is visible.
 type sealer struct{}
 
 var mark = []byte("sealed:")
@@ -51,13 +51,13 @@ func (sealer) Decrypt(sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// sealed is a registry's token as the store keeps it.
+// sealed returns a registry's token as it is stored.
 func sealed(token string) string {
 	encrypted, _ := sealer{}.Encrypt([]byte(token))
 	return layout.SealedToken("mac", encrypted)
 }
 
-// NewWorld makes a World that ends with the test.
+// NewWorld returns a World that ends with the test.
 func NewWorld(t *testing.T) *World {
 	t.Helper()
 	s := memory.New()
@@ -82,7 +82,7 @@ func (w *World) blob(digest string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewBufferString(content)), nil
 }
 
-// Commit stores what the control plane says, and returns when the server's view has it.
+// Commit stores as the control plane does, and returns when the server's view has it.
 func (w *World) Commit(txn *layout.Txn) {
 	w.t.Helper()
 	revision, err := txn.Commit(context.Background(), w.Store)
@@ -94,7 +94,7 @@ func (w *World) Commit(txn *layout.Txn) {
 	}
 }
 
-// Deploy gives a node a task with a release of its own: an image of a registry, an environment and a file.
+// Deploy gives a node a task with its own release: an image of a registry, an environment and a file.
 func (w *World) Deploy(id, on string) api.Task {
 	w.t.Helper()
 	task := api.Task{
@@ -122,7 +122,7 @@ func (w *World) Object(kind api.Kind, name string, spec any) {
 	w.Commit(layout.NewTxn("test").Put(layout.ObjectKey(object.Ref()), object))
 }
 
-// listener collects what a control notifies of.
+// listener collects the notifications of a control.
 type listener struct {
 	t    *testing.T
 	wake chan struct{}
@@ -145,7 +145,7 @@ func listen(t *testing.T, c nodeapi.Control) *listener {
 	return l
 }
 
-// patience bounds the wait for what must come; what comes in time is quicker by far.
+// patience bounds the wait for something that must come; it usually comes much sooner.
 const patience = 30 * time.Second
 
 // want waits for a notification.
@@ -165,7 +165,7 @@ func (l *listener) want(change node.Change) {
 	}
 }
 
-// forget begins to collect again.
+// forget drops what was collected.
 func (l *listener) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +178,7 @@ func (l *listener) has(change node.Change) bool {
 	return l.seen[change]
 }
 
-// eventually waits until something holds; it is looked at whenever something was notified.
+// eventually waits until something holds; it is checked after every notification.
 func eventually(t *testing.T, l *listener, holds func() (any, bool)) {
 	t.Helper()
 	timeout := time.NewTimer(patience)

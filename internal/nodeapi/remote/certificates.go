@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/local"
 )
 
-// stored asks for something of the certificates' storage; its answer has what was asked for.
+// stored is a request to the certificates' storage; its answer has what was requested.
 type stored struct {
 	Key       string            `json:"key,omitempty"`
 	Value     []byte            `json:"value,omitempty"`
@@ -54,8 +54,8 @@ func (h *Handler) certificates(c *local.Control, w http.ResponseWriter, r *http.
 	return write(w, answer)
 }
 
-// lock holds a lock while its request lasts, so that it goes with the connection of a node that died. The answer begins once
-// the lock is held.
+// lock holds a lock while its request lasts, so that it is released with the connection of a node that died. The answer
+// begins once the lock is held.
 func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	storage, name := c.Certificates(), r.PathValue("name")
 	if err := storage.Lock(r.Context(), name); err != nil {
@@ -70,11 +70,11 @@ func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request)
 	if err := http.NewResponseController(w).Flush(); err != nil {
 		return nil
 	}
-	_, _ = io.Copy(io.Discard, r.Body) // the node holds its end open as long as it wants the lock
+	_, _ = io.Copy(io.Discard, r.Body) // the node keeps its end open as long as it wants the lock
 	return nil
 }
 
-// storage is the server's storage of certificates.
+// storage is the client's side of the server's storage of certificates.
 type storage struct {
 	client *Client
 
@@ -147,7 +147,7 @@ func (s *storage) Lock(ctx context.Context, name string) error {
 	defer s.mu.Unlock()
 	s.locks[name] = func() {
 		_ = open.Close()
-		_, _ = io.Copy(io.Discard, answer.Body) // the server has let go of it then
+		_, _ = io.Copy(io.Discard, answer.Body) // the server has released it then
 		_ = answer.Body.Close()
 		cancel()
 	}
@@ -188,7 +188,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body io.Reader, i
 	return nil
 }
 
-// send sends a request; an answer that is an error is one.
+// send sends a request; it returns an error for an answer that is one.
 func (c *Client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.server+Prefix+path, body)
 	if err != nil {

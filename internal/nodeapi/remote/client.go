@@ -17,17 +17,17 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 )
 
-// Options make a Client. Server and HTTP are needed.
+// Options are the options of a Client. Server and HTTP are required.
 type Options struct {
 	// Server is the URL of the server: https://HOST:PORT.
 	Server string
-	// HTTP has the node's certificate and speaks HTTP/2: locks hold both directions of a request open.
+	// HTTP has the node's certificate and uses HTTP/2: locks hold both directions of a request open.
 	HTTP *http.Client
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }
 
-// Client is the agent's half: it implements nodeapi.Control over a connection. Make it with New, and Run it.
+// Client is the agent's half: it implements nodeapi.Control over a connection. Create it with New, and Run it.
 type Client struct {
 	*mirror
 	server  string
@@ -38,7 +38,7 @@ type Client struct {
 
 var _ nodeapi.Control = (*Client)(nil)
 
-// New makes a Client. It knows nothing until it runs.
+// New returns a Client. It knows nothing until it runs.
 func New(o Options) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -48,13 +48,13 @@ func New(o Options) *Client {
 	return c
 }
 
-// The waits between two attempts to connect: they double, with jitter.
+// The backoff between two attempts to connect: doubling, with jitter.
 const (
 	firstWait = 100 * time.Millisecond
 	longWait  = 5 * time.Second
 )
 
-// Run follows the server until ctx ends, and connects again whenever the connection is lost.
+// Run follows the server until ctx ends, and reconnects whenever the connection is lost.
 func (c *Client) Run(ctx context.Context) error {
 	wait := newBackoff()
 	for ctx.Err() == nil {

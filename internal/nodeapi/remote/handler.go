@@ -17,13 +17,13 @@ import (
 	"tend.dev/tend/internal/nodeapi/local"
 )
 
-// Prefix is what the paths of the protocol begin with.
+// Prefix is the prefix of the protocol's paths.
 const Prefix = "/node/v1/"
 
-// maxReport bounds the body of a report: its parts have a bound each, which the agent keeps.
+// maxReport bounds the body of a report: the agent bounds each of its parts.
 const maxReport = 16 << 20
 
-// Handler is the server's half. Make it with NewHandler.
+// Handler is the server's half. Create it with NewHandler.
 type Handler struct {
 	service *local.Service
 	node    func(*http.Request) (string, error)
@@ -34,8 +34,8 @@ type Handler struct {
 	controls map[string]*local.Control // their leases outlive a connection
 }
 
-// NewHandler makes a Handler. node says which node a request comes from, by the certificate of its connection; an error
-// refuses the request.
+// NewHandler returns a Handler. node returns the node that a request comes from, by the certificate of its connection;
+// an error refuses the request.
 func NewHandler(service *local.Service, node func(*http.Request) (string, error), log *slog.Logger) *Handler {
 	h := &Handler{service: service, node: node, log: log, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
@@ -73,7 +73,7 @@ func (h *Handler) answer(answer func(*local.Control, http.ResponseWriter, *http.
 	}
 }
 
-// control is what a node may see and say.
+// control returns what a node may read and report.
 func (h *Handler) control(id string) *local.Control {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -110,7 +110,7 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	return nil
 }
 
-// heartbeatEvery is how often a stream shows that it lives; its reader gives it up after three times that.
+// heartbeatEvery is how often a stream shows that it is alive; its reader gives it up after three times that.
 const heartbeatEvery = 5 * time.Second
 
 func heartbeat(ctx context.Context, beat func()) {
@@ -205,7 +205,7 @@ func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request)
 	defer content.Close()
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if _, err := io.Copy(w, content); err != nil {
-		panic(http.ErrAbortHandler) // the length isn't announced: an end would look like the file's
+		panic(http.ErrAbortHandler) // the length isn't announced: a normal end would be taken for the end of the file
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func fail(w http.ResponseWriter, problem *api.Problem) {
 
 var errBadRequest = errors.New("bad request")
 
-// known are the errors that keep their identity on the way.
+// known are the errors that keep their identity in transit.
 var known = []struct {
 	title  string
 	status int
@@ -252,7 +252,7 @@ func problemOf(err error) *api.Problem {
 	return &api.Problem{Title: "Failed", Status: http.StatusInternalServerError, Detail: err.Error()}
 }
 
-// remoteError is an error as its server worded it.
+// remoteError is an error with its server's text.
 type remoteError struct {
 	text string
 	is   error

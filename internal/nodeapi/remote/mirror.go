@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/api/node"
 )
 
-// errSilent: the server sent nothing, not even that it lives.
+// errSilent means that the server sent nothing, not even a heartbeat.
 var errSilent = errors.New("the server is silent")
 
 func newBackoff() *backoff.ExponentialBackOff {
@@ -36,7 +36,7 @@ func newContents() contents {
 	}
 }
 
-// mirror keeps what the node may see as frames say it. While a listing arrives, what was known before stands.
+// mirror keeps what the node may see, from frames. While a listing arrives, the previous state stays.
 type mirror struct {
 	synced chan struct{}
 
@@ -62,14 +62,14 @@ func (m *mirror) Subscribe(fn func(node.Change)) {
 	m.subscribers = append(m.subscribers, fn)
 }
 
-// begin prepares for another stream: a listing that was cut is worth nothing.
+// begin prepares for another stream: a listing that was cut is dropped.
 func (m *mirror) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.listing = nil
 }
 
-// apply takes a frame, then notifies of what is to be reconciled for it.
+// apply applies a frame, then notifies of what is to be reconciled for it.
 func (m *mirror) apply(frame node.Frame) {
 	m.mu.Lock()
 	changes := m.take(frame)
@@ -102,7 +102,7 @@ func (m *mirror) take(frame node.Frame) []node.Change {
 	}
 	if m.revision == 0 {
 		close(m.synced)
-		changes = nil // nothing was known before: whoever waits for the beginning reads it all
+		changes = nil // nothing was known before: those that wait for the beginning read everything
 	}
 	m.revision = frame.Revision
 	close(m.moved)
@@ -128,7 +128,7 @@ func (c *contents) take(frame node.Frame) {
 	if frame.Table != nil { // its frame has all services that it names
 		c.table, c.services = *frame.Table, map[string]node.Service{}
 	} else if len(frame.Services) > 0 {
-		c.services = maps.Clone(c.services) // Served hands the old one out
+		c.services = maps.Clone(c.services) // Served returns the old one
 	}
 	for name, service := range frame.Services {
 		if service == nil {
@@ -139,7 +139,7 @@ func (c *contents) take(frame node.Frame) {
 	}
 }
 
-// differences are what to reconcile after a listing: whatever may have changed unseen.
+// differences returns what to reconcile after a listing: everything that may have changed unseen.
 func (c contents) differences(next contents) []node.Change {
 	changes := []node.Change{{Served: true}}
 	for _, tasks := range []map[string]node.Assignment{c.tasks, next.tasks} {

@@ -117,7 +117,7 @@ func TestContract(t *testing.T) {
 	nodeapitest.Run(t, func(t *testing.T, w *nodeapitest.World, id string) nodeapi.Control { return connect(t, w, id).client })
 }
 
-// TestACutConnection: what happened meanwhile is heard of, from the revision that was known; nothing is listed again.
+// TestACutConnection: changes during the cut are received, from the known revision on; nothing is listed again.
 func TestACutConnection(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	l := connect(t, w, nodeapitest.Here)
