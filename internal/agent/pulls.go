@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Progress is reported every so many percent, or after that time.
+// Progress is reported after this many percent, or after this time.
 const (
 	progressStep = 10
 	progressTime = 2 * time.Second

@@ -24,7 +24,7 @@
 // one container may hold. So it has its own rules (Desired.Ordered), over the same slots and actions:
 //
 //	ordered.go          what is wanted, what is surplus; surplus is stopped from the top, one after another
-//	ordered_fill.go     missing ordinals are created from the bottom, each once those below have settled; ended ones come back
+//	ordered_fill.go     missing ones are created from the bottom, each once those below have settled; ended ones return
 //	ordered_turn.go     outdated ordinals are replaced from the top, one at a time
 //	ordered_failure.go  attempts, the backoff between them, and what a failure holds
 //
@@ -40,8 +40,8 @@
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
 //   - an ordinal never has two tasks, and a new one only once the old container is gone;
-//   - a scale-up never creates an ordinal before those below have settled, a scale-down never stops one before those above
-//     have stopped;
+//   - a scale-up never creates an ordinal before those below have settled, a scale-down never stops one before those
+//     above have stopped;
 //   - a rollout takes down one serving ordinal at a time, the highest outdated one, and ordinal 0 last;
 //   - an up-to-date state plans nothing, and any state gets there when faults end;
 //   - time changes a plan only at the moment the plan named;

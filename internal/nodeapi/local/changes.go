@@ -75,8 +75,9 @@ func (s *Service) effects(change view.Change) []effect {
 	return nil
 }
 
-// statusChanged returns the effects of a node's report: none for the node itself, with two exceptions. Another task, on
-// any node, may wait for the end of a task, and a task that runs once starts when its container is recorded.
+// statusChanged returns the effects of a node's report. They are quiet for the node itself, with two exceptions: the
+// end of a task, which another task on any node may wait for, and the recording of a container, after which a task that
+// runs once starts.
 func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []effect {
 	ended := status.State.Terminal() || change.Deleted
 	own := effect{node: status.Node, task: status.ID, quiet: !ended && (status.Container == "" || !status.StartedAt.IsZero())}
