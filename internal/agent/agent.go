@@ -95,7 +95,7 @@ func New(o Options) *Agent {
 // Run works until ctx ends. Containers keep running.
 func (a *Agent) Run(ctx context.Context) error { return a.group.Run(ctx) }
 
-// Ready is closed when every task was reconciled once.
+// Ready returns a channel that is closed when every task was reconciled once.
 func (a *Agent) Ready() <-chan struct{} { return a.tasks.Ready() }
 
 // changed is the control plane's change callback.

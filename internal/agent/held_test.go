@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestPredecessorEndsWhileItIsRead: the predecessor ends after its state was read and before its successor registered
-// to be woken. That end is noticed at once, not only by the next full pass.
+// TestPredecessorEndsWhileItIsRead: the predecessor ends after its successor was read, and before the successor
+// registered to be woken. That end is noticed at once, not only by the next full list.
 func TestPredecessorEndsWhileItIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLab(t)

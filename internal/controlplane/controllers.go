@@ -39,7 +39,7 @@ func (p *Plane) controllers(commits layout.Committer) []control.Controller {
 
 // Effects are the functions by which controllers act outside of the store.
 type Effects struct {
-	// Call makes one attempt to call a webhook and returns when its context ends; Blob opens the body with an asset's
+	// Call makes one attempt to call a webhook and returns when its context ends; Blob reads the body with an asset's
 	// digest.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	Blob func(digest string) ([]byte, error)

@@ -77,7 +77,7 @@ func (p *Plane) Preview(snapshot layout.Snapshot, object api.Object) ([]api.Plan
 
 func (p *Plane) snapshot() layout.Snapshot { return layout.Snapshot{Reader: p.View.Snapshot()} }
 
-// Ready is closed once every key was reconciled for the first time.
+// Ready returns a channel that is closed once every key was reconciled for the first time.
 func (p *Plane) Ready() <-chan struct{} { return p.ready }
 
 // Run makes the controllers of a term and works until ctx ends or the term is lost, which is then the error. It returns

@@ -122,7 +122,7 @@ func (t *Term) observe(value any, revision int64) {
 
 func (t *Term) lose() { t.once.Do(func() { close(t.lost) }) }
 
-// Lost is closed once another process holds the key.
+// Lost returns a channel that is closed once another process holds the key.
 func (t *Term) Lost() <-chan struct{} { return t.lost }
 
 // Err returns why the term was lost.

@@ -90,7 +90,8 @@ func (c *Controller) EnqueueAfter(key Key, d time.Duration) {
 	})
 }
 
-// Ready is closed once the keys were replayed and each was tried; a try that failed or asked to wait counts.
+// Ready returns a channel that is closed once the keys were replayed and each was tried; a try that failed or asked to
+// wait counts.
 func (c *Controller) Ready() <-chan struct{} { return c.ready }
 
 // Run works until ctx ends and the reconciles under way have finished. Those that haven't at DrainTime are cancelled; a

@@ -12,7 +12,7 @@ import (
 // Member is what a Group runs: a Controller, another Group, or anything that runs until its context ends.
 type Member interface {
 	Run(ctx context.Context) error
-	// Ready is closed when the member has caught up.
+	// Ready returns a channel that is closed when the member has caught up.
 	Ready() <-chan struct{}
 }
 
@@ -39,7 +39,7 @@ func NewGroup(opts GroupOptions, members ...Member) *Group {
 	return &Group{opts: opts, members: members, ready: make(chan struct{})}
 }
 
-// Ready is closed once every member is ready.
+// Ready returns a channel that is closed once every member is ready.
 func (g *Group) Ready() <-chan struct{} { return g.ready }
 
 // Run works until ctx ends or a member returns by itself, and stops all. It returns the errors, in the order of the

@@ -79,7 +79,7 @@ func (p *Points) crashesLocked(name string) bool {
 // End ends the server between two points, as a kill from outside does.
 func (p *Points) End() { p.end(ErrCrashed) }
 
-// Crashed is closed at the crash. For nil points it never is.
+// Crashed returns a channel that is closed at the crash; for nil points it never is.
 func (p *Points) Crashed() <-chan struct{} {
 	if p == nil {
 		return nil

@@ -19,7 +19,7 @@ type Control interface {
 	Ingresses
 	Reports
 	Files
-	// Synced is closed when the state in memory is complete.
+	// Synced returns a channel that is closed when the state in memory is complete.
 	Synced() <-chan struct{}
 	// Subscribe calls fn for every change from now on, once it can be read. fn must not block.
 	Subscribe(fn func(node.Change))

@@ -38,7 +38,7 @@ type pod struct {
 	end     context.CancelFunc
 }
 
-// New makes a Prober.
+// New returns a Prober.
 func New(o Options) *Prober {
 	o = o.withDefaults()
 	p := &Prober{

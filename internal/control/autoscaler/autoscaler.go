@@ -55,7 +55,7 @@ type Autoscaler struct {
 	Options
 }
 
-// New makes an Autoscaler.
+// New returns an Autoscaler.
 func New(deps control.Deps, o Options) *Autoscaler {
 	if o.Interval <= 0 {
 		o.Interval = DefaultInterval

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLateCommitsRunNothingTwice: any one commit of the controllers gets no answer, and is applied after a later one,
-// or at its usual time but after its writer has retried.
+// or after a time, when its writer has long retried.
 func TestLateCommitsRunNothingTwice(t *testing.T) {
 	for name, fate := range map[string]storefault.Fate{
 		"next": storefault.Late(1), "after two": storefault.Late(2), "in time": storefault.LateBy(90 * time.Second), "at once": storefault.Unanswered,

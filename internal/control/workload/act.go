@@ -91,7 +91,7 @@ func (o observed) due(a assessment, now time.Time) (bool, error) {
 	return o.statusChanged(o.nextStatus(a, now))
 }
 
-// wantedImage returns the image request to write; false if it is already written.
+// wantedImage returns the image request, and whether it has yet to be written.
 func (o observed) wantedImage() (api.ImageRequest, bool) {
 	want := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
 	want.Image, want.Build = o.wanted()

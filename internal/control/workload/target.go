@@ -35,7 +35,7 @@ func (id identity) ownEnv() bool {
 
 // target is the release a deployment should run.
 type target struct {
-	release *api.Release // nil while it is unknown: the image isn't known
+	release *api.Release // nil while it is unknown, because the image is
 	mint    bool         // release is new and must be written
 	// awaits is set while no node has answered for the image, so what the spec asks for isn't fully known. release is
 	// the one in force until then.

@@ -90,7 +90,7 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	return made
 }
 
-// obey lets every slot reach its desired state, and reports whether one had not.
+// obey lets every slot reach its desired state, and reports whether any slot changed.
 func obey(world map[string]Slot, now time.Time) bool {
 	changed := false
 	for id, s := range world {

@@ -54,7 +54,7 @@ type Observed struct {
 type Timeline struct {
 	ScheduleHash string
 	// Last is the newest due time that was handled, or when the schedule began. It only grows, unless it lies more than
-	// maxAhead ahead of the clock: then it is set to the clock.
+	// maxAhead ahead of the clock: then it is set to maxAhead after the clock.
 	Last time.Time
 	// Ahead is the newest recorded due time while the clock has not reached it: the clock was ahead, or was set back.
 	Ahead time.Time

@@ -92,7 +92,7 @@ func New(s store.Store, o Options) *View {
 	return v
 }
 
-// Synced is closed when the first listing is complete.
+// Synced returns a channel that is closed when the first listing is complete.
 func (v *View) Synced() <-chan struct{} { return v.synced }
 
 // Snapshot returns the current snapshot; it never changes.
