@@ -128,7 +128,8 @@ func (c *calls) forget(id callID) {
 	delete(c.answers, id)
 }
 
-// forgetOthers drops the answers to earlier deliveries that had the same key; all of them if created is 0.
+// forgetOthers drops the answers for the key of id, except the one to id itself: they belong to deliveries that had the
+// key before. With created 0 it drops all of them.
 func (c *calls) forgetOthers(id callID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,8 +24,8 @@ func heartbeat(change view.Change) (node string, ok bool) {
 	return node, ok && !change.Deleted
 }
 
-// unsettled returns the objects that depend on the state of nodes: those with an active run, and those without their
-// image.
+// unsettled returns the objects that depend on the state of nodes: those without a status, those with an active run,
+// and those without a release yet, whose image may be missing.
 func (c *Controller) unsettled(s layout.Snapshot) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(c.kind) {

@@ -58,8 +58,9 @@ func (o *ordered) freeTurns() int {
 	return free
 }
 
-// onItsWay reports whether the ordinal is down for its replacement, or its task of the target has not settled. One that
-// waits for those below, or for another attempt, does not count: replacing others may be what lets it come up.
+// onItsWay reports whether the ordinal is down for its replacement, or its task of the target has not settled. A failed
+// task of the target counts unless on_failure is continue. An ordinal that waits for those below does not count:
+// replacing others may be what lets it come up.
 func (o *ordered) onItsWay(s *Slot) bool {
 	switch {
 	case o.stopped[s.ID]:
