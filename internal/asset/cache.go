@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// cache remembers, one small file a URL, which bytes it gave last and how to ask whether they changed. The bytes
-// themselves are blobs.
+// cache records, in one small file per URL, which bytes the URL returned last and how to ask whether they changed. The
+// bytes themselves are blobs.
 type cache struct{ folder string }
 
 // remembered is what is known of a URL.
@@ -33,7 +33,7 @@ func (c cache) path(url string) string {
 	return filepath.Join(c.folder, hex.EncodeToString(sum[:])+cacheSuffix)
 }
 
-// read is what is remembered of a URL; one that can't be read is forgotten: it only saves a download.
+// read returns what is remembered of a URL; one that can't be read is forgotten: it only saves a download.
 func (c cache) read(url string) (remembered, bool) {
 	known, ok := readRemembered(c.path(url))
 	return known, ok && known.URL == url
@@ -48,7 +48,7 @@ func readRemembered(path string) (remembered, bool) {
 	return known, json.Unmarshal(content, &known) == nil && known.Digest != ""
 }
 
-// write remembers, whole or not at all. Nothing is synced: a crash at worst forgets.
+// write stores the record atomically. It syncs nothing: a crash at worst loses the record.
 func (c cache) write(known remembered) error {
 	content, err := json.Marshal(known)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c cache) write(known remembered) error {
 	return nil
 }
 
-// forget drops what is remembered of blobs that are gone.
+// forget removes the records of blobs that no longer exist.
 func (c cache) forget(there func(digest string) bool) error {
 	entries, err := os.ReadDir(c.folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,7 @@ func (c cache) forget(there func(digest string) bool) error {
 		}
 		known, ok := readRemembered(path)
 		if known.URL != "" && path != c.path(known.URL) {
-			continue // a copy that was put here by hand
+			continue // a copy that a user put here
 		}
 		if !ok || !there(known.Digest) {
 			faults = append(faults, os.Remove(path))

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// grace is how long a blob stays that nothing refers to: an upload comes before the apply that refers to it.
+	// grace is how long an unreferenced blob is kept: an upload precedes the apply that refers to it.
 	grace = time.Hour
-	// collectEvery is the time between two collections.
+	// collectEvery is the interval between two collections.
 	collectEvery = time.Hour
 )
 
-// Referenced are the digests something refers to: the files of assets, what consumers were stamped with, the source they
-// are built from, and what releases were made with, which are kept to return to.
+// Referenced returns the digests something refers to: the files of assets, what consumers were stamped with, the source
+// they are built from, and what releases were made with, which are kept to return to.
 func Referenced(s layout.Snapshot) map[string]bool {
 	used := map[string]bool{}
 	add := func(digests map[string]string) {
@@ -48,13 +48,13 @@ func Referenced(s layout.Snapshot) map[string]bool {
 	return used
 }
 
-// due returns the blobs to delete: nothing refers to them, they are older than the grace period, and the ledger lets them
-// go. It tells the ledger what is in use.
+// due returns the blobs to delete: nothing refers to them, they are older than the grace period, and the ledger permits
+// it. It also reports to the ledger which blobs are in use.
 func (l *Library) due(blobs []blob.Blob, used map[string]bool, now time.Time, faults *[]error) []blob.Blob {
 	var out []blob.Blob
 	for _, b := range blobs {
 		if !used[b.Digest] && now.Sub(b.At) <= grace {
-			continue // an upload whose apply is to come
+			continue // an upload whose apply may follow
 		}
 		due, err := l.opts.Ledger.Due(b.Digest, used[b.Digest], now)
 		if err != nil {
@@ -67,8 +67,8 @@ func (l *Library) due(blobs []blob.Blob, used map[string]bool, now time.Time, fa
 	return out
 }
 
-// Collect deletes the blobs of this cluster that nothing has referred to for a day, and what a crash left half written.
-// The snapshot must be complete.
+// Collect deletes the blobs of this cluster that nothing has referred to for a day, and the half-written files of a
+// crash. The snapshot must be complete.
 func (l *Library) Collect(ctx context.Context, s layout.Snapshot) error {
 	now := l.opts.Now()
 	blobs, err := l.opts.Blobs.List()
@@ -106,7 +106,8 @@ func (l *Library) forgetGone() error {
 	return nil
 }
 
-// Run collects once the picture is complete, and every hour, until ctx ends. What fails is logged and tried again then.
+// Run collects once the snapshot is complete, and every hour, until ctx ends. It logs an error and retries an hour
+// later.
 func (l *Library) Run(ctx context.Context, synced <-chan struct{}, picture func() layout.Snapshot) error {
 	select {
 	case <-synced:

@@ -21,7 +21,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// pictureOf is a snapshot of a store with these records.
+// pictureOf returns a snapshot of a store with these records.
 func pictureOf(t *testing.T, records map[string]any) layout.Snapshot {
 	t.Helper()
 	db := memory.New()

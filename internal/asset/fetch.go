@@ -15,12 +15,12 @@ import (
 	"tend.dev/tend/internal/blob"
 )
 
-// DefaultTimeout is how long a fetch may take, from asking to the last byte.
+// DefaultTimeout bounds a fetch, from the request to the last byte.
 const DefaultTimeout = 30 * time.Second
 
-// Fetch is the digest of what a URL gives now. What it gave last is asked for again only if it changed. Where it gives
-// nothing, its last bytes count with a warning, unless the file's on_failure is "error" or there are none. A dry run
-// downloads, and keeps nothing.
+// Fetch returns the digest of what a URL gives now. What it gave last is asked for again only if it changed. Where it
+// gives nothing, its last bytes count with a warning, unless the file's on_failure is "error" or there are none. A dry
+// run downloads, and keeps nothing.
 func (l *Library) Fetch(ctx context.Context, file api.AssetFile, dry bool) (digest, warning string, err error) {
 	known, remembered := l.cache.read(file.URL)
 	if remembered {
@@ -56,7 +56,7 @@ func (l *Library) Fetch(ctx context.Context, file api.AssetFile, dry bool) (dige
 		known.FetchedAt.UTC().Format(time.RFC3339)), nil
 }
 
-// download asks for a URL, and for its bytes only where they aren't those that are known.
+// download asks for a URL, and for its bytes only if they aren't those that are known.
 func (l *Library) download(ctx context.Context, address string, known remembered, conditional, dry bool) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -103,7 +103,7 @@ func digestOf(r io.Reader) (string, error) {
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// display is a URL without what may be secret in it: its user's password and its query.
+// display returns a URL without what may be secret in it: its user's password and its query.
 func display(address string) string {
 	parsed, err := url.Parse(address)
 	if err != nil {
@@ -115,7 +115,7 @@ func display(address string) string {
 	return parsed.Redacted()
 }
 
-// plain takes the URL, which may hold a secret, out of an error that quotes it.
+// plain removes the URL, which may hold a secret, from an error that quotes it.
 func plain(err error) error {
 	var quoted *url.Error
 	if errors.As(err, &quoted) {

@@ -195,7 +195,7 @@ func TestADryRunKeepsNothing(t *testing.T) {
 	}
 }
 
-// tree is every file of a folder with its content and age.
+// tree returns every file of a folder with its content and age.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -5,8 +5,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Images are the names (<scope>-<name>:<build>) of the built images something refers to: what objects are to be made from,
-// what agents were asked for, and what releases were made with. Tasks refer to releases.
+// Images returns the names (<scope>-<name>:<build>) of the built images something refers to: what objects are to be
+// made from, what agents were asked for, and what releases were made with. Tasks refer to releases.
 func Images(s layout.Snapshot) map[string]bool {
 	used := map[string]bool{}
 	for _, kind := range api.Kinds {

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// TestWhatRefersToABuild: what an object is to be made from, what was asked for, and what a release was made with; their
-// sources are kept as well.
+// TestWhatRefersToABuild: what an object is to be made from, what was asked for, and what a release was made with;
+// their sources are kept as well.
 func TestWhatRefersToABuild(t *testing.T) {
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	job := api.Ref{Kind: api.KindJob, Scope: "prod", Name: "job"}

@@ -14,11 +14,11 @@ import (
 // Options make a Library. Blobs and Cache are needed.
 type Options struct {
 	Blobs *blob.Store
-	// Ledger says which blobs may be deleted; default: none.
+	// Ledger decides which blobs may be deleted; default: none.
 	Ledger *retention.Ledger
-	// Cache is the folder that remembers what was fetched.
+	// Cache is the folder for records of what was fetched.
 	Cache string
-	// HTTP fetches; default a client without a timeout of its own that takes the proxy from the environment.
+	// HTTP is the client for fetches; default: one without a timeout of its own that uses the environment's proxy.
 	HTTP *http.Client
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -26,13 +26,13 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Library keeps the bytes of assets. Safe for concurrent use.
+// Library stores the bytes of assets. Safe for concurrent use.
 type Library struct {
 	opts  Options
 	cache cache
 }
 
-// NewLibrary makes a Library; nothing is read or written yet.
+// NewLibrary returns a Library; it reads and writes nothing yet.
 func NewLibrary(o Options) *Library {
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
@@ -51,8 +51,8 @@ func (l *Library) Keep(content []byte) (digest string, err error) {
 	return l.opts.Blobs.Put(bytes.NewReader(content), blob.MaxBytes)
 }
 
-// Has says whether the bytes of a digest are there. Unless it is for a dry run, they stay for another hour, whether
-// something refers to them or not.
+// Has reports whether the bytes of a digest are stored. Unless it is for a dry run, they are kept for another hour,
+// even if nothing refers to them.
 func (l *Library) Has(digest string, dry bool) (bool, error) {
 	if dry {
 		return l.opts.Blobs.Has(digest)

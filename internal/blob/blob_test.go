@@ -31,7 +31,7 @@ func put(t *testing.T, s *Store, text string) string {
 	return digest
 }
 
-// files are all files and folders below the store's root.
+// files returns all files and folders below the store's root.
 func files(t *testing.T, s *Store) (out []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Dir(s.links), func(path string, entry os.DirEntry, err error) error {

@@ -17,7 +17,7 @@ type Blob struct {
 	At time.Time
 }
 
-// List are all blobs, by digest. Half-written ones are none.
+// List returns all blobs, by digest. Half-written ones are none.
 func (s *Store) List() ([]Blob, error) {
 	entries, err := os.ReadDir(s.blobs)
 	if err != nil {
@@ -41,13 +41,13 @@ func (s *Store) List() ([]Blob, error) {
 }
 
 // Remove removes a blob and the paths made for it, unless it was put or renewed after before. A container that has it
-// mounted keeps its bytes; one that is gone is no fault.
+// mounted keeps its bytes; a missing one is not an error.
 func (s *Store) Remove(digest string, before time.Time) error {
 	path, err := s.path(digest)
 	if err != nil {
 		return err
 	}
-	s.ages.Lock() // so that nobody is told that it is there and then has it taken away
+	s.ages.Lock() // so that no caller learns that it is there just before it is removed
 	defer s.ages.Unlock()
 	info, err := os.Stat(path)
 	if err == nil && info.ModTime().After(before) {
@@ -62,7 +62,7 @@ func (s *Store) Remove(digest string, before time.Time) error {
 	return s.ledger.Forget(digest)
 }
 
-// RemoveHalves removes what a crash left half written, as far as nobody wrote to it after before.
+// RemoveHalves removes the half-written files that a crash left, except those written to after before.
 func (s *Store) RemoveHalves(before time.Time) error {
 	halves, err := filepath.Glob(filepath.Join(s.blobs, halfWritten))
 	if err != nil {

@@ -14,13 +14,13 @@ var (
 	linkName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 )
 
-// Digest is the digest of bytes.
+// Digest returns the digest of bytes.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return algorithm + hex.EncodeToString(sum[:])
 }
 
-// digits are a digest's hex digits, which are safe in a path.
+// digits returns a digest's hex digits, which are safe in a path.
 func digits(digest string) (string, error) {
 	if len(digest) <= len(algorithm) || digest[:len(algorithm)] != algorithm || !hexDigits.MatchString(digest[len(algorithm):]) {
 		return "", fmt.Errorf("%.80q: %w", digest, ErrDigest)

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// halfWritten is what files are called until they are whole.
+// halfWritten matches the names of files until they are complete.
 const halfWritten = ".half-*"
 
-// Put keeps the bytes of r, at most limit of them, and returns their digest. Nothing stays of what fails.
+// Put stores the bytes of r, at most limit of them, and returns their digest. If it fails, nothing is left.
 func (s *Store) Put(r io.Reader, limit int64) (digest string, err error) {
 	return s.put(r, limit, "")
 }
 
-// PutAs keeps bytes whose digest is known already. ErrMismatch where they are others.
+// PutAs stores bytes with a known digest. It returns ErrMismatch if they have another one.
 func (s *Store) PutAs(digest string, r io.Reader, limit int64) error {
 	if _, err := digits(digest); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Store) fill(into *os.File, r io.Reader, limit int64) (string, error) {
 	return algorithm + hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// take gives a whole file its name. One that is there already stays: running containers have it mounted.
+// take gives a complete file its name. An existing file stays, because running containers have it mounted.
 func (s *Store) take(half, digest string) error {
 	if there, err := s.Renew(digest); err != nil || there {
 		return errors.Join(err, os.Remove(half))
@@ -91,7 +91,7 @@ func (s *Store) fault(err error) error {
 	return fmt.Errorf("keep a file: %w", err)
 }
 
-// roomyWriter asks after the disk's room every so often, so that a large file never takes the last of it.
+// roomyWriter checks the free disk space at intervals, so that a large file never uses the last of it.
 type roomyWriter struct {
 	file    *os.File
 	folder  string

@@ -15,7 +15,7 @@ import (
 const (
 	// MaxBytes bounds one blob.
 	MaxBytes = 512 << 20
-	// DefaultMinFree is what Put leaves free on the disk: the store beside the blobs needs room to write.
+	// DefaultMinFree is how much disk space Put leaves free: the store beside the blobs needs space to write.
 	DefaultMinFree = 256 << 20
 )
 
@@ -34,13 +34,13 @@ type Store struct {
 	blobs string
 	links string
 	free  int64
-	// ledger knows who owns a blob. A claim that fails costs no more than room: the blob is never collected.
+	// ledger records who owns a blob. A failed claim only costs disk space: the blob is never collected.
 	ledger *retention.Ledger
-	// ages is held while a blob's age is changed, or acted upon.
+	// ages is held while a blob's age is changed, or used for a decision.
 	ages sync.Mutex
 }
 
-// Open makes the folders where they are missing, and removes what a crash left half written.
+// Open creates missing folders, and removes the half-written files of a crash.
 func Open(o Options) (*Store, error) {
 	s := &Store{blobs: filepath.Join(o.Root, "blobs", "sha256"), links: filepath.Join(o.Root, "assets"), free: o.MinFree, ledger: o.Ledger}
 	if s.free == 0 {
@@ -49,11 +49,11 @@ func Open(o Options) (*Store, error) {
 	if err := os.MkdirAll(s.blobs, 0o700); err != nil {
 		return nil, fmt.Errorf("open the blobs: %w", err)
 	}
-	// Plain processes of other users read their files through here: they pass, but list nothing.
+	// Plain processes of other users read their files through this folder: they may enter it, but not list it.
 	if err := os.MkdirAll(s.links, 0o711); err != nil {
 		return nil, fmt.Errorf("open the assets: %w", err)
 	}
-	// Another process may still write a younger one. What can't be removed is tried again by the next collection.
+	// Another process may still write a younger one. The next collection retries what can't be removed.
 	_ = s.RemoveHalves(time.Now().Add(-time.Hour))
 	return s, nil
 }
@@ -71,7 +71,7 @@ func (s *Store) Open(digest string) (*os.File, error) {
 	return file, err
 }
 
-// Has says whether a blob is there.
+// Has reports whether a blob is there.
 func (s *Store) Has(digest string) (bool, error) {
 	path, err := s.path(digest)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Store) Has(digest string) (bool, error) {
 	return err == nil, err
 }
 
-// Renew makes a blob as young as a new one, and says whether it is there: who renews it before it is referred to keeps
-// it from being collected meanwhile.
+// Renew makes a blob as young as a new one, and reports whether it exists. A caller that is about to refer to a blob
+// renews it, so that it isn't collected meanwhile.
 func (s *Store) Renew(digest string) (bool, error) {
 	path, err := s.path(digest)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s *Store) path(digest string) (string, error) {
 	return filepath.Join(s.blobs, hex), err
 }
 
-// Link is the path under which a container finds a blob: its last part is the key, so that a program that looks at a
-// file's name sees it. It is the blob's own file under another name; whoever mounts it does so read-only.
+// Link returns the path under which a container finds a blob. Its last part is the key, for programs that depend on a
+// file's name. It is the blob's own file under another name, so it must be mounted read-only.
 func (s *Store) Link(digest, key string) (string, error) {
 	blob, err := s.path(digest)
 	if err != nil {
@@ -127,14 +127,14 @@ func (s *Store) Link(digest, key string) (string, error) {
 	if err := os.Mkdir(folder, 0o711); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("link %s: %w", key, err)
 	}
-	// An engine that was asked to mount what wasn't there makes an empty folder of it.
+	// An engine creates an empty folder in place of a missing file that it is asked to mount.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("link %s: %w: remove it by hand", key, err)
 	}
 	err = os.Link(blob, path)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return path, nil // another task's container was quicker
+		return path, nil // another task's container was faster
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("%s: %w", digest, ErrNotFound)
 	case err != nil:

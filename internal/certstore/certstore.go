@@ -22,16 +22,16 @@ const (
 	locksPrefix = "/certs/locks/"
 )
 
-// lockLife is how long a lock outlives a server that died with it; a live one renews it three times in that.
+// lockLife is how long a lock outlives a server that died with it; a live server renews it three times in that period.
 const lockLife = 15 * time.Second
 
-// Sealer encrypts what must not lie in the store in the clear.
+// Sealer encrypts what must not be in the store in plain text.
 type Sealer interface {
 	Encrypt(plain []byte) ([]byte, error)
 	Decrypt(sealed []byte) ([]byte, error)
 }
 
-// Storage is certmagic's storage over a store. Safe for concurrent use.
+// Storage implements certmagic's storage on a store. Safe for concurrent use.
 type Storage struct {
 	store  store.Store
 	sealer Sealer
@@ -96,10 +96,10 @@ func (s *Storage) read(ctx context.Context, key string) (file, error) {
 	return found, nil
 }
 
-// deletedAtOnce is how many keys one commit deletes: a store takes no more than some.
+// deletedAtOnce is how many keys one commit deletes, because a store limits the size of a commit.
 const deletedAtOnce = 1000
 
-// Delete implements certmagic.Storage: a key goes with all below it, however many those are.
+// Delete implements certmagic.Storage: it deletes a key with all keys below it, however many there are.
 func (s *Storage) Delete(ctx context.Context, key string) error {
 	page, err := s.store.List(ctx, path(key)+"/", store.ListOptions{})
 	if err != nil {

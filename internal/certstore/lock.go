@@ -9,15 +9,15 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// lock is one that this process holds.
+// lock is a lock that this process holds.
 type lock struct {
 	lease  store.LeaseID
 	cancel context.CancelFunc
 	ended  chan struct{}
 }
 
-// Lock implements certmagic.Locker: it waits until nobody holds the name. The lock ends with this process, or when it is
-// cut off from the store for longer than lockLife.
+// Lock implements certmagic.Locker: it waits until the name is free. The lock ends with this process, or when the
+// process is cut off from the store for longer than lockLife.
 func (s *Storage) Lock(ctx context.Context, name string) error {
 	lease, err := s.store.Grant(ctx, lockLife)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Storage) Lock(ctx context.Context, name string) error {
 	return nil
 }
 
-// take creates the lock's key, again each time its holder lets it go.
+// take creates the lock's key, and retries each time its holder releases it.
 func (s *Storage) take(ctx context.Context, name string, lease store.LeaseID) error {
 	key := locksPrefix + clean(name)
 	for {
@@ -93,7 +93,7 @@ func (s *Storage) keep(lease store.LeaseID) *lock {
 				return
 			case <-tick.C:
 				if errors.Is(s.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
-					return // it ended: somebody else may go on
+					return // it ended: another process may take the lock
 				}
 			}
 		}
@@ -104,7 +104,7 @@ func (s *Storage) keep(lease store.LeaseID) *lock {
 func (s *Storage) drop(ctx context.Context, held *lock) {
 	held.cancel()
 	<-held.ended
-	_ = s.store.Revoke(ctx, held.lease) // else it ends by itself
+	_ = s.store.Revoke(ctx, held.lease) // else it expires by itself
 }
 
 // Unlock implements certmagic.Locker.

@@ -8,25 +8,25 @@ import (
 	"tend.dev/tend/api"
 )
 
-// address is what people name things by: KIND SCOPE/NAME, KIND/SCOPE/NAME, SCOPE/NAME, a bare NAME, or a pod's name.
+// address is how users name things: KIND SCOPE/NAME, KIND/SCOPE/NAME, SCOPE/NAME, a bare NAME, or a pod's name.
 type address struct {
 	kind  api.Kind
 	scope string
 	name  string
-	// pod is a container's name (it has a dot, which no scope or name has); the rest is empty then.
+	// pod is a pod's name (it has a dot, which no scope or name has); the other fields are empty then.
 	pod string
 }
 
-// podWords stand for a kind in front of a pod's name.
+// podWords may stand in front of a pod's name in place of a kind.
 var podWords = []string{"pod", "pods", "po"}
 
-// shortKinds are what kinds are called for short, here and by the users of other tools.
+// shortKinds maps short names of kinds, also those that other tools use, to the kinds.
 var shortKinds = map[string]api.Kind{
 	"deploy": api.KindDeployment, "sts": api.KindStatefulSet, "cj": api.KindCronJob, "ing": api.KindIngress,
 	"svc": api.KindIngress, "service": api.KindIngress, "services": api.KindIngress,
 }
 
-// parseKind reads a kind as people type it.
+// parseKind parses a kind as users type it.
 func parseKind(text string) (api.Kind, error) {
 	if kind, short := shortKinds[strings.ToLower(text)]; short {
 		return kind, nil
@@ -85,7 +85,7 @@ func parsePath(path string) (address, error) {
 	return address{name: path}, nil
 }
 
-// String is the form people type.
+// String returns the form people type.
 func (a address) String() string {
 	if a.pod != "" {
 		return a.pod
@@ -100,12 +100,12 @@ func (a address) String() string {
 	return out
 }
 
-// matches says whether an object is what the address names.
+// matches reports whether an object is what the address names.
 func (a address) matches(kind api.Kind, scope, name string) bool {
 	return (a.kind == "" || a.kind == kind) && (a.scope == "" || a.scope == scope) && a.name == name
 }
 
-// owns says whether a pod is, or belongs to, what the address names.
+// owns reports whether a pod is, or belongs to, what the address names.
 func (a address) owns(pod api.Pod) bool {
 	if a.pod != "" {
 		return a.pod == pod.Name

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// age is how long ago something was, as short as a table wants it.
+// age returns how long ago something was, as short as a table wants it.
 func age(since, now time.Time) string {
 	if since.IsZero() {
 		return "-"
@@ -24,7 +24,7 @@ func age(since, now time.Time) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// dash stands for an empty cell.
+// dash returns the text, or a dash for an empty cell.
 func dash(text string) string {
 	if text == "" {
 		return "-"

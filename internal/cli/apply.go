@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// applying is what `tend apply` was asked.
+// applying holds the options of `tend apply`.
 type applying struct {
 	from    sources
 	request api.ApplyRequest
@@ -27,7 +27,7 @@ func (a *app) applyCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "apply [-f FILE...]",
 		Short: "store manifests and wait until they run",
-		// What other tools call it.
+		// The names that other tools use.
 		Aliases: []string{"up", "deploy"},
 		Long: "Store manifests, all or none, and wait until every slot is good. Without -f it is what this folder has: its Procfile,\n" +
 			"else the manifests in .tend or .voodu.\n\n" +
@@ -84,14 +84,14 @@ func (a *app) applyCommand() *cobra.Command {
 
 const forceConflictsUsage = "take over fields that another manager set to another value"
 
-// tellPruned says what a prune will take before anything is stored.
+// tellPruned prints what a prune will delete before anything is stored.
 func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.ApplyRequest, loaded manifest.Result) error {
 	if !request.Prune || request.DryRun || a.structured() || a.output == "name" {
 		return nil
 	}
 	request.DryRun = true
 	result, err := a.applyBuilt(ctx, c, applyRetrying, request, loaded)
-	if isMissingPlugin(err) { // the apply installs it, or says the same
+	if isMissingPlugin(err) { // the apply installs it, or reports the same error
 		fmt.Fprintln(a.err, "what will be pruned is not known: a plugin is not installed yet")
 		return nil
 	}
@@ -99,7 +99,7 @@ func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.Appl
 		return err
 	}
 	beside := slices.Clone(result.Pruned)
-	for _, object := range result.Objects { // they are as this apply says, and needing what goes would be refused
+	for _, object := range result.Objects { // this apply decides about them; deleting what they need would be refused
 		beside = append(beside, object.Ref)
 	}
 	for _, ref := range result.Pruned {
@@ -111,8 +111,8 @@ func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.Appl
 	return a.tellKept(ctx, c, request)
 }
 
-// tellKept names objects that are not pruned although a person may expect it: they were applied together with objects of
-// this apply, from other files. A file that was renamed is another one.
+// tellKept prints objects that are not pruned although the user may expect it: they were applied together with objects
+// of this apply, from other files. A renamed file counts as another one.
 func (a *app) tellKept(ctx context.Context, c *client.Client, request api.ApplyRequest) error {
 	applied, sets := map[api.Ref]bool{}, map[string]bool{}
 	for _, object := range request.Objects {
@@ -156,13 +156,13 @@ func applyRetrying(ctx context.Context, c *client.Client, request api.ApplyReque
 	}
 }
 
-// isTerminating says whether an apply met an object that is still being deleted.
+// isTerminating reports whether an apply met an object that is still being deleted.
 func isTerminating(err error) bool {
 	var problem *api.Problem
 	return errors.As(err, &problem) && problem.Status == http.StatusConflict && problem.Title == "Terminating"
 }
 
-// applied says what was stored, then waits for it.
+// applied prints what was stored, then waits for it.
 func (a *app) applied(ctx context.Context, c *client.Client, ask applying, result api.ApplyResult) error {
 	a.warn(result)
 	switch {
@@ -185,7 +185,7 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, resul
 	}
 	var waits []wait
 	for _, object := range result.Objects {
-		if object.Ref.Kind.HasContainers() || object.Ref.Kind == api.KindIngress { // the others are in force once they are stored
+		if object.Ref.Kind.HasContainers() || object.Ref.Kind == api.KindIngress { // the other kinds take effect once they are stored
 			waits = append(waits, wait{ref: object.Ref, revision: object.Revision, generation: object.Generation, build: object.Build})
 		}
 	}
@@ -198,7 +198,7 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, resul
 	return a.sayServed(ctx, c, waits)
 }
 
-// sayServed prints where the ingresses that were applied are found.
+// sayServed prints the URLs of the ingresses that were applied.
 func (a *app) sayServed(ctx context.Context, c *client.Client, waits []wait) error {
 	if a.structured() || a.output == "name" {
 		return nil

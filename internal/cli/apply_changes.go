@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// changesText is the changes of an object on one line: image web:1 → web:2, env.A changed, ports removed. Values of
-// variables, files and credentials stay out of it, since the line ends up in the logs of CI.
+// changesText returns the changes of an object on one line: image web:1 → web:2, env.A changed, ports removed. Values
+// of variables, files and credentials stay out of it, since the line ends up in the logs of CI.
 func changesText(object api.ObjectResult) string {
 	const shown = 8
 	var parts []string
@@ -37,8 +37,8 @@ func changesText(object api.ObjectResult) string {
 	return strings.Join(parts, ", ")
 }
 
-// wholeList names a list that was removed by its own name: its elements all go, the first among them. It reports whether
-// the change is one of a list that was named already.
+// wholeList returns the path to print for a change. If a whole list was removed, its first element gets the path of the
+// list; for the further elements named reports that the list was named already.
 func wholeList(change api.FieldChange, before []api.FieldChange) (path string, named bool) {
 	cut := strings.LastIndexByte(change.Path, '[')
 	if cut < 0 || change.New != nil {
@@ -52,7 +52,7 @@ func wholeList(change api.FieldChange, before []api.FieldChange) (path string, n
 	return change.Path, slices.ContainsFunc(before, gone)
 }
 
-// privateFields hold values that are nobody's business but the containers'.
+// privateFields lists the fields whose values only the containers may see.
 var privateFields = []string{"env", "files", "assets", "secret_files", "headers", "args", "command", "entrypoint",
 	"docker_options", "on_deploy", "on_probe"}
 
@@ -64,7 +64,7 @@ func isPrivate(kind api.Kind, path string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(privateFields, name) })
 }
 
-// plainValue is a JSON value as people write it, short enough for a line.
+// plainValue returns a JSON value as people write it, short enough for a line.
 func plainValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) != nil {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// autoscaleOf is the block of a deployment that has one.
+// autoscaleOf returns the block of a deployment that has one.
 func autoscaleOf(object api.Object) *api.Autoscale {
 	if object.Kind != api.KindDeployment {
 		return nil
@@ -20,7 +20,7 @@ func autoscaleOf(object api.Object) *api.Autoscale {
 	return spec.Autoscale
 }
 
-// autoscaleText is the use, the target and the bounds in short: 41%/70% 2-10.
+// autoscaleText returns the use, the target and the bounds in short: 41%/70% 2-10.
 func autoscaleText(object api.Object, status api.WorkloadStatus) string {
 	a := autoscaleOf(object)
 	if a == nil {

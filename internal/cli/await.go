@@ -18,54 +18,54 @@ type wait struct {
 	revision   int64
 	generation int64
 	gone       bool
-	// counts: only the number of pods is waited for, whatever becomes of a release.
+	// counts: wait only for the number of pods, whatever happens to a release.
 	counts bool
-	// build is the one the object is made of; empty where its image is declared.
+	// build is the one the object is made of; empty if its image is declared.
 	build string
 }
 
-// outcome is where a wait stands.
+// outcome is the state of a wait.
 type outcome int
 
 const (
 	pending outcome = iota
 	converged
-	failed // error: nothing will change without a person
+	failed // error: nothing will change without a user
 	held   // rolled back or paused
 )
 
-// seen is what one look at a waited-for object found.
+// seen is one observation of an object that a command waits for.
 type seen struct {
 	wait
 	outcome outcome
-	// reason is a CamelCase word for what it waits for or came to; message is for a person, and may have further lines.
+	// reason is a CamelCase word for what it waits for or ended with; message is for users, and may have further lines.
 	reason  string
 	message string
 	// why is the cause of a failure with the last log lines, where message counts pods in front of it; next is the step
 	// that helps.
 	why, next string
-	// since is the object's last write: pods that are older were there before.
+	// since is the time of the object's last write: older pods existed before.
 	since time.Time
 	pods  []api.Pod
-	// turnsBack says whether there is a good release to return to.
+	// turnsBack reports whether there is a good release to return to.
 	turnsBack bool
-	// lacks: it is pending for want of what a reference points at.
+	// lacks: it is pending because a reference points at nothing.
 	lacks bool
-	// needs are what its release waits for before it begins.
+	// needs are the objects that its release waits for before it begins.
 	needs []api.Ref
-	// idle: it is an ingress to a workload of which no pod is wanted.
+	// idle: it is an ingress to a workload that is scaled to 0.
 	idle bool
 	// service is the name of the workload that an ingress leads to.
 	service string
 	// stopped: an operator stopped all of its pods, and only `tend start` brings them back.
 	stopped bool
-	// follows says which command runs though the rollout is complete; empty where none does.
+	// follows says which command runs though the rollout is complete; empty if none does.
 	follows string
-	// warning is what a person should know of though the wait is over.
+	// warning is what the user should know although the wait is over.
 	warning string
 }
 
-// await looks until every object has an outcome. The server may go away and come back meanwhile.
+// await polls until every object has an outcome. The server may go away and come back in between.
 func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout time.Duration) error {
 	if len(waits) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (a *app) await(ctx context.Context, c *client.Client, waits []wait, timeout
 	}
 }
 
-// rhythm is the time between two looks: short at first, for most waits are.
+// rhythm returns the interval between two polls. It is short at first, because most waits are short.
 func rhythm(passed time.Duration) time.Duration {
 	if passed < 3*time.Second {
 		return 25 * time.Millisecond
@@ -110,7 +110,7 @@ func rhythm(passed time.Duration) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// manyWaits is from when on pods are listed once for all objects instead of once for each.
+// manyWaits is the number of objects from which on one call lists the pods of all, instead of one call for each.
 const manyWaits = 8
 
 func look(ctx context.Context, c *client.Client, waits []wait) ([]seen, error) {
@@ -168,7 +168,7 @@ func lookAt(ctx context.Context, c *client.Client, w wait, all []api.Pod) (seen,
 	return s, nil
 }
 
-// transient says whether the server did not answer properly: it may be restarting.
+// transient reports whether the server did not answer properly: it may be restarting.
 func transient(err error) bool {
 	var gone *client.UnreachableError
 	if errors.As(err, &gone) {

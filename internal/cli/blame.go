@@ -64,7 +64,7 @@ func blameListing(owners []api.FieldOwner, now time.Time) listing {
 	return l
 }
 
-// cut keeps a text short enough for a cell of a table.
+// cut shortens a text to fit a cell of a table.
 func cut(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most]) + "…"

@@ -11,21 +11,21 @@ import (
 	"tend.dev/tend/client"
 )
 
-// buildLogs shows what the builds of waited-for objects print, as it comes: lines that begin with the object's name.
+// buildLogs prints the output of the builds of waited-for objects as it comes. Each line begins with the object's name.
 type buildLogs struct {
 	client *client.Client
 	out    io.Writer
 	ctx    context.Context
 	cancel context.CancelFunc
-	// quiet: what is shown is for programs.
+	// quiet: the output is for programs, so print no builds.
 	quiet bool
 	mu    sync.Mutex // of out
-	// following are the builds whose output is shown, or was.
+	// following are the builds whose output is, or was, printed.
 	following map[api.Ref]bool
 	wait      sync.WaitGroup
 }
 
-// reasonBuilding is a condition's word for an image that is being built.
+// reasonBuilding is the reason of a condition while an image is being built.
 const reasonBuilding = "Building"
 
 func (a *app) newBuildLogs(ctx context.Context, c *client.Client) *buildLogs {
@@ -34,7 +34,7 @@ func (a *app) newBuildLogs(ctx context.Context, c *client.Client) *buildLogs {
 	return b
 }
 
-// update begins to follow what is being built now.
+// update begins to follow the builds that run now.
 func (b *buildLogs) update(looks []seen) {
 	for _, s := range looks {
 		if s.build != "" && s.reason == reasonBuilding && !b.quiet && !b.following[s.ref] {
@@ -47,7 +47,7 @@ func (b *buildLogs) update(looks []seen) {
 func (b *buildLogs) follow(ref api.Ref, build string) {
 	stream, err := b.client.BuildLog(b.ctx, ref.Scope, ref.Name, build, true)
 	if err != nil {
-		return // how the build ends is told by the object
+		return // the object's status reports how the build ends
 	}
 	defer stream.Close()
 	for {
@@ -61,10 +61,10 @@ func (b *buildLogs) follow(ref api.Ref, build string) {
 	}
 }
 
-// lastWordsTime is how long the rest of what a build printed may take to come once it has ended.
+// lastWordsTime is how long stop waits for the rest of the output of builds that have ended.
 const lastWordsTime = 2 * time.Second
 
-// stop ends what is shown, the rest of what ended builds printed included.
+// stop ends the output, after the rest of what ended builds printed.
 func (b *buildLogs) stop() {
 	timer := time.AfterFunc(lastWordsTime, b.cancel)
 	defer timer.Stop()
@@ -72,7 +72,7 @@ func (b *buildLogs) stop() {
 	b.cancel()
 }
 
-// judgeBuild has the object of a job wait for its image: what can't be built should be known before it is to run.
+// judgeBuild makes the object of a job wait for its image: a failed build should be known before the job is to run.
 func (s *seen) judgeBuild(ready, progressing *api.Condition) {
 	switch {
 	case s.build == "" || ready == nil || progressing == nil:

@@ -18,13 +18,14 @@ import (
 type packedTree struct {
 	tree.Packed
 	source manifest.Source
-	// file holds its tar; nil in a dry run. It has no name any more, so that nothing stays of it however this ends.
+	// file holds its tar; nil in a dry run. The file is unlinked already, so that nothing is left however the command
+	// ends.
 	file *os.File
 	size int64
 }
 
-// packTrees packs the source of each object that is built, and stamps the objects with the digests. keep says whether the
-// tars are kept, for upload; whoever asked removes them with dropTrees.
+// packTrees packs the source of each object that is built, and records the digests in the objects. keep says whether to
+// keep the tars, for upload; the caller removes them with dropTrees.
 func (a *app) packTrees(ctx context.Context, loaded manifest.Result, keep bool) (trees []packedTree, err error) {
 	limit, err := maxTree()
 	if err != nil {
@@ -84,7 +85,7 @@ func dropTrees(trees []packedTree) {
 	}
 }
 
-// maxTree is how large a source may be: TEND_BUILD_MAX_SIZE, or the predecessor's variable.
+// maxTree returns how large a source may be: TEND_BUILD_MAX_SIZE, or the predecessor's variable.
 func maxTree() (int64, error) {
 	for _, name := range []string{"TEND_BUILD_MAX_SIZE", "VOODU_BUILD_MAX_SIZE"} {
 		text := os.Getenv(name)
@@ -130,7 +131,7 @@ func (a *app) sendTree(ctx context.Context, c *client.Client, t packedTree) erro
 	})
 }
 
-// treeSize is in kB where that says more.
+// treeSize formats a size in kB or MB.
 func treeSize(n int64) string {
 	if n < 1e6 {
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
@@ -138,7 +139,7 @@ func treeSize(n int64) string {
 	return megabytes(n)
 }
 
-// sending tells every few seconds how much was sent.
+// sending reports every few seconds how much was sent.
 type sending struct {
 	from    io.Reader
 	to      io.Writer

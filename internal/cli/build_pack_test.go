@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// TestASourceLeavesNothingBehind however its apply ends: the tar has no name while it is sent.
+// TestASourceLeavesNothingBehind, however its apply ends: the tar is unlinked while it is sent.
 func TestASourceLeavesNothingBehind(t *testing.T) {
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
@@ -26,7 +26,7 @@ func TestASourceLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTar is told what to send.
+// TestWhatIsNoTar: input that is not a tar gets an error that says what to send.
 func TestWhatIsNoTar(t *testing.T) {
 	a := &app{streams: streams{in: strings.NewReader("hello")}}
 	if _, _, err := a.unpackInput(t.Context()); err == nil || !strings.Contains(err.Error(), "tar -cz . | ssh HOST tend receive-pack") {

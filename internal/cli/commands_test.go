@@ -24,8 +24,8 @@ func serverCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// engineCmd is `engine disconnect|reconnect`, `engine kill POD`, `engine print POD TEXT` and `engine lines POD COUNT`: what
-// happens behind Tend's back.
+// engineCmd is `engine disconnect|reconnect`, `engine kill POD`, `engine print POD TEXT` and `engine lines POD COUNT`:
+// events outside of Tend.
 func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 	engine := machineOf(ts).engine
 	switch args[0] {
@@ -48,12 +48,12 @@ func engineCmd(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// imageCmd is `image NAME`: a build of that image, new under the same name if it is there.
+// imageCmd is `image NAME`: it builds that image, and replaces an existing one of the name.
 func imageCmd(ts *testscript.TestScript, _ bool, args []string) {
 	machineOf(ts).engine.Retag(args[0])
 }
 
-// exitsCmd is `exits CODE COMMAND...`: exec with the very exit code.
+// exitsCmd is `exits CODE COMMAND...`: exec with an exact exit code.
 func exitsCmd(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)

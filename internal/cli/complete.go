@@ -72,7 +72,7 @@ func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]stri
 	return names, none
 }
 
-// completeInits offers the init containers of the object, or pod, that was named; without one those of all.
+// completeInits offers the init containers of the named object or pod; without a name, those of all.
 func (a *app) completeInits(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	const none = cobra.ShellCompDirectiveNoFileComp
 	c, err := a.dial()
@@ -105,7 +105,7 @@ func (a *app) completeInits(cmd *cobra.Command, args []string, _ string) ([]stri
 	return slices.Sorted(maps.Keys(names)), none
 }
 
-// speaksOf says whether an address on the command line is that of an object, or of a pod of it.
+// speaksOf reports whether an address on the command line names an object, or a pod of it.
 func speaksOf(text string, ref api.Ref) bool {
 	return text == shortName(ref) || text == ref.Scope+"/"+ref.Name || strings.HasPrefix(text, ref.AppID()+".")
 }

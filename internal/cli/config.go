@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// configCommand sets the environment of a scope or of one app, beside its manifest. Values are stored encrypted; one is
-// shown to who asks for it by its key.
+// configCommand sets the environment of a scope or of one app, in addition to its manifest. Values are stored
+// encrypted; a value is shown only if it is requested by its key.
 func (a *app) configCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "config", Short: "set environment beside the manifest, stored encrypted",

@@ -13,10 +13,11 @@ import (
 const configWaits = "\n\nApps whose environment changes are rolled, and waited for. With --no-restart what runs is left alone: the values reach\n" +
 	"containers with the app's next release or `tend restart`." + exitStatusOfVerbs
 
-// readChange reads what a command is to change, from files and arguments.
+// readChange reads the change a command is to make, from files and arguments.
 type readChange func(ctx context.Context, files, rest []string) (api.ConfigRequest, error)
 
-// configChange makes a command that changes a bucket, and waits for what that rolls. files takes the flag -f; nil has none.
+// configChange adds the flags and the action of a command that changes a bucket, and waits for what rolls out because
+// of it. files receives the flag -f; if it is nil, the command has none.
 func (a *app) configChange(command *cobra.Command, files *[]string, read readChange) *cobra.Command {
 	var w waiting
 	var quiet bool
@@ -66,7 +67,7 @@ func (a *app) changeBucket(ctx context.Context, c *client.Client, b bucket, chan
 	return a.await(ctx, c, waits, w.timeout)
 }
 
-// changedText says what became of which key.
+// changedText says what happened to each key.
 func changedText(b bucket, result api.ConfigResult, quiet bool) string {
 	text := ""
 	for _, group := range []struct {

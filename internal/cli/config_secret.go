@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// secret asks for a value on a terminal and reads one line, which is not shown. A command that is interrupted leaves the
-// terminal as it was.
+// secret prompts for a value on a terminal and reads one line without echo. It restores the terminal if the command is
+// interrupted.
 func (a *app) secret(ctx context.Context, keyboard *os.File, key string) (string, error) {
 	state, err := term.GetState(int(keyboard.Fd()))
 	if err != nil {

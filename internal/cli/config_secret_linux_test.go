@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal opens a pseudo-terminal: what is written to the screen end is typed at the keyboard end.
+// openTerminal opens a pseudo-terminal: bytes written to the screen end are typed at the keyboard end.
 func openTerminal(t *testing.T) (screen, keyboard *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -41,7 +41,7 @@ func echoes(t *testing.T, keyboard *os.File) bool {
 	return state.Lflag&unix.ECHO != 0
 }
 
-// untilSilent waits until a terminal shows nothing that is typed.
+// untilSilent waits until a terminal echoes nothing that is typed.
 func untilSilent(t *testing.T, keyboard *os.File) {
 	t.Helper()
 	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
@@ -55,7 +55,7 @@ func untilSilent(t *testing.T, keyboard *os.File) {
 	}
 }
 
-// TestSecretIsNotShown: KEY=- on a terminal asks, and hides the answer; afterwards the terminal is as it was.
+// TestSecretIsNotShown: KEY=- on a terminal prompts, and hides the answer; afterwards the terminal is as before.
 func TestSecretIsNotShown(t *testing.T) {
 	screen, keyboard := openTerminal(t)
 	var said strings.Builder

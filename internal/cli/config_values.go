@@ -13,10 +13,11 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// maxValues bounds what is read of a file or of stdin.
+// maxValues bounds how much is read from a file or from stdin.
 const maxValues = 4 << 20
 
-// values reads KEY=VALUE pairs from files and arguments. An argument wins over a file, a later file over an earlier one.
+// values reads KEY=VALUE pairs from files and arguments. An argument wins over a file, a later file over an earlier
+// one.
 func (a *app) values(ctx context.Context, files, pairs []string) (map[string]string, error) {
 	set := map[string]string{}
 	for _, file := range files {
@@ -39,14 +40,14 @@ func (a *app) values(ctx context.Context, files, pairs []string) (map[string]str
 		return nil, fmt.Errorf("nothing to set: name KEY=VALUE, or a file of such lines with -f")
 	}
 	for _, key := range slices.Sorted(maps.Keys(set)) {
-		if !utf8.ValidString(set[key]) { // JSON would carry other bytes
+		if !utf8.ValidString(set[key]) { // JSON would change the bytes
 			return nil, fmt.Errorf("%s: the value is not UTF-8 text\n  mount a file for binary data", key)
 		}
 	}
 	return set, nil
 }
 
-// typed are the pairs of the arguments. drained says that stdin is read already.
+// typed returns the pairs of the arguments. drained says that stdin is read already.
 func (a *app) typed(ctx context.Context, pairs []string, drained bool) (map[string]string, error) {
 	out := map[string]string{}
 	for _, pair := range pairs {
@@ -75,8 +76,8 @@ func (a *app) typed(ctx context.Context, pairs []string, drained bool) (map[stri
 	return out, nil
 }
 
-// valueOf is a value as it was typed, or what it points at: @FILE, or - for stdin. One final line end is dropped: editors
-// and echo leave it behind, and a password with it is another one.
+// valueOf returns a value as it was typed, or what it points at: @FILE, or - for stdin. One final line end is dropped:
+// editors and echo leave it behind, and a password with it is another one.
 func (a *app) valueOf(typed string) (string, error) {
 	file, pointed := strings.CutPrefix(typed, "@")
 	switch {

@@ -15,7 +15,7 @@ import (
 // runner is the RunE of a command.
 type runner = func(cmd *cobra.Command, args []string) error
 
-// dial makes a client for the server the flags, the environment or the machine name.
+// dial returns a client for the server that the flags, the environment or the machine name.
 func (a *app) dial() (*client.Client, error) {
 	options := client.Discover(func(name string) string {
 		switch {
@@ -38,7 +38,7 @@ func (a *app) dial() (*client.Client, error) {
 	return client.New(options)
 }
 
-// connected is the skeleton of every command that calls a server.
+// connected returns the skeleton of every command that calls a server.
 func (a *app) connected(do func(ctx context.Context, c *client.Client, args []string) error) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.dial()
@@ -50,7 +50,7 @@ func (a *app) connected(do func(ctx context.Context, c *client.Client, args []st
 	}
 }
 
-// addressed is the skeleton of every command that begins with an address; rest is what follows it.
+// addressed returns the skeleton of every command that begins with an address; rest is what follows it.
 func (a *app) addressed(do func(ctx context.Context, c *client.Client, wanted address, rest []string) error) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		wanted, rest, err := parseAddress(args)
@@ -63,7 +63,7 @@ func (a *app) addressed(do func(ctx context.Context, c *client.Client, wanted ad
 	}
 }
 
-// onObject is the skeleton of every command about one object.
+// onObject returns the skeleton of every command about one object.
 func (a *app) onObject(do func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) error) runner {
 	return a.addressed(func(ctx context.Context, c *client.Client, wanted address, rest []string) error {
 		ref, err := resolve(ctx, c, wanted)
@@ -74,7 +74,7 @@ func (a *app) onObject(do func(ctx context.Context, c *client.Client, ref api.Re
 	})
 }
 
-// takes checks how many arguments a command gets; one that is wrong is told how the command is called.
+// takes returns a check of the number of arguments. Its error shows how to use the command.
 func takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -87,7 +87,7 @@ func takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// tooMuch refuses arguments that are left over.
+// tooMuch refuses surplus arguments.
 func tooMuch(cmd string, rest []string) error {
 	if len(rest) == 0 {
 		return nil

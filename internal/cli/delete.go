@@ -13,12 +13,12 @@ import (
 	"tend.dev/tend/client"
 )
 
-// deletion is what `tend delete` was asked.
+// deletion holds the options of `tend delete`.
 type deletion struct {
 	from     sources
 	wait     waiting
 	tolerant bool
-	// scope, where it is given, is all that is to be deleted.
+	// scope, if it is set, is the scope to delete completely.
 	scope string
 	yes   bool
 	with  client.DeleteOptions
@@ -68,7 +68,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	return command
 }
 
-// madeOf are the objects that stand for a macro.
+// madeOf returns the objects that stand for a macro.
 func madeOf(ctx context.Context, c *client.Client, macro api.Ref) ([]api.Ref, error) {
 	var refs []api.Ref
 	for _, kind := range kinds {
@@ -83,7 +83,7 @@ func madeOf(ctx context.Context, c *client.Client, macro api.Ref) ([]api.Ref, er
 	return refs, nil
 }
 
-// toDelete are the objects named by manifests, or else by addresses.
+// toDelete returns the objects named by manifests, or else by addresses.
 func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args []string) ([]api.Ref, error) {
 	if len(ask.from.files) > 0 {
 		loaded, err := ask.from.load(ctx, a, args)
@@ -99,7 +99,7 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 			}
 			refs = append(refs, stand...)
 		}
-		// What others use goes after those who use it.
+		// Delete what others use after its users.
 		slices.SortStableFunc(refs, func(a, b api.Ref) int { return usedByOthers(a) - usedByOthers(b) })
 		return refs, err
 	}
@@ -131,7 +131,7 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 	return refs, nil
 }
 
-// reportLeft writes what a deletion takes beside the object, and what it leaves.
+// reportLeft prints what a deletion removes besides the object, and what it leaves.
 func (a *app) reportLeft(result api.DeleteResult) {
 	if a.output == "name" {
 		return
@@ -153,7 +153,7 @@ func usedByOthers(ref api.Ref) int {
 	return 0
 }
 
-// deleteAll asks for every deletion before it waits for any; what isn't there is told at the end.
+// deleteAll requests every deletion before it waits for any. It reports missing objects at the end.
 func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref) error {
 	var (
 		waits   []wait

@@ -12,9 +12,9 @@ import (
 	"tend.dev/tend/client"
 )
 
-// confirmDeletion warns of what needs the objects that are about to go, and asks on a terminal where something is lost by
-// it. beside is what is lost besides the objects. Without a terminal nobody could answer, and scripts name what they want
-// deleted: there the warning is all.
+// confirmDeletion warns about objects that depend on those to be deleted, and asks for confirmation on a terminal if
+// the deletion loses data. beside lists what is lost besides the objects. Without a terminal there is no one to ask,
+// and scripts name what they delete: confirmDeletion then only warns.
 func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletion, refs []api.Ref, beside ...string) error {
 	var lost []string
 	for _, ref := range refs {
@@ -38,8 +38,8 @@ func (a *app) confirmDeletion(ctx context.Context, c *client.Client, ask deletio
 	return a.confirm(ask.yes, "This deletes "+strings.Join(lost, ", ")+" for good.")
 }
 
-// warnOfDependents names what needs an object that is about to go, beside what goes with it. The answer is what the deletion
-// would take.
+// warnOfDependents warns of objects that need an object to be deleted, except those deleted with it. It returns what
+// the deletion would remove.
 func (a *app) warnOfDependents(ctx context.Context, c *client.Client, ref api.Ref, beside []api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
 	would, err := wouldDelete(ctx, c, ref, with)
 	would.Dependents = slices.DeleteFunc(would.Dependents, func(d api.Dependent) bool { return slices.Contains(beside, d.Ref) })
@@ -51,8 +51,9 @@ func (a *app) warnOfDependents(ctx context.Context, c *client.Client, ref api.Re
 	return would, err
 }
 
-// wouldDelete is what a deletion would take. One that is refused because another object reads the bucket may be taken when its
-// turn comes, after that object: it is answered as if nobody did. For any other refusal nothing is: the deletion says so.
+// wouldDelete returns what a deletion would remove. A deletion that is refused because another object reads the bucket
+// may succeed later, once that object is deleted: wouldDelete answers as if there were no such reader. After any other
+// refusal it returns nothing, because the deletion itself reports the refusal.
 func wouldDelete(ctx context.Context, c *client.Client, ref api.Ref, with client.DeleteOptions) (api.DeleteResult, error) {
 	with.DryRun = true
 	would, err := c.DeleteWith(ctx, ref, with)
@@ -61,7 +62,7 @@ func wouldDelete(ctx context.Context, c *client.Client, ref api.Ref, with client
 		return would, err
 	}
 	if !with.Prune || problem.Status != http.StatusConflict {
-		return api.DeleteResult{}, nil // it is not there, or in use by something that goes before it
+		return api.DeleteResult{}, nil // it doesn't exist, or is in use by an object that is deleted before it
 	}
 	with.Prune = false
 	if would, err = wouldDelete(ctx, c, ref, with); err != nil || !ref.Kind.HasContainers() {

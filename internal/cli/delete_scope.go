@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/client"
 )
 
-// deleteScope deletes everything in a scope. The config goes last, bucket by bucket: until its objects are gone one may read
-// another's.
+// deleteScope deletes everything in a scope. It deletes the config last, bucket by bucket: while objects are left, one
+// may read another's bucket.
 func (a *app) deleteScope(ctx context.Context, c *client.Client, ask deletion, args []string) error {
 	if len(args)+len(ask.from.files) > 0 {
 		return errors.New("--scope means everything in the scope: name no objects and no files beside it")
@@ -35,7 +35,7 @@ func (a *app) deleteScope(ctx context.Context, c *client.Client, ask deletion, a
 		return &missingError{what: "scope " + ask.scope + ", nor config of one"}
 	}
 	prune := ask.with.Prune
-	ask.with.Prune, ask.tolerant = false, true // what another deletes meanwhile is gone as well
+	ask.with.Prune, ask.tolerant = false, true // an object that another command deletes meanwhile is fine
 	if !prune {
 		buckets = nil
 	}
@@ -60,7 +60,7 @@ func (a *app) deleteScope(ctx context.Context, c *client.Client, ask deletion, a
 	return nil
 }
 
-// bucketsIn lists the buckets of a scope that hold keys: its own, and those of its apps, also of apps that are gone.
+// bucketsIn lists the buckets of a scope that hold keys: its own, and those of its apps, also of deleted apps.
 func bucketsIn(ctx context.Context, c *client.Client, scope string) ([]api.ConfigResult, error) {
 	own, err := c.ConfigKeys(ctx, scope, "")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// described is all there is to know of an object; it is also the value of -o json and yaml.
+// described is everything known about an object; it is also the value of -o json and yaml.
 type described struct {
 	Object   api.Object        `json:"object"`
 	Pods     []api.Pod         `json:"pods"`
@@ -54,7 +54,7 @@ func (a *app) describeCommand() *cobra.Command {
 	}
 }
 
-// orNode describes a node where the first word says so.
+// orNode describes a node if the first word says so.
 func (a *app) orNode(otherwise runner) runner {
 	return func(cmd *cobra.Command, args []string) error {
 		if args[0] != "node" && args[0] != "nodes" {
@@ -137,7 +137,7 @@ func describeSpec(w io.Writer, object api.Object) error {
 	return nil
 }
 
-// describePlain is the head of what fills no slots: what its table says, a line each.
+// describePlain writes the head of an object without slots: what its table says, one line each.
 func describePlain(w io.Writer, object api.Object, now time.Time) {
 	fmt.Fprintf(w, "%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation, age(object.Metadata.CreatedAt, now))
 	if object.Kind == api.KindIngress {
@@ -145,7 +145,7 @@ func describePlain(w io.Writer, object api.Object, now time.Time) {
 	}
 }
 
-// section is a table below a title.
+// section writes a table below a title.
 func (a *app) section(title string, l listing) error {
 	if len(l.rows) == 0 {
 		return nil
@@ -201,8 +201,8 @@ func describeConditions(w io.Writer, conditions []api.Condition, now time.Time) 
 	fmt.Fprintln(w, "\nConditions")
 	for _, c := range conditions {
 		fmt.Fprintf(w, "  %-12s %-8s %s, for %s\n", c.Type, c.Status, c.Reason, age(c.LastTransitionTime, now))
-		head, _, _ := strings.Cut(c.Message, "\n")                            // the log lines behind it are shown with the pods
-		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // a cause is given once
+		head, _, _ := strings.Cut(c.Message, "\n")                            // the pods' section shows the log lines behind it
+		if head != "" && (head != cause || c.Type == api.ConditionDegraded) { // print a cause once
 			indent(w, "      ", head)
 		}
 		if c.Next != "" {

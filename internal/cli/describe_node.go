@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// describeNode shows one node: how it is, why it isn't ready, and which containers on it nobody knows.
+// describeNode shows one node: its state, why it isn't ready, and its unknown containers.
 func (a *app) describeNode(ctx context.Context, c *client.Client, names []string) error {
 	if len(names) == 0 {
 		return errors.New("which node? `tend nodes` lists them")
@@ -54,7 +54,7 @@ func (a *app) showNode(node api.NodeInfo) error {
 	return nil
 }
 
-// nodeStep is what helps against a node that isn't ready.
+// nodeStep returns what helps against a node that isn't ready.
 func nodeStep(node api.NodeInfo) string {
 	switch {
 	case node.Reason == api.ReasonDiskFull:

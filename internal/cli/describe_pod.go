@@ -51,7 +51,7 @@ func podFacts(pod api.Pod, now time.Time) [][2]string {
 	}
 }
 
-// describeProbes shows where each probe stands, since when, and why its last failure was one.
+// describeProbes writes the state of each probe, since when, and why its last failure was one.
 func describeProbes(w io.Writer, pod api.Pod, now time.Time) {
 	for _, kind := range []string{"startup", "liveness", "readiness"} {
 		probe, declared := pod.Probes[kind]
@@ -76,7 +76,7 @@ func ago(at, now time.Time) string {
 	return fmt.Sprintf("%s (%s ago)", at.UTC().Format(time.RFC3339), age(at, now))
 }
 
-// describeTrouble says why a pod isn't ready, with the last lines of its output; of one that is, nothing.
+// describeTrouble writes why a pod isn't ready, with the last lines of its output. For a ready pod it writes nothing.
 func describeTrouble(w io.Writer, pod api.Pod) {
 	if pod.Ready || pod.Message == "" && len(pod.LastLog) == 0 {
 		return
@@ -90,8 +90,8 @@ func describeTrouble(w io.Writer, pod api.Pod) {
 	}
 }
 
-// describeTroubles is describeTrouble of an object's pods, newest first. A cause that the conditions or another pod gave
-// is not repeated.
+// describeTroubles calls describeTrouble for an object's pods, newest first. It does not repeat a cause that the
+// conditions or another pod gave.
 func describeTroubles(w io.Writer, pods []api.Pod, conditions []api.Condition) {
 	said := map[string]bool{}
 	pods = slices.Clone(pods)
@@ -110,7 +110,7 @@ func describeTroubles(w io.Writer, pods []api.Pod, conditions []api.Condition) {
 		case known:
 			pod.Message, pod.Next = "its last lines", ""
 		case ready != nil && ready.Status == api.ConditionTrue:
-			pod.Next = "" // another has taken its place: nothing is left to do
+			pod.Next = "" // another has replaced it: there is nothing left to do
 		}
 		describeTrouble(w, pod)
 	}

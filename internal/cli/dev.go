@@ -76,8 +76,8 @@ func (a *app) runDev(ctx context.Context, flags *serverFlags) (err error) {
 	return flags.run(running)
 }
 
-// foundHere reports whether commands in the working directory will find a private server in root once it runs: no server
-// is configured, and none runs on the machine.
+// foundHere reports whether commands in the working directory will find a private server in root once it runs: no
+// server is configured, and none runs on the machine.
 func foundHere(root string) bool {
 	here, err := filepath.Abs(client.DevRoot)
 	if err != nil || root != here || os.Getenv("TEND_SERVER") != "" || os.Getenv("TEND_ROOT") != "" {
@@ -85,13 +85,13 @@ func foundHere(root string) bool {
 	}
 	found := strings.TrimPrefix(client.Discover(os.Getenv).Server, "unix://")
 	if found == filepath.Join(root, client.SocketName) {
-		return true // of one that ran before
+		return true // the one of a server that ran before
 	}
 	_, err = os.Stat(found)
 	return err != nil
 }
 
-// sayLeft names the pods that go on without the server, while that still answers.
+// sayLeft prints the pods that keep running without the server, while the server still answers.
 func (a *app) sayLeft(root string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -118,7 +118,7 @@ func (a *app) sayLeft(root string) {
 	fmt.Fprintln(a.err, "  `tend dev` in this folder takes them over again; to remove them: tend delete, while it runs")
 }
 
-// shellQuoted is a path as a shell takes it.
+// shellQuoted returns a path as a shell takes it.
 func shellQuoted(path string) string {
 	for _, r := range path {
 		plain := r == '/' || r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'

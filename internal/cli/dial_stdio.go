@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// dialStdioCommand is the far end of ssh://user@host: it joins its input and output to the server's socket.
+// dialStdioCommand returns the far end of ssh://user@host: it joins its input and output to the server's socket.
 func (a *app) dialStdioCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "dial-stdio", Short: "join standard input and output to the server's socket", Hidden: true,
@@ -42,11 +42,11 @@ func (a *app) dialStdioCommand() *cobra.Command {
 	}
 }
 
-// join copies both ways until the server has nothing more to say.
+// join copies both ways until the server sends nothing more.
 func (a *app) join(conn *net.UnixConn) error {
 	defer conn.Close()
 	go func() {
-		_, _ = io.Copy(conn, a.in) // whoever calls has ended, or will be told by the other way
+		_, _ = io.Copy(conn, a.in) // the caller has ended, or sees the error in the other direction
 		_ = conn.CloseWrite()
 	}()
 	_, err := io.Copy(a.out, conn)

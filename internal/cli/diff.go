@@ -57,7 +57,7 @@ func (a *app) diffCommand() *cobra.Command {
 	return command
 }
 
-// differs shows a dry run and turns it into the exit status.
+// differs prints a dry run and turns it into the exit status.
 func (a *app) differs(result api.ApplyResult, detailed, force bool) error {
 	switch {
 	case a.structured():
@@ -78,7 +78,7 @@ func (a *app) differs(result api.ApplyResult, detailed, force bool) error {
 	return nil
 }
 
-// refusedFor is what an apply of a dry run's objects would be refused for.
+// refusedFor returns the error that an apply of a dry run's objects would be refused with.
 func refusedFor(result api.ApplyResult, force bool) error {
 	count := 0
 	for _, object := range result.Objects {
@@ -91,7 +91,7 @@ func refusedFor(result api.ApplyResult, force bool) error {
 		"  leave them out, set them to the same value, or take them over with --force-conflicts", count)
 }
 
-// printMacros says what macros stand for, and what their plugins have done before it is stored.
+// printMacros prints the objects that macros stand for, and what their plugins do before those are stored.
 func (a *app) printMacros(macros []api.MacroResult) {
 	for _, macro := range macros {
 		if done := macro.Installed; done != nil {
@@ -108,7 +108,7 @@ func (a *app) printMacros(macros []api.MacroResult) {
 	}
 }
 
-// changed leaves out the objects that stay as they are.
+// changed removes the objects that stay as they are.
 func changed(result api.ApplyResult) api.ApplyResult {
 	out := result
 	out.Objects = nil
@@ -173,7 +173,7 @@ func (a *app) printPlan(p paint, plan []api.PlannedAction) {
 	}
 }
 
-// action is a line of the plan: what comes, what goes, and the rest.
+// action returns a line of the plan: what comes, what goes, and the rest.
 func (p paint) action(action api.PlannedAction) string {
 	text := strings.TrimSpace(action.Text)
 	switch action.Verb {

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestColours: what comes is green, what changes yellow, what goes red; without colour there is no escape.
+// TestColours: additions are green, changes yellow, removals red; without colour there are no escape sequences.
 func TestColours(t *testing.T) {
 	for verb, code := range map[string]string{"create": "32", "shutdown": "31", "forget": "31", "resolve": "33"} {
 		action := api.PlannedAction{Verb: verb, Text: verb + " a slot"}

@@ -56,7 +56,7 @@ func (a *app) execCommand() *cobra.Command {
 	return command
 }
 
-// commandOf is what to run: everything behind the address, with or without a -- between.
+// commandOf returns what to run: everything behind the address, with or without a -- between.
 func commandOf(wanted address, rest []string) ([]string, error) {
 	switch {
 	case len(rest) > 0 && rest[0] == "--":

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/client/frame"
 )
 
-// windowSizes tells the terminal's size whenever it changes, until it is stopped.
+// windowSizes returns a channel that gets the terminal's size whenever it changes, until stop is called.
 func windowSizes(file *os.File) (sizes <-chan frame.Size, stop func()) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)

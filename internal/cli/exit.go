@@ -16,7 +16,7 @@ const (
 	exitTimeout = 3
 )
 
-// exitStatus ends the process with a code; where text is empty all was said already.
+// exitStatus ends the process with a code. An empty text means that everything is printed already.
 type exitStatus struct {
 	code int
 	text string
@@ -29,14 +29,14 @@ func (e *exitStatus) Error() string {
 	return fmt.Sprintf("exit status %d", e.code)
 }
 
-// missingError is an address that nothing answers to.
+// missingError is an address that matches nothing.
 type missingError struct{ what string }
 
 func (e *missingError) Error() string {
 	return fmt.Sprintf("there is no %s\n  `tend get` lists what there is", e.what)
 }
 
-// report prints what went wrong and returns the process's exit code.
+// report prints an error and returns the process's exit code.
 func report(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
@@ -50,7 +50,7 @@ func report(err error, stderr io.Writer) int {
 	case errors.As(err, &interrupted):
 		code = interrupted.code()
 		if err == error(interrupted) { //nolint:errorlint // alone, not wrapped: a wrapper has more to say
-			text = "" // whoever pressed Ctrl-C knows
+			text = "" // the user who pressed Ctrl-C knows
 		}
 	case errors.As(err, &status):
 		code = status.code

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// psCommand lists pods under the name that other tools give it.
+// psCommand lists pods under the name that other tools use.
 func (a *app) psCommand() *cobra.Command {
 	var q query
 	command := &cobra.Command{
@@ -23,7 +23,7 @@ func (a *app) psCommand() *cobra.Command {
 	return command
 }
 
-// eventsCommand says where what others call events is found.
+// eventsCommand says where to find what other tools call events.
 func eventsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "events", Hidden: true,

@@ -34,7 +34,7 @@ func (a *app) fmtCommand() *cobra.Command {
 	return command
 }
 
-// layOut rewrites the files that are laid out in another way, and lists them.
+// layOut formats the files that are not formatted yet, and lists them.
 func (a *app) layOut(paths []string, check bool) error {
 	if len(paths) == 0 {
 		found, err := manifest.Manifests(".")

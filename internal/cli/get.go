@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// query is what `tend get` was asked.
+// query holds the flags of `tend get`.
 type query struct{ scope, selector string }
 
 // watchInterval is the time between two listings of --watch.
@@ -78,7 +78,7 @@ func (a *app) get(ctx context.Context, c *client.Client, q query, args []string)
 
 var ageCell = regexp.MustCompile(`\b(\d+[smhd])+\b`)
 
-// watching lists again and again, and prints what differs from the last listing in more than its ages.
+// watching lists again and again, and prints a listing if more than its ages changed.
 func (a *app) watching(ctx context.Context, list func(*app) error) error {
 	last, away := "", false
 	for {
@@ -151,7 +151,7 @@ func (a *app) getKinds(ctx context.Context, c *client.Client, q query, kinds []a
 	return a.writeTables(all.Items, len(kinds) > 1)
 }
 
-// writeTables lists objects, a table for each kind. Where several were asked for, the first column says which it is.
+// writeTables prints objects, one table for each kind. With several kinds, the first column says which one.
 func (a *app) writeTables(objects []api.Object, named bool) error {
 	for i := 0; i < len(objects); {
 		kind := objects[i].Kind
@@ -176,7 +176,7 @@ func (a *app) writeTables(objects []api.Object, named bool) error {
 
 var errSelector = errors.New("--selector chooses objects by label; pods have none: name their object")
 
-// getPods lists all pods, or those that an address behind the word names.
+// getPods lists all pods, or those of the address that follows the word.
 func (a *app) getPods(ctx context.Context, c *client.Client, q query, args []string) error {
 	if q.selector != "" {
 		return errSelector

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// table is how the objects of a kind are listed: the columns behind their name, and those of -o wide.
+// table defines how the objects of a kind are listed: the columns after their name, and those of -o wide.
 type table struct {
 	header, wide []string
 	row          func(object api.Object, now time.Time) (cells, wide []string)
@@ -32,7 +32,7 @@ func tableOf(kind api.Kind) table {
 	return workloadTable
 }
 
-// objectListing lists objects of one kind.
+// objectListing returns the listing of objects of one kind.
 func objectListing(objects []api.Object, now time.Time) listing {
 	t := workloadTable
 	if len(objects) > 0 {
@@ -48,7 +48,7 @@ func objectListing(objects []api.Object, now time.Time) listing {
 	return l
 }
 
-// shortName is scope/name, or the name alone of what needs no scope.
+// shortName returns scope/name, or only the name of an object without a scope.
 func shortName(ref api.Ref) string {
 	if ref.Scope == api.Unscoped {
 		return ref.Name
@@ -108,7 +108,7 @@ var registryTable = table{
 	},
 }
 
-// stateOf is one word for how an object is, with the sentence behind it.
+// stateOf returns one word for the state of an object, with the sentence behind it.
 func stateOf(object api.Object, status api.WorkloadStatus) (state, message string) {
 	if object.Metadata.Deleting() {
 		return "Deleting", "its pods are being stopped"

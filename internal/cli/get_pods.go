@@ -28,7 +28,7 @@ func podListing(pods []api.Pod, now time.Time) listing {
 	return l
 }
 
-// podState is the state with what a person should know of it.
+// podState returns the state with what a person should know of it.
 func podState(pod api.Pod) string {
 	switch {
 	case pod.Frozen && pod.State.Terminal():
@@ -47,7 +47,7 @@ func podState(pod api.Pod) string {
 	return string(pod.State)
 }
 
-// endText is how a pod ended.
+// endText returns how a pod ended.
 func endText(pod api.Pod) string {
 	switch {
 	case pod.State == api.TaskRejected && pod.Reason != "":

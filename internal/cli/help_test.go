@@ -15,8 +15,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what is found into testdata instead of comparing")
 
-// TestHelp: every command with its arguments, and every flag with its default, is as testdata/help.txt has it. What a flag
-// does by default is a promise.
+// TestHelp: every command with its arguments, and every flag with its default, matches testdata/help.txt. A flag's
+// default is a promise.
 func TestHelp(t *testing.T) {
 	for _, name := range []string{"HOME", "TEND_ROOT", "TEND_SERVER"} {
 		t.Setenv(name, "/nosuch")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestHomeIsRestored: Main runs with the home of the user database where the environment has none.
+// TestHomeIsRestored: Main runs with the home of the user database if the environment has none.
 func TestHomeIsRestored(t *testing.T) {
 	current, err := user.Current()
 	if err != nil {

@@ -25,7 +25,7 @@ func (a *app) importCommand() *cobra.Command {
 	return command
 }
 
-// destination is where an import writes.
+// destination is where an import writes its manifests.
 type destination struct {
 	file  string
 	force bool
@@ -36,7 +36,7 @@ func (d *destination) flags(command *cobra.Command, usage string) {
 	command.Flags().BoolVar(&d.force, "force", false, "write over a file that is there")
 }
 
-// dir is the folder the text will lie in: paths in it are relative to that one.
+// dir returns the folder the text will lie in: paths in it are relative to that one.
 func (d *destination) dir() string {
 	if d.file == "" || d.file == "-" {
 		return "."
@@ -44,7 +44,8 @@ func (d *destination) dir() string {
 	return filepath.Dir(d.file)
 }
 
-// write puts the text into the file, or on standard output. A file that is there is somebody's work.
+// write writes the text to the file or to standard output. It replaces an existing file, which may hold the user's
+// work, only with --force.
 func (d *destination) write(a *app, text []byte) error {
 	if d.file == "" || d.file == "-" {
 		_, err := a.out.Write(text)
@@ -102,7 +103,7 @@ func (a *app) importComposeCommand() *cobra.Command {
 	return command
 }
 
-// readCompose imports Compose files for manifests that will lie in a folder. Without a scope it is the project's name.
+// readCompose imports Compose files for manifests that will lie in a folder. The default scope is the project's name.
 func readCompose(ctx context.Context, files []string, scope, folder string) (compose.Result, error) {
 	dir, err := filepath.Abs(folder)
 	if err != nil {
@@ -115,7 +116,7 @@ func readCompose(ctx context.Context, files []string, scope, folder string) (com
 	return compose.Import(ctx, compose.Options{Files: files, Scope: scope, Dir: dir, From: from, Environment: os.Environ()})
 }
 
-// writeCompose writes what an import came to, and reports.
+// writeCompose writes the result of an import, and reports.
 func (a *app) writeCompose(result compose.Result, to destination, strict bool) error {
 	text, err := manifest.Write(result.Sections)
 	if err != nil {
@@ -127,7 +128,7 @@ func (a *app) writeCompose(result compose.Result, to destination, strict bool) e
 	return a.reportImport(result, strict)
 }
 
-// composeFiles are the files named, or the ones Compose itself would take.
+// composeFiles returns the files named, or the ones Compose itself would take.
 func composeFiles(args []string) ([]string, error) {
 	if len(args) > 0 {
 		return args, nil
@@ -205,7 +206,7 @@ func (a *app) importProcfileCommand() *cobra.Command {
 	return command
 }
 
-// builtFrom is an object's spec with the folder it is built from, as it is seen from a manifest.
+// builtFrom returns an object's spec with the folder it is built from, as it is seen from a manifest.
 func builtFrom(object api.Object, builds []manifest.Source, file string) (json.RawMessage, error) {
 	i := slices.IndexFunc(builds, func(source manifest.Source) bool { return source.Object == object.Ref() })
 	if i < 0 {
@@ -215,7 +216,7 @@ func builtFrom(object api.Object, builds []manifest.Source, file string) (json.R
 	if err != nil {
 		return nil, err
 	}
-	at := "." // what is written to standard output is to lie beside the Procfile
+	at := "." // output on standard output is meant to lie beside the Procfile
 	if file != "-" {
 		if at, err = filepath.Abs(filepath.Dir(file)); err != nil {
 			return nil, err

@@ -60,7 +60,7 @@ func (a *app) trafficCommand(traffic, short, done string) *cobra.Command {
 	return command
 }
 
-// describeIngress tells where an ingress is found, who serves it, and until when its certificate lasts.
+// describeIngress writes an ingress's URL, the pods that serve it, and when its certificate expires.
 func describeIngress(w io.Writer, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.IngressStatus](object)
 	fmt.Fprintf(w, "  %s, by %d of %d pods of %s", dash(status.URL), status.ReadyPods, status.Pods, dash(status.Service))
@@ -79,7 +79,7 @@ func describeIngress(w io.Writer, object api.Object, now time.Time) {
 	}
 }
 
-// lasts tells until when a certificate is good, and whether another one comes by itself.
+// lasts says when a certificate expires, and whether it is renewed automatically.
 func lasts(object api.Object, end, now time.Time) string {
 	at := end.UTC().Format(time.RFC3339)
 	if !end.After(now) {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestUntilWhenACertificateLasts: only one that is got is said to be renewed, and one that is over is said to be.
+// TestUntilWhenACertificateLasts: only an obtained certificate is shown as renewed, and an expired one as expired.
 func TestUntilWhenACertificateLasts(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

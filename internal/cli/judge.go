@@ -9,13 +9,13 @@ import (
 	"tend.dev/tend/api"
 )
 
-// unworkable are reasons that an object isn't worked on, and won't be until a person has changed something.
+// unworkable are the reasons for which no work is done on an object until a user changes something.
 var unworkable = []string{"InvalidSpec", "EnvironmentUnreadable", "EnvFromEmpty", "SecretKeyMissing"}
 
-// unresolved is the reason of a reference that points at nothing. What it points at may be among what is waited for.
+// unresolved is the reason of a reference that points at nothing. Its target may be among the objects waited for.
 const unresolved = "UnresolvedReference"
 
-// judge says where a wait stands by the object's own conditions.
+// judge returns the state of a wait, by the object's own conditions.
 func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	s := seen{wait: w, since: object.Metadata.UpdatedAt, turnsBack: turnsBack(status)}
 	if object.Metadata.Deleting() {
@@ -52,7 +52,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	case progressing.Status != api.ConditionFalse: // under way
 		s.needs = needs(object, *progressing)
 	case progressing.Reason == "ResolvingImage":
-		s.outcome = failed // the image can't be had
+		s.outcome = failed // the image is not available
 	case slices.Contains(unworkable, progressing.Reason):
 		s.outcome = failed
 	case progressing.Reason == unresolved:
@@ -61,7 +61,7 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 		s.outcome = held
 	case didNotLast(status):
 		s.outcome = held
-	default: // what ran is being healed, or its engine is away: that passes
+	default: // the running pods are being healed, or their engine is away: temporary
 	}
 	s.judgeFrozen(status, ready, progressing)
 	s.blame(status, *ready, *progressing)
@@ -72,8 +72,8 @@ func judge(w wait, object api.Object, status api.WorkloadStatus) seen {
 	return s
 }
 
-// judgeStored ends the wait for what only has to be stored: nothing runs because a job was applied, and what uses an asset is
-// waited for by itself.
+// judgeStored ends the wait for objects that only have to be stored: applying a job runs nothing, and the users of an
+// asset are waited for themselves.
 func (s *seen) judgeStored(object api.Object, status api.WorkloadStatus, ready, progressing *api.Condition) bool {
 	switch {
 	case s.gone || object.Metadata.Deleting():
@@ -89,13 +89,13 @@ func (s *seen) judgeStored(object api.Object, status api.WorkloadStatus, ready, 
 	return false
 }
 
-// turnsBack says whether a rollback leads anywhere: to a good release other than the one in force.
+// turnsBack reports whether a rollback is possible: to a good release other than the one in force.
 func turnsBack(status api.WorkloadStatus) bool {
 	r := status.Rollout
 	return r != nil && r.LastGoodRelease != "" && r.LastGoodRelease != r.TargetRelease
 }
 
-// didNotLast says, where nothing progresses any more, whether a rollout ended without having come through.
+// didNotLast says, if nothing progresses any more, whether a rollout ended without having come through.
 func didNotLast(status api.WorkloadStatus) bool {
 	if status.Rollout == nil {
 		return false
@@ -107,7 +107,7 @@ func didNotLast(status api.WorkloadStatus) bool {
 	return false
 }
 
-// giveUp ends the waits for what references point at, once nothing else is waited for: nobody else is known to bring it.
+// giveUp ends the waits for missing references once nothing else is pending: no other object is known to provide them.
 func giveUp(looks []seen) {
 	giveUpDependents(looks)
 	if slices.ContainsFunc(looks, func(s seen) bool { return s.outcome == pending && !s.lacks }) {
@@ -130,7 +130,7 @@ func settled(looks []seen) bool {
 	return true
 }
 
-// verdict is what the command ends with: nothing where all converged, else every trouble; an error weighs most.
+// verdict returns the command's result: nil if all converged, else every trouble. An error decides the exit code.
 func verdict(looks []seen) error {
 	worst := exitOK
 	var texts []string
@@ -164,7 +164,7 @@ func timedOut(looks []seen, timeout time.Duration) error {
 	return &exitStatus{code: exitTimeout, text: text}
 }
 
-// holdUps are what the pods say that are not ready, the first few of them.
+// holdUps returns what the pods say that are not ready, the first few of them.
 func holdUps(s seen) (text string) {
 	const few = 3
 	told := 0

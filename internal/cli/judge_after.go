@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// judgeAfter notes how the commands went that follow a rollout. They are waited for; one that failed is told of, and undoes
-// nothing.
+// judgeAfter records the state of the commands that follow a rollout. The wait includes them. A failed one is reported,
+// and undoes nothing.
 func (s *seen) judgeAfter(status api.WorkloadStatus) {
 	after := api.FindCondition(status.Conditions, api.ConditionAfterRollout)
 	switch {
@@ -20,7 +20,7 @@ func (s *seen) judgeAfter(status api.WorkloadStatus) {
 	}
 }
 
-// warnOf tells of what a person should know though nothing is waited for any more.
+// warnOf prints the warnings of objects that have converged.
 func (a *app) warnOf(looks []seen) {
 	for _, s := range looks {
 		if s.warning != "" && s.outcome == converged {
@@ -29,13 +29,13 @@ func (a *app) warnOf(looks []seen) {
 	}
 }
 
-// counted says whether the release in force runs in as many pods as are wanted.
+// counted reports whether as many pods as wanted run the release in force.
 func counted(status api.WorkloadStatus) bool {
 	r := status.Rollout
 	return r != nil && r.Phase == api.RolloutComplete && r.Replicas == status.Replicas
 }
 
-// scaled ends a wait for pods beside a release that failed.
+// scaled ends a wait for pods as converged, with a warning about a release that failed.
 func (s seen) scaled(status api.WorkloadStatus, failed api.Condition) seen {
 	s.outcome, s.reason, s.message = converged, "Scaled", fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)
 	head, _, _ := strings.Cut(failed.Message, "\n")

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestJudgeWhatFollows: an apply waits for the commands behind its rollout and tells of one that failed; a scale waits for
-// pods alone, whatever becomes of a newer release.
+// TestJudgeWhatFollows: an apply waits for the commands that follow its rollout and reports one that failed. A scale
+// waits only for pods, whatever happens to a newer release.
 func TestJudgeWhatFollows(t *testing.T) {
 	present := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 2, Revision: 10}}
 	status := func(after api.ConditionStatus, reason string) api.WorkloadStatus {
@@ -49,7 +49,7 @@ func TestJudgeWhatFollows(t *testing.T) {
 	}
 }
 
-// TestTimedOutSaysWhatHoldsItUp: what the pods say stands beside what is counted.
+// TestTimedOutSaysWhatHoldsItUp: the error has the pods' messages beside the counts.
 func TestTimedOutSaysWhatHoldsItUp(t *testing.T) {
 	err := timedOut([]seen{{wait: asked, message: "0 of 1", pods: []api.Pod{
 		{Name: "prod-web.a", Message: "readiness probe: refused\nlog"}, {Name: "prod-web.b", Ready: true, Message: "well"},

@@ -5,8 +5,8 @@ import "tend.dev/tend/api"
 // waitsForOthers is the reason of a release that waits until what it depends on is ready.
 const waitsForOthers = "WaitingForDependency"
 
-// giveUpDependents ends the waits for what waits for another one of them that is in trouble: it waits in vain until a
-// person has mended that. What waits for one that lacks something lacks it too.
+// giveUpDependents ends the waits for objects that depend on one that is in trouble: they can't continue until a user
+// fixes it. An object that depends on one with a missing reference counts as lacking it too.
 func giveUpDependents(looks []seen) {
 	at := make(map[api.Ref]*seen, len(looks))
 	for i := range looks {
@@ -32,7 +32,7 @@ func giveUpDependents(looks []seen) {
 	}
 }
 
-// needs are what an object waits for by depends_on; nothing unless it waits for that.
+// needs returns what an object waits for by depends_on; nothing unless it waits for that.
 func needs(object api.Object, progressing api.Condition) []api.Ref {
 	if progressing.Reason != waitsForOthers {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestGiveUpDependents: what waits for another object of the same wait ends with it.
+// TestGiveUpDependents: the wait for an object ends with that for an object it depends on.
 func TestGiveUpDependents(t *testing.T) {
 	ref := func(name string) api.Ref { return api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name} }
 	at := func(name string, o outcome, needs ...string) seen {
@@ -52,7 +52,7 @@ func TestGiveUpDependents(t *testing.T) {
 	}
 }
 
-// TestJudgeNeeds: a release that waits for others says for whom.
+// TestJudgeNeeds: a release that waits for others says which ones.
 func TestJudgeNeeds(t *testing.T) {
 	object := api.Object{Kind: api.KindDeployment, Scope: "prod", Spec: []byte(`{"depends_on":{"workloads":["deployment/db"]}}`), Metadata: api.Metadata{Revision: 10}}
 	for reason, want := range map[string][]api.Ref{
@@ -65,7 +65,7 @@ func TestJudgeNeeds(t *testing.T) {
 	}
 }
 
-// TestTimedOutTroubles: what has come to nothing is told of too, not only what still waits.
+// TestTimedOutTroubles: a timeout reports failed objects too, not only those that are still pending.
 func TestTimedOutTroubles(t *testing.T) {
 	looks := []seen{{wait: asked, outcome: pending, message: "waits for db"}, {wait: asked, outcome: failed, message: "no bucket has the key"},
 		{wait: asked, outcome: converged, message: "well"}}

@@ -6,10 +6,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// reasonFrozen is the Ready reason of a workload of which `tend stop` holds pods.
+// reasonFrozen is the Ready reason of a workload with pods that `tend stop` stopped.
 const reasonFrozen = "Frozen"
 
-// judgeFrozen ends the wait for a workload that was stopped on purpose: no apply starts it, so waiting would take for ever.
+// judgeFrozen ends the wait for a workload that was stopped on purpose: no apply starts it, so waiting would never end.
 // The command succeeds and says how to start it.
 func (s *seen) judgeFrozen(status api.WorkloadStatus, ready, progressing *api.Condition) {
 	if ready == nil || ready.Reason != reasonFrozen || progressing == nil || progressing.Status != api.ConditionFalse || s.gone {

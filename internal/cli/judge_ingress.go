@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// judgeIngress says where a wait for an ingress stands, by its Ready condition: what has been seen already, and isn't
-// being deleted.
+// judgeIngress returns the state of a wait for an ingress, by its Ready condition. The ingress is observed already, and
+// not being deleted.
 func judgeIngress(s seen, ready api.Condition, degraded *api.Condition) seen {
 	s.reason, s.message = ready.Reason, ready.Message
 	if degraded != nil && degraded.Status == api.ConditionTrue && ready.Status != api.ConditionTrue {
@@ -17,21 +17,21 @@ func judgeIngress(s seen, ready api.Condition, degraded *api.Condition) seen {
 	case ready.Status == api.ConditionTrue:
 		s.outcome = converged
 	case ready.Reason == "Paused" || ready.Reason == "Maintenance":
-		s.outcome = converged // an operator wants it so
+		s.outcome = converged // an operator wants it this way
 	case ready.Reason == "NoService" || ready.Reason == noReadyPods:
-		s.lacks = true // it may be on its way
-	case ready.Reason == "Opening" || ready.Reason == "CertificatePending": // that passes
+		s.lacks = true // it may still be created
+	case ready.Reason == "Opening" || ready.Reason == "CertificatePending": // temporary
 	default:
 		s.outcome = failed
 	}
 	return s
 }
 
-// noReadyPods is the reason of an ingress none of whose pods gets requests.
+// noReadyPods is the reason of an ingress without a ready pod.
 const noReadyPods = "NoReadyPods"
 
-// giveUpPods ends the waits of ingresses for pods once nothing else is waited for. Whoever declared an ingress to what is
-// scaled to 0 has what was declared; pods that are there may get ready yet, unless what else was waited for is in trouble.
+// giveUpPods ends the waits of ingresses for pods once nothing else is pending. An ingress to a workload scaled to 0 is
+// as declared. Existing pods may still get ready, unless another object that the command waits for is in trouble.
 func giveUpPods(looks []seen) {
 	trouble := slices.ContainsFunc(looks, func(s seen) bool { return s.outcome == failed || s.outcome == held })
 	for i := range looks {

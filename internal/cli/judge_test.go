@@ -84,7 +84,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestGiveUp: a reference waits for what else is waited for, and for nobody else.
+// TestGiveUp: a reference waits only for the other objects that the command waits for.
 func TestGiveUp(t *testing.T) {
 	lacking := seen{wait: asked, lacks: true, message: "there is no deployment/prod/api"}
 	for name, tc := range map[string]struct {
@@ -141,7 +141,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestRollbackOffered: only where there is a good release to return to.
+// TestRollbackOffered: only if there is a good release to return to.
 func TestRollbackOffered(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
@@ -164,7 +164,7 @@ func TestRollbackOffered(t *testing.T) {
 	}
 }
 
-// TestDenied: a socket that may not be opened is told as that, and waiting for it is in vain.
+// TestDenied: a socket without permission to open is reported as such, and is not retried.
 func TestDenied(t *testing.T) {
 	err := &client.UnreachableError{Server: "unix:///x", Err: fmt.Errorf("dial: %w", syscall.EACCES)}
 	if transient(err) || !strings.Contains(err.Error(), "use sudo") || strings.Contains(err.Error(), "start one") {
@@ -192,7 +192,7 @@ func outcomeOf(err error) (int, string) {
 	return status.code, status.text
 }
 
-// TestJudgeIngress: an ingress is waited for until it is served, or until a person is needed.
+// TestJudgeIngress: the wait for an ingress lasts until it is served, or until a user has to act.
 func TestJudgeIngress(t *testing.T) {
 	for reason, want := range map[string]outcome{
 		"Opening": pending, "CertificatePending": pending, "NoReadyPods": pending, "NoService": pending, "NotListening": failed,

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// logging is what `tend logs` was asked.
+// logging holds the options of `tend logs`.
 type logging struct {
 	follow, timestamps bool
 	since, tail, run   string
@@ -24,8 +24,8 @@ type logging struct {
 	split bool
 }
 
-// How many lines of each pod are shown without --tail: with -f what is new matters, and a terminal holds only so much. A pipe
-// gets all of them.
+// How many lines of each pod are shown without --tail: with -f new lines matter, and a terminal holds only so much. A
+// pipe gets all lines.
 const (
 	followTail   = 100
 	terminalTail = 1000
@@ -83,7 +83,7 @@ func (a *app) logsCommand() *cobra.Command {
 	return command
 }
 
-// lines is the --tail to use: the default depends on what else was asked for, and on who reads.
+// lines returns the --tail to use: the default depends on what else was asked for, and on who reads.
 func (l logging) lines(screen bool) string {
 	switch {
 	case l.tail != "" || l.since != "":
@@ -120,8 +120,8 @@ func (l logging) options(now time.Time, screen bool) (client.LogsOptions, error)
 	return opts, nil
 }
 
-// printLogs writes lines as they come, with their pod's name in front where there are several. A pod whose output can't be
-// read is reported on stderr and makes the command fail at its end.
+// printLogs writes lines as they come, with their pod's name in front if there are several pods. It reports a pod with
+// unreadable output on stderr, and then makes the command fail at its end.
 func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 	broken := false
 	for {
@@ -134,7 +134,7 @@ func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 		case err != nil:
 			return &cutStreamError{err}
 		case line.Pod == "" && line.Error != nil:
-			return line.Error // the server ends
+			return line.Error // the server shuts down
 		case screen.shown(line):
 			continue
 		case a.output == "json":
@@ -153,25 +153,28 @@ func (a *app) printLogs(stream *client.LogStream, screen *logScreen) error {
 	}
 }
 
-// logScreen writes lines. The parts of one too long to be sent at once make one line again, unless another comes between.
+// logScreen writes lines. It joins the parts of a line that was too long to be sent at once, unless another line comes
+// between.
 type logScreen struct {
 	// all: each line has its pod's name in front.
 	all bool
-	// pod is the one that was asked for; others, its inits, have their name in front. Empty: none has.
+	// pod is the requested pod; others, its init containers, get their name in front. If it is empty, no line gets a
+	// name.
 	pod        string
 	timestamps bool
 	// split: what a pod wrote to stderr goes to stderr.
 	split bool
-	// longest is how many lines of one pod were written, at most; counts are those of each.
+	// longest is the highest number of lines written for one pod; counts are those of each.
 	longest int
 	counts  map[string]int
-	// newest is when the last line of each pod was written, before what the same before the stream began that is read now.
+	// newest is the time of the last line written for each pod; before has the same from before the current stream
+	// began.
 	newest, before map[string]time.Time
-	// open is where a line was begun that isn't ended yet.
+	// open is the source of a line that hasn't ended yet.
 	open struct{ pod, stream string }
 }
 
-// text is a line of a pod: as it was written for a program, without control characters for a terminal.
+// text returns a line of a pod: as it was written for a program, without control characters for a terminal.
 func (s *logScreen) text(line api.LogLine, screen bool) string {
 	text := line.Text
 	if screen {

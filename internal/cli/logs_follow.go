@@ -14,21 +14,22 @@ import (
 	"tend.dev/tend/client"
 )
 
-// cutStreamError is a stream that ended before its end.
+// cutStreamError is a stream that broke off before its end.
 type cutStreamError struct{ err error }
 
 func (e *cutStreamError) Error() string { return fmt.Sprintf("the output was cut off: %v", e.err) }
 
 func (e *cutStreamError) Unwrap() error { return e.err }
 
-// serverAway says whether an error means that a server ends, or isn't there; it may be back in a moment.
+// serverAway reports whether an error means that the server is shutting down or unreachable; it may be back in a
+// moment.
 func serverAway(err error) bool {
 	var cut *cutStreamError
 	var gone *client.UnreachableError
 	return errors.As(err, &cut) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &gone) && !gone.Denied() || client.StatusOf(err) == http.StatusServiceUnavailable
 }
 
-// noteAway says once that the server is away, and returns whether it is.
+// noteAway prints once that the server is away, and returns whether it is.
 func (a *app) noteAway(away, noted bool) bool {
 	if away && !noted {
 		fmt.Fprintln(a.err, "the server is away; going on when it is back")
@@ -39,8 +40,8 @@ func (a *app) noteAway(away, noted bool) bool {
 // serverReturns is the time between two attempts to reach a server that is away.
 const serverReturns = time.Second
 
-// readLogs prints the output that was asked for. One that is followed goes on where it was when a server that went away is
-// back; so a restart of the server, which touches no pod, loses no line.
+// readLogs prints the output that was asked for. If the server goes away while the output is followed, readLogs waits
+// until it is back and continues after the last line: a restart of the server, which touches no pod, loses no line.
 func (a *app) readLogs(ctx context.Context, c *client.Client, opts client.LogsOptions, screen *logScreen) error {
 	away := false
 	for begun := false; ; {
@@ -61,7 +62,7 @@ func (a *app) readLogs(ctx context.Context, c *client.Client, opts client.LogsOp
 	}
 }
 
-// resume asks for what follows the lines that were shown.
+// resume changes the options to request what follows the lines that were shown.
 func (s *logScreen) resume(opts client.LogsOptions) client.LogsOptions {
 	if len(s.newest) == 0 {
 		return opts
@@ -71,7 +72,7 @@ func (s *logScreen) resume(opts client.LogsOptions) client.LogsOptions {
 	return opts
 }
 
-// shown notes a line, and says whether it was written before: an earlier stream brought it.
+// shown records a line, and reports whether an earlier stream already brought it.
 func (s *logScreen) shown(line api.LogLine) bool {
 	if line.Error != nil {
 		return false

@@ -23,18 +23,18 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// machine is what a script's servers stand on: a root, a store and a simulated engine that outlive them.
+// machine is the base of a script's servers: a root, a store and a simulated engine that outlive them.
 type machine struct {
 	root   string
 	store  store.Store
 	engine *hollow.Engine
 	client *client.Client
-	// cancel and done belong to the running server, nil where there is none.
+	// cancel and done belong to the running server, nil if there is none.
 	cancel context.CancelFunc
 	done   chan error
 }
 
-// kept is a store whose Close is the machine's affair.
+// kept is a store that only the machine closes.
 type kept struct{ store.Store }
 
 func (kept) Close() error { return nil }
@@ -46,7 +46,8 @@ func setup(env *testscript.Env) error {
 		return err
 	}
 	m := &machine{root: root, store: memory.New(), engine: hollow.NewEngine(hollow.Options{
-		// A start takes as long as it does on a quick engine, so that a look a tenth of a second later still sees it.
+		// A start takes as long as on a quick container runtime, so that a poll a tenth of a second later still sees
+		// it.
 		StartDelay: hollow.Delay(250 * time.Millisecond),
 	})}
 	m.engine.Behave(behaviour)
@@ -74,7 +75,7 @@ func setup(env *testscript.Env) error {
 	return m.start()
 }
 
-// behaviour is what containers do, by their image: crash ends at once, the others print their image and run on.
+// behaviour returns what containers do, by their image: crash ends at once, the others print their image and run on.
 func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	if strings.HasPrefix(spec.Image, "crash") {
 		return hollow.Behaviour{Exits: true, ExitCode: 3, Output: []string{"fatal: DATABASE_URL is not set"}}
@@ -82,7 +83,7 @@ func behaviour(spec runtime.ContainerSpec) hollow.Behaviour {
 	return hollow.Behaviour{Output: []string{"serving " + spec.Image}, Exec: command}
 }
 
-// command is the shell of the simulated containers.
+// command simulates the shell of containers and returns its exit code.
 func command(call hollow.ExecCall) int {
 	switch words := call.Options.Command; words[0] {
 	case "echo":

@@ -17,17 +17,17 @@ func Main(ctx context.Context, args []string) int {
 	return report(root.ExecuteContext(ctx), os.Stderr)
 }
 
-// interruptedError is a command that was told to end.
+// interruptedError is the error of a command that a signal ended.
 type interruptedError struct{ signal syscall.Signal }
 
 func (*interruptedError) Error() string {
 	return "interrupted"
 }
 
-// Unwrap lets everything below take it for what it is: a context that was ended.
+// Unwrap makes the error count as a cancelled context.
 func (*interruptedError) Unwrap() error { return context.Canceled }
 
-// code is what a shell gives a command that a signal ended.
+// code returns what a shell gives a command that a signal ended.
 func (e *interruptedError) code() int { return 128 + int(e.signal) }
 
 // interruptible ends the context at the first Ctrl-C or SIGTERM. The second one ends the process at once.

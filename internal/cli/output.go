@@ -10,13 +10,13 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// streams are where a command reads and writes.
+// streams are the input and the outputs of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// listing is something to print in the format asked for.
+// listing is something to print in the requested format.
 type listing struct {
 	// value is printed as JSON or YAML.
 	value any
@@ -27,7 +27,7 @@ type listing struct {
 	// wideHeader and wideRows are columns added by -o wide, row by row.
 	wideHeader []string
 	wideRows   [][]string
-	// empty is said on stderr instead of a table without rows.
+	// empty is printed on stderr instead of a table without rows.
 	empty string
 }
 
@@ -88,7 +88,7 @@ func writeJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// compactJSON is a value on one line.
+// compactJSON writes a value on one line.
 func compactJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -104,7 +104,7 @@ func writeYAML(w io.Writer, value any) error {
 	return err
 }
 
-// countOf is a number with its noun: 1 key, 2 keys.
+// countOf returns a number with its noun: 1 key, 2 keys.
 func countOf(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

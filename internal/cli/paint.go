@@ -10,7 +10,7 @@ import (
 // paint colours text, or leaves it as it is.
 type paint bool
 
-// paintFor uses colour on a screen, and not where NO_COLOR asks for none.
+// paintFor returns colours for a terminal, unless NO_COLOR is set.
 func paintFor(w io.Writer) paint {
 	return paint(terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }
@@ -28,7 +28,7 @@ func (p paint) green(text string) string  { return p.in("32", text) }
 func (p paint) yellow(text string) string { return p.in("33", text) }
 func (p paint) cyan(text string) string   { return p.in("36", text) }
 
-// terminal says whether a stream is a person's screen or keyboard.
+// terminal reports whether a stream is a terminal.
 func terminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))

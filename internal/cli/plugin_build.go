@@ -14,16 +14,17 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// applier asks for an apply.
+// applier sends an apply.
 type applier func(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error)
 
-// applyOnce asks once.
+// applyOnce sends it once.
 func applyOnce(ctx context.Context, c *client.Client, request api.ApplyRequest) (api.ApplyResult, error) {
 	return c.Apply(ctx, request)
 }
 
-// applyBuilt applies. Where what macros stand for is built from source, the server says so, which it knows only once their
-// plugins were asked: the source is packed then, sent unless nothing is to be stored, and the apply made again.
+// applyBuilt applies. If the objects that macros stand for are built from source, the server answers so, because it
+// knows that only after it called their plugins. applyBuilt then packs the source, sends it unless it is a dry run, and
+// applies again.
 func (a *app) applyBuilt(ctx context.Context, c *client.Client, apply applier, request api.ApplyRequest, loaded manifest.Result) (api.ApplyResult, error) {
 	result, err := apply(ctx, c, request)
 	var problem *api.Problem
@@ -55,13 +56,13 @@ func (a *app) applyBuilt(ctx context.Context, c *client.Client, apply applier, r
 	return apply(ctx, c, request)
 }
 
-// isMissingPlugin says whether a dry run could not ask a plugin that is not installed.
+// isMissingPlugin reports whether a dry run could not ask a plugin that is not installed.
 func isMissingPlugin(err error) bool {
 	var problem *api.Problem
 	return errors.As(err, &problem) && problem.Title == "PluginNotFound"
 }
 
-// stampMacro names the tree of an object in the stamps of the macro it is from.
+// stampMacro records the tree of an object in the stamps of the macro it comes from.
 func stampMacro(objects []api.Object, wanted api.MacroBuild, digest string) {
 	for i := range objects {
 		if objects[i].Ref() != wanted.Macro {
@@ -76,8 +77,8 @@ func stampMacro(objects []api.Object, wanted api.MacroBuild, digest string) {
 	}
 }
 
-// sourceOf is the folder an object of a macro is built from. A plugin may name what lies below the macro's manifest; what
-// lies elsewhere has to be named by the macro itself, for it is read here and sent away.
+// sourceOf returns the folder an object of a macro is built from. A plugin may name what lies below the macro's
+// manifest; what lies elsewhere has to be named by the macro itself, for it is read here and sent away.
 func sourceOf(wanted api.MacroBuild, loaded manifest.Result) (manifest.Source, error) {
 	var macro *api.Object
 	for i := range loaded.Objects {
@@ -106,7 +107,7 @@ func sourceOf(wanted api.MacroBuild, loaded manifest.Result) (manifest.Source, e
 	return manifest.Source{Object: wanted.Object, Folder: folder, Build: wanted.Build}, nil
 }
 
-// below says whether a folder lies in another one, links followed. One that isn't there is told when it is packed.
+// below reports whether a folder lies in another one, with links resolved. Packing reports a missing folder.
 func below(base, folder string) bool {
 	if !filepath.IsLocal(folder) {
 		return false
@@ -122,7 +123,7 @@ func below(base, folder string) bool {
 	return err == nil && filepath.IsLocal(inside)
 }
 
-// namesContext says whether a macro names a build context itself.
+// namesContext reports whether a macro names a build context itself.
 func namesContext(spec json.RawMessage, folder string) bool {
 	var fields struct {
 		Build struct {

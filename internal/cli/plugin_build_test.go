@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// A plugin has sent what lies below the manifest's folder, and what the macro itself names: nothing else of this machine.
+// For a plugin, the client sends only source below the manifest's folder, or that the macro itself names: nothing else
+// of this machine.
 func TestSourceOfAMacro(t *testing.T) {
 	base := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(base, "deploy", "src"), 0o755); err != nil {

@@ -24,8 +24,8 @@ var pluginWord = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*(:[A-Za-z0-9][A-Za-z0-9
 // valued are the persistent flags that take a value of their own.
 var valued = []string{"--server", "--token", "--output", "-o"}
 
-// withPlugins turns a command line whose first word is no command of ours into a call of a plugin: `redis:link a b` and
-// `redis link a b` are the same. Only that word is looked at for a colon; arguments go through as they are.
+// withPlugins turns a command line whose first word is not a command of Tend's into a call of a plugin: `redis:link a
+// b` and `redis link a b` are the same. It searches only that word for a colon; arguments pass unchanged.
 func withPlugins(root *cobra.Command, args []string) []string {
 	at := 0
 	for at < len(args) && strings.HasPrefix(args[at], "-") && args[at] != "-" && args[at] != "--" {
@@ -43,20 +43,20 @@ func withPlugins(root *cobra.Command, args []string) []string {
 	if name, command, split := strings.Cut(args[at], ":"); split && isCommand(root, name) { // config:set, as others write it
 		return slices.Concat(args[:at], []string{name}, strings.Split(command, ":"), args[at+1:])
 	}
-	out := append(slices.Clone(args[:at]), callPlugin, "--") // what follows is no flag of ours
+	out := append(slices.Clone(args[:at]), callPlugin, "--") // what follows is not a flag of Tend's
 	if name, command, split := strings.Cut(args[at], ":"); split {
 		return append(append(out, name, command), args[at+1:]...)
 	}
 	return append(out, args[at:]...)
 }
 
-// isCommand reports whether a word is a command of ours.
+// isCommand reports whether a word is a command of Tend's.
 func isCommand(root *cobra.Command, word string) bool {
 	found, _, err := root.Find([]string{word})
 	return err == nil && found != root || word == "help" || word == "completion"
 }
 
-// unknownCommand says that a word is no command of ours, with those it may be meant for. It is never nil.
+// unknownCommand returns an error that says that a word is not a command of Tend's, with suggestions. It is never nil.
 func unknownCommand(root *cobra.Command, word string) error {
 	if _, _, err := root.Find([]string{word}); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (a *app) callPluginCommand() *cobra.Command {
 	}
 }
 
-// ownFlags takes -o json out of a plugin's arguments: it is the one flag of ours that may stand among them.
+// ownFlags removes -o json from a plugin's arguments: it is the one flag of Tend's that may stand among them.
 func (a *app) ownFlags(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -96,7 +96,7 @@ func (a *app) ownFlags(args []string) []string {
 	return out
 }
 
-// callPlugin runs a plugin's command, or says what the plugin offers where none is named. Unknown is what to say where
+// callPlugin runs a plugin's command, or says what the plugin offers if none is named. Unknown is what to say where
 // there is no such plugin.
 func (a *app) callPlugin(ctx context.Context, c *client.Client, args []string, unknown error) error {
 	listed, err := c.Plugins(ctx)
@@ -135,7 +135,7 @@ func (a *app) offered(p api.Plugin) error {
 	return out.write(a.streams, a.output)
 }
 
-// pluginAnswer tells what a command came to and does what is left to the client.
+// pluginAnswer prints the result of a plugin's command and does what the plugin leaves to the client.
 func (a *app) pluginAnswer(ctx context.Context, envelope api.Envelope, args []string) error {
 	if a.output == "json" {
 		if err := compactJSON(a.out, envelope); err != nil || envelope.Status == "ok" {

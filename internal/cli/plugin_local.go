@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// runLocally runs a command a plugin asked for at this terminal; its exit code is ours.
+// runLocally runs a command that a plugin requested at this terminal. Its exit code becomes that of tend.
 func (a *app) runLocally(ctx context.Context, command []string) error {
 	if len(command) == 0 {
 		return nil
@@ -34,8 +34,8 @@ func (a *app) runLocally(ctx context.Context, command []string) error {
 	return nil
 }
 
-// fetch copies a file of the server's machine that a plugin made. It never writes over a file, and out of this folder only
-// where the command line named the place.
+// fetch copies a file from the server's machine that a plugin created. It never overwrites a file, and it leaves this
+// folder only if the command line named the place.
 func (a *app) fetch(file api.FetchFile, args []string) error {
 	to := file.DestPath
 	if to == "" {
@@ -70,7 +70,7 @@ func (a *app) fetch(file api.FetchFile, args []string) error {
 	return nil
 }
 
-// named says whether an argument named a place, or a folder it lies in.
+// named reports whether an argument named a place, or a folder it lies in.
 func named(place string, args []string) bool {
 	return slices.ContainsFunc(args, func(arg string) bool {
 		if _, value, found := strings.Cut(arg, "="); found && strings.HasPrefix(arg, "-") {

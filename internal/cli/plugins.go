@@ -80,7 +80,7 @@ func (a *app) installPluginCommand() *cobra.Command {
 	return command
 }
 
-// localSource is a path that is there as the server, which works elsewhere, can find it.
+// localSource returns a path that is there as the server, which works elsewhere, can find it.
 func localSource(source string) string {
 	if _, err := os.Stat(source); err != nil {
 		return source
@@ -134,7 +134,7 @@ func (a *app) updatePluginCommand() *cobra.Command {
 	return command
 }
 
-// updatePlugin installs one anew. One that nobody knows the source of is passed over, unless it was named.
+// updatePlugin reinstalls a plugin. It skips a plugin with an unknown source, unless the user named it.
 func (a *app) updatePlugin(ctx context.Context, c *client.Client, p api.Plugin, version string, named bool) error {
 	if p.Source == "" {
 		if named {

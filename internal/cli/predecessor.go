@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// People who come from the predecessor type its commands. What means the same here is taken as it is meant; the rest is
-// refused with the command that does it. docs/migrate-from-voodu.md lists both.
+// Users of the predecessor type its commands. A command with the same meaning here is accepted; any other is refused
+// with the command that replaces it. docs/migrate-from-voodu.md lists both.
 
-// configVerbs are the words that may stand behind a bucket there, and before it here.
+// configVerbs are the words that follow a bucket in the predecessor, and precede it here.
 var configVerbs = []string{"list", "set", "get", "unset", "import"}
 
 // yesWords answer a question that apply and diff don't ask. delete may ask, and has its own -y and --yes.
@@ -27,7 +27,7 @@ var yesWords = []string{"-y", "--yes", "--auto-approve"}
 //	apply -y            →  apply
 //	plugins update --all → plugins update
 //
-// Words behind -- are nobody's flags and stay.
+// Words after -- are not flags and stay unchanged.
 func inOurWords(args []string) []string {
 	if len(args) == 0 {
 		return args
@@ -68,7 +68,7 @@ func without(args []string, words ...string) []string {
 	return slices.DeleteFunc(args, func(arg string) bool { return slices.Contains(words, arg) })
 }
 
-// hintsOfFlags say what does here what a flag of the predecessor did: by command (empty is any) and flag.
+// hintsOfFlags maps flags of the predecessor to what replaces them here: by command (empty is any) and flag.
 var hintsOfFlags = []struct{ command, flag, hint string }{
 	{"logs", "-s", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
 	{"logs", "--scope", "logs shows one object at a time: `tend get -s SCOPE` lists those of a scope"},
@@ -81,7 +81,7 @@ var hintsOfFlags = []struct{ command, flag, hint string }{
 
 var unknownFlag = regexp.MustCompile(`^unknown (?:shorthand flag: '(.)'|flag: (--[a-z-]+))`)
 
-// flagHint is the hint for a flag that a command doesn't have; empty where there is none.
+// flagHint returns the hint for a flag that a command doesn't have; empty if there is none.
 func flagHint(command string, err error) string {
 	found := unknownFlag.FindStringSubmatch(err.Error())
 	if found == nil {
@@ -99,7 +99,7 @@ func flagHint(command string, err error) string {
 	return ""
 }
 
-// remoteCommand stands for the predecessor's remotes.
+// remoteCommand replaces the predecessor's remotes.
 func (a *app) remoteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remote", Hidden: true, DisableFlagParsing: true,

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestCommandsOfThePredecessor: what means the same here is rewritten, and nothing else.
+// TestCommandsOfThePredecessor: commands with the same meaning here are rewritten, and nothing else.
 func TestCommandsOfThePredecessor(t *testing.T) {
 	for typed, want := range map[string]string{
 		"config prod/web set A=1 B=2":         "config set prod/web A=1 B=2",
@@ -35,7 +35,7 @@ func TestCommandsOfThePredecessor(t *testing.T) {
 	}
 }
 
-// TestHintsForThePredecessorsWords: what has another name here is refused with that name.
+// TestHintsForThePredecessorsWords: a command with another name here is refused, and the error has that name.
 func TestHintsForThePredecessorsWords(t *testing.T) {
 	for typed, want := range map[string]string{
 		"apply -r prod -f x.hcl": "--server ssh://user@host",

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// printable makes the control characters of a text that isn't ours visible, so that a container or an engine can't
-// steer the terminal. A tab stays, and what keep names.
+// printable escapes the control characters of a text from outside, so that a container or a container runtime can't
+// control the terminal. It keeps tabs and the characters in keep.
 func printable(text, keep string) string {
 	var out strings.Builder
 	for _, r := range text {
@@ -16,7 +16,7 @@ func printable(text, keep string) string {
 			fmt.Fprintf(&out, `\x%02x`, r)
 			continue
 		}
-		out.WriteRune(r) // a byte that is no text becomes U+FFFD
+		out.WriteRune(r) // an invalid byte becomes U+FFFD
 	}
 	return out.String()
 }

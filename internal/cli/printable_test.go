@@ -27,7 +27,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestForeignText: what containers and engines say reaches no terminal as it is.
+// TestForeignText: text of containers and engines never reaches a terminal unescaped.
 func TestForeignText(t *testing.T) {
 	const evil = "\x1b]0;owned\x07\u009b2J"
 	now := podAt("new", written, api.TaskFailed)

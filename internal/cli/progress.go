@@ -10,15 +10,15 @@ import (
 	"tend.dev/tend/api"
 )
 
-// progress shows where waits stand.
+// progress shows the state of waits.
 type progress interface {
 	update(looks []seen)
-	// away says that the server doesn't answer for now.
+	// away shows that the server doesn't answer at the moment.
 	away(server string)
 }
 
-// newProgress shows a block per object that is redrawn in place on a screen, a line per change elsewhere, and nothing
-// where the output is for programs.
+// newProgress returns a block per object, redrawn in place, for a terminal; a line per change for other outputs; and
+// nothing if the output is for programs.
 func (a *app) newProgress(waits []wait) progress {
 	switch {
 	case a.structured() || a.output == "name":
@@ -37,7 +37,7 @@ func (silent) away(string)   {}
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
 type lines struct {
 	out io.Writer
-	// said is the last reason told of an object, pods the last state told of a pod.
+	// said is the last reason printed for each object, pods the last state printed for each pod.
 	said map[api.Ref]string
 	pods map[string]string
 	gone bool
@@ -61,7 +61,7 @@ func (l *lines) update(looks []seen) {
 	}
 }
 
-// tellPods passes over pods that were there before and don't change.
+// tellPods prints the pods that changed. It skips pods that existed before and don't change.
 func (l *lines) tellPods(s seen) {
 	_, before := l.said[s.ref]
 	for _, pod := range s.pods {
@@ -76,7 +76,8 @@ func (l *lines) tellPods(s seen) {
 	}
 }
 
-// tellObject speaks when the reason changes: counts alone follow from the pods' lines. Trouble is told by the verdict.
+// tellObject prints a line when an object's reason changes; the pods' lines already show changed counts. The verdict
+// reports trouble.
 func (l *lines) tellObject(s seen) {
 	key := s.reason + fmt.Sprint(s.outcome)
 	if l.said[s.ref] == key {

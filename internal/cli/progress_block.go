@@ -20,7 +20,7 @@ type block struct {
 	last  []seen
 	drawn int
 	frame int
-	// shown is what is on the screen, so that nothing is written where nothing changed.
+	// shown is what is on the screen, so that nothing is written if nothing changed.
 	shown string
 }
 
@@ -57,7 +57,7 @@ func (b *block) draw(note string) {
 	}
 }
 
-// write overwrites the old rows in one write; each row is erased behind its text, so that nothing flickers.
+// write overwrites the old rows in one write. It erases each row after its text, to avoid flicker.
 func (b *block) write(rows []string) {
 	var out strings.Builder
 	if b.drawn > 0 {
@@ -71,7 +71,7 @@ func (b *block) write(rows []string) {
 	_, _ = io.WriteString(b.out, out.String())
 }
 
-// screen is the terminal's size.
+// screen returns the terminal's size.
 func screen(w io.Writer) (width, height int) {
 	if file, ok := w.(*os.File); ok {
 		if width, height, err := term.GetSize(int(file.Fd())); err == nil && width > 20 && height > 4 {
@@ -139,7 +139,7 @@ func (b *block) mark(o outcome) string {
 	return b.paint.cyan(string(spinner[b.frame/4%len(spinner)]))
 }
 
-// wrapped breaks a row at the width of the screen; what follows is indented like it, and a little more.
+// wrapped breaks a row at the width of the screen. Continuation lines are indented a little more than the row.
 func wrapped(row string, width int) []string {
 	indent := len(row) - len(strings.TrimLeft(row, " ")) + 4
 	lines := strings.Split(ansi.Wrap(row, width, ""), "\n")

@@ -21,7 +21,7 @@ func lookOf(o outcome, reason, message string, pods ...api.Pod) []seen {
 	return []seen{{wait: asked, outcome: o, reason: reason, message: message, since: written, pods: pods}}
 }
 
-// TestLines: a line for every change, none for what stays, none for what was there before.
+// TestLines: one line for every change, none for what stays, none for what existed before.
 func TestLines(t *testing.T) {
 	var out strings.Builder
 	l := &lines{out: &out, said: map[api.Ref]string{}, pods: map[string]string{}}
@@ -49,7 +49,7 @@ deployment/prod/web: 1 of 1 replicas run v2
 	}
 }
 
-// TestBlock: it draws over what it drew, writes nothing where nothing changed, and fits its screen.
+// TestBlock: it draws over what it drew, writes nothing if nothing changed, and fits its screen.
 func TestBlock(t *testing.T) {
 	var out strings.Builder
 	b := &block{out: &out}

@@ -57,7 +57,7 @@ func rebootstrapText(pod string, result api.VerbResult) string {
 	return fmt.Sprintf("%s is made anew, without what was in %s", pod, strings.Join(result.Volumes, ", "))
 }
 
-// confirm asks before what can't be undone. Without a terminal nobody could answer, so there it wants to be told.
+// confirm asks before an irreversible action. Without a terminal there is no one to ask, so it requires --yes.
 func (a *app) confirm(yes bool, what string) error {
 	if yes {
 		return nil

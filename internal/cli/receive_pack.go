@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// receivePackCommand takes a source from another machine: ssh HOST tend receive-pack prod/web < source.tar.gz
+// receivePackCommand receives a source from another machine: ssh HOST tend receive-pack prod/web < source.tar.gz
 func (a *app) receivePackCommand() *cobra.Command {
 	var ask received
 	command := &cobra.Command{
@@ -60,7 +60,7 @@ func (a *app) receivePackCommand() *cobra.Command {
 	return command
 }
 
-// received is what a receive-pack was asked.
+// received holds the options of a receive-pack.
 type received struct {
 	force          bool
 	spec, procfile string
@@ -95,7 +95,7 @@ func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask re
 	return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation, build: result.Build}}, ask.wait.timeout)
 }
 
-// receiveProcfile applies the Procfile of a tar as `tend apply` in its folder would.
+// receiveProcfile applies the Procfile in a tar as `tend apply` in its folder would.
 func (a *app) receiveProcfile(ctx context.Context, c *client.Client, received received) error {
 	folder, remove, err := a.unpackInput(ctx)
 	if err != nil {
@@ -125,8 +125,8 @@ func (a *app) receiveProcfile(ctx context.Context, c *client.Client, received re
 	return a.applied(ctx, c, ask, result)
 }
 
-// repack packs the content of the tar on standard input anew, so that it goes by its content alone: who packed it, when, and
-// how it was compressed, is left behind.
+// repack unpacks the tar on standard input and packs its content again, so that the digest depends only on the content:
+// not on who packed it, when, or with which compression.
 func (a *app) repack(ctx context.Context, source manifest.Source) (packedTree, error) {
 	limit, err := maxTree()
 	if err != nil {
@@ -146,7 +146,7 @@ func (a *app) repack(ctx context.Context, source manifest.Source) (packedTree, e
 	return packed, err
 }
 
-// unpackInput unpacks the tar on standard input into a folder, which is to be removed.
+// unpackInput unpacks the tar on standard input into a folder. The caller removes the folder with remove.
 func (a *app) unpackInput(ctx context.Context) (folder string, remove func(), err error) {
 	limit, err := maxTree()
 	if err != nil {
@@ -160,7 +160,7 @@ func (a *app) unpackInput(ctx context.Context) (folder string, remove func(), er
 	folder = filepath.Join(outer, "source")
 	if err = os.Mkdir(folder, 0o700); err == nil {
 		var from io.Reader
-		// A tar has its headers beside the files.
+		// A tar holds headers besides the files.
 		if from, err = tree.Inflate(a.in, limit+limit/4+(1<<20)); err == nil {
 			err = tree.Unpack(ctx, from, folder, tree.Limits{Bytes: limit})
 		}
@@ -172,7 +172,7 @@ func (a *app) unpackInput(ctx context.Context) (folder string, remove func(), er
 	return folder, remove, nil
 }
 
-// declaredBuild is how the stored object is built; it has to be what the sender thinks.
+// declaredBuild returns how the stored object is built; it has to be what the sender thinks.
 func declaredBuild(object api.Object, sent string) (api.Build, error) {
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil {
@@ -192,7 +192,7 @@ func declaredBuild(object api.Object, sent string) (api.Build, error) {
 	if err := json.Unmarshal(raw, &theirs); err != nil {
 		return api.Build{}, fmt.Errorf("--spec is not a build block: %w", err)
 	}
-	stamp := "sha256:0" // any tree: are the two built alike?
+	stamp := "sha256:0" // any tree: only to compare how the two are built
 	if api.NewImageBuild(stamp, theirs).ID != api.NewImageBuild(stamp, *spec.Build).ID {
 		return api.Build{}, fmt.Errorf("%s is built another way than the sender says\n  apply the manifest the source belongs to first", object.Ref())
 	}

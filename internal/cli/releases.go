@@ -89,8 +89,8 @@ func releaseListing(releases []api.ReleaseInfo, now time.Time) listing {
 	return l
 }
 
-// briefReleases leaves out which request led to each release and why one failed, which the rest of a description tells of
-// the newest: the table fits on a screen then.
+// briefReleases removes the columns for the request behind each release and for the reason of a failure, so that the
+// table fits on a screen. The rest of a description shows both for the newest release.
 func briefReleases(l listing) listing {
 	const state = 1
 	request := len(l.header) - 2
@@ -116,8 +116,8 @@ func releaseState(r api.ReleaseInfo) string {
 	return dash(strings.Join(words, ", "))
 }
 
-// releaseChanged says what differs from the release before: what it returns to, or the fields, in a width that leaves room
-// for the rest. JSON has them all.
+// releaseChanged says how a release differs from the one before: which release it returns to, or the changed fields,
+// shortened to leave room for the other columns. JSON has them all.
 func releaseChanged(r api.ReleaseInfo) string {
 	const shown = 3
 	switch {
@@ -129,7 +129,8 @@ func releaseChanged(r api.ReleaseInfo) string {
 	return strings.Join(r.Changed, ", ")
 }
 
-// releaseBy is the request that led to a release, and who asked as far as it is known. The process that asked is over.
+// releaseBy returns the request that led to a release, and who asked as far as it is known. The process that asked is
+// over.
 func releaseBy(r api.ReleaseInfo) string {
 	if r.Change == nil {
 		return "-"

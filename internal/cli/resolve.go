@@ -15,7 +15,7 @@ var kinds = []api.Kind{
 	api.KindDeployment, api.KindStatefulSet, api.KindJob, api.KindCronJob, api.KindIngress, api.KindAsset, api.KindRegistry,
 }
 
-// storedAs are the kinds whose objects a kind stands for: an app is two, any other is itself.
+// storedAs returns the kinds whose objects a kind stands for: an app is two, any other is itself.
 func storedAs(kind api.Kind) []api.Kind {
 	if kind == api.KindApp {
 		return []api.Kind{api.KindDeployment, api.KindIngress}
@@ -23,13 +23,13 @@ func storedAs(kind api.Kind) []api.Kind {
 	return []api.Kind{kind}
 }
 
-// resolve completes an address to one object; an ambiguous one is an error that lists the candidates. Without a kind, what
-// runs containers is meant before what only carries the same name, such as the ingress to it.
+// resolve completes an address to one object. An ambiguous address is an error that lists the candidates. Without a
+// kind, an object that runs containers wins over one that only has the same name, such as the ingress to it.
 func resolve(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
 	return resolveAmong(ctx, c, wanted, workloadsFirst)
 }
 
-// resolveExactly is resolve for what can't be undone: a name that several kinds have is ambiguous.
+// resolveExactly is resolve for irreversible actions: a name that several kinds have is ambiguous.
 func resolveExactly(ctx context.Context, c *client.Client, wanted address) (api.Ref, error) {
 	return resolveAmong(ctx, c, wanted, func(found []api.Ref) []api.Ref { return found })
 }
@@ -94,7 +94,7 @@ func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Re
 	return found, nil
 }
 
-// podsOf are the pods an address names, at least one.
+// podsOf returns the pods an address names, at least one.
 func podsOf(ctx context.Context, c *client.Client, wanted address) ([]api.Pod, error) {
 	if wanted.pod != "" {
 		pod, err := c.Pod(ctx, wanted.pod)
@@ -111,7 +111,7 @@ func podsOf(ctx context.Context, c *client.Client, wanted address) ([]api.Pod, e
 	return list.Items, err
 }
 
-// bestPod is the pod to run a command in: of an object the newest that is ready, else the newest that runs.
+// bestPod returns the pod to run a command in: of an object the newest that is ready, else the newest that runs.
 func bestPod(ctx context.Context, c *client.Client, wanted address) (string, error) {
 	if wanted.pod != "" {
 		return wanted.pod, nil

@@ -70,7 +70,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	root.SetCompletionCommandGroupID("run")
 }
 
-// checkOutput refuses an -o that doesn't exist before anything is done.
+// checkOutput refuses an unknown -o before anything is done.
 func (a *app) checkOutput() error {
 	if a.output == "" || slices.Contains(formats, a.output) {
 		return nil
@@ -78,10 +78,10 @@ func (a *app) checkOutput() error {
 	return fmt.Errorf("unknown output %q: want one of %s", a.output, strings.Join(formats, ", "))
 }
 
-// structured says whether the answer is for a program, so that nothing else may be on stdout.
+// structured reports whether the output is for a program, so that stdout must have nothing else.
 func (a *app) structured() bool { return a.output == "json" || a.output == "yaml" }
 
-// say tells what a verb did: the answer itself, the object's name, or a sentence.
+// say prints the result of a verb: the answer itself, the object's name, or a sentence.
 func (a *app) say(value any, name, sentence string) error {
 	switch {
 	case a.structured():

@@ -17,7 +17,7 @@ import (
 // unknownPatience is how long a command repeats a call whose outcome is unknown.
 const unknownPatience = 30 * time.Second
 
-// running is what `tend run` was asked.
+// running holds the options of `tend run`.
 type running struct {
 	detach  bool
 	timeout time.Duration
@@ -94,7 +94,7 @@ func (a *app) run(ctx context.Context, c *client.Client, ref api.Ref, ask runnin
 	return a.showRun(ctx, c, result, ask)
 }
 
-// showRun shows a run that was asked for until it has ended.
+// showRun shows the requested run until it has ended.
 func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResult, ask running) error {
 	run, ref := result.Run, result.Run.Owner()
 	if ask.detach {
@@ -129,10 +129,10 @@ func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResul
 	return verdictOf(ended)
 }
 
-// objectWords is an object as people type it.
+// objectWords returns an object as people type it.
 func objectWords(ref api.Ref) string { return string(ref.Kind) + " " + ref.Scope + "/" + ref.Name }
 
-// verdictOf is what `tend run` ends with.
+// verdictOf returns the result of `tend run`.
 func verdictOf(run api.Run) error {
 	if run.State == api.RunSucceeded {
 		return nil
@@ -147,7 +147,7 @@ func verdictOf(run api.Run) error {
 	return &exitStatus{code: code, text: fmt.Sprintf("run %s of %s %s: %s", run.ID, run.Owner(), run.State, run.Message) + nextLine("  ", runStep(run))}
 }
 
-// runStep is what to do about a run that failed; its output was shown already.
+// runStep returns what to do about a run that failed; its output was shown already.
 func runStep(run api.Run) string {
 	switch {
 	case run.State != api.RunFailed:
@@ -156,7 +156,7 @@ func runStep(run api.Run) string {
 		return "raise `timeout`, or make it quicker"
 	case run.Reason == "OOMKilled":
 		return "raise resources.limits.memory"
-	case len(run.Attempts) == 0: // it never began: the object says why
+	case len(run.Attempts) == 0: // it never began: the object's status says why
 		return "tend describe " + objectWords(run.Owner())
 	}
 	return "correct it and run it again"
@@ -168,7 +168,7 @@ type following struct {
 	client *client.Client
 	ref    api.Ref
 	run    string
-	// last is when the newest line was written, by which reading goes on after a cut.
+	// last is the time of the newest line; reading continues from there after a broken stream.
 	last   time.Time
 	screen logScreen
 }
@@ -194,7 +194,7 @@ func (f *following) toEnd(ctx context.Context) (api.Run, error) {
 	}
 }
 
-// read shows what comes until the stream ends; whole says that it ended with the run.
+// read prints what comes until the stream ends. whole says that the stream ended because the run did.
 func (f *following) read(ctx context.Context) (whole bool, err error) {
 	opts := client.LogsOptions{Target: client.TargetOf(f.ref), Run: f.run, Follow: true}
 	if !f.last.IsZero() {
@@ -211,7 +211,7 @@ func (f *following) read(ctx context.Context) (whole bool, err error) {
 		case errors.Is(err, io.EOF):
 			return true, nil
 		case err != nil:
-			return false, nil // cut: go on where it was
+			return false, nil // cut: continue after the last line
 		case line.Error != nil && line.Error.Status == http.StatusServiceUnavailable:
 			return false, nil
 		case line.Error != nil:

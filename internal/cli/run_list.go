@@ -78,7 +78,7 @@ func codeText(code *int) string {
 	return fmt.Sprint(*code)
 }
 
-// tookText is how long a run took, or takes so far.
+// tookText returns how long a run took, or takes so far.
 func tookText(run api.Run, now time.Time) string {
 	switch {
 	case run.StartedAt.IsZero():
@@ -135,7 +135,7 @@ func nextText(spec api.CronJobSpec, status api.JobStatus, now time.Time) string 
 	return "in " + age(now.Add(now.Sub(status.NextRun)), now)
 }
 
-// describeJob is the head of a job's description.
+// describeJob writes the head of a job's description.
 func describeJob(w io.Writer, object api.Object, now time.Time) {
 	status, _ := api.DecodeStatus[api.JobStatus](object)
 	state, _ := stateOf(object, api.WorkloadStatus{Conditions: status.Conditions})

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// scalerCmd is `scaler SCOPE/NAME REPLICAS`: another manager than people scales, through the verb that is there for all.
+// scalerCmd is `scaler SCOPE/NAME REPLICAS`: a field manager other than the users' scales, through the public verb.
 func scalerCmd(ts *testscript.TestScript, _ bool, args []string) {
 	scope, name, _ := strings.Cut(args[0], "/")
 	replicas, err := strconv.Atoi(args[1])

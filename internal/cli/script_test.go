@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/race"
 )
 
-// The scripts run this test binary as `tend`: the very command line, in processes of its own, against real servers over
+// The scripts run this test binary as `tend`: the real command line, in processes of its own, against real servers over
 // simulated engines.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){

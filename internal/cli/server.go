@@ -57,7 +57,8 @@ func (f *serverFlags) add(command *cobra.Command) {
 	_ = command.RegisterFlagCompletionFunc("runtime", cobra.FixedCompletions([]string{"docker", "process"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ingressDoors are where the ingress listens unless flags say otherwise: who isn't root may not open the usual ports.
+// ingressDoors returns where the ingress listens unless flags say otherwise: who isn't root may not open the usual
+// ports.
 func ingressDoors() (plain, secure string) {
 	if os.Geteuid() == 0 {
 		return ":80", ":443"
@@ -73,7 +74,7 @@ func logHandler(format string, level slog.Level) slog.Handler {
 	return slog.NewTextHandler(os.Stderr, options)
 }
 
-// run works until ctx ends; which flags are wrong it says before anything is started.
+// run runs the server until ctx ends. It reports wrong flags before it starts anything.
 func (f *serverFlags) run(ctx context.Context) error {
 	if err := f.check(); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/daemon"
 )
 
-// buildFlags say how images are built from source.
+// buildFlags adds the flags for building images from source.
 func (f *serverFlags) buildFlags(flags *pflag.FlagSet) {
 	o := &f.options.Build
 	flags.StringVar(&o.Base, "build-base", "", "`REGISTRY/` put before the base images of Dockerfiles that are written")

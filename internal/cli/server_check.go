@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// memberName is what a node or an etcd member may be called.
+// memberName matches the names a node or an etcd member may have.
 var memberName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$`)
 
 // check lists every flag that is wrong.
@@ -46,7 +46,7 @@ func flagFault(name string, value any, good bool, want string) error {
 	return fmt.Errorf("--%s %v: want %s", name, value, want)
 }
 
-// checkHTTP takes a loopback address, or off.
+// checkHTTP accepts a loopback address, or off.
 func checkHTTP(address string) error {
 	if address == "off" {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// variableOf is the environment variable that gives a server's flag: services are configured by them. TEND_NAME is taken: every
-// container of Tend's has it, and a server may run in one.
+// variableOf returns the environment variable that gives a server's flag: services are configured by them. TEND_NAME is
+// taken: every container of Tend's has it, and a server may run in one.
 func variableOf(flag string) string {
 	if flag == "name" {
 		return "TEND_MEMBER_NAME"
@@ -19,7 +19,7 @@ func variableOf(flag string) string {
 	return "TEND_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// fromEnvironment gives the flags that were left out the values of their variables. One that is set to nothing isn't set.
+// fromEnvironment sets the flags that were left out from their variables. An empty variable counts as unset.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var wrong []error
 	flags.VisitAll(func(flag *pflag.Flag) {

@@ -19,13 +19,13 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// sources are the manifests a command speaks of.
+// sources are the manifests of a command.
 type sources struct {
 	files  []string
 	format string
-	// app and image are what a Procfile doesn't say: the scope, and what its processes run in.
+	// app and image are what a Procfile doesn't contain: the scope, and the image its processes run in.
 	app, image string
-	// name names the apply set; without it files are known by their paths on this machine.
+	// name is the name of the apply set. Without it, files are identified by their paths on this machine.
 	name string
 }
 
@@ -35,7 +35,7 @@ func (s *sources) flags(command *cobra.Command) {
 	_ = command.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"hcl", "yaml", "json"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// procfileFlags are what a Procfile needs besides.
+// procfileFlags adds the flags that a Procfile needs besides.
 func (s *sources) procfileFlags(command *cobra.Command) {
 	command.Flags().StringVar(&s.app, "app", "", "`SCOPE` of a Procfile's processes (default: that of .tend/app.json, else the folder's name)")
 	command.Flags().StringVar(&s.image, "image", "", "image (`REF`) a Procfile's processes run in (default: that of .tend/app.json, else TEND_IMAGE)")
@@ -45,7 +45,7 @@ func (s *sources) setFlag(command *cobra.Command) {
 	command.Flags().StringVar(&s.name, "set", "", "`NAME` of what is applied, which --prune goes by (default: the paths of the files on this machine)")
 }
 
-// prunable refuses to prune by sources that anybody else's look like.
+// prunable returns an error if another project's sources could look the same.
 func (s *sources) prunable(args []string) error {
 	if s.name == "" && slices.Contains(append(slices.Clone(s.files), args...), "-") {
 		return errors.New("--prune with stdin (-): nothing says which objects are of the same project\n  name them with --set NAME, in every apply of theirs")
@@ -74,7 +74,7 @@ func (s *sources) load(ctx context.Context, a *app, args []string) (manifest.Res
 	return loaded, err
 }
 
-// bucketValue asks the server for one value of a bucket; the connection is made with the first.
+// bucketValue returns a function that asks the server for one value of a bucket. The first call connects.
 func (a *app) bucketValue(ctx context.Context) func(scope, name, key string) (string, bool, error) {
 	connect := sync.OnceValues(a.dial)
 	return func(scope, name, key string) (string, bool, error) {
@@ -119,7 +119,7 @@ func digest(names ...string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// located gives the faults a server found in the manifests their places in the files.
+// located adds positions in the files to the errors that a server found in the manifests.
 func located(err error, loaded manifest.Result) error {
 	var problem *api.Problem
 	if !errors.As(err, &problem) || len(problem.Errors) == 0 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestBucketValueEndsWithTheCommand: a server that doesn't answer holds up nobody who presses Ctrl-C.
+// TestBucketValueEndsWithTheCommand: Ctrl-C ends the command even if the server doesn't answer.
 func TestBucketValueEndsWithTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {

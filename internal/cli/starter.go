@@ -14,21 +14,21 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// starter is what a first manifest is made from.
+// starter is the input for a first manifest.
 type starter struct {
-	// file is what was found; empty where nothing was. what names it in the manifest.
+	// file is what was found; empty if nothing was. what names it in the manifest.
 	file, what string
-	// port is the one the program listens on, where the folder says it.
+	// port is the one the program listens on, if the folder says so.
 	port string
 }
 
-// sourceFiles say that a folder can be built, and of which language, the first one that is there.
+// sourceFiles are the files that show that a folder can be built, and its language. The first one that exists counts.
 var sourceFiles = []struct{ file, what string }{
 	{"Dockerfile", "a Dockerfile"}, {"go.mod", "a Go module"}, {"package.json", "a Node.js project"}, {"requirements.txt", "a Python project"},
 	{"pyproject.toml", "a Python project"}, {"Gemfile", "a Ruby project"},
 }
 
-// findStarter looks for what a folder holds: what says most about it comes first.
+// findStarter chooses a starter by the files in a folder. The most specific files come first.
 func findStarter(folder string) starter {
 	there := func(file string) bool {
 		info, err := os.Stat(filepath.Join(folder, file))
@@ -57,7 +57,7 @@ func findStarter(folder string) starter {
 
 var exposeLine = regexp.MustCompile(`(?i)^\s*EXPOSE\s+([0-9]+)(/tcp)?(\s|$)`)
 
-// exposed is the first port a Dockerfile exposes; empty where it names none, or names it by a variable.
+// exposed returns the first port a Dockerfile exposes; empty if it names none, or names it by a variable.
 func exposed(path string) string {
 	file, err := os.Open(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func exposed(path string) string {
 	return ""
 }
 
-// text is the manifest of a folder that is built, or a commented one where nothing was found.
+// text returns the manifest of a folder that is built, or a commented one if nothing was found.
 func (s starter) text(scope string) string {
 	var out strings.Builder
 	if s.file == "" {
@@ -173,7 +173,7 @@ func (a *app) startFromCompose(ctx context.Context, scope string) error {
 	return a.started(to)
 }
 
-// started names the manifest that was written, and what comes next.
+// started prints the name of the new manifest, and the next step.
 func (a *app) started(to destination) error {
 	if _, err := fmt.Fprintln(a.out, to.file); err != nil {
 		return err
@@ -182,14 +182,14 @@ func (a *app) started(to destination) error {
 	return err
 }
 
-// execute runs another command of this program with arguments of its own.
+// execute runs another command of this program with the given arguments.
 func execute(ctx context.Context, command *cobra.Command, args ...string) error {
 	command.SetArgs(args)
 	command.SilenceErrors, command.SilenceUsage = true, true
 	return command.ExecuteContext(ctx)
 }
 
-// hintOf is the next step where a folder holds no manifest.
+// hintOf returns the next step where a folder holds no manifest.
 func hintOf(folder string) string {
 	switch found := findStarter(folder); found.what {
 	case "":

@@ -45,10 +45,10 @@ func (a *app) statsCommand() *cobra.Command {
 	return command
 }
 
-// leastInterval is how long the server gives one answer again.
+// leastInterval is how long the server repeats the same answer.
 const leastInterval = time.Second
 
-// printStats samples once what args name.
+// printStats prints one sample of the pods that args name.
 func (a *app) printStats(ctx context.Context, c *client.Client, args []string) error {
 	keep := func(api.PodStats) bool { return true }
 	if len(args) > 0 {
@@ -75,7 +75,7 @@ func (a *app) printStats(ctx context.Context, c *client.Client, args []string) e
 	return statsListing(stats).write(a.streams, a.output)
 }
 
-// podsOrScope are the pods of an object, or of all in a scope where a word names no object.
+// podsOrScope returns the pods of an object, or of all in a scope where a word names no object.
 func podsOrScope(ctx context.Context, c *client.Client, wanted address) ([]api.Pod, error) {
 	pods, err := podsOf(ctx, c, wanted)
 	var missing *missingError

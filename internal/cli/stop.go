@@ -55,7 +55,8 @@ func (a *app) startCommand() *cobra.Command {
 	}
 }
 
-// freezing is what stop and start have in common: a call for a pod, one for all of an object, and how to tell of it.
+// freezing is what stop and start share: the call for a pod, the call for all pods of an object, and the words that
+// report the result.
 type freezing struct {
 	pod       func(ctx context.Context, c *client.Client, pod string) (api.StopResult, error)
 	object    func(ctx context.Context, c *client.Client, target client.Target) (api.StopResult, error)
@@ -88,7 +89,7 @@ func (a *app) onPods(f freezing) runner {
 	})
 }
 
-// sayRuns tells of the runs that were stopped.
+// sayRuns prints the runs that were stopped.
 func (a *app) sayRuns(result api.StopResult) error {
 	for _, run := range result.Runs {
 		if err := a.say(result, run, fmt.Sprintf("run %s of %s stopped", run, result.Object)); err != nil {

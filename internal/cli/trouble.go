@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// engineAway is the reason of an object none of whose nodes has an engine that answers.
+// engineAway is the reason of an object if no node of it has an engine that answers.
 const engineAway = "EngineUnavailable"
 
-// blame sets the message by the condition that gives the cause: Degraded where something failed, else Progressing.
+// blame sets the message from the condition that has the cause: Degraded if something failed, else Progressing.
 func (s *seen) blame(status api.WorkloadStatus, ready, progressing api.Condition) {
 	s.reason, s.message = ready.Reason, ready.Message
 	cause := progressing
@@ -31,7 +31,7 @@ func (s *seen) blame(status api.WorkloadStatus, ready, progressing api.Condition
 	}
 }
 
-// trouble says why a wait was in vain, with the last lines of the container that failed and the next step.
+// trouble says why a wait failed, with the last lines of the failed container and the next step.
 func trouble(s seen) string {
 	head, log, _ := strings.Cut(cmp.Or(s.why, s.message), "\n")
 	text := fmt.Sprintf("%s: %s%s", s.ref, ending(s), head)
@@ -41,7 +41,7 @@ func trouble(s seen) string {
 	return text + nextLine("  ", nextStep(s))
 }
 
-// nextLine is a line of its own; nothing where there is no step.
+// nextLine returns a line of its own; nothing if there is no step.
 func nextLine(indent, step string) string {
 	if step == "" {
 		return ""
@@ -49,7 +49,7 @@ func nextLine(indent, step string) string {
 	return "\n" + indent + "Next: " + step
 }
 
-// nextStep is what to do about a wait that came to nothing.
+// nextStep returns what to do about a wait that came to nothing.
 func nextStep(s seen) string {
 	object := s.ref.Scope + "/" + s.ref.Name
 	if s.ref.Kind == api.KindIngress {
@@ -76,7 +76,7 @@ func words(refs []api.Ref) string {
 	return strings.Join(out, ", ")
 }
 
-// ending is the word for a rollout that did not last.
+// ending returns the word for a rollout that did not last.
 func ending(s seen) string {
 	switch {
 	case s.outcome != held || s.reason == noReadyPods || len(s.needs) > 0:
@@ -89,8 +89,8 @@ func ending(s seen) string {
 	return "paused: "
 }
 
-// lastWords are the last lines of the container that failed: those the condition carries, else those of the newest pod
-// that isn't ready.
+// lastWords returns the last lines of the container that failed: those the condition carries, else those of the newest
+// pod that isn't ready.
 func lastWords(s seen, log string) []string {
 	if log != "" {
 		return strings.Split(strings.TrimRight(log, "\n"), "\n")

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// upload sends the files of assets that the server doesn't have: their bytes are there before any object refers to them.
+// upload sends the files of assets that the server doesn't have, before any object refers to them.
 func (a *app) upload(ctx context.Context, c *client.Client, uploads []manifest.Upload) error {
 	for _, u := range uploads {
 		there, err := c.HasBlob(ctx, u.Digest)

@@ -12,14 +12,14 @@ import (
 	"tend.dev/tend/client"
 )
 
-// verb is a command that changes one object and waits until the change is carried out.
+// verb is a command that changes one object and waits until the change has taken effect.
 type verb struct {
 	use, short, long, example string
 	// extra is how many arguments may follow the address.
 	extra int
-	// act does it and says in a sentence what was done.
+	// act does it and returns a sentence that says what was done.
 	act func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error)
-	// counts: only the number of pods is waited for, whatever becomes of a release.
+	// counts: wait only for the number of pods, whatever happens to a release.
 	counts bool
 }
 

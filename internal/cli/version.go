@@ -39,7 +39,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// versions asks the server too; one that doesn't answer is no fault.
+// versions asks the server too; one that doesn't answer is not an error.
 func (a *app) versions(ctx context.Context) (versions, error) {
 	found := versions{Client: version.Version}
 	c, err := a.dial()

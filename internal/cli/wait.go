@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// waiting are the flags of commands that wait for what they asked.
+// waiting are the flags of commands that wait for the effect of their change.
 type waiting struct {
 	none    bool
 	timeout time.Duration

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// warn tells what was stored although somebody should know of it.
+// warn prints the warnings about objects that were stored nevertheless.
 func (a *app) warn(result api.ApplyResult) {
 	for _, macro := range result.Macros {
 		for _, warning := range macro.Warnings {

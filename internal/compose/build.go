@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// source converts how the image comes about: by its name, or from the folder the service is built from.
+// source converts where the image comes from: its name, or the folder the service is built from.
 func (c *converter) source(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".build"
 	r.carry(u.at + ".image")
@@ -31,7 +31,7 @@ func (c *converter) source(u *unit, out *api.Container) {
 	}
 }
 
-// build converts the keys that Tend has too; the report names the others.
+// build converts the keys that Tend has too; the report lists the others.
 func (c *converter) build(u *unit) *api.Build {
 	r, at := c.report, u.at+".build"
 	r.carry(at, at+".context", at+".dockerfile", at+".args", at+".args[*]")
@@ -59,11 +59,11 @@ func remote(context string) bool {
 	return strings.Contains(context, "://") || strings.HasPrefix(context, "git@") || strings.HasPrefix(context, "github.com/")
 }
 
-// relative is a path of this machine as the manifest names it: relative to the manifest's folder, so that the two can move
-// together.
+// relative returns a path of this machine as the manifest names it: relative to the manifest's folder, so that the two
+// can move together.
 func (c *converter) relative(path string) string { return relativeTo(c.beside, path) }
 
-// relativeTo is an absolute path as it is seen from a folder; of no folder it stays as it is.
+// relativeTo returns an absolute path as it is seen from a folder; of no folder it stays as it is.
 func relativeTo(folder, path string) string {
 	if folder == "" || !filepath.IsAbs(path) {
 		return path

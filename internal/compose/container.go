@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// container converts what every kind has.
+// container converts the keys that every kind has.
 func (c *converter) container(u *unit) api.Container {
 	r, at := c.report, u.at
 	out := api.Container{User: u.User, WorkingDir: u.WorkingDir, StopSignal: u.StopSignal, ReadOnly: u.ReadOnly}
@@ -53,11 +53,11 @@ func (c *converter) argv(at string, argv []string) []string {
 	return argv
 }
 
-// environment is the environment as Compose resolves it; env_file is part of it.
+// environment returns the environment as Compose resolves it; env_file is part of it.
 func (c *converter) environment(u *unit) map[string]string {
 	r, at := c.report, u.at+".environment"
 	r.carryAll(at)
-	// compose-go drops the files once it has read them, so the text alone tells of them.
+	// compose-go drops the files once it has read them, so only the text still has them.
 	r.carryAll(u.at + ".env_file")
 	r.noteIfWritten(u.at+".env_file", "its values were written into env; for secrets: take them out and `tend config import`")
 	env := map[string]string{}
@@ -78,7 +78,7 @@ func (c *converter) environment(u *unit) map[string]string {
 	return env
 }
 
-// literal keeps a text from being read as a reference to another object.
+// literal escapes a text so that it isn't read as a reference to another object.
 func literal(text string) string {
 	references := api.References(text)
 	for i := len(references) - 1; i >= 0; i-- {
@@ -123,7 +123,7 @@ func (c *converter) rights(u *unit, out *api.Container) {
 	}
 }
 
-// limits converts what the container may use; deploy.resources.limits is the newer form of the same.
+// limits converts the resource limits; deploy.resources.limits is the newer form of the same.
 func (c *converter) limits(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carry(at+".ulimits", at+".cpus", at+".mem_limit", at+".shm_size")
@@ -161,7 +161,7 @@ func limitsOf(out *api.Container) *api.ResourceLimits {
 
 func cores(n float32) string { return strconv.FormatFloat(float64(n), 'f', -1, 32) }
 
-// logs converts the size of json-file logs; other drivers send logs where `tend logs` can't follow.
+// logs converts the size of json-file logs; other drivers send logs where `tend logs` can't read them.
 func (c *converter) logs(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".logging"
 	if u.Logging == nil {

@@ -9,8 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// dependsOn converts what a service waits for. Tend waits for Ready, which a service with a healthcheck is when it
-// passes, and one without when it has run for a while.
+// dependsOn converts what a service waits for. Tend waits for Ready: a service with a healthcheck is ready once it
+// passes, one without after it has run for a while.
 func (c *converter) dependsOn(u *unit) *api.DependsOn {
 	r, at := c.report, u.at+".depends_on"
 	r.carry(at, at+"[*]")

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// restart converts restart and deploy.restart_policy. Compose restarts nothing unless it is told to; Tend always keeps
+// restart converts restart and deploy.restart_policy. Compose restarts nothing by default; Tend always keeps running
 // what was declared.
 func (c *converter) restart(u *unit, s types.ServiceConfig, out *api.DeploymentSpec) {
 	r, at := c.report, u.at+".restart"
@@ -43,7 +43,7 @@ func (c *converter) restart(u *unit, s types.ServiceConfig, out *api.DeploymentS
 	}
 }
 
-// replicas converts scale, and the parts of deploy that say how many and how much.
+// replicas converts scale, and the replicas and limits of deploy.
 func (c *converter) replicas(u *unit, s types.ServiceConfig, out *api.DeploymentSpec) {
 	r, at := c.report, u.at
 	r.carry(at+".scale", at+".deploy", at+".deploy.replicas")
@@ -62,7 +62,7 @@ func (c *converter) replicas(u *unit, s types.ServiceConfig, out *api.Deployment
 	}
 }
 
-// deployLimits converts deploy.resources.limits over the older keys that say the same.
+// deployLimits converts deploy.resources.limits, which override the older keys for the same.
 func (c *converter) deployLimits(u *unit, d *types.DeployConfig) {
 	at := u.at + ".deploy"
 	c.report.carry(at)

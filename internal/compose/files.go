@@ -14,10 +14,10 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// configAsset is the asset that holds the configs of a file, a key for each.
+// configAsset is the asset with the configs of a file, one key for each.
 const configAsset = "configs"
 
-// assets turns the configs into one asset, and says of each secret how it gets in: its value is never read.
+// assets turns the configs into one asset, and reports for each secret how to set it: it never reads a secret's value.
 func (c *converter) assets() {
 	files := map[string]api.AssetFile{}
 	for _, name := range slices.Sorted(maps.Keys(c.project.Configs)) {
@@ -60,8 +60,8 @@ func (c *converter) assets() {
 	}
 }
 
-// usersOf are the objects that mount a secret. Its value is set for each of them: in the bucket of the scope every app would
-// have it.
+// usersOf returns the objects that mount a secret. Its value is set for each of them: in the bucket of the scope every
+// app would have it.
 func (c *converter) usersOf(secret string) (users []string) {
 	uses := func(mounted []types.ServiceSecretConfig) bool {
 		return slices.ContainsFunc(mounted, func(s types.ServiceSecretConfig) bool { return s.Source == secret })
@@ -88,7 +88,7 @@ func assetKey(name string) string {
 	}, name)
 }
 
-// files mounts configs and secrets where Compose does.
+// files mounts configs and secrets at the paths that Compose uses.
 func (c *converter) files(u *unit, out *api.Container) {
 	r := c.report
 	for _, key := range []string{"configs", "secrets"} {

@@ -24,8 +24,8 @@ func (u *unit) flags() []string {
 	return out
 }
 
-// dropConflicting takes those flags out that say again what a field says, and tells of each. False where it is none of
-// them alone.
+// dropConflicting removes the flags that repeat what a field says, and reports each. It returns false if no single flag
+// conflicts.
 func (u *unit) dropConflicting(c *converter, fields map[string]json.RawMessage) bool {
 	whole, _ := json.Marshal(fields)                           // it was read from JSON
 	spec, err := api.DecodeWorkload(api.KindDeployment, whole) // what flags can contradict has one form in every kind
@@ -54,7 +54,7 @@ func (u *unit) dropConflicting(c *converter, fields map[string]json.RawMessage) 
 	return dropped
 }
 
-// flag adds a flag of docker run, or tells that docker_options doesn't take it.
+// flag adds a flag of docker run, or reports that docker_options doesn't accept it.
 func (u *unit) flag(c *converter, at, flag string) {
 	if _, err := dockerflags.Parse([]string{flag}); err != nil {
 		c.report.lost(at, "%s", err)
@@ -64,7 +64,7 @@ func (u *unit) flag(c *converter, at, flag string) {
 	u.options = append(u.options, option{flag, at})
 }
 
-// flags converts what only docker_options can say. A key is carried once a flag was made of it.
+// flags converts the keys that only docker_options can express. A key counts as converted once there is a flag for it.
 func (c *converter) flags(u *unit) {
 	text := func(key, flag, value string) {
 		c.report.carry(u.at + "." + key)

@@ -8,15 +8,15 @@ import (
 	"tend.dev/tend/api"
 )
 
-// What Compose takes where a healthcheck doesn't say.
+// Compose's defaults for a healthcheck.
 const (
 	healthInterval = 30 * time.Second
 	healthTimeout  = 30 * time.Second
 	healthRetries  = 3
 )
 
-// health converts a healthcheck into a readiness probe: others wait for it, and nothing is restarted, as with Compose. A
-// liveness probe of it would kill a database that takes its time to be set up.
+// health converts a healthcheck into a readiness probe: others wait for it, and nothing is restarted, as with Compose.
+// As a liveness probe it would kill a database that takes long to initialize.
 func (c *converter) health(u *unit, out *api.DeploymentSpec) {
 	h, at := u.HealthCheck, u.at+".healthcheck"
 	if h == nil {

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// Options say what to import. Files is all that is needed.
+// Options say what to import. Only Files is needed.
 type Options struct {
 	// Files are Compose files; later ones are merged over earlier ones, as Compose does.
 	Files []string
@@ -23,27 +23,27 @@ type Options struct {
 	Scope string
 	// Dir is the folder that the manifests will lie in: paths are written relative to it. Default: paths are absolute.
 	Dir string
-	// From is the folder that the commands in the report are to be run in: paths in them are relative to it. Default: they
-	// are absolute.
+	// From is the folder in which the commands of the report are to be run: paths in them are relative to it. Default:
+	// they are absolute.
 	From string
 	// Environment are NAME=value entries for variables in the files; a .env file beside the first file is read too.
 	Environment []string
 
-	// valid says that the files were found valid before: a test that reads one file a hundred times has no time to lose.
+	// valid says that the files are known to be valid: it saves time in a test that reads one file a hundred times.
 	valid bool
 }
 
-// Result is what a Compose file comes to.
+// Result is the result of importing a Compose file.
 type Result struct {
 	// Scope is that of the manifests.
 	Scope string
 	// Sections are the manifests, with comments.
 	Sections []manifest.Section
-	// Findings are what was lost and what became different, in the order of the files.
+	// Findings say what was lost and what changed, in the order of the files.
 	Findings []Finding
 }
 
-// Lost counts the findings that were not carried.
+// Lost counts the findings that were not converted.
 func (r Result) Lost() int {
 	n := 0
 	for _, f := range r.Findings {
@@ -54,7 +54,7 @@ func (r Result) Lost() int {
 	return n
 }
 
-// ErrNoServices is a file without anything to run.
+// ErrNoServices is returned for a file without anything to run.
 var ErrNoServices = errors.New("the file declares no services")
 
 // Import reads Compose files and turns them into manifests.
@@ -120,7 +120,7 @@ type converter struct {
 	dir     string
 	// beside is the folder of the manifests, for relative paths; empty leaves them absolute.
 	beside string
-	// from is the folder of commands that the report names, likewise.
+	// from is the folder in which the commands of the report are run, likewise.
 	from     string
 	report   *report
 	sections []manifest.Section
@@ -148,11 +148,11 @@ func (c *converter) convert() error {
 	return nil
 }
 
-// topLevel deals with what stands beside the services.
+// topLevel converts what stands beside the services.
 func (c *converter) topLevel() {
 	r := c.report
 	r.carry("name", "services", "jobs", "volumes", "networks", "secrets", "configs")
-	r.carryAll("include") // what it names is looked at itself
+	r.carryAll("include") // the files it names are converted themselves
 	r.carryAll("version") // Compose itself ignores it
 	if label(c.project.Name) != c.scope {
 		r.note("name", "the manifests are of scope %s", c.scope)
@@ -173,7 +173,7 @@ func (c *converter) topLevel() {
 	}
 }
 
-// nameAll gives each service and job a name of its own that Tend allows.
+// nameAll gives each service and job a unique name that is valid in Tend.
 func (c *converter) nameAll() {
 	c.names = map[string]string{}
 	taken := map[string]bool{}
@@ -199,7 +199,7 @@ func (c *converter) nameAll() {
 	}
 }
 
-// findOnce finds the services that run to an end: others wait for that.
+// findOnce finds the services that run to completion, because others wait for that.
 func (c *converter) findOnce() {
 	c.once = map[string]bool{}
 	for _, service := range c.project.Services {

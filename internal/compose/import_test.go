@@ -16,7 +16,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what is found into testdata instead of comparing")
 
-// outcome is what an import comes to: the manifests and the report, or the error.
+// outcome returns what an import comes to: the manifests and the report, or the error.
 func outcome(t *testing.T, dir string, o Options) (text, report string) {
 	t.Helper()
 	result, err := Import(context.Background(), o)

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// job turns a job of Compose into a job, or into a cron job where a schedule triggers it.
+// job turns a job of Compose into a job, or into a cron job if it has a schedule.
 func (c *converter) job(j types.JobConfig) error {
 	at := join("jobs", j.Name)
 	u := &unit{at: at, name: c.names[at], ContainerSpec: &j.ContainerSpec, WorkloadSpec: &j.WorkloadSpec}
@@ -28,7 +28,7 @@ func (c *converter) job(j types.JobConfig) error {
 	return c.add(api.KindCronJob, u, c.schedule(at+".triggers.schedule[0]", spec, j.Triggers.Schedule[0]))
 }
 
-// schedule says when a cron job runs. Compose forbids a second run beside the first unless told otherwise, and takes the
+// schedule converts when a cron job runs. Compose forbids a second run beside the first by default, and uses the
 // machine's time zone.
 func (c *converter) schedule(at string, spec api.JobSpec, s types.ScheduleConfig) api.CronJobSpec {
 	r := c.report

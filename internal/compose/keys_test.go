@@ -34,8 +34,8 @@ var silent = map[string]string{
 	"secrets.far.name":                 "the bucket's key goes by the name in the file",
 }
 
-// TestNoKeyIsSilent: take any one value out of the file with every key, and the manifests or the report change: nothing
-// in the file is passed over. What lies in something that is reported as a whole need not be told again.
+// TestNoKeyIsSilent: remove any one value from the file with every key, and the manifests or the report change: nothing
+// in the file is ignored. A value within something that is reported as a whole need not be reported again.
 func TestNoKeyIsSilent(t *testing.T) {
 	dir, file := everything(t)
 	text, err := os.ReadFile(file)
@@ -83,7 +83,7 @@ func everything(t *testing.T) (dir, file string) {
 
 var position = regexp.MustCompile(`\.yaml:\d+:\d+`)
 
-// told is everything an import says, without the places: these move when something is taken out.
+// told returns everything an import reports, without the positions: these change when something is removed.
 func told(t *testing.T, dir, file string) string {
 	text, report := outcome(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x"}, valid: true})
 	lines := strings.Split(position.ReplaceAllString(report, ".yaml"), "\n")
@@ -91,7 +91,7 @@ func told(t *testing.T, dir, file string) string {
 	return text + strings.Join(lines, "\n")
 }
 
-// lostIn are the paths a report calls lost.
+// lostIn returns the paths a report calls lost.
 func lostIn(report string) map[string]bool {
 	lost := map[string]bool{}
 	for _, match := range regexp.MustCompile(`(?m)\.yaml: (\S+): not carried`).FindAllStringSubmatch(report, -1) {
@@ -122,7 +122,7 @@ func eachCut(n *yaml.Node, path string, lost map[string]bool, visit func(path st
 	}
 }
 
-// TestEveryKeyIsThere: the file with every key has every key compose-go knows, so that a new one is looked at.
+// TestEveryKeyIsThere: the file with every key has every key compose-go knows, so that a new one is noticed.
 func TestEveryKeyIsThere(t *testing.T) {
 	_, file := everything(t)
 	text, err := os.ReadFile(file)

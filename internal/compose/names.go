@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// label makes a DNS label of any name: lower case, dashes for what it may not hold.
+// label returns a DNS label for any name: lower case, with dashes in place of invalid characters.
 func label(name string) string {
 	text := strings.Map(func(r rune) rune {
 		switch {
@@ -28,7 +28,7 @@ func label(name string) string {
 	return text
 }
 
-// configKey makes a config key of a secret's name: DB_PASSWORD of db-password.
+// configKey returns a config key for a secret's name: DB_PASSWORD for db-password.
 func configKey(name string) string {
 	text := strings.Map(func(r rune) rune {
 		switch {
@@ -45,7 +45,7 @@ func configKey(name string) string {
 	return text
 }
 
-// lastKey is the author's name at the end of a path.
+// lastKey returns the author's name at the end of a path.
 func lastKey(path string) string {
 	if quoted := strings.Index(path, `["`); quoted >= 0 {
 		if name, err := strconv.Unquote(path[quoted+1 : len(path)-1]); err == nil {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// network converts how the container is reached and what it reaches.
+// network converts how the container is reached and what it can reach.
 func (c *converter) network(u *unit, out *api.Container) {
 	r, at := c.report, u.at
 	r.carry(at + ".network_mode")
@@ -29,15 +29,15 @@ func (c *converter) network(u *unit, out *api.Container) {
 		}
 	}
 	out.DNS = u.DNS
-	// Compose's containers find each other by the service's name alone. Tend's are called <name>.<scope>; searching the
-	// scope makes the short name do.
+	// Compose's containers find each other by the service's name. Tend's are called <name>.<scope>; with the scope as a
+	// search domain the short name works too.
 	if out.NetworkMode == "" && len(c.project.Services) > 1 {
 		u.flag(c, u.at+".networks.default", "--dns-search="+c.scope)
 		u.flag(c, u.at+".networks.default", "--dns-option=ndots:1")
 	}
 }
 
-// networks converts the networks joined: those that exist already. Every container joins tend0 anyway.
+// networks converts the joined networks that exist already. Every container joins tend0 anyway.
 func (c *converter) networks(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".networks"
 	r.carry(at)
@@ -66,7 +66,7 @@ func (c *converter) networks(u *unit, out *api.Container) {
 	}
 }
 
-// ports are published on every address, as Compose does, where the file names none.
+// ports returns the published ports: on every address, as with Compose, unless the file names one.
 func (c *converter) ports(u *unit) []string {
 	r, at := c.report, u.at+".ports"
 	r.carry(at, at+"[*]", at+"[*].target", at+"[*].published", at+"[*].host_ip", at+"[*].protocol", at+"[*].mode")

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFile bounds a Compose file, maxDepth how deep files include and extend each other.
+// maxFile bounds a Compose file, maxDepth how deeply files include and extend each other.
 const (
 	maxFile  = 16 << 20
 	maxDepth = 16
@@ -21,7 +21,7 @@ type piece struct {
 	node *yaml.Node
 }
 
-// readRaw reads the files as they are written, with those they include and extend that lie on this machine.
+// readRaw reads the files as they are written, with the files on this machine that they include and extend.
 func readRaw(files []string) ([]piece, error) {
 	c := &collector{seen: map[string]bool{}}
 	for _, file := range files {
@@ -58,7 +58,8 @@ func (c *collector) file(path string, depth int) error {
 	return nil
 }
 
-// extended adds the service another file's service extends. What can't be read was compose-go's to refuse.
+// extended adds the service of another file that a service extends. It skips what it can't read, because compose-go
+// refuses that already.
 func (c *collector) extended(path, at, section string, service *yaml.Node, depth int) {
 	extends := find(service, "extends")
 	if extends == nil || extends.Kind != yaml.MappingNode || depth > maxDepth {
@@ -103,7 +104,7 @@ func parse(path string) (*yaml.Node, error) {
 	return resolved(document.Content[0]), nil
 }
 
-// includes are the files an include names, in each of its forms.
+// includes returns the files an include names, in each of its forms.
 func includes(n *yaml.Node) []string {
 	var out []string
 	if n == nil || n.Kind != yaml.SequenceNode {
@@ -142,7 +143,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// find is the value under a key of a mapping, or nil.
+// find returns the value under a key of a mapping, or nil.
 func find(n *yaml.Node, key string) *yaml.Node {
 	n = resolved(n)
 	if n == nil || n.Kind != yaml.MappingNode {

@@ -2,7 +2,7 @@ package compose
 
 import "strings"
 
-// reasons say why a key is not carried, and what helps. A path's second part is the author's name for something: *.
+// reasons say why a key is not converted, and what to do. In a path's second part, * stands for the author's name.
 var reasons = map[string]string{
 	"services.*.build.target":                           "the last stage of the Dockerfile is built; name another file in dockerfile",
 	"services.*.annotations":                            "`docker run` of the version whose flags docker_options knows has none",
@@ -51,7 +51,7 @@ const (
 	noField    = "Tend has no field for it"
 )
 
-// why is the reason for a path with its indexes taken out: its own, or that of what it lies in.
+// why returns the reason for a path with its indexes taken out: its own, or that of what it lies in.
 func why(path string) string {
 	parts := strings.Split(strings.ReplaceAll(path, "[*]", ""), ".")
 	if parts[0] == "jobs" {

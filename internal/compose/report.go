@@ -10,18 +10,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Finding is something a reader of the Compose file should know.
+// Finding is something the author of the Compose file should know.
 type Finding struct {
 	File         string
 	Line, Column int
-	// Path is where it stands: services.web.ports[0].
+	// Path is its position: services.web.ports[0].
 	Path string
-	// Lost: it is not in the manifests. Otherwise it is, and became different, or leaves something to do.
+	// Lost: it is not in the manifests. Otherwise it is, but changed, or needs a further step.
 	Lost bool
 	Text string
 }
 
-// String is file:line:column: path: what.
+// String returns file:line:column: path: what.
 func (f Finding) String() string {
 	text := f.Path + ": " + f.Text
 	if f.Lost {
@@ -33,20 +33,22 @@ func (f Finding) String() string {
 	return text
 }
 
-// report remembers what was converted. What stands in a file and in no record here was not carried.
+// report records what was converted. What is in a file and not recorded here was not converted.
 type report struct {
-	// carried are paths whose own value was converted; whole those with all below them. [*] stands for any index.
+	// carried are paths whose own value was converted; whole are those converted with everything below. [*] stands for
+	// any index.
 	carried, whole map[string]bool
 	// told are findings by path, in the order they were made.
 	told map[string][]Finding
-	// asides are notes for where a path is written in a file.
+	// asides are notes for paths, reported where a file contains them.
 	asides map[string]string
-	// implied are paths that compose-go may have made up: they are told where they are written alone.
+	// implied are paths that compose-go may have made up: they are reported only where a file contains them.
 	implied map[string]bool
 	found   []Finding
-	// seen keeps an anchor that is used twice from being told twice.
+	// seen keeps an anchor that is used twice from being reported twice.
 	seen map[Finding]bool
-	// around are the paths something below was spoken of; what lies around nothing is told as a whole.
+	// around are the paths with a converted value or a finding below them. A value whose path isn't among them is
+	// reported as a whole.
 	around map[string]bool
 }
 
@@ -66,26 +68,26 @@ func (r *report) carryAll(paths ...string) {
 	}
 }
 
-// lost says that what stands at the path, and all below it, is not in the manifests.
+// lost reports that the value at the path, with everything below, is not in the manifests.
 func (r *report) lost(path, format string, args ...any) {
 	r.told[path] = append(r.told[path], Finding{Path: path, Lost: true, Text: fmt.Sprintf(format, args...)})
 }
 
-// lostIfWritten is lost for what compose-go may have filled in.
+// lostIfWritten is lost for values that compose-go may have filled in.
 func (r *report) lostIfWritten(path, format string, args ...any) {
 	r.implied[path] = true
 	r.lost(path, format, args...)
 }
 
-// note says what became of something that was carried.
+// note reports what changed in a converted value.
 func (r *report) note(path, format string, args ...any) {
 	r.told[path] = append(r.told[path], Finding{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// noteIfWritten is a note where the path is written; compose-go has done with it and doesn't say so.
+// noteIfWritten adds a note where a file contains the path; compose-go applies the value without a trace.
 func (r *report) noteIfWritten(path, text string) { r.asides[path] = text }
 
-// finish walks the files and lists everything there is to say.
+// finish walks the files and returns all findings.
 func (r *report) finish(pieces []piece) []Finding {
 	placed := map[string]bool{}
 	r.surround()
@@ -103,7 +105,7 @@ func (r *report) finish(pieces []piece) []Finding {
 	return r.found
 }
 
-// surround marks what lies around each record.
+// surround marks the paths above each record.
 func (r *report) surround() {
 	r.around = map[string]bool{"": true}
 	mark := func(path string) {
@@ -126,8 +128,8 @@ func (r *report) surround() {
 
 var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
-// walk visits a value: told is told with its place, carried is passed over, a mapping or list is entered, and a value
-// nobody spoke of is lost.
+// walk visits a value. A value in told is reported with its position, one in carried is passed over, a mapping or list
+// is entered, and any other value is reported as lost.
 func (r *report) walk(file string, n *yaml.Node, path string, placed map[string]bool) {
 	r.visit(file, resolved(n), n, path, placed, 0)
 }
@@ -183,7 +185,7 @@ func (r *report) visitKeys(file string, n *yaml.Node, path string, placed map[st
 	}
 }
 
-// visitMerged visits what << puts into a mapping: one mapping, or a list of them.
+// visitMerged visits what << merges into a mapping: one mapping, or a list of them.
 func (r *report) visitMerged(file string, n *yaml.Node, path string, placed map[string]bool, depth int) {
 	switch {
 	case n == nil || depth > 64:
@@ -196,7 +198,7 @@ func (r *report) visitMerged(file string, n *yaml.Node, path string, placed map[
 	}
 }
 
-// userKeys says whether the keys below a path are names the author chose: x-y may be one of them.
+// userKeys reports whether the keys below a path are names the author chose, so that x-y may be one of them.
 func (r *report) userKeys(path string) bool {
 	return slices.Contains([]string{"services", "jobs", "volumes", "networks", "secrets", "configs", "models"}, path)
 }

@@ -14,17 +14,17 @@ import (
 	"tend.dev/tend/internal/manifest"
 )
 
-// unit is a service or a job: where it stands, and what both have.
+// unit is a service or a job: its path, and what both have.
 type unit struct {
 	at   string
 	name string
 	*types.ContainerSpec
 	*types.WorkloadSpec
-	// options are flags of docker run for what no field covers, with the keys they come from.
+	// options are flags of docker run for keys without a field, with the keys they come from.
 	options []option
 }
 
-// service turns a service into a deployment, or into a job where it runs to an end.
+// service turns a service into a deployment, or into a job if it runs to completion.
 func (c *converter) service(s types.ServiceConfig) error {
 	at := join("services", s.Name)
 	u := &unit{at: at, name: c.names[at], ContainerSpec: &s.ContainerSpec, WorkloadSpec: &s.WorkloadSpec}
@@ -54,7 +54,7 @@ func (c *converter) service(s types.ServiceConfig) error {
 	return c.add(api.KindDeployment, u, spec)
 }
 
-// runsOnce says why a service is no deployment, or nothing.
+// runsOnce returns why a service can't be a deployment, or "".
 func (c *converter) runsOnce(s types.ServiceConfig) string {
 	switch {
 	case s.Deploy != nil && strings.HasSuffix(s.Deploy.Mode, "-job"):
@@ -77,7 +77,7 @@ func (c *converter) serviceJob(u *unit, s types.ServiceConfig, reason string) er
 	return c.add(api.KindJob, u, spec)
 }
 
-// add keeps the object, without what Tend would refuse in it.
+// add adds the object, without the fields that Tend would refuse.
 func (c *converter) add(kind api.Kind, u *unit, spec any) error {
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -97,10 +97,10 @@ func (c *converter) add(kind api.Kind, u *unit, spec any) error {
 	return fmt.Errorf("%s: can't be carried", u.at)
 }
 
-// errRequired is a fault that leaving the field out does not mend.
+// errRequired is an error that leaving the field out does not fix.
 var errRequired = errors.New("Tend can't run it")
 
-// dropRefused takes the fields out that validation refuses, and tells of each.
+// dropRefused removes the fields that validation refuses, and reports each.
 func (c *converter) dropRefused(u *unit, raw json.RawMessage, faults []api.FieldError) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -125,7 +125,7 @@ func (c *converter) dropRefused(u *unit, raw json.RawMessage, faults []api.Field
 	return json.Marshal(fields)
 }
 
-// duration writes a length of time as manifests do.
+// duration returns a duration in the form of manifests.
 func duration(d time.Duration) api.Duration {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

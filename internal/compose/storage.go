@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// storage converts mounts. Named volumes keep the names Compose gave them, so that what lies in them stays.
+// storage converts mounts. Named volumes keep the names Compose gave them, so that their data stays.
 func (c *converter) storage(u *unit, out *api.Container) {
 	r, at := c.report, u.at+".volumes"
 	r.carry(at, at+"[*]")
@@ -54,7 +54,7 @@ func (c *converter) mount(u *unit, at string, v types.ServiceVolumeConfig, out *
 	}
 }
 
-// modes are the words behind a volume's target.
+// modes returns the words behind a volume's target.
 func modes(v types.ServiceVolumeConfig) string {
 	var words []string
 	if v.ReadOnly {

@@ -8,10 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// variable is $NAME or ${NAME…}; $$ is a dollar sign.
+// variable matches $NAME or ${NAME…}; $$ is a dollar sign.
 var variable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
-// variables says once a file which variables were replaced: the manifests hold the values they have today.
+// variables reports once per file which variables were replaced: the manifests have their current values.
 func (r *report) variables(pieces []piece) {
 	told := map[string]bool{}
 	for _, p := range pieces {
@@ -44,7 +44,7 @@ func (r *report) variables(pieces []piece) {
 	}
 }
 
-// eachScalar visits values, not keys; what an alias stands for is visited where it is written.
+// eachScalar visits values, not keys. It visits the target of an alias where that is written.
 func eachScalar(n *yaml.Node, depth int, visit func(*yaml.Node)) {
 	if n == nil || depth > 64 {
 		return

@@ -8,10 +8,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// logging is the standard logger of logrus, which compose-go warns through: one import at a time has it.
+// logging guards the standard logger of logrus, to which compose-go writes warnings: one import at a time uses it.
 var logging sync.Mutex
 
-// warnings collects what compose-go says while it reads, such as that a variable is not set.
+// warnings collects the warnings of compose-go, such as that a variable is not set.
 type warnings struct{ texts []string }
 
 func (*warnings) Levels() []logrus.Level {

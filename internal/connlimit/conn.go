@@ -17,7 +17,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends the side that is written to.
+// CloseWrite closes the sending side.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

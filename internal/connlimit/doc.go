@@ -1,11 +1,11 @@
 // Package connlimit bounds the connections that a listener accepts: how many in total, and how many from one address.
 //
-// A listener that has all its connections accepts no more until one closes; clients wait in the kernel's queue. One address
-// holds at most as many connections as are still free, so a single client gets half of a listener, and there is always room
-// for the next one. What an address opens beyond that is closed at once. An IPv6 client counts by its /64 network, which is
-// what one host is usually given.
+// A listener with all its connections in use accepts no more until one closes; clients wait in the kernel's queue. One
+// address holds at most as many connections as are still free, so a single client gets half of a listener, and there is
+// always room for the next one. Connections of an address beyond that are closed at once. An IPv6 client counts by its
+// /64 network, which is what one host is usually given.
 //
-// The package knows connections only. What is spoken over them, and which of them are idle, is its user's concern:
+// The package knows only connections. What is spoken over them, and which of them are idle, is the caller's concern:
 //
 //	server := &http.Server{Handler: handler}
 //	listener = connlimit.New(listener, connlimit.Options{Total: 1024, Reclaim: func() { connlimit.CloseIdle(server) }})

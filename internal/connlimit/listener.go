@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// retryTime is how often a full listener asks again for idle connections to be closed.
+// retryTime is how often a full listener asks again to close idle connections.
 const retryTime = time.Second
 
 // warnEvery is how often a listener logs that it is full, or that an address has its share.
 const warnEvery = time.Minute
 
-// Options bound a Listener. The zero value of every field but Total works.
+// Options bound a Listener. All fields but Total have a usable zero value.
 type Options struct {
-	// Total is how many connections may be open at a time. At least 1.
+	// Total is the maximum number of open connections. At least 1.
 	Total int
-	// Exempt reports whether an address has no share: all of the listener is open to it, such as to a load balancer that
-	// many clients stand behind. Default: none is exempt. Connections without an IP address never have a share.
+	// Exempt reports whether an address has no share: it may use the whole listener, such as a load balancer with many
+	// clients behind it. Default: none is exempt. Connections without an IP address never have a share.
 	Exempt func(netip.Addr) bool
-	// Reclaim closes idle connections. It is called while the listener is full, and when an address has its share.
+	// Reclaim closes idle connections. It is called while the listener is full, and when an address has used its share.
 	// Default: nothing is closed.
 	Reclaim func()
-	// Name is what the log calls the listener.
+	// Name is the listener's name in the log.
 	Name   string
 	Logger *slog.Logger
 }
 
-// Listener accepts connections within bounds. Make one with New.
+// Listener accepts connections within bounds. Create one with New.
 type Listener struct {
 	net.Listener
 	opts   Options
@@ -108,7 +108,7 @@ func (l *Listener) takePlace() error {
 	}
 }
 
-// client returns the address that a connection counts for. It is false where there is no share.
+// client returns the address that a connection counts for. It is false if there is no share.
 func (l *Listener) client(c net.Conn) (netip.Prefix, bool) {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {
@@ -126,7 +126,7 @@ func (l *Listener) client(c net.Conn) (netip.Prefix, bool) {
 	return network, err == nil
 }
 
-// admit counts a connection of client, and reports whether its share allows it. The connection has its place already.
+// admit counts a connection of client, and reports whether its share permits it. The connection has its place already.
 func (l *Listener) admit(client netip.Prefix) bool {
 	l.mu.Lock()
 	held, free := l.held[client], cap(l.places)-len(l.places)
@@ -150,7 +150,7 @@ func (l *Listener) leave(client netip.Prefix) {
 	}
 }
 
-// reclaim closes idle connections, but not for each connection that is refused.
+// reclaim closes idle connections, but not for every refused connection.
 func (l *Listener) reclaim() {
 	if l.due(&l.reclaimed, retryTime) {
 		l.opts.Reclaim()
@@ -163,7 +163,7 @@ func (l *Listener) warn(message string, args ...any) {
 	}
 }
 
-// due reports whether it is time for something that was done at last, and notes that it is done now.
+// due reports whether every has passed since last, and then sets last to now.
 func (l *Listener) due(last *time.Time, every time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,8 +16,9 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// BenchmarkCrowd is a whole server over embedded etcd and an engine without containers: how many pods a second come up from
-// the apply on, in deployments of 100, and what share of a core the server takes once they run. Run it with -benchtime 1x.
+// BenchmarkCrowd runs a whole server over embedded etcd and an engine without containers. It measures how many pods per
+// second start after the apply, in deployments of 100, and what share of a core the server uses once they run. Run it
+// with -benchtime 1x.
 func BenchmarkCrowd(b *testing.B) {
 	for _, n := range []int{1_000, 5_000, 20_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -63,7 +64,7 @@ func measureCrowd(b *testing.B, n int) {
 	awaits(b, func() bool { return countRunning(engine.Containers()) == n })
 	b.ReportMetric(float64(n)/time.Since(began).Seconds(), "pods/s")
 	const rest = 20 * time.Second
-	<-time.After(rest) // the last reports and looks
+	<-time.After(rest) // time for the last reports and reconciles
 	used := cpuTime(b)
 	<-time.After(rest)
 	b.ReportMetric(100*(cpuTime(b)-used).Seconds()/rest.Seconds(), "%core-at-rest")

@@ -27,7 +27,7 @@ type BuildOptions struct {
 	AtOnce int
 }
 
-// maxTar is how large the tar of a source may be: its headers take room too.
+// maxTar returns how large the tar of a source may be: its headers take room too.
 func (o BuildOptions) maxTar() int64 { return max(api.MaxAssetBytes, o.MaxBytes+o.MaxBytes/32) }
 
 // DefaultBuildTimeout is how long a build may take.
@@ -64,7 +64,7 @@ func (d *daemon) openTree(ctx context.Context, digest string) (io.ReadCloser, er
 	return tree, err
 }
 
-// collectEvery is the time between two looks for built images that nothing refers to.
+// collectEvery is the interval between two collections of built images that nothing refers to.
 const collectEvery = 10 * time.Minute
 
 // collectBuilds removes images that were built and that nothing refers to any more, with their logs.

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/secret"
 )
 
-// TestPluginsGetTheControllersName: node_name and VOODU_NODE are what --name says, not the machine's name.
+// TestPluginsGetTheControllersName: node_name and VOODU_NODE have the value of --name, not the machine's name.
 func TestPluginsGetTheControllersName(t *testing.T) {
 	m := newMachine(t)
 	dir := filepath.Join(m.root, "plugins", "who", "bin")
@@ -29,7 +29,8 @@ func TestPluginsGetTheControllersName(t *testing.T) {
 	}
 }
 
-// TestControllerURL: the containers of every statefulset can call the server back, of deployments those that a plugin wrote.
+// TestControllerURL: the containers of every statefulset can call the server back; of deployments, only those that a
+// plugin wrote.
 func TestControllerURL(t *testing.T) {
 	keys, err := secret.Open(filepath.Join(t.TempDir(), "key"), "")
 	if err != nil {

@@ -31,7 +31,7 @@ func (d *daemon) newPlane() *controlplane.Plane {
 	})
 }
 
-// counter registers a counter with one label, whose values are there from the start.
+// counter registers a counter with one label, whose values exist from the start.
 func (d *daemon) counter(name, help, label string, values ...string) (count func(value string)) {
 	counts := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	for _, value := range values {
@@ -44,10 +44,10 @@ func (d *daemon) counter(name, help, label string, values ...string) (count func
 // lead runs the controllers while this server's term lasts.
 func (d *daemon) lead(ctx context.Context) error { return d.plane.Run(ctx, d.term) }
 
-// maxHookFile bounds a webhook's body: a larger file is cut and then no JSON.
+// maxHookFile bounds a webhook's body: a larger file is cut and is then not JSON.
 const maxHookFile = 1 << 20
 
-// readBlob reads what an asset's digest stands for.
+// readBlob returns the bytes of an asset's digest.
 func (d *daemon) readBlob(digest string) ([]byte, error) {
 	file, err := d.files.blobs.Open(digest)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *daemon) readBlob(digest string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxHookFile))
 }
 
-// load is what pods used since it was asked last.
+// load returns what pods used since it was asked last.
 func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 	out := make([]autoscaler.Sample, len(tasks))
 	for i, usage := range d.agent.Load(ctx, tasks) {
@@ -66,7 +66,7 @@ func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 	return out
 }
 
-// autoscale sets the replicas as people's verb does, in a role of its own.
+// autoscale sets the replicas as the users' verb does, as a field manager of its own.
 func (d *daemon) autoscale(ctx context.Context, ref api.Ref, replicas int) error {
 	_, err := d.intents.Scale(ctx, intent.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, replicas,
 		intent.Speaker{Manager: api.ManagerAutoscaler})

@@ -32,9 +32,9 @@ import (
 type daemon struct {
 	Options
 	node string
-	// used says that the root had been used before this start.
+	// used reports whether the root had been used before this start.
 	used bool
-	// pause keeps everything from changing after an older store was restored; resuming is held while it ends.
+	// pause prevents all changes after an older store was restored; resuming is held while a resume runs.
 	pause    *standstill
 	resuming sync.Mutex
 	// quarantined are the paths below the root that this start set aside.
@@ -45,7 +45,7 @@ type daemon struct {
 	term        *controlplane.Term
 	view        *view.View
 	runtime     runtime.Runtime
-	gateway     gatewayer // nil where containers have none
+	gateway     gatewayer // nil if containers have none
 	files       files
 	builds      builds
 	nodes       *local.Service
@@ -56,9 +56,9 @@ type daemon struct {
 	plane     *controlplane.Plane
 	agent     *agent.Agent
 	intents   *intent.Service
-	edge      *edge.Edge // nil where the node has no proxy
+	edge      *edge.Edge // nil if the node has no proxy
 	server    *server.Server
-	callbacks *callbacks // nil where containers can't call back
+	callbacks *callbacks // nil if containers can't call back
 	doors     []server.Door
 
 	// fatal ends the server with a reason.
@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) error {
 	return errors.Join(d.serve(ctx, began), d.close())
 }
 
-// prepareRoot makes the folders, readable by their owner alone.
+// prepareRoot creates the folders, readable only by their owner.
 func (d *daemon) prepareRoot(context.Context) error {
 	if err := d.makeRoot(); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (d *daemon) prepareRoot(context.Context) error {
 	return errors.Join(d.closeRoot(), d.keepOutOfGit())
 }
 
-// openRuntime makes the client of what runs containers. An engine that is away is no fault: the agent waits for it.
+// openRuntime makes the client of what runs containers. An engine that is away is not an error: the agent waits for it.
 func (d *daemon) openRuntime(ctx context.Context) error {
 	open := d.Engine
 	if open == nil {
@@ -126,7 +126,7 @@ func (d *daemon) openRuntime(ctx context.Context) error {
 	return nil
 }
 
-// build makes the parts above the store; nothing runs yet.
+// build creates the parts above the store; nothing runs yet.
 func (d *daemon) build(context.Context) error {
 	d.registry = prometheus.NewRegistry()
 	d.metrics = engine.NewMetrics(d.registry)
@@ -191,7 +191,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	return errors.Join(faults...)
 }
 
-// announce tells when replay is over.
+// announce reports when replay is over.
 func (d *daemon) announce(ctx context.Context, began time.Time) {
 	for _, ready := range []<-chan struct{}{d.view.Synced(), d.plane.Ready(), d.agent.Ready()} {
 		select {
@@ -204,7 +204,7 @@ func (d *daemon) announce(ctx context.Context, began time.Time) {
 	d.notify(ctx, notifyReady)
 }
 
-// missing says what readiness waits for.
+// missing returns what readiness waits for.
 func (d *daemon) missing() []string {
 	if why := d.pause.why(); why != "" {
 		return []string{"paused: " + why + "; next: tend resume"}
@@ -228,7 +228,7 @@ func (d *daemon) missing() []string {
 
 func (d *daemon) onStop(stop func() error) { d.stops = append(d.stops, stop) }
 
-// close undoes what was opened, in reverse order.
+// close closes what was opened, in reverse order.
 func (d *daemon) close() error {
 	var faults []error
 	for i := len(d.stops) - 1; i >= 0; i-- {

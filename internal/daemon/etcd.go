@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/internal/store/etcd"
 )
 
-// openEtcd starts the embedded member. When it can't go on, the server ends in its own order.
+// openEtcd starts the embedded member. If the member fails, the server shuts down in its own order.
 func (d *daemon) openEtcd(ctx context.Context) error {
 	s, err := etcd.Open(ctx, etcd.Options{
 		DataDir: d.Data, ClientURL: d.EtcdClient, PeerURL: d.EtcdPeer, Name: d.Name, MinFree: d.MinFree,

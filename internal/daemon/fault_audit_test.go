@@ -14,16 +14,17 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// audit reads every commit of a store's life and checks what must hold between any two of them, whoever crashed where.
+// audit reads every commit of a store's life and checks the invariants between any two of them, whichever part crashed
+// where.
 type audit struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 
 	mu     sync.Mutex
 	faults []string
-	// last is the newest value of each key that is there.
+	// last is the newest value of each existing key.
 	last map[string][]byte
-	// handed are the slots that a batch gave to another task, with the one they had.
+	// handed maps the slots that a batch gave to another task to the task they had.
 	handed map[string]string
 }
 
@@ -44,7 +45,7 @@ func startAudit(t *testing.T, s store.Store) *audit {
 	return a
 }
 
-// findings are the rules that were broken.
+// findings returns the rules that were broken.
 func (a *audit) findings() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +77,7 @@ func (a *audit) check(event store.Event) {
 	}
 }
 
-// handedOver: only an ordinal is given to another task, and the one it had is forgotten with that.
+// handedOver: only an ordinal may be given to another task, and the same batch deletes its earlier task.
 func (a *audit) handedOver() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,7 +90,7 @@ func (a *audit) handedOver() {
 	clear(a.handed)
 }
 
-// raised: a desired state only rises, and a node is chosen once.
+// raised: a desired state only increases, and a node is chosen once.
 func (a *audit) raised(key string, was, is []byte) {
 	var before, after api.Task
 	decode(was, &before)
@@ -102,7 +103,7 @@ func (a *audit) raised(key string, was, is []byte) {
 	}
 }
 
-// moved: an observed state goes forward.
+// moved: an observed state only moves forward.
 func (a *audit) moved(key string, was, is []byte) {
 	var before, after api.TaskStatus
 	decode(was, &before)
@@ -112,7 +113,7 @@ func (a *audit) moved(key string, was, is []byte) {
 	}
 }
 
-// forgotten: the desired half of a task goes last.
+// forgotten: the desired half of a task is deleted last.
 func (a *audit) forgotten(key string) {
 	id, ok := strings.CutPrefix(key, layout.TasksPrefix)
 	if !ok {

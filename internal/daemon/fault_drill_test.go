@@ -16,8 +16,8 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// drill drives a scenario against a server that may die under it. When it does, the drill does what a service manager
-// does, start another one over the same store and engine, and what a person does: say it again.
+// drill runs a scenario against a server that may die under it. If it dies, the drill does what a service manager does,
+// start another one over the same store and engine, and what a user does: repeat the request.
 type drill struct {
 	t      *testing.T
 	m      *machine
@@ -31,7 +31,7 @@ type drill struct {
 	deaths int
 }
 
-// newDrill starts a server with the first failpoints; the ones that follow it get the next.
+// newDrill starts a server with the first failpoints; its successors get the next ones.
 func newDrill(t *testing.T, lives ...*fault.Points) *drill {
 	t.Helper()
 	d := &drill{t: t, m: newMachine(t), log: &diary{}, lives: lives, stop: func() {}}
@@ -53,7 +53,7 @@ func newDrill(t *testing.T, lives ...*fault.Points) *drill {
 	return d
 }
 
-// rejectBad is an engine that refuses one image's containers, whatever server asks.
+// rejectBad returns an engine that refuses one image's containers, whatever server asks.
 func rejectBad(spec runtime.ContainerSpec) hollow.Behaviour {
 	if spec.Image != badImage {
 		return hollow.Behaviour{}
@@ -90,7 +90,7 @@ func (d *drill) start() {
 	d.stop = func() { cancel(); <-done }
 }
 
-// resync is the net below: with -every-hit there is none, and what converges owes nothing to it.
+// resync returns the net below: with -every-hit there is none, and what converges owes nothing to it.
 func resync() time.Duration {
 	if *everyHit {
 		return time.Hour
@@ -98,7 +98,7 @@ func resync() time.Duration {
 	return 0
 }
 
-// revive replaces a dead server. It says whether there was one.
+// revive replaces a dead server. It reports whether there was one.
 func (d *drill) revive() bool {
 	select {
 	case <-d.faults.Crashed():
@@ -111,7 +111,7 @@ func (d *drill) revive() bool {
 	return true
 }
 
-// declare says what is wanted until a server has heard it. A server that lives hears it at once.
+// declare repeats a request until a server has accepted it. A live server accepts it at once.
 func (d *drill) declare(what string, say func(ctx context.Context) error) {
 	d.t.Helper()
 	d.until("the server is ready to hear: "+what, func(ctx context.Context) bool {
@@ -133,7 +133,7 @@ func (d *drill) declare(what string, say func(ctx context.Context) error) {
 	}
 }
 
-// until waits for a condition, with whatever server it takes.
+// until waits for a condition, and replaces the server if it dies.
 func (d *drill) until(what string, holds func(ctx context.Context) bool) {
 	d.t.Helper()
 	deadline := time.NewTimer(patience)
@@ -153,7 +153,7 @@ func (d *drill) until(what string, holds func(ctx context.Context) bool) {
 // patience is more than a resync and the backoffs of a few retries.
 const patience = 2 * time.Minute
 
-// diary keeps the end of a log for a test that fails.
+// diary keeps the end of a log for a failing test.
 type diary struct {
 	mu   sync.Mutex
 	text bytes.Buffer

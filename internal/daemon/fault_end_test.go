@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// end is the whole state after a scenario, without what no two runs share: every record of the store and every container
-// of the engine, a line each, in order.
+// end returns the whole state after a scenario, without what no two runs share: every record of the store and every
+// container of the engine, a line each, in order.
 func (d *drill) end() []string {
 	d.t.Helper()
 	page, err := d.m.store.List(context.Background(), "/", store.ListOptions{})
@@ -32,13 +32,13 @@ func (d *drill) end() []string {
 	return lines
 }
 
-// randomID is a task's or a slot's.
+// randomID matches the id of a task or a slot.
 var randomID = regexp.MustCompile(`/[0-9a-f]{8,}$`)
 
 func anonymousKey(key string) string { return randomID.ReplaceAllString(key, "/*") }
 
-// own are the fields in which two runs differ rightly: ids, times (and who set which field when), revisions, and what is
-// sealed under a run's own keys.
+// own are the fields that may differ between two runs: ids, times (and who set which field when), revisions, and data
+// encrypted under a run's own keys.
 var own = map[string]bool{
 	"id": true, "uid": true, "slot": true, "replaces": true, "after": true, "container": true, "address": true, "pid": true,
 	"keyFingerprint": true, "ownerUID": true, "env": true, "envHash": true, "envOver": true, "observedRevision": true, "fields": true, "at": true,

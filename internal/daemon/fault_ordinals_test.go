@@ -9,10 +9,11 @@ import (
 	"tend.dev/tend/client"
 )
 
-// data is a statefulset that lives and is deleted within the drill; its volumes stay.
+// data is a statefulset that is created and deleted within the drill; its volumes stay.
 var data = api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "data"}
 
-// ordinals plays the life of a statefulset: up, over to another version, one ordinal anew, down, gone.
+// ordinals runs the life of a statefulset: created, updated to another version, one ordinal rebootstrapped, scaled
+// down, deleted.
 func (d *drill) ordinals() {
 	d.t.Helper()
 	d.apply(d.set("web:1", 2), 2)

@@ -11,13 +11,14 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// badImage can be pulled, but no container of it can be made.
+// badImage can be pulled, but creating a container of it fails.
 const badImage = "web:bad"
 
 // old is a deployment that is deleted in the end.
 var old = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "old"}
 
-// live plays the life of two deployments and a statefulset: every verb, every way to roll, harm done by hand, a release that fails.
+// live runs the life of two deployments and a statefulset: every verb, every rollout strategy, damage by hand, a
+// failing release.
 func (d *drill) live() {
 	for _, image := range []string{"old:1", "web:1", "web:3", badImage} {
 		d.m.engine.AddImage(image)
@@ -46,7 +47,7 @@ func (d *drill) version(image, order string) api.Object {
 	})
 }
 
-// apply stores a manifest and waits until so many of it run and nothing else.
+// apply stores a manifest and waits until the given number of its pods run and nothing else.
 func (d *drill) apply(object api.Object, running int) {
 	d.t.Helper()
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
@@ -92,7 +93,7 @@ func (d *drill) configure() {
 	d.converged(web, 0, "web:3", 4)
 }
 
-// harm is what people do to containers behind Tend's back.
+// harm does what users do to containers without Tend.
 func (d *drill) harm() {
 	d.t.Helper()
 	for what, do := range map[string]func(name string) error{
@@ -113,7 +114,7 @@ func (d *drill) harm() {
 
 func (d *drill) fail() {
 	d.t.Helper()
-	// One slot at a time: of two that fail together, the second may be called off first.
+	// One slot at a time: if two fail together, the second may be cancelled first.
 	bad := d.version(badImage, api.OrderStartFirst)
 	bad.Spec = bytes.Replace(bad.Spec, []byte(`"max_parallel":2`), []byte(`"max_parallel":1`), 1)
 	revision := d.say(bad)
@@ -149,7 +150,7 @@ func (d *drill) freeze() {
 	d.declare("start", func(ctx context.Context) error {
 		_, err := d.client.StartPod(ctx, victim)
 		if client.IsNotFound(err) && d.deaths > 0 {
-			return nil // the dead server heard it, and the slot was filled anew
+			return nil // the dead server got the request, and the slot was filled again
 		}
 		return err
 	})
@@ -184,7 +185,7 @@ func (d *drill) statusOf(ctx context.Context, ref api.Ref) api.WorkloadStatus {
 	return status
 }
 
-// converged waits until the server says so and the engine bears it out.
+// converged waits until the server reports it and the engine confirms it.
 func (d *drill) converged(ref api.Ref, revision int64, image string, running int) {
 	d.t.Helper()
 	d.until(ref.String()+" converges on "+image, func(ctx context.Context) bool {
@@ -194,7 +195,7 @@ func (d *drill) converged(ref api.Ref, revision int64, image string, running int
 	})
 }
 
-// runs says whether exactly so many containers run, all of an image.
+// runs reports whether exactly n containers run, all of one image.
 func (d *drill) runs(ref api.Ref, image string, n int) bool {
 	resolved, err := d.m.engine.Client("the test", "n1").Resolve(context.Background(), image)
 	if err != nil {
@@ -204,7 +205,7 @@ func (d *drill) runs(ref api.Ref, image string, n int) bool {
 	return len(found) == n && !slices.ContainsFunc(found, func(c runtime.Container) bool { return c.ImageID != resolved.ID })
 }
 
-// running are the containers of an object that run, by name.
+// running returns the containers of an object that run, by name.
 func (d *drill) running(ref api.Ref) []runtime.Container {
 	var out []runtime.Container
 	for _, c := range d.m.engine.Containers() {

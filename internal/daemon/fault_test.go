@@ -16,7 +16,8 @@ import (
 	"tend.dev/tend/internal/race"
 )
 
-// everyHit also crashes at every single hit, and at random pairs of them, with the resync as good as off: some minutes.
+// everyHit also crashes at every single hit, and at random pairs of them, with the resync practically off. It takes
+// some minutes.
 var everyHit = flag.Bool("every-hit", false, "crash at every hit of every failpoint")
 
 // crash is where a server dies: at the n-th hit of a point.
@@ -29,9 +30,9 @@ func (c crash) points() *fault.Points { return fault.New(fault.Options{Crash: c.
 
 func (c crash) String() string { return fmt.Sprintf("%s:%d", c.point, c.hit) }
 
-// TestEveryFailpoint lives a whole scenario once without faults, and once more for every failpoint it passed, with a
-// server that dies there: whatever was done last, and told or untold, the next server brings it to the same end. So does
-// the one after it, where the next dies in the same place.
+// TestEveryFailpoint runs a whole scenario once without faults, and once more for every failpoint it passed, with a
+// server that dies there. Whatever that server did last, reported or not, the next server brings the scenario to the
+// same end. So does the one after it, if the next one dies in the same place.
 func TestEveryFailpoint(t *testing.T) {
 	passed, want := rehearse(t)
 	if len(passed) < 30 {
@@ -72,7 +73,7 @@ func anyOf(passed map[string]int) crash {
 	return crash{name, 1 + rand.IntN(passed[name])}
 }
 
-// rehearse lives the scenario without a fault: which points it passes, how often, and how it ends.
+// rehearse runs the scenario without a fault. It returns which points it passes, how often, and the end state.
 func rehearse(t *testing.T) (passed map[string]int, end []string) {
 	t.Helper()
 	passed = map[string]int{}
@@ -84,7 +85,7 @@ func rehearse(t *testing.T) (passed map[string]int, end []string) {
 	return passed, end
 }
 
-// sample picks the first hit, one in the middle and the last but some: how often a point is passed differs between runs.
+// sample picks the first hit, one in the middle and one of the last: how often a point is passed differs between runs.
 func sample(hits int) []int {
 	var picked []int
 	for hit := 1; *everyHit && hit <= hits; hit++ {
@@ -111,7 +112,7 @@ func dieAt(t *testing.T, deaths []crash, want []string) {
 	}
 }
 
-// settled waits for the end that is wanted, and checks what must have held on the way.
+// settled waits for the wanted end state, and checks the invariants on the way.
 func (d *drill) settled(want []string) {
 	d.t.Helper()
 	var got []string

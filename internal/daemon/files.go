@@ -15,15 +15,15 @@ import (
 	"tend.dev/tend/internal/runtime/docker"
 )
 
-// files are the bytes of assets on this machine.
+// files gives access to the bytes of assets on this machine.
 type files struct {
 	blobs   *blob.Store
 	library *asset.Library
 }
 
-// openFiles opens the files of assets.
+// openFiles opens the stores of asset files.
 func (d *daemon) openFiles(context.Context) error {
-	root, err := filepath.Abs(d.Root) // engines mount absolute paths alone
+	root, err := filepath.Abs(d.Root) // engines mount only absolute paths
 	if err != nil {
 		return fmt.Errorf("open the assets: %w", err)
 	}
@@ -35,7 +35,7 @@ func (d *daemon) openFiles(context.Context) error {
 	return nil
 }
 
-// ledger returns the ledger of a sort of file in the root.
+// ledger returns the ledger of one kind of file in the root.
 func (d *daemon) ledger(sort string) *retention.Ledger {
 	return retention.Open(d.Root, sort, d.cluster.UID)
 }
@@ -63,7 +63,7 @@ func (f files) open(digest string) (io.ReadCloser, error) {
 	return file, err
 }
 
-// registryFor says how to log in to a registry, by what is declared.
+// registryFor returns the login to a registry, as declared in the store.
 func (d *daemon) registryFor(host string) (docker.Registry, bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), registryTime)
 	defer cancel()
@@ -71,5 +71,5 @@ func (d *daemon) registryFor(host string) (docker.Registry, bool, error) {
 	return docker.Registry(declared), found, err
 }
 
-// registryTime bounds the question how to log in.
+// registryTime bounds the lookup of a login.
 const registryTime = 10 * time.Second

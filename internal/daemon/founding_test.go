@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// Only a start that finds a used root without its store tells of what is lost.
+// Only a start that finds a used root without its store warns of what is lost.
 func TestFoundingInAUsedRootWarns(t *testing.T) {
 	ctx, root := context.Background(), t.TempDir()
 	first, second := memory.New(), memory.New()

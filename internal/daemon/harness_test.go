@@ -51,12 +51,12 @@ type running struct {
 	done   chan error
 }
 
-// kept is a store whose Close is the machine's affair.
+// kept is a store that only the machine closes.
 type kept struct{ store.Store }
 
 func (kept) Close() error { return nil }
 
-// start runs a server and waits until it is ready, unless it crashes on a fault before.
+// start runs a server and waits until it is ready, unless a fault crashes it before.
 func (m *machine) start(faults *fault.Points) *running {
 	m.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -84,7 +84,7 @@ func logWriter(t *testing.T) io.Writer {
 	return io.Discard
 }
 
-// stop ends the server and returns what it ended with.
+// stop ends the server and returns its error.
 func (r *running) stop() error {
 	r.cancel()
 	err := <-r.done
@@ -133,7 +133,7 @@ func (r *running) ready() *running {
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// manifestOf is a deployment; edit changes its spec.
+// manifestOf returns a deployment; edit changes its spec.
 func manifestOf(ref api.Ref, edit func(*api.DeploymentSpec)) api.Object {
 	spec := api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Strategy: &api.Strategy{Pause: "1ms", Monitor: "1ms"}}
 	if edit != nil {
@@ -182,7 +182,7 @@ func (r *running) converged(ref api.Ref, revision int64) api.WorkloadStatus {
 	return status
 }
 
-// live are the pods of an object that are wanted and run.
+// live returns the pods of an object that are wanted and run.
 func (r *running) live(ref api.Ref) []api.Pod {
 	r.t.Helper()
 	pods, err := r.client.Pods(context.Background(), client.PodFilter{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})

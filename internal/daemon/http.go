@@ -29,7 +29,8 @@ func (d *daemon) buildServer() error {
 		return err
 	}
 	d.server = server.New(server.Options{
-		// etcd, the Go runtime and the process are in the library's default registry; ours is our own.
+		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
+		// their own.
 		View: d.view, Missing: d.missing, Node: d.node, Full: d.full, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
 		Decode: manifest.Decode, Containers: d.agent, Blobs: d.files.blobs, MaxBlob: d.Build.maxTar(), Builds: d.builds.journal, Authority: d.authority(),
 		Intents: d.intents, Plugins: plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
@@ -38,7 +39,7 @@ func (d *daemon) buildServer() error {
 	return nil
 }
 
-// newIntents makes the verbs that write what is desired.
+// newIntents creates the verbs that write the desired state.
 func (d *daemon) newIntents() *intent.Service {
 	return intent.New(intent.Options{
 		Store: guarded{d.store, d.pause}, Leases: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
@@ -49,7 +50,7 @@ func (d *daemon) newIntents() *intent.Service {
 
 // preview asks each kind's controller what it would do.
 func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error) {
-	snap = snap.With(next) // what is applied together may refer to each other
+	snap = snap.With(next) // objects of one apply may refer to each other
 	var out []api.PlannedAction
 	plan := func(object api.Object) error {
 		planned, err := d.plane.Preview(snap, object)
@@ -75,7 +76,7 @@ func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.
 	return out, nil
 }
 
-// listen opens the doors: the unix socket, whose permissions are its gate, and loopback, where a token is asked for.
+// listen opens the listeners: the unix socket, which its permissions protect, and loopback, which requires a token.
 func (d *daemon) listen(context.Context) error {
 	if d.Listener != nil {
 		d.doors = append(d.doors, server.Door{Listener: d.Listener, Trusted: true})
@@ -86,7 +87,7 @@ func (d *daemon) listen(context.Context) error {
 		return err
 	}
 	d.doors = append(d.doors, server.Door{Listener: socket, Trusted: true})
-	d.onStop(func() error { _ = socket.Close(); return nil }) // closed already where the server ran
+	d.onStop(func() error { _ = socket.Close(); return nil }) // closed already if the server ran
 	if d.HTTP == "off" {
 		return nil
 	}

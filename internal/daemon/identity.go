@@ -15,15 +15,15 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// cluster is the record under layout.ClusterKey: who this store is, for good.
+// cluster is the record under layout.ClusterKey: the permanent identity of this store.
 type cluster struct {
-	// UID is what containers are labelled with: an agent touches only those of its own cluster.
+	// UID is a label of every container: an agent touches only those of its own cluster.
 	UID string `json:"uid"`
-	// KeyFingerprint tells the right key file from a wrong one.
+	// KeyFingerprint identifies the right key file.
 	KeyFingerprint string `json:"keyFingerprint"`
 }
 
-// identify reads who the store is, or makes it somebody on its first boot, and opens the keys that belong to it.
+// identify reads the store's identity, or creates one on its first boot, and opens the keys that belong to it.
 func identify(ctx context.Context, s store.Store, root string) (cluster, *secret.Keys, error) {
 	path := filepath.Join(root, "secret.key")
 	entry, err := s.Get(ctx, layout.ClusterKey)
@@ -58,7 +58,7 @@ func founded(ctx context.Context, s store.Store, path string) (cluster, *secret.
 // schemaVersion is the layout this binary writes.
 const schemaVersion = "1"
 
-// checkSchema refuses a store that a newer Tend wrote: reading it wrong would be worse than not starting.
+// checkSchema refuses a store that a newer Tend wrote: misreading it would be worse than not starting.
 func checkSchema(ctx context.Context, s store.Store) error {
 	entry, err := s.Get(ctx, layout.SchemaKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -74,8 +74,8 @@ func checkSchema(ctx context.Context, s store.Store) error {
 	return nil
 }
 
-// remembered is a small fact of this machine kept in a file: what is asked for wins on the first use, and afterwards
-// the file does, so that a renamed host or a changed flag doesn't orphan what runs.
+// remembered returns a small fact of this machine kept in a file: what is asked for wins on the first use, and
+// afterwards the file does, so that a renamed host or a changed flag doesn't orphan what runs.
 func remembered(root, file, asked, fallback string) (string, error) {
 	path := filepath.Join(root, file)
 	content, err := os.ReadFile(path)
@@ -97,7 +97,7 @@ func remembered(root, file, asked, fallback string) (string, error) {
 	return asked, nil
 }
 
-// rememberedOr is the runtime a root was first used with, or the fallback where it is new.
+// rememberedOr returns the runtime a root was first used with, or the fallback where it is new.
 func rememberedOr(root, fallback string) string {
 	content, err := os.ReadFile(filepath.Join(root, "runtime"))
 	if kept := strings.TrimSpace(string(content)); err == nil && kept != "" {

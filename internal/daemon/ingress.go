@@ -16,16 +16,16 @@ import (
 // off turns a listener off.
 const off = "off"
 
-// IngressOptions are the node's proxy's.
+// IngressOptions are the options of the node's proxy.
 type IngressOptions struct {
-	// HTTP and HTTPS are where it listens once an ingress needs it; "off" and empty are nowhere.
+	// HTTP and HTTPS are the addresses it listens on once an ingress needs it; "off" and empty open no listener.
 	HTTP, HTTPS string
 	// Balancers are networks (CIDR) of load balancers that speak the PROXY protocol to it.
 	Balancers []string
 	// AccessLog is a file that gets a JSON line for each request, "-" for standard error. Default none.
 	AccessLog string
-	// Directory is the ACME directory. Default Let's Encrypt's. Roots is a PEM file of who its certificate is checked
-	// against. Default the system's.
+	// Directory is the ACME directory. Default Let's Encrypt's. Roots is a PEM file with the authorities its
+	// certificate is checked against. Default the system's.
 	Directory string
 	Roots     string
 }
@@ -61,7 +61,7 @@ func (o IngressOptions) wanted() bool {
 	return o.HTTP != "" && o.HTTP != off || o.HTTPS != "" && o.HTTPS != off
 }
 
-// openEdge makes what the agent serves ingresses with; nil where the options turn it off.
+// openEdge makes what the agent serves ingresses with; nil if the options turn it off.
 func (d *daemon) openEdge() (func(changed func()) agent.Edge, error) {
 	if d.Edge != nil {
 		return d.Edge, nil
@@ -114,7 +114,7 @@ func (d *daemon) openAccessLog() (*slog.Logger, error) {
 	return slog.New(slog.NewJSONHandler(out, nil)), nil
 }
 
-// authority hands out the cluster's own authority; nil where the node has no proxy.
+// authority hands out the cluster's own authority; nil if the node has no proxy.
 func (d *daemon) authority() func(context.Context) ([]byte, error) {
 	if d.edge == nil {
 		return nil

@@ -21,8 +21,8 @@ import (
 // interleavings is the number of histories for each kind. A history's number is its seed.
 const interleavings = 100 / race.Few
 
-// TestInterleavings: whatever people do to a workload at the same time, and however often the server dies meanwhile, it
-// ends with one version and the exact number of replicas, and with what the last of them asked for.
+// TestInterleavings: whatever users do to a workload at the same time, and however often the server dies meanwhile, it
+// ends with one version and the exact number of replicas, as the last of them requested.
 func TestInterleavings(t *testing.T) {
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
 		for seed := range uint64(interleavings) {
@@ -34,7 +34,7 @@ func TestInterleavings(t *testing.T) {
 	}
 }
 
-// crowd are several people at one workload.
+// crowd is a group of users of one workload.
 type crowd struct {
 	*machine
 	ref  api.Ref
@@ -59,7 +59,7 @@ func interleave(t *testing.T, ref api.Ref, seed uint64) {
 			}
 		})
 	}
-	people.Go(func() { // and somebody pulls the plug
+	people.Go(func() { // and the server is restarted
 		random := rand.New(rand.NewPCG(seed, 99))
 		for range random.IntN(3) {
 			pause(t, random)
@@ -78,7 +78,8 @@ func (c *crowd) server() *running {
 	return c.runs
 }
 
-// restartServer kills the server between two commits, wherever it is, and starts another over the same store and engine.
+// restartServer kills the server between two commits, wherever it is, and starts another over the same store and
+// engine.
 func (c *crowd) restartServer() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,7 +89,7 @@ func (c *crowd) restartServer() {
 	c.runs = c.start(nil).ready()
 }
 
-// act does one thing to the workload. A refusal is an answer, and so is a server that is just dying.
+// act does one thing to the workload. A refusal is a valid answer, and so is a server that is just dying.
 func (c *crowd) act(random *rand.Rand) {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -119,7 +120,7 @@ func (c *crowd) act(random *rand.Rand) {
 	}
 }
 
-// anyRelease names a release that is kept, or none: the last good one.
+// anyRelease returns a stored release or none, which means the last good one.
 func (c *crowd) anyRelease(ctx context.Context, random *rand.Rand) string {
 	kept, err := c.server().client.Releases(ctx, client.Target{Kind: c.ref.Kind, Scope: c.ref.Scope, Name: c.ref.Name})
 	if err != nil || len(kept.Items) == 0 || random.IntN(3) == 0 {
@@ -128,7 +129,7 @@ func (c *crowd) anyRelease(ctx context.Context, random *rand.Rand) string {
 	return kept.Items[random.IntN(len(kept.Items))].ID
 }
 
-// endsWell waits until the workload is what its spec says, and checks every container of it.
+// endsWell waits until the workload matches its spec, and checks every container of it.
 func (c *crowd) endsWell() {
 	c.t.Helper()
 	r := c.server()
@@ -157,7 +158,7 @@ func (c *crowd) endsWell() {
 	if status.Image != spec.Image {
 		c.t.Errorf("%s runs, and the spec says %s", status.Image, spec.Image)
 	}
-	// What was removed by hand at the very end is made again a moment after.
+	// A container removed by hand at the very end is created again a moment later.
 	r.until("as many containers run", func() bool { return c.running() == spec.ReplicaCount() })
 	c.sameContainers(spec)
 }
@@ -180,7 +181,7 @@ func (c *crowd) running() (n int) {
 	return n
 }
 
-// sameContainers: the engine runs one container a place, all of one image and one environment.
+// sameContainers: the engine runs one container per place, all with one image and one environment.
 func (c *crowd) sameContainers(spec api.DeploymentSpec) {
 	c.t.Helper()
 	live := c.engine.Containers()
@@ -210,7 +211,7 @@ func (c *crowd) sameContainers(spec api.DeploymentSpec) {
 	}
 }
 
-// pause lets the others get somewhere: until the view has seen a few more writes, or nobody writes any more.
+// pause waits a random time below 60 ms, so that the others make progress.
 func pause(t *testing.T, random *rand.Rand) {
 	t.Helper()
 	timer := time.NewTimer(time.Duration(random.IntN(60)) * time.Millisecond)

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestKilledProcess is TestEveryFailpoint on real parts: the binary as it is built, its embedded etcd and plain processes,
+// TestKilledProcess is TestEveryFailpoint on real parts: the built binary, its embedded etcd and plain processes,
 // killed by SIGKILL at points chosen from every stage of a deployment's life.
 func TestKilledProcess(t *testing.T) {
 	binary := buildTend(t)
@@ -39,7 +39,7 @@ func TestKilledProcess(t *testing.T) {
 	workers.Wait()
 }
 
-// survive lives a deployment's life with a server that is killed at a point.
+// survive runs a deployment's life with a server that is killed at a point.
 func survive(t *testing.T, binary, point string) {
 	s := newSurvivor(t, binary, point)
 	for _, version := range []string{"v1", "v2"} {

@@ -21,7 +21,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// survivor is a root with a server over it that is started again when it was killed.
+// survivor is a root with a server over it that is restarted after it was killed.
 type survivor struct {
 	t      *testing.T
 	binary string
@@ -49,7 +49,7 @@ func newSurvivor(t *testing.T, binary, point string) *survivor {
 	return s
 }
 
-// images makes two folders of one program.
+// images creates two folders of one program.
 func (s *survivor) images() {
 	program, err := testimage.Binary(s.t.Context())
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *survivor) start(env ...string) {
 	}()
 }
 
-// revive starts the server again where it was killed. It says whether it did.
+// revive starts the server again if it was killed. It says whether it did.
 func (s *survivor) revive() bool {
 	select {
 	case <-s.ended:
@@ -122,7 +122,7 @@ func (s *survivor) declare(what string, say func(ctx context.Context) error) {
 		if err == nil {
 			return
 		}
-		select { // a killed server's connection is cut before its end is told
+		select { // a killed server's connection is cut before its end is reported
 		case <-s.ended:
 		case <-time.After(5 * time.Second):
 			s.t.Fatalf("%s: %v", what, err)
@@ -146,7 +146,7 @@ func (s *survivor) until(what string, holds func(ctx context.Context) bool) {
 	}
 }
 
-// lives are the versions of what runs, as the server sees them; nothing while it isn't at rest.
+// lives returns the versions of what runs, as the server sees them; nothing while it isn't at rest.
 func (s *survivor) lives(ctx context.Context) []string {
 	object, err := s.client.Object(ctx, web)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *survivor) releases() []string {
 	return out
 }
 
-// processes are the programs of a name that run from below the root; with no name those of every version.
+// processes returns the programs of a name that run from below the root; with no name those of every version.
 func (s *survivor) processes(name string) []string {
 	found, err := filepath.Glob("/proc/[0-9]*/exe")
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *survivor) clean() {
 	}
 }
 
-// commands are the processes that were started with a path below the root: shims and programs.
+// commands returns the processes that were started with a path below the root: shims and programs.
 func (s *survivor) commands() []int {
 	found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var pids []int

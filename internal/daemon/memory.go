@@ -1,4 +1,4 @@
 package daemon
 
-// memory is where secret files lie.
+// memory returns where secret files lie.
 func (d *daemon) memory(make bool) (string, error) { return memoryFolder(d.cluster.UID, make) }

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shared is a folder in memory that most systems have, for everybody.
+// shared is a folder in memory that most systems have, writable by every user.
 const shared = "/dev/shm"
 
-// memoryFolder is a folder whose files never reach a disk, and the cluster's own: below /run or XDG_RUNTIME_DIR where
-// that is a tmpfs, else below /dev/shm, else on a tmpfs that root mounts. It needn't be there unless it is to be made.
+// memoryFolder returns a folder whose files never reach a disk, and the cluster's own: below /run or XDG_RUNTIME_DIR
+// where that is a tmpfs, else below /dev/shm, else on a tmpfs that root mounts. It needn't be there unless it is to be
+// made.
 func memoryFolder(cluster string, make bool) (string, error) {
 	own, user := "/run", os.Geteuid()
 	if user != 0 {
@@ -46,8 +47,8 @@ func inMemory(path string) bool {
 	return unix.Statfs(path, &stat) == nil && stat.Type == unix.TMPFS_MAGIC
 }
 
-// makePrivate makes a folder and those in it, one below the other. Nobody else may have made any of them: /dev/shm is
-// everybody's.
+// makePrivate creates a folder and those in it, one below the other. Each must belong to this user, and other users
+// must not be able to write to it: every user can create files in /dev/shm.
 func makePrivate(base string, below ...string) error {
 	folder := base
 	for _, part := range append([]string{""}, below...) {

@@ -4,7 +4,7 @@ package daemon
 
 import "errors"
 
-// memoryFolder is for Linux alone: it knows tmpfs.
+// memoryFolder works only on Linux, which has tmpfs.
 func memoryFolder(string, bool) (string, error) {
 	return "", errors.New("only Linux has folders in memory")
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The folder is in memory and its user's alone; a folder that somebody else could have laid a trap in is refused.
+// The folder is in memory and private to its user. A folder in which another user could have set a trap is refused.
 func TestMemoryFolder(t *testing.T) {
 	folder, err := memoryFolder("c0ffee", true)
 	if err != nil {

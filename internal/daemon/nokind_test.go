@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// TestAKindWithoutAHandlerIsNothing: an object of a kind that this server doesn't know, as a newer one may have left it, is
-// neither touched nor in anybody's way.
+// TestAKindWithoutAHandlerIsNothing: an object of a kind that this server doesn't know, as a newer one may have left
+// it, is not touched and blocks nothing.
 func TestAKindWithoutAHandlerIsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestTheServiceManagerIsNotified: systemd hears that the server is ready when /readyz says so, and that it stops.
+// TestTheServiceManagerIsNotified: systemd is notified that the server is ready when /readyz says so, and that it
+// stops.
 func TestTheServiceManagerIsNotified(t *testing.T) {
 	m := newMachine(t)
 	socket := filepath.Join(m.root, "notify")

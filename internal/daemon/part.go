@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// part is something that runs until its context ends.
+// part runs until its context ends.
 type part struct {
 	name string
 	run  func(ctx context.Context) error
@@ -22,7 +22,7 @@ type runningPart struct {
 // stopWait bounds how long a part may take to stop: more than any part's own drain time.
 const stopWait = 20 * time.Second
 
-// start runs the part; when it ends before it was told to, everything ends.
+// start runs the part. If it ends before it was asked to, the whole server ends.
 func (p part) start(failed context.CancelCauseFunc) *runningPart {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &runningPart{part: p, cancel: cancel, done: make(chan error, 1)}
@@ -38,7 +38,7 @@ func (p part) start(failed context.CancelCauseFunc) *runningPart {
 
 var errEndedEarly = errors.New("before it was told to")
 
-// stop ends the part and waits for it, not for ever.
+// stop ends the part and waits for it, up to stopWait.
 func (r *runningPart) stop() error {
 	r.cancel()
 	timer := time.NewTimer(stopWait)

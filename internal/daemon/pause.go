@@ -9,14 +9,14 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// standstill keeps a server from changing anything until an operator resumes. Make it with newPause.
+// standstill keeps a server from changing anything until an operator resumes. Create it with newPause.
 type standstill struct {
 	once    sync.Once
 	resumed chan struct{}
 	reason  string
 }
 
-// newPause returns a standstill for a reason, or with none one that is over.
+// newPause returns a standstill for a reason; without a reason, one that has ended.
 func newPause(reason string) *standstill {
 	p := &standstill{resumed: make(chan struct{}), reason: reason}
 	if reason == "" {
@@ -57,7 +57,7 @@ func (p *standstill) after(run func(context.Context) error) func(context.Context
 	}
 }
 
-// guarded is a store that takes no commit while the server is paused.
+// guarded is a store that refuses commits while the server is paused.
 type guarded struct {
 	store.Store
 	pause *standstill
@@ -71,9 +71,10 @@ func (g guarded) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return g.Store.Commit(ctx, txn)
 }
 
-// checkRestored compares the store with how far the cluster got, before anything is written. A store that is behind was
-// restored: acting on it would start again what runs already. The finding is written down first: this start's own writes
-// could bring the store to where it no longer looks behind.
+// checkRestored compares the store's revision with the last one this cluster is known to have reached, before anything
+// is written. A store that is behind was restored from a backup: acting on it would start containers that already run.
+// It saves the finding first: this start's own writes could bring the store to a revision that no longer seems to be
+// behind.
 func (d *daemon) checkRestored(ctx context.Context) error {
 	page, err := d.store.List(ctx, layout.ClusterKey, store.ListOptions{Limit: 1})
 	if err != nil {

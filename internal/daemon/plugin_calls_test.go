@@ -26,7 +26,7 @@ type pluginCall struct {
 	done     chan error
 }
 
-// install lays out a plugin whose one command writes where it can call the server back, and waits.
+// install creates a plugin whose one command writes its callback URL to a file, and waits.
 func (m *machine) install() {
 	m.t.Helper()
 	dir := filepath.Join(m.root, "plugins", "pg")
@@ -83,13 +83,13 @@ func (c *pluginCall) ends() {
 	}
 }
 
-// set is a statefulset with a volume for each of n ordinals.
+// set returns a statefulset with a volume for each of n ordinals.
 func set(n int) api.Object {
 	spec := fmt.Sprintf(`{"image":"pg:1","replicas":%d,"volume_claims":[{"name":"data","mount_path":"/data"}],"strategy":{"pause":"1ms","monitor":"1ms"}}`, n)
 	return api.Object{Kind: db.Kind, Scope: db.Scope, Name: db.Name, Spec: json.RawMessage(spec)}
 }
 
-// container is what the engine runs under a name; its zero value where it runs nothing.
+// container returns what the engine runs under a name; its zero value where it runs nothing.
 func (m *machine) container(name string) runtime.Container {
 	for _, c := range m.engine.Containers() {
 		if c.Name == name && c.State == runtime.StateRunning {
@@ -99,7 +99,8 @@ func (m *machine) container(name string) runtime.Container {
 	return runtime.Container{}
 }
 
-// newDatabase is a server with the plugin and a statefulset of two ordinals, whose bucket says that 0 is the primary.
+// newDatabase returns a server with the plugin and a statefulset of two ordinals, whose bucket says that 0 is the
+// primary.
 func newDatabase(t *testing.T) *running {
 	t.Helper()
 	m := newMachine(t)
@@ -113,8 +114,9 @@ func newDatabase(t *testing.T) *running {
 	return r
 }
 
-// TestAnOrdinalThatAPluginReplacesReadsTheBucketsAsTheyAre: a plugin that makes ordinal 1 the primary sets the key without
-// a restart and has ordinal 0 made again. Were that one to begin with what its release said, there would be two primaries.
+// TestAnOrdinalThatAPluginReplacesReadsTheBucketsAsTheyAre: a plugin that makes ordinal 1 the primary sets the key
+// without a restart and has ordinal 0 recreated. If ordinal 0 started with the values of its release, there would be
+// two primaries.
 func TestAnOrdinalThatAPluginReplacesReadsTheBucketsAsTheyAre(t *testing.T) {
 	for name, query := range map[string]string{"with its volume": "&prune=true", "its container alone": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -145,8 +147,8 @@ func TestAnOrdinalThatAPluginReplacesReadsTheBucketsAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestAPluginThatStopsAPodIsLeftAlone: while its command runs, what it stops or removes stays so; then it runs again. A
-// server that dies takes no notice of the command's end with it, and another object is healed all the while.
+// TestAPluginThatStopsAPodIsLeftAlone: while its command runs, the pods it stops or removes stay so, and another object
+// is healed; then they run again.
 func TestAPluginThatStopsAPodIsLeftAlone(t *testing.T) {
 	r := newDatabase(t)
 	r.engine.AddImage("web:1")
@@ -169,7 +171,7 @@ func TestAPluginThatStopsAPodIsLeftAlone(t *testing.T) {
 	r.converged(db, 0)
 }
 
-// waits waits until the agent says of pods that a plugin is at work on them.
+// waits waits until the agent reports that a plugin is working on pods.
 func (r *running) waits(names ...string) {
 	r.t.Helper()
 	r.until("the pods wait for the plugin", func() bool {
@@ -185,8 +187,8 @@ func (r *running) waits(names ...string) {
 	})
 }
 
-// TestAPluginFindsTheContainersOfItsDottedName: what a plugin named with dots it searches for so, in the engine and by
-// calling back.
+// TestAPluginFindsTheContainersOfItsDottedName: a plugin searches by the dotted name it chose, in the engine and in
+// callbacks.
 func TestAPluginFindsTheContainersOfItsDottedName(t *testing.T) {
 	r := newDatabase(t)
 	if _, err := r.client.CallPlugin(t.Context(), "pg", "capture", nil); err != nil {
@@ -210,8 +212,8 @@ func TestAPluginFindsTheContainersOfItsDottedName(t *testing.T) {
 	call.ends()
 }
 
-// TestADatabaseOfThePredecessorNeverBeginsEmpty: where its volume is there and ours isn't, no container is made, and the
-// pod says which command copies it.
+// TestADatabaseOfThePredecessorNeverBeginsEmpty: if the predecessor's volume exists and Tend's doesn't, no container is
+// created, and the pod's status names the command that copies the volume.
 func TestADatabaseOfThePredecessorNeverBeginsEmpty(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("pg:1")

@@ -19,7 +19,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// buildPlugins opens the plugins and makes what asks them.
+// buildPlugins opens the plugins and creates the broker that calls them.
 func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	socket, err := filepath.Abs(filepath.Join(d.Root, "tend.sock"))
 	if err != nil {
@@ -29,13 +29,13 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if root == nil {
 		return nil, err
 	}
-	if err != nil { // what plugins are for is no reason not to start
+	if err != nil { // the server starts without plugins if they fail
 		d.Logger.Warn("the folder of plugins is not in order", "folder", d.Plugins, "error", err)
 	}
 	return broker.New(broker.Options{Root: root, Intents: d.intents, Snapshot: d.snapshot, Decode: manifest.Decode, Knows: manifest.HasField}), nil
 }
 
-// nodeName is how a container reaches its node.
+// nodeName is the host name under which a container reaches its node.
 const nodeName = "host.docker.internal"
 
 // gatewayer is a runtime whose containers reach their node at an address of its own.
@@ -43,18 +43,18 @@ type gatewayer interface {
 	Gateway(ctx context.Context) (netip.Addr, error)
 }
 
-// callbacks is the listener for containers that call the server back. It is opened once there is an object that has such.
+// callbacks is the listener for containers that call the server back. It is opened once an object has such containers.
 type callbacks struct {
 	port   int
 	serve  func(ctx context.Context, listener net.Listener) error
 	addr   func(ctx context.Context) (netip.Addr, error)
 	wanted func() bool
 	warn   func(msg string, args ...any)
-	// again looks anew: objects changed.
+	// again triggers a new check of wanted and addr, because objects changed.
 	again chan struct{}
 }
 
-// newCallbacks makes the listener; nil where the options or the runtime have none.
+// newCallbacks makes the listener; nil if the options or the runtime have none.
 func (d *daemon) newCallbacks() *callbacks {
 	c := &callbacks{port: d.CallbackPort, serve: d.server.ServeContainers, again: make(chan struct{}, 1),
 		wanted: func() bool { return anyCallsBack(d.snapshot()) }, warn: d.Logger.Warn}
@@ -93,10 +93,11 @@ func anyCallsBack(snap layout.Snapshot) bool {
 	return false
 }
 
-// lookAgain is how often the address is compared with the one that is listened at, and a failed listener tried again.
+// lookAgain is the interval at which the listener's address is compared with the wanted one, and a failed listener
+// retried.
 const lookAgain = 30 * time.Second
 
-// run listens while there is anything to listen for. An address that can't be had is told and tried again: containers run
+// run listens while some object has callbacks. It logs an address that it can't listen at and retries: containers run
 // without it.
 func (c *callbacks) run(ctx context.Context) error {
 	var at netip.Addr
@@ -128,7 +129,7 @@ func (c *callbacks) run(ctx context.Context) error {
 	}
 }
 
-// listen serves at an address until shut.
+// listen serves at an address until shut is called.
 func (c *callbacks) listen(ctx context.Context, address netip.Addr) (shut func(), err error) {
 	listener, err := net.Listen("tcp", netip.AddrPortFrom(address, uint16(c.port)).String())
 	if err != nil {
@@ -145,7 +146,7 @@ func (c *callbacks) listen(ctx context.Context, address netip.Addr) (shut func()
 	return func() { cancel(); <-done }, nil
 }
 
-// controllerURL returns where the containers of an object call the server back; empty where they don't.
+// controllerURL returns where the containers of an object call the server back; empty if they don't.
 func (d *daemon) controllerURL(object api.Object) string {
 	if d.CallbackPort <= 0 || !object.CallsBack() {
 		return ""

@@ -36,7 +36,8 @@ func (s *serving) now() string {
 	return s.at
 }
 
-// The containers' listener opens when there is something to listen for, follows its address, and is shut with the server.
+// The containers' listener opens when there is something to listen for, follows its address, and closes with the
+// server.
 func TestCallbacksFollowTheirAddress(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {

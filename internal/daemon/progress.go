@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// progress is how far a cluster got, kept in the root beside the store: a store that is behind it was restored. It is never
-// ahead of what the store has on its disk.
+// progress is the last known revision of a cluster, kept in the root beside the store: a store that is behind it was
+// restored. It is never ahead of what the store has on disk.
 type progress struct {
 	Revision int64 `json:"revision"`
 	// Restored is set from the start that found the store behind until an operator resumes.
 	Restored bool `json:"restored,omitempty"`
 }
 
-// progressEvery is the time between two writes while the store grows.
+// progressEvery is the interval between two writes while the store grows.
 const progressEvery = 5 * time.Second
 
 func (d *daemon) progressPath() string { return filepath.Join(d.Root, "clusters", d.cluster.UID) }
 
-// readProgress returns what is known of the cluster; nothing where the file is missing or damaged.
+// readProgress returns what is known of the cluster; the zero value if the file is missing or damaged.
 func (d *daemon) readProgress() progress {
 	raw, err := os.ReadFile(d.progressPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -41,7 +41,7 @@ func (d *daemon) readProgress() progress {
 	return known
 }
 
-// writeProgress replaces the file, whole or not at all, and durably.
+// writeProgress replaces the file atomically and durably.
 func (d *daemon) writeProgress(p progress) error {
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *daemon) writeProgress(p progress) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// keepProgress writes how far the view got, which is behind what the store has on its disk, until ctx ends.
+// keepProgress writes the view's revision, which is never ahead of what the store has on disk, until ctx ends.
 func (d *daemon) keepProgress(ctx context.Context) error {
 	if !d.pause.wait(ctx) {
 		return nil

@@ -15,13 +15,13 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// createdSpecs are the containers that the engine was asked for.
+// createdSpecs are the containers that were requested from the engine.
 type createdSpecs struct {
 	mu    sync.Mutex
 	specs []runtime.ContainerSpec
 }
 
-// record remembers what each container is made from. What runs once exits with 0 at once.
+// record stores what each container is created from. Containers of runs exit with 0 at once.
 func (c *createdSpecs) record(spec runtime.ContainerSpec) hollow.Behaviour {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -29,7 +29,7 @@ func (c *createdSpecs) record(spec runtime.ContainerSpec) hollow.Behaviour {
 	return hollow.Behaviour{Exits: spec.Restart == "no"}
 }
 
-// take returns what was made since the last call.
+// take returns what was created since the last call.
 func (c *createdSpecs) take() []runtime.ContainerSpec {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,7 +38,7 @@ func (c *createdSpecs) take() []runtime.ContainerSpec {
 	return out
 }
 
-// generation is what one version of a manifest gives to its containers.
+// generation is what one version of a manifest passes to its containers.
 type generation struct {
 	image   string
 	command string
@@ -50,7 +50,7 @@ func (g generation) container() api.Container {
 	return api.Container{Image: g.image, Command: []string{g.command}, Env: map[string]string{"A": g.env}}
 }
 
-// want checks every container that was made against what was applied.
+// want compares every created container with what was applied.
 func (g generation) want(t *testing.T, when, imageID string, made []runtime.ContainerSpec) {
 	t.Helper()
 	if len(made) == 0 {
@@ -68,8 +68,8 @@ func (g generation) want(t *testing.T, when, imageID string, made []runtime.Cont
 	}
 }
 
-// TestRecreatedObjectSharesNothingWithTheDeletedOne applies, deletes and applies again under the same name, in one server
-// process. The oracle is what the engine was asked to make.
+// TestRecreatedObjectSharesNothingWithTheDeletedOne applies, deletes and applies again under the same name, in one
+// server process. It checks what was requested from the engine.
 func TestRecreatedObjectSharesNothingWithTheDeletedOne(t *testing.T) {
 	strategy := &api.Strategy{Pause: "1ms", Monitor: "1ms"}
 	one := 1

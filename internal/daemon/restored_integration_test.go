@@ -15,8 +15,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestRestoredEtcd is TestRestoredStoreStartsPaused on real parts: an older copy of etcd's folder, and plain processes. A
-// server that was killed isn't taken for a restored one.
+// TestRestoredEtcd is TestRestoredStoreStartsPaused on real parts: an older copy of etcd's folder, and plain processes.
+// A server that was killed does not count as restored.
 func TestRestoredEtcd(t *testing.T) {
 	s := newSurvivor(t, buildTend(t), "store.cluster.found.before:99")
 	roll := func(version string) {

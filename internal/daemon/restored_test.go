@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// backup copies what is in the store.
+// backup copies the content of the store.
 func (m *machine) backup() []store.Op {
 	m.t.Helper()
 	page, err := m.store.List(context.Background(), "/", store.ListOptions{})
@@ -33,7 +33,7 @@ func (m *machine) backup() []store.Op {
 	return out
 }
 
-// restore puts an older store in the place of the machine's.
+// restore replaces the machine's store with an older one.
 func (m *machine) restore(entries []store.Op) {
 	m.t.Helper()
 	_ = m.store.Close()
@@ -43,7 +43,7 @@ func (m *machine) restore(entries []store.Op) {
 	}
 }
 
-// runs are the names of the containers that run, with their images.
+// runs returns the names of the containers that run, with their images.
 func (m *machine) runs() (out []string) {
 	for _, c := range m.engine.Containers() {
 		if c.State == runtime.StateRunning {
@@ -67,7 +67,8 @@ func (r *running) wantPaused(quarantined int) {
 	})
 }
 
-// TestRestoredStoreStartsPaused: an older store starts nothing beside what runs, until an operator says what becomes of it.
+// TestRestoredStoreStartsPaused: with an older store, the server starts nothing until an operator decides about the
+// running containers.
 func TestRestoredStoreStartsPaused(t *testing.T) {
 	ctx := context.Background()
 	m := newMachine(t)
@@ -120,7 +121,7 @@ func TestRestoredStoreStartsPaused(t *testing.T) {
 	m.start(nil).ready() // the restored store counts from now on
 }
 
-// goesOn resumes over a restored store that has a place for both pods, and demands that they ran on untouched.
+// goesOn resumes over a restored store that has a place for both pods, and checks that they kept running untouched.
 func (m *machine) goesOn(before []string, calls int) {
 	m.t.Helper()
 	r := m.start(nil)
@@ -135,7 +136,7 @@ func (m *machine) goesOn(before []string, calls int) {
 	}
 }
 
-// TestRestoredStoreAdopts: what runs the release that the older store has goes on in the place of its pods.
+// TestRestoredStoreAdopts: containers that run the release in the older store take the places of its pods.
 func TestRestoredStoreAdopts(t *testing.T) {
 	ctx := context.Background()
 	m := newMachine(t)
@@ -188,7 +189,7 @@ func TestRestoredStorePlacesWhatRuns(t *testing.T) {
 	m.goesOn(before, calls)
 }
 
-// TestProgressIsNoReasonToPause: neither a kill nor a damaged or missing file pauses a server.
+// TestProgressIsNoReasonToPause: neither a kill nor a damaged or missing progress file pauses a server.
 func TestProgressIsNoReasonToPause(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")

@@ -16,12 +16,12 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// resumeTime bounds a resume, which goes on when its caller leaves.
+// resumeTime bounds a resume, which continues if its caller leaves.
 const resumeTime = 5 * time.Minute
 
-// resume ends a pause. Containers that fit a task of the store take its place; of the others the operator says what
-// becomes. Without a word on them, and nothing else, it is refused before anything changed. A crash on the way leaves the
-// server paused, and resuming again goes on.
+// resume ends a pause. Containers that match a task of the store take its place; unknown says what happens to the
+// others. If there are others and unknown says nothing, resume returns an error before it changes anything. After a
+// crash during a resume the server is still paused, and the next resume continues.
 func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {
 	d.resuming.Lock()
 	defer d.resuming.Unlock()
@@ -35,7 +35,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	adopted, left := adoption.Match(vacant(snap, d.node, listed), strangers(snap, listed))
 	adopted = append(adopted, unplaced(snap, d.node, listed, adopted)...)
 	if d.pause.why() == "" {
-		adopted = nil // the controllers work with the store as it is
+		adopted = nil // the controllers use the store as it is
 	}
 	result := resultOf(adopted, left)
 	if len(left) > 0 && unknown == "" {
@@ -55,7 +55,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	if d.pause.why() == "" {
 		return result, nil
 	}
-	// The lower revision counts from now on.
+	// From now on the lower revision counts.
 	if err := d.writeProgress(progress{Revision: d.view.Revision()}); err != nil {
 		return result, err
 	}
@@ -64,7 +64,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	return result, nil
 }
 
-// vacant are the tasks of the node that should run and have no container.
+// vacant returns the tasks of the node that should run and have no container.
 func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
 	present := map[string]bool{}
 	for _, container := range listed {
@@ -81,15 +81,15 @@ func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out 
 	return out
 }
 
-// succeeded says whether a task of the same owner replaces this one.
+// succeeded reports whether a task of the same owner replaces this one.
 func succeeded(snap layout.Snapshot, task api.Task) bool {
 	return slices.ContainsFunc(snap.TasksOf(task.Owner()), func(other layout.Read[api.Task]) bool {
 		return other.Value.Replaces == task.Slot && other.Value.ID != task.ID && other.Value.Desired == api.DesiredRunning
 	})
 }
 
-// unplaced are the tasks that have a container here, although the store knows of no node for them yet: it is older than
-// their placing. They go on replacing those whose places were adopted.
+// unplaced returns the tasks that have a container here, although the store knows of no node for them yet: it is older
+// than their placing. They go on replacing those whose places were adopted.
 func unplaced(snap layout.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption) (out []adoption.Adoption) {
 	for _, container := range listed {
 		task := snap.Task(container.Task())
@@ -104,7 +104,7 @@ func unplaced(snap layout.Snapshot, node string, listed []runtime.Container, ado
 	return out
 }
 
-// strangers are the containers whose task the store doesn't know.
+// strangers returns the containers whose task the store doesn't know.
 func strangers(snap layout.Snapshot, listed []runtime.Container) (out []adoption.Stranger) {
 	for _, c := range listed {
 		if snap.Task(c.Task()).Exists() {
@@ -130,7 +130,7 @@ func resultOf(adopted []adoption.Adoption, left []adoption.Stranger) (out api.Re
 	return out
 }
 
-// adopt gives containers the places of tasks, all or none.
+// adopt assigns containers to tasks, all or none.
 func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adoption.Adoption) error {
 	if len(adopted) == 0 {
 		return nil

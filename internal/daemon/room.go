@@ -2,7 +2,7 @@ package daemon
 
 import "tend.dev/tend/internal/store"
 
-// full says why the store takes no writes for lack of disk space, with what to do; it is empty where there is room.
+// full says why the store takes no writes for lack of disk space, with what to do; it is empty if there is room.
 func (d *daemon) full() string {
 	if bounded, ok := d.Store.(store.Bounded); ok {
 		if err := bounded.Room(); err != nil {

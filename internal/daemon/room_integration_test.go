@@ -24,7 +24,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/journal"
 )
 
-// smallDisk mounts a file system of a megabyte with a few dozen inodes.
+// smallDisk mounts a file system of one megabyte with a few dozen inodes.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// fill takes all room of a disk, and all its inodes; free gives both back.
+// fill uses up all space and all inodes of a disk; free releases both.
 func fill(t *testing.T, disk string) (free func()) {
 	t.Helper()
 	dir := filepath.Join(disk, "filler")
@@ -69,8 +69,8 @@ func fill(t *testing.T, disk string) (free func()) {
 	}
 }
 
-// TestFullDiskPasses: whatever writes below the root fails on a disk without room and without inodes, loses nothing that was
-// there, and writes again once there is room, without being opened again.
+// TestFullDiskPasses: every writer below the root fails on a disk without space and without inodes, loses no existing
+// data, and writes again once there is space, without being opened again.
 func TestFullDiskPasses(t *testing.T) {
 	disk := smallDisk(t)
 	writers := map[string]func() error{

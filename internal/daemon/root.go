@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// makeRoot makes the root, and says whether it had been used before. One that is open to others and holds their files is
-// none of ours to close: that is an error, and nothing is left there.
+// makeRoot creates the root, and records whether it was used before. It returns an error, and leaves nothing in the
+// root, if the root is open to other users and holds files that are not Tend's: Tend must not close such a folder.
 func (d *daemon) makeRoot() error {
 	if err := makeFolder(d.Root); err != nil {
 		return err
@@ -34,8 +34,8 @@ func makeFolder(path string) error {
 	return nil
 }
 
-// rootMode is what a root's permissions are made. Plain processes of an unprivileged user pass through it to their images;
-// the files here stay their owner's.
+// rootMode returns what a root's permissions are made. Plain processes of an unprivileged user pass through it to their
+// images; the files here stay their owner's.
 func (d *daemon) rootMode() os.FileMode {
 	runs := d.Runtime
 	if runs == "" {
@@ -47,11 +47,11 @@ func (d *daemon) rootMode() os.FileMode {
 	return 0o700
 }
 
-// openTo are the permissions of others.
+// openTo are the permission bits of group and others.
 const openTo = 0o077
 
-// closeRoot takes the root's permissions from others: it holds keys and a token. A folder that was made by somebody else
-// (by a package, or mkdir) is often open.
+// closeRoot removes the permissions of other users from the root: it holds keys and a token. A folder that was created
+// in advance (by a package, or mkdir) is often open.
 func (d *daemon) closeRoot() error {
 	info, err := os.Stat(d.Root)
 	if err != nil {
@@ -72,10 +72,12 @@ func (d *daemon) closeRoot() error {
 	return os.Chmod(d.Root, mode)
 }
 
-// isProjects says whether the root is a project's .tend: Tend's by its name, and home of the project's manifests.
+// isProjects reports whether the root is a project's .tend, which is Tend's by its name and also holds the project's
+// manifests.
 func (d *daemon) isProjects() bool { return filepath.Base(d.Root) == ".tend" }
 
-// keepOutOfGit has git leave out what a server keeps in a project's folder, the key among it, and take the manifests there.
+// keepOutOfGit makes git ignore what a server keeps in a project's folder, such as the key, but not the manifests
+// there.
 func (d *daemon) keepOutOfGit() error {
 	path := filepath.Join(d.Root, ".gitignore")
 	if info, err := os.Stat(path); !d.isProjects() || err == nil && info.Size() > 0 {
@@ -92,10 +94,11 @@ func (d *daemon) keepOutOfGit() error {
 	return nil
 }
 
-// ours are the names in a root: what this start has made, and what may have been put there to restore a server.
+// ours are the names of Tend's entries in a root: what this start has created, and what may have been put there to
+// restore a server.
 var ours = []string{"node", "runtime", "secret.key", "token", "plugins", "blobs", "cache", "assets", "process", "builds", "quarantine", "clusters", "tend.sock", "lost+found"}
 
-// holdsOnlyOurs says whether there is nothing in a root that may be somebody else's.
+// holdsOnlyOurs reports whether the root has no entries but Tend's.
 func (d *daemon) holdsOnlyOurs() bool {
 	entries, err := os.ReadDir(d.Root)
 	if err != nil {

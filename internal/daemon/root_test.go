@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestRootIsClosed: a root that was made open is closed with a word in the log, one of somebody else's files is not touched.
+// TestRootIsClosed: a root that was created open is closed, with a warning in the log. One with files that are not
+// Tend's is not touched.
 func TestRootIsClosed(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
@@ -55,7 +56,7 @@ func TestRootIsClosed(t *testing.T) {
 	}
 }
 
-// TestARootInAProject: manifests lie in the project's .tend, which its git may hold, and so does what `tend dev` keeps.
+// TestARootInAProject: the project's .tend holds manifests, which git may track, and the files of `tend dev`.
 func TestARootInAProject(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".tend")
 	if err := os.Mkdir(root, 0o755); err != nil {

@@ -33,8 +33,8 @@ func (d *daemon) newRuntime(ctx context.Context, cluster, node string) (runtime.
 	return nil, fmt.Errorf("unknown runtime %q: want %s or %s", d.Runtime, runtimeDocker, runtimeProcess)
 }
 
-// Private settles what a private server beside others needs: a network of its own, and plain processes where no
-// container engine answers. What the root was first used with stays.
+// Private sets what a private server beside others needs: a network of its own, and plain processes if no container
+// engine answers. The choices of the root's first use stay.
 func Private(ctx context.Context, o *Options) error {
 	if o.Network == "" {
 		sum := sha256.Sum256([]byte(o.Root))
@@ -58,7 +58,8 @@ func Private(ctx context.Context, o *Options) error {
 	return nil
 }
 
-// leaveNetwork removes a private server's network at its end, unless containers of it are left; they go on without the server.
+// leaveNetwork removes a private server's network when it ends, unless some of its containers are left; they keep
+// running without the server.
 func (d *daemon) leaveNetwork(remove func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

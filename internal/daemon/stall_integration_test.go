@@ -21,13 +21,13 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// Requests that freeze and thaw a file system, of linux/fs.h.
+// The requests that freeze and thaw a file system, from linux/fs.h.
 const (
 	fiFreeze = 0xc0045877
 	fiThaw   = 0xc0045878
 )
 
-// stallingDisk is an ext4 of its own that can be frozen: writes wait until it is thawed.
+// stallingDisk is an ext4 file system that can be frozen: writes wait until it is thawed.
 type stallingDisk struct {
 	t      *testing.T
 	folder string
@@ -50,7 +50,7 @@ func newStallingDisk(t *testing.T) *stallingDisk {
 	return d
 }
 
-// run runs a command of the system; they need root and a loop device.
+// run runs a system command; the commands need root and a loop device.
 func (d *stallingDisk) run(name string, args ...string) {
 	d.t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
@@ -81,8 +81,8 @@ func (d *stallingDisk) control(request uintptr) {
 	}
 }
 
-// TestAStalledDiskFillsNoSlotTwice: the disk of the store stalls while a rollout creates pods. etcd answers with timeouts,
-// and applies at the thaw what it answered so. The rollout makes two pods of the new release, no more.
+// TestAStalledDiskFillsNoSlotTwice: the disk of the store stalls while a rollout creates pods. etcd answers with
+// timeouts, and applies those writes after the thaw. The rollout creates exactly two pods of the new release.
 func TestAStalledDiskFillsNoSlotTwice(t *testing.T) {
 	disk := newStallingDisk(t)
 	var armed atomic.Bool

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/internal/fault"
 )
 
-// openStore opens the embedded etcd, or takes the store it was given.
+// openStore opens the embedded etcd, or uses the given store.
 func (d *daemon) openStore(ctx context.Context) error {
 	if d.Store == nil {
 		if err := d.openEtcd(ctx); err != nil {

@@ -135,7 +135,7 @@ func TestAutomaticRollback(t *testing.T) {
 	}
 }
 
-// imageOf is the image of the release that a pod to be made belongs to.
+// imageOf returns the image of the release that a pod to be made belongs to.
 func (r *running) imageOf(pod string) string {
 	pods, err := r.client.Pods(context.Background(), client.PodFilter{})
 	if err != nil {

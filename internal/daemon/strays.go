@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// entries says what may lie in a folder of the root. Folders that aren't named hold what the user or other programs put
-// there, or have a reader of their own that skips what it can't read: the store, the process runtime's containers.
+// entries lists what may lie in a folder of the root. Folders without an entry hold files of the user or of other
+// programs, or have a reader of their own that skips what it can't read: the store, the process runtime's containers.
 type entries struct {
 	folder string // a pattern
 	files  *regexp.Regexp
@@ -23,7 +23,7 @@ var (
 	temporary = regexp.MustCompile(`^\.(half|new)-`)
 )
 
-// rootEntries is what the server itself keeps in its root.
+// rootEntries is what the server itself stores in its root.
 var rootEntries = []entries{
 	{"blobs", nothing, regexp.MustCompile(`^sha256$`)},
 	{"blobs/sha256", hexName, nothing},
@@ -42,7 +42,7 @@ var rootEntries = []entries{
 	{"process/built/*", regexp.MustCompile(`^[a-z0-9][a-z0-9-]*:[a-z0-9]+(\.new)?$`), nothing},
 }
 
-// strays returns the paths below the root that the server didn't make and doesn't read.
+// strays returns the paths below the root that the server neither created nor reads.
 func (d *daemon) strays() (out []string) {
 	for _, known := range rootEntries {
 		folders, _ := filepath.Glob(filepath.Join(d.Root, known.folder))
@@ -74,7 +74,7 @@ func (e entries) expects(entry fs.DirEntry) bool {
 	return false
 }
 
-// reportStrays finds and logs what was set aside, once for a start.
+// reportStrays finds and logs what was set aside, once per start.
 func (d *daemon) reportStrays() {
 	d.quarantined = d.strays()
 	for _, path := range d.quarantined {

@@ -21,8 +21,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestStraysKeepNothingFromStarting: whatever lies in any folder of a used root, the server starts, keeps its containers,
-// and shows what it set aside. So it does with a container's damaged record and another's damaged status.
+// TestStraysKeepNothingFromStarting: whatever lies in any folder of a used root, the server starts, keeps its
+// containers, and reports what it set aside. The same holds for a damaged record of one container and a damaged status
+// of another.
 func TestStraysKeepNothingFromStarting(t *testing.T) {
 	s := newSurvivor(t, buildTend(t), "store.cluster.found.before:99")
 	s.use()
@@ -88,8 +89,8 @@ func (s *survivor) terminate() {
 	}
 }
 
-// litter puts a file, a folder, an empty file and a damaged copy of what is there into every folder of the root but etcd's own. It returns
-// those that the server must show: the rest lies in folders where anything may be.
+// litter puts a file, a folder, an empty file and a damaged copy of an existing file into every folder of the root but
+// etcd's own. It returns those that the server must report: the others lie in folders where anything may be.
 func (s *survivor) litter() (shown []string) {
 	s.t.Helper()
 	var folders []string
@@ -121,7 +122,7 @@ func (s *survivor) litter() (shown []string) {
 	return shown
 }
 
-// copyDamaged copies half of a file that is in a folder to a name of the same sort.
+// copyDamaged copies half of a file in a folder to a name of the same form.
 func (s *survivor) copyDamaged(folder string) {
 	s.t.Helper()
 	entries, err := os.ReadDir(folder)

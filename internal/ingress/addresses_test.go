@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// second is a header of the PROXY protocol's version 2.
+// second returns a header of the PROXY protocol's version 2.
 func second(command, family byte, addresses []byte) string {
 	out := append([]byte("\r\n\r\n\x00\r\nQUIT\n"), 0x20|command, family)
 	return string(append(binary.BigEndian.AppendUint16(out, uint16(len(addresses))), addresses...))
@@ -22,8 +22,8 @@ func pair(from, to string) []byte {
 	return append(netip.MustParseAddr(from).AsSlice(), append(netip.MustParseAddr(to).AsSlice(), 0x13, 0x88, 0, 80)...)
 }
 
-// TestWhatABalancerSays: either version, either family; a header that is none ends its connection before a pod is asked, and
-// disturbs nobody.
+// TestWhatABalancerSays: the PROXY protocol in either version, for either address family. An invalid header ends its
+// connection before a pod is asked, and affects no other connection.
 func TestWhatABalancerSays(t *testing.T) {
 	proxy := New(Options{})
 	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +81,7 @@ func TestWhatABalancerSays(t *testing.T) {
 	}
 }
 
-// TestIPv6: a door there, a client from there, a pod there, and a redirect to it.
+// TestIPv6: listener, client and pod at IPv6 addresses, and a redirect to one.
 func TestIPv6(t *testing.T) {
 	listener, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {

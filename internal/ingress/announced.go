@@ -9,7 +9,7 @@ import (
 	"github.com/pires/go-proxyproto"
 )
 
-// policy takes the PROXY protocol from load balancers alone: anybody else could claim any address by it.
+// policy accepts the PROXY protocol only from load balancers: any other client could claim any address with it.
 func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
 	from, err := netip.ParseAddrPort(options.Upstream.String())
 	if err == nil && d.isBalancer(from.Addr().Unmap()) {
@@ -23,7 +23,7 @@ func (d *door) isBalancer(address netip.Addr) bool {
 	return slices.ContainsFunc(d.Balancers, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 
-// announcing accepts connections whose client another one announces.
+// announcing accepts connections on which a load balancer announces the client's address.
 type announcing struct{ net.Listener }
 
 // Accept implements net.Listener.
@@ -38,10 +38,10 @@ func (a announcing) Accept() (net.Conn, error) {
 // announced is such a connection.
 type announced struct{ *proxyproto.Conn }
 
-// CloseWrite ends one side of it.
+// CloseWrite closes the sending side.
 func (a announced) CloseWrite() error { return halved(a.Raw()) }
 
-// halved ends the side of a connection that is written to.
+// halved closes the sending side of a connection.
 func halved(conn any) error {
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -20,7 +20,7 @@ func (p *Proxy) redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "https://"+host+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 
-// fail answers where no pod did.
+// fail answers if no pod did.
 func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
 	x.failure = err
@@ -30,7 +30,7 @@ func (p *Proxy) fail(w http.ResponseWriter, r *http.Request, err error) {
 		w.Header().Set("Connection", "close")
 		problem(w, http.StatusRequestTimeout, "the request's body did not come in time")
 	case r.Context().Err() != nil:
-		w.WriteHeader(statusLeft) // the client left: nobody reads it, and the access log tells
+		w.WriteHeader(statusLeft) // the client left and reads nothing; the access log has the status
 	case x.body.broken():
 		w.Header().Set("Connection", "close")
 		problem(w, http.StatusBadRequest, "the request's body broke off")

@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// A client that owes a body sends it at bodyRate at least, over HTTP/1: it may fall behind by bodyTime. Time counts only
-// while its pod waits for it. HTTP/2 has no such bound: there a body without an end is how gRPC listens.
+// Over HTTP/1, a client must send a body at bodyRate at least, and may fall behind by bodyTime. Only time during which
+// its pod waits for the body counts. HTTP/2 has no such bound: there, gRPC uses a body without an end to listen.
 const (
 	bodyTime = 2 * time.Minute
 	bodyRate = 240 // bytes a second
 )
 
-// sent is the body a client sends.
+// sent is the body that a client sends.
 type sent struct {
 	io.ReadCloser
 	from    *http.Request
 	trailer http.Header              // that of the request its pod gets, with the names that were announced
-	control *http.ResponseController // nil where reads have no bound
+	control *http.ResponseController // nil if reads have no bound
 	limit   time.Duration
 	rate    int           // in bytes a second
 	budget  time.Duration // how long its client may still keep its pod waiting, at most limit; of Read alone
 
 	mu    sync.Mutex
 	fault error
-	over  bool // the request was answered: the connection is another one's
+	over  bool // the request was answered: the connection belongs to the next one
 }
 
-// sends notes the body of a request, so that it is known whose fault it is where it doesn't come.
-// r is a copy of the request that the server made, from.
+// sends wraps the body of a request, so that it is known who is at fault if the body doesn't arrive. r is a copy of
+// from, the request that the server made.
 func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
@@ -41,7 +41,7 @@ func (x *exchange) sends(w http.ResponseWriter, r, from *http.Request) {
 	x.body = &sent{ReadCloser: r.Body, from: from, limit: x.proxy.body, budget: x.proxy.body, rate: x.proxy.bodyRate}
 	if r.ProtoMajor == 1 {
 		x.body.control = http.NewResponseController(w)
-		_ = x.body.control.EnableFullDuplex() // else a pod's answer waits for the body that its client may not send for it
+		_ = x.body.control.EnableFullDuplex() // else a pod's answer waits for a body that its client may not send before the answer
 	}
 	r.Body = x.body
 }
@@ -57,7 +57,7 @@ func (s *sent) Read(into []byte) (int, error) {
 		for name := range s.trailer {
 			s.trailer[name] = s.from.Trailer[name]
 		}
-		s.patience(time.Time{}) // the server looks from now on whether its client is there
+		s.patience(time.Time{}) // from now on the server checks whether its client is still connected
 	default:
 		s.mu.Lock()
 		s.fault = err
@@ -66,7 +66,7 @@ func (s *sent) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// patience sets until when the next read may take, as long as the connection is this request's.
+// patience sets the deadline of the next read, as long as the connection belongs to this request.
 func (s *sent) patience(until time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *sent) patience(until time.Time) {
 	}
 }
 
-// end says that the request was answered.
+// end marks the request as answered.
 func (s *sent) end() {
 	if s == nil {
 		return
@@ -85,10 +85,10 @@ func (s *sent) end() {
 	s.over = true
 }
 
-// broken says whether the client failed to send it whole.
+// broken reports whether the client failed to send the whole body.
 func (s *sent) broken() bool { return s.why() != nil }
 
-// stuck says whether that is because it sent nothing for too long.
+// stuck reports whether the body is broken because the client sent nothing for too long.
 func (s *sent) stuck() bool { return errors.Is(s.why(), os.ErrDeadlineExceeded) }
 
 func (s *sent) why() error {
@@ -103,7 +103,8 @@ func (s *sent) why() error {
 // halfTime is how long one side of an upgraded connection may go on after the other has ended.
 const halfTime = 2 * time.Minute
 
-// counted ends the pod's request when the answer's body is closed. A connection that was upgraded can be written to too.
+// counted ends the pod's request when the answer's body is closed. A body that is an upgraded connection can be written
+// to as well.
 func counted(body io.ReadCloser, p *pod) io.ReadCloser {
 	if both, ok := body.(io.ReadWriteCloser); ok {
 		return &countedConn{ReadWriteCloser: both, end: sync.OnceFunc(p.end)}
@@ -129,7 +130,7 @@ type countedConn struct {
 	io.ReadWriteCloser
 	end    func()
 	over   sync.Once
-	ending *time.Timer // nil until the client says no more; set within over
+	ending *time.Timer // nil until the client sends no more; set within over
 }
 
 func (c *countedConn) Close() error {
@@ -141,7 +142,7 @@ func (c *countedConn) Close() error {
 	return c.ReadWriteCloser.Close()
 }
 
-// CloseWrite tells the pod that the client says no more. What the pod still has to say, it says within halfTime.
+// CloseWrite signals to the pod that the client sends no more. The pod has halfTime to send the rest of its data.
 func (c *countedConn) CloseWrite() error {
 	c.over.Do(func() { c.ending = time.AfterFunc(halfTime, func() { _ = c.Close() }) })
 	return halved(c.ReadWriteCloser)

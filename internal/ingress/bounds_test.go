@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// within is a front whose bounds are the test's.
+// within returns a front whose bounds are the test's.
 func within(t *testing.T, opts Options, places int, edit func(p *Proxy, plain *door)) *front {
 	t.Helper()
 	proxy := New(opts)
@@ -28,7 +28,7 @@ func within(t *testing.T, opts Options, places int, edit func(p *Proxy, plain *d
 
 const plainGet = "GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n"
 
-// TestATricklingHead is cut off, wherever it stands, and others are served meanwhile.
+// TestATricklingHead is cut off, wherever it stops, and others are served meanwhile.
 func TestATricklingHead(t *testing.T) {
 	f := within(t, Options{}, 0, func(_ *Proxy, plain *door) { plain.head = 200 * time.Millisecond })
 	f.serve(podOf(t, "p", says("hello")))
@@ -88,7 +88,8 @@ func TestABodyThatStops(t *testing.T) {
 	}
 }
 
-// TestATricklingBody is answered with 408 though it never stops: at a byte now and then it would hold its place for ever.
+// TestATricklingBody is answered with 408 though it never stops: with a byte now and then it would hold its place
+// forever.
 func TestATricklingBody(t *testing.T) {
 	f := within(t, Options{}, 0, func(p *Proxy, _ *door) { p.body, p.bodyRate = time.Second, 1<<20 })
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
@@ -114,7 +115,7 @@ func TestATricklingBody(t *testing.T) {
 	<-done
 }
 
-// TestABodyAtTheRate passes: only what falls behind is cut off.
+// TestABodyAtTheRate passes: only a slower one is cut off.
 func TestABodyAtTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := &sent{ReadCloser: &paced{each: time.Second, piece: bodyRate}, limit: bodyTime, budget: bodyTime, rate: bodyRate}
@@ -136,7 +137,7 @@ func TestABodyAtTheRate(t *testing.T) {
 	})
 }
 
-// paced is a body that comes by the piece.
+// paced is a body that arrives in pieces.
 type paced struct {
 	each  time.Duration
 	piece int
@@ -145,7 +146,8 @@ type paced struct {
 func (p *paced) Read([]byte) (int, error) { time.Sleep(p.each); return p.piece, nil }
 func (p *paced) Close() error             { return nil }
 
-// TestAPodThatNeverAnswers: its client is told so, however the request went, and the request isn't done twice.
+// TestAPodThatNeverAnswers: its client gets an error that says so, however the request was sent, and the request is not
+// repeated.
 func TestAPodThatNeverAnswers(t *testing.T) {
 	f := within(t, Options{Answer: 200 * time.Millisecond}, 0, nil)
 	var asked atomic.Int64
@@ -167,7 +169,7 @@ func TestAPodThatNeverAnswers(t *testing.T) {
 	}
 }
 
-// TestPlacesAtADoor: who comes beyond them waits, and connections that idle make room.
+// TestPlacesAtADoor: clients beyond the limit wait, and idle connections make room.
 func TestPlacesAtADoor(t *testing.T) {
 	f := within(t, Options{}, 2, nil)
 	inside, leave := make(chan struct{}), make(chan struct{})
@@ -204,7 +206,7 @@ func TestPlacesAtADoor(t *testing.T) {
 	leave <- struct{}{}
 }
 
-// TestWaitingIsBoundedByIngress: the requests of one that wait don't keep those of another from waiting.
+// TestWaitingIsBoundedByIngress: the waiting requests of one ingress don't keep those of another from waiting.
 func TestWaitingIsBoundedByIngress(t *testing.T) {
 	p := New(Options{Hold: 20 * time.Second})
 	other := shop

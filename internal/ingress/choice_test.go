@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// visit makes a request on a connection of its own, as a client does that keeps none.
+// visit makes a request on a connection of its own, like a client that keeps none.
 func (f *front) visit() string {
 	f.Helper()
 	_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: close\r\n\r\n")
@@ -21,7 +21,8 @@ func (f *front) visit() string {
 	return text
 }
 
-// TestAPodThatIsGoneIsLeftOut: also by clients that make one request on each connection. Who chose it learns of it.
+// TestAPodThatIsGoneIsLeftOut: also for clients that make one request per connection. A request that chose the pod
+// chooses again.
 func TestAPodThatIsGoneIsLeftOut(t *testing.T) {
 	now := time.Now()
 	f := newFrontWith(t, Options{Now: func() time.Time { return now }})
@@ -35,7 +36,7 @@ func TestAPodThatIsGoneIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestPodsTakeTurns, whatever their answers are like, by clients that make one request on each connection.
+// TestPodsTakeTurns, whatever their answers are like, for clients that make one request per connection.
 func TestPodsTakeTurns(t *testing.T) {
 	f := newFront(t)
 	var pods []Pod
@@ -56,7 +57,7 @@ func TestPodsTakeTurns(t *testing.T) {
 	}
 }
 
-// closing is a pod that takes each connection, waits for a request, and answers none.
+// closing returns a pod that takes each connection, waits for a request, and answers none.
 func closing(t *testing.T) (Pod, *atomic.Int64) {
 	conns := new(atomic.Int64)
 	return script(t, func(conn net.Conn) {

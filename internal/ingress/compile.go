@@ -17,24 +17,24 @@ type Declared struct {
 	Message string
 }
 
-// Service is a workload that may serve.
+// Service is a workload that an ingress may lead to.
 type Service struct {
 	Spec api.DeploymentSpec
 	Pods []Candidate
 }
 
-// Candidate is a pod of it.
+// Candidate is a pod of a Service.
 type Candidate struct {
 	Name string
 	// Address is the container's, Ports what it publishes, as its node reported.
 	Address string
 	Ports   []api.PortBinding
-	// Ready says whether it may get requests: it is wanted, runs, and its probes pass.
+	// Ready reports whether it may get requests: it is wanted, runs, and its probes pass.
 	Ready bool
 }
 
-// Compile turns ingresses into routes, in an order that depends on nothing but them. service finds a workload of a scope
-// by name; one that isn't there has no pods.
+// Compile turns ingresses into routes. Their order depends only on the ingresses. service finds a workload of a scope
+// by name; a missing workload has no pods.
 func Compile(declared []Declared, service func(scope, name string) (Service, bool)) []Route {
 	declared = slices.Clone(declared)
 	slices.SortFunc(declared, func(a, b Declared) int { return cmp.Compare(a.Ref.String(), b.Ref.String()) })
@@ -60,7 +60,7 @@ func Compile(declared []Declared, service func(scope, name string) (Service, boo
 	return out
 }
 
-// ready are the pods that may get requests, by name.
+// ready returns the pods that may get requests, by name.
 func (s Service) ready(port int) []Pod {
 	var out []Pod
 	for _, c := range s.Pods {
@@ -72,7 +72,7 @@ func (s Service) ready(port int) []Pod {
 	return out
 }
 
-// endpoint is where a pod listens: its own address, or the host's where it shares the host's network or is a plain
+// endpoint returns where a pod listens: its own address, or the host's where it shares the host's network or is a plain
 // process, which has its ports there.
 func (c Candidate) endpoint(port int, networkMode string) string {
 	host := c.Address
@@ -88,7 +88,7 @@ func (c Candidate) endpoint(port int, networkMode string) string {
 	return net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// published is the host's port for a container's; a process that declared none was given one.
+// published returns the host's port for a container's; a process that declared none was given one.
 func (c Candidate) published(port int) int {
 	for _, binding := range c.Ports {
 		if binding.Container == port {

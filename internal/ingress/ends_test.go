@@ -15,13 +15,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestAClientThatLeaves: its pod hears of it, also where nothing was answered yet, and it counts as 499.
+// TestAClientThatLeaves: its pod hears of it, also if nothing was answered yet, and it counts as 499.
 func TestAClientThatLeaves(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	f := newFrontWith(t, Options{Registry: registry})
 	inside, gone := make(chan struct{}), make(chan struct{})
 	f.serve(podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // a server looks for its client once the body was read
+		_, _ = io.Copy(io.Discard, r.Body) // a server checks for its client once the body was read
 		inside <- struct{}{}
 		<-r.Context().Done()
 		gone <- struct{}{}
@@ -57,7 +57,7 @@ func TestAPodThatClosesKeptConnections(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatBreaksOff is no whole one for the client.
+// TestAnAnswerThatBreaksOff is reported to the client as incomplete.
 func TestAnAnswerThatBreaksOff(t *testing.T) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 500\r\nX: close\r\n\r\nhello", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: close\r\n\r\n5\r\nhello\r\n",
@@ -113,7 +113,7 @@ type endless struct{}
 
 func (endless) Read(into []byte) (int, error) { return len(into), nil }
 
-// TestWhatIsCounted: by ingress and code, whichever way a request went; and an ingress that went is counted no more.
+// TestWhatIsCounted: by ingress and code, whichever path a request took; a deleted ingress is not counted any more.
 func TestWhatIsCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	f := newFrontWith(t, Options{Registry: registry})
@@ -142,7 +142,7 @@ func TestWhatIsCounted(t *testing.T) {
 	}
 }
 
-// gathered are the values of a metric by their labels; of a histogram, how many.
+// gathered returns the values of a metric by their labels; of a histogram, how many.
 func gathered(t *testing.T, registry *prometheus.Registry, name string) map[string]float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -165,7 +165,7 @@ func gathered(t *testing.T, registry *prometheus.Registry, name string) map[stri
 	return out
 }
 
-// TestClosingADoor: connections that wait for a request are closed, and what is under way is answered.
+// TestClosingADoor: connections that wait for a request are closed, and requests in flight are answered.
 func TestClosingADoor(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	proxy := New(Options{})
@@ -195,7 +195,7 @@ func TestClosingADoor(t *testing.T) {
 	f.read(last, "GET") // so the one before was accepted too
 	cancel()
 	fmt.Fprint(begun, "GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n")
-	if _, text := f.read(first, "GET"); text != "hello" { // it may be served before the door begins to close
+	if _, text := f.read(first, "GET"); text != "hello" { // it may be served before the listener begins to close
 		t.Errorf("a first request that was on its way: %q", text)
 	}
 	if _, err := waiting.Read(make([]byte, 1)); err == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// exchange is one request on its way, and the context of that: the reverse proxy hands it on.
+// exchange is one request in flight, and also its context: the reverse proxy passes it on.
 type exchange struct {
 	context.Context
 	proxy      *Proxy
@@ -17,14 +17,14 @@ type exchange struct {
 	pod        *pod   // who answered
 	asking     *pod   // who is asked
 	offered    bool   // whether it was offered to a pod
-	// connections are those that the request was given to reach it.
+	// connections counts the connections that the transport gave the request.
 	connections int
 	answer      io.Closer
-	body        *sent // nil where the client sends none
+	body        *sent // nil if the client sends none
 	failure     error
 }
 
-// look takes the newest table into account, where the route is still in it.
+// look switches to the newest table, if the route is still in it.
 func (x *exchange) look() {
 	now := x.proxy.picture.Load()
 	if route := now.table.Match(x.host, x.path); route != nil {
@@ -32,7 +32,8 @@ func (x *exchange) look() {
 	}
 }
 
-// take chooses a pod that wasn't tried and counts the request in. One that leaves the table meanwhile is passed over.
+// take chooses a pod that wasn't tried and counts the request as in flight. It skips a pod that leaves the table
+// meanwhile.
 func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	for {
 		p := x.backend.choose(x.client, tried, now)
@@ -46,16 +47,17 @@ func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	}
 }
 
-// first says whether the request is offered for the first time.
+// first reports whether the request is offered for the first time.
 func (x *exchange) first() bool {
 	before := x.offered
 	x.offered = true
 	return !before
 }
 
-// connected counts the connections that the request was given. net/http gives it another one where one that was kept ended under it:
-// most likely the pod closed that just then. But it may be the request that ends them; so the kept ones are closed at the second,
-// and what comes after it is a new one, which is the last.
+// connected counts the connections that the request was given, and closes a kept one that is not silent. net/http gives
+// the request another connection if a kept one ended under it: most likely the pod closed that one just then. But the
+// request itself may end the connections. So at the second one connected closes the kept ones; what follows is a new
+// connection, and the last.
 func (x *exchange) connected(got httptrace.GotConnInfo) {
 	if kept, ok := got.Conn.(*line); ok && got.Reused && !kept.silent() {
 		_ = kept.Close()
@@ -65,7 +67,8 @@ func (x *exchange) connected(got httptrace.GotConnInfo) {
 	}
 }
 
-// close ends the pod's answer, for the pod to be free of the request. The reverse proxy doesn't where it can't pass it on.
+// close ends the pod's answer, so that the pod no longer counts the request. The reverse proxy doesn't do so for an
+// answer that it can't pass on.
 func (x *exchange) close() {
 	if x.answer != nil {
 		_ = x.answer.Close()

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// TestExpectContinue: a client that waits for leave gets it from its pod, or an answer without having sent anything.
+// TestExpectContinue: a client that waits for 100 Continue gets it from its pod, or an answer before it sent the body.
 func TestExpectContinue(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func TestAnAnswerBeforeTheBody(t *testing.T) {
 	}
 }
 
-// TestOneSideOfAnUpgradedConnectionEnds: the other goes on until it has ended too.
+// TestOneSideOfAnUpgradedConnectionEnds: the other side continues until it has ended too.
 func TestOneSideOfAnUpgradedConnectionEnds(t *testing.T) {
 	f := newFront(t)
 	const ask = "GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n"
@@ -136,8 +136,8 @@ func TestOneSideOfAnUpgradedConnectionEnds(t *testing.T) {
 	}
 }
 
-// TestRequestsTakenBack: a client of HTTP/2 that takes its requests back as fast as it makes them has no more of them under way
-// than one connection may have, and others are served.
+// TestRequestsTakenBack: an HTTP/2 client that cancels its requests as fast as it makes them has no more of them in
+// flight than one connection may have, and others are served.
 func TestRequestsTakenBack(t *testing.T) {
 	proxy := New(Options{})
 	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) {
@@ -189,7 +189,7 @@ func TestRequestsTakenBack(t *testing.T) {
 	}
 }
 
-// TestPathsOfDots are refused: a pod that resolves them would serve what another route is to.
+// TestPathsOfDots are refused: a pod that resolves them would serve a path of another route.
 func TestPathsOfDots(t *testing.T) {
 	f := newFront(t)
 	p := podOf(t, "p", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.RequestURI) })

@@ -2,8 +2,8 @@ package ingress
 
 import "strings"
 
-// dotted says whether a path has a segment that is one dot or two: who resolves them comes to another path. Some servers take a
-// backslash for a slash, and what follows a semicolon for no part of a segment.
+// dotted reports whether a path has a segment of one dot or two: a server that resolves them gets another path. Some
+// servers treat a backslash as a slash, and ignore what follows a semicolon in a segment.
 func dotted(path string) bool {
 	for at := 0; ; at++ {
 		next := strings.IndexByte(path[at:], '.')
@@ -20,13 +20,13 @@ func dotted(path string) bool {
 	}
 }
 
-// claimed are the fields by which a proxy says where a request came from.
+// claimed are the header fields in which a proxy says where a request came from.
 var claimed = []string{"forwarded", "x-forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-forwarded-prefix", "x-real-ip"}
 
-// claims says whether a field is one of those. A client's own is a lie; so is one with underscores, which many servers take for
-// hyphens.
+// claims reports whether a field is one of claimed. From a client such a field can't be trusted; nor can one with
+// underscores, which many servers take for hyphens.
 func claims(name string) bool {
-	if name == "" || name[0]|0x20 != 'f' && name[0]|0x20 != 'x' { // no other begins a claim
+	if name == "" || name[0]|0x20 != 'f' && name[0]|0x20 != 'x' { // no other letter begins a claimed field
 		return false
 	}
 	for _, known := range claimed {
@@ -37,7 +37,7 @@ func claims(name string) bool {
 	return false
 }
 
-// sameField compares a name with one in lower case, which is as long.
+// sameField compares a name with a lower-case name of the same length.
 func sameField(name, lower string) bool {
 	for i := range len(name) {
 		c := name[i]

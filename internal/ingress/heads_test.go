@@ -13,7 +13,8 @@ func TestDotted(t *testing.T) {
 	}
 }
 
-// TestWhatAClientSaysOfItself counts as such, however it is spelled.
+// TestWhatAClientSaysOfItself: the header fields in which a client claims an origin are recognized, however they are
+// spelled.
 func TestWhatAClientSaysOfItself(t *testing.T) {
 	for name, want := range map[string]bool{
 		"X_Forwarded-For": true, "X-REAL_IP": true, "x-real-ip": true, "Forwarded": true, "X-Forwarded": true, "X_FORWARDED_PREFIX": true,

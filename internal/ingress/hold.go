@@ -6,7 +6,8 @@ import (
 )
 
 // await finds the backend of a request. Where its route is paused, or has no pod that is ready, the request waits for a
-// table that serves it: a replacement without a second pod is a delay then, not an error. It is nil where no route fits.
+// table that serves it: a replacement without a second pod is a delay then, not an error. It is nil if no route
+// fits.
 func (p *Proxy) await(r *http.Request) *backend {
 	picture := p.picture.Load()
 	b := picture.find(r)
@@ -41,7 +42,7 @@ func (v *picture) find(r *http.Request) *backend {
 	return v.backends[v.table.Match(r.Host, r.URL.Path)]
 }
 
-// serves says whether a request has nothing to wait for: a pod, or an answer without one.
+// serves reports whether a request needn't wait: there is a pod, or an answer without one.
 func (b *backend) serves() bool {
 	return b.Mode == ModeMaintenance || b.Mode == ModeServe && len(b.pods) > 0
 }

@@ -86,7 +86,7 @@ func TestMaintenanceAnswersAtOnce(t *testing.T) {
 	}
 }
 
-// TestPlainRequestsAreSentToTLS: also before any pod is ready, and nothing of the request is lost.
+// TestPlainRequestsAreSentToTLS: even before any pod is ready, and nothing of the request is lost.
 func TestPlainRequestsAreSentToTLS(t *testing.T) {
 	for port, want := range map[int]string{0: "https://shop.org/a?b=c", 8443: "https://shop.org:8443/a?b=c"} {
 		p := New(Options{SecurePort: port})

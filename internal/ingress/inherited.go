@@ -6,11 +6,12 @@ import (
 	"strconv"
 )
 
-// firstInherited is the first file that a service manager hands over (sd_listen_fds).
+// firstInherited is the first file descriptor that a service manager passes (sd_listen_fds).
 const firstInherited = 3
 
-// Inherited are the sockets that a service manager opened for this process and keeps open while it is restarted: who connects
-// meanwhile waits, instead of being refused. It takes them out of the environment, so that no child believes them its own.
+// Inherited returns the sockets that a service manager opened for this process and keeps open while it is restarted:
+// who connects meanwhile waits, instead of being refused. It takes them out of the environment, so that no child
+// believes them its own.
 func Inherited() []*os.File {
 	pid, count := os.Getenv("LISTEN_PID"), os.Getenv("LISTEN_FDS")
 	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
@@ -28,7 +29,7 @@ func Inherited() []*os.File {
 	return out
 }
 
-// inherited is the socket that the door's address fits; nil where there is none. The caller need not hold mu.
+// inherited returns the socket that has the listener's address, or nil if there is none. The caller need not hold mu.
 func (d *door) inherited() *os.File {
 	for _, file := range d.Sockets {
 		listener, err := net.FileListener(file)
@@ -44,7 +45,8 @@ func (d *door) inherited() *os.File {
 	return nil
 }
 
-// fits says whether a socket's address is the one that was asked for: the same port, and the same host unless none was named.
+// fits reports whether a socket's address at is the one that was asked for: the same port, and the same host if one was
+// named.
 func fits(asked, at string) bool {
 	askedHost, askedPort, err := net.SplitHostPort(asked)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestASocketThatIsKeptOpen: who connects between two servers waits for the second, and is not refused.
+// TestASocketThatIsKeptOpen: a client that connects between two servers waits for the second, and is not refused.
 func TestASocketThatIsKeptOpen(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

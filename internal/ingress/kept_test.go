@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// script is a pod whose connections are served by hand.
+// script returns a pod whose connections are served by hand.
 func script(t *testing.T, serve func(conn net.Conn)) Pod {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -32,7 +32,7 @@ func script(t *testing.T, serve func(conn net.Conn)) Pod {
 	return Pod{Name: "script", Address: listener.Addr().String()}
 }
 
-// TestWhatNobodyAskedFor: what a pod says beyond an answer is never the answer of another client's request.
+// TestWhatNobodyAskedFor: data that a pod sends after an answer never becomes the answer of another client's request.
 func TestWhatNobodyAskedFor(t *testing.T) {
 	f := newFront(t)
 	read, said := make(chan struct{}), make(chan struct{})
@@ -64,7 +64,7 @@ func TestWhatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-// TestARequestThatEndsConnections: it isn't tried on each connection that is kept.
+// TestARequestThatEndsConnections: it isn't tried on each kept connection.
 func TestARequestThatEndsConnections(t *testing.T) {
 	f := newFront(t)
 	var deaths atomic.Int64

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// letGo has the kernel end connections whose other side takes nothing of what is sent to it for a time: it went without a
-// word, or it reads no more and would keep its pod's connection for ever.
+// letGo makes the kernel end connections whose peer acknowledges nothing for a time: it disappeared, or it reads no
+// more and would keep its pod's connection forever.
 func letGo(after time.Duration) func(network, address string, conn syscall.RawConn) error {
 	return func(_, _ string, conn syscall.RawConn) error {
 		var err error
@@ -20,5 +20,5 @@ func letGo(after time.Duration) func(network, address string, conn syscall.RawCo
 	}
 }
 
-// keepToOneself has a file stay behind when the process starts another.
+// keepToOneself keeps a file from being inherited when the process starts another.
 func keepToOneself(fd int) { unix.CloseOnExec(fd) }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestAClientThatReadsNothing is let go of, with the pod's connection.
+// TestAClientThatReadsNothing is disconnected, and the pod's connection closed.
 func TestAClientThatReadsNothing(t *testing.T) {
 	proxy := New(Options{})
 	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})

@@ -12,15 +12,15 @@ type line struct {
 	*net.TCPConn
 	raw     syscall.RawConn
 	look    func(fd uintptr) // sets the next
-	nothing bool             // whether the kernel holds nothing of what the pod said
+	nothing bool             // whether the kernel has no unread data from the pod
 
 	mu      sync.Mutex
-	changed sync.Cond // of what follows
-	reading bool      // net/http waits for what the pod says: all that it said before is taken in
+	changed sync.Cond // signals changes of the fields below
+	reading bool      // net/http waits for data of the pod: it has read everything before
 	closed  bool
 }
 
-// dialLine makes a connection for http.Transport.
+// dialLine dials a connection for http.Transport.
 func dialLine(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -65,10 +65,11 @@ func (l *line) Close() error {
 	return l.TCPConn.Close()
 }
 
-// silent says that the pod keeps the connection open and said nothing that nobody asked for. What it did say, such as the body of
-// an answer that has none, would be taken for the answer to the next request: another client's. net/http closes a connection for
-// that too, but not where the next request begins in the same moment. It is asked between two requests: there net/http reads on,
-// or closes the connection since there is something to read.
+// silent reports whether the pod keeps the connection open and has sent nothing unrequested. Unrequested data, such as
+// the body of an answer that must not have one, would be taken for the answer to the next request, which belongs to
+// another client. net/http closes a connection for that too, but not if the next request begins in the same moment.
+// Call silent between two requests: then net/http continues to read, or closes the connection because there is
+// something to read.
 func (l *line) silent() bool {
 	l.mu.Lock()
 	for !l.reading && !l.closed {

@@ -19,7 +19,8 @@ const maxAnswerHead = 1 << 20
 // dialer makes the connections to pods.
 var dialer = &net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}
 
-// lines are the connections to one pod. Each pod has its own: those of one that leaves are closed, and those of others aren't.
+// lines are the connections to one pod. Each pod has its own, so that only the connections of a pod that leaves are
+// closed.
 type lines struct {
 	plain *http.Transport // HTTP/1.1
 	h2c   *http.Transport // HTTP/2 without TLS, which gRPC needs
@@ -40,7 +41,7 @@ func newLines(answer time.Duration) *lines {
 	return l
 }
 
-// of is what a request goes over.
+// of returns what a request goes over.
 func (l *lines) of(request *http.Request) *http.Transport {
 	if isGRPC(request) {
 		return l.h2c
@@ -48,7 +49,8 @@ func (l *lines) of(request *http.Request) *http.Transport {
 	return l.plain
 }
 
-// closeIdle closes what idles, and what comes to idle until the next request: a pod that is to end needn't wait for it.
+// closeIdle closes the idle connections, and those that become idle until the next request: a pod that is to end
+// needn't wait for them.
 func (l *lines) closeIdle() {
 	l.plain.CloseIdleConnections()
 	l.h2c.CloseIdleConnections()

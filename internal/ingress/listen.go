@@ -22,50 +22,51 @@ import (
 
 // ListenOptions make Listeners.
 type ListenOptions struct {
-	// HTTP and HTTPS are addresses such as :80; empty is not listened at.
+	// HTTP and HTTPS are addresses such as :80. An empty one opens no listener.
 	HTTP, HTTPS string
 	// Handler serves plain requests, Secure those over TLS.
 	Handler, Secure http.Handler
 	TLS             *tls.Config
 	// Balancers are the networks of load balancers that announce the client's address by the PROXY protocol (1 or 2).
-	// Connections from elsewhere are taken as they are.
+	// Connections from elsewhere are used as they are.
 	Balancers []netip.Prefix
-	// Sockets are open already and listen: those that a door's address fits are used for it. See Inherited.
+	// Sockets are already open and listening. A listener uses the one that has its address. See Inherited.
 	Sockets []*os.File
-	// Connections are how many a door has at a time; those beyond wait to be accepted. Default maxConnections, or a quarter of
-	// the files that the process may open if that is fewer: there are two doors, and pods to connect to.
+	// Connections is the maximum number of connections of a listener; further ones wait to be accepted. Default:
+	// maxConnections, or a quarter of the files that the process may open if that is fewer. There are two listeners,
+	// and each connection may need another one to a pod.
 	Connections int
-	// Changed is called after a door opened, closed or could not be opened. It must not block.
+	// Changed is called after a listener was opened, was closed or could not be opened. It must not block.
 	Changed func()
 	Logger  *slog.Logger
 }
 
-// maxConnections is how many connections a door has at most: each may need another one to a pod.
+// maxConnections is the highest default for the connections of a listener: each may need another one to a pod.
 const maxConnections = 16 << 10
 
-// How long a client may take for a request's head, and until its next request.
+// How long a client may take to send a request's head, and until its next request.
 const (
 	headTime = 10 * time.Second
 	idleTime = 2 * time.Minute
 )
 
-// stallTime is how long a client may take nothing of what it is sent.
+// stallTime is how long a client may accept nothing of what it is sent.
 const stallTime = 2 * time.Minute
 
-// retryBind is how often a door that could not be opened is tried again.
+// retryBind is the interval between attempts to open a listener that could not be opened.
 const retryBind = 5 * time.Second
 
-// Listeners are the doors of a proxy: opened when there is something to serve, and tried again where another program
-// holds the port. Make them with NewListeners; they run once.
+// Listeners are the listeners of a proxy, one plain and one with TLS. They are opened when there is something to serve,
+// and retried if another program holds the port. Create them with NewListeners; they run once.
 type Listeners struct {
 	opts  ListenOptions
 	plain *door
 	tls   *door
 }
 
-// Door says how one door is.
+// Door is the state of one listener.
 type Door struct {
-	// Address is what was asked for, and once it is open what it became.
+	// Address is the configured address, and once the listener is open the actual one.
 	Address string
 	Wanted  bool
 	Open    bool
@@ -73,7 +74,7 @@ type Door struct {
 	Error string
 }
 
-// NewListeners makes doors that are closed and not wanted.
+// NewListeners returns listeners that are closed and not wanted.
 func NewListeners(opts ListenOptions) *Listeners {
 	if opts.Changed == nil {
 		opts.Changed = func() {}
@@ -90,13 +91,13 @@ func NewListeners(opts ListenOptions) *Listeners {
 	return l
 }
 
-// Want says which doors should be open.
+// Want sets which listeners should be open.
 func (l *Listeners) Want(plain, secure bool) {
 	l.plain.want(plain)
 	l.tls.want(secure)
 }
 
-// Doors tell how the plain and the secure door are.
+// Doors returns the states of the plain and the secure listener.
 func (l *Listeners) Doors() (plain, secure Door) { return l.plain.state(), l.tls.state() }
 
 // Run serves until ctx ends; then requests under way have up to ten seconds.
@@ -112,7 +113,7 @@ func (l *Listeners) Run(ctx context.Context) error {
 // door is one listener with its server.
 type door struct {
 	ListenOptions
-	asked   string // its address, before it became one
+	asked   string // the configured address
 	handler http.Handler
 	secure  *tls.Config
 	wake    chan struct{}
@@ -137,7 +138,7 @@ func (d *door) state() Door {
 func (d *door) want(wanted bool) {
 	if d.asked == "" {
 		wanted = false
-	} else if d.inherited() != nil { // it stays open anyway: who connects is told that nobody serves the host
+	} else if d.inherited() != nil { // it stays open anyway: a client gets the answer that its host is not served
 		wanted = true
 	}
 	d.mu.Lock()
@@ -166,7 +167,7 @@ func (d *door) note(open bool, address string, err error) {
 	}
 }
 
-// run opens and closes the door as it is wanted.
+// run opens and closes the listener whenever Want changes, until ctx ends.
 func (d *door) run(ctx context.Context) {
 	var server *serving
 	retry := time.NewTimer(0)
@@ -196,7 +197,7 @@ func (d *door) run(ctx context.Context) {
 	}
 }
 
-// open begins to listen and to serve.
+// open opens the listener and begins to serve.
 func (d *door) open() (*serving, error) {
 	listener, err := d.listen()
 	if err != nil {
@@ -231,7 +232,7 @@ func (d *door) open() (*serving, error) {
 	return made, nil
 }
 
-// listen takes a socket that is open already, or opens one.
+// listen uses an inherited socket, or opens one.
 func (d *door) listen() (net.Listener, error) {
 	config := net.ListenConfig{Control: letGo(d.stall)}
 	socket := d.inherited()
@@ -247,7 +248,7 @@ func (d *door) listen() (net.Listener, error) {
 	return net.FileListener(socket)
 }
 
-// withOwner adds to a port that is taken who listens there, where that can be found out.
+// withOwner adds to the error of an occupied port which process listens there, if that can be found out.
 func withOwner(err error) error {
 	var failed *net.OpError
 	if !errors.Is(err, syscall.EADDRINUSE) || !errors.As(err, &failed) {
@@ -261,7 +262,7 @@ func withOwner(err error) error {
 	return err
 }
 
-// serving is what serves at a door that is open.
+// serving is the server of an open listener.
 type serving struct {
 	*http.Server
 	listener net.Listener
@@ -275,7 +276,7 @@ func (d *door) shut(server *serving) {
 	}
 	_ = server.listener.Close()
 	<-server.done
-	server.SetKeepAlivesEnabled(false) // this closes what idles
+	server.SetKeepAlivesEnabled(false) // this closes idle connections
 	server.first.conclude()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -284,7 +285,8 @@ func (d *door) shut(server *serving) {
 	}
 }
 
-// protocols are what a listener speaks: HTTP/1.1, HTTP/2, and HTTP/2 without TLS by prior knowledge, as gRPC clients do.
+// protocols returns what a listener speaks: HTTP/1.1, HTTP/2, and HTTP/2 without TLS by prior knowledge, as gRPC
+// clients do.
 func protocols() *http.Protocols {
 	p := new(http.Protocols)
 	p.SetHTTP1(true)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// doors runs listeners until the test ends and returns what waits for their next change.
+// doors runs listeners until the test ends. It returns them and a function that waits for a state of the plain one.
 func doors(t testing.TB, opts ListenOptions) (*Listeners, func(what string, holds func(plain Door) bool) Door) {
 	t.Helper()
 	changed := make(chan struct{}, 16)
@@ -67,7 +67,7 @@ func TestDoorsOpenWhenThereIsSomethingToServe(t *testing.T) {
 	}
 }
 
-// TestATakenPortIsTold: and taken once it is free.
+// TestATakenPortIsTold: an occupied port is reported, and opened once it is free.
 func TestATakenPortIsTold(t *testing.T) {
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -80,7 +80,7 @@ func TestATakenPortIsTold(t *testing.T) {
 		t.Errorf("%+v", door)
 	}
 	other.Close()
-	l.Want(true, false) // looks again at once
+	l.Want(true, false) // retries at once
 	if door := until("it opens", isOpen); door.Error != "" {
 		t.Errorf("%+v", door)
 	}
@@ -105,7 +105,7 @@ func TestTheAddressThatABalancerTells(t *testing.T) {
 	}
 }
 
-// get asks an address, after saying something before the request; an answer other than 200 is its code.
+// get sends a request to an address, after the bytes in before; for an answer other than 200 it returns the code.
 func get(t *testing.T, address, before string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

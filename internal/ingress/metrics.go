@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics count by ingress, never by host or path: those come from the clients.
+// metrics count by ingress, never by host or path, because clients choose those.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -43,7 +43,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	return m
 }
 
-// series are the metrics of one ingress, looked up once.
+// series are the metrics of one ingress. They are found once, not for each request.
 type series struct {
 	all      *metrics
 	ingress  string
@@ -54,7 +54,7 @@ type series struct {
 	codes    [600]atomic.Pointer[prometheus.Counter] // by status
 }
 
-// of finds the series of an ingress; those of none are what nobody serves.
+// of returns the series of an ingress. The series of the empty name counts requests that no ingress serves.
 func (m *metrics) of(ingress string) *series {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +69,7 @@ func (m *metrics) of(ingress string) *series {
 	return made
 }
 
-// keep forgets the series of ingresses that are no more.
+// keep removes the series of ingresses that no longer exist.
 func (m *metrics) keep(ingresses map[string]bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -97,8 +97,8 @@ func (s *series) served(status int, took time.Duration) {
 	}
 }
 
-// first counts an answer whose counter isn't at hand, and returns that. It is nil where the ingress is no more: what ends after it
-// would leave a counter that nobody forgets.
+// first creates the counter for a status, counts one answer and returns the counter. It returns nil if the ingress no
+// longer exists: a request that ends later would create a counter that is never removed.
 func (s *series) first(status int) prometheus.Counter {
 	s.all.mu.Lock()
 	defer s.all.mu.Unlock()

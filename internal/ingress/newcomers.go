@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// firstTime is how long the first request of a connection may take to come, once its door closes.
+// firstTime is how long the first request of a connection may take to arrive once its listener closes.
 const firstTime = 500 * time.Millisecond
 
-// newcomers are the connections of a door whose first request wasn't answered yet. When a door closes that request is most likely on
-// its way, and http.Server.Shutdown would drop it.
+// newcomers are the connections of a listener whose first request wasn't answered yet. When a listener closes, that
+// request is most likely on its way, and http.Server.Shutdown would drop it.
 type newcomers struct {
 	count atomic.Int64 // of waiting; most requests are made while there are none
 
 	mu      sync.Mutex
 	waiting map[net.Conn]bool // by whether the request has come
-	none    chan struct{}     // closed once there are none; nil while nobody waits
+	none    chan struct{}     // closed once there are none; nil while nothing waits
 }
 
-// note follows a connection, as http.Server.ConnState.
+// note tracks a connection; it is used as http.Server.ConnState.
 func (n *newcomers) note(conn net.Conn, state http.ConnState) {
 	if state != http.StateNew && n.count.Load() == 0 {
 		return
@@ -44,7 +44,7 @@ func (n *newcomers) note(conn net.Conn, state http.ConnState) {
 	n.count.Store(int64(len(n.waiting)))
 }
 
-// conclude waits until there are none, up to firstTime, and closes those that said nothing until then.
+// conclude waits until there are none, up to firstTime, and closes those that sent nothing until then.
 func (n *newcomers) conclude() {
 	n.mu.Lock()
 	none := make(chan struct{})

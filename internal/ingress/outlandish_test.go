@@ -13,7 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestAnswersThatCannotBePassedOn: they are told as such, and the pod is free of the request: its drain waits for nothing.
+// TestAnswersThatCannotBePassedOn: the client gets an error that says so, and the pod no longer counts the request: its
+// drain waits for nothing.
 func TestAnswersThatCannotBePassedOn(t *testing.T) {
 	for name, answer := range map[string]string{
 		"an upgrade nobody asked for": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
@@ -49,7 +50,7 @@ func TestAnswersThatCannotBePassedOn(t *testing.T) {
 	}
 }
 
-// TestUpgradesAreCounted as what they were answered with.
+// TestUpgradesAreCounted with the status they were answered with.
 func TestUpgradesAreCounted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	f := newFrontWith(t, Options{Registry: registry})
@@ -91,7 +92,7 @@ func TestARequestThatOutlivesItsIngress(t *testing.T) {
 	}
 }
 
-// TestNoUpgradeToHTTP2: its requests would pass by the routes, and say of their client whatever they like.
+// TestNoUpgradeToHTTP2: its requests would bypass the routes, with any claim about their client.
 func TestNoUpgradeToHTTP2(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// dial opens a connection to the front, with what a client says first.
+// dial opens a connection to the front and sends the client's first bytes.
 func (f *front) dial(say string) (net.Conn, *bufio.Reader) {
 	f.Helper()
 	return f.dialFrom("", say)
@@ -52,7 +52,7 @@ func (f *front) read(from *bufio.Reader, method string) (*http.Response, string)
 	return response, string(text)
 }
 
-// raw is a pod that answers every request with the same bytes, and counts its connections.
+// raw returns a pod that answers every request with the same bytes, and counts its connections.
 func raw(t *testing.T, answer string) (Pod, *atomic.Int64) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -87,7 +87,7 @@ func raw(t *testing.T, answer string) (Pod, *atomic.Int64) {
 	return Pod{Name: "raw", Address: listener.Addr().String()}, conns
 }
 
-// TestAnswersPassAsTheyAre: however their end is told, compressed or not; and connections to the pod are used again.
+// TestAnswersPassAsTheyAre: whatever marks their end, compressed or not. Connections to the pod are used again.
 func TestAnswersPassAsTheyAre(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer, body string
@@ -156,7 +156,7 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	}
 }
 
-// TestSmuggling: what could mean two things is refused, and what follows it on the connection is not served.
+// TestSmuggling: an ambiguous request is refused, and what follows it on the connection is not served.
 func TestSmuggling(t *testing.T) {
 	f := newFront(t)
 	var asked atomic.Int64
@@ -224,7 +224,7 @@ func TestHugeHeads(t *testing.T) {
 	}
 }
 
-// TestAHeadInPieces is put together, wherever it was cut.
+// TestAHeadInPieces is assembled, wherever it was split.
 func TestAHeadInPieces(t *testing.T) {
 	f := newFront(t)
 	f.serve(podOf(t, "p", says("hello")))

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// How long a pod whose connections fail gets no requests: doubled with each failure in a row, forgotten at a success.
+// How long a pod whose connections fail gets no requests: doubled with each failure in a row, reset by a success.
 const (
 	firstEjection = time.Second
 	maxEjection   = 30 * time.Second
 )
 
-// pod is what the wire tells of one pod. It outlives tables.
+// pod is what the proxy learns about one pod from its requests. It outlives tables.
 type pod struct {
 	Pod
 	active atomic.Int64
-	// gone says that it has no place in the table any more: what is about to begin with it must choose again.
+	// gone is set once the table no longer contains the pod. A request that sees it set must pick another pod.
 	gone  atomic.Bool
 	lines *lines
 
@@ -25,10 +25,11 @@ type pod struct {
 	mu       sync.Mutex
 	failures int
 	until    time.Time     // no requests before
-	idle     chan struct{} // closed when the last request ended; nil while nobody waits
+	idle     chan struct{} // closed when the last request ended; nil while nothing waits
 }
 
-// begin counts a request in, unless the pod has left the table meanwhile: then nobody waits for its requests any more.
+// begin counts a request as in flight. It returns false if the table no longer contains the pod, because its drain may
+// already be over; the caller must then pick another one.
 func (p *pod) begin() bool {
 	p.active.Add(1)
 	if !p.gone.Load() {
@@ -38,9 +39,9 @@ func (p *pod) begin() bool {
 	return false
 }
 
-// leave tells a pod that it is in no table any more.
+// leave marks a pod that the table no longer contains, and closes its idle connections.
 func (p *pod) leave() {
-	p.gone.Store(true) // before anybody reads active: see begin
+	p.gone.Store(true) // before active is read: see begin
 	p.lines.closeIdle()
 }
 
@@ -56,7 +57,7 @@ func (p *pod) end() {
 	}
 }
 
-// failed counts a connection that could not be made, or ended before an answer began.
+// failed counts a connection that could not be made, or that ended before an answer began.
 func (p *pod) failed(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +89,7 @@ func (p *pod) ejected(now time.Time) bool {
 	return now.Before(p.until)
 }
 
-// drained waits until the pod works on no request.
+// drained waits until the pod has no request in flight.
 func (p *pod) drained(ctx context.Context) error {
 	p.mu.Lock()
 	if p.active.Load() == 0 {
@@ -108,15 +109,15 @@ func (p *pod) drained(ctx context.Context) error {
 	}
 }
 
-// pods are all that have a place in the table or still work on a request, by name and address.
+// pods are all pods that are in the table or still have a request in flight, by name and address.
 type pods struct {
 	answer time.Duration // how long one may take to begin its answer
 	mu     sync.Mutex
 	known  map[Pod]*pod
 }
 
-// update takes in the pods of a new table and forgets those that left and work on nothing. Those that left are to be told
-// so, by leave, once the table is in force: who chose one of them then finds another in it.
+// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls leave on
+// those that left once the table is in force: a request that chose one of them then finds another pod in it.
 func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,7 +148,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	return wanted, left
 }
 
-// named are the pods of a name: more than one while its address changes.
+// named returns the pods of a name: more than one while its address changes.
 func (p *pods) named(name string) []*pod {
 	p.mu.Lock()
 	defer p.mu.Unlock()

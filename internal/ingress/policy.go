@@ -15,23 +15,23 @@ const (
 	PolicyIPHash     = "ip_hash"
 )
 
-// backend is a route with its pods' states, as one table has it.
+// backend is a route of one table with the states of its pods.
 type backend struct {
 	*Route
 	pods []*pod
 	tell *series
-	// turn is the round-robin's place, carried from table to table.
+	// turn is the position of the round-robin, kept from table to table.
 	turn *atomic.Uint64
 }
 
-// failed tells of a pod that didn't answer a request: who chooses next is to choose another one.
+// failed records that a pod didn't answer a request, so that the next request goes to another one.
 func (b *backend) failed(p *pod, now time.Time) {
 	p.failed(now)
 	b.tell.failures.Inc()
 }
 
-// choose picks the pod for a request of a client, none of those tried before. Pods whose connections fail are taken only
-// where nobody else is left: one that may answer is better than an error.
+// choose picks the pod for a request of a client, but none of those already tried. It picks a pod whose connections
+// fail only if there is no other: a pod that may answer is better than an error.
 func (b *backend) choose(client string, tried []*pod, now time.Time) *pod {
 	if len(b.pods) == 1 && len(tried) == 0 {
 		return b.pods[0]
@@ -76,7 +76,7 @@ func contains(list []*pod, p *pod) bool {
 	return false
 }
 
-// leastConn is the pod with the fewest requests; of equals, any.
+// leastConn returns the pod with the fewest requests; of equals, any.
 func leastConn(candidates []*pod) *pod {
 	start := rand.IntN(len(candidates))
 	best := candidates[start]
@@ -88,7 +88,7 @@ func leastConn(candidates []*pod) *pod {
 	return best
 }
 
-// rendezvous gives every client a pod of its own, and moves only the clients of a pod that leaves.
+// rendezvous maps every client to one pod, and moves only the clients of a pod that leaves.
 func rendezvous(candidates []*pod, client string) *pod {
 	var best *pod
 	var highest uint64
@@ -104,7 +104,8 @@ func rendezvous(candidates []*pod, client string) *pod {
 	return best
 }
 
-// mix spreads a hash over all its bits (the finalizer of SplitMix64): FNV's high bits follow its last input too closely.
+// mix spreads a hash over all its bits (the finalizer of SplitMix64): FNV's high bits follow its last input too
+// closely.
 func mix(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9

@@ -13,32 +13,32 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// DefaultHold is how long a request waits for a pod where none is ready, or while its route is paused.
+// DefaultHold is how long a request waits for a pod if none is ready, or while its route is paused.
 const DefaultHold = 10 * time.Second
 
 // DefaultAnswer is how long a pod may take to begin its answer.
 const DefaultAnswer = 10 * time.Minute
 
-// How many requests wait at once, of one ingress and of all; the others are answered at once.
+// How many requests wait at the same time, of one ingress and of all. Further ones are answered at once.
 const (
 	maxHeldEach = 1024
 	maxHeld     = 4096
 )
 
-// statusLeft is what is told of a request whose client left before the answer; nobody reads it.
+// statusLeft is the status recorded for a request whose client left before the answer; no client reads it.
 const statusLeft = 499
 
 // Options make a Proxy.
 type Options struct {
-	// Hold is how long a request waits for a pod where none is ready, or while its route is paused. Default DefaultHold;
+	// Hold is how long a request waits for a pod if none is ready, or while its route is paused. Default DefaultHold;
 	// negative waits not at all.
 	Hold time.Duration
-	// Answer is how long a pod may take to begin its answer to a request that it has; not for gRPC, whose clients say so
-	// themselves. Default DefaultAnswer.
+	// Answer is how long a pod may take to begin its answer to a request. It doesn't apply to gRPC, whose clients set
+	// their own deadlines. Default DefaultAnswer.
 	Answer time.Duration
 	// SecurePort is where plain requests of routes with TLS are sent. Default 443.
 	SecurePort int
-	// Registry gets the proxy's metrics; nil keeps them to itself.
+	// Registry gets the proxy's metrics; nil exports none.
 	Registry prometheus.Registerer
 	// Access gets a line for each request; nil writes none.
 	Access *slog.Logger
@@ -61,11 +61,11 @@ type Proxy struct {
 	reverse  *httputil.ReverseProxy
 }
 
-// picture is one table with its pods' states.
+// picture is one routing table with the states of its pods.
 type picture struct {
 	table    *Table
 	backends map[*Route]*backend
-	// over is closed when the next picture is in force.
+	// over is closed when the next table is in force.
 	over chan struct{}
 }
 
@@ -92,7 +92,7 @@ func New(opts Options) *Proxy {
 		Rewrite:      rewrite,
 		Transport:    &spread{now: opts.Now, retry: min(retryFor, max(opts.Hold, 0))},
 		ErrorHandler: p.fail,
-		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // what it says is in the access log
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo), // the access log has these errors
 		BufferPool:   &buffers{},
 	}
 	p.pods.answer = opts.Answer
@@ -100,7 +100,7 @@ func New(opts Options) *Proxy {
 	return p
 }
 
-// Update replaces the table. Requests under way end where they are.
+// Update replaces the table. Requests in flight end at the pods they are at.
 func (p *Proxy) Update(routes []Route) {
 	p.updating.Lock()
 	defer p.updating.Unlock()
@@ -135,7 +135,7 @@ func (p *Proxy) Update(routes []Route) {
 	p.tell.keep(served)
 }
 
-// Drained waits until a pod, which should be in the table no more, works on no request; or until ctx ends.
+// Drained waits until a pod, which should no longer be in the table, has no request in flight, or until ctx ends.
 func (p *Proxy) Drained(ctx context.Context, name string) error {
 	for _, known := range p.pods.named(name) {
 		if err := known.drained(ctx); err != nil {
@@ -154,7 +154,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.told(r, seen, nil, began)
 		return
 	}
-	if dotted(r.URL.Path) { // a pod that resolves it would serve what the route of another path is to
+	if dotted(r.URL.Path) { // a pod that resolves the path would serve it though another route owns it
 		problem(seen, http.StatusBadRequest, "the path has segments of dots: resolve them before asking")
 		p.told(r, seen, nil, began)
 		return
@@ -168,7 +168,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{Context: r.Context(), proxy: p, host: r.Host, path: r.URL.Path, backend: b, client: clientAddress(r)}
 	b.tell.active.Inc()
 	defer b.tell.active.Dec()
-	defer func() { p.told(r, seen, x, began) }() // also where the copying was aborted
+	defer func() { p.told(r, seen, x, began) }() // also if the copying was aborted
 	switch {
 	case b.Secure && r.TLS == nil:
 		p.redirect(seen, r)
@@ -181,7 +181,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case len(b.pods) == 0:
 		unready(seen, x)
 	default:
-		own := r.WithContext(x) // the server looks at its own one's body
+		own := r.WithContext(x) // the server checks the body of its own request
 		x.sends(seen, own, r)
 		defer x.body.end()
 		defer x.close()

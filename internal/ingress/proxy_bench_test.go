@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkPassing is what one request costs: 32 clients that keep their connections, and a pod that does nothing. Clients and pod
-// speak in fixed bytes, so that what is measured and allocated is the proxy's.
+// BenchmarkPassing measures the cost of one request: 32 clients that keep their connections, and a pod that does
+// nothing. Clients and pod send fixed bytes, so that only the proxy is measured.
 func BenchmarkPassing(b *testing.B) {
 	proxy := New(Options{})
 	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{parrot(b)}}})
@@ -39,7 +39,7 @@ var (
 	benchAnswer = []byte("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nDate: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 13\r\n\r\nhello, world\n")
 )
 
-// askInBytes makes a request and reads its answer up to the end of the body, which is known.
+// askInBytes makes a request and reads its answer up to the known end of the body.
 func askInBytes(conn net.Conn, reader *bufio.Reader) error {
 	if _, err := conn.Write(benchAsk); err != nil {
 		return err
@@ -56,7 +56,7 @@ func askInBytes(conn net.Conn, reader *bufio.Reader) error {
 	}
 }
 
-// parrot is a pod that gives the same answer to every request without a body.
+// parrot returns a pod that gives the same answer to every request without a body.
 func parrot(t testing.TB) Pod {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -35,7 +35,7 @@ func newFrontWith(t *testing.T, opts Options) *front {
 	return &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
 }
 
-// podOf starts something that answers as a pod.
+// podOf starts a server that answers as a pod.
 func podOf(t *testing.T, name string, handler http.HandlerFunc) Pod {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
@@ -45,7 +45,7 @@ func podOf(t *testing.T, name string, handler http.HandlerFunc) Pod {
 	return Pod{Name: name, Address: server.Listener.Addr().String()}
 }
 
-// deadPod is an address nobody listens at.
+// deadPod returns a pod at an address without a listener.
 func deadPod(t *testing.T, name string) Pod {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -112,7 +112,7 @@ func TestWhatAPodIsTold(t *testing.T) {
 	}
 }
 
-// TestAQueryIsThePodsToRead: it comes as it was sent, also where readers part it in different ways.
+// TestAQueryIsThePodsToRead: it arrives unchanged, even if servers parse it in different ways.
 func TestAQueryIsThePodsToRead(t *testing.T) {
 	f := newFront(t)
 	var got string
@@ -142,7 +142,7 @@ func TestWhoServesNobody(t *testing.T) {
 	}
 }
 
-// TestADeadPodCostsNoRequest: what could not be sent is sent to another pod, a body too.
+// TestADeadPodCostsNoRequest: a request that could not be sent is sent to another pod, with its body.
 func TestADeadPodCostsNoRequest(t *testing.T) {
 	f := newFront(t)
 	f.serve(deadPod(t, "dead"), podOf(t, "live", says("hello")))
@@ -188,7 +188,7 @@ func (p *pod) failureCount() int {
 	return p.failures
 }
 
-// TestWhatMayBeDoneTwice: a pod that dies over a request costs a GET nothing; a POST is not repeated.
+// TestWhatMayBeDoneTwice: a GET to a dying pod is repeated; a POST is not.
 func TestWhatMayBeDoneTwice(t *testing.T) {
 	for method, want := range map[string]int{"GET": 200, "DELETE": 200, "POST": 502, "PATCH": 502} {
 		f := newFront(t)

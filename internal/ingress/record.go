@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// record is what there is to tell of one exchange.
+// record is one exchange as the metrics and the access log report it.
 type record struct {
 	client, host, method, path, proto string
 	status                            int
@@ -15,7 +15,7 @@ type record struct {
 	failure                           error
 }
 
-// told writes down an exchange that net/http read.
+// told records an exchange that net/http read.
 func (p *Proxy) told(r *http.Request, w *watched, x *exchange, began time.Time) {
 	told := record{
 		host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
@@ -28,7 +28,7 @@ func (p *Proxy) told(r *http.Request, w *watched, x *exchange, began time.Time) 
 	p.write(told, began)
 }
 
-// write counts an exchange in the metrics, and logs it where there is an access log.
+// write counts an exchange in the metrics, and logs it if there is an access log.
 func (p *Proxy) write(r record, began time.Time) {
 	took, tell := p.opts.Now().Sub(began), p.nobody
 	if r.backend != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// rewrite is what the pod gets instead of the request: the same, with the addresses it came by.
+// rewrite sets the request that the pod gets: the same one, with the addresses it came by.
 func rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
 	for name := range r.Out.Header {
@@ -16,13 +16,13 @@ func rewrite(r *httputil.ProxyRequest) {
 		}
 	}
 	if upgrade := r.Out.Header["Upgrade"]; len(upgrade) > 0 && strings.Contains(strings.ToLower(upgrade[0]), "h2c") {
-		r.Out.Header.Del("Upgrade") // requests of that connection would pass by all routes, with whatever they say of their client
+		r.Out.Header.Del("Upgrade") // requests on an upgraded connection would bypass all routes, with any claim about their client
 		r.Out.Header.Del("Connection")
 	}
 	r.Out.Header.Del("Http2-Settings")
 	r.Out.Host = r.In.Host
 	r.Out.URL.Scheme, r.Out.URL.Host = "http", x.backend.Host
-	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil leaves out what not every reader parts in the same way; it is the pod's to read
+	r.Out.URL.RawQuery = r.In.URL.RawQuery // httputil drops what servers parse differently; the pod is to parse it
 	setForwarded(r, x.client)
 	if prefix := x.backend.Path; x.backend.Strip && prefix != "/" {
 		strip(r.Out, prefix)
@@ -30,7 +30,7 @@ func rewrite(r *httputil.ProxyRequest) {
 	}
 }
 
-// setForwarded is ProxyRequest.SetXForwarded and X-Real-Ip, whose values lie in one piece of memory.
+// setForwarded does what ProxyRequest.SetXForwarded does, and sets X-Real-Ip, with the values in one allocation.
 func setForwarded(r *httputil.ProxyRequest, client string) {
 	proto := "http"
 	if r.In.TLS != nil {
@@ -42,7 +42,7 @@ func setForwarded(r *httputil.ProxyRequest, client string) {
 	}
 }
 
-// strip takes a prefix off a request's path, and off its escaped form where that differs.
+// strip removes a prefix from a request's path, and from its escaped form if that differs.
 func strip(r *http.Request, prefix string) {
 	rooted := func(path string) string {
 		if path = strings.TrimPrefix(path, prefix); path == "" || path[0] != '/' {
@@ -60,7 +60,7 @@ func clientAddress(r *http.Request) string {
 	return addressOf(r.RemoteAddr)
 }
 
-// addressOf is an address without its port.
+// addressOf returns an address without its port.
 func addressOf(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

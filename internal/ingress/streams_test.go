@@ -110,8 +110,8 @@ func TestGRPCForm(t *testing.T) {
 	}
 }
 
-// TestNoRequestIsLostInAHandOver: the table changes over and over under load, a pod is drained before it goes, and every
-// request is answered.
+// TestNoRequestIsLostInAHandOver: the table changes over and over under load, a pod is drained before it goes, and
+// every request is answered.
 func TestNoRequestIsLostInAHandOver(t *testing.T) {
 	f := newFront(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,28 +8,28 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Route says who serves the requests of one host below one path.
+// Route says which pods serve the requests of one host below one path.
 type Route struct {
-	// Ingress is the object that declares it: for logs and metrics, and the owner of the round-robin's place.
+	// Ingress is the object that declares it: for logs and metrics, and as the key of the round-robin's position.
 	Ingress api.Ref
 	// Host is a lower-case DNS name; *.example.org is every name one label below example.org.
 	Host string
-	// Path is "/" or a path without a slash at its end; it takes itself and what is below it.
+	// Path is "/" or a path without a trailing slash. It matches itself and everything below it.
 	Path string
-	// Strip takes the path off before the request is passed on.
+	// Strip removes Path before the request is passed on.
 	Strip bool
-	// Secure is set where the host is served with TLS: plain requests are sent there.
+	// Secure is set if the host is served with TLS: plain requests are redirected there.
 	Secure bool
-	// Mode says whether requests are passed on; Message is what a maintenance answers.
+	// Mode reports whether requests are passed on; Message is what a maintenance answers.
 	Mode    Mode
 	Message string
-	// Policy is how requests are spread. Empty is round_robin.
+	// Policy is how requests are distributed. Empty is round_robin.
 	Policy string
 	// Pods are those that are ready now.
 	Pods []Pod
 }
 
-// Mode says what becomes of a route's requests.
+// Mode says what happens to a route's requests.
 type Mode string
 
 // The modes.
@@ -47,13 +47,13 @@ type Pod struct {
 	Address string
 }
 
-// Table finds routes. It is never changed: a change is a new table.
+// Table finds routes. It is immutable: a change makes a new table.
 type Table struct {
 	exact    map[string][]*Route // by host, longest path first
 	wildcard map[string][]*Route // by what follows "*."
 }
 
-// NewTable sorts routes. Of two with the same host and path the first counts.
+// NewTable sorts routes. Of two routes with the same host and path, the first counts.
 func NewTable(routes []Route) *Table {
 	t := &Table{exact: map[string][]*Route{}, wildcard: map[string][]*Route{}}
 	for i := range routes {
@@ -75,8 +75,8 @@ func NewTable(routes []Route) *Table {
 	return t
 }
 
-// Match finds the route of a request: that of the host itself before a wildcard's, and of those the longest path. It is
-// nil where nobody serves it.
+// Match returns the route of a request: one of the host itself before one of a wildcard, and of those the one with the
+// longest path. It returns nil if no route serves the request.
 func (t *Table) Match(host, path string) *Route {
 	host = hostname(host)
 	if routes, known := t.exact[host]; known {
@@ -88,7 +88,7 @@ func (t *Table) Match(host, path string) *Route {
 	return nil
 }
 
-// Hosts are the names the table serves, wildcards among them, in order.
+// Hosts returns the names the table serves, wildcards among them, in order.
 func (t *Table) Hosts() []string {
 	var out []string
 	for host := range t.exact {
@@ -110,7 +110,7 @@ func longest(routes []*Route, path string) *Route {
 	return nil
 }
 
-// below says whether a path is a prefix's own or lies below it: /api takes /api and /api/v1, not /apis.
+// below reports whether a path is the prefix itself or lies below it: /api matches /api and /api/v1, not /apis.
 func below(path, prefix string) bool {
 	if prefix == "/" {
 		return true
@@ -119,7 +119,7 @@ func below(path, prefix string) bool {
 	return found && (rest == "" || rest[0] == '/')
 }
 
-// hostname is a Host header without its port, in lower case and without a dot at its end.
+// hostname returns a Host header without its port, in lower case and without a dot at its end.
 func hostname(host string) string {
 	if strings.HasPrefix(host, "[") {
 		address, _, _ := strings.Cut(host[1:], "]")

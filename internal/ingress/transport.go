@@ -10,20 +10,20 @@ import (
 	"time"
 )
 
-// errNoPod says that a route has no ready pod, or that each of them was tried.
+// errNoPod means that a route has no ready pod, or that each of them was tried.
 var errNoPod = errors.New("no pod is ready")
 
 // maxTries bounds how many pods one request is offered to.
 const maxTries = 3
 
-// spread is the transport below the reverse proxy: it picks the pod, and offers a request to another one where the first
+// spread is the transport below the reverse proxy: it picks the pod, and offers a request to another one if the first
 // did not get it.
 type spread struct {
 	now   func() time.Time
 	retry time.Duration
 }
 
-// retryFor is how long a request that no pod took is offered again: what listens nowhere yet may be about to.
+// retryFor is how long a request that no pod accepted is offered again: a pod may be about to listen.
 const retryFor = 2 * time.Second
 
 // RoundTrip implements http.RoundTripper. The request carries its exchange in its context.
@@ -34,7 +34,7 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if x.body != nil && request.Body != nil {
 		x.body.trailer = request.Trailer
-		request.Body = io.NopCloser(request.Body) // a transport closes it, also where it sent none of it
+		request.Body = io.NopCloser(request.Body) // a transport closes it, even if it sent none of it
 	}
 	now := s.now()
 	until, pause := now.Add(s.retry), 20*time.Millisecond
@@ -73,7 +73,7 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http
 		}
 		last = err
 		if request.Context().Err() != nil || x.body.broken() {
-			return nil, err // the client left, or its body did not come: no fault of the pod's
+			return nil, err // the client left, or its body did not arrive: not the pod's fault
 		}
 		now = s.now()
 		x.backend.failed(p, now)
@@ -84,15 +84,15 @@ func (s *spread) round(request *http.Request, x *exchange, now time.Time) (*http
 	return nil, last
 }
 
-// unsent says whether nothing of a request was sent: the connection could not be made, or there was no pod to make it to.
+// unsent reports whether nothing of a request was sent: the connection could not be made, or there was no pod.
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.Is(err, errNoPod) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// offer sends the request to one pod, which has counted it in and does so until the answer's body is closed.
+// offer sends the request to one pod, which has counted it as in flight until the answer's body is closed.
 func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Response, error) {
-	if !first { // a transport may still read the one before
+	if !first { // a transport may still read the previous body
 		out, address := *request, *request.URL
 		out.URL, request = &address, &out
 	}
@@ -111,8 +111,9 @@ func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Respons
 	return response, nil
 }
 
-// again says whether the request may be offered to another pod: none of it was sent where the connection could not be
-// made; afterwards only what may safely be done twice, and has no body that may be half gone.
+// again reports whether the request may be offered to another pod. If the connection could not be made, nothing of it
+// was sent, so it may. Afterwards only a request that is safe to repeat and has no body may, because a body may be half
+// sent.
 func again(request *http.Request, err error) bool {
 	if unsent(err) {
 		return true

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// watched is a response writer that remembers what was answered.
+// watched is a response writer that records the answer.
 type watched struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
 }
 
-// WriteHeader implements http.ResponseWriter. Of several, the first that isn't informational counts.
+// WriteHeader implements http.ResponseWriter. Of several statuses, the first one that isn't informational counts.
 func (w *watched) WriteHeader(status int) {
 	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) {
 		w.status = status
@@ -41,14 +41,14 @@ func (w *watched) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	w.status = http.StatusSwitchingProtocols // told to the client on the connection itself
+	w.status = http.StatusSwitchingProtocols // the client gets it on the connection itself
 	return &upgraded{Conn: conn, early: both.Reader}, both, nil
 }
 
-// upgraded is a client's connection that speaks another protocol from now on.
+// upgraded is a client's connection that speaks another protocol after an upgrade.
 type upgraded struct {
 	net.Conn
-	early *bufio.Reader // holds what the client said before it was told to go on
+	early *bufio.Reader // holds what the client sent before it got the answer to the upgrade
 }
 
 func (u *upgraded) Read(into []byte) (int, error) {
@@ -58,7 +58,7 @@ func (u *upgraded) Read(into []byte) (int, error) {
 	return u.Conn.Read(into)
 }
 
-// CloseWrite tells the client that its pod says no more. What the client still has to say, it says within halfTime.
+// CloseWrite signals to the client that its pod sends no more. The client has halfTime to send the rest of its data.
 func (u *upgraded) CloseWrite() error {
 	if err := u.SetReadDeadline(time.Now().Add(halfTime)); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (u *upgraded) CloseWrite() error {
 	return halved(u.Conn)
 }
 
-// buffers lends the buffers answers are copied with.
+// buffers pools the buffers that answers are copied with.
 type buffers struct{ pool sync.Pool }
 
 const bufferSize = 32 << 10

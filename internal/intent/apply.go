@@ -7,20 +7,20 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// ApplyOptions say how an apply is meant.
+// ApplyOptions are the options of an apply.
 type ApplyOptions struct {
-	// DryRun decides and answers, and stores nothing.
+	// DryRun decides and answers, but stores nothing.
 	DryRun bool
-	// Prune deletes what Set applied before and is not among the objects now.
+	// Prune deletes the objects that Set applied before and that are not among the objects now.
 	Prune bool
-	// Force makes every object look for its image anew.
+	// Force makes every object resolve its image again.
 	Force bool
-	// Set names the sources the apply speaks for; empty leaves the objects' set as it is.
+	// Set names the sources of the apply; empty leaves the objects' set as it is.
 	Set string
 	Speaker
 }
 
-// Apply stores the objects, all or none. Objects that are as stored are not written.
+// Apply stores all the objects or none. Objects that are unchanged are not written.
 func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOptions) (api.ApplyResult, error) {
 	if err := checkRequest(objects, opts); err != nil {
 		return api.ApplyResult{}, err
@@ -29,7 +29,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 		return api.ApplyResult{}, err
 	}
 	if checkObjects(objects, api.CheckDeclared) != nil {
-		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all that is wrong besides
+		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all other errors
 	}
 	if err := s.holdTrees(objects, opts.DryRun); err != nil {
 		return api.ApplyResult{}, err
@@ -69,7 +69,7 @@ func (s *Service) preview(snap layout.Snapshot, decided *applyDecision) error {
 	return err
 }
 
-// declared finds all that is wrong with an object as it was declared.
+// declared returns every error in an object as it was declared.
 func (s *Service) declared(object api.Object) []api.FieldError {
 	found := api.CheckDeclared(object)
 	if s.opts.Validate != nil {

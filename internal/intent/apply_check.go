@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// setName is what an apply set may be called: it lies in a stamp and in query strings.
+// setName matches the names of apply sets: they are part of a stamp and of query strings.
 var setName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
 
-// checkRequest finds what is wrong with an apply as a whole.
+// checkRequest finds errors in an apply as a whole.
 func checkRequest(objects []api.Object, opts ApplyOptions) error {
 	switch {
 	case len(objects) == 0 && opts.Prune:
@@ -31,8 +31,8 @@ func checkRequest(objects []api.Object, opts ApplyOptions) error {
 	return nil
 }
 
-// checkObjects finds everything wrong with the objects whatever the store holds. Without validate it looks at the form
-// alone: what a manager leaves out, the stored object may have.
+// checkObjects finds every error in the objects that doesn't depend on the store. Without validate it checks only the
+// form: the stored object may have what a manager leaves out.
 func checkObjects(objects []api.Object, validate func(api.Object) []api.FieldError) error {
 	var all []api.FieldError
 	seen := make(map[api.Ref]bool, len(objects))
@@ -80,7 +80,7 @@ func checkObject(object api.Object, validate func(api.Object) []api.FieldError) 
 	return found
 }
 
-// normalSpec is the spec as stored: as written but for white space, and {} where there is none.
+// normalSpec returns the spec as stored: as written but for white space, and {} if there is none.
 func normalSpec(spec json.RawMessage) json.RawMessage {
 	if len(bytes.TrimSpace(spec)) == 0 || string(bytes.TrimSpace(spec)) == "null" {
 		return json.RawMessage("{}")

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// merge is the object as it will be stored, and what came of it: the declared spec with what other managers own, and
-// the labels and annotations, over what Tend knows of it.
+// merge returns the object as it will be stored, and the outcome: the declared spec with what other managers own, the
+// labels and the annotations, over what Tend stored with the object.
 func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOptions, now time.Time, newUID func() string,
 ) (api.Object, api.ObjectResult, error) {
 	var old api.Object
@@ -31,7 +31,8 @@ func merge(stored layout.Read[api.Object], declared api.Object, opts ApplyOption
 	}
 	next.Metadata.Revision = 0
 	if !stored.Exists() || opts.manager() == api.ManagerApply {
-		// Labels and annotations have no owners: people set them whole, the others only where they create the object.
+		// Labels and annotations have no owners: an apply sets them as a whole, other managers only when they create
+		// the object.
 		next.Metadata.Labels = declared.Metadata.Labels
 		next.Metadata.Annotations = declared.Metadata.Annotations
 	}

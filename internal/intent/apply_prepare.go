@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// applyDecision is what an apply comes to on one picture of the store.
+// applyDecision is the outcome of an apply on one snapshot of the store.
 type applyDecision struct {
 	txn    *layout.Txn
 	result api.ApplyResult
@@ -21,12 +21,12 @@ type applyDecision struct {
 	placed []placed
 }
 
-// placed is one object of an apply: as it is stored, as it will be, and what comes of it.
+// placed is one object of an apply: as it is stored, as it will be, and its result.
 type placed struct {
 	stored layout.Read[api.Object]
 	next   api.Object
 	result api.ObjectResult
-	// tree is the source that came with it; empty where none did.
+	// tree is the source that came with it; empty if none did.
 	tree string
 }
 
@@ -48,7 +48,7 @@ func (d *applyDecision) written() []api.Ref {
 	return append(refs, d.result.Pruned...)
 }
 
-// prepareApply decides an apply of objects whose form was checked.
+// prepareApply decides an apply of objects whose form is checked already.
 func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m material, opts ApplyOptions) (*applyDecision, error) {
 	decided, now := &applyDecision{txn: layout.NewTxn("apply")}, s.opts.Now()
 	found := &faults{}
@@ -101,7 +101,7 @@ func (s *Service) prepareApply(snap layout.Snapshot, objects []api.Object, m mat
 	return decided, nil
 }
 
-// put adds what becomes of each object to the decision, and the write where it is not as stored already.
+// put adds the result of each object to the decision, and the write unless it is stored like that already.
 func (d *applyDecision) put(now time.Time, actor string) {
 	for _, p := range d.placed {
 		written := !p.stored.Exists() || !sameObject(*p.stored.Value, p.next)
@@ -143,7 +143,7 @@ func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, n
 		stamps[api.StampPull] = strconv.FormatInt(now.UnixMilli(), 36)
 	}
 	if opts.Force || asksForRelease(changes) {
-		// What a rollback pinned holds until the spec says something else; a count of replicas doesn't.
+		// A rollback's pin holds until the spec changes; a change of replicas doesn't count.
 		delete(stamps, api.StampRollback)
 	}
 	if len(stamps) == 0 {
@@ -152,8 +152,8 @@ func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, n
 	return stamps
 }
 
-// sameButSet says whether all that differs is which sources the object was applied from: a note of ours for --prune, no
-// change to whoever declared it.
+// sameButSet reports whether at most the name of the object's sources differs: a note of Tend's for --prune, which does
+// not count as a change.
 func sameButSet(stored, next api.Object) bool {
 	stored.Metadata.Stamps, next.Metadata.Stamps = maps.Clone(stored.Metadata.Stamps), maps.Clone(next.Metadata.Stamps)
 	delete(stored.Metadata.Stamps, api.StampApplySet)
@@ -161,7 +161,7 @@ func sameButSet(stored, next api.Object) bool {
 	return sameObject(stored, next)
 }
 
-// sameObject says whether writing next would change anything that was stored.
+// sameObject reports whether writing next would change anything that was stored.
 func sameObject(stored, next api.Object) bool {
 	a, b := stored.Metadata, next.Metadata
 	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) &&

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// warnOfPorts tells of ports that aren't published: the container has the host's network.
+// warnOfPorts warns of ports that aren't published because the container has the host's network.
 func (p *placed) warnOfPorts() {
 	if !p.next.Kind.HasContainers() {
 		return
@@ -22,8 +22,8 @@ func (p *placed) warnOfPorts() {
 	}
 }
 
-// warnOfHooks tells of webhooks whose call would lack a config value. It may be set later: what is looked up is what there
-// is when the call is made.
+// warnOfHooks warns of webhooks that refer to a missing config value. It may be set later: the value is looked up when
+// the webhook is called.
 func (p *placed) warnOfHooks(snap layout.Snapshot) {
 	if !p.next.Kind.HasSlots() {
 		return

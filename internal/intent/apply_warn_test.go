@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAMissingValueOfAHookIsToldEarly: it refuses nothing, for the value may come later; and it is told each time.
+// TestAMissingValueOfAHookIsToldEarly: a missing value refuses nothing, because it may be set later, and each apply
+// warns of it.
 func TestAMissingValueOfAHookIsToldEarly(t *testing.T) {
 	w := newWorld(t, withKeys)
 	web := deployment("prod", "web", `{"image":"web","env":{"A":"${config.MINE}"},"on_deploy":{"failure":[
@@ -32,7 +33,7 @@ func TestAMissingValueOfAHookIsToldEarly(t *testing.T) {
 	}
 }
 
-// TestPortsOnTheHostsNetwork: they are taken, and said to do nothing.
+// TestPortsOnTheHostsNetwork: they are accepted, with a warning that they have no effect.
 func TestPortsOnTheHostsNetwork(t *testing.T) {
 	w := newWorld(t)
 	result := w.mustApply(deployment("prod", "agent", `{"image":"agent","network_mode":"host","ports":["9100"]}`))

@@ -15,25 +15,26 @@ import (
 type Assets interface {
 	// Keep stores bytes and returns their digest.
 	Keep(content []byte) (digest string, err error)
-	// Has says whether the bytes of a digest are there. Unless it is for a dry run, they stay for a while.
+	// Has reports whether the bytes of a digest are stored. Unless it is for a dry run, they are kept for a while.
 	Has(digest string, dry bool) (bool, error)
-	// Fetch is the digest of what a URL gives, with a warning where that is not what it gives now. A dry run keeps nothing.
+	// Fetch returns the digest of what a URL returns, with a warning if an earlier content is used instead. A dry run
+	// stores nothing.
 	Fetch(ctx context.Context, file api.AssetFile, dry bool) (digest, warning string, err error)
 }
 
 // fetchesAtOnce bounds how many URLs are asked at a time.
 const fetchesAtOnce = 8
 
-// material is what the assets of an apply come to. It is gathered before the verb's turn: other verbs don't wait for the
-// net, and the bytes are on the disk before any object is stored that stands for them.
+// material is the resolved content of an apply's assets. It is gathered before the verb's turn, so that other verbs
+// don't wait for the network, and the bytes are on disk before any object that refers to them is stored.
 type material struct {
 	// fetched are the digests of URLs.
 	fetched  map[string]string
 	warnings map[api.Ref][]string
 }
 
-// materialize keeps the bytes that came with assets, puts their digests in their place, and fetches what URLs give. The
-// objects are copied, not changed.
+// materialize stores the bytes that came with assets, puts their digests in their place, and fetches URLs. It copies
+// the objects and doesn't change them.
 func (s *Service) materialize(ctx context.Context, objects []api.Object, dry bool) ([]api.Object, material, error) {
 	m := material{fetched: map[string]string{}, warnings: map[api.Ref][]string{}}
 	if !slices.ContainsFunc(objects, func(o api.Object) bool { return o.Kind == api.KindAsset }) {
@@ -46,7 +47,7 @@ func (s *Service) materialize(ctx context.Context, objects []api.Object, dry boo
 	objects = slices.Clone(objects)
 	for i, object := range objects {
 		if object.Kind != api.KindAsset || len(checkObject(object, s.opts.Validate)) > 0 {
-			continue // what is wrong is told once all is known
+			continue // errors are reported once all objects are known
 		}
 		if err := g.object(&objects[i]); err != nil {
 			return nil, m, err
@@ -74,7 +75,7 @@ type urlFile struct {
 	file  api.AssetFile
 }
 
-// object keeps an asset's own bytes and notes its URLs.
+// object stores an asset's own bytes and collects its URLs.
 func (g *gathering) object(object *api.Object) error {
 	spec, err := api.DecodeSpec[api.AssetSpec](*object)
 	if err != nil {
@@ -112,7 +113,8 @@ func (g *gathering) keep(content []byte) (string, error) {
 	return g.service.opts.Assets.Keep(content)
 }
 
-// uploaded checks that the bytes of a digest are there. A dry run comes before the upload.
+// uploaded checks that the bytes of a digest are stored. In a dry run they may be missing, because it comes before the
+// upload.
 func (g *gathering) uploaded(owner api.Ref, field string, file api.AssetFile) error {
 	there, err := g.service.opts.Assets.Has(file.Digest, g.dry)
 	if err == nil && !there && !g.dry {
@@ -122,7 +124,7 @@ func (g *gathering) uploaded(owner api.Ref, field string, file api.AssetFile) er
 	return err
 }
 
-// fetch asks all URLs, several at a time.
+// fetch fetches all URLs, several at a time.
 func (g *gathering) fetch(ctx context.Context) error {
 	type answer struct {
 		digest, warning string

@@ -22,7 +22,7 @@ func (f files) add(object api.Object) {
 
 func (f files) has(key string) bool { return f[key] != "" }
 
-// filesIn are the files of the stored assets, without those of some objects.
+// filesIn returns the files of the stored assets, without those of some objects.
 func filesIn(snap layout.Snapshot, without map[api.Ref]bool) files {
 	out := files{}
 	for object := range snap.Objects(api.KindAsset) {
@@ -39,12 +39,12 @@ type use struct {
 	reference api.Reference
 }
 
-// hook says whether the file goes to a webhook and to no container.
+// hook reports whether the file is used by a webhook and by no container.
 func (u use) hook() bool {
 	return strings.HasPrefix(u.field, "on_deploy.") || strings.HasPrefix(u.field, "on_probe.")
 }
 
-// owner is the asset and the key in it that a use means.
+// owner returns the asset and the key in it that a use means.
 func (u use) owner(scope string, there files) (asset api.Ref, file string) {
 	asset, file = u.reference.Asset(scope)
 	if key, _ := api.AssetKey(u.reference, scope, there.has); key != api.AssetReference(asset.Scope, asset.Name, file) {
@@ -53,14 +53,14 @@ func (u use) owner(scope string, there files) (asset api.Ref, file string) {
 	return asset, file
 }
 
-// usesOf are the places where an object refers to files of assets: in its texts, and in depends_on.assets.
+// usesOf returns the places where an object refers to files of assets: in its texts, and in depends_on.assets.
 func usesOf(object api.Object) []use {
 	if !object.Kind.HasContainers() || !bytes.Contains(object.Spec, []byte("asset")) {
 		return nil
 	}
 	var spec any
 	if json.Unmarshal(object.Spec, &spec) != nil {
-		return nil // validation's business
+		return nil // validation reports it
 	}
 	var out []use
 	reference.Walk(spec, func(path, text string) {
@@ -76,8 +76,8 @@ func usesOf(object api.Object) []use {
 	return out
 }
 
-// stampsOf are what a consumer is stamped with: the digests of the files it uses, of its containers and of its webhooks.
-// A file that isn't there counts as it was stamped before, where it was; else it is missing.
+// stampsOf returns what a consumer is stamped with: the digests of the files it uses, of its containers and of its
+// webhooks. A file that isn't there counts as it was stamped before, if it was; else it is missing.
 func stampsOf(object api.Object, there files, before func(key string) string) (stamps map[string]string, missing []use) {
 	digests := map[string]files{api.StampAssets: {}, api.StampHookAssets: {}}
 	for _, u := range usesOf(object) {
@@ -106,7 +106,7 @@ func stampsOf(object api.Object, there files, before func(key string) string) (s
 	return stamps, missing
 }
 
-// stampText is a table of digests as it lies in a stamp; its keys are sorted.
+// stampText returns a table of digests as it lies in a stamp; its keys are sorted.
 func stampText(digests map[string]string) string {
 	text, err := json.Marshal(digests)
 	if err != nil {
@@ -115,7 +115,7 @@ func stampText(digests map[string]string) string {
 	return string(text)
 }
 
-// consumers are the stored objects that may use assets, but for those that are going.
+// consumers returns the stored objects that may use assets, but for those that are going.
 func consumers(snap layout.Snapshot) iter.Seq[layout.Read[api.Object]] {
 	return func(yield func(layout.Read[api.Object]) bool) {
 		for _, kind := range api.Kinds {
@@ -131,7 +131,7 @@ func consumers(snap layout.Snapshot) iter.Seq[layout.Read[api.Object]] {
 	}
 }
 
-// lost are the uses of a consumer whose file is there before and not after.
+// lost returns the uses of a consumer whose file is there before and not after.
 func lost(object api.Object, before, after files) []use {
 	var out []use
 	for _, u := range usesOf(object) {
@@ -144,7 +144,7 @@ func lost(object api.Object, before, after files) []use {
 	return out
 }
 
-// checkUnused refuses that an asset goes while a consumer uses a file of it.
+// checkUnused refuses the deletion of an asset while a consumer uses a file of it.
 func checkUnused(snap layout.Snapshot, asset api.Ref) error {
 	if asset.Kind != api.KindAsset {
 		return nil

@@ -10,11 +10,11 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// nothingBefore: a consumer that is applied has to find every file it names.
+// nothingBefore returns no earlier digest: every file that an applied consumer names must exist.
 func nothingBefore(string) string { return "" }
 
-// stampAssets lays the digests of files on the assets of an apply, on the consumers in it, and on those stored that use
-// a file that changes. What it can't find it refuses.
+// stampAssets stamps the digests of files on the assets of an apply, on its consumers, and on stored consumers of a
+// changed file. It refuses files that don't exist.
 func (d *applyDecision) stampAssets(snap layout.Snapshot, m material, going []layout.Read[api.Object], found *faults) {
 	without := map[api.Ref]bool{}
 	for i := range d.placed {
@@ -39,7 +39,7 @@ func (d *applyDecision) stampAssets(snap layout.Snapshot, m material, going []la
 	d.restamp(snap, there, without, found)
 }
 
-// touchesAssets says whether anything in the apply, or that goes by it, is an asset or may use one.
+// touchesAssets reports whether an object that the apply writes or deletes is an asset or may use one.
 func (d *applyDecision) touchesAssets(going []layout.Read[api.Object]) bool {
 	return slices.ContainsFunc(d.placed, func(p placed) bool {
 		stamps := p.next.Metadata.Stamps
@@ -48,14 +48,14 @@ func (d *applyDecision) touchesAssets(going []layout.Read[api.Object]) bool {
 		slices.ContainsFunc(going, func(o layout.Read[api.Object]) bool { return o.Value.Kind == api.KindAsset })
 }
 
-// stampFiles lays the digests of an asset's own files on it.
+// stampFiles stamps the digests of an asset's own files on it.
 func (p *placed) stampFiles(m material, found *faults) {
 	if p.next.Kind != api.KindAsset {
 		return
 	}
 	spec, err := api.DecodeSpec[api.AssetSpec](p.next)
 	if err != nil {
-		return // validation's business
+		return // validation reports it
 	}
 	before, digests := map[string]string{}, map[string]string{}
 	if p.stored.Exists() {
@@ -69,7 +69,7 @@ func (p *placed) stampFiles(m material, found *faults) {
 		case api.AssetURL:
 			digests[key] = m.fetched[file.URL]
 			if digests[key] == "" {
-				digests[key] = before[key] // another manager's, as it was
+				digests[key] = before[key] // set by another manager, unchanged
 			}
 		default:
 			digests[key] = file.Digest
@@ -83,7 +83,7 @@ func (p *placed) stampFiles(m material, found *faults) {
 	p.result.Warnings = m.warnings[p.next.Ref()]
 }
 
-// stampUses lays the digests of the files a consumer uses on it.
+// stampUses stamps the digests of the files a consumer uses on it.
 func (p *placed) stampUses(there files, found *faults) {
 	if !p.next.Kind.HasContainers() {
 		return
@@ -97,11 +97,11 @@ func (p *placed) stampUses(there files, found *faults) {
 	p.stamp(stamps)
 	if after := p.next.AssetDigests(); p.stored.Exists() && !maps.Equal(before, after) {
 		p.changed("assets", before, after)
-		delete(p.next.Metadata.Stamps, api.StampRollback) // what it asks for is something new
+		delete(p.next.Metadata.Stamps, api.StampRollback) // it asks for something new
 	}
 }
 
-// stamp replaces what is known of assets.
+// stamp replaces the stamps about assets.
 func (p *placed) stamp(with map[string]string) {
 	stamps := maps.Clone(p.next.Metadata.Stamps)
 	if stamps == nil {
@@ -117,7 +117,7 @@ func (p *placed) stamp(with map[string]string) {
 	p.next.Metadata.Stamps = stamps
 }
 
-// changed tells of digests that are others than before: a person sees why something rolls that says what it said.
+// changed reports changed digests, so that the user sees why an object with unchanged fields rolls out.
 func (p *placed) changed(table string, before, after map[string]string) {
 	if !p.stored.Exists() {
 		return
@@ -142,7 +142,8 @@ func orNil(digest string) any {
 	return digest
 }
 
-// restamp adds the stored consumers that use a file whose bytes change. One that would lose a file it has refuses that.
+// restamp adds the stored consumers of a file whose bytes change. It refuses a change by which a consumer would lose a
+// file.
 func (d *applyDecision) restamp(snap layout.Snapshot, there files, without map[api.Ref]bool, found *faults) {
 	before := filesIn(snap, nil)
 	for object := range consumers(snap) {
@@ -162,7 +163,7 @@ func (d *applyDecision) restamp(snap layout.Snapshot, there files, without map[a
 	}
 }
 
-// stampAgain stamps a stored consumer as its files are now; one that isn't there counts as before.
+// stampAgain stamps a stored consumer with the current files; a missing file keeps its earlier digest.
 func (p *placed) stampAgain(there files) {
 	before, hooks := p.next.AssetDigests(), p.next.HookDigests()
 	stamps, _ := stampsOf(p.next, there, func(key string) string { return cmp.Or(before[key], hooks[key]) })

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// shelf keeps files in memory; urls are what URLs give.
+// shelf stores files in memory; urls maps URLs to their content.
 type shelf struct {
 	mu       sync.Mutex
 	files    map[string]bool

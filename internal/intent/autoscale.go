@@ -10,19 +10,19 @@ import (
 	"tend.dev/tend/internal/ownership"
 )
 
-// Where a deployment has an autoscale block, replicas are the autoscaler's: its manifest doesn't have them. Three rules
-// keep a number from jumping when the block comes or goes:
+// If a deployment has an autoscale block, the autoscaler owns replicas: its manifest doesn't set them. Three rules keep
+// the number from jumping when the block is added or removed:
 //
-//   - it comes: the count there was, within the new bounds, is handed over to the autoscaler in the same apply;
-//   - it is there: the autoscaler alone scales, between its bounds. By force a person takes replicas over, and the next
-//     apply of a manifest without them hands them back;
-//   - it goes: the count stays as it was, and whoever sets replicas next meets no conflict.
+//   - it is added: the same apply hands the current count, within the new bounds, over to the autoscaler;
+//   - it is present: only the autoscaler scales, within its bounds. A user can take replicas over by force, and the
+//     next apply of a manifest without them hands them back;
+//   - it is removed: the count stays as it was, and the next manager that sets replicas meets no conflict.
 
 const replicasField = "replicas"
 
 func isReplicas(field string) bool { return field == replicasField }
 
-// ReplicasHolder is the manager, other than the autoscaler, that has set an object's replicas; empty where none has.
+// ReplicasHolder returns the manager, other than the autoscaler, that has set an object's replicas; empty if none has.
 func ReplicasHolder(object api.Object) string {
 	spec, err := ownership.Parse(object.Spec)
 	if err != nil {
@@ -40,7 +40,7 @@ func ReplicasHolder(object api.Object) string {
 	return ""
 }
 
-// handOver gives the count there was to the autoscaler, where an apply of an autoscaled deployment leaves none.
+// handOver gives the current count to the autoscaler if an apply of an autoscaled deployment sets none.
 func (o owned) handOver(old api.Object, now time.Time) (owned, error) {
 	if o.object.Kind != api.KindDeployment || old.Kind == "" {
 		return o, nil
@@ -95,7 +95,7 @@ func autoscaled(object api.Object) bool {
 	return err == nil && object.Kind == api.KindDeployment && spec.Autoscale != nil
 }
 
-// checkScale says who may set which count.
+// checkScale checks who may set which count.
 func checkScale(object api.Object, spec api.DeploymentSpec, replicas int, by Speaker) error {
 	scaler := by.manager() == api.ManagerAutoscaler
 	if spec.Autoscale == nil {

@@ -20,7 +20,7 @@ func (w *world) scaleTo(n int, by Speaker) error {
 	return err
 }
 
-// wantReplicas says how many there are and who has set them.
+// wantReplicas checks how many there are and who has set them.
 func (w *world) wantReplicas(reason string, n int, holder string) {
 	w.t.Helper()
 	object := *w.object(ref("prod", "web"))
@@ -41,7 +41,7 @@ func wantRefused(t *testing.T, err error, reason Reason, says string) {
 	}
 }
 
-// TestAutoscaleComes: the count there was is handed over, within the bounds, in the same apply.
+// TestAutoscaleComes: the same apply hands the current count, within the bounds, over to the autoscaler.
 func TestAutoscaleComes(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
@@ -65,7 +65,7 @@ func TestAutoscaleComes(t *testing.T) {
 	}
 }
 
-// TestAutoscaleStays: its manifest resets nothing, and people change the bounds, not the count.
+// TestAutoscaleStays: its manifest resets nothing, and users change the bounds, not the count.
 func TestAutoscaleStays(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", scaledSpec))
@@ -85,7 +85,7 @@ func TestAutoscaleStays(t *testing.T) {
 	w.wantReplicas("narrower bounds hold at once", 4, "")
 }
 
-// TestAutoscaleByForce: who takes replicas over keeps them until the manifest hands them back.
+// TestAutoscaleByForce: a user who takes replicas over keeps them until the manifest hands them back.
 func TestAutoscaleByForce(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", scaledSpec))
@@ -101,7 +101,7 @@ func TestAutoscaleByForce(t *testing.T) {
 	}
 }
 
-// TestAutoscaleGoes: the count stays, and whoever sets it next meets no conflict.
+// TestAutoscaleGoes: the count stays, and the next manager that sets it meets no conflict.
 func TestAutoscaleGoes(t *testing.T) {
 	for name, next := range map[string]func(*world) error{
 		"scale": func(w *world) error { return w.scaleTo(3, Speaker{}) },
@@ -133,7 +133,7 @@ func TestAutoscaleAndReplicasAreNotDeclaredTogether(t *testing.T) {
 	wantRefused(t, err, Invalid, "exclude each other")
 }
 
-// TestAutoscaleAndAFixedPort: what could only run once must not be scaled.
+// TestAutoscaleAndAFixedPort: a workload that can only run once must not be scaled.
 func TestAutoscaleAndAFixedPort(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.apply(ApplyOptions{}, deployment("prod", "web", `{"image":"web:1","ports":["80:80"],"autoscale":{"min":1,"max":2,"cpu_target":50}}`))

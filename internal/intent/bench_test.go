@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// BenchmarkApply is the price of an apply that changes one field, with a store that costs next to nothing: what the
-// verb itself takes.
+// BenchmarkApply measures an apply that changes one field, with a store that costs next to nothing: the cost of the
+// verb itself.
 func BenchmarkApply(b *testing.B) {
 	for _, keys := range []int{5, 200} {
 		b.Run(fmt.Sprintf("env=%d", keys), func(b *testing.B) {

@@ -16,7 +16,7 @@ const (
 	nextTreeGone = "send it to /v1/blobs/<digest> first"
 )
 
-// holdTrees makes sure that the trees objects are to be built from are here, and keeps them until the objects are stored.
+// holdTrees checks that the source trees of the objects are stored, and keeps them until the objects are stored.
 func (s *Service) holdTrees(objects []api.Object, dry bool) error {
 	found := &faults{}
 	for _, object := range objects {
@@ -34,7 +34,7 @@ func (s *Service) holdTree(ref api.Ref, tree string, dry bool, found *faults) er
 	case !api.CheckTree(tree):
 		found.add(Invalid, ref, "build", "write sha256: and 64 hex digits", "%.80q is no digest of a source tree", tree)
 		return nil
-	case dry: // it is sent when it is wanted
+	case dry: // it is sent when it is needed
 		return nil
 	case s.opts.Assets == nil:
 		found.add(Invalid, ref, "build", "start the server with a folder for its files", "this server keeps no source")
@@ -47,7 +47,7 @@ func (s *Service) holdTree(ref api.Ref, tree string, dry bool, found *faults) er
 	return err
 }
 
-// stampBuilds lays on the objects that are built the trees they are built from.
+// stampBuilds stamps each object that is built with its source tree.
 func (d *applyDecision) stampBuilds(snap layout.Snapshot, opts ApplyOptions, now time.Time, found *faults) {
 	for i := range d.placed {
 		d.placed[i].stampBuild(snap, opts.Force, now, found)
@@ -65,7 +65,7 @@ func (p *placed) stampBuild(snap layout.Snapshot, force bool, now time.Time, fou
 	}
 	tree := p.tree
 	if tree == "" {
-		tree = p.next.Tree() // as it was
+		tree = p.next.Tree() // unchanged
 	}
 	if tree == "" {
 		found.add(Invalid, p.next.Ref(), "build", nextTree, "its source was not sent")
@@ -75,17 +75,17 @@ func (p *placed) stampBuild(snap layout.Snapshot, force bool, now time.Time, fou
 	if p.stored.Exists() && p.next.Tree() != tree {
 		p.result.Changes = append(p.result.Changes,
 			api.FieldChange{Path: "build.source", Old: text(orNil(p.next.Tree())), New: text(tree)})
-		delete(stamps, api.StampRollback) // what it asks for is something new
+		delete(stamps, api.StampRollback) // it asks for something new
 	}
 	p.next.Metadata.Stamps = stamps
 	wanted := api.NewImageBuild(stamps[api.StampBuild], build)
 	p.result.Build = wanted.ID
 	if buildFailed(snap, p.next.Ref(), *wanted) {
-		stamps[api.StampPull] = nonceOf(now) // it is no use to apply the same again but to have it tried again
+		stamps[api.StampPull] = nonceOf(now) // applying the same again can only mean to retry the build
 	}
 }
 
-// stampOfTree is the stamp of a tree: the one there is, unless the tree is another one or is to be built anew.
+// stampOfTree returns the stamp of a tree. It is the stored one, unless the tree differs or force asks for a new build.
 func stampOfTree(before, tree string, force bool, now time.Time) string {
 	was := api.Object{Metadata: api.Metadata{Stamps: map[string]string{api.StampBuild: before}}}
 	switch {
@@ -99,7 +99,7 @@ func stampOfTree(before, tree string, force bool, now time.Time) string {
 
 func nonceOf(now time.Time) string { return strconv.FormatInt(now.UnixMilli(), 36) }
 
-// buildFailed says whether a node's last word on a build is that it failed.
+// buildFailed reports whether the last report of a node on a build is that it failed.
 func buildFailed(snap layout.Snapshot, ref api.Ref, build api.ImageBuild) bool {
 	for _, status := range snap.ImageStatuses(ref) {
 		if status.Value.State == api.ImageFailed && status.Value.Image == build.Image(ref) {
@@ -109,20 +109,20 @@ func buildFailed(snap layout.Snapshot, ref api.Ref, build api.ImageBuild) bool {
 	return false
 }
 
-// buildOf is how an object says it is built.
+// buildOf returns how an object says it is built.
 func buildOf(object api.Object) (api.Build, bool) {
 	if !object.Kind.HasContainers() {
 		return api.Build{}, false
 	}
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil || spec.Build == nil {
-		return api.Build{}, false // what can't be read is validation's business
+		return api.Build{}, false // validation reports what can't be read
 	}
 	return *spec.Build, true
 }
 
-// SetBuild has a stored object built from another tree, which is here already; with force it is built anew although it is
-// the same.
+// SetBuild sets the source tree that a stored object is built from. The server must have the tree already. With force,
+// the object is built again even if the tree is the same.
 func (s *Service) SetBuild(ctx context.Context, target Target, tree string, force bool, actor string) (api.VerbResult, error) {
 	found := &faults{}
 	if err := s.holdTree(api.Ref{Kind: target.Kind, Scope: target.Scope, Name: target.Name}, tree, false, found); err != nil {
@@ -151,7 +151,7 @@ func (s *Service) SetBuild(ctx context.Context, target Target, tree string, forc
 	})
 }
 
-// with and without are stamps with one of them changed.
+// with returns a copy of stamps with one of them set; without returns one with it removed.
 func with(stamps map[string]string, name, value string) map[string]string {
 	out := maps.Clone(stamps)
 	if out == nil {

@@ -83,7 +83,7 @@ func TestATreeHasToBeHere(t *testing.T) {
 	}
 }
 
-// TestTheSameAfterAFailureIsTriedAgain: a failed build is never taken for done.
+// TestTheSameAfterAFailureIsTriedAgain: a failed build never counts as done.
 func TestTheSameAfterAFailureIsTriedAgain(t *testing.T) {
 	w, s := newAssetWorld(t)
 	one := digest("one")

@@ -12,19 +12,19 @@ import (
 	"tend.dev/tend/api"
 )
 
-// What a diff shows stays in terminals and in the logs of CI. So it shows no file of an asset but its digest and size, and
-// no value whose name says that it is secret; a password within a URL is left out of it. That a value changed is shown.
+// Diffs are kept in terminals and in the logs of CI. So a diff shows only the digest and size of an asset's file, no
+// value whose name says that it is secret, and no password within a URL. It does show that a value changed.
 
 const hidden = "(hidden)"
 
 var (
-	// secretName finds names of secret values, such as DB_PASSWORD, X-Api-Key or aws_secret_access_key.
+	// secretName matches names of secret values, such as DB_PASSWORD, X-Api-Key or aws_secret_access_key.
 	secretName = regexp.MustCompile(`(?i)(passw|passphrase|secret|token|credential|authorization|cookie|(api|access|private|encryption|signing|master)[_-]?key|(^|[_-])(pass|pwd|auth)$)`)
-	// inURL finds the password of a URL.
+	// inURL matches the password in a URL.
 	inURL = regexp.MustCompile(`(://[^/\s:@"]*:)[^/\s@"]+@`)
 )
 
-// shownChanges are changes as people may see them.
+// shownChanges returns changes in the form that users may see.
 func shownChanges(kind api.Kind, changes []api.FieldChange) []api.FieldChange {
 	out := slices.Clone(changes)
 	for i, change := range out {
@@ -36,7 +36,7 @@ func shownChanges(kind api.Kind, changes []api.FieldChange) []api.FieldChange {
 	return out
 }
 
-// shownValue is a field's value as people may see it.
+// shownValue returns a field's value as people may see it.
 func shownValue(kind api.Kind, path string, value json.RawMessage) json.RawMessage {
 	var text string
 	switch {
@@ -58,7 +58,7 @@ func shownValue(kind api.Kind, path string, value json.RawMessage) json.RawMessa
 	return value
 }
 
-// shownFile is a leaf of an asset's file: what it says of itself as it is, its bytes by digest and size.
+// shownFile returns a leaf of an asset's file: what it says of itself as it is, its bytes by digest and size.
 func shownFile(path, text string, value json.RawMessage) json.RawMessage {
 	content := []byte(text)
 	switch leaf := lastKey(path); {
@@ -76,7 +76,7 @@ func shownFile(path, text string, value json.RawMessage) json.RawMessage {
 	return quoted(fmt.Sprintf("sha256:%x, %d bytes", sum[:6], len(content)))
 }
 
-// lastKey is the last name of a path: KEY of env.KEY, and of env["KEY"].
+// lastKey returns the last name of a path: KEY of env.KEY, and of env["KEY"].
 func lastKey(path string) string {
 	if cut := strings.LastIndex(path, `["`); cut >= 0 && strings.HasSuffix(path, `"]`) {
 		return path[cut+2 : len(path)-2]

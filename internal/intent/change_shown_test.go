@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestADiffShowsNoSecret: what changes is named, and none of the texts that must not be in a log is in the answer.
+// TestADiffShowsNoSecret: changes are named, and the answer contains none of the texts that must not be in a log.
 func TestADiffShowsNoSecret(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	asset := func(text string) api.Object {

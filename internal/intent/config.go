@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Bucket names a set of config values: a scope's, or with Name one app's in it.
+// Bucket names a set of config values: those of a scope, or with Name those of one app in it.
 type Bucket struct{ Scope, Name string }
 
 func (b Bucket) prefix() string {
@@ -37,19 +37,19 @@ func (b Bucket) check() error {
 
 var bucketName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// ConfigChange is what is to be done to one bucket, at once.
+// ConfigChange is a set of changes to one bucket, made at once.
 type ConfigChange struct {
-	// Set are values to store; one that is there already isn't written. Unset are keys to remove.
+	// Set are values to store; equal ones aren't written. Unset are keys to remove.
 	Set   map[string]string
 	Unset []string
-	// Quiet keeps what runs: the values reach containers with their workload's next release or restart.
+	// Quiet doesn't restart running pods: they get the values with their workload's next release or restart.
 	Quiet bool
 	Actor string
 }
 
-// SetConfig stores values, encrypted, and removes keys. Removing one that isn't there is an error: it is most likely a
-// slip of the pen. Every workload whose environment changes by it is written in the same transaction, so that its status
-// says when it has taken notice.
+// SetConfig stores values, encrypted, and removes keys. Removing a key that doesn't exist is an error, because it is
+// most likely a typo. The same transaction writes every workload whose environment changes, so that its status says
+// when it has observed the change.
 func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigChange) (api.ConfigResult, error) {
 	switch {
 	case s.opts.Seal == nil || s.opts.Open == nil:
@@ -72,7 +72,7 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	}
 	result := decided.result
 	result.Revision = revision
-	if revision != 0 { // keys are told, values never
+	if revision != 0 { // the log has keys, never values
 		s.opts.Logger.Info("config stored", "actor", change.Actor, "revision", revision, "scope", bucket.Scope, "name", bucket.Name,
 			"set", slices.Concat(result.Created, result.Changed), "unset", change.Unset, "quiet", change.Quiet, "affected", len(result.Affected))
 	}
@@ -98,7 +98,7 @@ type configDecision struct {
 
 func (d *configDecision) transaction() *layout.Txn { return d.txn }
 
-// prepareConfig sorts the keys of a change into those that are new, differ, are the same, and go.
+// prepareConfig sorts the keys of a change into new, changed, unchanged and removed ones.
 func (s *Service) prepareConfig(snap layout.Snapshot, bucket Bucket, change ConfigChange, sealed map[string][]byte) (*configDecision, error) {
 	d := &configDecision{txn: layout.NewTxn("config"), result: api.ConfigResult{Scope: bucket.Scope, Name: bucket.Name}}
 	effect := env.Change{Bucket: env.Bucket(bucket), Set: map[string]string{}, Unset: change.Unset}
@@ -134,7 +134,7 @@ func (s *Service) prepareConfig(snap layout.Snapshot, bucket Bucket, change Conf
 	return d, nil
 }
 
-// holds says whether a stored value is this one. One that can't be opened is set anew.
+// holds reports whether a stored value is this one. A value that can't be decrypted is set again.
 func (s *Service) holds(record any, value string) bool {
 	sealed, ok := record.([]byte)
 	if !ok {

@@ -26,7 +26,7 @@ func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
 		if err := api.CheckConfigKey(key); err != nil {
 			return invalid("choose another name", "%v", err)
 		}
-		if err := api.CheckEnv(key, v); err != nil { // runtimes quote a variable they can't set, value and all
+		if err := api.CheckEnv(key, v); err != nil { // runtimes quote a variable they can't set, with its value
 			return invalid("mount a file for binary data", "%s: %v", key, err)
 		}
 		if len(v) > maxConfigValue {
@@ -44,7 +44,7 @@ func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
 	return nil
 }
 
-// noKey says that a bucket lacks a key, and where else it is.
+// noKey returns an error that says that a bucket lacks a key, and which other bucket has it.
 func noKey(snap layout.Snapshot, bucket Bucket, key string) error {
 	if bucket.Name != "" {
 		if _, there := snap.Get(layout.ConfigScopePrefix(bucket.Scope) + key); there {

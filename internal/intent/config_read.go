@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// ConfigKeys are the keys of a bucket, without values.
+// ConfigKeys returns the keys of a bucket, without values.
 func ConfigKeys(snap layout.Snapshot, bucket Bucket) []string {
 	var keys []string
 	for record := range snap.Prefix(bucket.prefix()) {
@@ -17,7 +17,8 @@ func ConfigKeys(snap layout.Snapshot, bucket Bucket) []string {
 	return keys
 }
 
-// ConfigApps are the names of the apps of a scope that have keys of their own, in order. The app itself may be gone.
+// ConfigApps returns the names of the apps of a scope that have keys of their own, in order. The app itself may be
+// gone.
 func ConfigApps(snap layout.Snapshot, scope string) []string {
 	var names []string
 	for record := range snap.Prefix(layout.ConfigAppsPrefix(scope)) {
@@ -29,7 +30,7 @@ func ConfigApps(snap layout.Snapshot, scope string) []string {
 	return slices.Compact(names)
 }
 
-// ConfigValue is one value in plain text. Who read it is logged.
+// ConfigValue returns one value in plain text. It logs who read it.
 func (s *Service) ConfigValue(ctx context.Context, bucket Bucket, key, actor string) (string, error) {
 	if s.opts.Open == nil {
 		return "", invalid("start the server with its key", "this server has no key to read values by")

@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// tellConsumers writes every workload whose environment a change of a bucket changes. A loud change takes the mark of
-// earlier quiet ones away: what they left undone is done with it. A quiet one leaves the hash of the environment as it will
-// be: it is no reason to replace what runs. What runs on another environment already is about to be replaced, so there a
-// quiet change has nothing to keep and joins in.
+// tellConsumers writes every workload whose environment changes with a bucket. A loud change removes the mark of
+// earlier quiet ones: its restart applies their values too. A quiet change records the hash of the new environment, so
+// that this environment is no reason to replace the running pods. A workload that already runs on another environment
+// is about to be replaced, so there a quiet change has nothing to preserve and is applied too.
 func (s *Service) tellConsumers(d *configDecision, snap layout.Snapshot, change env.Change, by ConfigChange) {
 	for _, kind := range api.Kinds {
 		if !kind.HasSlots() {
@@ -41,7 +41,7 @@ func (s *Service) tell(d *configDecision, snap layout.Snapshot, object layout.Re
 			next.Metadata.Stamps = map[string]string{}
 		}
 		next.Metadata.Stamps[api.StampQuietEnv] = after
-		// A release made meanwhile may carry another environment: then it is decided anew.
+		// A release made meanwhile may carry another environment: then the verb decides again.
 		d.txn.If(layout.ReleaseKey(next.Ref(), nextRelease(snap, next.Ref())), 0)
 	}
 	key := layout.ObjectKey(next.Ref())
@@ -49,7 +49,7 @@ func (s *Service) tell(d *configDecision, snap layout.Snapshot, object layout.Re
 	d.result.Affected = append(d.result.Affected, next.Ref())
 }
 
-// envHash is empty where an object has no environment, or nobody can tell.
+// envHash returns the hash of an object's environment. It is empty if there is none, or if it can't be computed.
 func (s *Service) envHash(snap layout.Snapshot, object api.Object, change env.Change) string {
 	if s.opts.EnvHash == nil {
 		return ""
@@ -61,7 +61,8 @@ func (s *Service) envHash(snap layout.Snapshot, object api.Object, change env.Ch
 	return hash
 }
 
-// runsOn says whether the newest release was made for an environment, or keeps it away quietly.
+// runsOn reports whether the newest release was made for an environment, or a quiet change keeps it from that
+// environment.
 func runsOn(snap layout.Snapshot, object api.Object, hash string) bool {
 	releases := snap.Releases(object.Ref())
 	if len(releases) == 0 || hash == "" {
@@ -71,7 +72,7 @@ func runsOn(snap layout.Snapshot, object api.Object, hash string) bool {
 	return newest.EnvHash == hash || newest.EnvOver == hash || object.Metadata.Stamps[api.StampQuietEnv] == hash
 }
 
-// nextRelease is the id that the next release will have.
+// nextRelease returns the id that the next release will have.
 func nextRelease(snap layout.Snapshot, ref api.Ref) string {
 	number := 0
 	if releases := snap.Releases(ref); len(releases) > 0 {

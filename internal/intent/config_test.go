@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// withKeys lets a service keep values, sealed by turning them around, and tell environments apart.
+// withKeys lets a service keep values, sealed by reversing them, and hash environments.
 func withKeys(o *Options) {
 	o.Seal = func(plain []byte) ([]byte, error) {
 		sealed := slices.Clone(plain)
@@ -82,7 +82,7 @@ func pairsOf(pairs []string) map[string]string {
 	return set
 }
 
-// released writes the release that a controller makes of an object's environment now.
+// released writes the release that a controller would make of an object's current environment.
 func (w *world) released(ref api.Ref, number int) {
 	w.t.Helper()
 	hash := w.envHash(ref)
@@ -100,7 +100,7 @@ func (w *world) envHash(ref api.Ref) string {
 	return hash
 }
 
-// quiet says whether the environment an object has now is in force quietly.
+// quiet reports whether an object's current environment is in force quietly.
 func (w *world) quiet(ref api.Ref) bool {
 	return w.object(ref).Metadata.Stamps[api.StampQuietEnv] == w.envHash(ref)
 }
@@ -124,14 +124,14 @@ func TestConfigSortsKeys(t *testing.T) {
 	if same := w.set(ofWeb, "A", "1", "B", "2"); same.Revision != 0 || w.revision() != before {
 		t.Errorf("the same values were written again: %+v", same)
 	}
-	// One that can't be opened any more is set anew by the same value.
+	// A value that can't be decrypted any more is set again by the same value.
 	w.put(ofWeb.prefix()+"A", []byte("of another key"))
 	if mended := w.set(ofWeb, "A", "1"); !slices.Equal(mended.Changed, []string{"A"}) {
 		t.Errorf("%+v", mended)
 	}
 }
 
-// TestConfigNamesWhoIsAffected: those whose environment differs by it, and nobody else.
+// TestConfigNamesWhoIsAffected: exactly those whose environment changes.
 func TestConfigNamesWhoIsAffected(t *testing.T) {
 	w := newWorld(t, withKeys)
 	set := deployment("data", "db", `{"image":"a"}`)
@@ -167,7 +167,8 @@ func TestConfigNamesWhoIsAffected(t *testing.T) {
 	}
 }
 
-// TestQuietConfig: what runs on the environment before is marked with the one after, and a loud change unmarks it.
+// TestQuietConfig: a workload that runs with the environment before is marked with the one after, and a loud change
+// removes the mark.
 func TestQuietConfig(t *testing.T) {
 	w := newWorld(t, withKeys)
 	w.mustApply(deployment("prod", "web", `{"image":"a"}`))
@@ -198,7 +199,7 @@ func TestQuietConfig(t *testing.T) {
 	}
 }
 
-// A quiet change back to an environment that was marked before must not be taken for a loud one, nor the other way round.
+// A quiet change back to an environment that was marked before must not count as a loud one, nor the other way round.
 func TestQuietAndLoudInTurns(t *testing.T) {
 	w := newWorld(t, withKeys)
 	w.mustApply(deployment("prod", "web", `{"image":"a"}`))
@@ -218,8 +219,9 @@ func TestQuietAndLoudInTurns(t *testing.T) {
 	}
 }
 
-// TestQuietConfigMeetsARelease: a release that is made while a quiet change decides is seen before it commits. Here the
-// quiet change had seen a loud one not carried out yet, and would have joined in; then it can be quiet after all.
+// TestQuietConfigMeetsARelease: a release made while a quiet change decides is noticed before the commit. Here the
+// quiet change had seen a loud one that was not carried out yet, and would have been applied with it; after the release
+// it can be quiet.
 func TestQuietConfigMeetsARelease(t *testing.T) {
 	w := newWorld(t, withKeys)
 	w.mustApply(deployment("prod", "web", `{"image":"a"}`))
@@ -267,7 +269,7 @@ func TestConfigValue(t *testing.T) {
 	}
 }
 
-// TestConfigRefuses: the value never shows in a refusal.
+// TestConfigRefuses: the value never appears in a refusal.
 func TestConfigRefuses(t *testing.T) {
 	w := newWorld(t, withKeys)
 	before := w.revision()

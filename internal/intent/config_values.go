@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// ConfigValues are the values of a bucket in plain text; with merged, an app's over those of its scope. Who read them is
-// logged.
+// ConfigValues returns the values of a bucket in plain text; with merged, an app's over those of its scope. Who read
+// them is logged.
 func (s *Service) ConfigValues(ctx context.Context, bucket Bucket, merged bool, actor string) (map[string]string, error) {
 	if s.opts.Open == nil {
 		return nil, invalid("start the server with its key", "this server has no key to read values by")

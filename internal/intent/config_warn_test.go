@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestConfigWarnsOfIdentities: a name that Tend sets itself is stored, and told of.
+// TestConfigWarnsOfIdentities: a name that Tend sets itself is stored, with a warning.
 func TestConfigWarnsOfIdentities(t *testing.T) {
 	w := newWorld(t, withKeys)
 	result, err := w.service.SetConfig(t.Context(), Bucket{Scope: "prod"}, ConfigChange{Set: map[string]string{"TEND_SCOPE": "x", "TEND_TOKEN": "x"}})

@@ -20,18 +20,18 @@ type deleteDecision struct {
 
 func (d *deleteDecision) transaction() *layout.Txn { return d.txn }
 
-// DeleteOptions say what goes beside the object. The zero value keeps its bucket and its volumes.
+// DeleteOptions say what is deleted besides the object. The zero value keeps its bucket and its volumes.
 type DeleteOptions struct {
 	// Prune removes the config of the object's own bucket. It is refused while another object reads it by env_from.
 	Prune bool
-	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all that they hold.
+	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all their data.
 	Volumes bool
-	// DryRun decides and answers, and deletes nothing.
+	// DryRun decides and answers, but deletes nothing.
 	DryRun bool
 	Actor  string
 }
 
-// Delete asks that an object and everything made for it go. Asking twice is no fault; the answer says so.
+// Delete asks that an object and everything made for it go. Asking twice is not an error; the answer says so.
 func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.DeleteResult, error) {
 	return s.DeleteWith(ctx, target, DeleteOptions{Actor: actor})
 }
@@ -80,8 +80,8 @@ func prepareDelete(snap layout.Snapshot, target Target, opts DeleteOptions, now 
 	return decided, decided.prune(snap, *object.Value, opts)
 }
 
-// removeVolumes has the volumes of an object's pods go with them. Those of ordinals without a pod stay: nothing runs that
-// would remove them.
+// removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod stay,
+// because no agent would remove them.
 func (d *deleteDecision) removeVolumes(snap layout.Snapshot, object layout.Read[api.Object]) layout.Read[api.Object] {
 	if object.Value.Kind != api.KindStatefulSet {
 		return object
@@ -108,8 +108,8 @@ func (d *deleteDecision) removeVolumes(snap layout.Snapshot, object layout.Read[
 	return object
 }
 
-// prune removes the keys of the object's own bucket. Kinds without containers have none of their own: a bucket of their name
-// is another object's.
+// prune removes the keys of the object's own bucket. Kinds without containers have no bucket: one of their name belongs
+// to another object.
 func (d *deleteDecision) prune(snap layout.Snapshot, object api.Object, opts DeleteOptions) error {
 	if !opts.Prune || !object.Kind.HasContainers() {
 		return nil
@@ -130,7 +130,7 @@ func (d *deleteDecision) prune(snap layout.Snapshot, object api.Object, opts Del
 	return nil
 }
 
-// removeObject marks an object for deletion; one that nothing depends on goes at once.
+// removeObject marks an object for deletion. An object without finalizers is deleted at once.
 func removeObject(txn *layout.Txn, object layout.Read[api.Object], now time.Time) {
 	next := *object.Value
 	key := layout.ObjectKey(next.Ref())

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestDeleteKeepsConfigUnlessAsked: an object that is made again finds its bucket, unless its deletion was to take it.
+// TestDeleteKeepsConfigUnlessAsked: an object that is created again finds its bucket, unless its deletion removed it.
 func TestDeleteKeepsConfigUnlessAsked(t *testing.T) {
 	w := newWorld(t, withKeys)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`), deployment("prod", "web-2", `{"image":"web:1"}`))
@@ -35,7 +35,8 @@ func TestDeleteKeepsConfigUnlessAsked(t *testing.T) {
 	}
 }
 
-// TestPruningTakesNothingFromOthers: neither a bucket that another object reads, nor the workload's with its ingress.
+// TestPruningTakesNothingFromOthers: it removes neither a bucket that another object reads, nor the workload's bucket
+// with its ingress.
 func TestPruningTakesNothingFromOthers(t *testing.T) {
 	w := newWorld(t, withKeys)
 	ingress := api.Object{Kind: api.KindIngress, Scope: "prod", Name: "db", Spec: []byte(`{"host":"shop.org","service":"web"}`)}
@@ -52,7 +53,8 @@ func TestPruningTakesNothingFromOthers(t *testing.T) {
 	}
 }
 
-// TestDeleteWithVolumes marks the object for its controller, and tells the volumes that go from those that nothing is there to remove.
+// TestDeleteWithVolumes marks the object for its controller, and distinguishes the volumes that it removes from those
+// that no pod is left to remove.
 func TestDeleteWithVolumes(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(statefulSet(`{"image":"db:1","replicas":2,"volume_claims":[{"name":"data","mount_path":"/data"}]}`))

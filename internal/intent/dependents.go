@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// dependents are the objects that need another, with the field that says so. What uses the files of an asset is not among
-// them: it keeps the asset from being deleted at all.
+// dependents returns the objects that need another, with the field that says so. What uses the files of an asset is not
+// among them: it keeps the asset from being deleted at all.
 func dependents(snap layout.Snapshot, needed api.Ref) []api.Dependent {
 	var out []api.Dependent
 	add := func(object *api.Object, field string) {
@@ -51,7 +51,7 @@ func dependents(snap layout.Snapshot, needed api.Ref) []api.Dependent {
 	return slices.Compact(out)
 }
 
-// referringFields are the fields of an object that hold a ${ref.…} to another.
+// referringFields returns the fields of an object that hold a ${ref.…} to another.
 func referringFields(object api.Object, needed api.Ref) (fields []string) {
 	var spec any
 	if json.Unmarshal(object.Spec, &spec) != nil {

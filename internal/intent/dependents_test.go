@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestDeleteNamesDependents: a dry run names all that needs an object and deletes nothing.
+// TestDeleteNamesDependents: a dry run lists everything that needs an object and deletes nothing.
 func TestDeleteNamesDependents(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "db", `{"image":"db:1"}`),

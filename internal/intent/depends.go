@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// checkDependencies refuses objects that would wait for ever: for a workload that neither the apply nor the store knows,
-// or, round a circle, for themselves. Objects that stay as they are stored aren't asked.
+// checkDependencies refuses objects that would wait forever: for a workload that neither the apply nor the store has,
+// or, in a cycle, for themselves. It doesn't check unchanged objects.
 func checkDependencies(snap layout.Snapshot, next []api.Object, pruned []layout.Read[api.Object], found *faults) {
 	world := dependencyWorld{snap: snap, next: map[api.Ref]api.Object{}, gone: map[api.Ref]bool{}}
 	for _, object := range pruned {
@@ -45,7 +45,7 @@ func checkDependencies(snap layout.Snapshot, next []api.Object, pruned []layout.
 	}
 }
 
-// dependencyWorld is the store as it will be.
+// dependencyWorld is the store as it will be after the apply.
 type dependencyWorld struct {
 	snap layout.Snapshot
 	next map[api.Ref]api.Object
@@ -57,8 +57,8 @@ func (w dependencyWorld) has(ref api.Ref) bool {
 	return applied || w.snap.Object(ref).Exists() && !w.gone[ref]
 }
 
-// needs are the objects whose releases an object waits for: those it depends on, and those whose image or release it names.
-// With two that name each other, each new release of one would make one of the other, without end.
+// needs returns the objects whose releases an object waits for: those it depends on, and those whose image or release
+// it names. With two that name each other, each new release of one would make one of the other, without end.
 func (w dependencyWorld) needs(ref api.Ref) []api.Ref {
 	out := w.declared(ref)
 	for _, r := range api.References(string(w.object(ref).Spec)) {
@@ -74,7 +74,7 @@ func (w dependencyWorld) needs(ref api.Ref) []api.Ref {
 
 func (w dependencyWorld) declared(ref api.Ref) []api.Ref { return api.Dependencies(w.object(ref)) }
 
-// object is one as it will be; the zero value where there is none.
+// object is one as it will be; the zero value if there is none.
 func (w dependencyWorld) object(ref api.Ref) api.Object {
 	if object, applied := w.next[ref]; applied {
 		return object
@@ -85,7 +85,7 @@ func (w dependencyWorld) object(ref api.Ref) api.Object {
 	return api.Object{}
 }
 
-// hint names what goes by the same name under another kind.
+// hint names an object with the same name and another kind.
 func (w dependencyWorld) hint(ref api.Ref) string {
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet, api.KindJob} {
 		other := api.Ref{Kind: kind, Scope: ref.Scope, Name: ref.Name}

@@ -25,7 +25,7 @@ func TestDependenciesOfAnApply(t *testing.T) {
 		reason  string
 		stored  []api.Object
 		applied []api.Object
-		want    string // of the error, empty where it is stored
+		want    string // of the error, empty if it is stored
 	}{
 		"in the batch": {"files name each other in any order", nil,
 			[]api.Object{dependsOn("web", "deployment/db"), dependsOn("db")}, ""},
@@ -68,7 +68,7 @@ func TestDependenciesOfAnApply(t *testing.T) {
 	}
 }
 
-// TestAnUnchangedDependentIsNotAsked: what waits for something that was deleted since can still be applied as it is.
+// TestAnUnchangedDependentIsNotAsked: an object that waits for a deleted one can still be applied unchanged.
 func TestAnUnchangedDependentIsNotAsked(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(dependsOn("db"), dependsOn("web", "deployment/db"))

@@ -11,11 +11,11 @@ type Reason string
 
 // The reasons for which a verb is refused. Nothing was stored then.
 const (
-	// Invalid: the request or a manifest in it is wrong whatever the store holds.
+	// Invalid: the request or a manifest in it is wrong, independent of the store.
 	Invalid Reason = "Invalid"
 	// NotFound: the object, release or pod doesn't exist.
 	NotFound Reason = "NotFound"
-	// Ambiguous: several objects answer to the name.
+	// Ambiguous: several objects match the name.
 	Ambiguous Reason = "Ambiguous"
 	// NameTaken: another object owns <scope>-<name>.
 	NameTaken Reason = "NameTaken"
@@ -23,19 +23,19 @@ const (
 	PortTaken Reason = "PortTaken"
 	// RouteTaken: two ingresses would serve the same host and path.
 	RouteTaken Reason = "RouteTaken"
-	// RegistryTaken: two registries would say how to log in to one host.
+	// RegistryTaken: two registries would define the login to one host.
 	RegistryTaken Reason = "RegistryTaken"
-	// InUse: another object can't do without it.
+	// InUse: another object needs it.
 	InUse Reason = "InUse"
 	// FieldOwned: another manager set a field to another value.
 	FieldOwned Reason = "FieldOwned"
-	// RunForbidden: another run is on, and the cron job allows one at a time.
+	// RunForbidden: a run is under way, and the cron job allows one at a time.
 	RunForbidden Reason = "RunForbidden"
 	// Terminating: the object is being deleted.
 	Terminating Reason = "Terminating"
-	// TooLarge: the change exceeds what is stored at once.
+	// TooLarge: the change exceeds what can be stored at once.
 	TooLarge Reason = "TooLarge"
-	// Busy: others kept changing what the verb decided from.
+	// Busy: concurrent changes kept changing what the verb decided from.
 	Busy Reason = "Busy"
 )
 
@@ -44,7 +44,7 @@ type Error struct {
 	Reason Reason
 	Detail string
 	Next   string
-	// Errors lists every fault where there are several.
+	// Errors lists every fault if there are several.
 	Errors []api.FieldError
 }
 

@@ -15,15 +15,15 @@ type freezeDecision struct {
 
 func (d *freezeDecision) transaction() *layout.Txn { return d.txn }
 
-// Freeze marks slots as stopped on purpose: nothing starts them again until Thaw or Restart. Without slots, all that
-// are wanted running are marked.
+// Freeze marks slots as stopped on purpose: only Thaw or Restart starts them again. Without slots, it marks all that
+// are wanted running.
 func (s *Service) Freeze(ctx context.Context, target Target, slots []string, actor string) (api.StopResult, error) {
 	return s.mark(ctx, "freeze", actor, func(snap layout.Snapshot) (*freezeDecision, error) {
 		return prepareFreeze(snap, target, slots, actor, s.opts.Now())
 	})
 }
 
-// Thaw takes the marks away: the slots run again. Without slots, all marks of the object go.
+// Thaw removes the marks, so that the slots run again. Without slots, it removes all marks of the object.
 func (s *Service) Thaw(ctx context.Context, target Target, slots []string, actor string) (api.StopResult, error) {
 	return s.mark(ctx, "thaw", actor, func(snap layout.Snapshot) (*freezeDecision, error) {
 		return prepareThaw(snap, target, slots)
@@ -108,11 +108,11 @@ type slotTasks struct {
 	tasks map[string]layout.Read[api.Task]
 }
 
-// liveSlots are the slots whose task is wanted running, oldest first.
+// liveSlots returns the slots whose task is wanted running, oldest first.
 func liveSlots(snap layout.Snapshot, ref api.Ref) slotTasks {
 	out := slotTasks{tasks: map[string]layout.Read[api.Task]{}}
 	for _, task := range snap.TasksOf(ref) {
-		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command fills no slot
+		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command of a release fills no slot
 			out.order = append(out.order, task.Value.Slot)
 			out.tasks[task.Value.Slot] = task
 		}

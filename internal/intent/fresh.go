@@ -9,19 +9,19 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Lister is the part of a store that tells its newest revision.
+// Lister is the part of a store that reports its newest revision.
 type Lister interface {
 	List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error)
 }
 
-// FromView reads from a view that is first made to catch up with the store: one small read at the store decides how
-// new the picture must be, everything else comes from memory.
+// FromView reads from a view after it has caught up with the store: one small read at the store decides how new the
+// snapshot must be, and everything else comes from memory.
 type FromView struct {
 	Store Lister
 	View  *view.View
 }
 
-// Fresh returns a picture at least as new as every commit made before the call, on whichever server.
+// Fresh returns a snapshot at least as new as every commit made before the call, on any server.
 func (f FromView) Fresh(ctx context.Context) (layout.Snapshot, error) {
 	page, err := f.Store.List(ctx, layout.SchemaKey, store.ListOptions{Limit: 1})
 	if err != nil {

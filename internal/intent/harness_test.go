@@ -30,7 +30,7 @@ type world struct {
 	view    *view.View
 	service *Service
 	commits atomic.Int64
-	// before runs ahead of each commit, to let others write meanwhile.
+	// before runs before each commit, to let others write meanwhile.
 	before func()
 }
 

@@ -11,21 +11,21 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Leases are the part of a store that makes keys end by themselves.
+// Leases are the part of a store that makes keys expire.
 type Leases interface {
 	Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error)
 	Revoke(ctx context.Context, id store.LeaseID) error
 }
 
 // The times of a hold. A plugin's call waits a minute for its turn and runs for another, so the lease ends later than
-// that, and only where no server was left to revoke it.
+// that, and only if no server was left to revoke it.
 const (
 	holdTime   = 3 * time.Minute
 	revokeTime = 5 * time.Second
 )
 
 // Hold marks objects by their names, whatever their kind: a pod of theirs that is stopped or removed by hand stays so
-// until release is called. When it returns, the agent knows. A server that dies leaves the marks to their lease.
+// until release is called. When Hold returns, the agent knows. If the server dies, the marks expire with their lease.
 func (s *Service) Hold(ctx context.Context, names []Bucket, record api.Hold) (release func(), err error) {
 	if s.opts.Leases == nil || len(names) == 0 {
 		return func() {}, nil

@@ -5,8 +5,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// ownsName says whether objects of a kind have containers, volumes or DNS names that begin with <scope>-<name>, so that
-// the name must be theirs alone.
+// ownsName reports whether objects of a kind have containers, volumes or DNS names that begin with <scope>-<name>, so
+// that no other object may have the name.
 func ownsName(kind api.Kind) bool {
 	switch kind {
 	case api.KindDeployment, api.KindStatefulSet, api.KindJob, api.KindCronJob, api.KindLab:
@@ -15,7 +15,7 @@ func ownsName(kind api.Kind) bool {
 	return false
 }
 
-// finalizersOf are what keeps an object of a kind until what it made is gone.
+// finalizersOf returns what keeps an object of a kind until what it made is gone.
 func finalizersOf(kind api.Kind) []string {
 	if ownsName(kind) {
 		return []string{api.FinalizerTasks}
@@ -23,7 +23,7 @@ func finalizersOf(kind api.Kind) []string {
 	return nil
 }
 
-// claims are the names an apply asks for, with who asks.
+// claims are the names an apply asks for, with the object that asks.
 type claims map[string]api.Ref
 
 // check refuses a name that another object owns, stored or in the same apply: `a`+`b-c` and `a-b`+`c` are one name.

@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// freezeOrdinals marks ordinals, all of them where none is named. An ordinal is a place of its own, so it is frozen
-// whether or not it has a task now, and stays so through rollouts and scaling; the object must be the one that was read,
-// so that the ordinal is one of its own.
+// freezeOrdinals marks ordinals, all of them if none is named. An ordinal is a place of its own, so it is frozen
+// whether or not it has a task now, and stays so through rollouts and scaling; the object must be the one that was
+// read, so that the ordinal is one of its own.
 func freezeOrdinals(decided *freezeDecision, object layout.Read[api.Object], marked map[string]layout.Read[api.Frozen],
 	slots []string, actor string, now time.Time,
 ) error {
@@ -38,7 +38,7 @@ func freezeOrdinals(decided *freezeDecision, object layout.Read[api.Object], mar
 	return nil
 }
 
-// checkOrdinal says whether a slot is an ordinal that is wanted.
+// checkOrdinal returns an error unless a slot is a wanted ordinal.
 func checkOrdinal(ref api.Ref, slot string, replicas int) error {
 	n, err := strconv.Atoi(slot)
 	switch {
@@ -50,7 +50,7 @@ func checkOrdinal(ref api.Ref, slot string, replicas int) error {
 	return nil
 }
 
-// claimVolumes are the volumes of one ordinal.
+// claimVolumes returns the volumes of one ordinal.
 func claimVolumes(ref api.Ref, claims []api.VolumeClaim, ordinal int) []string {
 	out := make([]string, len(claims))
 	for i, claim := range claims {
@@ -59,7 +59,8 @@ func claimVolumes(ref api.Ref, claims []api.VolumeClaim, ordinal int) []string {
 	return out
 }
 
-// keptVolumes are the volumes that stay when an object is deleted: those of every ordinal that is wanted or has a task.
+// keptVolumes returns the volumes that stay when an object is deleted: those of every ordinal that is wanted or has a
+// task.
 func keptVolumes(snap layout.Snapshot, object api.Object) []string {
 	if object.Kind != api.KindStatefulSet {
 		return nil

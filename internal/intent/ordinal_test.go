@@ -17,7 +17,7 @@ func statefulSet(spec string) api.Object {
 
 const threeWithData = `{"image":"db:1","replicas":3,"volume_claims":[{"name":"data","mount_path":"/data"}]}`
 
-// fills makes a task of an ordinal.
+// fills creates a task for an ordinal.
 func (w *world) fills(slot string, change func(*api.Task)) {
 	w.t.Helper()
 	task := api.Task{ID: "task-" + slot, Kind: dbRef.Kind, Scope: dbRef.Scope, Name: dbRef.Name, Slot: slot, Node: "n1", Desired: api.DesiredRunning}
@@ -71,7 +71,7 @@ func TestRebootstrap(t *testing.T) {
 	}
 }
 
-// The wish can't be stored beside a task that changed since it was looked at.
+// The request is not stored if the task changed since it was read.
 func TestRebootstrapOfATaskThatChanges(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(statefulSet(threeWithData))
@@ -88,7 +88,7 @@ func TestADeploymentHasNoOrdinals(t *testing.T) {
 	wantReason(t, err, Invalid)
 }
 
-// Ordinals are frozen by what they are, with a task or without; scaling away and back doesn't thaw one.
+// Ordinals are frozen by their number, with a task or without; scaling down and up again doesn't thaw one.
 func TestFreezeOrdinals(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(statefulSet(threeWithData))

@@ -6,7 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// UnknownOutcomeError is a verb whose commit had no answer: it may have been stored, or may be stored later.
+// UnknownOutcomeError is the error of a verb whose commit had no answer: it may be stored, or may still be stored
+// later.
 type UnknownOutcomeError struct {
 	// Site names the verb.
 	Site string
@@ -19,7 +20,7 @@ func (e *UnknownOutcomeError) Error() string { return e.Err.Error() }
 // Unwrap returns the store's error.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// Next is what to look at before the verb is repeated.
+// Next returns what to look at before the verb is repeated.
 func (e *UnknownOutcomeError) Next() string {
 	if next, ok := nextLook[e.Site]; ok {
 		return next
@@ -27,7 +28,7 @@ func (e *UnknownOutcomeError) Next() string {
 	return "look before you repeat: `tend describe` shows the object"
 }
 
-// nextLook says by verb where its effect shows, and what a repeat does.
+// nextLook says for each verb where its effect shows, and what a repeat does.
 var nextLook = map[string]string{
 	"apply":       "apply it again: what is stored already is left as it is",
 	"run":         "look before you repeat: `tend runs` lists the run if it began; a repeat with the same Idempotency-Key starts no second one",
@@ -46,8 +47,9 @@ const maxIdempotencyKey = 200
 
 type idempotencyKey struct{}
 
-// WithIdempotencyKey marks what is asked for within ctx as one request: Run and RunRelease answer a repeat under the same
-// key with the run of the first. The key counts as long as the run's record is kept. An empty key changes nothing.
+// WithIdempotencyKey returns a context that marks its calls as one request: Run and RunRelease answer a repeat under
+// the same key with the run of the first. The key counts as long as the run's record is kept. An empty key changes
+// nothing.
 func WithIdempotencyKey(ctx context.Context, key string) (context.Context, error) {
 	if len(key) > maxIdempotencyKey {
 		return ctx, invalid("use a random one of 32 characters", "an idempotency key has at most %d bytes", maxIdempotencyKey)
@@ -58,7 +60,7 @@ func WithIdempotencyKey(ctx context.Context, key string) (context.Context, error
 	return context.WithValue(ctx, idempotencyKey{}, key), nil
 }
 
-// keyedRun derives the id of a run from the key of its request. It reports false where the request has none.
+// keyedRun derives the id of a run from the key of its request. It reports false if the request has none.
 func keyedRun(ctx context.Context) (string, bool) {
 	key, ok := ctx.Value(idempotencyKey{}).(string)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// A change of config that had no answer is applied after the next one: it doesn't undo it.
+// A change of config without an answer is applied after the next one: it doesn't undo that.
 func TestALateConfigChangeUndoesNothing(t *testing.T) {
 	w := newWorld(t, withKeys)
 	late := storefault.New(w.store, func(txn store.Txn) storefault.Fate {
@@ -32,8 +32,8 @@ func TestALateConfigChangeUndoesNothing(t *testing.T) {
 	}
 }
 
-// A run that is asked for again under the same key is the first one, whatever became of the first answer. Under another
-// key, or none, it is a second one.
+// A run requested again under the same key is the first one, whatever happened to the first answer. Under another key,
+// or none, it is a second one.
 func TestARepeatedRunIsOne(t *testing.T) {
 	for name, fate := range map[string]storefault.Fate{
 		"answered": storefault.Answered, "applied": storefault.Unanswered, "applied late": storefault.Late(1), "lost": storefault.Lost,

@@ -15,7 +15,7 @@ import (
 
 var scaler = Speaker{Manager: "scaler", Actor: "cpu"}
 
-// owners is who set what of prod/web, a line each.
+// owners returns who set what of prod/web, one line each.
 func (w *world) owners() []string {
 	w.t.Helper()
 	object := w.object(ref("prod", "web"))
@@ -41,7 +41,7 @@ func (w *world) wantOwners(reason string, want ...string) {
 	}
 }
 
-// scaled is a world where people applied prod/web and the scaler set its replicas.
+// scaled returns a world where people applied prod/web and the scaler set its replicas.
 func scaled(t *testing.T, replicas int, change ...func(*Options)) *world {
 	w := newWorld(t, change...)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
@@ -101,7 +101,7 @@ func TestApplyConflict(t *testing.T) {
 	w.wantOwners("taken over", `image="web:2" apply`, `replicas=2 apply`)
 }
 
-// TestStoredBeforeOwners: an object without a record is people's, and applying the same file writes nothing.
+// TestStoredBeforeOwners: an object without a record belongs to users, and applying the same file writes nothing.
 func TestStoredBeforeOwners(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1","replicas":2,"env":{"A":"1"}}`))
@@ -119,7 +119,8 @@ func TestStoredBeforeOwners(t *testing.T) {
 	w.wantOwners("it becomes what is applied", `image="web:2" apply`)
 }
 
-// TestManagerOfAPart: a manager declares what it owns alone; the whole is checked, and labels are not its own.
+// TestManagerOfAPart: a manager declares only what it owns; the whole object is validated, and it doesn't own the
+// labels.
 func TestManagerOfAPart(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Validate = func(o api.Object) []api.FieldError {

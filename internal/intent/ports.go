@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// fixedPorts are the ports of the host that the containers of an object occupy: none while it has no replicas.
+// fixedPorts returns the ports of the host that the containers of an object occupy: none while it has no replicas.
 func fixedPorts(object api.Object) []ports.Port {
 	spec, err := api.DecodeSpec[api.DeploymentSpec](object)
 	if err != nil || spec.ReplicaCount() == 0 {
@@ -24,7 +24,7 @@ func refuseShared(object api.Object, found *faults) {
 	}
 	options, err := dockerflags.Of(spec)
 	if err != nil {
-		return // validation's business
+		return // validation reports it
 	}
 	for _, given := range []struct{ flag, value string }{
 		{"--ip", options.IPv4}, {"--ip6", options.IPv6}, {"--mac-address", options.MACAddress},
@@ -36,8 +36,9 @@ func refuseShared(object api.Object, found *faults) {
 	}
 }
 
-// checkPorts refuses written objects that fix a port of the host another container publishes: of another object, or of
-// the same one when it has several replicas. Objects that are going don't count: their ports come free.
+// checkPorts refuses written objects that fix a port of the host that another container publishes: one of another
+// object, or of the same one if it has several replicas. Objects that are being deleted don't count, because their
+// ports become free.
 func checkPorts(snap layout.Snapshot, written []api.Object, going []layout.Read[api.Object], found *faults) {
 	asked := map[api.Ref][]ports.Port{}
 	skip := map[api.Ref]bool{}
@@ -95,7 +96,7 @@ type publisher struct {
 	owner api.Ref
 }
 
-// publishers are who publishes what, by port number.
+// publishers maps port numbers to the containers that publish them.
 type publishers map[int][]publisher
 
 func (p publishers) add(owner api.Ref, fixed []ports.Port) {

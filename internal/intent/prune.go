@@ -5,7 +5,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// prunable are the stored objects that the set applied before and does not hold any more, by kind, scope and name.
+// prunable returns the stored objects that the set applied before and does not hold any more, by kind, scope and name.
 func prunable(snap layout.Snapshot, keep []api.Object, set string) []layout.Read[api.Object] {
 	kept := make(map[api.Ref]bool, len(keep))
 	for _, object := range keep {

@@ -9,15 +9,16 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Rebootstrap has one ordinal of a statefulset made anew with empty volumes. It is the only verb that has volumes removed,
-// and it writes no more than a nonce that is compared with the one the ordinal's task carries: who is to remove them finds
-// that out by looking, as often as it takes. The ordinal is thawed: whoever rebootstraps wants it to run.
+// Rebootstrap recreates one ordinal of a statefulset with empty volumes. It is the only verb that removes an ordinal's
+// volumes. It only writes a nonce, which the controller compares with the one that the ordinal's task carries; so the
+// controller finds out what to remove as often as it reconciles. Rebootstrap also thaws the ordinal: a user who
+// rebootstraps wants it to run.
 func (s *Service) Rebootstrap(ctx context.Context, target Target, ordinal int, actor string) (api.VerbResult, error) {
 	return s.renew(ctx, "rebootstrap", target, ordinal, actor)
 }
 
-// Recreate has one ordinal of a statefulset made again as Rebootstrap does, but keeps its volumes. Where the ordinal's
-// volumes are about to be removed already, they still are.
+// Recreate recreates one ordinal of a statefulset as Rebootstrap does, but keeps its volumes. Volumes whose removal is
+// already requested are still removed.
 func (s *Service) Recreate(ctx context.Context, target Target, ordinal int, actor string) (api.VerbResult, error) {
 	return s.renew(ctx, verbRecreate, target, ordinal, actor)
 }
@@ -67,8 +68,8 @@ func (s *Service) renew(ctx context.Context, verb string, target Target, ordinal
 	})
 }
 
-// stampRenewal raises the nonce of a task's ordinal, and reports whether its volumes go. A request to keep them takes
-// nothing back that was asked for before and is still to be done.
+// stampRenewal raises the nonce of a task's ordinal, and reports whether its volumes are removed. A request to keep
+// them doesn't cancel a removal that was requested before and is still to be done.
 func stampRenewal(stamps map[string]string, task api.Task, keep bool) (wipes bool) {
 	stamp, kept := api.StampRebootstrap+task.Slot, api.StampKeepVolumes+task.Slot
 	before := stamps[stamp]
@@ -87,8 +88,8 @@ func asNonce(text string) int64 {
 	return n
 }
 
-// bootstrapped is the task whose end empties the volumes: one that is on a node, and not on its way out already, so that
-// what was asked for can't be lost.
+// bootstrapped returns the task whose end empties the volumes: one that is on a node, and not on its way out already,
+// so that what was asked for can't be lost.
 func bootstrapped(snap layout.Snapshot, ref api.Ref, slot string) (layout.Read[api.Task], error) {
 	var task layout.Read[api.Task]
 	if id := snap.Slot(ref, slot); id.Exists() {
@@ -101,7 +102,7 @@ func bootstrapped(snap layout.Snapshot, ref api.Ref, slot string) (layout.Read[a
 	return task, nil
 }
 
-// volumesOfTask are the volumes that are removed: those the task's own release claims.
+// volumesOfTask returns the volumes that are removed: those the task's own release claims.
 func volumesOfTask(snap layout.Snapshot, task api.Task, spec api.StatefulSetSpec, ordinal int) []string {
 	claims := spec.VolumeClaims
 	if release := snap.Release(task.Owner(), task.Release); release.Exists() {

@@ -8,11 +8,11 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// secretFields are the fields of a registry that nobody is told again.
+// secretFields are the fields of a registry that are never returned.
 var secretFields = []string{"token", "password"}
 
-// sealSecrets is the object as it may be stored: a registry's token is encrypted at this border, so that no store, log,
-// diff or answer ever has it. A token that is sealed already, as `get` shows it, must be the stored one.
+// sealSecrets returns the object as it may be stored: a registry's token is encrypted at this border, so that no store,
+// log, diff or answer ever has it. A token that is sealed already, as `get` shows it, must be the stored one.
 func (s *Service) sealSecrets(stored layout.Read[api.Object], object api.Object, found *faults) (api.Object, error) {
 	if object.Kind != api.KindRegistry {
 		return object, nil
@@ -30,9 +30,9 @@ func (s *Service) sealSecrets(stored layout.Read[api.Object], object api.Object,
 	for _, name := range secretFields {
 		var plain, sealed string
 		if json.Unmarshal(fields[name], &plain) != nil || plain == "" {
-			continue // validation's business
+			continue // validation reports it
 		}
-		_ = json.Unmarshal(before[name], &sealed) // empty where there is none
+		_ = json.Unmarshal(before[name], &sealed) // empty if there is none
 		if strings.HasPrefix(plain, api.SealedPrefix) {
 			if plain != sealed {
 				found.add(Invalid, object.Ref(), name, "give the token itself", "is sealed, and not as it is stored for this registry")
@@ -49,7 +49,7 @@ func (s *Service) sealSecrets(stored layout.Read[api.Object], object api.Object,
 	return object, nil
 }
 
-// seal encrypts a secret. One that is the same as before keeps its text, so that applying it again changes nothing.
+// seal encrypts a secret. An unchanged secret keeps its stored text, so that applying it again changes nothing.
 func (s *Service) seal(plain, before string) (string, error) {
 	if s.opts.Seal == nil || s.opts.MAC == nil {
 		return "", invalid("start the server with its key", "this server has no key to keep tokens under")
@@ -62,7 +62,7 @@ func (s *Service) seal(plain, before string) (string, error) {
 	return layout.SealedToken(mac, sealed), err
 }
 
-// checkRegistries refuses a second registry for one host: nobody could say which token counts.
+// checkRegistries refuses a second registry for one host: it would be undefined which token counts.
 func checkRegistries(snap layout.Snapshot, written []api.Object, going []layout.Read[api.Object], found *faults) {
 	owners, skip := map[string]api.Ref{}, map[api.Ref]bool{}
 	for _, object := range going {

@@ -9,8 +9,9 @@ import (
 	"tend.dev/tend/internal/ownership"
 )
 
-// ReleaseChanges lists the fields in which a release differs from the one before, in the manifest's words and without
-// their values. config.KEY is a value of a bucket; an image that was replaced under its name is "image content".
+// ReleaseChanges lists the fields in which a release differs from the one before, as the manifest names them and
+// without their values. config.KEY is a value of a bucket; "image content" is an image that was replaced under its
+// name.
 func (s *Service) ReleaseChanges(before, after api.Release) []string {
 	var out []string
 	if changes, err := Changes(before.Spec, after.Spec); err == nil {
@@ -43,7 +44,7 @@ func (s *Service) ReleaseChanges(before, after api.Release) []string {
 	return out
 }
 
-// changedEnv lists the variables in which two releases differ. Environments that can't be opened count as equal.
+// changedEnv lists the variables in which two releases differ. Environments that can't be decrypted count as equal.
 func (s *Service) changedEnv(before, after api.Release) []string {
 	if before.EnvHash == after.EnvHash || s.opts.Open == nil {
 		return nil

@@ -40,7 +40,7 @@ func TestReleaseChanges(t *testing.T) {
 	}
 }
 
-// TestWhoChanged: what may lead to a release says who asked for it; a scale leads to none.
+// TestWhoChanged: every change that may lead to a release records who asked for it; a scale leads to none.
 func TestWhoChanged(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
 		o.Seal = func(plain []byte) ([]byte, error) { return plain, nil }

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// RunRelease asks for another run of the release command of what is in force. It changes no slot, and its outcome counts
-// for nothing else. A command that failed before its release came into force is tried again by a restart.
+// RunRelease requests another run of the release command of the release in force. It changes no slot, and its outcome
+// affects nothing else. To retry a command that failed before its release came into force, restart the workload.
 func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*runDecision, error) {
 		return s.prepareReleaseRun(ctx, snap, target, actor)
@@ -55,7 +55,8 @@ func (s *Service) prepareReleaseRun(ctx context.Context, snap layout.Snapshot, t
 	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
 }
 
-// hasCommand says whether a release declares release.command; one that a rollback made has no steps, and its command.
+// hasCommand reports whether a release declares release.command. A release made by a rollback runs no steps, but has
+// its command.
 func hasCommand(release api.Release) bool {
 	spec, err := api.DecodeWorkload(release.Kind, release.Spec)
 	return err == nil && spec.Release != nil && len(spec.Release.Command) > 0

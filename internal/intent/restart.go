@@ -10,9 +10,9 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Restart makes every slot outdated by a new nonce, and thaws the frozen ones: whoever restarts wants it to run. Where the
-// command of a newer release failed it asks for another try of that, which replaces every slot if it succeeds: what serves
-// until then is left alone.
+// Restart makes every slot outdated by a new nonce, and thaws the frozen ones: a user who restarts wants them to run.
+// If the release command of a newer release failed, Restart requests another try of it. If that succeeds, every slot is
+// replaced; until then the serving pods stay as they are.
 func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
 	return s.verb(ctx, "restart", actor, func(snap layout.Snapshot) (*verbDecision, error) {
 		object, err := target.findSlotted(snap, "restarted")
@@ -31,7 +31,7 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 		}
 		nonce := nextNonce(next.Metadata.Stamps[stamp])
 		next.Metadata.Stamps[stamp] = nonce
-		delete(next.Metadata.Stamps, api.StampQuietEnv) // what config set --no-restart put off is done now
+		delete(next.Metadata.Stamps, api.StampQuietEnv) // the restart applies what config set --no-restart postponed
 		next.Metadata.Change = &api.Change{Verb: "restart", Actor: actor}
 		decided := unchanged("restart", object)
 		decided.write(object, next, s.opts.Now())
@@ -47,7 +47,7 @@ func (s *Service) Restart(ctx context.Context, target Target, actor string) (api
 	})
 }
 
-// failedRelease is the newest release of a workload where a command of it failed and it is not in force.
+// failedRelease returns the newest release of a workload where a command of it failed and it is not in force.
 func failedRelease(snap layout.Snapshot, object api.Object) string {
 	status := snap.WorkloadStatus(object.Ref()).Value
 	releases := snap.Releases(object.Ref())
@@ -61,7 +61,7 @@ func failedRelease(snap layout.Snapshot, object api.Object) string {
 	return ""
 }
 
-// nextNonce counts: a nonce that grows is never one that was used before.
+// nextNonce counts up, so that a nonce is never used twice.
 func nextNonce(last string) string {
 	n, _ := strconv.ParseInt(last, 10, 64)
 	return strconv.FormatInt(n+1, 10)

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// TestRestartOfAFailedRelease: where a newer release's command failed, a restart is another try of it alone.
+// TestRestartOfAFailedRelease: if a newer release's command failed, a restart only retries that.
 func TestRestartOfAFailedRelease(t *testing.T) {
 	web := ref("prod", "web")
 	status := func(release, reason string) api.WorkloadStatus {

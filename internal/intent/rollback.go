@@ -13,9 +13,9 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Rollback writes the spec of an earlier release as a new generation, replicas and their owners untouched, and pins that
-// release's image and environment by a stamp. Without a release it returns to the newest good one
-// that would run something else than what is current.
+// Rollback writes the spec of an earlier release as a new generation, leaves replicas and their owners untouched, and
+// pins that release's image and environment by a stamp. Without a release it returns to the newest good one that would
+// run something else than the current one.
 func (s *Service) Rollback(ctx context.Context, target Target, release string, by Speaker) (api.VerbResult, error) {
 	if err := by.check(); err != nil {
 		return api.VerbResult{}, err
@@ -53,8 +53,8 @@ func (s *Service) prepareRollback(snap layout.Snapshot, target Target, wanted st
 	return decided, s.amend(snap, decided, object, next, by, func(field string) bool { return !isReplicas(field) })
 }
 
-// stampRollback stamps the returned spec as an apply of it would be: the release's own digests are pinned with it, but
-// what changes from here on counts.
+// stampRollback stamps the returned spec as an apply of it would: it pins the release's own digests, but later changes
+// count.
 func stampRollback(snap layout.Snapshot, next *api.Object, release *api.Release) {
 	hooks := next.HookDigests()
 	stamps, _ := stampsOf(*next, filesIn(snap, nil), func(key string) string {
@@ -70,9 +70,9 @@ func stampRollback(snap layout.Snapshot, next *api.Object, release *api.Release)
 	}
 }
 
-// specOfRelease is the release's spec with the replicas the object has now. A release holds what references stood for when
-// it was made, and so does the spec from here on: it must come back though their targets are gone. What looks like a
-// reference in it is none.
+// specOfRelease returns the release's spec with the object's current replicas. A release holds the values that
+// references had when it was made, and so does the returned spec: it must work even if their targets no longer exist.
+// Text in it that resembles a reference is not one.
 func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
 	now, err := fieldsOf(current)
 	if err != nil {
@@ -96,8 +96,8 @@ func specOfRelease(release, current json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// rollbackTarget is the named release, or the newest good one that says something else than the current one. Where none is
-// known to be good it is the newest earlier one that didn't fail.
+// rollbackTarget returns the named release, or the newest good one that says something else than the current one. Where
+// none is known to be good it is the newest earlier one that didn't fail.
 func rollbackTarget(snap layout.Snapshot, ref api.Ref, wanted string) (*api.Release, error) {
 	releases := snap.Releases(ref)
 	if wanted != "" {
@@ -125,7 +125,7 @@ func rollbackTarget(snap layout.Snapshot, ref api.Ref, wanted string) (*api.Rele
 	return nil, notFound(keptReleases(releases), "%s has no release to return to but %s, which is current", ref, current.ID)
 }
 
-// inForce is the release to roll back from: the newest, unless an automatic rollback turned away from it already.
+// inForce returns the release to roll back from: the newest, unless an automatic rollback turned away from it already.
 func inForce(status *api.WorkloadStatus, releases []layout.Read[api.Release]) *api.Release {
 	newest := releases[len(releases)-1].Value
 	if status == nil || status.Rollout == nil || status.Rollout.Failed == nil || status.Rollout.Failed.Release != newest.ID {
@@ -139,7 +139,7 @@ func inForce(status *api.WorkloadStatus, releases []layout.Read[api.Release]) *a
 	return newest
 }
 
-// wasGood reports whether every slot once ran a release and was good.
+// wasGood reports whether a release once ran in every slot and was good.
 func wasGood(status *api.WorkloadStatus, id string) bool {
 	return status != nil && (status.Outcomes[id].Good || status.Rollout != nil && status.Rollout.LastGoodRelease == id)
 }
@@ -153,7 +153,7 @@ func failed(status *api.WorkloadStatus, id string) bool {
 	return ended || status.Rollout != nil && status.Rollout.Failed != nil && status.Rollout.Failed.Release == id
 }
 
-// sameSnapshot says whether two releases would run the same.
+// sameSnapshot reports whether two releases would run the same containers.
 func sameSnapshot(a, b *api.Release) bool {
 	return a.Root() == b.Root() || a.SpecHash == b.SpecHash && a.EnvHash == b.EnvHash && a.ImageID == b.ImageID
 }

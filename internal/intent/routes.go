@@ -5,8 +5,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// checkRoutes refuses written ingresses that claim a host and path another ingress has. Objects that are going don't
-// count.
+// checkRoutes refuses written ingresses that claim a host and path another ingress has. Objects that are being deleted
+// don't count.
 func checkRoutes(snap layout.Snapshot, written []api.Object, going []layout.Read[api.Object], found *faults) {
 	skip := map[api.Ref]bool{}
 	asking := false
@@ -39,14 +39,14 @@ func checkRoutes(snap layout.Snapshot, written []api.Object, going []layout.Read
 	}
 }
 
-// routesOf are the hosts with paths an object claims; only ingresses claim any.
+// routesOf returns the hosts with paths an object claims; only ingresses claim any.
 func routesOf(object api.Object) []string {
 	if object.Kind != api.KindIngress {
 		return nil
 	}
 	spec, err := api.DecodeSpec[api.IngressSpec](object)
 	if err != nil {
-		return nil // validation's business
+		return nil // validation reports it
 	}
 	return spec.Routes()
 }

@@ -16,8 +16,8 @@ type runDecision struct {
 
 func (d *runDecision) transaction() *layout.Txn { return d.txn }
 
-// Run asks for a run of a job, or of a cron job whatever its schedule says. The run is created at once; that it runs is
-// its controller's business. Under concurrency_policy Forbid it is refused while another run is on.
+// Run requests a run of a job, or of a cron job independent of its schedule. It creates the run at once; the controller
+// runs it. Under concurrency_policy Forbid it is refused while another run is under way.
 func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
 	decided, revision, err := decide(ctx, s, func(snap layout.Snapshot) (*runDecision, error) {
 		return s.prepareRun(ctx, snap, target, actor)
@@ -57,8 +57,8 @@ func (s *Service) prepareRun(ctx context.Context, snap layout.Snapshot, target T
 	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
 }
 
-// runID returns the id of a new run: prefix and one drawn at random, or derived from the idempotency key of the request.
-// Where that run exists the request is a repeat, and the decision to write nothing is returned too.
+// runID returns the id of a new run: prefix and a random part, or one derived from the idempotency key of the request.
+// If that run exists, the request is a repeat, and runID also returns the decision to write nothing.
 func (s *Service) runID(ctx context.Context, snap layout.Snapshot, ref api.Ref, prefix string) (string, *runDecision) {
 	keyed, ok := keyedRun(ctx)
 	if !ok {
@@ -71,7 +71,7 @@ func (s *Service) runID(ctx context.Context, snap layout.Snapshot, ref api.Ref, 
 	return id, nil
 }
 
-// forbidden says whether a cron job lets no second run begin.
+// forbidden returns an error if a cron job permits no second run.
 func forbidden(snap layout.Snapshot, object api.Object) error {
 	if object.Kind != api.KindCronJob {
 		return nil
@@ -89,7 +89,7 @@ func forbidden(snap layout.Snapshot, object api.Object) error {
 	return nil
 }
 
-// freshRun is an id that no run of the object has: m-<8 hex>.
+// freshRun returns an id that no run of the object has: m-<8 hex>.
 func freshRun(snap layout.Snapshot, ref api.Ref) string {
 	for {
 		random := make([]byte, 4)

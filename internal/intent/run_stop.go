@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// StopRuns ends runs of a job for good: what runs of them is stopped, what waits begins no more, and no attempt follows.
-// Without ids it is all that have not ended.
+// StopRuns ends runs of a job for good: it stops running ones, keeps waiting ones from beginning, and prevents further
+// attempts. Without ids it ends all unfinished runs.
 func (s *Service) StopRuns(ctx context.Context, target Target, ids []string, actor string) (api.StopResult, error) {
 	return s.mark(ctx, "run stop", actor, func(snap layout.Snapshot) (*freezeDecision, error) {
 		return prepareStopRuns(snap, target, ids, actor)

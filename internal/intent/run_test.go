@@ -65,7 +65,7 @@ func TestRunIsRefused(t *testing.T) {
 	}
 }
 
-// TestRunsAreStopped: all that have not ended, or the one that is named, and the first to ask is remembered.
+// TestRunsAreStopped: all unfinished runs, or the named one, and the first user to ask is recorded.
 func TestRunsAreStopped(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(runnable(api.KindJob, ""))

@@ -10,10 +10,10 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// MaxReplicas bounds what scale accepts: a slip of the hand should not become ten million containers.
+// MaxReplicas bounds what scale accepts, so that a typo doesn't become ten million containers.
 const MaxReplicas = 10_000
 
-// verbDecision is what a verb on one object comes to.
+// verbDecision is the outcome of a verb on one object.
 type verbDecision struct {
 	txn    *layout.Txn
 	result api.VerbResult

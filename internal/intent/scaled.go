@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// keepScale returns what is declared with the count of a `tend scale` where it names none. So a manifest that leaves replicas to
-// whoever scales doesn't reset them; one that names them sets them again. A declared autoscale decides by itself.
+// keepScale returns the declared object with the count of the last `tend scale` if it sets no replicas. So a manifest
+// without replicas doesn't reset them, and one with replicas sets them again. A declared autoscale decides by itself.
 func keepScale(old, declared api.Object) (api.Object, error) {
 	if old.Metadata.Stamps[api.StampScaled] == "" {
 		return declared, nil

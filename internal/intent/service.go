@@ -15,25 +15,25 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// Reader gives pictures of the store that are at least as new as every commit made before they were asked for.
+// Reader returns snapshots of the store that are at least as new as every commit made before the call.
 type Reader interface {
 	Fresh(ctx context.Context) (layout.Snapshot, error)
 }
 
-// Options are what a Service works with. Store and Reader are needed.
+// Options are the dependencies of a Service. Store and Reader are needed.
 type Options struct {
 	Store  layout.Committer
 	Reader Reader
-	// Leases make what Hold marks end by itself. Default: Hold marks nothing.
+	// Leases make the marks of Hold expire. Default: Hold marks nothing.
 	Leases Leases
-	// Validate finds what is wrong with a manifest whatever the store holds. Default: nothing is.
+	// Validate returns the errors in a manifest that don't depend on the store. Default: none.
 	Validate func(api.Object) []api.FieldError
-	// Preview lists what the controllers will do once objects are as in next and those in deleted are gone. Default:
-	// an empty plan.
+	// Preview lists what the controllers will do once the objects in next are stored and those in deleted are gone.
+	// Default: an empty plan.
 	Preview func(snap layout.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error)
 	// Seal encrypts a config value, or a registry's token. Default: both are refused.
 	Seal func(plain []byte) ([]byte, error)
-	// MAC is a keyed hash, by which a sealed token is told from another. Needed with Seal for registries.
+	// MAC is a keyed hash that identifies a sealed token. Needed with Seal for registries.
 	MAC func(plain []byte) string
 	// Open decrypts what Seal encrypted. Needed with Seal for buckets.
 	Open func(sealed []byte) ([]byte, error)
@@ -54,7 +54,7 @@ type Options struct {
 type Service struct {
 	opts Options
 	// turn lets one verb decide and commit at a time, so that rules between objects (host ports) hold although no
-	// single key's revision stands for them.
+	// single key's revision covers them.
 	turn chan struct{}
 }
 
@@ -75,16 +75,16 @@ func New(opts Options) *Service {
 	return &Service{opts: opts, turn: make(chan struct{}, 1)}
 }
 
-// maxTries bounds how often a verb decides anew because what it decided from had changed.
+// maxTries bounds how often a verb decides again because what it decided from had changed.
 const maxTries = 20
 
-// decision is what a verb wants written, on which conditions.
+// decision is what a verb wants to write, and on which conditions.
 type decision interface {
 	transaction() *layout.Txn
 }
 
-// decide lets prepare decide from a fresh picture and commits the outcome, again when a precondition did not hold. The
-// revision is 0 where nothing was to be written.
+// decide lets prepare decide from a fresh snapshot and commits the outcome. It repeats both if a precondition did not
+// hold. The revision is 0 if there was nothing to write.
 func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Snapshot) (D, error)) (D, int64, error) {
 	var none D
 	select {
@@ -122,8 +122,8 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Sna
 		Next: "try again"}
 }
 
-// rest waits before another try, a little longer and less regularly each time, so that two servers that change the same
-// object don't stay in step. The first try doesn't wait.
+// rest waits before another try, with a growing and random delay, so that two servers that change the same object don't
+// stay in step. The first try doesn't wait.
 func rest(ctx context.Context, try int) error {
 	if try == 0 {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"tend.dev/tend/internal/ownership"
 )
 
-// Speaker is who changes a spec, and how far they go. The zero value is people's role.
+// Speaker is the field manager that changes a spec, and its rights. The zero value is the users' manager.
 type Speaker struct {
-	// Manager is the role that owns the fields it sets. Default api.ManagerApply, which is everything people send.
+	// Manager is the role that owns the fields it sets. Default api.ManagerApply, for everything that users send.
 	Manager string
-	// Actor is who asked, in that role: for the log, and for whoever asks who set a field.
+	// Actor is the user or program that asked, in the manager's role: for the log, and to answer who set a field.
 	Actor string
 	// ForceConflicts takes over fields that another manager set to another value. Default: the verb is refused.
 	ForceConflicts bool
@@ -34,15 +34,16 @@ func (s Speaker) check() error {
 	return nil
 }
 
-// owned is an object as a speaker's word leaves it.
+// owned is an object after a field manager's change.
 type owned struct {
 	object    api.Object
 	changes   []api.FieldChange
 	conflicts []api.FieldConflict
 }
 
-// own lays what next declares over the stored object: next with the spec that comes of it and who set which field.
-// About says which top-level fields are spoken of, nil all; the others are in next as they are stored.
+// own merges what next declares with the stored object. It returns next with the merged spec and the record of who set
+// which field. about says which top-level fields next declares, nil means all; the others are in next as they are
+// stored.
 func (s Speaker) own(old, next api.Object, now time.Time, about func(field string) bool) (owned, error) {
 	live, err := ownership.Parse(old.Spec)
 	if err != nil {
@@ -54,7 +55,7 @@ func (s Speaker) own(old, next api.Object, now time.Time, about func(field strin
 	}
 	changes := diff("", live, declared, nil)
 	if len(changes) == 0 && len(old.Spec) > 0 {
-		next.Spec, declared = old.Spec, live // it says the same: what is stored keeps its text
+		next.Spec, declared = old.Spec, live // nothing changes: the stored text is kept
 	}
 	outcome, err := ownership.Apply(
 		ownership.Stored{Spec: live, Fields: old.Metadata.Fields, Since: old.Metadata.UpdatedAt}, declared,
@@ -73,7 +74,7 @@ func (s Speaker) own(old, next api.Object, now time.Time, about func(field strin
 	return owned{object: next, changes: changes, conflicts: withoutLapsed(next, outcome.Conflicts)}, nil
 }
 
-// refuse adds the conflicts a speaker may not decide for itself.
+// refuse adds the conflicts that the manager may not take over.
 func (s Speaker) refuse(ref api.Ref, conflicts []api.FieldConflict, found *faults) {
 	if s.ForceConflicts {
 		return
@@ -88,7 +89,7 @@ func (s Speaker) refuse(ref api.Ref, conflicts []api.FieldConflict, found *fault
 	}
 }
 
-// brief is a value short enough for a message.
+// brief returns a value short enough for a message.
 func brief(value []byte) string {
 	const most = 60
 	if runes := []rune(string(value)); len(runes) > most {

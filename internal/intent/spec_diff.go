@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/ownership"
 )
 
-// Changes lists the fields in which two specs differ, ordered by path; none means they say the same. Order of keys,
-// white space, absent and null, 1 and 1.0 make no difference; the order of a list does.
+// Changes lists the fields in which two specs differ, ordered by path. It is empty if they mean the same. Order of
+// keys, white space, absent or null, and 1 or 1.0 make no difference; the order of a list does.
 func Changes(old, next json.RawMessage) ([]api.FieldChange, error) {
 	a, err := value(old)
 	if err != nil {
@@ -27,7 +27,7 @@ func Changes(old, next json.RawMessage) ([]api.FieldChange, error) {
 	return diff("", a, b, nil), nil
 }
 
-// sameRelease says whether two specs ask for the same release: replicas are not part of one.
+// sameRelease reports whether two specs ask for the same release: replicas are not part of one.
 func sameRelease(old, next json.RawMessage) bool {
 	changes, err := Changes(old, next)
 	return err == nil && !asksForRelease(changes)
@@ -86,7 +86,7 @@ func equal(a, b any) bool {
 		y, ok := b.(json.Number)
 		return ok && sameNumber(x, y)
 	}
-	// An empty list or object is not the absent one: some fields mean something by being empty.
+	// An empty list or object differs from an absent one: for some fields empty has a meaning.
 	return bytes.Equal(text(a), text(b))
 }
 
@@ -99,7 +99,7 @@ func sameNumber(x, y json.Number) bool {
 	_, wholeA := strconv.ParseInt(x.String(), 10, 64)
 	_, wholeB := strconv.ParseInt(y.String(), 10, 64)
 	if wholeA == nil && wholeB == nil {
-		return false // two whole numbers spelled differently differ, also where a float could not tell them apart
+		return false // two integers spelled differently differ, even if they are equal as floats
 	}
 	return errA == nil && errB == nil && a == b
 }
@@ -133,7 +133,7 @@ func fieldsOf(spec json.RawMessage) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// withField is the spec with one top-level field set, or removed where the value is nil.
+// withField returns the spec with one top-level field set, or removed where the value is nil.
 func withField(spec json.RawMessage, name string, v json.RawMessage) (json.RawMessage, error) {
 	fields, err := fieldsOf(spec)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// Target names an object as people do: kind and scope may be left out where the rest is unambiguous.
+// Target names an object as users do: kind and scope may be left out if the rest is unambiguous.
 type Target struct {
 	Kind  api.Kind
 	Scope string
 	Name  string
 }
 
-// TargetOf is the target that names exactly one object.
+// TargetOf returns the target that names exactly one object.
 func TargetOf(ref api.Ref) Target { return Target(ref) }
 
 func (t Target) String() string {
@@ -28,9 +28,9 @@ func (t Target) String() string {
 	return strings.Join(parts, "/")
 }
 
-// Resolve finds the one object a target names. NotFound or Ambiguous otherwise.
+// Resolve returns the one object a target names, or else NotFound or Ambiguous.
 //
-// Without a kind, objects that run containers come before those that only share their name, such as the ingress to them.
+// Without a kind, objects that run containers win over those that only share their name, such as the ingress to them.
 // An app is stored as a deployment and an ingress; it resolves to the deployment.
 func (t Target) Resolve(snap layout.Snapshot) (api.Ref, error) {
 	read, err := t.find(snap)
@@ -47,12 +47,12 @@ func (t Target) find(snap layout.Snapshot) (layout.Read[api.Object], error) {
 	return t.choose(snap, workloadsFirst)
 }
 
-// findExactly is find for what can't be undone: it prefers nothing, so a name that several kinds have is Ambiguous.
+// findExactly is find for irreversible actions: it prefers no kind, so a name that several kinds have is Ambiguous.
 func (t Target) findExactly(snap layout.Snapshot) (layout.Read[api.Object], error) {
 	return t.choose(snap, func(found []layout.Read[api.Object]) []layout.Read[api.Object] { return found })
 }
 
-// workloadsFirst returns the objects that run containers, or all where none does.
+// workloadsFirst returns the objects that run containers, or all if none does.
 func workloadsFirst(found []layout.Read[api.Object]) []layout.Read[api.Object] {
 	var workloads []layout.Read[api.Object]
 	for _, read := range found {

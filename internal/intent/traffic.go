@@ -9,11 +9,11 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// maxTrafficMessage bounds what a maintenance answers: it lies in a stamp.
+// maxTrafficMessage bounds the message of a maintenance, because it is stored in a stamp.
 const maxTrafficMessage = 500
 
-// SetTraffic says what becomes of an ingress's requests: served (an empty mode), api.TrafficPaused, or
-// api.TrafficMaintenance with a message. It holds until the next SetTraffic, over applies too.
+// SetTraffic sets what happens to an ingress's requests: served (an empty mode), api.TrafficPaused, or
+// api.TrafficMaintenance with a message. It holds until the next SetTraffic; an apply doesn't change it.
 func (s *Service) SetTraffic(ctx context.Context, target Target, mode, message, actor string) (api.VerbResult, error) {
 	if err := checkTraffic(mode, message); err != nil {
 		return api.VerbResult{}, err

@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestTraffic: what an operator said of an ingress's requests holds over applies, is no change of the spec, and is only
-// written where it says something new.
+// TestTraffic: an operator's setting for an ingress's requests survives applies, does not change the spec, and is only
+// written if it changes something.
 func TestTraffic(t *testing.T) {
 	w := newWorld(t)
 	shop := api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "shop"}

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// verb decides and commits, and fills in the revision.
+// verb decides and commits, and sets the revision in the result.
 func (s *Service) verb(ctx context.Context, name, actor string, prepare func(layout.Snapshot) (*verbDecision, error),
 ) (api.VerbResult, error) {
 	decided, revision, err := decide(ctx, s, prepare)
@@ -23,14 +23,14 @@ func (s *Service) verb(ctx context.Context, name, actor string, prepare func(lay
 	return decided.result, nil
 }
 
-// unchanged is the decision to leave an object as it is.
+// unchanged returns the decision to leave an object as it is.
 func unchanged(site string, object layout.Read[api.Object]) *verbDecision {
 	return &verbDecision{txn: layout.NewTxn(site), result: api.VerbResult{
 		Object: object.Value.Ref(), Generation: object.Value.Metadata.Generation, Revision: object.Modified,
 	}}
 }
 
-// write adds the object's new form, on the condition that nobody wrote it since it was read.
+// write adds the object's new form, on the condition that it has not changed since it was read.
 func (d *verbDecision) write(read layout.Read[api.Object], next api.Object, now time.Time) {
 	next.Metadata.Revision = 0
 	next.Metadata.UpdatedAt = now
@@ -40,8 +40,8 @@ func (d *verbDecision) write(read layout.Read[api.Object], next api.Object, now 
 	d.txn.If(key, read.Modified).Put(key, next)
 }
 
-// amend adds the object with the spec the speaker declares in next; about says of which top-level fields. What is
-// pinned beside the spec makes a generation too.
+// amend adds the object with the spec that the manager declares in next; about says which top-level fields it declares.
+// A change of the pinned stamps makes a new generation too.
 func (s *Service) amend(snap layout.Snapshot, decided *verbDecision, object layout.Read[api.Object], next api.Object,
 	by Speaker, about func(field string) bool,
 ) error {
@@ -68,7 +68,7 @@ func (s *Service) amend(snap layout.Snapshot, decided *verbDecision, object layo
 	return nil
 }
 
-// checkWrite holds a verb's outcome to the rules an apply of it would be held to.
+// checkWrite checks a verb's outcome by the rules of an apply.
 func (s *Service) checkWrite(snap layout.Snapshot, next api.Object) error {
 	if err := checkObjects([]api.Object{next}, s.opts.Validate); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *Service) checkWrite(snap layout.Snapshot, next api.Object) error {
 	return found.err(conflictsText(found))
 }
 
-// findSlotted finds a live object that has slots and releases; done says what can't be done to others.
+// findSlotted finds a live object that has slots and releases; done is the verb for the error about other kinds.
 func (t Target) findSlotted(snap layout.Snapshot, done string) (layout.Read[api.Object], error) {
 	object, err := t.findLive(snap)
 	if err == nil && !object.Value.Kind.HasSlots() {

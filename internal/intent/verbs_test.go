@@ -19,7 +19,7 @@ func (w *world) release(number int, image, hash string) {
 		Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: hash, ImageID: image})
 }
 
-// TestRollbackToWhatLooksLikeAReference: a release holds texts as containers have them, so they come back as they are.
+// TestRollbackToWhatLooksLikeAReference: a release holds texts as containers have them, so they are restored unchanged.
 func TestRollbackToWhatLooksLikeAReference(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{"image":"web:2","replicas":3}`))
@@ -96,7 +96,7 @@ func TestFreezeNeedsALiveSlot(t *testing.T) {
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
 	task := api.Task{ID: "t1", Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: "aaaaaaaa", Desired: api.DesiredRunning}
 	w.put(layout.TaskKey("t1"), task)
-	// The task is replaced between the decision and the commit: the mark must not be left on a slot that is gone.
+	// The task is replaced between the decision and the commit: the mark must not stay on a slot that no longer exists.
 	w.before = func() {
 		task.Desired = api.DesiredShutdown
 		w.put(layout.TaskKey("t1"), task)
@@ -149,7 +149,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestDeletePrefersNothing: what can't be undone asks which of two objects of a name is meant.
+// TestDeletePrefersNothing: for an irreversible action, a name that two objects have is ambiguous.
 func TestDeletePrefersNothing(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{}`))
@@ -194,7 +194,7 @@ func TestVerbsOnADeletedObject(t *testing.T) {
 	}
 }
 
-// TestUnknownOutcome: a commit whose outcome is unknown is told as it is, never tried again blindly.
+// TestUnknownOutcome: a commit whose outcome is unknown is reported as unknown, and never retried blindly.
 func TestUnknownOutcome(t *testing.T) {
 	w := newWorld(t)
 	cut := errors.New("connection cut")

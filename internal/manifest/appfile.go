@@ -13,11 +13,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// appName is the file beside a Procfile, in .tend or .voodu, that says what the Procfile can't: the scope, the image, and
-// which hosts its processes serve.
+// appName is the file beside a Procfile, in .tend or .voodu, with what a Procfile can't contain: the scope, the image,
+// and which hosts its processes serve.
 const appName = "app.json"
 
-// appFile is what an app.json says; the zero value says nothing.
+// appFile is the content of an app.json; the zero value is an empty one.
 type appFile struct {
 	src          *source
 	scope, image string
@@ -31,7 +31,7 @@ var (
 	routeKeys = map[string]string{"location": "locations"}
 )
 
-// variableIn is ${NAME} or ${NAME:-default} anywhere in a text.
+// variableIn matches ${NAME} or ${NAME:-default} anywhere in a text.
 var variableIn = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}\n]*)?\}`)
 
 // readAppFile reads the app.json of a folder, if it has one. ${NAME} is replaced in its texts.
@@ -100,7 +100,7 @@ func replaceIn(n *node, src *source, find lookup, f *faults) {
 	}
 }
 
-// pinned are the ports that app.json gives to processes.
+// pinned returns the ports that app.json gives to processes.
 func (a appFile) pinned() map[string]int {
 	out := map[string]int{}
 	for name, route := range a.routes {
@@ -113,7 +113,7 @@ func (a appFile) pinned() map[string]int {
 	return out
 }
 
-// ingresses makes an ingress of each route, to a process that is there.
+// ingresses returns an ingress for each route, if its process exists.
 func (a appFile) ingresses(src *source, scope string, processes []*draft, f *faults) []*draft {
 	var out []*draft
 	for _, name := range slices.Sorted(maps.Keys(a.routes)) {
@@ -130,7 +130,8 @@ func (a appFile) ingresses(src *source, scope string, processes []*draft, f *fau
 	return out
 }
 
-// plainRoute puts a route into an ingress's own words: location may be one or several, and strip_prefix is strip.
+// plainRoute converts a route to the fields of an ingress: location may be one or several, and strip_prefix becomes
+// strip.
 func plainRoute(n *node) *node {
 	if n.kind != objectNode {
 		return n
@@ -158,13 +159,14 @@ func plainRoute(n *node) *node {
 	return &out
 }
 
-// hasManifest says whether a folder holds a manifest directly inside.
+// hasManifest reports whether a folder holds a manifest directly inside.
 func hasManifest(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !e.IsDir() && isManifest(folder, e.Name()) })
 }
 
-// isManifest says whether a file of a folder is to be read as one. A Procfile and its app.json go their own way.
+// isManifest reports whether a file of a folder is to be read as a manifest. A Procfile and its app.json are read
+// separately.
 func isManifest(folder, name string) bool {
 	format := formatOf(name)
 	if name == appName && slices.Contains(manifestFolders, filepath.Base(folder)) {

@@ -8,7 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// asset reads an asset's body: in HCL its files are the attributes themselves, elsewhere they stand in `files`.
+// asset decodes an asset's body: in HCL its files are the attributes themselves, in the other languages they are in
+// `files`.
 func (d *decoder) asset(n *node) map[string]any {
 	entries := n
 	if !d.native {
@@ -39,7 +40,7 @@ func (d *decoder) asset(n *node) map[string]any {
 	return map[string]any{"files": files}
 }
 
-// assetFile reads one file: a text, file() or url(), or outside of HCL an object with _source.
+// assetFile decodes one file: a text, file() or url(), or outside of HCL an object with _source.
 func (d *decoder) assetFile(n *node, path string) any {
 	switch {
 	case n.block:
@@ -82,7 +83,7 @@ func (d *decoder) urlFile(n *node, path string) any {
 	return out
 }
 
-// fieldsOfSource are the fields beside _source that a file of each source may have.
+// fieldsOfSource lists the fields besides _source that a file of each source may have.
 var fieldsOfSource = map[string][]string{
 	api.AssetLocal: {"path", "content", "digest", "filename"},
 	api.AssetURL:   {"url", "timeout", "on_failure"},
@@ -121,5 +122,5 @@ func (d *decoder) fileFields(n *node, path string, allowed []string, out map[str
 	}
 }
 
-// keyOfFile is the path of a field in an asset's file, for faults.
+// keyOfFile returns the path of a field in an asset's file, for faults.
 func keyOfFile(key, field string) string { return fmt.Sprintf("%s.%s", joinKey("files", key), field) }

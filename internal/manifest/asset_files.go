@@ -15,16 +15,16 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Upload is a file that an asset names by its digest, because it is too large to stand in the manifest: its bytes go to
-// the server before the objects do.
+// Upload is a file that an asset names by its digest, because it is too large for the manifest. Its bytes are sent to
+// the server before the objects.
 type Upload struct {
 	Digest string
 	Path   string
 	Size   int64
 }
 
-// readAssetFiles reads the local files of an asset: small ones into the spec, larger ones are to be uploaded. What the
-// server gets has no path.
+// readAssetFiles reads the local files of an asset: small ones into the spec, larger ones for upload. The server gets
+// no path.
 func (l *loader) readAssetFiles(d *draft) bool {
 	files, _ := d.spec["files"].(map[string]any)
 	if d.object.Kind != api.KindAsset || len(files) == 0 {
@@ -51,7 +51,7 @@ func (l *loader) readAssetFiles(d *draft) bool {
 	return l.faults.count() == before
 }
 
-// readAssetFile is the form on the wire of a local file. room is how many bytes still fit into the object.
+// readAssetFile returns the form on the wire of a local file. room is how many bytes still fit into the object.
 func (l *loader) readAssetFile(d *draft, name string, room *int) (map[string]any, error) {
 	path := name
 	if !filepath.IsAbs(path) {

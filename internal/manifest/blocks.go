@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// draftsOfBlocks reads a file of blocks: each is an object, its type the kind and its labels the names.
+// draftsOfBlocks decodes a file of blocks: each is an object, its type the kind and its labels the names.
 func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 	var out []*draft
 	for _, block := range file.fields {
@@ -51,8 +51,8 @@ func draftOfBlock(src *source, block field, f *faults) *draft {
 	return d
 }
 
-// assumeBuild takes a block with neither image nor build for one that is built from its project's folder, as the
-// predecessor did. Only HCL does: its other languages were never written for that one.
+// assumeBuild makes a block with neither image nor build one that is built from its project's folder, as the
+// predecessor did. It applies only to HCL: the predecessor had no other language.
 func (d *draft) assumeBuild() {
 	if d.object.Kind.HasSlots() || d.object.Kind == api.KindApp {
 		if d.spec["image"] == nil && d.spec["build"] == nil {
@@ -61,7 +61,7 @@ func (d *draft) assumeBuild() {
 	}
 }
 
-// keepBroken keeps what was refused for the search for duplicates; what has no spec type is dropped.
+// keepBroken keeps a refused draft for the search for duplicates, unless it has no spec type.
 func keepBroken(d *draft) *draft {
 	if _, supported := specTypes[d.object.Kind]; !supported && d.object.Kind.Core() {
 		return nil

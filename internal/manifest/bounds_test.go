@@ -36,8 +36,8 @@ func TestNothingUsualIsTooDeep(t *testing.T) {
 	}
 }
 
-// TestDocsNameEveryField: each kind has a page, and each field of its spec a row or a word there, or on the page of
-// deployments, which tells of what kinds share; a cron job's also on the page of jobs.
+// TestDocsNameEveryField: each kind has a page, and each field of its spec has a row or a mention there, or on the page
+// of deployments, which describes what the kinds share. A cron job's field may also be on the page of jobs.
 func TestDocsNameEveryField(t *testing.T) {
 	shared := page(t, "deployment")
 	for _, kind := range supportedKinds() {
@@ -62,7 +62,7 @@ func page(t *testing.T, kind string) string {
 	return string(text)
 }
 
-// names says whether a page speaks of a field: in code, with what lies below it, or as a title.
+// names reports whether a page speaks of a field: in code, with what lies below it, or as a title.
 func names(page, field string) bool {
 	return strings.Contains(page, "`"+field+"`") || strings.Contains(page, "`"+field+".") || strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
 }

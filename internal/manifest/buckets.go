@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// bucketValues finds variables that the environment doesn't have in the buckets of what a source declares: those of each
-// object, then those its env_from names (the last first), then their scopes'. Nothing is asked before it is needed.
+// bucketValues looks up variables that the environment doesn't have in the buckets of the objects in a source: those of
+// each object, then those that its env_from names (the last first), then their scopes'. It asks for a bucket only when
+// it needs one.
 type bucketValues struct {
 	src    *source
 	format string
@@ -19,7 +20,7 @@ type bucketValues struct {
 	err     error
 }
 
-// lookup is the environment, then the buckets.
+// lookup returns the environment, then the buckets.
 func (b *bucketValues) lookup(name string) (string, bool) {
 	if value, found := b.find(name); found {
 		return value, true
@@ -45,8 +46,8 @@ func (b *bucketValues) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// bucketsOf are the buckets (scope and name; no name is the scope's own) that a source speaks of. Variables are read as 0
-// for that: a name that holds one has no bucket.
+// bucketsOf returns the buckets (scope and name; no name is the scope's own) that a source speaks of. Variables are
+// read as 0 for that: a name that holds one has no bucket.
 func bucketsOf(src *source, format string) (buckets [][2]string) {
 	ignored := func(string) (string, bool) { return "0", true }
 	var own, others, scopes [][2]string

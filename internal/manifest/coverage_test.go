@@ -39,8 +39,8 @@ func canonicalPath(path string) string {
 	return path
 }
 
-// TestEveryFieldHasItsForms: each field of each kind has a line that is accepted, one that is refused, and one that says
-// what holds where it is left out.
+// TestEveryFieldHasItsForms: each field of each kind has a line that is accepted, one that is refused, and one that
+// says what holds where it is left out.
 func TestEveryFieldHasItsForms(t *testing.T) {
 	shown := map[api.Kind]*forms{}
 	for _, kind := range supportedKinds() {
@@ -87,7 +87,7 @@ func TestDefaultsAreTold(t *testing.T) {
 	}
 }
 
-// defaults are the values the code takes where a field is left out.
+// defaults returns the values the code takes where a field is left out.
 func defaults() map[string]string {
 	var d api.DeploymentSpec
 	strategy := d.ResolvedStrategy()
@@ -157,7 +157,7 @@ func (f *forms) accept(value any, path string) {
 	}
 }
 
-// leaves are the paths of a struct's fields that are no blocks themselves.
+// leaves returns the paths of a struct's fields that are no blocks themselves.
 func leaves(t reflect.Type, path string) []string {
 	var out []string
 	for _, p := range properties(t) {

@@ -8,15 +8,15 @@ import (
 	"strconv"
 )
 
-// decoder turns nodes into the canonical JSON value of an api type, for all three languages. What it can't place it
-// reports, and goes on.
+// decoder turns nodes into the canonical JSON value of an api type, for all three languages. It reports what it can't
+// decode, and continues.
 type decoder struct {
 	src    *source
 	faults *faults
-	// native is HCL: other names, blocks and labels.
+	// native: the source is HCL, with other names, blocks and labels.
 	native bool
 	object string
-	// places remembers where each field was written, by its path.
+	// places records where each field was written, by its path.
 	places map[string]span
 }
 
@@ -26,7 +26,7 @@ func (d *decoder) fail(at span, path, next, format string, args ...any) {
 	d.faults.add(fault)
 }
 
-// value decodes n as a t. It returns nil for what is not given, and for what it reported.
+// value decodes n as a t. It returns nil for an absent value, and after it reported an error.
 func (d *decoder) value(n *node, t reflect.Type, path string) any {
 	if n.kind == nullNode {
 		return nil
@@ -111,7 +111,7 @@ func kindOf(n *node) string {
 	return n.kind.String()
 }
 
-// text takes numbers and truths as they are written: env = { PORT = 80 }.
+// text also accepts numbers and booleans, as they are written: env = { PORT = 80 }.
 func (d *decoder) text(n *node, path string) any {
 	switch n.kind {
 	case textNode, numberNode, boolNode:
@@ -121,7 +121,7 @@ func (d *decoder) text(n *node, path string) any {
 	return nil
 }
 
-// truth takes the words too: a variable in quotes is text.
+// truth also accepts the words in quotes: a variable in quotes is text.
 func (d *decoder) truth(n *node, path string) any {
 	if n.kind == boolNode || n.kind == textNode {
 		switch n.text {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// free decodes a value of any shape, as the body of a webhook has: texts, numbers as they are written, truths, nothing,
+// free decodes a value of any shape, such as the body of a webhook: texts, numbers as they are written, booleans, null,
 // lists and objects.
 func (d *decoder) free(n *node, path string) any {
 	switch n.kind {

@@ -36,7 +36,7 @@ func (d *decoder) structure(n *node, t reflect.Type, path string) map[string]any
 	return out
 }
 
-// property decodes one field into out. Blocks of one name are a list where the type is one.
+// property decodes one field into out. Repeated blocks of one name become a list if the type is one.
 func (d *decoder) property(f field, p property, path string, given map[string]span, out map[string]any) {
 	here := join(path, p.name)
 	first, twice := given[p.name]
@@ -64,7 +64,7 @@ func (d *decoder) property(f field, p property, path string, given map[string]sp
 	}
 }
 
-// labels puts an HCL block's labels into the fields that stand for them.
+// labels writes an HCL block's labels into the fields they stand for.
 func (d *decoder) labels(n *node, known []property, path string, out map[string]any) {
 	if !d.native || path == "" {
 		return

@@ -8,9 +8,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ParseDotenv reads the lines of a .env file: those of env_file, and values that go on over several lines between
-// quotes. Nothing is replaced or escaped, so a certificate between quotes comes out as it is. Its errors name lines, never
-// what is in them: it may be a secret.
+// ParseDotenv parses a .env file: the lines of an env_file, and also values between quotes that span several lines. It
+// replaces and escapes nothing, so a certificate between quotes stays unchanged. Its errors name lines, but never their
+// content, which may be a secret.
 func ParseDotenv(text string) (map[string]string, error) {
 	env := map[string]string{}
 	lines := strings.Split(strings.ReplaceAll(strings.TrimPrefix(text, "\uFEFF"), "\r\n", "\n"), "\n")
@@ -48,7 +48,7 @@ func ParseDotenv(text string) (map[string]string, error) {
 	return env, nil
 }
 
-// openQuote is the quote that a line's value begins with and doesn't end with; 0 where there is none.
+// openQuote returns the quote that a line's value begins with and doesn't end with; 0 if there is none.
 func openQuote(line string) byte {
 	_, value, _ := strings.Cut(line, "=")
 	value = strings.TrimSpace(value)

@@ -44,8 +44,8 @@ func TestDotenvRoundTrip(t *testing.T) {
 	})
 }
 
-// FuzzDotenv reads arbitrary .env files: every key is one that config takes, no value holds a NUL, and an error names a line
-// of the text without what is in it.
+// FuzzDotenv reads arbitrary .env files: every key is one that config takes, no value holds a NUL, and an error names a
+// line of the text without what is in it.
 func FuzzDotenv(f *testing.F) {
 	for _, text := range []string{"A=1\r\nexport B = x\n", "C=\"a\nb\"\n# c\nD='it''s'", "\uFEFF=\n", "E='", "F=\x00"} {
 		f.Add(text)

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// draftsOfValues reads YAML and JSON: each value is an object, or a list of them.
+// draftsOfValues decodes YAML and JSON: each value is an object, or a list of them.
 func draftsOfValues(src *source, values []*node, f *faults) []*draft {
 	var out []*draft
 	for _, value := range values {
@@ -26,8 +26,8 @@ func draftsOfValues(src *source, values []*node, f *faults) []*draft {
 
 var envelopeKeys = []string{"kind", "scope", "name", "metadata", "spec", "status"}
 
-// draftOfValue reads {kind, scope, name, metadata, spec}. What the server writes (status, and metadata but for labels
-// and annotations) may be there and is left out: what `get` prints can be applied.
+// draftOfValue decodes {kind, scope, name, metadata, spec}. It accepts and ignores what the server adds (status, and
+// metadata other than labels and annotations), so that the output of `get` can be applied.
 func draftOfValue(src *source, n *node, f *faults) *draft {
 	if n.kind != objectNode {
 		f.at(src, n.at, "", "a manifest is an object with kind, scope, name and spec, not %s", n.kind)
@@ -75,7 +75,7 @@ func draftOfValue(src *source, n *node, f *faults) *draft {
 	return d
 }
 
-// word reads a field of the envelope that is a plain text.
+// word returns a field of the envelope that is a plain text.
 func (d *draft) word(n *node, key string, f *faults) string {
 	entry := n.find(key)
 	if entry == nil || entry.value.kind == nullNode {

@@ -12,8 +12,8 @@ import (
 // maxEnvFile bounds an env file.
 const maxEnvFile = 1 << 20
 
-// readEnvFiles merges the files under the inline env, later files over earlier ones, and drops the field: the server
-// never sees it.
+// readEnvFiles adds the values of the files to env, where later files win and inline values win over all, and drops the
+// field: the server never gets it.
 func (l *loader) readEnvFiles(d *draft) bool {
 	files, _ := d.spec["env_file"].([]any)
 	delete(d.spec, "env_file")
@@ -57,8 +57,8 @@ func readEnvFile(path string, into map[string]any) error {
 	return nil
 }
 
-// parseEnv reads lines of NAME=value: blank ones and those that begin with # are passed over, `export ` before a name is
-// too, spaces around the value and one pair of quotes around it are dropped. Nothing is replaced or escaped.
+// parseEnv parses lines of NAME=value. It skips blank lines and those that begin with #, ignores `export ` before a
+// name, and removes spaces and one pair of quotes around the value. It replaces and escapes nothing.
 func parseEnv(text string) (map[string]string, error) {
 	env := map[string]string{}
 	number := 0
@@ -94,7 +94,7 @@ func parseEnvLine(line string) (name, value string, err error) {
 	return name, value, api.CheckEnv(name, value)
 }
 
-// envOf is the environment of a decoded spec.
+// envOf returns the environment of a decoded spec.
 func envOf(spec map[string]any) map[string]any {
 	env, _ := spec["env"].(map[string]any)
 	if env == nil {

@@ -10,11 +10,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The errors that are not of one place in a manifest.
+// The errors without a position in a manifest.
 var (
 	// ErrContentType: the body is neither JSON nor YAML.
 	ErrContentType = errors.New("content type is not application/json or application/yaml")
-	// ErrTooLarge: a file or a body is beyond its bound.
+	// ErrTooLarge: a file or a body is larger than its limit.
 	ErrTooLarge = errors.New("is too large")
 	// ErrNoManifest: the sources hold no manifest at all.
 	ErrNoManifest = errors.New("no manifest found")
@@ -27,7 +27,7 @@ type Position struct {
 	Column int
 }
 
-// String is file:line:column.
+// String returns file:line:column.
 func (p Position) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -35,20 +35,20 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// Diagnostic is one fault: where, what, and what to do about it.
+// Diagnostic is one error: where, what, and what to do about it.
 type Diagnostic struct {
 	Position
-	// Object is kind/scope/name and Field a path in it, where the fault is in an object.
+	// Object is kind/scope/name and Field a path in it, if the error is in an object.
 	Object string
 	Field  string
-	// Summary says what is wrong; Next is the step that helps, or empty.
+	// Summary says what is wrong; Next is the next step, or empty.
 	Summary string
 	Next    string
 	// Snippet is the line with a caret under the place, or empty.
 	Snippet string
 }
 
-// String is the text for a terminal: place and fault, the line, the next step.
+// String returns the text for a terminal: place and fault, the line, the next step.
 func (d Diagnostic) String() string {
 	text := d.Summary
 	if d.Field != "" {
@@ -69,10 +69,10 @@ func (d Diagnostic) String() string {
 	return text
 }
 
-// Error lists every fault found, in the order of the files, at most maxDiagnostics of them.
+// Error lists every error found, in the order of the files, at most maxDiagnostics of them.
 type Error struct {
 	List []Diagnostic
-	// More is how many further faults were left out.
+	// More is how many further errors were left out.
 	More int
 }
 
@@ -87,7 +87,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, "\n")
 }
 
-// Fields are the faults as the API reports them.
+// Fields returns the faults as the API reports them.
 func (e *Error) Fields() []api.FieldError {
 	var out []api.FieldError
 	for _, d := range e.List {
@@ -120,7 +120,7 @@ func (f *faults) add(d Diagnostic) {
 	f.list = append(f.list, d)
 }
 
-// at adds a fault at a span of a source.
+// at adds an error at a span of a source.
 func (f *faults) at(src *source, s span, next, format string, args ...any) {
 	f.add(src.diagnostic(s, fmt.Sprintf(format, args...), next))
 }
@@ -134,7 +134,7 @@ func (f *faults) err() error {
 	return &Error{List: inOrderOfPlace(f.list), More: f.more}
 }
 
-// inOrderOfPlace sorts what was found in one file from top to bottom; the files keep their order.
+// inOrderOfPlace sorts the errors of one file from top to bottom; the files keep their order.
 func inOrderOfPlace(list []Diagnostic) []Diagnostic {
 	files := map[string]int{}
 	for _, d := range list {

@@ -14,15 +14,15 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The golden forms of fields lie in testdata/fields. `# kinds:` names the kinds a file is about; each line is tried with
-// each of them, and must come to the same.
+// The golden forms of fields lie in testdata/fields. `# kinds:` names the kinds a file is about; each line is tried
+// with each of them, and must come to the same.
 //
 //	body => what is stored, or `error: ` and what is wrong
 //	default field: what holds where it is left out
 //
-// A body is what stands between a block's braces; ⏎ is a new line. What the kind needs besides (prelude) is added, and not
-// shown but for image. Add a line with nothing behind =>, then run `go test ./internal/manifest -run Fields -rewrite` and
-// read what it wrote.
+// A body is what stands between a block's braces; ⏎ is a new line. What the kind needs besides (prelude) is added, and
+// not shown but for image. Add a line with nothing behind =>, then run `go test ./internal/manifest -run Fields
+// -rewrite` and read what it wrote.
 type fieldFile struct {
 	name  string
 	kinds []api.Kind
@@ -57,7 +57,7 @@ func fieldFiles(t *testing.T) []fieldFile {
 	return files
 }
 
-// cases are the lines that hold a body, with what they come to.
+// cases returns the lines that hold a body, with what they come to.
 func (f fieldFile) cases() map[string]string {
 	out := map[string]string{}
 	for _, line := range f.lines {
@@ -107,7 +107,7 @@ var prelude = map[api.Kind][][2]string{
 	api.KindRegistry:    {{"url", `"ghcr.io"`}, {"helper", `"secret"`}},
 }
 
-// outcomeOf is the stored spec of an object with that body, or what is wrong with it.
+// outcomeOf returns the stored spec of an object with that body, or what is wrong with it.
 func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 	t.Helper()
 	var added []string
@@ -133,7 +133,7 @@ func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 	return strings.Join(parts, " + ")
 }
 
-// givesField says whether a line of the body sets the field.
+// givesField reports whether a line of the body sets the field.
 func givesField(body, name string) bool {
 	return slices.ContainsFunc(strings.Split(body, " ⏎ "), func(line string) bool {
 		return strings.HasPrefix(line, name+" =") || strings.HasPrefix(line, name+" {")
@@ -169,7 +169,7 @@ func without(t *testing.T, spec json.RawMessage, added []string) string {
 	return string(raw)
 }
 
-// toldOf is what a load says is wrong, on one line.
+// toldOf returns what a load says is wrong, on one line.
 func toldOf(t *testing.T, err error) string {
 	t.Helper()
 	var faults *Error

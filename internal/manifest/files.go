@@ -15,21 +15,21 @@ const (
 	formatHCL  = "hcl"
 	formatYAML = "yaml"
 	formatJSON = "json"
-	// formatProcfile is that of a file of this name, not of an ending.
+	// formatProcfile is the format of files named Procfile, not of an extension.
 	formatProcfile = "procfile"
 )
 
-// manifestFolders are where a project may keep its manifests: names without a path are looked for there first.
+// manifestFolders are where a project may keep its manifests. Names without a path are searched for there too.
 var manifestFolders = []string{".tend", ".voodu"}
 
-// extensions say which language a file holds; their case doesn't matter.
+// extensions maps file extensions to languages, in any case.
 var extensions = map[string]string{
 	".hcl": formatHCL, ".tend": formatHCL, ".voodu": formatHCL, ".vdu": formatHCL, ".vd": formatHCL,
 	".yaml": formatYAML, ".yml": formatYAML,
 	".json": formatJSON,
 }
 
-// suffixes are tried, in order, behind a name that doesn't exist as it is.
+// suffixes are appended, in order, to a name that doesn't exist as it is.
 var suffixes = []string{".hcl", ".tend", ".voodu", ".vdu", ".vd", ".yaml", ".yml", ".json"}
 
 func formatOf(path string) string {
@@ -39,7 +39,8 @@ func formatOf(path string) string {
 	return extensions[strings.ToLower(filepath.Ext(path))]
 }
 
-// Defaults are the sources of a folder where none are named: its Procfile, else .tend or .voodu where it holds a manifest.
+// Defaults returns the sources of a folder if none are named: its Procfile, else .tend or .voodu where it holds a
+// manifest.
 func Defaults(folder string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(folder, Procfile)); err == nil {
 		return []string{filepath.Join(folder, Procfile)}, nil
@@ -50,7 +51,8 @@ func Defaults(folder string) ([]string, error) {
 	return nil, fmt.Errorf("%w: there is no Procfile here, and none in .tend or .voodu; name a file or a folder with -f", ErrNoManifest)
 }
 
-// Manifests is the folder of a project's manifests, of .tend and .voodu the first that holds one; else ErrNoManifest.
+// Manifests returns the folder of a project's manifests, of .tend and .voodu the first that holds one; else
+// ErrNoManifest.
 func Manifests(folder string) (string, error) {
 	for _, hidden := range manifestFolders {
 		if hasManifest(filepath.Join(folder, hidden)) {
@@ -70,7 +72,8 @@ type input struct {
 // maxFiles bounds what a folder may hold.
 const maxFiles = 10_000
 
-// inputs finds what the options name, each once, in the order named; folders in lexical order.
+// inputs returns the files that the options name, each once, in the order named; the files of a folder in lexical
+// order.
 func inputs(o Options) ([]input, error) {
 	var out []input
 	seen := map[string]bool{}
@@ -134,8 +137,8 @@ func formatNamed(format string) (string, error) {
 	return "", fmt.Errorf("format %q is not hcl, yaml or json", format)
 }
 
-// resolve finds a file or folder by its name, with or without its ending. A name that is no path of its own may lie in
-// one of the manifest folders; where it lies there and here, it has to be told which is meant.
+// resolve finds a file or folder by its name, with or without its ending. A name without a path may also lie in one of
+// the manifest folders. If a different file of the name exists here, resolve returns an error that names both.
 func resolve(name string) (string, fs.FileInfo, error) {
 	here, info, err := resolveIn("", name)
 	if filepath.IsAbs(name) || strings.HasPrefix(name, ".") {
@@ -172,7 +175,7 @@ func resolveIn(folder, name string) (string, fs.FileInfo, error) {
 	return "", nil, fmt.Errorf("read manifest: %w", err)
 }
 
-// walk finds the manifests of a folder and those below it. Hidden folders are none of ours.
+// walk returns the manifests of a folder and those below it. It skips hidden folders, and every folder in .tend.
 func walk(root string) ([]input, error) {
 	var out []input
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -201,7 +204,7 @@ func walk(root string) ([]input, error) {
 	return out, nil
 }
 
-// readBounded reads all of r, or says that it is too large.
+// readBounded reads all of r, or returns an error that it is too large.
 func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
@@ -213,7 +216,7 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// openRegular opens a file that a manifest names. Anything else that can be opened may have no end, or no beginning.
+// openRegular opens a regular file that a manifest names. Reading any other kind of file may never end or never begin.
 func openRegular(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a file", path)
@@ -231,7 +234,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return readBounded(file, path, limit)
 }
 
-// readInput reads what the user named; a shell's <(…) is a pipe.
+// readInput reads a file that the user named, which may be a pipe such as a shell's <(…).
 func readInput(path string, limit int64) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
-// inserted is a variable as substitute reads it, or a reference. HCL would take what stands in it for an expression.
+// inserted matches a variable as substitute reads it, or a reference. HCL would parse their content as an expression.
 var inserted = regexp.MustCompile(`\$\{[^{}"\n]*\}`)
 
-// Format lays out a manifest in HCL as the field does: indents, and = signs in a column. Only space between tokens changes.
+// Format formats a manifest in HCL as is usual: indentation, and aligned = signs. It changes only space between tokens.
 func Format(text []byte) []byte {
 	prefix := "tendfmt"
 	for strings.Contains(string(text), prefix) {
@@ -34,13 +34,13 @@ func Format(text []byte) []byte {
 	return []byte(laid)
 }
 
-// Layout is a file in HCL as it is and as Format lays it out.
+// Layout is a file in HCL, unchanged and as Format formats it.
 type Layout struct {
 	Path          string
 	Before, After []byte
 }
 
-// Layouts reads the manifests in HCL that the options name, folders with all that is below.
+// Layouts reads the HCL manifests that the options name, folders recursively.
 func Layouts(o Options) ([]Layout, error) {
 	found, err := inputs(o)
 	if err != nil {
@@ -63,10 +63,10 @@ func Layouts(o Options) ([]Layout, error) {
 	return out, nil
 }
 
-// maxFormatted bounds a file that is laid out.
+// maxFormatted bounds a file to format.
 const maxFormatted = 16 << 20
 
-// parses reports what keeps a text from being HCL, whatever its variables are.
+// parses returns an error unless a text is valid HCL, whatever its variables are.
 func parses(path string, text []byte) error {
 	one := func(string) (string, bool) { return "1", true }
 	var f faults
@@ -76,7 +76,7 @@ func parses(path string, text []byte) error {
 	return nil
 }
 
-// Write replaces the file's text, in one step.
+// Write replaces the file's text atomically.
 func (l Layout) Write() error {
 	path, err := filepath.EvalSymlinks(l.Path)
 	if err != nil {

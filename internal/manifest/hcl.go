@@ -13,7 +13,7 @@ func parseHCL(src *source, find lookup, f *faults) *node {
 	before := f.count()
 	text := substitute(src, find, f)
 	if f.count() > before {
-		return nil // what follows from a variable that isn't set is not worth telling
+		return nil // errors that follow from an unset variable are not worth reporting
 	}
 	if at := tooDeep(text); at >= 0 {
 		f.at(src, span{src.written(at), src.written(at) + 1}, "", "expressions nest too deep here")
@@ -45,7 +45,7 @@ func (r *hclReader) fail(at hcl.Range, next, format string, args ...any) *node {
 	return nil
 }
 
-// diagnostics reports the first of HCL's own: what comes behind it is mostly its echo.
+// diagnostics reports only the first of HCL's own diagnostics: the others mostly follow from it.
 func (r *hclReader) diagnostics(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -83,7 +83,8 @@ func (r *hclReader) body(body *hclsyntax.Body) *node {
 	return n
 }
 
-// expr reads a value. There are no variables and no functions: those that look like one are told apart.
+// expr reads a value. There are no variables and no functions; an expression that resembles one gets an error of its
+// own.
 func (r *hclReader) expr(expr hclsyntax.Expression) *node {
 	switch e := expr.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -125,7 +126,7 @@ func functionIn(expr hclsyntax.Expression) *hcl.Range {
 	return found
 }
 
-// call keeps a function for the decoder, which knows where one may stand.
+// call keeps a function for the decoder, which knows where one is permitted.
 func (r *hclReader) call(e *hclsyntax.FunctionCallExpr) *node {
 	n := &node{kind: callNode, text: e.Name, at: r.span(e.Range())}
 	for _, arg := range e.Args {

@@ -3,15 +3,15 @@ package manifest
 import "github.com/hashicorp/hcl/v2/hclsyntax"
 
 // HCL's parser recurses without a limit of its own: into brackets and templates, and along a chain of operators. These
-// bounds are far beyond what a manifest holds and far below what a stack takes.
+// limits are far beyond any manifest and far below what overflows the stack.
 const (
 	maxBrackets = 200
 	maxChain    = 2000
 	maxControls = 2000
 )
 
-// depthGauge follows the tokens of a text. A chain is what may be one expression: it ends at a comma, and at the end of a
-// line where the innermost bracket is that of a body.
+// depthGauge follows the tokens of a text. A chain is what may be one expression: it ends at a comma, and at the end of
+// a line if the innermost bracket is that of a body.
 type depthGauge struct {
 	open     []hclsyntax.TokenType
 	chain    int

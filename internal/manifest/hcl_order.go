@@ -15,7 +15,7 @@ type hclItem struct {
 	start     int
 }
 
-// inOrder lists a body as it is written: faults are told from top to bottom.
+// inOrder lists a body in the order it is written, so that errors are reported from top to bottom.
 func inOrder(body *hclsyntax.Body) []hclItem {
 	items := make([]hclItem, 0, len(body.Attributes)+len(body.Blocks))
 	for _, attribute := range body.Attributes {
@@ -28,8 +28,8 @@ func inOrder(body *hclsyntax.Body) []hclItem {
 	return items
 }
 
-// scalar turns an evaluated value into a node. Values that only expressions can make (a conditional of lists) are
-// refused: what is written is what is stored.
+// scalar turns an evaluated value into a node. It refuses values that only expressions can produce (a conditional of
+// lists), so that the stored value is the written one.
 func (r *hclReader) scalar(value cty.Value, at span) *node {
 	if value.IsNull() {
 		return &node{kind: nullNode, at: at}

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// parseJSON reads one value. Variables are not replaced in JSON: machines write it.
+// parseJSON parses one value. It doesn't replace variables, because machines write JSON.
 func parseJSON(src *source, f *faults) *node {
 	if at := invalidText(src.text); at >= 0 {
 		f.at(src, span{at, at + 1}, "write text as UTF-8", "these bytes are no text in UTF-8, or half of a \\u pair")
@@ -33,7 +33,8 @@ func parseJSON(src *source, f *faults) *node {
 
 var halfPair = regexp.MustCompile(`(?i)^\\u(d[89ab][0-9a-f]{2})(\\ud[c-f][0-9a-f]{2})?|^\\ud[c-f][0-9a-f]{2}`)
 
-// invalidText is where JSON holds what a decoder would replace by another character without a word; -1 where it doesn't.
+// invalidText returns where JSON holds what a decoder would replace by another character without a word; -1 where it
+// doesn't.
 func invalidText(text []byte) int {
 	for at := 0; at < len(text); {
 		if text[at] == '\\' && at+1 < len(text) {
@@ -57,7 +58,7 @@ func invalidText(text []byte) int {
 	return -1
 }
 
-// jsonReader reads tokens and keeps where each began.
+// jsonReader reads tokens and records where each began.
 type jsonReader struct {
 	src     *source
 	faults  *faults
@@ -66,7 +67,7 @@ type jsonReader struct {
 	failed  bool
 }
 
-// skip passes over what may stand between two tokens.
+// skip skips what may be between two tokens.
 func (r *jsonReader) skip(at int) int {
 	for at < len(r.src.text) && bytes.IndexByte([]byte(" \t\r\n,:"), r.src.text[at]) >= 0 {
 		at++
@@ -74,7 +75,7 @@ func (r *jsonReader) skip(at int) int {
 	return at
 }
 
-// next reads a token; the first fault ends the reading.
+// next reads a token; reading ends at the first error.
 func (r *jsonReader) next() (json.Token, span, bool) {
 	if r.failed {
 		return nil, span{}, false

@@ -20,7 +20,7 @@ var specTypes = map[api.Kind]reflect.Type{
 	api.KindRegistry:    reflect.TypeFor[api.RegistrySpec](),
 }
 
-// bodies read a body that isn't the struct's fields one by one, as specTypes' would be.
+// bodies decode the bodies that aren't simply the fields of the struct in specTypes.
 var bodies = map[api.Kind]func(d *decoder, n *node) map[string]any{
 	api.KindCronJob: (*decoder).cronJob,
 	api.KindAsset:   (*decoder).asset,
@@ -41,7 +41,7 @@ func knownKind(word string) api.Kind {
 	return ""
 }
 
-// supportedKinds are those of specTypes, in the order listings show them.
+// supportedKinds returns those of specTypes, in the order listings show them.
 func supportedKinds() []api.Kind {
 	return slices.DeleteFunc(slices.Clone(api.Kinds), func(kind api.Kind) bool { return specTypes[kind] == nil })
 }
@@ -54,7 +54,7 @@ func kindNames() []string {
 	return names
 }
 
-// closestKind is the next step for a word that is no kind.
+// closestKind returns the next step for a word that is no kind.
 func closestKind(word string) string {
 	if next := didYouMean(word, kindNames()); next != "" {
 		return next
@@ -62,10 +62,10 @@ func closestKind(word string) string {
 	return "the kinds of today: " + strings.Join(kindNames(), ", ")
 }
 
-// scopeless says whether objects of a kind need no scope: they lie in api.Unscoped then.
+// scopeless reports whether objects of a kind need no scope: without one they are in api.Unscoped.
 func scopeless(kind api.Kind) bool { return kind == api.KindAsset || kind == api.KindRegistry }
 
-// cronJob takes what the cron job runs beside the schedule, or in an object `job`, as plugins write it.
+// cronJob accepts the fields of its job beside the schedule, or in an object `job`, as plugins write it.
 func (d *decoder) cronJob(n *node) map[string]any {
 	nested := n.find("job")
 	if d.native || nested == nil || nested.value.kind != objectNode {
@@ -82,7 +82,7 @@ func (d *decoder) cronJob(n *node) map[string]any {
 	return d.structure(&flat, specTypes[api.KindCronJob], "")
 }
 
-// expandApp turns an app into the deployment and the ingress it stands for; any other draft is itself.
+// expandApp returns the deployment and the ingress that an app stands for, and any other draft as it is.
 func expandApp(d *draft) []*draft {
 	if d.object.Kind != api.KindApp {
 		return []*draft{d}

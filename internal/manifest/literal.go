@@ -11,7 +11,7 @@ import (
 
 var hclStart = hcl.Pos{Line: 1, Column: 1}
 
-// literal says whether an expression is a number, true, false, null, a text without templates, or a list of such.
+// literal reports whether an expression is a number, true, false, null, a text without templates, or a list of such.
 func literal(expr hclsyntax.Expression) bool {
 	switch e := expr.(type) {
 	case *hclsyntax.LiteralValueExpr:

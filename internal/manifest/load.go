@@ -9,45 +9,45 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Options say what to load. The zero value loads nothing; Files is all that is needed.
+// Options say what to load. The zero value loads nothing; only Files is needed.
 type Options struct {
-	// Files are files and folders (all that is below, in lexical order, files that are no manifests passed over), and
-	// "-" for Stdin.
+	// Files are files and folders (read recursively, in lexical order, skipping files that are not manifests), and "-"
+	// for Stdin.
 	Files []string
 	// Stdin is read for "-". Default: os.Stdin.
 	Stdin io.Reader
-	// Format is hcl, yaml or json: needed for Stdin and for files whose name doesn't say.
+	// Format is hcl, yaml or json: needed for Stdin and for files without a known extension.
 	Format string
 	// Lookup finds the value of ${VAR}. Default: the environment.
 	Lookup func(name string) (string, bool)
-	// Bucket finds the value of a ${VAR} that Lookup doesn't have in a bucket: an app's, or without a name a scope's. Default: no
-	// bucket has any.
+	// Bucket looks up a ${VAR} that Lookup doesn't have in a bucket: an app's, or without a name a scope's. Default: no
+	// bucket has a value.
 	Bucket func(scope, name, key string) (value string, found bool, err error)
 	// Dir is what paths in Stdin are relative to. Default: the working directory.
 	Dir string
-	// App is the scope of what a Procfile stands for. Default: what its app.json says, else the folder's name.
+	// App is the scope of a Procfile's objects. Default: the one in its app.json, else the folder's name.
 	App string
-	// Image is the one its processes run in. Default: what its app.json says, else the variable TEND_IMAGE.
+	// Image is the image of its processes. Default: the one in its app.json, else the variable TEND_IMAGE.
 	Image string
 	// MaxBytes bounds each file. Default 16 MiB.
 	MaxBytes int64
 }
 
-// DefaultMaxBytes bounds a file where Options doesn't.
+// DefaultMaxBytes bounds a file unless Options does.
 const DefaultMaxBytes = 16 << 20
 
 // Result is what was loaded.
 type Result struct {
-	// Objects are in the order of the files. A spec is canonical JSON exactly as written, but for env_file, which was
-	// read into env.
+	// Objects are in the order of the files. A spec is canonical JSON exactly as written, except for env_file, which
+	// was read into env.
 	Objects []api.Object
 	// Sources are the files read; standard input is "-".
 	Sources []string
-	// Uploads are the files of assets that go to the server before the objects.
+	// Uploads are the asset files to send to the server before the objects.
 	Uploads []Upload
-	// Builds are the objects that are made from source, whose trees go to the server before the objects.
+	// Builds are the objects that are built from source; their trees are sent to the server before the objects.
 	Builds []Source
-	// Warnings say what was assumed, for whoever applies.
+	// Warnings say what was assumed, for the user who applies.
 	Warnings []string
 	// Origin says where each object is written.
 	Origin map[api.Ref]Position
@@ -55,7 +55,7 @@ type Result struct {
 	drafts map[api.Ref]*draft
 }
 
-// Load reads, decodes and validates. The error is an *Error, which lists every fault with its place, unless a source
+// Load reads, decodes and validates. The error is an *Error, which lists every error with its position, unless a source
 // could not be read at all.
 func Load(o Options) (Result, error) {
 	if o.Lookup == nil {
@@ -167,7 +167,7 @@ func parse(src *source, format string, find lookup, f *faults) []*draft {
 	return nil
 }
 
-// add takes a draft in: once per name, its env files read, and valid.
+// add adds a draft, if its name is new: it reads its env files and validates it.
 func (l *loader) add(d *draft) {
 	ref := d.object.Ref()
 	if first, twice := l.result.Origin[ref]; twice {
@@ -190,7 +190,7 @@ func (l *loader) add(d *draft) {
 	l.result.Objects = append(l.result.Objects, d.object)
 }
 
-// check says what is wrong with an object before it is sent.
+// check returns the errors in an object that can be found before it is sent.
 func check(o api.Object) []api.FieldError {
 	if !o.Kind.Core() {
 		return api.ValidateMacro(o)
@@ -198,7 +198,7 @@ func check(o api.Object) []api.FieldError {
 	return append(Validate(o), api.CheckDeclared(o)...)
 }
 
-// Explain gives the faults a server found their places in the files; those of objects that are not here keep none.
+// Explain adds positions in the files to errors that a server found. Errors of objects that are not here get none.
 func (r Result) Explain(found []api.FieldError) *Error {
 	var f faults
 	for _, fault := range found {

@@ -162,7 +162,7 @@ func TestWholePairsAreText(t *testing.T) {
 	}
 }
 
-// TestPipesAreNoFiles: what a manifest names is a file; a pipe that nobody writes to would be waited for without end.
+// TestPipesAreNoFiles: what a manifest names must be a file; reading a pipe without a writer would never end.
 func TestPipesAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {

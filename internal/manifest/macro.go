@@ -9,10 +9,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// A block of a kind that isn't Tend's own is a macro: the plugin of that name says which objects it stands for. Its body
-// is turned into JSON by its looks alone: a nested block is an object, a repeated one a list of them, its labels a list
-// under _labels, and every value of env a text. What Tend knows keeps the form it has everywhere: plugin says where the
-// plugin is from, and on_probe holds lists of webhooks however many there are.
+// A block of a kind that isn't Tend's own is a macro: the plugin of that name says which objects it stands for. Its
+// body is turned into JSON by its form alone: a nested block is an object, a repeated one a list of them, its labels a
+// list under _labels, and every value of env a text. Fields that Tend knows keep the form they have everywhere: plugin
+// says where the plugin is from, and on_probe holds lists of webhooks however many there are.
 var knownInMacros = map[string]reflect.Type{
 	api.MacroPlugin: reflect.TypeFor[api.PluginSource](),
 	"on_probe":      reflect.TypeFor[api.ProbeHooks](),
@@ -20,13 +20,14 @@ var knownInMacros = map[string]reflect.Type{
 
 const labelsKey = "_labels"
 
-// macroKind says whether a word can be a macro's kind: it is written like one, and no slip of the pen for one of ours.
+// macroKind reports whether a word can be a macro's kind: it has the form of one, and is not a typo of one of Tend's
+// kinds.
 func macroKind(word string) bool {
 	kind := api.Kind(word)
 	return kind.Macro() && !slipOf(word)
 }
 
-// slipOf says whether a word is one of our longer kinds with up to two letters wrong.
+// slipOf reports whether a word is one of Tend's longer kinds with up to two wrong letters.
 func slipOf(word string) bool {
 	for _, kind := range api.Kinds {
 		if len(kind) >= 6 && editDistance(word, string(kind)) <= 2 {
@@ -36,7 +37,7 @@ func slipOf(word string) bool {
 	return false
 }
 
-// macroNames are a macro's scope and name: one label is the name, and without any it is named like its kind.
+// macroNames returns a macro's scope and name: one label is the name, and without any it is named like its kind.
 func macroNames(src *source, block field, f *faults) (scope, name string, ok bool) {
 	labels := block.value.labels
 	switch len(labels) {
@@ -100,7 +101,7 @@ func (d *decoder) macro(n *node, path string) map[string]any {
 	return out
 }
 
-// pluginBlock decodes the block that says which plugin a macro is for. What else stands in it is the plugin's.
+// pluginBlock decodes the block that says which plugin a macro is for. Its other fields are for the plugin.
 func (d *decoder) pluginBlock(n *node, path string) map[string]any {
 	ours := *n
 	ours.fields = nil
@@ -120,7 +121,7 @@ func (d *decoder) pluginBlock(n *node, path string) map[string]any {
 	return out
 }
 
-// macroValue decodes an attribute by its looks. Environments hold texts.
+// macroValue decodes an attribute by its form. Environments hold texts.
 func (d *decoder) macroValue(n *node, key, path string) any {
 	if key == "env" && n.kind == objectNode {
 		texts := map[string]any{}

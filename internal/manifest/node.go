@@ -1,6 +1,6 @@
 package manifest
 
-// nodeKind is what a value is in the text, before anybody asked what it should be.
+// nodeKind is what a value is in the text, before it is decoded as the type of its field.
 type nodeKind int
 
 const (
@@ -17,7 +17,7 @@ func (k nodeKind) String() string {
 	return [...]string{"nothing", "true or false", "a number", "text", "a list", "an object", "a call"}[k]
 }
 
-// node is one value of any of the three languages, with its place. Everything behind the parsers sees only this.
+// node is one value of any of the three languages, with its position. Everything after the parsers sees only nodes.
 type node struct {
 	kind nodeKind
 	// text is the scalar as written: "true", "1.50", or the text without its quotes.
@@ -30,7 +30,7 @@ type node struct {
 	labels []label
 }
 
-// field is one entry of an object. An HCL block that is repeated is several fields of one key.
+// field is one entry of an object. A repeated HCL block is several fields with one key.
 type field struct {
 	key   string
 	at    span
@@ -52,7 +52,7 @@ func (n *node) find(key string) *field {
 	return nil
 }
 
-// Bounds on what a text may unfold to.
+// Limits on what a text may expand to.
 const (
 	maxNodes = 200_000
 	maxDepth = 32

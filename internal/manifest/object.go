@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// draft is an object on its way: decoded, with the places of its fields.
+// draft is an object in progress: decoded, with the positions of its fields.
 type draft struct {
 	object api.Object
 	spec   map[string]any
@@ -42,7 +42,7 @@ func canonical(value any) (json.RawMessage, error) {
 	return bytes.TrimRight(out.Bytes(), "\n"), nil
 }
 
-// locate finds the place of a field, or of the nearest thing around it.
+// locate returns the position of a field, or of the closest enclosing one.
 func (d *draft) locate(field string) span {
 	for field != "" {
 		if at, found := d.places[field]; found {
@@ -54,14 +54,14 @@ func (d *draft) locate(field string) span {
 	return d.at
 }
 
-// diagnose gives a validation error its place.
+// diagnose adds a position to a validation error.
 func (d *draft) diagnose(e api.FieldError) Diagnostic {
 	out := d.src.diagnostic(d.locate(e.Field), e.Detail, "")
 	out.Object, out.Field = e.Object, e.Field
 	return out
 }
 
-// decodeSpec decodes an object's spec by its kind; false where it was refused.
+// decodeSpec decodes an object's spec by its kind; false if it was refused.
 func (d *draft) decodeSpec(n *node, native bool, f *faults) bool {
 	t, supported := specTypes[d.object.Kind]
 	if !supported && d.object.Kind.Core() {

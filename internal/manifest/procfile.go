@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Procfile is the name of the file that lists an application's processes, a line each: `web: bin/serve`.
+// Procfile is the name of the file that lists an application's processes, one per line: `web: bin/serve`.
 const Procfile = "Procfile"
 
 // firstPort is the PORT of a Procfile's first process; each one after it has the next.
@@ -28,7 +28,7 @@ type process struct {
 
 var processType = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
 
-// parseProcfile reads the lines: blank ones and those that begin with # are passed over.
+// parseProcfile parses the lines. It skips blank ones and those that begin with #.
 func parseProcfile(src *source, f *faults) []process {
 	var out []process
 	before := f.count()
@@ -65,13 +65,13 @@ func parseProcfile(src *source, f *faults) []process {
 	return out
 }
 
-// processName makes an object's name of a process's type.
+// processName returns the object name for a process's type.
 func processName(kind string) string {
 	return strings.TrimRight(strings.ReplaceAll(strings.ToLower(kind), "_", "-"), "-")
 }
 
-// procfileDrafts makes what a Procfile stands for: a deployment for each process, with the release command in the first,
-// for which the others wait, and an ingress for each that app.json names.
+// procfileDrafts returns the objects of a Procfile: a deployment for each process, with the release command in the
+// first, for which the others wait, and an ingress for each process that app.json names.
 func procfileDrafts(src *source, o procfileOptions, f *faults) []*draft {
 	before := f.count()
 	processes := parseProcfile(src, f)
@@ -106,7 +106,7 @@ func procfileDrafts(src *source, o procfileOptions, f *faults) []*draft {
 	return append(out, o.app.ingresses(src, o.scope, out, f)...)
 }
 
-// processDraft is one process as a deployment.
+// processDraft returns the deployment of one process.
 func processDraft(src *source, o procfileOptions, p process, port int) *draft {
 	text := strconv.Itoa(port)
 	d := &draft{
@@ -125,8 +125,8 @@ func processDraft(src *source, o procfileOptions, p process, port int) *draft {
 	return d
 }
 
-// await holds back the releases of processes until the one with the release command has been rolled out: before that none
-// may be replaced.
+// await delays the releases of processes until the one with the release command is rolled out: before that none may be
+// replaced.
 func await(processes []*draft, first *draft, at span) {
 	for _, d := range processes {
 		d.spec["depends_on"] = map[string]any{"workloads": []any{"deployment/" + first.object.Name}}
@@ -136,13 +136,14 @@ func await(processes []*draft, first *draft, at span) {
 
 func shell(command string) []any { return []any{"/bin/sh", "-c", command} }
 
-// procfileOptions are what a Procfile itself doesn't say. Without an image its processes are built from its folder.
+// procfileOptions are the settings that a Procfile itself doesn't contain. Without an image, its processes are built
+// from its folder.
 type procfileOptions struct {
 	scope, image string
 	app          appFile
 }
 
-// ScopeOf makes a scope of a folder's name: the same each time, so that an application finds itself again.
+// ScopeOf returns a scope for a folder's name, the same each time, so that an application keeps its scope.
 func ScopeOf(folder string) (string, error) {
 	text := strings.Map(func(r rune) rune {
 		switch {

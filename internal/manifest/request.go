@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Decode reads the body of a request: JSON or YAML, one object or several. Nothing is replaced in it and no file is
-// read. It checks shapes, not values: that is Validate.
+// Decode decodes the body of a request: JSON or YAML, one object or several. It replaces no variables and reads no
+// files. It checks shapes; Validate checks values.
 func Decode(data []byte, contentType string) ([]api.Object, error) {
 	format, err := formatOfType(contentType)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// property is one field of an api struct, as the languages name it.
+// property is one field of an api struct, with its names in the languages.
 type property struct {
 	name     string // in JSON, YAML and field paths
 	native   string // in HCL
@@ -42,7 +42,7 @@ func properties(t reflect.Type) []property {
 	return out
 }
 
-// key is the property's name in the language at hand.
+// key returns the property's name in the language at hand.
 func (p property) key(native bool) string {
 	if native {
 		return p.native
@@ -50,7 +50,7 @@ func (p property) key(native bool) string {
 	return p.name
 }
 
-// declaring is the name of the struct a visible field of t stands in.
+// declaring returns the name of the struct a visible field of t stands in.
 func declaring(t reflect.Type, f reflect.StructField) string {
 	if len(f.Index) > 1 {
 		t = t.FieldByIndex(f.Index[:len(f.Index)-1]).Type

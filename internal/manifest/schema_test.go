@@ -20,7 +20,8 @@ import (
 
 const publishedSchema = "../../docs/schema/manifest.schema.json"
 
-// TestSchemaIsFresh: the schema says what the structs say. Rewrite with `go test ./internal/manifest -run Schema -rewrite`.
+// TestSchemaIsFresh: the schema says what the structs say. Rewrite with `go test ./internal/manifest -run Schema
+// -rewrite`.
 func TestSchemaIsFresh(t *testing.T) {
 	want, err := json.MarshalIndent(generateSchema(t), "", "  ")
 	if err != nil {
@@ -227,7 +228,7 @@ var schemaEnums = map[string][]any{
 	"build.lang.name":     {"go", "nodejs", "node", "javascript", "bun", "python", "ruby", "rails"},
 }
 
-// assetFile is the schema of one file: a text, or an object whose _source says which other fields it has.
+// assetFile returns the schema of one file: a text, or an object whose _source says which other fields it has.
 func (g *schemaMaker) assetFile() *jsonschema.Schema {
 	names := map[string]string{"_source": "Source", "path": "Path", "content": "Content", "digest": "Digest", "filename": "Filename",
 		"url": "URL", "timeout": "Timeout", "on_failure": "OnFailure"}
@@ -249,7 +250,7 @@ func scalarSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Types: []string{"string", "number", "boolean"}}
 }
 
-// nothing is the schema no value passes.
+// nothing returns the schema no value passes.
 func nothing() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 
 func pointerTo[T any](v T) *T { return &v }

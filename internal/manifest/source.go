@@ -11,7 +11,7 @@ import (
 // span is a piece of the user's text, in bytes.
 type span struct{ start, end int }
 
-// source is one text as its author wrote it, with what is needed to speak of places in it.
+// source is one text as its author wrote it, with what is needed to report positions in it.
 type source struct {
 	name string
 	// dir is what relative paths inside the text are relative to.
@@ -23,7 +23,7 @@ type source struct {
 	edits []edit
 }
 
-// edit says that [newStart,newEnd) of the parsed text stands for [start,end) of the written one.
+// edit says that [newStart,newEnd) of the parsed text replaces [start,end) of the written one.
 type edit struct {
 	start, end       int
 	newStart, newEnd int
@@ -52,7 +52,7 @@ func (s *source) written(offset int) int {
 	return min(last.end+offset-last.newEnd, len(s.text))
 }
 
-// offset is where a line and column (in characters, both from 1) lie in the text.
+// offset returns where a line and column (in characters, both from 1) lie in the text.
 func (s *source) offset(line, column int) int {
 	line = min(max(line, 1), len(s.lines))
 	at := s.lines[line-1]
@@ -79,7 +79,8 @@ const (
 	snippetLed = 40
 )
 
-// snippet is the line of a span with a caret under its beginning and tildes to its end. Long lines are cut around it.
+// snippet returns the line of a span with a caret under its beginning and tildes to its end. Long lines are cut around
+// it.
 func (s *source) snippet(at span) string {
 	position := s.position(at.start)
 	begin := s.lines[position.Line-1]
@@ -110,7 +111,7 @@ func padding(text []rune) string {
 	}, string(text))
 }
 
-// printable takes control characters out of what goes to a terminal.
+// printable replaces control characters in text for a terminal.
 func printable(text []rune) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && (r < ' ' || r >= 0x7f && r <= 0x9f) {

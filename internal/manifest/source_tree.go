@@ -13,12 +13,13 @@ import (
 // Source is the folder an object is built from.
 type Source struct {
 	Object api.Ref
-	// Folder is build.context, as sourceFolder finds it.
+	// Folder is build.context, as resolved by sourceFolder.
 	Folder string
 	Build  api.Build
 }
 
-// addSource notes where the source of an object lies. One that names its tree already (as get prints it) has it elsewhere.
+// addSource records the folder of an object's source. An object that names its tree already (as get prints it) has none
+// here.
 func (l *loader) addSource(d *draft) {
 	if !d.object.Kind.HasContainers() || d.object.Tree() != "" {
 		return
@@ -38,9 +39,9 @@ func (l *loader) addSource(d *draft) {
 	l.result.Builds = append(l.result.Builds, Source{Object: d.object.Ref(), Folder: folder, Build: *spec.Build})
 }
 
-// sourceFolder is the folder that a build's context names. It is relative to the manifest's folder, and for a manifest in
-// a project's .tend or .voodu to the project. Where there is no such folder, one of the working directory is taken, as
-// the predecessor did; the hint says so.
+// sourceFolder returns the folder that a build's context names. It is relative to the manifest's folder, and for a
+// manifest in a project's .tend or .voodu to the project. Where there is no such folder, one of the working directory
+// is taken, as the predecessor did; the hint says so.
 func sourceFolder(dir, context string) (folder, hint string) {
 	if filepath.IsAbs(context) {
 		return context, ""
@@ -58,7 +59,7 @@ func sourceFolder(dir, context string) (folder, hint string) {
 	return beside, ""
 }
 
-// projectOf is the folder that holds the .tend or .voodu folder a manifest lies in.
+// projectOf returns the folder that holds the .tend or .voodu folder a manifest lies in.
 func projectOf(dir string) (project string, ok bool) {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {
@@ -74,7 +75,7 @@ func projectOf(dir string) (project string, ok bool) {
 	}
 }
 
-// leadsUp: the context leaves the manifest's folder by itself, so it is meant from there.
+// leadsUp reports whether the context leaves the manifest's folder by itself, so that it is relative to that folder.
 func leadsUp(context string) bool {
 	return strings.HasPrefix(filepath.ToSlash(filepath.Clean(context))+"/", "../")
 }

@@ -12,13 +12,14 @@ import (
 type lookup func(name string) (string, bool)
 
 var (
-	// variable is ${NAME} or ${NAME:-default}; the default runs to the next brace.
+	// variable matches ${NAME} or ${NAME:-default}; the default ends at the next brace.
 	variable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}\n]*))?\}`)
-	// dotted is a reference resolved later by the server: it stays in the text as it is.
+	// dotted matches a reference that the server resolves later: it stays unchanged.
 	dotted = regexp.MustCompile(`^\$\{[A-Za-z0-9_-]+\.[^}\n]*\}`)
 )
 
-// expand gives the text for one variable. raw is a default, which is the author's own text; value is from outside.
+// expand returns the text for one variable. raw says that it is a default, which is the author's own text; else it is a
+// value from outside.
 func expand(match [][]byte, find lookup) (value string, raw, ok bool) {
 	value, found := find(string(match[1]))
 	if found && (value != "" || match[2] == nil) {
@@ -27,8 +28,8 @@ func expand(match [][]byte, find lookup) (value string, raw, ok bool) {
 	return string(match[3]), true, match[2] != nil
 }
 
-// substituter walks HCL text once and replaces variables. It knows just enough of HCL to tell where it is, because
-// the same ${NAME} means nothing in a comment and must not end a string it stands in.
+// substituter reads HCL text once and replaces variables. It knows just enough of HCL to know where it is, because the
+// same ${NAME} means nothing in a comment and must not end a string it stands in.
 type substituter struct {
 	src    *source
 	find   lookup
@@ -38,7 +39,7 @@ type substituter struct {
 	stack  []frame
 }
 
-// frame is what surrounds the current place.
+// frame is the context of the current position.
 type frame struct {
 	mode   mode
 	marker string // of a heredoc
@@ -54,7 +55,7 @@ const (
 	template // inside ${ } or %{ } of a string
 )
 
-// substitute returns the text to parse and records in src how to find the way back.
+// substitute returns the text to parse, and records in src how to map positions back.
 func substitute(src *source, find lookup, f *faults) []byte {
 	s := &substituter{src: src, find: find, faults: f, stack: []frame{{mode: bare}}}
 	for s.at < len(src.text) {
@@ -82,14 +83,14 @@ func (s *substituter) pop() {
 	}
 }
 
-// keep copies n bytes as they are.
+// keep copies n bytes unchanged.
 func (s *substituter) keep(n int) {
 	n = min(n, len(s.src.text)-s.at)
 	s.out.Write(s.src.text[s.at : s.at+n])
 	s.at += n
 }
 
-// keepThrough copies up to and with the next occurrence of a mark, or the rest.
+// keepThrough copies up to and including the next occurrence of a mark, or the rest.
 func (s *substituter) keepThrough(mark string) {
 	i := bytes.Index(s.rest(), []byte(mark))
 	if i < 0 {
@@ -163,7 +164,7 @@ func (s *substituter) stepHeredoc() {
 	s.stepString(heredocLiteral)
 }
 
-// stepString takes one step inside a string of either sort.
+// stepString takes one step inside a string of either kind.
 func (s *substituter) stepString(render func(string) (string, bool)) {
 	switch {
 	case s.has("$${"), s.has("%%{"):
@@ -213,21 +214,22 @@ func addMissing(f *faults, src *source, here span, name string) {
 	f.at(src, here, "set it in your environment or with `tend config set SCOPE/NAME "+name+"=…`, or give a default: ${"+name+":-…}; for the characters themselves write $${"+name+"}", "variable %s is not set", name)
 }
 
-// quotedLiteral is text that means itself between quotes: no value can end the string or begin a template.
+// quotedLiteral escapes text for use between quotes, so that no value can end the string or begin a template.
 func quotedLiteral(value string) (string, bool) {
 	return strings.NewReplacer(
 		`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "$", `\u0024`, "%", `\u0025`,
 	).Replace(value), true
 }
 
-// heredocLiteral is text that means itself in a heredoc, which knows no backslash: a template holding a quoted literal.
+// heredocLiteral escapes text for a heredoc, which has no backslash escapes: it returns a template with a quoted
+// literal.
 func heredocLiteral(value string) (string, bool) {
 	text, _ := quotedLiteral(value)
 	return `${"` + text + `"}`, true
 }
 
-// bareLiteral is a value outside of quotes. It must be a whole literal by itself, so that no value can add an attribute
-// or a block; it is written anew from what was read.
+// bareLiteral returns a value outside of quotes. It must be a complete literal by itself, so that no value can add an
+// attribute or a block. bareLiteral formats it again from what was parsed.
 func bareLiteral(value string) (string, bool) {
 	if tooDeep([]byte(value)) >= 0 {
 		return "", false

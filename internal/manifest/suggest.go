@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// didYouMean is a next step naming the closest of the known words, or all of them where none is close.
+// didYouMean returns a next step naming the closest of the known words, or all of them if none is close.
 func didYouMean(word string, known []string) string {
 	best, distance := "", len(word)/3+2
 	for _, candidate := range known {
@@ -19,7 +19,7 @@ func didYouMean(word string, known []string) string {
 	return fmt.Sprintf("did you mean %q?", best)
 }
 
-// editDistance is the number of letters to insert, drop, replace or swap with their neighbour.
+// editDistance returns the number of letters to insert, drop, replace or swap with their neighbour.
 func editDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > 64 || len(y) > 64 {

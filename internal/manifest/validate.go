@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/core/dockerflags"
 )
 
-// Validate says everything that is wrong with an object by itself: api.ValidateObject and its docker_options.
+// Validate returns every error in an object by itself: those of api.ValidateObject and of its docker_options.
 func Validate(o api.Object) []api.FieldError {
 	found := api.ValidateObject(o)
 	if !o.Kind.HasContainers() {
@@ -18,7 +18,7 @@ func Validate(o api.Object) []api.FieldError {
 	}
 	spec, err := api.DecodeWorkload(o.Kind, o.Spec)
 	if err != nil {
-		return found // told already
+		return found // reported already
 	}
 	if o.Kind == api.KindCronJob {
 		found = append(found, validateSchedule(o)...)
@@ -52,7 +52,7 @@ func validateOptions(ref api.Ref, field string, spec api.DeploymentSpec) []api.F
 	return found
 }
 
-// writableAssets are the targets of files of assets that flags mount writable.
+// writableAssets returns the targets of files of assets that flags mount writable.
 func writableAssets(options dockerflags.Options) []string {
 	var out []string
 	for _, bind := range options.Binds {

@@ -7,11 +7,11 @@ import (
 	"tend.dev/tend/internal/core/timetable"
 )
 
-// validateSchedule checks when a cron job runs: the grammar of the schedule, and that its time zone is known here.
+// validateSchedule checks the schedule of a cron job: its grammar, and that its time zone is known here.
 func validateSchedule(o api.Object) []api.FieldError {
 	spec, err := api.DecodeSpec[api.CronJobSpec](o)
 	if err != nil || spec.Schedule == "" {
-		return nil // told already
+		return nil // reported already
 	}
 	var faults []api.FieldError
 	tell := func(field string, err error) {

@@ -14,14 +14,14 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Section is one object to be written, with what stands above it: lines of comments, without their #.
+// Section is one object to write, with the comment lines above it, without their #.
 type Section struct {
 	Object   api.Object
 	Comments []string
 }
 
-// Write writes objects as HCL that loads to the same objects: fields in the order of their struct, keys of tables sorted,
-// texts escaped. Labels and annotations have no form in HCL; an object that carries any is an error.
+// Write writes objects as HCL that loads to the same objects: fields in the order of their struct, keys of tables
+// sorted, texts escaped. HCL has no form for labels and annotations, so an object with any is an error.
 func Write(sections []Section) ([]byte, error) {
 	var w writer
 	for i, section := range sections {
@@ -68,7 +68,7 @@ func (w *writer) object(o api.Object) error {
 	return nil
 }
 
-// readObject keeps numbers as they are written.
+// readObject decodes an object and keeps numbers as they are written.
 func readObject(raw json.RawMessage) (map[string]any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
@@ -117,7 +117,7 @@ func (w *writer) body(t reflect.Type, fields map[string]any) {
 	}
 }
 
-// blockLabels are the fields that stand before a block's brace.
+// blockLabels returns the fields that stand before a block's brace.
 func blockLabels(t reflect.Type, fields map[string]any) string {
 	out := ""
 	for _, p := range properties(t) {
@@ -158,10 +158,10 @@ func (w *writer) files(raw json.RawMessage) error {
 	return nil
 }
 
-// longLine is from where on a list is written an entry a line.
+// longLine is the length from which on a list is written one entry per line.
 const longLine = 90
 
-// expression writes a value of JSON.
+// expression returns a JSON value as HCL.
 func expression(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -201,7 +201,7 @@ func keyOf(name string) string {
 	return quote(name)
 }
 
-// document writes a text of several lines as a heredoc where that says the same.
+// document returns a text of several lines as a heredoc, if that has the same meaning.
 func document(text string) string {
 	plain := strings.HasSuffix(text, "\n") && strings.Count(text, "\n") > 1 && !strings.ContainsAny(text, "\r") &&
 		!strings.Contains(text, "${") && !strings.Contains(text, "%{") && !strings.Contains(text, "\nEOT\n") && !strings.HasPrefix(text, "EOT\n")

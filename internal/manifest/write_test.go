@@ -31,7 +31,7 @@ func TestWrittenFieldsReadTheSame(t *testing.T) {
 			for _, kind := range file.kinds {
 				for _, object := range mustLoadBody(t, kind, body) {
 					if object.Kind == api.KindAsset {
-						continue // its files are told where they lie, not what they hold
+						continue // its files are written as paths, not as their content
 					}
 					text, err := Write([]Section{{Object: object}})
 					if err != nil {
@@ -62,7 +62,7 @@ func TestAnyTextReadsTheSame(t *testing.T) {
 	})
 }
 
-// TestMalformedReferenceReadsTheSame: the formatter puts no spaces into what only looks like a reference.
+// TestMalformedReferenceReadsTheSame: the formatter puts no spaces into text that only resembles a reference.
 func TestMalformedReferenceReadsTheSame(t *testing.T) {
 	for _, text := range []string{"${asset...a}", "${ref.a.1b.c}", "${config.a-.b}", "x ${asset.site.index} y"} {
 		if got, written := reread(t, text); got != text {
@@ -71,7 +71,7 @@ func TestMalformedReferenceReadsTheSame(t *testing.T) {
 	}
 }
 
-// reread is what a text becomes that is written as a variable's value and read again, and the file between.
+// reread returns what a text becomes that is written as a variable's value and read again, and the file between.
 func reread(t rapid.TB, text string) (got any, written []byte) {
 	t.Helper()
 	spec, err := canonical(map[string]any{"image": "app", "env": map[string]string{"A": text}})

@@ -9,14 +9,15 @@ import (
 	"tend.dev/tend/api"
 )
 
-// bareKey is a table's key that needs no quotes; words that HCL reads as something else need them.
+// bareKey matches a table's key that needs no quotes; words that HCL reads as something else need them.
 var bareKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// plainReference is a reference that the formatter leaves alone: it takes any other for an expression, and puts spaces into it.
+// plainReference matches a reference that the formatter leaves alone: it parses any other as an expression, and adds
+// spaces.
 var plainReference = regexp.MustCompile(`^\$\{[a-z]+(\.[A-Za-z_][A-Za-z0-9_-]*)+\}$`)
 
-// quote writes a text between quotes so that it reads back the same: references to assets and other objects as they are,
-// and any other ${ or %{ so that nothing is replaced in it.
+// quote writes a text between quotes so that it reads back the same: references to assets and other objects unchanged,
+// and any other ${ or %{ escaped so that nothing is replaced in it.
 func quote(text string) string {
 	var out strings.Builder
 	out.WriteByte('"')

@@ -38,8 +38,8 @@ func parseYAML(src *source, find lookup, f *faults) []*node {
 	}
 }
 
-// yamlReader turns YAML's tree into nodes. Variables are replaced in scalars that were already told apart, so no value
-// can end one; comments never come here.
+// yamlReader turns YAML's tree into nodes. It replaces variables in scalars that are already parsed, so no value can
+// end one. Comments never get here.
 type yamlReader struct {
 	src    *source
 	find   lookup

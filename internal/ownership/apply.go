@@ -9,39 +9,39 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Stored is what there is of an object; zero before it is created.
+// Stored is the stored part of an object; zero before it is created.
 type Stored struct {
 	Spec Tree
-	// Fields is the record of who set what, as it was stored. Without it, `apply` set all there is.
+	// Fields is the record of who set what, as it was stored. Without it, `apply` set everything there is.
 	Fields json.RawMessage
-	// Since is when the object was last written: fields nobody is known to have set are as old as that.
+	// Since is when the object was last written: fields without a known manager are as old as that.
 	Since time.Time
 }
 
-// Change is one manager's word.
+// Change is one manager's change.
 type Change struct {
-	// Manager is the role, Actor who speaks in it, At when.
+	// Manager is the role, Actor the user or program in it, At the time of the change.
 	Manager string
 	Actor   string
 	At      time.Time
-	// About says which top-level fields the change speaks of; the others are declared as they are, and their owners
+	// About says which top-level fields the change is about; the others are declared as they are, and their owners
 	// stay. Default: all.
 	About func(field string) bool
 }
 
-// Outcome is what an object becomes.
+// Outcome is the result of a change of an object.
 type Outcome struct {
-	// Spec is the declared one with what others own; Added says whether there is such a thing.
+	// Spec is the declared one with the fields that others own; Added says whether there are any.
 	Spec  Tree
 	Added bool
-	// Fields is the stored text where nobody's fields change.
+	// Fields is the stored text if no manager's fields change.
 	Fields json.RawMessage
-	// Conflicts are the fields that Spec and Fields take from another manager, by path. Whoever may not take them must
-	// not store the outcome.
+	// Conflicts are the fields that Spec and Fields take from another manager, by path. A caller that may not take them
+	// must not store the outcome.
 	Conflicts []api.FieldConflict
 }
 
-// comparison is what a manager declares, held against what is stored.
+// comparison is what a manager declares, compared with what is stored.
 type comparison struct {
 	live, next Tree
 	// declared are the leaves of next, changed those that are not in live with the same value.
@@ -59,7 +59,7 @@ func compare(live, next Tree) comparison {
 	return c
 }
 
-// Apply decides what an object becomes when a manager declares a spec. It changes none of its arguments.
+// Apply returns the outcome of a manager declaring a spec. It changes none of its arguments.
 func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
 	before, err := read(stored, leaves(stored.Spec))
 	if err != nil {
@@ -80,7 +80,7 @@ func Apply(stored Stored, declared Tree, change Change) (Outcome, error) {
 	return out, err
 }
 
-// contested are the leaves of others that what is declared changes, or puts a value or a block in the place of.
+// contested returns the leaves of others that what is declared changes, or puts a value or a block in the place of.
 func (c comparison) contested(others *fieldpath.Set) *fieldpath.Set {
 	taken := fieldpath.NewSet()
 	if others.Empty() {
@@ -95,7 +95,7 @@ func (c comparison) contested(others *fieldpath.Set) *fieldpath.Set {
 		}
 		stored, _ := lookup(c.live, path)
 		if declared, _ := lookup(c.next, path); isBlock(declared) && isBlock(stored) {
-			return // an empty block: what others have in it stays
+			return // an empty block: the fields of others in it stay
 		}
 		if others.Has(path) {
 			taken.Insert(path)
@@ -116,7 +116,7 @@ func isBlock(value any) bool {
 	return ok
 }
 
-// with is what is declared and what others have that the declaration leaves out.
+// with returns what is declared and what others have that the declaration leaves out.
 func (c comparison) with(left *fieldpath.Set) Tree {
 	out := clone(c.next)
 	left.Iterate(func(path fieldpath.Path) {
@@ -126,7 +126,7 @@ func (c comparison) with(left *fieldpath.Set) Tree {
 	return out
 }
 
-// conflicts tells of whom the leaves are that a manager takes.
+// conflicts returns the leaves that a manager takes, with the managers it takes them from.
 func (r record) conflicts(taken *fieldpath.Set, manager string, live Tree) []api.FieldConflict {
 	var out []api.FieldConflict
 	if taken.Empty() {
@@ -146,7 +146,7 @@ func (r record) conflicts(taken *fieldpath.Set, manager string, live Tree) []api
 	return out
 }
 
-// after is the record once the change is stored; all are the leaves there are then.
+// after returns the record once the change is stored; all are the leaves there are then.
 func (r record) after(c comparison, change Change, taken, all *fieldpath.Set) record {
 	unchanged := c.declared.Difference(c.changed)
 	out := make(record, 0, len(r)+1)

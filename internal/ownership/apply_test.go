@@ -53,7 +53,7 @@ func (o *object) store(out Outcome) {
 	o.spec, o.fields = string(spec), out.Fields
 }
 
-// owners is the blame in short: path=value manager@minute, a line each.
+// owners returns the blame in short: path=value manager@minute, a line each.
 func (o *object) owners() []string {
 	o.t.Helper()
 	lines, err := Blame(o.stored())

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Blame lists the leaves of a spec with who set them, ordered by path, then in the order they were set.
+// Blame lists the leaves of a spec with their managers, ordered by path, then in the order they were set.
 func Blame(stored Stored) ([]api.FieldOwner, error) {
 	who, err := read(stored, leaves(stored.Spec))
 	if err != nil {

@@ -77,7 +77,7 @@ func (m *model) apply(t *rapid.T, manager, actor string, spec json.RawMessage) (
 	return declared, out
 }
 
-// sets are the paths each manager owns.
+// sets returns the paths each manager owns.
 func sets(t *rapid.T, stored Stored) map[string][]string {
 	lines, err := Blame(stored)
 	if err != nil {
@@ -99,7 +99,7 @@ func paths(t Tree) []string {
 	return out
 }
 
-// at is the text of the leaf at a path, empty where there is none.
+// at returns the text of the leaf at a path, empty if there is none.
 func at(t Tree, wanted string) (found string) {
 	walk(t, func(path fieldpath.Path, value any) {
 		if pathText(path) == wanted {

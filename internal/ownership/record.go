@@ -11,14 +11,14 @@ import (
 	"tend.dev/tend/api"
 )
 
-// maxWrites bounds what is remembered of one manager: the oldest writes are remembered together.
+// maxWrites bounds how many writes are remembered of one manager: beyond it, the oldest ones are merged.
 const maxWrites = 8
 
-// write is what one change set, less what was changed since.
+// write is what one change set, without what was changed since.
 type write struct {
 	manager, actor string
 	at             time.Time
-	// orBefore: older writes of the manager are in it; the actor is empty where they had several.
+	// orBefore: older writes of the manager are in it; the actor is empty if they had several.
 	orBefore bool
 	// fields are leaves. Two writes of one manager have none in common.
 	fields *fieldpath.Set
@@ -27,8 +27,8 @@ type write struct {
 // record is who set what, a manager's older writes first. Its fields together are the leaves of the spec.
 type record []write
 
-// storedWrite is a write as it lies in the metadata. The largest one has Rest: it has, beside its Fields, all leaves
-// that no write names. So the record of an object somebody applied is a line, however many fields the object has.
+// storedWrite is a write as it is stored in the metadata. The largest one has Rest: besides its Fields, it has all
+// leaves that no write names. So the record of an applied object is one line, however many fields the object has.
 type storedWrite struct {
 	Manager  string          `json:"manager"`
 	Actor    string          `json:"actor,omitempty"`
@@ -38,7 +38,7 @@ type storedWrite struct {
 	Fields   json.RawMessage `json:"fields,omitempty"`
 }
 
-// read is the record of an object whose leaves are all.
+// read returns the record of an object whose leaves are all.
 func read(stored Stored, all *fieldpath.Set) (record, error) {
 	var lines []storedWrite
 	if len(stored.Fields) > 0 {
@@ -68,7 +68,7 @@ func read(stored Stored, all *fieldpath.Set) (record, error) {
 	return out.compact(), nil
 }
 
-// text is the record as it is stored; none for an object without leaves.
+// text returns the record as it is stored; none for an object without leaves.
 func (r record) text() (json.RawMessage, error) {
 	if len(r) == 0 {
 		return nil, nil
@@ -97,7 +97,7 @@ func (r record) text() (json.RawMessage, error) {
 	return json.Marshal(lines)
 }
 
-// fields are the leaves of the managers that count.
+// fields returns the leaves of the managers that count.
 func (r record) fields(counts func(manager string) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	for _, w := range r {
@@ -108,7 +108,7 @@ func (r record) fields(counts func(manager string) bool) *fieldpath.Set {
 	return out
 }
 
-// add is the record with fields newly set by a change.
+// add returns the record with fields newly set by a change.
 func (r record) add(change Change, fields *fieldpath.Set) record {
 	if fields.Empty() {
 		return r
@@ -123,7 +123,7 @@ func (r record) add(change Change, fields *fieldpath.Set) record {
 	return append(r, write{manager: change.Manager, actor: change.Actor, at: at, fields: fields}).bounded(change.Manager)
 }
 
-// bounded remembers the two oldest writes of a manager together where it has too many.
+// bounded merges the two oldest writes of a manager if it has too many.
 func (r record) bounded(manager string) record {
 	var own []int
 	for i, w := range r {
@@ -139,7 +139,7 @@ func (r record) bounded(manager string) record {
 		newer.actor = ""
 	}
 	if older.at.After(newer.at) {
-		newer.at = older.at // a clock went back
+		newer.at = older.at // a clock was set back
 	}
 	newer.orBefore = true
 	newer.fields = newer.fields.Union(older.fields)
@@ -147,7 +147,7 @@ func (r record) bounded(manager string) record {
 	return r.compact()
 }
 
-// compact leaves out writes of which nothing is left.
+// compact removes writes of which nothing is left.
 func (r record) compact() record {
 	out := r[:0]
 	for _, w := range r {

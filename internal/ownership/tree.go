@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Tree is a spec: blocks and maps are trees, everything else is a leaf. Nulls are absent. Numbers are json.Number: they
-// keep the digits they were written with.
+// Tree is a spec: blocks and maps are trees, everything else is a leaf. Nulls count as absent. Numbers are json.Number,
+// which keeps their digits as written.
 type Tree = map[string]any
 
-// Parse reads a spec. Nothing is a spec without fields.
+// Parse decodes a spec. Empty input is a spec without fields.
 func Parse(spec json.RawMessage) (Tree, error) {
 	if len(bytes.TrimSpace(spec)) == 0 {
 		return Tree{}, nil
@@ -30,7 +30,7 @@ func Parse(spec json.RawMessage) (Tree, error) {
 	return out, nil
 }
 
-// clone is a tree that can be changed without changing t; lists are shared.
+// clone returns a tree that can be changed without changing t; lists are shared.
 func clone(t Tree) Tree {
 	out := maps.Clone(t)
 	for key, value := range out {
@@ -41,7 +41,7 @@ func clone(t Tree) Tree {
 	return out
 }
 
-// Text is a value on one line, as it stands in a spec.
+// Text returns a value on one line, as it stands in a spec.
 func Text(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -52,7 +52,7 @@ func Text(value any) (json.RawMessage, error) {
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// walk visits the leaves in the order of their paths. A path is valid during the visit only.
+// walk visits the leaves in the order of their paths. A path is valid only during the visit.
 func walk(t Tree, visit func(fieldpath.Path, any)) { walkBelow(make(fieldpath.Path, 0, 8), t, visit) }
 
 func walkBelow(at fieldpath.Path, t Tree, visit func(fieldpath.Path, any)) {
@@ -74,7 +74,7 @@ func leaves(t Tree) *fieldpath.Set {
 	return out
 }
 
-// lookup finds what stands at a path, leaf or not.
+// lookup returns the value at a path, leaf or not.
 func lookup(t Tree, path fieldpath.Path) (any, bool) {
 	var value any = t
 	for _, element := range path {
@@ -87,7 +87,7 @@ func lookup(t Tree, path fieldpath.Path) (any, bool) {
 	return value, value != nil
 }
 
-// insert puts a value where nothing stands yet, and makes the blocks that lead there.
+// insert puts a value if nothing stands yet, and makes the blocks that lead there.
 func insert(t Tree, path fieldpath.Path, value any) {
 	last := len(path) - 1
 	for _, element := range path[:last] {
@@ -105,7 +105,7 @@ func insert(t Tree, path fieldpath.Path, value any) {
 	}
 }
 
-// same says whether two values say the same: 1 and 1.0 do.
+// same reports whether two values mean the same: 1 and 1.0 do.
 func same(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
@@ -131,7 +131,7 @@ func sameNumber(a, b json.Number) bool {
 	}
 	if _, err := strconv.ParseInt(a.String(), 10, 64); err == nil {
 		if _, err := strconv.ParseInt(b.String(), 10, 64); err == nil {
-			return false // two whole numbers spelled differently differ, also where a float could not tell them apart
+			return false // two integers spelled differently differ, even if they are equal as floats
 		}
 	}
 	x, errX := a.Float64()
@@ -141,7 +141,7 @@ func sameNumber(a, b json.Number) bool {
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// Below is the path of a field in the block or map at a path, in a manifest's own words.
+// Below returns the path of a field in the block or map at a path, in a manifest's own words.
 func Below(path, key string) string {
 	switch {
 	case !plainKey.MatchString(key):

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// ActionType is what a plugin asks for.
+// ActionType is the type of an action that a plugin requests.
 type ActionType string
 
-// The types of actions. The last two are the client's to do, and only a command may ask for them.
+// The types of actions. The client performs the last two, and only a command may request them.
 const (
 	ConfigSet      ActionType = "config_set"
 	ConfigUnset    ActionType = "config_unset"
@@ -23,7 +23,7 @@ const (
 	FetchFile      ActionType = "fetch_file"
 )
 
-// Action is one thing a plugin asks for. Which fields count depends on the type.
+// Action is one thing a plugin requests. The type decides which fields count.
 type Action struct {
 	Type  ActionType `json:"type"`
 	Scope string     `json:"scope,omitempty"`
@@ -31,7 +31,7 @@ type Action struct {
 	// KV are the keys config_set sets, Keys those config_unset removes.
 	KV   map[string]string `json:"kv,omitempty"`
 	Keys []string          `json:"keys,omitempty"`
-	// SkipRestart lets config reach containers with their next release or restart alone.
+	// SkipRestart makes config reach containers only with their next release or restart.
 	SkipRestart bool `json:"skip_restart,omitempty"`
 	// Manifest is what apply_manifest stores.
 	Manifest *Manifest `json:"manifest,omitempty"`
@@ -39,11 +39,11 @@ type Action struct {
 	Kind string `json:"kind,omitempty"`
 	// Command is what exec_local runs.
 	Command CommandLine `json:"command,omitempty"`
-	// RemotePath is a file of the server's that fetch_file copies to DestPath; SizeBytes is what it should measure.
+	// RemotePath is a file on the server that fetch_file copies to DestPath; SizeBytes is its expected size.
 	RemotePath string `json:"remote_path,omitempty"`
 	DestPath   string `json:"dest_path,omitempty"`
 	SizeBytes  int64  `json:"size_bytes,omitempty"`
-	// Summary is told in place of our own words.
+	// Summary is printed in place of Tend's own description.
 	Summary string `json:"summary,omitempty"`
 }
 
@@ -71,10 +71,10 @@ func (c *CommandLine) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(c))
 }
 
-// ForClient says whether the client does it.
+// ForClient reports whether the client performs the action.
 func (a Action) ForClient() bool { return a.Type == ExecLocal || a.Type == FetchFile }
 
-// fault says why an action can't be done, or nothing.
+// fault returns why an action can't be performed, or "".
 func (a Action) fault(client bool) string {
 	switch {
 	case a.ForClient() && !client:
@@ -108,7 +108,7 @@ func (a Action) fault(client bool) string {
 	return ""
 }
 
-// scope is a manifest's own for apply_manifest: the action's may name the object it is stored for.
+// scope returns a manifest's own for apply_manifest: the action's may name the object it is stored for.
 func (a Action) scope() string {
 	if a.Manifest != nil && a.Manifest.Scope != "" {
 		return a.Manifest.Scope
@@ -116,7 +116,7 @@ func (a Action) scope() string {
 	return a.Scope
 }
 
-// name is a manifest's own for apply_manifest, as scope is.
+// name returns a manifest's own for apply_manifest, as scope is.
 func (a Action) name() string {
 	if a.Manifest != nil && a.Manifest.Name != "" {
 		return a.Manifest.Name
@@ -124,10 +124,10 @@ func (a Action) name() string {
 	return a.Name
 }
 
-// Target is the scope and the name an action is about: for apply_manifest those of what is stored.
+// Target returns the scope and the name an action is about: for apply_manifest those of what is stored.
 func (a Action) Target() (scope, name string) { return a.scope(), a.name() }
 
-// String says what it does, in the plugin's words where it has some. It never tells a value.
+// String describes the action, in the plugin's words if it has some. It never contains a value.
 func (a Action) String() string {
 	if a.Summary != "" {
 		return clipped(a.Summary)

@@ -9,7 +9,8 @@ import (
 	"tend.dev/tend/internal/build/tree"
 )
 
-// unpack writes an archive's files into an empty folder: nothing in it leads out of it, and what it unpacks to is bounded.
+// unpack writes an archive's files into an empty folder. It refuses entries that lead out of the folder, and bounds the
+// unpacked size.
 func unpack(ctx context.Context, from source, archive io.Reader, into string) error {
 	plain, err := gzip.NewReader(archive)
 	if err != nil {

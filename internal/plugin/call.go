@@ -10,24 +10,25 @@ import (
 	"strings"
 )
 
-// Call is one command of a plugin with what it is given.
+// Call is one command of a plugin with its input.
 type Call struct {
 	Command string
 	Args    []string
-	// Env are further variables, under those we set.
+	// Env are further variables; those that Tend sets override them.
 	Env map[string]string
-	// Stdin makes what it is given of where the server can be called back. Default: nothing.
+	// Stdin returns the input, given the server's callback URL. Default: none.
 	Stdin func(controller string) ([]byte, error)
-	// Door is where the server can be called back while the call runs. Default: nowhere.
+	// Door opens the callback listener for the time the call runs. Default: the plugin can't call back.
 	Door Door
-	// DryRun tells the plugin that nothing will come of its answer.
+	// DryRun lets the plugin know that its answer will have no effect.
 	DryRun bool
 }
 
-// Door opens a way for a program to call the server back until it is shut. The context says within which call (Origin).
+// Door opens a URL on which a program can call the server back until it is shut. The context identifies the call it
+// belongs to (Origin).
 type Door func(ctx context.Context) (url string, shut func(), err error)
 
-// do runs a command when its turn comes, and reads its answer.
+// do waits for the command's turn, runs it, and reads its answer.
 func (p *Plugin) do(ctx context.Context, call Call) (Envelope, error) {
 	if err := p.offers(call.Command); err != nil {
 		return Envelope{}, err
@@ -74,13 +75,13 @@ func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Env
 	return p.answer(call.Command, out)
 }
 
-// callID is the variable that tells a program, and whatever it starts, which call it is.
+// callID is the variable that identifies the call to a program and everything it starts.
 const callID = "TEND_PLUGIN_CALL"
 
-// mark is what the environment of everything a turn starts holds.
+// mark returns what the environment of everything a turn starts holds.
 func (t *turn) mark() string { return callID + "=" + t.id }
 
-// environ is what this call says beside all others.
+// environ returns what this call says beside all others.
 func (c Call) environ(url string, now *turn) map[string]string {
 	env := map[string]string{callID: now.id}
 	if url != "" {
@@ -92,7 +93,7 @@ func (c Call) environ(url string, now *turn) map[string]string {
 	return env
 }
 
-// offers says why a command can't be run.
+// offers returns why a command can't be run.
 func (p *Plugin) offers(command string) error {
 	switch {
 	case p.Err != nil:
@@ -103,7 +104,7 @@ func (p *Plugin) offers(command string) error {
 	return nil
 }
 
-// asItIs is the plugin as its folder is now.
+// asItIs returns the plugin as its folder is now.
 func (p *Plugin) asItIs() (*Plugin, error) {
 	p.root.swapping.RLock()
 	defer p.root.swapping.RUnlock()
@@ -125,7 +126,7 @@ func (p *Plugin) lacks(command string) *Error {
 	return &Error{Reason: NoCommand, Plugin: p.Folder(), Detail: fmt.Sprintf("it has no command %.100q", command), Next: next}
 }
 
-// ended is the error of a program that did not come to an end of its own.
+// ended returns the error of a program that was ended early.
 func (p *Plugin) ended(command string, out output, err error) error {
 	fault := &Error{Plugin: p.Folder(), Command: command, Err: err}
 	opts := p.root.opts
@@ -146,7 +147,7 @@ func (p *Plugin) ended(command string, out output, err error) error {
 	return fault
 }
 
-// lastWords are what a program wrote last, for the message of its end.
+// lastWords returns what a program wrote last, for the message of its end.
 func lastWords(out output) string {
 	said := strings.TrimSpace(cmp.Or(string(bytes.TrimSpace(out.stderr)), string(out.stdout)))
 	if said == "" {

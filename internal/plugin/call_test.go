@@ -63,8 +63,8 @@ func TestHangingPlugin(t *testing.T) {
 	ends(t, filepath.Join(r.opts.Dir, "p", "child"))
 }
 
-// What leaves the process group, as daemons do, is ended all the same: with the program that started it, and where it holds
-// the pipes of one that has ended.
+// What leaves the process group, as daemons do, is ended all the same: with the program that started it, and where it
+// holds the pipes of one that has ended.
 func TestDaemonsOfAPlugin(t *testing.T) {
 	for name, c := range map[string]struct {
 		body string
@@ -104,7 +104,7 @@ func ends(t *testing.T, file string) {
 	}
 }
 
-// alive says whether a process runs: one that nobody has waited for doesn't.
+// alive reports whether a process runs. A zombie doesn't.
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {
@@ -114,7 +114,7 @@ func alive(pid string) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// A child that is left behind and holds the pipes keeps nobody waiting; one that is asked to leave does.
+// A child that is left behind and holds the pipes delays no one; one that is asked to leave does.
 func TestLeftBehindAndCancelled(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/leave*": script("sleep 1000 &\necho left"), "p/bin/hang*": script("sleep 1000")})
 	answer, err := r.must(t, "p").Dispatch(t.Context(), "p", "leave", nil, nil)

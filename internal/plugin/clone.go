@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxGitWords bounds what git may say.
+	// maxGitWords bounds git's output.
 	maxGitWords = 1 << 20
-	// measureEvery is how often a clone under way is measured: git has no bound of its own.
+	// measureEvery is how often a running clone is measured: git itself has no size limit.
 	measureEvery = 500 * time.Millisecond
 )
 
 // errLarge ends a clone that is too large.
 var errLarge = fmt.Errorf("it is larger than %s, or holds more than %d files", size(maxPlugin), maxEntries)
 
-// clone has git fetch one commit. It asks nobody anything, runs no hook, follows no submodule, and takes no transport but
-// the usual ones: a remote helper (ext::, or any git-remote-x there is) would be a program of the source's choice.
+// clone has git fetch one commit. It prompts for nothing, runs no hook, follows no submodule, and uses only the usual
+// transports: a remote helper (ext::, or any installed git-remote-x) would be a program of the source's choice.
 func (r *Root) clone(ctx context.Context, from source, version, into string) error {
 	repository, access, credentials := withoutCredentials(from.where)
 	argv := append([]string{r.opts.Git, "-c", "core.hooksPath=/dev/null", "-c", "submodule.recurse=false"}, access...)
@@ -81,8 +81,8 @@ func measure(ctx context.Context, folder string, end context.CancelCauseFunc) {
 	}
 }
 
-// tooLarge measures a folder that may change meanwhile: what can't be read is not counted. Of a clone the packed files
-// count beside those that are checked out, so the bound is twice a plugin's while there is a .git.
+// tooLarge measures a folder that may change meanwhile: it doesn't count what it can't read. A clone has its packed
+// files besides the checked-out ones, so the bound is twice that of a plugin while there is a .git.
 func tooLarge(folder string) bool {
 	limit, entries := int64(maxPlugin), maxEntries
 	if _, err := os.Stat(filepath.Join(folder, ".git")); err == nil {

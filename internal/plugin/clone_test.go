@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A worktree's .git is a file, and the rest of the folder comes along; a submodule doesn't, and no hook of a repository runs.
+// A worktree's .git is a file, and the rest of the folder comes along; a submodule doesn't, and no hook of a repository
+// runs.
 func TestInstallFromAWorktree(t *testing.T) {
 	r := open(t, nil)
 	if _, err := r.Install(t.Context(), Request{Source: lay(t, t.TempDir(), simple("p", "1", ".git", "gitdir: /elsewhere\n"))}); err != nil || says(t, r, "p") != "1" {

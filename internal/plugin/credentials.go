@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// hidden stands for a credential that is not shown.
+// hidden replaces a credential in output.
 const hidden = "xxxxx"
 
-// Shown returns a source as it may be shown and logged: without the credentials of its URL. Those are its user, unless that
-// is only the login of a transport such as ssh, and all values of its query.
+// Shown returns a source in the form for output and logs: without the credentials of its URL. Those are its user,
+// unless that is only the login of a transport such as ssh, and all values of its query.
 func Shown(source string) string {
 	parsed, err := url.Parse(source)
 	if err != nil {
@@ -31,7 +31,7 @@ func Shown(source string) string {
 	return parsed.String()
 }
 
-// shownText hides the user of what looks like a URL and can't be read as one.
+// shownText hides the user part of a source that resembles a URL but can't be parsed as one.
 func shownText(source string) string {
 	scheme, rest, ok := strings.Cut(source, "://")
 	at := strings.LastIndex(rest, "@")
@@ -41,20 +41,20 @@ func shownText(source string) string {
 	return scheme + "://" + hidden + rest[at:]
 }
 
-// The variables that git's credential helper answers from. They are in the environment of git and its children alone: other
-// users can read a process's arguments, not its environment.
+// The variables that git's credential helper answers from. Only git and its children have them in their environment:
+// other users can read a process's arguments, but not its environment.
 const (
 	gitUser     = "TEND_PLUGIN_GIT_USER"
 	gitPassword = "TEND_PLUGIN_GIT_PASSWORD"
 )
 
-// gitHelper is a credential helper that answers from the environment. The first one, which is empty, drops those that the
-// user's configuration names: they would store the credentials.
+// gitHelper configures a credential helper that answers from the environment. The empty first one removes the helpers
+// of the user's configuration, which would store the credentials.
 var gitHelper = []string{"-c", "credential.helper=", "-c",
 	`credential.helper=!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$` + gitUser + `" "$` + gitPassword + `"; }; f`}
 
-// withoutCredentials splits a repository's URL into what git may have in its arguments, and the options and variables that it
-// gets the credentials by. A URL without any is returned as it is.
+// withoutCredentials splits a repository's URL into the part that may be in git's arguments, and the options and
+// variables that give git the credentials. It returns a URL without credentials unchanged.
 func withoutCredentials(repository string) (argument string, options []string, env map[string]string) {
 	parsed, err := url.Parse(repository)
 	if err != nil || parsed.User == nil {

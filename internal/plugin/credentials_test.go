@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestGitGetsCredentialsByItsEnvironment: a repository that asks for a password is cloned and cloned again, and the password
-// is in no argument of git.
+// TestGitGetsCredentialsByItsEnvironment: a repository that asks for a password is cloned and cloned again, and the
+// password is in no argument of git.
 func TestGitGetsCredentialsByItsEnvironment(t *testing.T) {
 	core, err := exec.CommandContext(t.Context(), "git", "--exec-path").Output()
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// describedBy is the file in a plugin's folder that says what it is.
+// describedBy is the file in a plugin's folder that describes it.
 const describedBy = "plugin.yml"
 
 // maxDescription bounds a plugin.yml.
 const maxDescription = 256 << 10
 
-// Description is what a plugin.yml says. Keys that are not here are left alone: they may mean something elsewhere.
+// Description is the content of a plugin.yml. Unknown keys are ignored: they may have a meaning elsewhere.
 type Description struct {
 	Name        string `yaml:"name"`
 	Version     string `yaml:"version"`
@@ -29,16 +29,16 @@ type Description struct {
 	Homepage    string `yaml:"homepage"`
 	// Aliases are other names it answers to.
 	Aliases []string `yaml:"aliases"`
-	// Entrypoint is a program that is given the command as its first argument. Without it each command is a file of its
-	// own in bin or commands.
+	// Entrypoint is a program that gets the command as its first argument. Without it each command is a file of its own
+	// in bin or commands.
 	Entrypoint string `yaml:"entrypoint"`
-	// Commands are those with a help text; with an entrypoint they are all there are.
+	// Commands are those with a help text; with an entrypoint the list is complete.
 	Commands []Command `yaml:"commands"`
 	// Env is set in every call.
 	Env map[string]string `yaml:"env"`
 }
 
-// Command is one thing a plugin does.
+// Command is one command of a plugin.
 type Command struct {
 	Name string `yaml:"name"`
 	Help string `yaml:"help"`
@@ -51,10 +51,10 @@ var (
 	envName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// ValidName says whether a plugin may be called so.
+// ValidName reports whether a plugin may have the name.
 func ValidName(name string) bool { return pluginName.MatchString(name) }
 
-// describe reads the plugin.yml of a folder. One that doesn't say its name, there or in commands/name, is named fallback.
+// describe reads the plugin.yml of a folder. fallback is the name of a plugin that has none, there or in commands/name.
 func describe(dir, fallback string) (Description, error) {
 	text, err := readSmall(filepath.Join(dir, describedBy))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +82,7 @@ func undescribed(dir, fallback string) (Description, error) {
 	return d, d.check(dir)
 }
 
-// check says what is wrong with a description.
+// check returns what is wrong with a description.
 func (d Description) check(dir string) error {
 	if !ValidName(d.Name) {
 		return fmt.Errorf("name %q: a plugin is named with a-z, 0-9, - and _, at most 63 characters", d.Name)
@@ -111,10 +111,10 @@ func (d Description) check(dir string) error {
 	return executable(filepath.Join(dir, d.Entrypoint))
 }
 
-// answersTo says whether the plugin has the alias.
+// answersTo reports whether the plugin has the alias.
 func (d Description) answersTo(alias string) bool { return slices.Contains(d.Aliases, alias) }
 
-// executable says what keeps a file from being run.
+// executable returns why a file can't be executed.
 func executable(path string) error {
 	info, err := os.Stat(path)
 	switch {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// Answer is what a command came to: a message, and what is to be done.
+// Answer is the result of a command: a message, and the actions to perform.
 type Answer struct {
 	Message string   `json:"message"`
 	Actions []Action `json:"actions"`
 }
 
-// dispatched is the context a command finds on stdin.
+// dispatched is the context that a command gets on stdin.
 type dispatched struct {
 	Plugin     string `json:"plugin"`
 	Command    string `json:"command"`
@@ -20,7 +20,7 @@ type dispatched struct {
 	Node       string `json:"node_name"`
 }
 
-// Dispatch runs a command for a person. Named is the plugin's name as it was typed, which may be an alias.
+// Dispatch runs a command for a user. named is the plugin's name as it was typed, which may be an alias.
 func (p *Plugin) Dispatch(ctx context.Context, named, command string, args []string, door Door) (Answer, error) {
 	envelope, err := p.do(ctx, Call{Command: command, Args: args, Door: door, Stdin: func(url string) ([]byte, error) {
 		return json.Marshal(dispatched{Plugin: named, Command: command, Controller: url, Dir: p.Dir, Node: p.root.opts.Node})
@@ -38,7 +38,7 @@ func (p *Plugin) Dispatch(ctx context.Context, named, command string, args []str
 	return answer, p.checkActions(command, answer.Actions, true)
 }
 
-// answerOf reads data: an object with a message and actions, or anything else as the message.
+// answerOf decodes data: an object with a message and actions, or anything else as the message.
 func answerOf(data json.RawMessage) (Answer, error) {
 	var answer Answer
 	var text string

@@ -9,19 +9,19 @@ import (
 	"strings"
 )
 
-// Envelope is a plugin's answer: {"status","data","error"}. One that isn't an envelope is a text.
+// Envelope is a plugin's answer: {"status","data","error"}. Any other output is text.
 type Envelope struct {
 	Status string          `json:"status"`
 	Data   json.RawMessage `json:"data,omitempty"`
 	Error  string          `json:"error,omitempty"`
-	// Text is the whole output where it is no envelope.
+	// Text is the whole output if it is not an envelope.
 	Text string `json:"-"`
 }
 
-// StatusOK is the status of an answer that is no failure.
+// StatusOK is the status of a successful answer.
 const StatusOK = "ok"
 
-// envelopeOf reads an envelope: output that begins with { and has a status.
+// envelopeOf decodes an envelope: output that begins with { and has a status.
 func envelopeOf(out []byte) (Envelope, bool) {
 	trimmed := bytes.TrimSpace(out)
 	var e Envelope
@@ -31,11 +31,11 @@ func envelopeOf(out []byte) (Envelope, bool) {
 	return e, true
 }
 
-// begun is how an envelope begins.
+// begun matches the beginning of an envelope.
 var begun = regexp.MustCompile(`^\s*\{\s*"status"\s*:`)
 
-// brokenOff says why output that begins like an envelope is none, where it isn't whole. Taken for a text its actions would
-// be lost without a word. One with a text behind it is a text.
+// brokenOff says why output that begins like an envelope is none, if it isn't whole. Taken for a text its actions
+// would be lost without a word. One with a text behind it is a text.
 func brokenOff(out []byte) string {
 	if !begun.Match(out) {
 		return ""
@@ -48,8 +48,8 @@ func brokenOff(out []byte) string {
 	return err.Error()
 }
 
-// answer is what a program that came to its end said. A failure is told by its exit code or by its envelope; the reason is
-// the envelope's error, be it on stdout or on stderr, else what stands on stderr, else on stdout.
+// answer returns the answer of a program that has ended. A failure is an exit code other than 0 or an envelope that
+// says so. Its reason is the envelope's error, on stdout or on stderr, else the text on stderr, else that on stdout.
 func (p *Plugin) answer(command string, out output) (Envelope, error) {
 	envelope, found := envelopeOf(out.stdout)
 	if out.code == 0 && (!found || envelope.Status == StatusOK) {
@@ -75,7 +75,7 @@ func (p *Plugin) answer(command string, out output) (Envelope, error) {
 		Next: "the plugin's documentation says more"}
 }
 
-// nonsense is the error of an answer that can't be used.
+// nonsense returns the error of an answer that can't be used.
 func (p *Plugin) nonsense(command, format string, args ...any) *Error {
 	return &Error{Reason: Nonsense, Plugin: p.Folder(), Command: command,
 		Detail: "its answer can't be used: " + fmt.Sprintf(format, args...), Next: "report it to the plugin's author; nothing was stored"}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// passed are the variables of the server that its plugins see too: what programs need to find their way, and nothing that
-// could be a secret of Tend's.
+// passed are the server's variables that its plugins get too: what programs need to work, and nothing that could be a
+// secret of Tend's.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LANGUAGE",
 	"DOCKER_HOST", "DOCKER_TLS_VERIFY", "DOCKER_CERT_PATH", "DOCKER_CONTEXT", "DOCKER_CONFIG",
@@ -15,10 +15,10 @@ var passed = []string{
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "XDG_RUNTIME_DIR",
 }
 
-// prefixes are those of variables that are meant for plugins.
+// prefixes are the prefixes of variables for plugins.
 var prefixes = []string{"LC_", "TEND_PLUGIN_", "VOODU_"}
 
-// inherited is the part of the server's environment that a program of a plugin gets.
+// inherited returns the part of the server's environment that a program of a plugin gets.
 func (r *Root) inherited() map[string]string {
 	out := map[string]string{}
 	for _, entry := range r.opts.Environ() {
@@ -34,8 +34,8 @@ func (r *Root) inherited() map[string]string {
 	return out
 }
 
-// environ is the environment of a call: the server's part, what plugin.yml sets, what whoever calls adds, and what this
-// call says.
+// environ returns the environment of a call: the server's part, what plugin.yml sets, what the caller adds, and what
+// this call sets.
 func (p *Plugin) environ(added, call map[string]string) []string {
 	env := p.root.inherited()
 	if server := p.root.opts.Server; server != "" {
@@ -58,8 +58,8 @@ func (p *Plugin) environ(added, call map[string]string) []string {
 	return lines(env)
 }
 
-// mayAdd says whether whoever calls may set a variable: those meant for plugins and those plugin.yml sets, and none that
-// changes which program runs (PATH, LD_PRELOAD).
+// mayAdd reports whether the caller may set a variable: those meant for plugins and those plugin.yml sets, but none
+// that changes which program runs (PATH, LD_PRELOAD).
 func (p *Plugin) mayAdd(name, value string) bool {
 	_, own := p.Env[name]
 	meant := strings.HasPrefix(name, "VOODU_") || strings.HasPrefix(name, "TEND_PLUGIN_")

@@ -22,19 +22,19 @@ const (
 	Timeout Reason = "PluginTimeout"
 	// Flood: it wrote more than is read and was killed.
 	Flood Reason = "PluginFlood"
-	// Failed: it said that it failed, or crashed.
+	// Failed: it reported a failure, or crashed.
 	Failed Reason = "PluginFailed"
 	// Nonsense: its answer can't be used.
 	Nonsense Reason = "PluginNonsense"
-	// Source: it can't be had from where it was asked for.
+	// Source: it can't be fetched from the given source.
 	Source Reason = "PluginSource"
 	// Taken: another plugin has its name or one of its aliases.
 	Taken Reason = "PluginNameTaken"
-	// Refused: what it is called with is not for it.
+	// Refused: the call has arguments or variables that the plugin may not get.
 	Refused Reason = "PluginRefused"
 	// Busy: there was no turn for a call, or a plugin is being changed.
 	Busy Reason = "PluginBusy"
-	// Nested: calls led to calls too deep, as they do where a plugin calls itself.
+	// Nested: calls within calls were nested too deeply, for example because a plugin calls itself.
 	Nested Reason = "PluginNested"
 )
 
@@ -45,7 +45,7 @@ type Error struct {
 	Command string
 	Detail  string
 	Next    string
-	// Err is the cause where there is one.
+	// Err is the cause if there is one.
 	Err error
 }
 
@@ -73,7 +73,7 @@ func badSource(source, next, format string, args ...any) *Error {
 	return &Error{Reason: Source, Detail: fmt.Sprintf("install %s: ", Shown(source)) + fmt.Sprintf(format, args...), Next: next}
 }
 
-// clipped is a text short enough for a message.
+// clipped returns a text short enough for a message.
 func clipped(text string) string {
 	const most = 4096
 	text = strings.ToValidUTF8(strings.TrimSpace(text), "?")

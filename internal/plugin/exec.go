@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Exec runs a command and answers what it said as it said it: nothing that it asks for is done. It finds nothing on stdin.
+// Exec runs a command and returns its answer unchanged; none of the actions in it is performed. The command's stdin is
+// empty.
 func (p *Plugin) Exec(ctx context.Context, command string, args []string, env map[string]string, door Door) (Envelope, error) {
 	for name, value := range env {
 		if !p.mayAdd(name, value) {

@@ -12,27 +12,27 @@ import (
 // ExpandCommand is the command that turns a macro into manifests.
 const ExpandCommand = "expand"
 
-// ExpandRequest is a macro as it is written on the plugin's stdin.
+// ExpandRequest is a macro in the form that the plugin gets on stdin.
 type ExpandRequest struct {
 	Kind  api.Kind        `json:"kind"`
 	Scope string          `json:"scope,omitempty"`
 	Name  string          `json:"name"`
 	Spec  json.RawMessage `json:"spec"`
-	// Config are the macro's buckets, its scope's under its own. Left out where they are empty.
+	// Config are the values of the macro's buckets, its own over its scope's. Left out if they are empty.
 	Config map[string]string `json:"config,omitempty"`
 }
 
-// Manifest is one that a plugin wrote.
+// Manifest is a manifest that a plugin wrote.
 type Manifest struct {
 	Kind  string          `json:"kind"`
 	Scope string          `json:"scope,omitempty"`
 	Name  string          `json:"name"`
 	Spec  json.RawMessage `json:"spec"`
-	// Dotted is the name as the plugin wrote it, where it has dots.
+	// Dotted is the name as the plugin wrote it, if it has dots.
 	Dotted string `json:"-"`
 }
 
-// PlainName is a name as it is stored: plugins name jobs main.bk.b001, and a dot in a name of ours begins a replica.
+// PlainName returns a name as it is stored. Plugins name jobs main.bk.b001, but in Tend's names a dot begins a replica.
 func PlainName(name string) string { return strings.ReplaceAll(name, ".", "-") }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -45,7 +45,7 @@ func (m *Manifest) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// Expansion is what a macro stands for, and what is to be done before it is stored.
+// Expansion is what a macro stands for, and the actions to perform before it is stored.
 type Expansion struct {
 	Manifests []Manifest `json:"manifests"`
 	Actions   []Action   `json:"actions"`
@@ -54,7 +54,7 @@ type Expansion struct {
 // maxActions bounds the actions of one answer.
 const maxActions = 1000
 
-// Expand asks a plugin what a macro stands for. It is to be a function of what it is given: a dry run asks too.
+// Expand asks a plugin what a macro stands for. The answer must depend only on the request, because a dry run asks too.
 func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, door Door, dry bool) (Expansion, error) {
 	stdin := func(string) ([]byte, error) { return json.Marshal(request) }
 	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Door: door, DryRun: dry})
@@ -77,7 +77,7 @@ func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, door Door, d
 	return out, p.checkActions(ExpandCommand, out.Actions, false)
 }
 
-// expansionOf reads data in its three forms: a manifest, a list of them, or an object with manifests and actions.
+// expansionOf decodes data in its three forms: a manifest, a list of them, or an object with manifests and actions.
 func expansionOf(data json.RawMessage) (Expansion, error) {
 	data = bytes.TrimSpace(data)
 	var out Expansion

@@ -30,7 +30,8 @@ func (r *Root) fetch(ctx context.Context, from source, version, into string) err
 	return inside(from, into)
 }
 
-// inside refuses files with a link that leads out, however it does: what is in the folder is about to be written to and run.
+// inside refuses files with a link that leads out in any way: the next step writes to the folder and runs programs in
+// it.
 func inside(from source, into string) error {
 	root, err := os.OpenRoot(into)
 	if err != nil {
@@ -69,7 +70,7 @@ func (r *Root) fetchFiles(ctx context.Context, from source, version, into string
 	return r.clone(ctx, from, version, into)
 }
 
-// pin is the version to ask for: without its v, and nothing for the newest.
+// pin returns the version to ask for: without its v, and nothing for the newest.
 func pin(version string) string {
 	if version == "latest" {
 		return ""

@@ -13,16 +13,18 @@ import (
 
 // Request says what to install.
 type Request struct {
-	// Source is a folder, an archive, owner/repo, or the URL of a repository. Empty is where the plugin Name came from.
+	// Source is a folder, an archive, owner/repo, or the URL of a repository. Empty is the source that plugin Name came
+	// from.
 	Source string
-	// Version pins it: a repository's tag v<version>, and what its plugin.yml has to say. Empty and "latest" take the newest.
+	// Version pins it: a repository's tag v<version>, and the version in its plugin.yml. Empty and "latest" mean the
+	// newest.
 	Version string
-	// Name is what the plugin has to be called, where somebody counts on that.
+	// Name is the name that the plugin must have. Default: any.
 	Name string
 }
 
-// Install fetches a plugin, takes it in the place of one of the same name, and runs its install hook. Where anything of
-// that fails, what was installed before stays as it was.
+// Install fetches a plugin, replaces an installed one of the same name, and runs its install hook. If any step fails,
+// the earlier installation stays as it was.
 func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
 	ask, err := r.sourced(ask)
 	if err != nil {
@@ -59,7 +61,7 @@ func (r *Root) Install(ctx context.Context, ask Request) (*Plugin, error) {
 	return r.place(ctx, found)
 }
 
-// sourced returns a request with its source: one without takes that of the plugin it names.
+// sourced returns a request with its source: by default that of the plugin it names.
 func (r *Root) sourced(ask Request) (Request, error) {
 	if ask.Source != "" || ask.Name == "" {
 		return ask, nil
@@ -75,8 +77,8 @@ func (r *Root) sourced(ask Request) (Request, error) {
 	return Request{Source: before.Installed.Source, Version: ask.Version}, nil
 }
 
-// prepare makes a folder that was fetched ready to take its place. A tree with a single folder is that folder: so archives
-// are packed.
+// prepare makes a fetched folder ready to be installed. If a tree has a single folder, that folder is used, because
+// archives are often packed that way.
 func (r *Root) prepare(stage, dir string, from source, ask Request) (*Plugin, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -111,7 +113,7 @@ func (r *Root) prepare(stage, dir string, from source, ask Request) (*Plugin, er
 	return &Plugin{Description: d, Dir: ready, root: r}, err
 }
 
-// makeExecutable lets what belongs to be run be run: archives and some file systems forget it.
+// makeExecutable makes the plugin's programs executable: archives and some file systems lose that mode.
 func makeExecutable(dir string) error {
 	paths := []string{filepath.Join(dir, "install"), filepath.Join(dir, "uninstall")}
 	for _, folder := range []string{"bin", "commands"} {
@@ -135,8 +137,8 @@ func makeExecutable(dir string) error {
 	return nil
 }
 
-// acceptable says what speaks against a plugin: it does nothing, is another one than was asked for, or has a name that
-// another one answers to.
+// acceptable returns why a plugin can't be installed: it does nothing, is another one than requested, or has a name or
+// alias of another one.
 func (r *Root) acceptable(d Description, commands map[string]program, ask Request) error {
 	if len(commands) == 0 {
 		return badSource(ask.Source, "a plugin has a plugin.yml with an entrypoint and commands, or programs in bin", "it offers no command")
@@ -165,7 +167,7 @@ func (r *Root) acceptable(d Description, commands map[string]program, ask Reques
 	return nil
 }
 
-// nameOf is what a plugin is called that doesn't say.
+// nameOf returns what a plugin is called that doesn't say.
 func nameOf(from source) string {
 	name := filepath.Base(from.where)
 	for _, ending := range []string{".git", ".tar.gz", ".tgz"} {
@@ -187,7 +189,7 @@ func (r *Root) alone(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// quiet waits until no call of a plugin runs, and lets none begin until changed is called.
+// quiet waits until no call of a plugin runs, and prevents new ones until changed is called.
 func (r *Root) quiet(ctx context.Context, name string) (changed func(), err error) {
 	if err := r.turns.mayChange(ctx, name); err != nil {
 		return nil, err
@@ -195,7 +197,8 @@ func (r *Root) quiet(ctx context.Context, name string) (changed func(), err erro
 	return r.turns.change(ctx, name)
 }
 
-// Remove runs a plugin's uninstall hook and removes its folder. A hook that fails keeps nothing: it is told as a warning.
+// Remove runs a plugin's uninstall hook and removes its folder. A hook that fails does not stop the removal: its error
+// is returned as a warning.
 func (r *Root) Remove(ctx context.Context, name string) (warning string, err error) {
 	done, err := r.alone(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// simple are the files of a plugin that says its version.
+// simple returns the files of a plugin that says its version.
 func simple(name, version string, more ...string) map[string]string {
 	files := map[string]string{"plugin.yml": "name: " + name + "\nversion: " + version + "\n", "bin/say": script("echo " + version)}
 	for i := 0; i+1 < len(more); i += 2 {
@@ -24,7 +24,7 @@ func simple(name, version string, more ...string) map[string]string {
 	return files
 }
 
-// says is the answer of an installed plugin.
+// says returns the answer of an installed plugin.
 func says(t *testing.T, r *Root, name string) string {
 	t.Helper()
 	answer, err := r.must(t, name).Dispatch(t.Context(), name, "say", nil, nil)
@@ -124,7 +124,7 @@ func TestInstallFromGit(t *testing.T) {
 	left(t, r)
 }
 
-// packed is a .tar.gz of entries: a name with > is a link, with / at its end a folder.
+// packed returns a .tar.gz of entries: a name with > is a link, with / at its end a folder.
 func packed(t *testing.T, entries ...[2]string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -261,7 +261,8 @@ func TestHooks(t *testing.T) {
 	left(t, r)
 }
 
-// A crash leaves a folder that is being fetched, or one whose successor's hook did not end: the next start puts it right.
+// A crash leaves a folder that is being fetched, or one whose successor's hook did not end: the next start puts it
+// right.
 func TestCrashes(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string

@@ -6,22 +6,22 @@ import (
 	"path/filepath"
 )
 
-// installedBy is the file within a plugin's folder that says where it came from. It lies in the folder so that it changes
-// with it, whole or not at all.
+// installedBy is the file within a plugin's folder that says where it came from. It lies in the folder so that both are
+// replaced together.
 const installedBy = ".tend-plugin.json"
 
 // Installed is where a plugin came from.
 type Installed struct {
-	// Source is as it was given, a folder's path absolute. It may hold credentials: Shown is what others see.
+	// Source is the source as given, with an absolute path for a folder. It may hold credentials; use Shown for output.
 	Source string `json:"source,omitempty"`
-	// Version is what it is pinned to; empty follows the source.
+	// Version is the version it is pinned to; empty means the newest of the source.
 	Version string `json:"version,omitempty"`
-	// Pending is the call of its install hook until that has ended. What a crash leaves so was never installed, and its hook
-	// may run still.
+	// Pending is the call of its install hook until the hook has ended. If a crash leaves it set, the plugin was never
+	// installed, and the hook may still run.
 	Pending string `json:"pending,omitempty"`
 }
 
-// installed reads where a plugin came from. What can't be read counts as unknown.
+// installed reads where a plugin came from. An unreadable file counts as unknown.
 func installed(dir string) Installed {
 	var out Installed
 	if text, err := readSmall(filepath.Join(dir, installedBy)); err == nil {

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// What lies in the folder of plugins beside them. A crash may leave both: settle removes the first and puts the second
-// back where its place is empty.
+// Folders beside those of the plugins. A crash may leave both kinds: settle removes the first, and moves the second
+// back if its place is empty.
 const (
 	stagePrefix = ".stage-" // is being fetched, or removed
 	oldPrefix   = ".old-"   // what another is taking the place of
 	filesFolder = ".files"  // the fetched files within a stage
 )
 
-// place puts a staged plugin where it belongs and runs its install hook there, since it may keep paths. The plugin whose
-// place it takes lies beside it until then, and comes back where the hook fails.
+// place moves a staged plugin to its place and runs its install hook there, since the hook may store paths. The plugin
+// it replaces lies beside it meanwhile, and is moved back if the hook fails.
 func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 	name := staged.Folder()
 	changed, err := r.quiet(ctx, name)
@@ -53,7 +53,7 @@ func (r *Root) place(ctx context.Context, staged *Plugin) (*Plugin, error) {
 	return nil, errors.Join(err, undone)
 }
 
-// discard removes a folder. It has another name first, so that half of it is never taken for what is to come back.
+// discard removes a folder. It renames the folder first, so that a half-removed one is never restored.
 func (r *Root) discard(dir string) error {
 	gone, err := os.MkdirTemp(r.opts.Dir, stagePrefix)
 	if err == nil {
@@ -65,7 +65,7 @@ func (r *Root) discard(dir string) error {
 	return errors.Join(err, os.RemoveAll(gone))
 }
 
-// swap puts one folder into another's place; replaced says whether there was one, which is in old then.
+// swap moves one folder into another's place. replaced says whether there was one, which is then in old.
 func (r *Root) swap(staged, target, old string) (replaced bool, err error) {
 	r.swapping.Lock()
 	defer r.swapping.Unlock()
@@ -79,7 +79,8 @@ func (r *Root) swap(staged, target, old string) (replaced bool, err error) {
 	return replaced, err
 }
 
-// settle finishes what a crash interrupted: an installation whose hook did not end is undone, one whose hook did is kept.
+// settle finishes what a crash interrupted: it undoes an installation whose hook did not end, and keeps one whose hook
+// did.
 func (r *Root) settle() error {
 	entries, err := os.ReadDir(r.opts.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +120,8 @@ func (r *Root) settle() error {
 // The hooks.
 const hookInstall, hookUninstall = "install", "uninstall"
 
-// hook runs install or uninstall where the plugin has it. The caller's leaving doesn't end it: it may have done half.
+// hook runs install or uninstall if the plugin has it. The hook continues if the caller leaves, because it may be half
+// done.
 func (p *Plugin) hook(ctx context.Context, name string) error {
 	path := filepath.Join(p.Dir, name)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +130,7 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	opts, now := p.root.opts, p.root.turns.hook(p.Folder(), name, cmp.Or(p.Installed.Pending, randomID()))
 	defer p.root.turns.end(now)
 	out, err := process{
-		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStdout, // what hooks download tells much
+		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStdout, // downloads in hooks print a lot
 		env: p.environ(nil, map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), mark: now.mark(),
 	}.run(context.WithoutCancel(ctx))
 	switch {

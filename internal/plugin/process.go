@@ -15,7 +15,7 @@ type process struct {
 	dir   string
 	env   []string
 	stdin []byte
-	// mark is an entry of env that nothing else has: by it is found what left the process group. Default: nothing is.
+	// mark is a unique entry of env, by which processes that left the process group are found. Default: they are not.
 	mark string
 	// limit bounds its time, stdout and stderr what it may write.
 	limit          time.Duration
@@ -29,7 +29,7 @@ type output struct {
 	code int
 }
 
-// The ways in which a program is ended by us.
+// The ways in which Tend ends a program.
 var (
 	errLate  = errors.New("it did not end in time")
 	errFlood = errors.New("it wrote too much")
@@ -38,8 +38,8 @@ var (
 // lingering is how long a child that outlives its program may hold the pipes.
 const lingering = 2 * time.Second
 
-// run runs a program in a process group of its own. Whatever ends it early ends the whole group, and what left it: nothing
-// that it started lives on.
+// run runs a program in a process group of its own. Whatever ends it early ends the whole group and the processes that
+// left it: nothing that it started keeps running.
 func (p process) run(parent context.Context) (output, error) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
@@ -82,8 +82,8 @@ func (p process) kill(pid int) error {
 	return err
 }
 
-// bounded keeps what is written up to a bound; beyond it the program is ended. The buffer is no embedded one: its ReadFrom
-// would pass the bound by.
+// bounded stores output up to a bound; beyond it the program is ended. The buffer is not embedded, because its ReadFrom
+// would bypass the bound.
 type bounded struct {
 	kept bytes.Buffer
 	left int64

@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// sweeps bounds how often processes are looked for: one may start another between two looks.
+// sweeps bounds how often processes are searched for: one may start another between two searches.
 const sweeps = 20
 
-// killMarked ends every process whose environment holds the mark, until there is none.
+// killMarked kills every process whose environment holds the mark, until there is none.
 func killMarked(mark string) {
 	for range sweeps {
 		if !killOnce([]byte(mark)) {

@@ -2,5 +2,5 @@
 
 package plugin
 
-// killMarked finds processes on Linux alone: elsewhere what leaves its process group lives on.
+// killMarked works only on Linux: elsewhere processes that left their process group keep running.
 func killMarked(string) {}

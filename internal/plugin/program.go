@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// program is the beginning of a command line: a file, and with an entrypoint the command behind it.
+// program is the beginning of a command line: a file, and with an entrypoint the command after it.
 type program []string
 
-// programs are the commands a folder has. With an entrypoint they are those declared; without, every executable file of
-// commands and of bin is one, and bin goes before.
+// programs returns the commands a folder has. With an entrypoint they are those declared; without, every executable
+// file of commands and of bin is one, and bin goes before.
 func programs(dir string, d Description) (map[string]program, error) {
 	out := map[string]program{}
 	if d.Entrypoint != "" {

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// Options say where plugins are and what they are told. Dir is needed.
+// Options say where plugins are and what they learn about the server. Dir is needed.
 type Options struct {
 	// Dir is the folder of plugins, one folder each. It need not exist.
 	Dir string
 	// Node is the controller's name, which plugins get as node_name and TEND_NODE.
 	Node string
-	// Etcd is the address of the store's client API, where it is open on TCP. Default: plugins are told none.
+	// Etcd is the address of the store's client API, if it is open on TCP. Default: plugins get none.
 	Etcd string
-	// Server is the address of the server's own API, for the tend command: it finds this server, whatever others there are.
-	// Default: plugins are told none.
+	// Server is the address of the server's own API, for the tend command: it finds this server, whatever others there
+	// are. Default: plugins get none.
 	Server string
 	// Timeout bounds a call, HookTimeout a hook. Defaults 60 s and 10 min.
 	Timeout, HookTimeout time.Duration
@@ -29,22 +29,22 @@ type Options struct {
 	MaxStdout, MaxStderr int64
 	// Git is the program that clones. Default git.
 	Git string
-	// Environ is the server's own environment, of which plugins get a part. Default os.Environ.
+	// Environ returns the server's own environment, of which plugins get a part. Default os.Environ.
 	Environ func() []string
 }
 
 // Root is a folder of plugins. Safe for concurrent use.
 type Root struct {
 	opts Options
-	// installing holds one word while a plugin is installed or removed: one is at a time.
+	// installing holds one element while a plugin is installed or removed: only one is at a time.
 	installing chan struct{}
-	// swapping is held while one folder takes another's place, so that nobody finds neither.
+	// swapping is held while one folder takes another's place, so that a reader always finds one of them.
 	swapping sync.RWMutex
 	turns    *turns
 }
 
-// Open makes a Root, and finishes what a crash left of an installation. Where only that fails the Root is there all the
-// same.
+// Open returns a Root, and finishes what a crash left of an installation. If only that fails, it returns the Root with
+// the error.
 func Open(opts Options) (*Root, error) {
 	dir, err := filepath.Abs(opts.Dir)
 	if err != nil {
@@ -73,24 +73,24 @@ func Open(opts Options) (*Root, error) {
 	return r, r.settle()
 }
 
-// Plugin is a plugin that is installed.
+// Plugin is an installed plugin.
 type Plugin struct {
 	Description
-	// Dir is its folder; the folder's name is what the plugin is found by first.
+	// Dir is its folder; the folder's name is its first name.
 	Dir string
-	// Installed is where it came from; zero for a folder that somebody put there.
+	// Installed is where it came from; zero for a folder that was put there by hand.
 	Installed Installed
-	// Err is what is wrong with it. Nothing of such a plugin is run.
+	// Err is what is wrong with it. No program of such a plugin is run.
 	Err error
 
 	root     *Root
 	commands map[string]program
 }
 
-// Folder is the name of its folder.
+// Folder returns the name of its folder.
 func (p *Plugin) Folder() string { return filepath.Base(p.Dir) }
 
-// List is every plugin by the name of its folder, the broken ones among them.
+// List returns every plugin by the name of its folder, the broken ones among them.
 func (r *Root) List() ([]*Plugin, error) {
 	r.swapping.RLock()
 	defer r.swapping.RUnlock()
@@ -162,7 +162,7 @@ func folders(plugins []*Plugin) []string {
 	return names
 }
 
-// load reads what a folder offers. What is wrong is the plugin's own fault: others are not affected.
+// load reads what a folder offers. An error affects only this plugin.
 func (r *Root) load(dir string) *Plugin {
 	p := &Plugin{Dir: dir, root: r, Installed: installed(dir)}
 	var err error
@@ -175,7 +175,7 @@ func (r *Root) load(dir string) *Plugin {
 	return p
 }
 
-// Offered are its commands with their help, sorted.
+// Offered returns its commands with their help, sorted.
 func (p *Plugin) Offered() []Command {
 	help := map[string]string{}
 	for _, command := range p.Commands {
@@ -189,5 +189,5 @@ func (p *Plugin) Offered() []Command {
 	return out
 }
 
-// Has says whether it has a command.
+// Has reports whether it has a command.
 func (p *Plugin) Has(command string) bool { _, has := p.commands[command]; return has }

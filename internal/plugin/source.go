@@ -21,15 +21,15 @@ const (
 // source is where a plugin is fetched from.
 type source struct {
 	kind sourceKind
-	// text is what was asked for, in the form that is remembered; where is what the fetcher is given.
+	// text is the requested source in the form that is stored; where is the argument for the fetcher.
 	text, where string
 }
 
-// repository is the short form of one on GitHub.
+// repository matches the short form of a repository on GitHub.
 var repository = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*/[A-Za-z0-9_.-]+$`)
 
-// parseSource reads a source: a folder or an archive (beginning with /, ./ or ../, or there), an archive's URL, owner/repo
-// on GitHub, or whatever git clones.
+// parseSource parses a source: a folder or an archive (beginning with /, ./ or ../, or existing), an archive's URL,
+// owner/repo on GitHub, or whatever git clones.
 func parseSource(text string) (source, error) {
 	if text == "" || strings.HasPrefix(text, "-") || strings.ContainsAny(text, "\x00\n") {
 		return source{}, badSource(text, "name a folder, an archive (.tar.gz), owner/repo or the URL of a git repository", "it is no source")

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The bounds of calls at a time. One that no plugin made waits for a place. A call within a call, made by a program that
-// calls the server, runs in the place of the first and never waits, for what it would wait for may wait for it: it is
-// refused instead. So a plugin that calls itself ends with an error, and takes no place from others.
+// The limits on concurrent calls. A call that no plugin made waits for a place. A call within a call, made by a program
+// that calls the server, runs in the place of the first and never waits, because the call that it would wait for may
+// wait for it: it is refused instead. So a plugin that calls itself ends with an error, and takes no place from others.
 const (
 	maxCalls  = 32 // places
 	maxOfOne  = 8  // places of one caller
@@ -20,22 +20,22 @@ const (
 	maxDepth  = 4  // calls from the first to the innermost
 )
 
-// Origin says who asks for a call. It travels in a context.
+// Origin says who makes a call. A context carries it.
 type Origin struct {
-	// Caller is who the place is counted for.
+	// Caller is the one whose places are counted.
 	Caller string
-	// Within is the id of the call (TEND_PLUGIN_CALL) that asks for this one. Default, and where it has ended: none.
+	// Within is the id of the call (TEND_PLUGIN_CALL) that makes this one. Default, or if that one has ended: none.
 	Within string
 }
 
 type originKey struct{}
 
-// From says within a context who asks.
+// From returns a context with the origin.
 func From(ctx context.Context, origin Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, origin)
 }
 
-// OriginOf is who asks, as From said.
+// OriginOf returns the origin that From put into the context.
 func OriginOf(ctx context.Context) Origin {
 	origin, _ := ctx.Value(originKey{}).(Origin)
 	return origin
@@ -44,13 +44,13 @@ func OriginOf(ctx context.Context) Origin {
 // turn is the right of one call or hook to run.
 type turn struct {
 	id, plugin, command, caller string
-	// dry says that nothing is to come of it; hook, that it is one and no call.
+	// dry says that the call must have no effect; hook, that the turn belongs to a hook.
 	dry, hook bool
-	// outer is the call this one is made within; nil for one with a place of its own.
+	// outer is the call within which this one is made; nil for one with a place of its own.
 	outer *turn
 }
 
-// path are the calls from the first to this one.
+// path returns the calls from the first to this one.
 func (t *turn) path() []*turn {
 	if t == nil {
 		return nil
@@ -64,9 +64,9 @@ func (t *turn) String() string { return t.plugin + ":" + t.command }
 type turns struct {
 	mu      sync.Mutex
 	running map[string]*turn
-	// changing are the plugins whose folder is being replaced or removed: none of their calls begins.
+	// changing are the plugins whose folder is being replaced or removed: their calls can't begin.
 	changing map[string]bool
-	// ended is closed, and made anew, when a turn ends or a change is done.
+	// ended is closed, and replaced by a new channel, when a turn ends or a change is done.
 	ended chan struct{}
 }
 
@@ -74,7 +74,7 @@ func newTurns() *turns {
 	return &turns{running: map[string]*turn{}, changing: map[string]bool{}, ended: make(chan struct{})}
 }
 
-// take waits for a turn, at most for limit. Whoever has it gives it back with end.
+// take waits for a turn, at most for limit. The caller gives it back with end.
 func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limit time.Duration) (*turn, error) {
 	origin := OriginOf(ctx)
 	next := &turn{id: randomID(), plugin: plugin, command: command, caller: origin.Caller, dry: dry}
@@ -104,7 +104,7 @@ func (t *turns) take(ctx context.Context, plugin, command string, dry bool, limi
 	}
 }
 
-// refuses says what keeps a call from beginning now, or why it may never. The lock is held.
+// refuses returns what keeps a call from beginning now, or an error if it may never begin. The lock is held.
 func (t *turns) refuses(next *turn) (why string, err error) {
 	path := next.outer.path()
 	places, own, within := 0, 0, 0
@@ -159,14 +159,14 @@ func (t *turns) end(done *turn) {
 	t.tell()
 }
 
-// tell wakes whoever waits. The lock is held.
+// tell wakes all waiting calls. The lock is held.
 func (t *turns) tell() {
 	close(t.ended)
 	t.ended = make(chan struct{})
 }
 
-// change waits until no call of a plugin runs, and keeps others from beginning until done is called. Calls are bounded, so
-// the wait is.
+// change waits until no call of a plugin runs, and prevents new ones until done is called. The wait is bounded, because
+// calls are.
 func (t *turns) change(ctx context.Context, plugin string) (done func(), err error) {
 	t.mu.Lock()
 	t.changing[plugin] = true
@@ -196,7 +196,7 @@ func (t *turns) change(ctx context.Context, plugin string) (done func(), err err
 	}
 }
 
-// hook gives a hook its turn at once: hooks run one at a time.
+// hook gives a hook its turn without waiting: hooks run one at a time.
 func (t *turns) hook(plugin, name, id string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -231,7 +231,7 @@ func (t *turns) mayChange(ctx context.Context, plugin string) error {
 	return nil
 }
 
-// Dry says whether a call that runs is part of a dry run: nothing is to come of it.
+// Dry reports whether a running call is part of a dry run, which must have no effect.
 func (r *Root) Dry(within string) bool {
 	r.turns.mu.Lock()
 	defer r.turns.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A plugin that calls itself through its door is stopped at a depth, and every call of the chain ends.
+// A plugin that calls itself through its callback URL is stopped at a depth, and every call of the chain ends.
 func TestPluginCallsItself(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/loop*": script("echo in")})
 	p := r.must(t, "p")
@@ -62,7 +62,7 @@ func TestCallsWithinACall(t *testing.T) {
 	turns.must(t, within, "q") // what it was within has ended: it is a call like others, and there is a place
 }
 
-// A caller keeps a part of the places at most, and whoever waits too long is told for what.
+// A caller gets at most a part of the places, and the error of a call that waits too long says what it waited for.
 func TestTurnsAreWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns()

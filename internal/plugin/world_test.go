@@ -73,7 +73,7 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// at is a door at an address that nobody answers.
+// at returns a Door with a URL that doesn't answer.
 func at(url string) Door {
 	return func(context.Context) (string, func(), error) { return url, func() {}, nil }
 }

@@ -1,3 +1,3 @@
-// Package portowner finds the process that listens on a TCP port of this machine, by /proc. It serves messages alone:
-// where it may not look, or nobody listens any more, it finds nothing.
+// Package portowner finds the process that listens on a TCP port of this machine, by /proc. Use it only for messages:
+// if it lacks permission, or the process no longer listens, it finds nothing.
 package portowner

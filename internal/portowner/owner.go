@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Owner is a process.
+// Owner is the process that listens on a port.
 type Owner struct {
 	Name string
 	PID  int
@@ -17,7 +17,7 @@ type Owner struct {
 
 func (o Owner) String() string { return fmt.Sprintf("%s (pid %d)", o.Name, o.PID) }
 
-// Of returns who listens on a TCP port, on any of the machine's addresses.
+// Of returns the process that listens on a TCP port, on any of the machine's addresses.
 func Of(port int) (Owner, bool) { return find("/proc", port) }
 
 func find(proc string, port int) (Owner, bool) {
@@ -47,7 +47,7 @@ func find(proc string, port int) (Owner, bool) {
 // stateListen is the kernel's number for a listening socket.
 const stateListen = "0A"
 
-// listeners adds the sockets of a table of the kernel that listen on a port, as links to them read.
+// listeners adds the sockets in a kernel table that listen on a port, in the form of the links to them.
 func listeners(table string, port int, inodes map[string]bool) {
 	file, err := os.Open(table)
 	if err != nil {

@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// Wait is how long a file that nothing refers to stays in quarantine.
+// Wait is how long an unreferenced file stays in quarantine.
 const Wait = 24 * time.Hour
 
 // Folder is the name of the quarantine in a root.
 const Folder = "quarantine"
 
-// Ledger records, for one sort of file below a root, which cluster a file belongs to and since when nothing refers to it.
-// It is a folder of empty files, so a crash or a damaged entry concerns one file at most, and errs on the side of keeping
-// it. Several processes may use it. A nil Ledger claims nothing, and with it nothing is ever due.
+// Ledger records, for one kind of file below a root, which cluster a file belongs to and since when nothing refers to
+// it. It is a folder of empty files, so a crash or a damaged entry affects at most one file, and only so that the file
+// is kept. Several processes may use it. A nil Ledger claims nothing, and with it nothing is ever due.
 type Ledger struct {
-	// owners holds a folder for each cluster, with a mark for each file it owns.
+	// owners has a folder for each cluster, with a mark for each file it owns.
 	owners string
-	// waiting holds a mark for each file in quarantine; the mark's time is when the wait began.
+	// waiting has a mark for each file in quarantine; the mark's time is when the wait began.
 	waiting string
 	cluster string
 }
 
-// Open returns the ledger of a sort of file ("blobs", "images") in a root, for a cluster.
+// Open returns the ledger of a kind of file ("blobs", "images") in a root, for a cluster.
 func Open(root, sort, cluster string) *Ledger {
 	dir := filepath.Join(root, Folder, sort)
 	return &Ledger{owners: filepath.Join(dir, "owners"), waiting: filepath.Join(dir, "waiting"), cluster: cluster}
@@ -44,8 +44,8 @@ func (l *Ledger) Claim(name string) error {
 	return errors.Join(mark(filepath.Join(l.owners, l.cluster), name), unmark(l.waiting, name))
 }
 
-// Due reports whether a file may be deleted now. One that is used, or that the cluster doesn't own alone, is never due;
-// one that is not used begins to wait.
+// Due reports whether a file may be deleted now. A file that is used, or that the cluster doesn't own alone, is never
+// due. For an unused file the first call starts the wait.
 func (l *Ledger) Due(name string, used bool, now time.Time) (bool, error) {
 	if l == nil {
 		return false, nil
@@ -64,7 +64,7 @@ func (l *Ledger) Due(name string, used bool, now time.Time) (bool, error) {
 	return err == nil && now.Sub(info.ModTime()) >= Wait, err
 }
 
-// Forget drops what is recorded of a file that was deleted.
+// Forget removes the records of a deleted file.
 func (l *Ledger) Forget(name string) error {
 	if l == nil {
 		return nil
@@ -86,7 +86,7 @@ func (l *Ledger) ownsAlone(name string) (bool, error) {
 	return len(owners) == 1 && filepath.Base(filepath.Dir(owners[0])) == l.cluster, nil
 }
 
-// await begins the wait. The mark gets its time before it gets its name, so that a crash can't shorten the wait.
+// await begins the wait. It sets the mark's time before its name, so that a crash can't shorten the wait.
 func (l *Ledger) await(name string, now time.Time) error {
 	if err := os.MkdirAll(l.waiting, 0o700); err != nil {
 		return fmt.Errorf("quarantine %s: %w", name, err)
@@ -128,7 +128,7 @@ func unmark(dir, name string) error {
 	return nil
 }
 
-// checkName refuses a name that isn't one file's, or that a pattern would read as more than itself.
+// checkName refuses a name that isn't that of one file, or that a pattern would match as more than itself.
 func checkName(name string) error {
 	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/*?[\\") {
 		return fmt.Errorf("%.80q is not the name of a file", name)

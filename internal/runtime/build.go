@@ -5,38 +5,39 @@ import (
 	"io"
 )
 
-// Builder makes images from source, and speaks of those it made: it touches no others.
+// Builder builds images from source. It lists and touches only images that it built.
 type Builder interface {
-	// Build makes an image and gives it its tags. output gets each line as it comes; a line "Step 2/5 : …" begins a step. A
-	// RejectedError where the source is at fault, a TransientError where it may pass. It blocks for as long as it takes.
+	// Build builds an image and tags it. output gets each line as it comes; a line "Step 2/5 : …" begins a step. It
+	// returns a RejectedError if the source is at fault, and a TransientError if the failure may pass. It blocks until
+	// the build has ended.
 	Build(ctx context.Context, spec BuildSpec, output func(line string)) (Image, error)
 	// Built lists the images that were built for the cluster and have a name.
 	Built(ctx context.Context) ([]BuiltImage, error)
-	// Tag gives an image another name, which an older one may have had.
+	// Tag gives an image another name, which an older image may have had.
 	Tag(ctx context.Context, image, reference string) error
-	// Untag takes a name away. The image goes with its last one; ErrInUse where a container is made from it. A name that is
-	// gone is no fault.
+	// Untag takes a name away. The image goes with its last one; ErrInUse where a container is made from it. A name
+	// that is gone is not an error.
 	Untag(ctx context.Context, reference string) error
 }
 
-// BuildSpec is everything an image is built from.
+// BuildSpec is the complete input of a build.
 type BuildSpec struct {
 	// Tree is the source as a tar with the Dockerfile in it; Folder is the same source, unpacked and checked, which the
 	// build may change.
 	Tree   io.Reader
 	Folder string
-	// Dockerfile is a name in Tree; Bases are the images it begins with, for their registries' credentials.
+	// Dockerfile is a name in Tree; Bases are its base images, whose registries may need credentials.
 	Dockerfile string
 	Bases      []string
-	// Language is what the source is in (see build/recipe), Source the folder it lies in, Target what is built of it: for
-	// runtimes that build without an engine.
+	// Language is the language of the source (see build/recipe), Source its folder, Target what is built: for runtimes
+	// that build without an engine.
 	Language, Source, Target string
-	// Command is the declared entrypoint of the language; empty for the usual one.
+	// Command is the declared entrypoint of the language; empty means the usual one.
 	Command string
 	Args    map[string]string
 	Labels  map[string]string
 	Tags    []string
-	// NoCache uses nothing of earlier builds.
+	// NoCache builds without the results of earlier builds.
 	NoCache bool
 }
 

@@ -2,13 +2,14 @@ package runtime
 
 import "context"
 
-// Killer is an Exec whose command can be ended by whoever runs it, whatever signals it ignores.
+// Killer is an Exec whose command the caller can end, whatever signals the command ignores.
 type Killer interface {
-	// Kill sends SIGKILL to the command and what it started, and returns when it has ended. One that has ended is no fault.
+	// Kill sends SIGKILL to the command and what it started, and returns when the command has ended. A command that has
+	// ended already is not an error.
 	Kill(ctx context.Context) error
 }
 
-// Kill ends a command and lets go of it. Without a Killer closing must do: what reads or writes notices.
+// Kill ends a command and closes it. A command without a Killer is only closed: it notices when it reads or writes.
 func Kill(ctx context.Context, command Exec) error {
 	killer, ok := command.(Killer)
 	if !ok {

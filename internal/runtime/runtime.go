@@ -15,34 +15,35 @@ type Runtime interface {
 	Info(ctx context.Context) (Info, error)
 	// List returns every container of the cluster, running or not.
 	List(ctx context.Context) ([]Container, error)
-	// Inspect returns one container by id or name. ErrNotFound where there is none.
+	// Inspect returns one container by id or name. ErrNotFound if there is none.
 	Inspect(ctx context.Context, id string) (Container, error)
-	// Create makes a container without starting it. A container of that name made for the same task is returned as it
-	// is, joined again where it is Detached; one of another task or owner is ErrNameTaken.
+	// Create creates a container without starting it. If a container of that name exists for the same task, Create
+	// returns it unchanged, but joins its network again if it is Detached. If it belongs to another task or owner,
+	// Create returns ErrNameTaken.
 	Create(ctx context.Context, spec ContainerSpec) (Container, error)
-	// Start starts a created or stopped container; a running one is left alone.
+	// Start starts a created or stopped container, and does nothing to a running one.
 	Start(ctx context.Context, id string) error
 	// Stop sends the stop signal, waits for the grace period and kills. It returns when the container has stopped; one
-	// that is stopped or gone is no fault. It blocks: callers run it beside their workers.
+	// that is stopped or gone is not an error. It blocks: callers run it beside their workers.
 	Stop(ctx context.Context, id string, grace time.Duration) error
-	// Remove removes a container, running or not; one that is gone is no fault. Volumes with a name stay;
+	// Remove removes a container, running or not; a missing one is not an error. Volumes with a name stay;
 	// nameless ones (an image's VOLUME) go with their container.
 	Remove(ctx context.Context, id string) error
-	// EnsureVolume makes a volume of that name with labels; one that exists is left as it is. A RejectedError where the
-	// runtime has no volumes.
+	// EnsureVolume creates a volume of that name with labels, and leaves an existing one unchanged. It returns a
+	// RejectedError if the runtime has no volumes.
 	EnsureVolume(ctx context.Context, name string, labels map[string]string) error
-	// RemoveVolume removes a volume with all that it holds; one that is gone is no fault, one in use is.
+	// RemoveVolume removes a volume with all that it holds; a missing one is not an error, one in use is.
 	RemoveVolume(ctx context.Context, name string) error
-	// Events streams what happens to the cluster's containers, and to image tags, until ctx ends or the engine goes
-	// away; then the channel closes. Whoever reads it lists again.
+	// Events streams the events of the cluster's containers and of image tags until ctx ends or the engine goes away;
+	// then the channel closes. The reader then has to list again.
 	Events(ctx context.Context) (<-chan Event, error)
-	// WatchProcesses calls ended for each of the running containers whose process ends, until ctx does; it asks the
-	// machine, not the engine, and so sees it while the engine is away. Where it can't, it only waits. It blocks.
+	// WatchProcesses calls ended for each of the running containers whose process ends, until ctx does. It asks the
+	// machine, not the engine, and so works while the engine is away. If it can't watch, it only waits. It blocks.
 	WatchProcesses(ctx context.Context, running []Container, ended func(Container))
 
-	// Resolve returns the local image a reference names. ErrNotFound where it is not on this node.
+	// Resolve returns the local image a reference names, or ErrNotFound if it is not on this node.
 	Resolve(ctx context.Context, reference string) (Image, error)
-	// Pull fetches an image and returns it. Progress is called with 0..100, or -1 where sizes are unknown.
+	// Pull fetches an image and returns it. It calls progress with 0..100, or -1 while sizes are unknown.
 	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
 	Builder
 
@@ -50,7 +51,7 @@ type Runtime interface {
 	Logs(ctx context.Context, id string, opts LogOptions) (LogReader, error)
 	// Exec runs a command in a running container.
 	Exec(ctx context.Context, id string, opts ExecOptions) (Exec, error)
-	// Stats samples a running container once. It doesn't wait: a rate is made from two samples.
+	// Stats samples a running container once. It doesn't wait; a rate needs two samples.
 	Stats(ctx context.Context, id string) (Stats, error)
 	// Close frees the client. Containers keep running.
 	Close() error
@@ -62,13 +63,13 @@ type Info struct {
 	Version     string
 	CPUs        float64
 	MemoryBytes int64
-	// Warnings are limits of this machine a user should know of (a missing cgroup, a low limit of open files).
+	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).
 	Warnings []string
-	// Quarantined are the paths of entries among the containers' files that can't be read. They are left alone.
+	// Quarantined are the paths of unreadable entries among the containers' files. They are left unchanged.
 	Quarantined []string
 }
 
-// State is what a container is doing.
+// State is the state of a container.
 type State string
 
 // The states of a container.
@@ -82,7 +83,7 @@ const (
 	StateDead       State = "dead"
 )
 
-// Container is what a runtime sees of one container.
+// Container is one container as a runtime observes it.
 type Container struct {
 	ID     string
 	Name   string
@@ -94,11 +95,11 @@ type Container struct {
 	RestartCount int
 	ExitCode     int
 	OOMKilled    bool
-	// Error is the engine's own word on why the last start failed.
+	// Error is the engine's message on why the last start failed.
 	Error   string
 	ImageID string
 	Address string // on the platform network, else on any; loopback where it shares the node's network
-	// Detached: it runs and was taken off the network it was made for. Create joins it again.
+	// Detached: it runs, but was taken off the network it was created for. Create joins it again.
 	Detached   bool
 	Ports      []api.PortBinding
 	CreatedAt  time.Time
@@ -107,26 +108,26 @@ type Container struct {
 	PID        int
 }
 
-// Task is the id of the task the container was made for.
+// Task returns the id of the task the container was made for.
 func (c Container) Task() string { return c.Labels[api.LabelTask] }
 
-// ContainerSpec is everything a container is made from: the release's spec, resolved.
+// ContainerSpec is everything a container is created from: the release's spec, resolved.
 type ContainerSpec struct {
 	// Name is <scope>-<name>.<slot>.
 	Name string
 	// Labels carry LabelTask and the others; the runtime adds LabelCluster and LabelNode.
 	Labels map[string]string
-	// ImageID is used where it is set; Image is the reference as declared.
+	// ImageID is used if it is set; Image is the reference as declared.
 	Image   string
 	ImageID string
-	// Env is the complete environment beside the image's own.
+	// Env is the complete environment, besides the image's own.
 	Env map[string]string
-	// Files of the host are mounted read-only. One that is missing when the container starts fails the start: nothing is
-	// made in its place.
+	// Files of the host are mounted read-only. If one is missing when the container starts, the start fails: nothing is
+	// created in its place.
 	Files []File
 	// Aliases are the DNS names on the platform network.
 	Aliases []string
-	// Private: no port is published and no DNS name given, whatever Spec and its docker_options say.
+	// Private: publish no port and give no DNS name, whatever Spec and its docker_options say.
 	Private bool
 	// Spec is the release's spec: every field that reaches the container is read from here.
 	Spec api.DeploymentSpec
@@ -137,7 +138,7 @@ type ContainerSpec struct {
 // File is a file of the host and its place in the container.
 type File struct{ Source, Target string }
 
-// EventKind says what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The events a runtime reports.
@@ -154,7 +155,8 @@ const (
 	EventImage   EventKind = "image" // a tag moved, or an image came or went
 )
 
-// Event is something that happened; it says when to look, and whether a person or the engine did it.
+// Event is something that happened to a container or an image. It triggers a reconcile, and says whether a user or the
+// engine caused it.
 type Event struct {
 	Kind      EventKind
 	Container string
@@ -174,14 +176,15 @@ type Image struct {
 	Reference string
 	// Digest is the registry's digest (sha256:…), empty for an image that never saw a registry.
 	Digest string
-	// User is who its containers run as where nobody says: a name or number, with :group or without. Empty is root.
+	// User is the user its containers run as unless the spec names one: a name or number, with :group or without. Empty
+	// means root.
 	User string
 }
 
-// LogOptions choose lines.
+// LogOptions choose lines of a log.
 type LogOptions struct {
 	Follow bool
-	// Since drops what is older; zero keeps all.
+	// Since drops older lines; zero keeps all.
 	Since time.Time
 	// Tail keeps the last n lines; negative keeps all.
 	Tail int
@@ -192,7 +195,7 @@ type LogLine struct {
 	Stream string // stdout or stderr
 	At     time.Time
 	Text   string
-	// Part: it was too long to be handed out at once; the next one of this stream goes on with it.
+	// Part: the line was too long to be returned at once; the next one of this stream continues it.
 	Part bool
 }
 
@@ -210,7 +213,7 @@ type ExecOptions struct {
 	WorkingDir string
 	TTY        bool
 	Stdin      bool
-	// Width and Height of the terminal, 0 where there is none.
+	// Width and Height of the terminal, 0 if there is none.
 	Width, Height int
 }
 
@@ -225,9 +228,9 @@ type Exec interface {
 	Close() error
 }
 
-// Stats is one sample of a container's use.
+// Stats is one sample of a container's resource usage.
 type Stats struct {
-	// CPUTime is what it used of the processors since it started, over all of them.
+	// CPUTime is the CPU time it used since it started, over all processors.
 	CPUTime                             time.Duration
 	MemoryBytes                         int64
 	MemoryLimit                         int64
@@ -236,7 +239,7 @@ type Stats struct {
 	At                                  time.Time
 }
 
-// Usage is a sample with the rate since the one before. With Err there is none.
+// Usage is a sample with the rate since the previous one. If Err is set, there is no sample.
 type Usage struct {
 	Stats
 	CPUPercent float64 // 100 is one core

@@ -14,7 +14,7 @@ import (
 
 const maxFile = 64 << 10
 
-// Token reads the bearer token at path, making a random one where there is none. It is a file of mode 0600.
+// Token reads the bearer token at path, making a random one if there is none. It is a file of mode 0600.
 func Token(path string) (string, error) {
 	content, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,8 +70,8 @@ func readPrivate(path string) ([]byte, error) {
 	return content, nil
 }
 
-// writePrivate makes a file of mode 0600 whole or not at all, and never over one that exists: after a crash there is
-// either no key or the whole key.
+// writePrivate creates a file of mode 0600 atomically, and never overwrites one: after a crash there is either no key
+// or the whole key.
 func writePrivate(path string, content []byte) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 const (
 	hmacPrefix = "HMAC-SHA256-KEY-"
-	// maxPlain bounds what is decrypted: values here are environments, not files.
+	// maxPlain bounds decrypted data: the values are environments, not files.
 	maxPlain = 16 << 20
 )
 
@@ -27,8 +27,8 @@ type Keys struct {
 	mac      []byte
 }
 
-// Open reads the key file. fingerprint is what the store's cluster record names: empty on the first boot, when a
-// missing file is made anew; else the file must exist and match, for a new key would leave every stored secret
+// Open reads the key file. fingerprint is the one in the store's cluster record. If it is empty, as on the first boot,
+// Open creates a missing file. Else the file must exist and match: a new key would leave every stored secret
 // unreadable.
 func Open(path, fingerprint string) (*Keys, error) {
 	content, err := readPrivate(path)
@@ -52,7 +52,7 @@ func Open(path, fingerprint string) (*Keys, error) {
 	return keys, nil
 }
 
-// Fingerprint names both keys without revealing either.
+// Fingerprint identifies both keys without revealing either.
 func (k *Keys) Fingerprint() string {
 	hash := sha256.New()
 	fmt.Fprintln(hash, k.identity.Recipient().String())
@@ -61,7 +61,7 @@ func (k *Keys) Fingerprint() string {
 	return hex.EncodeToString(hash.Sum(nil))[:32]
 }
 
-// Encrypt seals data so that only this cluster's key opens it.
+// Encrypt encrypts data so that only this cluster's key decrypts it.
 func (k *Keys) Encrypt(plain []byte) ([]byte, error) {
 	var out bytes.Buffer
 	writer, err := age.Encrypt(&out, k.identity.Recipient())
@@ -77,7 +77,7 @@ func (k *Keys) Encrypt(plain []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Decrypt opens what Encrypt sealed. ErrDecrypt where it was sealed under another key or changed.
+// Decrypt opens what Encrypt sealed. ErrDecrypt if it was sealed under another key or changed.
 func (k *Keys) Decrypt(sealed []byte) ([]byte, error) {
 	reader, err := age.Decrypt(bytes.NewReader(sealed), k.identity)
 	if err != nil {
@@ -93,7 +93,7 @@ func (k *Keys) Decrypt(sealed []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// HMAC is a keyed hash: equal for equal data, and useless for guessing the data without the key.
+// HMAC returns a keyed hash: equal for equal data, and useless for guessing the data without the key.
 func (k *Keys) HMAC(data []byte) string {
 	hash := hmac.New(sha256.New, k.mac)
 	hash.Write(data)

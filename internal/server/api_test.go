@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// TestRefusals is every way a request can be wrong.
+// TestRefusals covers every way a request can be wrong.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)

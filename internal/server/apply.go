@@ -39,7 +39,7 @@ func (s *Server) readObjects(w http.ResponseWriter, r *http.Request) ([]api.Obje
 		return nil, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil // intent says what an empty apply means
+		return nil, nil // intent decides what an empty apply means
 	}
 	objects, err := s.Decode(data, r.Header.Get("Content-Type"))
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Server) readObjects(w http.ResponseWriter, r *http.Request) ([]api.Obje
 	return objects, nil
 }
 
-// unreadable is the problem of a body that doesn't decode.
+// unreadable returns the problem of a body that can't be decoded.
 func unreadable(err error) error {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
@@ -58,7 +58,7 @@ func unreadable(err error) error {
 	return problem
 }
 
-// decodeJSON reads one object or a list of them. Unknown fields are faults.
+// decodeJSON decodes one object or a list of them. Unknown fields are errors.
 func decodeJSON(data []byte, _ string) ([]api.Object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()

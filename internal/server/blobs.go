@@ -12,14 +12,14 @@ import (
 	"tend.dev/tend/internal/build/tree"
 )
 
-// Blobs keep files by the digest of their bytes. Errors are those of internal/blob.
+// Blobs stores files by the digest of their bytes. Errors are those of internal/blob.
 type Blobs interface {
 	PutAs(digest string, r io.Reader, limit int64) error
 	Renew(digest string) (bool, error)
 	Open(digest string) (*os.File, error)
 }
 
-// blob answers where the server keeps files.
+// blob returns answer if the server stores files, else a handler that answers 503.
 func (s *Server) blob(answer http.HandlerFunc) http.HandlerFunc {
 	if s.Blobs != nil {
 		return answer
@@ -30,7 +30,7 @@ func (s *Server) blob(answer http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// putBlob keeps the body under its digest. It is streamed: what it may take grows with what has come.
+// putBlob stores the body under its digest. The body is streamed: the time it may take grows with what has arrived.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	digest := r.PathValue("digest")
 	if r.ContentLength > s.MaxBlob {
@@ -48,7 +48,7 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// keepBlob reads a body, which may be compressed: the digest is that of what it is unpacked.
+// keepBlob reads a body, which may be compressed. The digest is that of the uncompressed bytes.
 func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error {
 	switch encoding := r.Header.Get("Content-Encoding"); encoding {
 	case "", "identity":
@@ -68,7 +68,8 @@ func (s *Server) keepBlob(digest string, r *http.Request, body io.Reader) error 
 	return err
 }
 
-// getBlob sends a file, or with HEAD says whether it is there. Who asks is about to refer to it: it stays for a while.
+// getBlob sends a file, or with HEAD says whether it is stored. The client is about to refer to it, so it is kept for a
+// while.
 func (s *Server) getBlob(w http.ResponseWriter, r *http.Request) {
 	digest := r.PathValue("digest")
 	if _, err := s.Blobs.Renew(digest); err != nil {
@@ -95,8 +96,8 @@ func (s *Server) getBlob(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// patientReader gives each piece of a body the time of a whole request: a large file over a slow line is no fault, a
-// client that sends nothing is.
+// patientReader gives each piece of a body the time of a whole request: a large file over a slow line is not an error,
+// a client that sends nothing is.
 type patientReader struct {
 	r       io.Reader
 	control *http.ResponseController
@@ -114,7 +115,7 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// patientWriter is the same for an answer.
+// patientWriter does the same for an answer.
 type patientWriter struct {
 	w       io.Writer
 	control *http.ResponseController

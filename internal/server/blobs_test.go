@@ -90,7 +90,7 @@ func TestABlobMayBeAsLargeAsTheServerSays(t *testing.T) {
 	}
 }
 
-// TestABlobMayComeCompressed: its digest is that of what it is unpacked.
+// TestABlobMayComeCompressed: its digest is that of the uncompressed bytes.
 func TestABlobMayComeCompressed(t *testing.T) {
 	blobs, err := blob.Open(blob.Options{Root: t.TempDir(), MinFree: -1})
 	if err != nil {

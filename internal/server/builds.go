@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/intent"
 )
 
-// Builds keep what builds print. Errors are those of internal/build/journal.
+// Builds stores the output of builds. Errors are those of internal/build/journal.
 type Builds interface {
 	Read(ctx context.Context, called string, follow bool, each func(line string) error) error
 }
@@ -21,14 +21,14 @@ type buildQuery struct {
 	Force bool   `query:"force"`
 }
 
-// setBuild has an object built from a source that was sent before.
+// setBuild sets the source that an object is built from; the source was sent before.
 func (s *Server) setBuild(ctx context.Context, in *buildQuery) (api.VerbResult, error) {
 	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
 		return s.Intents.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
 	})
 }
 
-// buildLog streams what a build prints, or printed.
+// buildLog streams the output of a running or ended build.
 func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	follow := q.boolean("follow")
@@ -49,7 +49,7 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	out := newLines(w, r)
 	if follow {
-		if err := out.begin(); err != nil { // it may be long until the first line
+		if err := out.begin(); err != nil { // the first line may take long
 			return
 		}
 	}

@@ -16,24 +16,24 @@ import (
 	"tend.dev/tend/internal/plugin/broker"
 )
 
-// The callback paths are those plugins and their containers call: few, under the names they had before, and each within
-// what the caller's token allows. They are served at doors of their own, under /t/<token>, and at no other.
+// The callback paths are those that plugins and their containers call: few, under the names they had before, and each
+// within what the caller's token allows. Listeners of their own serve them, under /t/<token>; no other listener does.
 
 // grant is what a caller may touch.
 type grant struct {
-	// all is everything: the caller came through a door of the API.
+	// all allows everything: the caller came through a listener of the API.
 	all bool
-	// scopes are those whose objects and buckets it may touch; name is the one object in them, where it isn't empty.
+	// scopes are those whose objects and buckets it may touch; name is the one object in them, if it isn't empty.
 	scopes []string
 	name   string
-	// plugin is the one whose commands it may run. Empty is none for a container (name isn't empty), else every one.
+	// plugin is the one whose commands it may run. Empty means none for a container (name isn't empty), else every one.
 	plugin string
-	// dry refuses whatever isn't a question: nothing is to come of it.
+	// dry refuses everything but reads: a dry run must have no effect.
 	dry   bool
 	actor string
 }
 
-// allows says whether the grant covers an object or a bucket; an empty name is the scope's own.
+// allows returns an error unless the grant covers an object or a bucket; an empty name is the scope's own bucket.
 func (g grant) allows(scope, name string) error {
 	if g.all || slices.Contains(g.scopes, scope) && (g.name == "" || g.name == name) {
 		return nil
@@ -67,7 +67,7 @@ func (g grant) refersTo(snap layout.Snapshot, scope, name string) bool {
 	return false
 }
 
-// narrow keeps a command within the grant: the objects it names, and what its actions are about.
+// narrow limits a command to the grant: the objects it names, and the targets of its actions.
 func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 	if g.all {
 		return nil
@@ -92,7 +92,7 @@ func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 	return nil
 }
 
-// callbacks answers the callback paths to callers whose token resolve knows.
+// callbacks serves the callback paths to callers whose token resolve knows.
 func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handler {
 	mux := http.NewServeMux()
 	granted := func(pattern string, handle func(http.ResponseWriter, *http.Request, grant)) {
@@ -129,7 +129,7 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 		within.URL.Path, within.URL.RawPath = "/"+path, ""
 		if handler, pattern := mux.Handler(within); pattern == "" {
 			told := &refusal{header: http.Header{}, status: http.StatusNotFound}
-			handler.ServeHTTP(told, within) // 405 where only the method is wrong
+			handler.ServeHTTP(told, within) // 405 if only the method is wrong
 			s.failEnvelope(w, r, &api.Problem{Status: told.status, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
 				Next: "docs/plugins.md lists them"})
 			return
@@ -149,7 +149,7 @@ func writeEnvelope(w http.ResponseWriter, data any) {
 	writeJSON(w, http.StatusOK, api.Envelope{Status: "ok", Data: raw})
 }
 
-// failEnvelope is fail in an envelope, with the status plugins know.
+// failEnvelope is fail with an envelope as the body, and the status that plugins expect.
 func (s *Server) failEnvelope(w http.ResponseWriter, r *http.Request, err error) {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
@@ -162,8 +162,8 @@ func writeFault(w http.ResponseWriter, status int, err error) {
 	writeJSON(w, status, api.Envelope{Status: "error", Error: problemOf(err).Error()})
 }
 
-// statusOf is the status of what went wrong, as scripts around plugins know it: 404 for a plugin that isn't there, 400 for
-// whatever else is wrong with a plugin or its command, 500 for an action that could not be done.
+// statusOf returns the status of what went wrong, as scripts around plugins know it: 404 for a plugin that isn't there,
+// 400 for whatever else is wrong with a plugin or its command, 500 for an action that could not be done.
 func statusOf(err error, status int) int {
 	var action *broker.ActionError
 	var fault *plugin.Error
@@ -176,7 +176,7 @@ func statusOf(err error, status int) int {
 	return status
 }
 
-// routeOf is a request's path for the log: without a token.
+// routeOf returns a request's path for the log: without a token.
 func routeOf(r *http.Request) string {
 	if strings.HasPrefix(r.URL.Path, "/t/") {
 		return "/t/…"

@@ -18,8 +18,8 @@ import (
 	"tend.dev/tend/internal/plugin/broker"
 )
 
-// loopbackDoor opens ways in for plugins that run: each a port of its own on loopback, with a token of its own, shut when
-// the plugin has ended. In a dry run nothing can be changed through them.
+// loopbackDoor opens callback listeners for running plugins: each has its own port on loopback and its own token, and
+// closes when the plugin has ended. In a dry run nothing can be changed through them.
 func (s *Server) loopbackDoor(actor string, dry bool) broker.Door {
 	return func(ctx context.Context, scopes []string) (string, func(), error) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +41,7 @@ func (s *Server) loopbackDoor(actor string, dry bool) broker.Door {
 	}
 }
 
-// maxPluginConnections is how many connections the listener of one plugin call has.
+// maxPluginConnections is the maximum number of connections of one plugin call's listener.
 const maxPluginConnections = 256
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
@@ -54,7 +54,7 @@ func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.
 	}
 }
 
-// ServeContainers answers containers at a listener until ctx ends: each within its own object, which its token names.
+// ServeContainers serves containers on a listener until ctx ends: each within its own object, which its token names.
 func (s *Server) ServeContainers(ctx context.Context, listener net.Listener) error {
 	served := s.callbackServer(s.containerGrant)
 	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
@@ -66,15 +66,15 @@ func (s *Server) ServeContainers(ctx context.Context, listener net.Listener) err
 	return err
 }
 
-// ContainerToken is the token of an object's containers: who they are, and a proof that only this server can make. An
-// object that is made anew under the same name has another one.
+// ContainerToken returns the token of an object's containers: their identity, and a proof that only this server can
+// make. An object that is deleted and created again under the same name gets another one.
 func ContainerToken(mac func(plain []byte) string, object api.Object) string {
 	identity := strings.Join([]string{"callback", object.Ref().String(), object.Metadata.UID}, "\x00")
 	return object.Scope + "." + object.Name + "." + mac([]byte(identity))
 }
 
-// containerGrant returns what a container may touch: its own object, and the commands of the plugin that wrote its manifest,
-// if one did, about objects of its scope.
+// containerGrant returns what a container may touch: its own object, and the commands of the plugin that wrote its
+// manifest, if one did, about objects of its scope.
 func (s *Server) containerGrant(token string) (grant, bool) {
 	scope, rest, _ := strings.Cut(token, ".")
 	name, _, _ := strings.Cut(rest, ".")

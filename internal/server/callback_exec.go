@@ -8,14 +8,14 @@ import (
 	"tend.dev/tend/internal/plugin/broker"
 )
 
-// pluginExec is the body of a call whose answer is wanted as it is.
+// pluginExec is the body of a call whose output is returned as it is.
 type pluginExec struct {
 	// Args are the plugin, its command, and the command's arguments.
 	Args []string          `json:"args"`
 	Env  map[string]string `json:"env"`
 }
 
-// callbackExec runs a command and answers what it said, within a grant. Nothing of what it asks for is done.
+// callbackExec runs a command within a grant and answers with its output. It performs none of the actions in it.
 func (s *Server) callbackExec(w http.ResponseWriter, r *http.Request, g grant) {
 	var call pluginExec
 	b, err := s.broker()
@@ -42,7 +42,7 @@ func (s *Server) callbackExec(w http.ResponseWriter, r *http.Request, g grant) {
 	writeJSON(w, http.StatusOK, said)
 }
 
-// failExec is failEnvelope with the statuses of this path: 404 for a command that isn't there, 500 for one that failed.
+// failExec is failEnvelope with the statuses of this path: 404 for a missing command, 500 for a failed one.
 func (s *Server) failExec(w http.ResponseWriter, r *http.Request, err error) {
 	var fault *plugin.Error
 	if !errors.As(err, &fault) || fault.Reason == plugin.Refused || fault.Reason == plugin.NotFound || fault.Reason == plugin.Busy {

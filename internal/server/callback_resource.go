@@ -25,7 +25,7 @@ type rebootstrapped struct {
 	} `json:"summary"`
 }
 
-// callbackResource removes: with ordinal= that ordinal of a statefulset, else every object of the name.
+// callbackResource removes an ordinal of a statefulset (ordinal=), or else every object of the name.
 func (s *Server) callbackResource(w http.ResponseWriter, r *http.Request, g grant) {
 	if r.URL.Query().Has("ordinal") {
 		s.callbackOrdinal(w, r, g)
@@ -34,8 +34,8 @@ func (s *Server) callbackResource(w http.ResponseWriter, r *http.Request, g gran
 	s.callbackWipe(w, r, g)
 }
 
-// callbackOrdinal has an ordinal of a statefulset made again, with the config as it is now: with prune=true with empty
-// volumes, without it its container alone.
+// callbackOrdinal recreates an ordinal of a statefulset with the current config: with empty volumes if prune=true, else
+// only its container.
 func (s *Server) callbackOrdinal(w http.ResponseWriter, r *http.Request, g grant) {
 	_, ref, err := s.targetOf(r, g, string(api.KindStatefulSet))
 	out := rebootstrapped{Scope: ref.Scope, Name: ref.Name, Action: "rebootstrap"}
@@ -63,7 +63,7 @@ func (s *Server) callbackOrdinal(w http.ResponseWriter, r *http.Request, g grant
 	writeEnvelope(w, out)
 }
 
-// wiped is the answer to the removal of everything of a name.
+// wiped is the answer to the removal of all objects of a name.
 type wiped struct {
 	Scope     string      `json:"scope"`
 	Name      string      `json:"name"`
@@ -84,11 +84,11 @@ type pruned struct {
 	Errors  []string `json:"errors"`
 }
 
-// wipeOrder has what uses assets go before them.
+// wipeOrder puts the users of assets before the assets.
 var wipeOrder = []api.Kind{api.KindIngress, api.KindDeployment, api.KindStatefulSet, api.KindCronJob, api.KindJob, api.KindAsset}
 
-// callbackWipe asks that every object of a name go, with prune=true its config too. Volumes stay: an ordinal's go with that
-// ordinal, all of them by a person's hand alone.
+// callbackWipe deletes every object of a name, and with prune=true its config too. Volumes stay: an ordinal's are
+// removed with that ordinal, and all of them only by a user.
 func (s *Server) callbackWipe(w http.ResponseWriter, r *http.Request, g grant) {
 	bucket, err := bucketOf(r, g)
 	switch {

@@ -16,7 +16,7 @@ func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant)
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok", "version": s.Version})
 }
 
-// bucketOf is the bucket a request names, where the grant covers it.
+// bucketOf returns the bucket a request names, where the grant covers it.
 func bucketOf(r *http.Request, g grant) (intent.Bucket, error) {
 	q := r.URL.Query()
 	bucket := intent.Bucket{Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
@@ -26,7 +26,7 @@ func bucketOf(r *http.Request, g grant) (intent.Bucket, error) {
 	return bucket, g.allows(bucket.Scope, bucket.Name)
 }
 
-// callbackConfig answers the values of a bucket, an app's over its scope's; with merge=false its own alone.
+// callbackConfig answers with the values of a bucket: an app's over its scope's, or with merge=false only its own.
 func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant) {
 	q := r.URL.Query()
 	bucket, err := bucketOf(r, g)
@@ -51,7 +51,7 @@ func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant)
 	writeEnvelope(w, map[string]string{key: value})
 }
 
-// callbackSetConfig sets the keys of the body; one with an empty value goes.
+// callbackSetConfig sets the keys of the body; it removes a key with an empty value.
 func (s *Server) callbackSetConfig(w http.ResponseWriter, r *http.Request, g grant) {
 	bucket, err := bucketOf(r, g)
 	values := map[string]string{}
@@ -91,7 +91,7 @@ func (s *Server) callbackUnsetConfig(w http.ResponseWriter, r *http.Request, g g
 	writeEnvelope(w, nil)
 }
 
-// changeConfig changes a bucket; keys that go and aren't there are no fault.
+// changeConfig changes a bucket; keys that go and aren't there are not an error.
 func (s *Server) changeConfig(r *http.Request, g grant, bucket intent.Bucket, set map[string]string, unset []string) error {
 	change := intent.ConfigChange{Set: set, Quiet: r.URL.Query().Get("restart") == "false", Actor: g.actor}
 	if len(unset) > 0 {
@@ -113,7 +113,7 @@ func (s *Server) changeConfig(r *http.Request, g grant, bucket intent.Bucket, se
 	return err
 }
 
-// targetOf finds the one object a request names, where the grant covers it.
+// targetOf finds the one object a request names, if the grant covers it.
 func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapshot, api.Ref, error) {
 	q := r.URL.Query()
 	named := TargetQuery{Kind: kind, Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
@@ -125,7 +125,7 @@ func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapsho
 	if err != nil {
 		return snap, api.Ref{}, err
 	}
-	if !g.all { // whether another's object exists is no matter of theirs
+	if !g.all { // the caller must not learn whether another's object exists
 		err := g.allows(target.Scope, target.Name)
 		if err != nil && !(r.Method == http.MethodGet && g.refersTo(snap, target.Scope, target.Name)) {
 			return layout.Snapshot{}, api.Ref{}, err
@@ -135,7 +135,7 @@ func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapsho
 	return snap, ref, err
 }
 
-// callbackDescribe answers an object in the words plugins know.
+// callbackDescribe answers with an object in the form plugins know.
 func (s *Server) callbackDescribe(w http.ResponseWriter, r *http.Request, g grant) {
 	snap, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Server) callbackDescribe(w http.ResponseWriter, r *http.Request, g gran
 	writeEnvelope(w, describedTo(snap, *snap.Object(ref).Value))
 }
 
-// callbackRestart stores the wish for a restart; it doesn't wait for its end.
+// callbackRestart requests a restart; it doesn't wait for its end.
 func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant) {
 	_, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
 	var result api.VerbResult
@@ -160,7 +160,7 @@ func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant
 	writeEnvelope(w, map[string]any{"scope": ref.Scope, "name": ref.Name, "kind": ref.Kind, "unfroze": result.Unfrozen})
 }
 
-// described is an object as plugins know it.
+// described is an object in the form plugins know.
 type described struct {
 	Manifest wireManifest    `json:"manifest"`
 	Status   json.RawMessage `json:"status"`
@@ -193,7 +193,7 @@ type wirePod struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// wireName is the name of a pod's container.
+// wireName returns the name of a pod's container.
 func wireName(pod api.Pod, dotted string) string {
 	if dotted == "" {
 		return pod.Name

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// compatible is a plugin as it is found elsewhere: its commands call the server back with curl's few verbs, which the test
-// does for it while it runs.
+// compatible is a plugin as users have them: its commands call the server back with the few methods of curl that they
+// use. The test makes those calls for it while it runs.
 const compatible = `case "$1" in
 fail) echo '{"status":"error","error":"no such cache"}' >&2; exit 1;;
 text) echo plain;;
@@ -18,7 +18,7 @@ bad) echo '{"status":"ok","data":{"actions":[{"type":"delete_manifest","kind":"p
 *) echo '{"status":"ok","data":{"message":"done","actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}';;
 esac`
 
-// Every path, query, body, status and answer that existing plugins are known to use. The rows are those of
+// This covers every path, query, body, status and answer that existing plugins are known to use. The rows are those of
 // docs/conformance.md, "The plugin protocol".
 func TestCallbackRoutes(t *testing.T) {
 	door := newFifos(t)

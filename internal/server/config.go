@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/internal/intent"
 )
 
-// ConfigQuery names a bucket: a scope's, or with a name one app's.
+// ConfigQuery names a bucket: a scope's, or with a name that of one app.
 type ConfigQuery struct {
 	Scope string `query:"scope" required:"true"`
 	Name  string `query:"name"`
@@ -15,7 +15,7 @@ type ConfigQuery struct {
 
 type readConfigQuery struct {
 	ConfigQuery
-	// Key asks for one value in plain text. Without it keys are listed, and no value is told.
+	// Key asks for one value in plain text. Without it the answer has only keys, no values.
 	Key string `query:"key"`
 }
 
@@ -39,7 +39,7 @@ func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigRes
 
 type setConfigQuery struct {
 	ConfigQuery
-	// Restart "false" leaves what runs alone. It is a text because a boolean's default would win over false.
+	// Restart "false" doesn't restart running pods. It is a text because a boolean's default would win over false.
 	Restart string `query:"restart" enum:"true,false"`
 	Body    api.ConfigRequest
 }

@@ -1,8 +1,8 @@
 // Package server is the HTTP API: it turns requests into intents and reads, and answers in the shapes of package api.
 //
-// It decides who may come in (the unix socket's own permissions; on loopback a token, the Host and the Origin), how
-// much they may send, and what status an error has. It never writes the store itself, never waits for containers, and
-// reads from the view alone. Typed endpoints are plain functions registered through huma, which documents and checks
+// It decides who gets access (the unix socket's own permissions; on loopback a token, the Host and the Origin), how
+// much a request may send, and what status an error has. It never writes the store itself, never waits for containers,
+// and reads only from the view. Typed endpoints are plain functions registered through huma, which documents and checks
 // their parameters; streams (watch, logs, exec) are plain net/http.
 //
 //	s := server.New(server.Options{View: v, Intents: intents, Containers: agent, …})

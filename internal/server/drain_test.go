@@ -38,7 +38,7 @@ func drainFor(d time.Duration) func(*server.Options) {
 	return func(o *server.Options) { o.Drain = d }
 }
 
-// TestExecIsDrained: a command that ends within the drain time ends as if the server went on.
+// TestExecIsDrained: a command that ends within the drain time ends as if the server continued.
 func TestExecIsDrained(t *testing.T) {
 	w := newWorld(t, drainFor(time.Minute))
 	w.apply("web", `{"image":"a"}`)
@@ -68,7 +68,7 @@ func TestExecIsDrained(t *testing.T) {
 	}
 }
 
-// TestLogsAreDrained: who follows them reads on while the server drains.
+// TestLogsAreDrained: a client that follows them continues to read while the server drains.
 func TestLogsAreDrained(t *testing.T) {
 	w := newWorld(t, drainFor(time.Minute))
 	w.apply("web", `{"image":"a"}`)
@@ -100,7 +100,7 @@ func TestLogsAreDrained(t *testing.T) {
 	}
 }
 
-// TestAnOrdinaryRequestIsDrained: a request whose body is on its way is answered although the server stops.
+// TestAnOrdinaryRequestIsDrained: a request whose body is on its way is answered even though the server stops.
 func TestAnOrdinaryRequestIsDrained(t *testing.T) {
 	w := newWorld(t, drainFor(time.Minute))
 	conn, err := net.Dial("tcp", strings.TrimPrefix(w.http, "http://"))

@@ -16,8 +16,7 @@ import (
 	container "tend.dev/tend/internal/runtime"
 )
 
-// exec runs a command in a pod. Whatever can go wrong before it runs is an HTTP problem; then the connection becomes
-// frames.
+// exec runs a command in a pod. An error before it runs is an HTTP problem; then the connection carries frames.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	ctx, end, err := s.openStream(r, "exec")
 	if err != nil {
@@ -35,7 +34,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	// The http.Server lets go of a hijacked connection, and of r.Context with it: the command's context is its own.
+	// The http.Server gives up a hijacked connection, and cancels r.Context, so the command has a context of its own.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	running, err := containers.Exec(ctx, task.ID, container.ExecOptions(request))
@@ -97,7 +96,7 @@ func (s *Server) execRequest(w http.ResponseWriter, r *http.Request) (*api.Task,
 	return task, request, nil
 }
 
-// upgrade takes the connection over and says so.
+// upgrade hijacks the connection and answers with the upgrade.
 func upgrade(w http.ResponseWriter) (net.Conn, *bufio.Reader, error) {
 	conn, buffer, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -112,7 +111,7 @@ func upgrade(w http.ResponseWriter) (net.Conn, *bufio.Reader, error) {
 	return conn, buffer.Reader, nil
 }
 
-// exitGrace is how long the end of the stream may take to reach a client that doesn't read.
+// exitGrace is how long to wait for a client that doesn't read to receive the end of the stream.
 const exitGrace = 10 * time.Second
 
 var errClientGone = errors.New("the client has gone")

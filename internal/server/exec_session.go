@@ -19,11 +19,11 @@ type execSession struct {
 	conn    net.Conn
 	running container.Exec
 	cancel  context.CancelCauseFunc
-	// writing keeps frames whole.
+	// writing keeps frames from being mixed.
 	writing sync.Mutex
 }
 
-// run ends when the command has, or the client goes, or ctx ends. The client gets one Exit or Error frame.
+// run ends when the command has ended, the client disconnects, or ctx ends. The client gets one Exit or Error frame.
 func (e *execSession) run(ctx context.Context, input *bufio.Reader) {
 	reading := make(chan struct{})
 	go func() {
@@ -54,7 +54,8 @@ func (e *execSession) run(ctx context.Context, input *bufio.Reader) {
 	<-reading
 }
 
-// readInput hands the client's frames to the command. A client that goes ends the session: nobody is left to read.
+// readInput hands the client's frames to the command. A client that disconnects ends the session: its output would have
+// no reader.
 func (e *execSession) readInput(ctx context.Context, input *bufio.Reader) {
 	stdin := e.running.Stdin()
 	for {

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// releaseInfos are an object's releases, newest first.
+// releaseInfos returns an object's releases, newest first.
 func (s *Server) releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseInfo {
 	status := api.WorkloadStatus{Rollout: &api.RolloutStatus{}}
 	if read := snap.WorkloadStatus(ref); read.Exists() {
@@ -44,7 +44,8 @@ func (s *Server) releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseIn
 	return out
 }
 
-// podsOfReleases counts the live pods of each release. Those that run what the current one repeats count for that.
+// podsOfReleases counts the live pods of each release. Pods of a release that the current one repeats count for the
+// current one.
 func podsOfReleases(snap layout.Snapshot, ref api.Ref, current string) map[string]int {
 	pods := map[string]int{}
 	now := snap.Release(ref, current).Value
@@ -69,7 +70,7 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	out := []api.NodeInfo{}
 	for _, read := range snap.Nodes() {
 		info := api.NodeInfo{NodeStatus: *read.Value, Alive: snap.Alive(read.Value.ID)}
-		if why := s.Full(); why != "" && info.ID == s.Node { // what it reports, its heartbeat too, is refused
+		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
 		}
 		for _, pod := range podsOf(snap, podFilter{node: info.ID}) {

@@ -18,7 +18,7 @@ type fakeContainers struct {
 	stopped []string
 	execs   func(runtime.ExecOptions) (runtime.Exec, error)
 	stats   func(task string) runtime.Usage
-	// hang, where set, is closed when Stats is called, which then waits for its context.
+	// hang, if set, is closed when Stats is called, which then waits for its context.
 	hang chan struct{}
 	// unobserved: nothing was observed since the server started.
 	unobserved atomic.Bool
@@ -27,10 +27,10 @@ type fakeContainers struct {
 // Observed implements what the server asks an agent for.
 func (f *fakeContainers) Observed(string) bool { return !f.unobserved.Load() }
 
-// fakeLog is what a task's container puts out, one incarnation after the other.
+// fakeLog is the output of a task's container, one incarnation after the other.
 type fakeLog struct {
 	lines []runtime.LogLine
-	// more delivers what comes while it is followed; nil ends at once, a closed one is the incarnation's end.
+	// more delivers new lines while it is followed; nil ends at once, a closed one is the incarnation's end.
 	more chan runtime.LogLine
 	err  error
 }

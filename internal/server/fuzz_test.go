@@ -7,8 +7,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// FuzzApply sends any body: the answer is a result or a problem, never a fault of the server, and what is refused
-// stores nothing.
+// FuzzApply sends any body: the answer is a result or a problem, never an internal error, and a refused request stores
+// nothing.
 func FuzzApply(f *testing.F) {
 	for _, seed := range []string{
 		`{"kind":"deployment","scope":"prod","name":"web","spec":{"image":"web:1"}}`,

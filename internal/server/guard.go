@@ -12,11 +12,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// openPaths are answered without a token.
+// openPaths need no token.
 var openPaths = map[string]bool{"/healthz": true, "/readyz": true, "/version": true, "/metrics": true}
 
-// guard lets requests of a door that isn't trusted pass when they carry the token. The Host must be a loopback name, so
-// that no web page reaches the server through a name of its own that resolves here; and a page's Origin must be the
+// guard lets requests of an untrusted listener pass if they carry the token. The Host must be a loopback name, so that
+// no web page reaches the server through a name of its own that resolves to this machine. A page's Origin must be the
 // server's own.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +45,7 @@ func (s *Server) hasToken(r *http.Request) bool {
 	if s.Token == "" || !strings.EqualFold(scheme, "bearer") {
 		return false
 	}
-	// Hashes have one length, so the comparison tells nothing of the token's.
+	// Hashes have one length, so the comparison doesn't reveal the token's.
 	want, have := sha256.Sum256([]byte(s.Token)), sha256.Sum256([]byte(strings.TrimSpace(token)))
 	return subtle.ConstantTimeCompare(want[:], have[:]) == 1
 }
@@ -72,7 +72,7 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && len(origins) == 1 && parsed.Scheme == "http" && strings.EqualFold(parsed.Host, r.Host)
 }
 
-// clip keeps what a stranger sent from filling logs and answers.
+// clip shortens text from a client, so that it can't fill logs and answers.
 func clip(text string) string {
 	if len(text) > 100 {
 		text = text[:100] + "…"
@@ -86,7 +86,7 @@ func withActor(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
 
-// actorOf says who asks and from where, for the log and for frozen marks.
+// actorOf returns who makes a request and from where, for the log and for frozen marks.
 func actorOf(ctx context.Context) string {
 	actor, _ := ctx.Value(actorKey{}).(string)
 	return actor

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "tend_0123456789abcdef"
 
-// world is a server at two doors, on a store in memory.
+// world is a server with two listeners, on a store in memory.
 type world struct {
 	t          testing.TB
 	store      *memory.Store

@@ -22,7 +22,7 @@ func (s *Server) resume(ctx context.Context, in *resumeQuery) (api.ResumeResult,
 	return s.Resume(ctx, api.UnknownContainers(in.Unknown))
 }
 
-// readyz is 200 once the view is complete, nothing is missing, and the server isn't about to go.
+// readyz answers 200 if the view is complete, nothing is missing, and the server isn't shutting down.
 func (s *Server) readyz(w http.ResponseWriter, _ *http.Request) {
 	body := api.Readiness{Missing: s.Missing()}
 	if s.View.Revision() == 0 {

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// runRelease asks for another run of a release command.
+// runRelease requests another run of a release command.
 func (s *Server) runRelease(ctx context.Context, in *TargetQuery) (api.RunResult, error) {
 	target, err := in.target()
 	if err != nil {
@@ -19,8 +19,8 @@ func (s *Server) runRelease(ctx context.Context, in *TargetQuery) (api.RunResult
 	return result, err
 }
 
-// deliveries are the webhook calls of an object, as long as they are kept: an hour from their end. They name no address
-// and no header, which may be secrets.
+// deliveries returns the webhook calls of an object, as long as they are kept: an hour from their end. They name no
+// address and no header, which may be secrets.
 func (s *Server) deliveries(_ context.Context, in *TargetQuery) (api.ListResult[api.Delivery], error) {
 	var none api.ListResult[api.Delivery]
 	snap, ref, err := s.resolved(in)

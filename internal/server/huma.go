@@ -30,7 +30,7 @@ func init() {
 	}
 }
 
-// problemOfHuma translates what huma found wrong with a request's parameters.
+// problemOfHuma translates the errors that huma found in a request's parameters.
 func problemOfHuma(status int, message string, errs []error) shownProblem {
 	problem := &api.Problem{Status: status, Detail: message, Next: "/openapi.json says what each path takes"}
 	if status == http.StatusUnprocessableEntity {
@@ -71,7 +71,7 @@ func newHuma(mux *http.ServeMux, version string) huma.API {
 	})
 }
 
-// bodyOf is how huma wants an answer.
+// bodyOf is an answer in the form huma expects.
 type bodyOf[T any] struct{ Body T }
 
 // typed registers a plain function as an endpoint. In's fields are tagged path, query or Body.
@@ -109,7 +109,7 @@ func (s *Server) documented(method, path, summary string, parameters []string, h
 	s.mux.HandleFunc(method+" "+path, handle)
 }
 
-// operationID is get-v1-pods-pod-logs for GET /v1/pods/{pod}/logs.
+// operationID returns, for example, get-v1-pods-pod-logs for GET /v1/pods/{pod}/logs.
 func operationID(method, path string) string {
 	path = strings.NewReplacer("/", "-", "{", "", "}", "").Replace(path)
 	return strings.ToLower(method) + path

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/intent"
 )
 
-// traffics are what POST /v1/ingress/… may say of an ingress's requests.
+// traffics maps the last word of POST /v1/ingress/… to the mode it sets.
 var traffics = map[string]string{"resume": "", "pause": api.TrafficPaused, "maintenance": api.TrafficMaintenance}
 
 type trafficQuery struct {
@@ -27,7 +27,7 @@ func (s *Server) setTraffic(ctx context.Context, in *trafficQuery) (api.VerbResu
 	})
 }
 
-// authority hands out what clients have to trust for certificates of provider internal. It is no secret.
+// authority answers with the certificate that clients have to trust for provider internal. It is no secret.
 func (s *Server) authority(w http.ResponseWriter, r *http.Request) {
 	err := queryOf(r).done()
 	var root []byte

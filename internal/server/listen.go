@@ -20,11 +20,11 @@ var (
 	ErrNotLoopback = errors.New("any listener beyond loopback demands TLS, which this version does not have")
 )
 
-// maxSocketPath is what the kernel takes, less what the temporary name needs.
+// maxSocketPath is the kernel's limit, less the length of the temporary suffix.
 const maxSocketPath = 107 - 12
 
-// ListenUnix listens on a unix socket of the given mode. The socket of a dead server is replaced, a live one refused.
-// It gets its permissions before it gets its name, so at no moment anyone else can connect.
+// ListenUnix listens on a unix socket with the given mode. It replaces the socket of a dead server and refuses a live
+// one. It sets the permissions before the name, so that no other user can connect at any moment.
 func ListenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("listen on %s: a socket's path has at most %d characters: choose a shorter --root", path, maxSocketPath)
@@ -52,7 +52,7 @@ func ListenUnix(path string, mode fs.FileMode) (net.Listener, error) {
 	return &socket{UnixListener: listener, path: path, own: own}, nil
 }
 
-// checkSocket says whether a path is free to be listened on.
+// checkSocket returns an error unless a path is free to listen on.
 func checkSocket(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,7 +70,7 @@ func checkSocket(path string) error {
 		return fmt.Errorf("listen on %s: %w: stop it, or choose another --root", path, ErrInUse)
 	}
 	if !errors.Is(err, syscall.ECONNREFUSED) {
-		// It may be alive and too busy to accept: not ours to replace.
+		// It may be alive and too busy to accept, so its socket must not be replaced.
 		return fmt.Errorf("listen on %s: %w (%w): stop it, or remove the socket", path, ErrInUse, err)
 	}
 	return nil
@@ -95,7 +95,7 @@ func (l *socket) Close() error {
 
 func (l *socket) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
 
-// ListenLoopback listens on a TCP address that only this machine reaches.
+// ListenLoopback listens on a TCP address that only this machine can reach.
 func ListenLoopback(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

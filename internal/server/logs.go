@@ -13,15 +13,15 @@ import (
 	container "tend.dev/tend/internal/runtime"
 )
 
-// logsOf says whose output is wanted and how much of it.
+// logsOf says whose output to return and how much of it.
 type logsOf struct {
 	owner api.Ref
 	// slot chooses one pod; empty is all pods of the owner.
 	slot string
-	// run chooses the pods of one run; begun those that came since a run was asked for.
+	// run chooses the pods of one run; begun those created since a run was requested.
 	run   string
 	begun time.Time
-	// init chooses an init container of each pod in place of the pod's own.
+	// init chooses an init container of each pod instead of the pod's own container.
 	init string
 	opts container.LogOptions
 }
@@ -33,7 +33,7 @@ func (l logsOf) wants(t *api.Task) bool {
 	case l.run != "":
 		return l.run == t.Run && !t.CreatedAt.Before(l.begun)
 	}
-	return t.Role == api.RoleMain && !t.CreatedAt.Before(l.begun) // what a release's commands wrote is asked for by pod or run
+	return t.Role == api.RoleMain && !t.CreatedAt.Before(l.begun) // the output of a release's commands is requested by pod or run
 }
 
 func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ type head struct {
 	line   container.LogLine
 }
 
-// mergeLogs writes what the pods have put out so far, by time.
+// mergeLogs writes the existing output of the pods, ordered by time.
 func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layout.Snapshot, wanted logsOf) error {
 	var heads []*head
 	defer func() {
@@ -148,7 +148,7 @@ func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layo
 				continue
 			}
 			if wanted.slot == "" && absent(err) {
-				continue // one of several whose container is not there yet, or any more
+				continue // one of several whose container doesn't exist yet, or any more
 			}
 			failure = err
 		}
@@ -187,7 +187,7 @@ func drainByTime(out *lines, heads []*head) error {
 	return nil
 }
 
-// putLine writes the line at hand with all its parts, and reads the next one.
+// putLine writes the current line with all its parts, and reads the next one.
 func (h *head) putLine(out *lines) (more bool, err error) {
 	for part := true; part; {
 		part = h.line.Part
@@ -201,7 +201,7 @@ func (h *head) putLine(out *lines) (more bool, err error) {
 	return true, nil
 }
 
-// advance reads the next line; a reader that breaks is told in the stream and ends its pod's part of it.
+// advance reads the next line. If the reader fails, advance reports that in the stream and ends its pod's part of it.
 func (h *head) advance(out *lines) (more bool, err error) {
 	h.line, err = h.reader.Next()
 	if err == nil {

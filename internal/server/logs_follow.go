@@ -10,13 +10,13 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// resumeAfter is how long a reader whose container still runs is left alone before it is opened again.
+// resumeAfter is how long to wait before a reader whose container still runs is opened again.
 const resumeAfter = time.Second
 
-// followLogs streams the output of an owner's pods as it comes, also of pods that come later and of containers that
-// are started again: it looks at the tasks whenever one of them changes, and reads each incarnation once. It ends when
-// nothing more can come: the one pod has ended, or the object is gone. An engine may end a stream, or begin it again, while
-// its container goes on: such a reader is opened again after the last line, and what was put out isn't repeated.
+// followLogs streams the output of an owner's pods as it comes, also of pods created later and of containers started
+// again: it checks the tasks whenever one of them changes, and reads each incarnation once. It ends when nothing more
+// can come: the one pod has ended, or the object is gone. An engine may end a stream, or begin it again, while its
+// container runs on. Then followLogs opens the reader again after the last line, and does not repeat what it sent.
 func (s *Server) followLogs(ctx context.Context, containers Containers, out *lines, wanted logsOf) error {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &logFollower{server: s, containers: containers, out: out, wanted: wanted, pods: map[string]*followedPod{},
@@ -39,7 +39,7 @@ func (s *Server) followLogs(ctx context.Context, containers Containers, out *lin
 			if pod.err != nil {
 				return pod.err
 			}
-			if !armed { // one that waits already isn't put off by others that end
+			if !armed { // a waiting retry isn't delayed by other readers that end
 				resume.Reset(resumeAfter)
 				armed = true
 			}
@@ -61,7 +61,7 @@ type logFollower struct {
 	containers Containers
 	out        *lines
 	wanted     logsOf
-	// pods and what they hold belong to the goroutine in followLogs, but for what read says.
+	// pods and their fields belong to the goroutine in followLogs, except where read says otherwise.
 	pods  map[string]*followedPod
 	ended chan *followedPod
 }
@@ -70,9 +70,9 @@ type logFollower struct {
 type followedPod struct {
 	source
 	reading bool
-	// cut: it was read to an end that may be none.
+	// cut: its stream ended, but the container may have more output.
 	cut bool
-	// told is what was put out. Written by copy, looked at when it has ended.
+	// told records what was sent. Written by copy, read when copy has ended.
 	told told
 	// err is why the client can't be written to any more.
 	err error
@@ -84,7 +84,7 @@ func (f *logFollower) concerns(c view.Change) bool {
 		case *api.Task:
 			return value.Owner() == f.wanted.owner && f.wanted.wants(value)
 		case *api.TaskStatus:
-			return true // whose it is, look finds out
+			return true // look finds out whose it is
 		case *api.Object:
 			return value.Ref() == f.wanted.owner
 		case *api.Run:
@@ -94,7 +94,7 @@ func (f *logFollower) concerns(c view.Change) bool {
 	return false
 }
 
-// look starts reading what isn't read yet, and says whether more can come.
+// look starts the readers that are missing, and reports whether more output can come.
 func (f *logFollower) look(ctx context.Context) bool {
 	snap := layout.Snapshot{Reader: f.server.View.Snapshot()}
 	more := f.wanted.goesOn(snap)
@@ -115,7 +115,7 @@ func (f *logFollower) look(ctx context.Context) bool {
 	return more
 }
 
-// read begins with an incarnation that was not read yet.
+// read starts to read an incarnation that was not read yet.
 func (f *logFollower) read(ctx context.Context, from source) {
 	pod := f.pods[from.id]
 	opts := f.wanted.opts
@@ -127,7 +127,7 @@ func (f *logFollower) read(ctx context.Context, from source) {
 		pod.runs = from.runs
 		return
 	default:
-		// The container, or one in its place, runs again: go on after the last line.
+		// The container, or its replacement, runs again: continue after the last line.
 		opts.Tail = -1
 		opts.Since = pod.began
 		if pod.told.last.After(opts.Since) {
@@ -141,11 +141,11 @@ func (f *logFollower) read(ctx context.Context, from source) {
 	}()
 }
 
-// copy puts out one incarnation's lines until it ends.
+// copy sends the lines of one incarnation until it ends.
 func (p *followedPod) copy(ctx context.Context, containers Containers, out *lines, opts container.LogOptions) {
 	reader, err := containers.Logs(ctx, p.id, opts)
 	if err != nil {
-		// A container that is gone again is no fault: the task's next change says what follows.
+		// A container that is gone again is not an error: the task's next change says what follows.
 		if !absent(err) && ctx.Err() == nil {
 			p.err = out.send("", api.LogLine{Pod: p.pod, Error: problemOf(err)})
 		}

@@ -65,8 +65,8 @@ func TestLogsOfInits(t *testing.T) {
 	}
 }
 
-// TestLogsFollowInits: the attempts of an init come one after the other, then what it prepared; asked for by name it ends
-// when its pod runs.
+// TestLogsFollowInits: the attempts of an init come one after the other, then what it prepared; asked for by name it
+// ends when its pod runs.
 func TestLogsFollowInits(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)

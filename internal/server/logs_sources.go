@@ -15,20 +15,20 @@ import (
 	container "tend.dev/tend/internal/runtime"
 )
 
-// source is a container whose output is wanted.
+// source is a container whose output was requested.
 type source struct {
-	// id is what Containers knows it by, pod the name its lines carry.
+	// id is the container's id for Containers, pod the name its lines carry.
 	id, pod string
-	// mark is another one for each incarnation; empty until there may be one.
+	// mark differs for each incarnation; empty until there may be one.
 	mark string
-	// began is when the incarnation began, where that is known.
+	// began is when the incarnation began, if that is known.
 	began time.Time
-	// runs: it was running when it was last heard of.
+	// runs: it was running at the last report.
 	runs bool
 }
 
-// sources are the containers of a task that are wanted: the init that was asked for, else the task's own. As long as that
-// has never run its output is that of its inits.
+// sources returns the containers of a task that are wanted: the init that was asked for, else the task's own. As long
+// as that has never run its output is that of its inits.
 func (l logsOf) sources(snap layout.Snapshot, task *api.Task) []source {
 	read := snap.TaskStatus(task.ID)
 	status := api.TaskStatus{}
@@ -52,7 +52,7 @@ func (l logsOf) sources(snap layout.Snapshot, task *api.Task) []source {
 	return append(out, own)
 }
 
-// mayCome says whether a task may put out more.
+// mayCome reports whether a task may produce more output.
 func (l logsOf) mayCome(snap layout.Snapshot, task *api.Task) bool {
 	status := snap.TaskStatus(task.ID)
 	switch {
@@ -64,13 +64,14 @@ func (l logsOf) mayCome(snap layout.Snapshot, task *api.Task) bool {
 	return task.Desired == api.DesiredRunning
 }
 
-// initSource: an init's container has no status of its own, so each word on its task may be one on a new attempt.
+// initSource returns the source of an init container. It has no status of its own, so each report on its task may mean
+// a new attempt.
 func initSource(task *api.Task, name string, revision int64) source {
 	id := task.InitName(name)
 	return source{id: id, pod: id, mark: strconv.FormatInt(revision, 10)}
 }
 
-// initsOf are the names of a task's init containers.
+// initsOf returns the names of a task's init containers.
 func initsOf(snap layout.Snapshot, task *api.Task) []string {
 	release := snap.Release(task.Owner(), task.Release)
 	if !release.Exists() {
@@ -87,7 +88,7 @@ func initsOf(snap layout.Snapshot, task *api.Task) []string {
 	return names
 }
 
-// checkInit refuses the name of an init that none of the pods has.
+// checkInit refuses the name of an init container that no pod has.
 func (l logsOf) checkInit(snap layout.Snapshot) error {
 	if l.init == "" {
 		return nil
@@ -109,7 +110,7 @@ func (l logsOf) checkInit(snap layout.Snapshot) error {
 	return &api.Problem{Status: http.StatusNotFound, Detail: fmt.Sprintf("no pod of %s has an init called %s", l.owner, clip(l.init)), Next: next}
 }
 
-// nothing says why there is no output at all.
+// nothing returns an error that says why there is no output at all.
 func (l logsOf) nothing(cause error) error {
 	if l.init == "" || cause != nil && !absent(cause) {
 		return cause
@@ -118,7 +119,7 @@ func (l logsOf) nothing(cause error) error {
 		Next: "inits that passed are removed once their pod runs; -f shows the next ones as they run"}
 }
 
-// absent says whether there is no container, rather than one that can't be read: it isn't there yet, or any more.
+// absent reports whether the container doesn't exist, yet or any more, in contrast to one that can't be read.
 func absent(err error) bool {
 	return errors.Is(err, container.ErrNotFound) || errors.Is(err, agent.ErrNoPod)
 }

@@ -35,7 +35,7 @@ func allLines(t *testing.T, w *world, opts client.LogsOptions) []string {
 }
 
 func textOf(line api.LogLine) string {
-	text := line.Pod[len(line.Pod)-1:] + " " + line.Text // pods of these tests are told apart by their last letter
+	text := line.Pod[len(line.Pod)-1:] + " " + line.Text // these tests identify pods by their last letter
 	if line.Error != nil {
 		text += "! " + line.Error.Title
 	}
@@ -121,8 +121,8 @@ func TestLogsFollow(t *testing.T) {
 	}
 }
 
-// TestLogsFollowResumes: an engine that ends its stream while the container runs, or begins it again in the middle, loses
-// nothing and repeats nothing.
+// TestLogsFollowResumes: an engine that ends its stream while the container runs, or begins it again in the middle,
+// loses nothing and repeats nothing.
 func TestLogsFollowResumes(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"a"}`)

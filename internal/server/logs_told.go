@@ -6,25 +6,26 @@ import (
 	container "tend.dev/tend/internal/runtime"
 )
 
-// told remembers what of a container's output was put out, so that an engine that begins its file again (it was rotated
-// under a flood, or the stream was cut) repeats nothing. Lines of one stream are written in the order of their times.
+// told remembers what of a container's output was sent, so that nothing is repeated when an engine begins its file
+// again (it was rotated under a flood, or the stream was cut). Lines of one stream are written in the order of their
+// times.
 type told struct {
-	// last is the time of the line that was put out last.
+	// last is the time of the line that was sent last.
 	last    time.Time
 	streams map[string]*streamTold
 }
 
 type streamTold struct {
 	at time.Time
-	// lines were put out with that very time; again counts those of them that came once more.
+	// lines is how many lines were sent with that very time; again counts those of them that were repeated.
 	lines, again int
 	repeats      bool
 }
 
-// before says whether a line was put out before, and remembers one that wasn't.
+// before reports whether a line was sent before, and remembers one that wasn't.
 func (t *told) before(line container.LogLine, now time.Time) bool {
 	if line.At.IsZero() {
-		return false // nobody knows when it was written
+		return false // its time is unknown
 	}
 	if t.streams == nil {
 		t.streams = map[string]*streamTold{}
@@ -51,7 +52,7 @@ func (s *streamTold) before(line container.LogLine, now time.Time) bool {
 		return true
 	case line.At.Equal(s.at):
 		s.lines, s.again = s.lines+1, s.again+1
-	default: // newer, or the clock was set back: then it is behind what was told
+	default: // newer, or the clock was set back: then it is older than what was sent
 		*s = streamTold{at: line.At, lines: 1}
 	}
 	return false

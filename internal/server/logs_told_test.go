@@ -12,8 +12,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestNothingIsToldTwice: an engine may begin again from any earlier line, any number of times; each line is told once, in
-// order, also those of one moment.
+// TestNothingIsToldTwice: an engine may begin again from any earlier line, any number of times. Each line is sent once,
+// in order, also lines of the same moment.
 func TestNothingIsToldTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var written []container.LogLine
@@ -55,7 +55,8 @@ func TestNothingIsToldTwice(t *testing.T) {
 	})
 }
 
-// TestWhatIsToldAtAnyClock: a clock that was set back silences nobody, and the streams don't silence each other.
+// TestWhatIsToldAtAnyClock: a clock that was set back suppresses no line, and the streams don't suppress each other's
+// lines.
 func TestWhatIsToldAtAnyClock(t *testing.T) {
 	var seen told
 	for _, step := range []struct {

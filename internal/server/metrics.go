@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the server's own. Routes are patterns, so that their number is bounded.
+// metrics are the server's own. They use route patterns as labels, so that their number is bounded.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -16,7 +16,7 @@ type metrics struct {
 	panics   prometheus.Counter
 }
 
-// buildInfo is 1, and says by its labels what runs.
+// buildInfo is always 1; its labels say which version runs.
 func buildInfo(version, commit string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "tend_build_info", Help: "1; the labels say which Tend this is.",

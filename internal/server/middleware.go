@@ -12,13 +12,13 @@ import (
 	"tend.dev/tend/internal/intent"
 )
 
-// requestTime bounds reading a request and writing its answer; streams push it on as they go.
+// requestTime bounds reading a request and writing its answer; streams extend it as they proceed.
 const requestTime = time.Minute
 
-// drainBytes is how much of a refused body is read on.
+// drainBytes is how much of a refused body is still read.
 const drainBytes = 16 << 20
 
-// Handler answers requests of a door.
+// Handler returns the handler for the requests of a listener.
 func (s *Server) Handler(trusted bool) http.Handler {
 	var handler http.Handler = http.HandlerFunc(s.dispatch)
 	if !trusted {
@@ -27,7 +27,7 @@ func (s *Server) Handler(trusted bool) http.Handler {
 	return s.recovered(s.timed(handler))
 }
 
-// dispatch hands a request to its route. The mux's own refusals become problems too.
+// dispatch passes a request to its route. It turns the mux's own refusals into problems.
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
@@ -53,7 +53,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, problemOf(problem))
 }
 
-// withIdempotencyKey notes the key under which a request may be repeated.
+// withIdempotencyKey adds the key under which a request may be repeated to its context.
 func withIdempotencyKey(r *http.Request) (*http.Request, error) {
 	key := r.Header.Get(api.IdempotencyKey)
 	if key == "" {
@@ -73,7 +73,7 @@ func (r *refusal) Header() http.Header         { return r.header }
 func (r *refusal) WriteHeader(status int)      { r.status = status }
 func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
 
-// timed sets the deadlines and counts.
+// timed sets the deadlines and counts requests.
 func (s *Server) timed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -81,8 +81,8 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		_ = control.SetReadDeadline(began.Add(requestTime))
 		_ = control.SetWriteDeadline(began.Add(requestTime))
 		answer := &answer{ResponseWriter: w, status: http.StatusOK}
-		// A client that is refused half-way through its body would see a broken pipe instead of the reason: the rest is
-		// read on, and handlers can't close it before. The http.Server closes the body it gave.
+		// A client that is refused half-way through its body would see a broken pipe instead of the reason. So the rest
+		// is read, and handlers can't close it before. The http.Server closes the body it passed in.
 		body := r.Body
 		r.Body = io.NopCloser(body)
 		if why := s.Paused(); why != "" {
@@ -96,14 +96,14 @@ func (s *Server) timed(next http.Handler) http.Handler {
 	})
 }
 
-// logRequest logs a request that was answered, at debug level. A stream is logged when it ends. The query is left out: what
-// people write there is theirs.
+// logRequest logs an answered request, at debug level. It logs a stream when it ends. It leaves out the query, which
+// may hold private data.
 func (s *Server) logRequest(r *http.Request, path, actor string, status int, began time.Time) {
 	s.Logger.DebugContext(r.Context(), "request", "method", r.Method, "path", path, "status", status,
 		"took", time.Since(began).Round(time.Microsecond), "actor", actor)
 }
 
-// answer remembers the status.
+// answer records the status.
 type answer struct {
 	http.ResponseWriter
 	status int
@@ -117,7 +117,7 @@ func (a *answer) WriteHeader(status int) {
 // Unwrap lets http.ResponseController find the connection.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// recovered turns a panic into a problem with an id that the log knows.
+// recovered turns a panic into a problem with an id that is also in the log.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

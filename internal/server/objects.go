@@ -44,7 +44,7 @@ func (s *Server) objects(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, api.ListResult[api.Object]{Items: wanted.list(snap), Revision: snap.Revision()})
 }
 
-// objectFilter says which objects are wanted.
+// objectFilter chooses objects.
 type objectFilter struct {
 	kind     api.Kind
 	scope    string
@@ -111,7 +111,7 @@ func (s *Server) object(_ context.Context, in *ObjectPath) (api.Object, error) {
 	return withStatus(snap, *snap.Object(ref).Value), nil
 }
 
-// Deletion is the path of an object, and what goes beside it.
+// Deletion is the path of an object, and what is deleted besides it.
 type Deletion struct {
 	ObjectPath
 	Prune   bool `query:"prune" doc:"remove the config of its own bucket too"`
@@ -129,7 +129,7 @@ func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResu
 	return result, err
 }
 
-// kindOf reads a kind as people type it.
+// kindOf parses a kind as users type it.
 func kindOf(text string) (api.Kind, error) {
 	kind, err := api.ParseKind(text)
 	if err != nil {

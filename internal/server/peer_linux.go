@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// peerOf names who is at the other end of a connection.
+// peerOf returns who is at the other end of a connection.
 func peerOf(conn net.Conn) string {
 	unix, ok := conn.(*net.UnixConn)
 	if !ok {

@@ -4,7 +4,7 @@ package server
 
 import "net"
 
-// peerOf names who is at the other end of a connection.
+// peerOf returns who is at the other end of a connection.
 func peerOf(conn net.Conn) string {
 	if _, ok := conn.(*net.UnixConn); ok {
 		return "unix socket"

@@ -21,15 +21,15 @@ const (
 	installTime = 16 * time.Minute
 )
 
-// takesTime gives a request longer than others. The reading side counts too: its deadline would end the request's context
-// while the handler works, for the connection is watched for a client that leaves.
+// takesTime gives a request more time than others. That includes the reading side: its deadline would end the request's
+// context while the handler works, because the server reads from the connection to notice a client that disconnects.
 func takesTime(w http.ResponseWriter, d time.Duration) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(d))
 	_ = control.SetWriteDeadline(time.Now().Add(d))
 }
 
-// pluginRoutes are the plugins' paths.
+// pluginRoutes registers the plugins' paths.
 func (s *Server) pluginRoutes() {
 	typed(s, "GET", "/v1/plugins", "List plugins, those that can't be used among them", s.plugins)
 	s.documented("POST", "/v1/plugins", "Install a plugin, or replace it", nil, s.installPlugin)
@@ -45,7 +45,7 @@ func (s *Server) broker() (*broker.Broker, error) {
 	return s.Plugins, nil
 }
 
-// applyObjects stores objects, macros as what they stand for.
+// applyObjects stores objects; for a macro, the objects it stands for.
 func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts intent.ApplyOptions) (api.ApplyResult, error) {
 	if !hasMacros(objects) {
 		return s.Intents.Apply(ctx, objects, opts)
@@ -57,17 +57,17 @@ func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts in
 	return b.Apply(calledBy(ctx, opts.Actor), objects, opts, s.loopbackDoor(opts.Actor, opts.DryRun))
 }
 
-// calledBy says who asks for a call of a plugin; within which call may be said already.
+// calledBy returns a context that says who calls a plugin. It may already say within which call.
 func calledBy(ctx context.Context, actor string) context.Context {
 	origin := plugin.OriginOf(ctx)
 	origin.Caller = actor
 	return plugin.From(ctx, origin)
 }
 
-// pluginCall is the header by which a client that a plugin runs says within which call it does.
+// pluginCall is the header in which a client that a plugin runs names the call it belongs to.
 const pluginCall = "Tend-Plugin-Call"
 
-// withinCall notes the call of a plugin that a request is part of. Nothing may come of one within a dry run.
+// withinCall adds to a request the plugin call it is part of. Within a dry run, a request must not change anything.
 func (s *Server) withinCall(r *http.Request) (*http.Request, error) {
 	id := r.Header.Get(pluginCall)
 	if id == "" || s.Plugins == nil {
@@ -85,7 +85,7 @@ func hasMacros(objects []api.Object) bool {
 	return slices.ContainsFunc(objects, func(o api.Object) bool { return !o.Kind.Core() })
 }
 
-// applyTime is how long an apply may take: assets are fetched meanwhile, and plugins installed and asked.
+// applyTime returns how long an apply may take: assets are fetched meanwhile, and plugins installed and asked.
 func applyTime(objects []api.Object) time.Duration {
 	if hasMacros(objects) {
 		return api.MaxFetch + installTime
@@ -138,7 +138,7 @@ func (s *Server) removePlugin(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, removed)
 }
 
-// callPlugin runs a command for whoever may do everything.
+// callPlugin runs a command for a caller that may do everything.
 func (s *Server) callPlugin(w http.ResponseWriter, r *http.Request) {
 	takesTime(w, commandTime)
 	s.command(w, r, grant{all: true, actor: actorOf(r.Context())})
@@ -169,7 +169,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, g grant) {
 	writeEnvelope(w, result)
 }
 
-// readBody reads a small JSON body; none is the zero value.
+// readBody decodes a small JSON body; an empty one is the zero value.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxSmallBody)).Decode(into)
 	var tooLong *http.MaxBytesError
@@ -182,7 +182,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	return badRequest("send JSON", "the body can't be read: %v", err)
 }
 
-// pluginStatus is the status of what went wrong with a plugin.
+// pluginStatus maps the errors of plugins to statuses.
 var pluginStatus = map[plugin.Reason]int{
 	plugin.NotFound:  http.StatusNotFound,
 	plugin.NoCommand: http.StatusNotFound,
@@ -199,7 +199,7 @@ var pluginStatus = map[plugin.Reason]int{
 	plugin.Source:    http.StatusUnprocessableEntity,
 }
 
-// problemOfPlugin is what a client gets to see of what went wrong with plugins; nil for other errors.
+// problemOfPlugin returns what a client gets to see of what went wrong with plugins; nil for other errors.
 func problemOfPlugin(err error) *api.Problem {
 	var macro *broker.MacroError
 	var action *broker.ActionError

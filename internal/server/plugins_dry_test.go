@@ -28,7 +28,8 @@ func TestDryRunDoor(t *testing.T) {
 	<-done
 }
 
-// The command line that a plugin runs in a dry run can ask, and change nothing either: it says within which call it works.
+// The command line that a plugin runs in a dry run can ask, and change nothing either: it says within which call it
+// works.
 func TestDryRunWithTheCommandLine(t *testing.T) {
 	door := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(door.tellsAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
@@ -65,7 +66,8 @@ func TestDryRunWithTheCommandLine(t *testing.T) {
 	}
 }
 
-// fifos is where a plugin that runs tells its door, and waits until it was tried.
+// fifos are two pipes: a running plugin writes its callback URL to one, and waits on the other until the test has tried
+// it.
 type fifos struct{ url, end string }
 
 func newFifos(t *testing.T) fifos {
@@ -82,7 +84,7 @@ func (d fifos) tellsAndWaits() string {
 	return fmt.Sprintf("printf '%%s' \"$TEND_CONTROLLER_URL\" >%s; cat %s", d.url, d.end)
 }
 
-// open is the URL of the door once the plugin runs; shut lets it end.
+// open returns the callback URL once the plugin runs; shut lets the plugin end.
 func (d fifos) open(t *testing.T) string {
 	t.Helper()
 	url, err := os.ReadFile(d.url)
@@ -99,7 +101,7 @@ func (d fifos) shut(t *testing.T) {
 	}
 }
 
-// call tries a path of the door, which is to answer with an error.
+// call tries a callback path, which must answer with an error.
 func (d fifos) call(t *testing.T, method, path, body, want string) {
 	t.Helper()
 	if status, got := ask(t, method, d.open(t)+path, body); status < 400 || !strings.Contains(got.Error, want) {

@@ -27,7 +27,7 @@ func mac(plain []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// newPluginWorld is a server with plugins that are shell scripts, and a door for containers.
+// newPluginWorld returns a server with plugins that are shell scripts, and the URL of a listener for containers.
 func newPluginWorld(t *testing.T, files map[string]string, change ...func(*server.Options)) (w *world, containers string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -86,7 +86,7 @@ func ask(t *testing.T, method, url, body string) (int, api.Envelope) {
 	return response.StatusCode, envelope
 }
 
-// made is a statefulset that a plugin wrote the manifest of.
+// made returns a statefulset that a plugin wrote the manifest of.
 func made(name, uid, macro string) api.Object {
 	return api.Object{Kind: api.KindStatefulSet, Scope: "prod", Name: name, Spec: json.RawMessage(`{"image":"kv:1","replicas":1}`),
 		Metadata: api.Metadata{UID: uid, Labels: map[string]string{api.LabelMacro: macro}, Stamps: map[string]string{api.StampAssets: `{"prod.conf.main":"sha256:00"}`}}}
@@ -168,7 +168,8 @@ func TestContainerCallbacks(t *testing.T) {
 	}
 }
 
-// A token is one object's, of one life: nobody else's opens a door, and none opens the API.
+// A token belongs to one object, for one lifetime: no other object's gives access to it, and none gives access to the
+// API.
 func TestContainerTokens(t *testing.T) {
 	w, door := newPluginWorld(t, nil)
 	object := made("cache", "u1", "kv/prod/cache")
@@ -195,7 +196,8 @@ func TestContainerTokens(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// While a command runs it reaches the scopes its arguments name, at a door of its own that is shut behind it.
+// While a command runs it reaches the scopes its arguments name, through a listener of its own that closes when it
+// ends.
 func TestPluginDoor(t *testing.T) {
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/url": `printf '%s' "$TEND_CONTROLLER_URL"`})
 	listed, err := w.client.Plugins(t.Context())

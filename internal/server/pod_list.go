@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// podFilter says which pods are wanted; the zero value wants all.
+// podFilter chooses pods; the zero value chooses all.
 type podFilter struct {
 	kind              api.Kind
 	scope, name, node string
@@ -21,7 +21,7 @@ func (f podFilter) wants(t *api.Task) bool {
 		(f.name == "" || f.name == t.Name) && (f.node == "" || f.node == t.Node)
 }
 
-// podsOf lists pods by scope, name, ordinal where they have one, and age.
+// podsOf lists pods, sorted by scope, name, ordinal if they have one, and age.
 func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
 	out := []api.Pod{}
 	frozen := map[api.Ref]map[string]bool{}
@@ -42,7 +42,7 @@ func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
 	return out
 }
 
-// ordinalOf is 0 for pods that have none.
+// ordinalOf returns a pod's ordinal, or 0 if it has none.
 func ordinalOf(p api.Pod) int {
 	n, _ := api.Task{Kind: p.Kind, Slot: p.Slot, Run: p.Run, Role: p.Role}.Ordinal()
 	return n
@@ -56,7 +56,7 @@ func frozenSlots(snap layout.Snapshot, owner api.Ref) map[string]bool {
 	return slots
 }
 
-// podOf joins the halves of a task.
+// podOf returns a pod from its task and the task's status.
 func podOf(snap layout.Snapshot, t *api.Task, frozen bool) api.Pod {
 	pod := api.Pod{Name: t.ContainerName(), Kind: t.Kind, Scope: t.Scope, Resource: t.Name, Slot: t.Slot, Task: t.ID,
 		Node: t.Node, Release: t.Release, State: api.TaskPending, Desired: t.Desired, Frozen: frozen, Reason: t.Reason,
@@ -92,7 +92,7 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 	}
 }
 
-// findTask finds the task a pod's name stands for: of several that filled the slot, the one that fills it now.
+// findTask finds the task of a pod's name: of several that filled the slot, the one that fills it now.
 func findTask(snap layout.Snapshot, pod string) (*api.Task, error) {
 	app, slot, found := cutLast(pod, ".")
 	if found {

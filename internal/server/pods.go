@@ -56,7 +56,7 @@ func (s *Server) pod(_ context.Context, in *PodPath) (api.Pod, error) {
 	return podOf(snap, task, frozenSlots(snap, task.Owner())[task.Slot]), nil
 }
 
-// podReady answers from memory alone, so that a load balancer may ask as often as it likes.
+// podReady answers from memory only, so that a load balancer may ask as often as it wants.
 func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	err := queryOf(r).done()
 	var pod api.Pod
@@ -82,10 +82,10 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// reasonNotObserved: what is known of a pod was stored by an earlier process.
+// reasonNotObserved means that an earlier process stored what is known of a pod.
 const reasonNotObserved = "NotObserved"
 
-// observer is an ability of Containers: it knows which of them were observed since the server started.
+// observer is an optional part of Containers: it knows which of them were observed since the server started.
 type observer interface {
 	Observed(task string) bool
 }
@@ -112,7 +112,7 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 	switch {
 	case in.Freeze && task.Kind.HasRuns():
 		return s.stopRuns(ctx, intent.TargetOf(task.Owner()), []string{task.Run})
-	case in.Freeze && task.Role == api.RoleMain: // the command of a release that is stopped has ended anyway
+	case in.Freeze && task.Role == api.RoleMain: // a stopped command of a release has ended for good anyway
 		return s.freeze(ctx, intent.TargetOf(task.Owner()), []string{task.Slot})
 	}
 	return s.stop(ctx, task.Owner(), []*api.Task{task})
@@ -147,7 +147,7 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 		if status := snap.TaskStatus(task.Value.ID).Value; ref.Kind.HasRuns() && status != nil && status.State.Terminal() {
 			continue // its container is kept for its output
 		}
-		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command of a release is let end
+		if task.Value.Desired == api.DesiredRunning && task.Value.Role == api.RoleMain { // a command of a release is allowed to end
 			tasks = append(tasks, task.Value)
 		}
 	}
@@ -160,14 +160,14 @@ func (s *Server) freeze(ctx context.Context, target intent.Target, slots []strin
 	return withPods(result), err
 }
 
-// stopRuns ends runs of a job, all that are on where none is named.
+// stopRuns ends runs of a job, all that are on if none is named.
 func (s *Server) stopRuns(ctx context.Context, target intent.Target, ids []string) (api.StopResult, error) {
 	result, err := s.Intents.StopRuns(ctx, target, ids, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return withPods(result), err
 }
 
-// stop stops containers side by side, without saying that they should stay stopped.
+// stop stops containers concurrently, without marking them to stay stopped.
 func (s *Server) stop(ctx context.Context, ref api.Ref, tasks []*api.Task) (api.StopResult, error) {
 	result := api.StopResult{Object: ref, Pods: []string{}, Changed: len(tasks) > 0}
 	errs := make(chan error, len(tasks))
@@ -215,7 +215,7 @@ func (s *Server) thaw(ctx context.Context, target intent.Target, slots []string)
 	return withPods(result), err
 }
 
-// slotOf finds the slot a pod's name stands for, also where its frozen mark is all that is left of it.
+// slotOf finds the slot of a pod's name, even if only its frozen mark is left.
 func slotOf(snap layout.Snapshot, pod string) (api.Ref, string, error) {
 	task, err := findTask(snap, pod)
 	if err == nil {

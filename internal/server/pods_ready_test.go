@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/layout"
 )
 
-// TestReadyTellsProbes: who asks whether a pod is ready is told what its probes say, in the answer that says no as well.
+// TestReadyTellsProbes: the answer whether a pod is ready has the results of its probes, also if the answer is no.
 func TestReadyTellsProbes(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)
@@ -31,8 +31,8 @@ func TestReadyTellsProbes(t *testing.T) {
 	}
 }
 
-// TestReadyNeedsAnObservation: a pod that was ready when an earlier server ran is not, until this one's agent has observed
-// its container.
+// TestReadyNeedsAnObservation: a pod that was ready when an earlier server ran is not, until this one's agent has
+// observed its container.
 func TestReadyNeedsAnObservation(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)

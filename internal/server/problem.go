@@ -36,7 +36,7 @@ var intentStatus = map[intent.Reason]int{
 	intent.Busy:          http.StatusConflict,
 }
 
-// known are errors of other packages with their status and the step that helps.
+// known are errors of other packages with their status and next step.
 var known = []struct {
 	err    error
 	status int
@@ -63,7 +63,7 @@ var known = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, "the request was cut; try again"},
 }
 
-// problemOf is what a client gets to see of an error.
+// problemOf returns what a client gets to see of an error.
 func problemOf(err error) *api.Problem {
 	var problem *api.Problem
 	var refused *intent.Error
@@ -109,7 +109,7 @@ func problemOf(err error) *api.Problem {
 	return problem
 }
 
-// outcomeUnknown is the problem of a change that was sent to the store and not answered.
+// outcomeUnknown returns the problem of a change that was sent to the store and not answered.
 func outcomeUnknown(err error, next string) *api.Problem {
 	return &api.Problem{Type: api.ProblemType + api.OutcomeUnknown, Status: http.StatusGatewayTimeout, Title: api.OutcomeUnknown,
 		Detail: "the store did not answer in time; whether the change is stored, or will be, is unknown: " + err.Error(), Next: next}
@@ -119,7 +119,7 @@ func badRequest(next, format string, args ...any) *api.Problem {
 	return &api.Problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...), Next: next}
 }
 
-// fail answers with a problem. Faults of the server are logged, those of the client are theirs.
+// fail answers with a problem. It logs errors of the server, but not those of the client.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {

@@ -11,7 +11,8 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// A change without an answer of the store is neither a failure nor the end of it: 504, and what to look at for this verb.
+// A change without an answer of the store is neither a failure nor the end of it: 504, and what to look at for this
+// verb.
 func TestAnUnknownOutcomeSaysWhatToLookAt(t *testing.T) {
 	timeout := fmt.Errorf("commit run: etcdserver: request timed out: %w", store.ErrUnknownOutcome)
 	for name, c := range map[string]struct {

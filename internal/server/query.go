@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// query reads the parameters of a request that huma does not read. Every parameter that was not asked for is a fault:
-// a typo must not be silent.
+// query reads the parameters of a request that huma does not read. A parameter that the handler did not read is an
+// error, so that a typo is reported.
 type query struct {
 	values url.Values
 	known  []string
@@ -61,7 +61,7 @@ func (q *query) integer(name string, fallback, lowest int64) int64 {
 	return value
 }
 
-// moment reads a time (RFC 3339) or a length before now ("10m").
+// moment reads a time (RFC 3339) or a duration before now ("10m").
 func (q *query) moment(name string) time.Time {
 	text := q.text(name)
 	if text == "" {
@@ -77,7 +77,7 @@ func (q *query) moment(name string) time.Time {
 	return at
 }
 
-// done is the first fault, or an unknown parameter.
+// done returns the first error, or one for an unknown parameter.
 func (q *query) done() error {
 	if q.fault != nil {
 		return q.fault

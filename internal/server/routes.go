@@ -12,10 +12,10 @@ import (
 // maxSmallBody bounds every body but an apply's.
 const maxSmallBody = 1 << 20
 
-// schemaName names a type in the OpenAPI document; the wrapper huma wants is not shown.
+// schemaName names a type in the OpenAPI document, without the wrapper that huma requires.
 func schemaName(t reflect.Type, hint string) string { return huma.DefaultSchemaNamer(t, hint) }
 
-// routes is every path of the API.
+// routes registers every path of the API.
 func (s *Server) routes() {
 	s.api = newHuma(s.mux, s.Version)
 

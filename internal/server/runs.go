@@ -65,7 +65,7 @@ type runQuery struct {
 	Wait bool   `query:"wait"`
 }
 
-// run reads one run; with wait, once it has ended.
+// run returns one run; with wait, once it has ended.
 func (s *Server) run(ctx context.Context, in *runQuery) (api.Run, error) {
 	ref, err := in.ref()
 	if err != nil {
@@ -110,7 +110,7 @@ func noRun(ref api.Ref, id string) error {
 		Next: "`tend runs " + ref.Scope + "/" + ref.Name + "` lists those that are kept"}
 }
 
-// chooseRun narrows the output of a job to one run: the one named, else the newest and what follows it.
+// chooseRun limits the output of a job to one run: the named one, or else the newest and what follows it.
 func (l *logsOf) chooseRun(snap layout.Snapshot) error {
 	switch {
 	case l.run != "" && !snap.Run(l.owner, l.run).Exists():
@@ -118,7 +118,7 @@ func (l *logsOf) chooseRun(snap layout.Snapshot) error {
 	case l.run != "" || !l.owner.Kind.HasRuns():
 		return nil
 	}
-	for _, run := range snap.Runs(l.owner) { // the newest comes last; a run that still waits has put out nothing
+	for _, run := range snap.Runs(l.owner) { // the newest is the last; a run that still waits has no output
 		if len(run.Value.Attempts) > 0 {
 			l.begun = run.Value.CreatedAt
 		}
@@ -126,7 +126,7 @@ func (l *logsOf) chooseRun(snap layout.Snapshot) error {
 	return nil
 }
 
-// goesOn says whether more pods may come.
+// goesOn reports whether more pods may be created.
 func (l logsOf) goesOn(snap layout.Snapshot) bool {
 	if l.run != "" {
 		run := snap.Run(l.owner, l.run)

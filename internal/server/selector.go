@@ -9,7 +9,7 @@ type selector []selectorTerm
 
 type selectorTerm struct {
 	key, value string
-	// exists asks for the key alone; not turns the term around.
+	// exists matches the key alone; not negates the term.
 	exists, not bool
 }
 

@@ -13,14 +13,14 @@ import (
 	"tend.dev/tend/internal/connlimit"
 )
 
-// Door is a listener and whether who comes in through it is trusted already: the unix socket's permissions did that.
+// Door is a listener and whether its clients are trusted already, by the unix socket's permissions.
 type Door struct {
 	Listener net.Listener
 	Trusted  bool
 }
 
-// Serve answers at the doors until ctx ends; then it takes no more, ends watches, and waits for requests, commands and
-// logs at most the drain time. It closes the doors in every case.
+// Serve answers on the listeners until ctx ends. Then it accepts no more, ends watches, and waits at most the drain
+// time for requests, commands and logs. It closes the listeners in every case.
 func (s *Server) Serve(ctx context.Context, doors ...Door) error {
 	errs := make(chan error, len(doors))
 	servers := make([]*http.Server, len(doors))
@@ -47,7 +47,7 @@ func (s *Server) shutdown(servers []*http.Server) error {
 	s.once.Do(func() { close(s.closing) })
 	cut := sync.OnceFunc(func() { close(s.cutting) })
 	defer cut()
-	defer time.AfterFunc(s.Drain*4/5, cut).Stop() // what is cut has the rest to say so
+	defer time.AfterFunc(s.Drain*4/5, cut).Stop() // streams that are cut have the rest of the time to say so
 	ctx, cancel := context.WithTimeout(context.Background(), s.Drain)
 	defer cancel()
 	var wait sync.WaitGroup
@@ -61,7 +61,8 @@ func (s *Server) shutdown(servers []*http.Server) error {
 		})
 	}
 	wait.Wait()
-	// Upgraded connections are not the http.Server's any more: they end by themselves, at the latest once cutting is closed.
+	// Upgraded connections no longer belong to the http.Server: they end by themselves, at the latest once cutting is
+	// closed.
 	done := make(chan struct{})
 	go func() { s.open.Wait(); close(done) }()
 	select {
@@ -87,11 +88,11 @@ func (s *Server) serverFor(door Door) *http.Server {
 	}
 }
 
-// maxConnections is how many connections a listener has at most, where the files of the process allow it.
+// maxConnections is the maximum number of connections of a listener, if the process may open enough files.
 const maxConnections = 4096
 
-// limited bounds the connections of a server's listener, so that no client uses up the files that the store and the ingress
-// need too.
+// limited bounds the connections of a server's listener, so that no client uses up the file descriptors that the store
+// and the ingress need too.
 func (s *Server) limited(listener net.Listener, server *http.Server, total int, name string) net.Listener {
 	return connlimit.New(listener, connlimit.Options{
 		Total: total, Reclaim: func() { connlimit.CloseIdle(server) }, Name: name, Logger: s.Logger,

@@ -20,58 +20,59 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// Containers reaches the containers of tasks, on whichever node they are. Errors are those of internal/runtime.
+// Containers gives access to the containers of tasks, on any node. Errors are those of internal/runtime.
 type Containers interface {
 	Logs(ctx context.Context, task string, opts container.LogOptions) (container.LogReader, error)
 	Exec(ctx context.Context, task string, opts container.ExecOptions) (container.Exec, error)
-	// Stats samples many at once, in their order; one that can't be sampled carries its error.
+	// Stats samples many tasks at once, in their order; a failed sample carries its error.
 	Stats(ctx context.Context, tasks []string) []container.Usage
-	// Stop stops the container without saying that it should stay stopped: it heals again.
+	// Stop stops the container without marking it to stay stopped: it is started again.
 	Stop(ctx context.Context, task string) error
 }
 
-// Options are what a Server works with. View and Intents are needed.
+// Options are the dependencies of a Server. View and Intents are needed.
 type Options struct {
 	View    *view.View
 	Intents *intent.Service
 	// Containers is nil on a server without an agent: logs, exec, stats and stop answer 503 then.
 	Containers Containers
-	// Blobs keep the files of assets. Default: none are taken.
+	// Blobs stores the files of assets. Default: none are accepted.
 	Blobs Blobs
 	// MaxBlob bounds one file, be it an asset's or a source tree's tar. Default api.MaxAssetBytes.
 	MaxBlob int64
-	// Builds keep what builds print. Default: there is none.
+	// Builds stores the output of builds. Default: there is none.
 	Builds Builds
 	// Plugins expand macros and run commands. Default: there are none.
 	Plugins *broker.Broker
-	// MAC is a keyed hash, which the tokens of containers are made with. Default: no container is let in.
+	// MAC is a keyed hash that makes the tokens of containers. Default: containers have no access.
 	MAC func(plain []byte) string
 	// Authority is the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.
 	Authority func(ctx context.Context) ([]byte, error)
-	// Decode reads manifests from a body; its faults are a *api.Problem or plain errors. Default: JSON alone.
+	// Decode decodes manifests from a body; its errors are a *api.Problem or plain errors. Default: only JSON.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
-	// Missing says what the server waits for before it is ready. Default: nothing but the view.
+	// Missing returns what the server waits for before it is ready. Default: only the view.
 	Missing func() []string
-	// Node is the server's own node, and Full says why the disk of its store takes no writes. Default: it has room.
+	// Node is the server's own node, and Full returns why the disk of its store accepts no writes. Default: it has
+	// space.
 	Node string
 	Full func() string
-	// Paused says why the server changes nothing for now; default: it isn't paused. Resume ends that.
+	// Paused returns why the server changes nothing at the moment; default: it isn't paused. Resume ends that.
 	Paused func() string
 	Resume func(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error)
-	// Registry takes the server's metrics and is served at /metrics. Default: an own one.
+	// Registry gets the server's metrics and is served at /metrics. Default: a new one.
 	Registry *prometheus.Registry
-	// Gather adds what others in the process measure (etcd's families). Default: nothing more.
+	// Gather adds the metrics of others in the process (etcd's families). Default: nothing more.
 	Gather prometheus.Gatherer
-	// Token is asked for at doors that are not trusted; without one they are closed.
+	// Token is required on listeners that are not trusted. Without one they serve only the paths that need no token.
 	Token string
-	// Version is told at /version.
+	// Version is reported at /version.
 	Version string
 	Commit  string
 	// Drain bounds how long Serve waits for requests when it ends. Default 10 s.
 	Drain time.Duration
-	// Heartbeat is how often an idle stream shows that it lives. Default 15 s.
+	// Heartbeat is how often an idle stream sends a sign of life. Default 15 s.
 	Heartbeat time.Duration
-	// MaxStreams bounds watches, logs and execs at a time. Default 1000.
+	// MaxStreams bounds concurrent watches, logs and execs. Default 1000.
 	MaxStreams int
 	// MaxConnections bounds the open connections of each listener; one address gets half of them (package connlimit).
 	// Default 4096, or an eighth of the files that the process may open if that is fewer.
@@ -85,7 +86,8 @@ type Server struct {
 	mux     *http.ServeMux
 	api     huma.API
 	metrics *metrics
-	// streams counts open ones. closing ends those that a client opens again, cutting those that are drained first.
+	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
+	// first.
 	streams chan struct{}
 	closing chan struct{}
 	cutting chan struct{}
@@ -93,7 +95,7 @@ type Server struct {
 	open    sync.WaitGroup
 }
 
-// New makes a Server; nothing runs before Serve.
+// New returns a Server; nothing runs before Serve.
 func New(opts Options) *Server {
 	if opts.Decode == nil {
 		opts.Decode = decodeJSON
@@ -138,7 +140,7 @@ func New(opts Options) *Server {
 	return s
 }
 
-// snapshot is the newest picture, or a problem while there is none.
+// snapshot returns the newest snapshot, or a problem while there is none.
 func (s *Server) snapshot() (layout.Snapshot, error) {
 	snap := s.View.Snapshot()
 	if snap.Revision() == 0 {
@@ -148,7 +150,7 @@ func (s *Server) snapshot() (layout.Snapshot, error) {
 	return layout.Snapshot{Reader: snap}, nil
 }
 
-// settle lets this server's own reads see a write before its answer does. A view that lags is not the writer's fault:
+// settle lets this server's own reads see a write before its answer is sent. A lagging view is not the writer's fault:
 // the wait is bounded and its outcome doesn't matter.
 func (s *Server) settle(ctx context.Context, revision int64) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)

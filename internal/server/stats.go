@@ -9,10 +9,11 @@ import (
 	container "tend.dev/tend/internal/runtime"
 )
 
-// statsTime bounds a whole round of samples: an engine that hangs delays nobody for longer, a server that ends least.
+// statsTime bounds a whole round of samples: a hanging engine delays neither the caller nor the server's shutdown for
+// longer.
 const statsTime = 10 * time.Second
 
-// stats samples the live pods once. One that can't be sampled says why; the others are told all the same.
+// stats samples the live pods once. A pod that can't be sampled says why; the others are reported all the same.
 func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.PodStats], error) {
 	var none api.ListResult[api.PodStats]
 	containers, err := s.containers()
@@ -41,7 +42,7 @@ func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.P
 	return api.ListResult[api.PodStats]{Items: out, Revision: snap.Revision()}, nil
 }
 
-// untilClosing is a context that ends after a while, and when the server does.
+// untilClosing returns a context that ends after a while, and when the server does.
 func (s *Server) untilClosing(ctx context.Context, limit time.Duration) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	go func() {

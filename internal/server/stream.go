@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// isDrained are the streams that may go on while the server drains: a command that is half done, and its output.
+// isDrained lists the streams that may continue while the server drains: a half-done command, and its output.
 var isDrained = map[string]bool{"exec": true, "logs": true}
 
 // openStream counts a stream and gives it a context that also ends when the server does. The returned function must be
@@ -46,7 +46,7 @@ func (s *Server) openStream(r *http.Request, kind string) (context.Context, func
 	}, nil
 }
 
-// errClosing is what a stream is told when the server ends.
+// errClosing is the error a stream ends with when the server shuts down.
 var errClosing = &api.Problem{Title: "Service Unavailable", Status: http.StatusServiceUnavailable,
 	Detail: "the server is shutting down", Next: "connect again"}
 

@@ -82,7 +82,7 @@ func (s *Server) verb(ctx context.Context, named TargetQuery, do func(intent.Tar
 	return result, err
 }
 
-// resolved is the object that was named, as the store is now.
+// resolved returns the object that was named, as the store is now.
 func (s *Server) resolved(in *TargetQuery) (snap layout.Snapshot, ref api.Ref, err error) {
 	target, err := in.target()
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Server) resolved(in *TargetQuery) (snap layout.Snapshot, ref api.Ref, e
 	return snap, ref, err
 }
 
-// releases are what rollback can return to.
+// releases returns what rollback can return to.
 func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[api.ReleaseInfo], error) {
 	var none api.ListResult[api.ReleaseInfo]
 	snap, ref, err := s.resolved(in)

@@ -49,7 +49,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, wanted objectFilt
 	}
 }
 
-// concerns says whether a change is one of the kind's objects or statuses. It runs on the view's feeding goroutine.
+// concerns reports whether a change is one of the kind's objects or statuses. It runs on the view's feeding goroutine.
 func (f objectFilter) concerns(c view.Change) bool {
 	_, ok := f.refOf(c.Key)
 	return ok
@@ -79,8 +79,8 @@ func (t *watchStream) send(event api.WatchEvent) error {
 	return t.out.send(strconv.FormatInt(t.revision, 10), event)
 }
 
-// list begins a watch with what there is. Only the bookmark at its end carries the revision: whoever resumes from there
-// has seen it all.
+// list begins a watch with the existing objects. Only the bookmark at its end carries the revision: a client that
+// resumes from there has seen them all.
 func (t *watchStream) list(snap layout.Snapshot) error {
 	t.revision = 0
 	for _, object := range t.wanted.list(snap) {
@@ -117,7 +117,7 @@ func (t *watchStream) follow(ctx context.Context, watch *view.Watch) error {
 	}
 }
 
-// batch tells what one commit changed: each object once, in its newest form.
+// batch sends what one commit changed: each object once, in its newest form.
 func (t *watchStream) batch(changes []view.Change) error {
 	snap := layout.Snapshot{Reader: t.server.View.Snapshot()}
 	told := map[api.Ref]bool{}
@@ -147,14 +147,15 @@ func (t *watchStream) tell(snap layout.Snapshot, ref api.Ref, change view.Change
 		object := withStatus(snap, *read.Value)
 		return t.send(api.WatchEvent{Type: api.WatchPut, Object: &object})
 	}
-	// It may have matched before its labels changed; telling a stranger that it's gone does no harm.
+	// It may have matched before its labels changed. Reporting the deletion of an object the client doesn't know does
+	// no harm.
 	if old, ok := change.Old.(*api.Object); ok && t.wanted.wants(*old) {
 		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
 	}
 	return nil
 }
 
-// finish tells the client why the stream ends; before the stream began, the caller answers instead.
+// finish sends the client the reason why the stream ends. If the stream hasn't begun, the caller answers instead.
 func (t *watchStream) finish(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), errClosing) {
 		err = errClosing

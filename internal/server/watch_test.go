@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// told is an event as the tests compare it.
+// told returns the next event in the form that the tests compare.
 func told(t *testing.T, w *client.Watch) string {
 	t.Helper()
 	event, err := w.Next()

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxRead bounds what is read of an answer; its content says nothing to us.
+	// maxRead bounds how much of an answer is read; its content is not used.
 	maxRead      = 64 << 10
 	maxRedirects = 3
 )
@@ -21,7 +21,7 @@ const (
 // Caller makes calls. Safe for concurrent use.
 type Caller struct{ client *http.Client }
 
-// New makes a caller. Proxies are those of the server's environment.
+// New returns a Caller that uses the proxies of the server's environment.
 func New() *Caller {
 	transport := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, MaxIdleConns: 64, MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second,
@@ -33,7 +33,7 @@ func New() *Caller {
 // Close frees idle connections.
 func (c *Caller) Close() { c.client.CloseIdleConnections() }
 
-// Call makes one attempt. It ends with its context.
+// Call makes one attempt. It ends with ctx.
 func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
 	call, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
@@ -63,12 +63,12 @@ func sameAgain(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// shown is an error as it may be told: of the address it names the receiver at most.
+// shown returns an error that is safe to report: of the address it names at most the receiver.
 func shown(r webhook.Request, err error) error {
 	return errors.New(r.Blot("call " + r.Receiver() + ": " + plain(err).Error()))
 }
 
-// plain takes the address off an error.
+// plain removes the address from an error.
 func plain(err error) error {
 	var wrapped *url.Error
 	if !errors.As(err, &wrapped) {

@@ -40,14 +40,15 @@ func TestCall(t *testing.T) {
 			t.Errorf("received %s %s %s %v", r.Method, r.URL, body, r.Header)
 		}
 		w.WriteHeader(http.StatusAccepted)
-		_, _ = w.Write(make([]byte, 1<<20)) // more than anybody reads
+		_, _ = w.Write(make([]byte, 1<<20)) // more than the caller reads
 	})
 	if answer := caller(t).Call(t.Context(), request(address+"/hook")); answer.Status != 202 || answer.Err != nil {
 		t.Errorf("got %+v", answer)
 	}
 }
 
-// TestRedirects: the same request to the same host goes on; another host, and one that would lose the body, is an answer.
+// TestRedirects: the same request to the same host goes on; another host, and one that would lose the body, is an
+// answer.
 func TestRedirects(t *testing.T) {
 	other := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("another host was called") })
 	arrived := ""
@@ -76,7 +77,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestNoAnswer: what went wrong is told without the address, which may hold a secret.
+// TestNoAnswer: the error doesn't contain the address, which may hold a secret.
 func TestNoAnswer(t *testing.T) {
 	release := make(chan struct{})
 	slow := serve(t, func(http.ResponseWriter, *http.Request) { <-release })

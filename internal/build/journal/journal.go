@@ -13,18 +13,18 @@ import (
 	"time"
 )
 
-// maxLog bounds what is kept of one build. What a build prints beyond it is dropped, but not its last words.
+// maxLog bounds what is stored of one build. Output beyond it is dropped, except for the last line.
 const maxLog = 4 << 20
 
-// ErrNotFound: no build of that name has printed anything.
+// ErrNotFound: there is no log of that name.
 var ErrNotFound = errors.New("no such build")
 
-// name is what a log may be called: it becomes a file's name.
+// name matches the names of logs, which become file names.
 var name = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}$`)
 
 const suffix = ".log"
 
-// Name is what the log of a build of an application (<scope>-<name>) is called.
+// Name returns what the log of a build of an application (<scope>-<name>) is called.
 func Name(app, build string) string { return app + "." + build }
 
 // Journal is a folder of logs. Safe for concurrent use.
@@ -33,11 +33,11 @@ type Journal struct {
 
 	mu   sync.Mutex
 	open map[string]*Log
-	// begun closes, and is made anew, when a log is opened.
+	// begun is closed, and replaced by a new channel, when a log is opened.
 	begun chan struct{}
 }
 
-// Open makes the folder where it is missing.
+// Open makes the folder if it is missing.
 func Open(folder string) (*Journal, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("open the builds' logs: %w", err)
@@ -52,16 +52,16 @@ func (j *Journal) path(called string) (string, error) {
 	return filepath.Join(j.folder, called+suffix), nil
 }
 
-// Begin opens a log anew: what an earlier build of the name printed is gone.
+// Begin starts a new log. It removes the output of an earlier build of the name.
 func (j *Journal) Begin(called string) (*Log, error) {
 	path, err := j.path(called)
 	if err != nil {
 		return nil, err
 	}
-	// The file and who writes it appear at once: a reader between the two would take an empty log for a whole one.
+	// The file and its writer appear at once: a reader between the two would take an empty log for a complete one.
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	_ = os.Remove(path) // whoever reads the old one goes on with it
+	_ = os.Remove(path) // a reader of the old one continues to read it
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open a build's log: %w", err)
@@ -80,7 +80,8 @@ func (j *Journal) Begin(called string) (*Log, error) {
 	return log, nil
 }
 
-// Surplus removes the logs that keep doesn't want, but for the newest spare ones of those: what failed is looked at later.
+// Surplus removes the logs that keep doesn't want, but for the newest spare ones of those: users read the logs of
+// failed builds later.
 func (j *Journal) Surplus(keep func(called string) bool, spare int) error {
 	entries, err := os.ReadDir(j.folder)
 	if err != nil {
@@ -115,13 +116,13 @@ func (j *Journal) writing(called string) bool {
 	return j.open[called] != nil
 }
 
-// Log is what one build prints.
+// Log is the output of one build.
 type Log struct {
 	mu      sync.Mutex
 	file    *os.File
 	size    int
 	full    bool
-	changed chan struct{} // closes, and is made anew, with each line; stays closed at the end
+	changed chan struct{} // closed, and replaced by a new one, with each line; stays closed at the end
 	done    bool
 	ended   func()
 }
@@ -149,7 +150,7 @@ func (l *Log) End(text string) {
 	l.ended()
 }
 
-// writeLocked makes one line of a text. A disk that is full costs lines, not the build.
+// writeLocked writes a text as one line. A full disk loses lines, but doesn't end the build.
 func (l *Log) writeLocked(text string) {
 	if l.done {
 		return
@@ -160,7 +161,7 @@ func (l *Log) writeLocked(text string) {
 	l.changed = make(chan struct{})
 }
 
-// state is what a reader waits for, and whether it is the end.
+// state returns what a reader waits for, and whether it is the end.
 func (l *Log) state() (changed <-chan struct{}, done bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

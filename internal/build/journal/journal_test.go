@@ -84,7 +84,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowFromTheFirstMoment: who looks again and again while a build begins gets all of it, never an empty log.
+// TestFollowFromTheFirstMoment: a reader that retries while a build begins gets all of its log, never an empty one.
 func TestFollowFromTheFirstMoment(t *testing.T) {
 	for range 200 {
 		j := open(t)

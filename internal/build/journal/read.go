@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Read gives the lines of a log to each. With follow it waits for more until the build has ended, and for one that has not
-// begun; without, ErrNotFound where there is none.
+// Read gives the lines of a log to each. With follow it waits for more until the build has ended, and for one that has
+// not begun; without, ErrNotFound if there is none.
 func (j *Journal) Read(ctx context.Context, called string, follow bool, each func(line string) error) error {
 	path, err := j.path(called)
 	if err != nil {
@@ -65,7 +65,7 @@ func (j *Journal) find(ctx context.Context, called, path string, follow bool) (*
 	}
 }
 
-// drain gives away the whole lines that are there, and keeps the beginning of one.
+// drain passes on the complete lines there are, and returns the beginning of an incomplete one.
 func drain(lines *bufio.Reader, half string, each func(line string) error) (string, error) {
 	for {
 		text, err := lines.ReadString('\n')

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// contents is the source in its folder, with what the manifest says of the build.
+// contents is the source in its folder, with what the manifest says about the build.
 type contents struct {
 	fs.FS
 	build api.Build
@@ -19,12 +19,12 @@ type contents struct {
 	registry string
 }
 
-// maxRead bounds what is read of a file to find something in it.
+// maxRead bounds how much of a file is searched.
 const maxRead = 1 << 20
 
 func (c *contents) has(name string) bool { return isFile(c.FS, name) }
 
-// those are the names that are there, files or folders.
+// those returns the names that are there, files or folders.
 func (c *contents) those(names ...string) (out []string) {
 	for _, name := range names {
 		if _, err := fs.Stat(c.FS, name); err == nil {
@@ -47,7 +47,7 @@ func (c *contents) text(name string) string {
 	return string(data)
 }
 
-// names says whether one of the files speaks of one of the words.
+// names reports whether one of the files contains one of the words.
 func (c *contents) names(files []string, words ...string) bool {
 	for _, file := range files {
 		text := strings.ToLower(c.text(file))
@@ -60,7 +60,7 @@ func (c *contents) names(files []string, words ...string) bool {
 	return false
 }
 
-// packageJSON is what counts of a package.json.
+// packageJSON holds the relevant fields of a package.json.
 type packageJSON struct {
 	Main           string            `json:"main"`
 	PackageManager string            `json:"packageManager"`
@@ -79,7 +79,7 @@ func (c *contents) packageJSON() packageJSON {
 	return out
 }
 
-// web is the command of a Procfile's web process: how the application says that it is run.
+// web returns the command of a Procfile's web process: how the application says that it is run.
 func (c *contents) web() string {
 	for line := range strings.Lines(c.text("Procfile")) {
 		kind, command, found := strings.Cut(strings.TrimSpace(line), ":")
@@ -90,5 +90,5 @@ func (c *contents) web() string {
 	return ""
 }
 
-// below is a path in the source's folder, seen from the top of the tree.
+// below returns a path in the source's folder, seen from the top of the tree.
 func below(r Recipe, name string) string { return path.Join(r.Folder, name) }

@@ -1,3 +1,3 @@
-// Package recipe decides how a tree of source becomes an image: by its own Dockerfile, or by one that is written for the
-// language it is in. It reads the tree and runs nothing.
+// Package recipe decides how a source tree becomes an image: by its own Dockerfile, or by one generated for its
+// language. It reads the tree and runs nothing.
 package recipe

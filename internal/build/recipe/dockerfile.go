@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// BuildKitError says that a Dockerfile needs what the classic builder doesn't have.
+// BuildKitError means that a Dockerfile needs something that the classic builder doesn't have.
 type BuildKitError struct {
 	File    string
 	Line    int
@@ -20,8 +20,8 @@ func (e *BuildKitError) Error() string {
 		"push it, and name it in image", e.File, e.Line, e.Feature)
 }
 
-// additions are what BuildKit understands beyond the classic builder. An instruction is matched without its continuations
-// but for flags, which stand at its beginning.
+// additions are what BuildKit supports beyond the classic builder. An instruction is matched without its continuations,
+// except for flags, which are at its beginning.
 var additions = []struct {
 	feature string
 	pattern *regexp.Regexp
@@ -39,7 +39,7 @@ var additions = []struct {
 
 var fromLine = regexp.MustCompile(`(?im)^\s*FROM\s+(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?\s*$`)
 
-// classic is the recipe of a Dockerfile of the tree.
+// classic returns the recipe of a Dockerfile of the tree.
 func classic(tree fs.FS, name, why string) (Recipe, bool, error) {
 	text := (&contents{FS: tree}).text(name)
 	if err := classicFault(name, text); err != nil {
@@ -48,8 +48,8 @@ func classic(tree fs.FS, name, why string) (Recipe, bool, error) {
 	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text), Why: why}, true, nil
 }
 
-// classicFault finds the first instruction that the classic builder doesn't understand. A "# syntax" line is none: it is a
-// comment to that builder, and what follows it may well be plain.
+// classicFault returns an error for the first instruction that the classic builder doesn't support. A "# syntax" line
+// is not one: it is a comment to that builder, and what follows it may well be plain.
 func classicFault(name, text string) error {
 	continued := false
 	start := 0
@@ -77,7 +77,7 @@ func classicFault(name, text string) error {
 	return nil
 }
 
-// bases are the images a Dockerfile begins its stages with; those of its own stages, and scratch, are none.
+// bases returns the images a Dockerfile begins its stages with; those of its own stages, and scratch, are none.
 func bases(text string) []string {
 	var out, stages []string
 	for _, match := range fromLine.FindAllStringSubmatch(text, -1) {

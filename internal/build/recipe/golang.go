@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// The forms that count in Go's files.
+// The relevant patterns in Go's files.
 var (
 	goMain    = regexp.MustCompile(`(?m)^package\s+main\b`)
 	goPackage = regexp.MustCompile(`(?m)^package\s+\w+`)
 	goIgnored = regexp.MustCompile(`(?m)^//go:build\s+ignore\s*$`)
-	// goReplaced is a module that is replaced by a folder.
+	// goReplaced matches a module that is replaced by a folder.
 	goReplaced = regexp.MustCompile(`=>\s*(\.\.?/\S*)`)
 )
 
-// golang is a static program on a small image.
+// golang writes a Dockerfile for a static program on a small image.
 func (d *dockerfile) golang(c *contents, tree fs.FS, r Recipe) {
 	d.base(c, "golang:"+orVersion(r.Version, "1")+"-alpine", "build")
 	whole, ahead := c.goNeeds(tree, r)
@@ -49,8 +49,8 @@ func (d *dockerfile) golang(c *contents, tree fs.FS, r Recipe) {
 
 var workdir = strings.NewReplacer("$", `\$`)
 
-// goNeeds says what a Go program is built from: the whole tree where the module refers to folders beside its own, and
-// whether its modules can be fetched ahead of its source.
+// goNeeds returns what a Go program is built from: whole if the module refers to folders beside its own, so that the
+// build needs the whole tree, and ahead if its modules can be downloaded before its source is copied.
 func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
 	replaced := goReplaced.FindAllStringSubmatch(c.text("go.mod"), -1)
 	for _, match := range replaced {
@@ -67,7 +67,7 @@ func (c *contents) goNeeds(tree fs.FS, r Recipe) (whole, ahead bool) {
 	return whole, len(replaced) == 0 && c.has("go.mod") && !c.has("go.work") && !c.has("vendor/modules.txt")
 }
 
-// mainPackage is the folder of the program: the declared one, the module's own, or the only one in cmd.
+// mainPackage returns the folder of the program: the declared one, the module's own, or the only one in cmd.
 func (c *contents) mainPackage() (string, error) {
 	if declared := strings.TrimPrefix(path.Clean("/"+c.build.Path), "/"); declared != "" {
 		if isMain, isPackage := c.goPackage(declared); isPackage && !isMain {
@@ -98,10 +98,10 @@ func (c *contents) mainPackage() (string, error) {
 	return ".", nil // the compiler says what is wrong
 }
 
-// maxGoFiles bounds how many files of a package are looked at; they all say the same.
+// maxGoFiles bounds how many files of a package are read; they all say the same.
 const maxGoFiles = 100
 
-// goPackage says whether a folder holds a Go package, and whether that is a program.
+// goPackage reports whether a folder holds a Go package, and whether that is a program.
 func (c *contents) goPackage(folder string) (isMain, isPackage bool) {
 	entries, err := fs.ReadDir(c.FS, folder)
 	if err != nil {

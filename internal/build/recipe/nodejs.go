@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// manager is how a Node.js project's dependencies are installed, by its lock file.
+// manager returns how a Node.js project's dependencies are installed, by its lock file.
 func (c *contents) manager() (name, lock string) {
 	locks := []struct{ name, lock string }{
 		{"bun", "bun.lock"}, {"bun", "bun.lockb"}, {"pnpm", "pnpm-lock.yaml"}, {"yarn", "yarn.lock"}, {"npm", "package-lock.json"},
@@ -29,8 +29,8 @@ func (c *contents) manager() (name, lock string) {
 // settings are the files besides package.json that an install reads.
 var settings = []string{".npmrc", ".yarnrc", ".yarnrc.yml", ".yarn", ".pnpmfile.cjs", "pnpm-workspace.yaml", "bunfig.toml", "patches"}
 
-// nodejs runs as the user that its base image has. Development dependencies are installed too: what builds the project is
-// among them.
+// nodejs writes a Dockerfile that runs as the base image's user. It installs development dependencies too, because the
+// build tools are among them.
 func (d *dockerfile) nodejs(c *contents, r Recipe) {
 	manager, lock := c.manager()
 	run, project := "node", c.packageJSON()
@@ -76,8 +76,8 @@ func (d *dockerfile) nodejs(c *contents, r Recipe) {
 	d.command(c, []string{run}, usual...)
 }
 
-// installsFromSource says whether an install needs more of the tree than its lists: packages that lie in it, scripts of its
-// own, releases of its manager, patches.
+// installsFromSource reports whether an install needs more of the tree than the dependency lists: packages in the tree,
+// scripts, releases of the package manager, patches.
 func (c *contents) installsFromSource(project packageJSON) bool {
 	for _, script := range []string{"preinstall", "install", "postinstall", "prepare"} {
 		if project.Scripts[script] != "" {
@@ -112,7 +112,7 @@ func (c *contents) install(manager, lock string) string {
 	return "yarn install"
 }
 
-// yarnIsClassic tells Yarn 1 from those after it, whose options are others.
+// yarnIsClassic reports whether the tree uses Yarn 1, whose options differ from those of later versions.
 func (c *contents) yarnIsClassic() bool {
 	if declared := c.packageJSON().PackageManager; declared != "" {
 		return strings.HasPrefix(declared, "yarn@1.")

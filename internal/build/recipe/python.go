@@ -1,6 +1,7 @@
 package recipe
 
-// python installs for the whole image, as what its lock file belongs to says, and runs as a user of its own.
+// python writes a Dockerfile that installs for the whole image, with the tool of the lock file, and runs as a user of
+// its own.
 func (d *dockerfile) python(c *contents, r Recipe) {
 	d.base(c, "python:"+orVersion(r.Version, "3")+"-slim", "")
 	d.add("ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 PIP_NO_CACHE_DIR=1")
@@ -24,7 +25,7 @@ func (d *dockerfile) python(c *contents, r Recipe) {
 	d.command(c, []string{"python"}, "python", main)
 }
 
-// pythonInstall is how dependencies are installed, and from which files: without any it needs the whole source.
+// pythonInstall returns how dependencies are installed, and from which files: without any it needs the whole source.
 func (c *contents) pythonInstall() (lists []string, command string) {
 	lists, command = c.pythonLists()
 	if c.needsSource() {
@@ -53,7 +54,7 @@ func (c *contents) pythonLists() (lists []string, command string) {
 	return nil, ""
 }
 
-// needsSource says whether what is installed lies in the tree, or is listed in more of its files.
+// needsSource reports whether the dependencies lie in the tree, or are listed in further files of it.
 func (c *contents) needsSource() bool {
 	return c.names([]string{"requirements.txt"}, "-r ", "-c ", "-e ", "--requirement", "--constraint", "--editable", "file:", "./") ||
 		c.names([]string{"pyproject.toml", "Pipfile"}, "[tool.uv.workspace]", "path =", "path=")

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The languages a Dockerfile is written for.
+// The languages for which a Dockerfile is generated.
 const (
 	Go     = "go"
 	NodeJS = "nodejs"
@@ -24,27 +24,27 @@ const Docker = "docker"
 
 // Recipe is how a tree is built.
 type Recipe struct {
-	// Language is what was found, or declared.
+	// Language is the detected or declared language.
 	Language string
-	// Version of the language, where the tree or the manifest names one.
+	// Version of the language, if the tree or the manifest names one.
 	Version string
-	// Folder is where in the tree the source lies: "." or a path.
+	// Folder is the folder of the source in the tree: "." or a path.
 	Folder string
-	// Target is what of a Go module is built: a folder in it, "." for its own.
+	// Target is the package of a Go module to build: a folder in it, "." for its own.
 	Target string
-	// Dockerfile is the name of the one in the tree, or empty where Text is one that was written.
+	// Dockerfile is the name of the one in the tree, or empty if Text is one that was written.
 	Dockerfile string
 	Text       string
-	// Bases are the images its stages begin with, but for those that depend on an argument.
+	// Bases are the base images of its stages, except those that depend on an argument.
 	Bases []string
-	// Why says in a sentence how this was decided.
+	// Why says in a sentence why this was decided.
 	Why string
 }
 
-// UndecidedError says that nothing in the tree tells how to build it.
+// UndecidedError means that nothing in the tree says how to build it.
 type UndecidedError struct {
 	Why string
-	// Next is what to do; by default to say how it is built.
+	// Next is the next step; by default, to declare how it is built.
 	Next string
 }
 
@@ -52,14 +52,14 @@ func (e *UndecidedError) Error() string {
 	return e.Why + ": " + either(e.Next, "put a Dockerfile into the folder, or name the language (build { lang { name = … } })")
 }
 
-// detector finds a language by a file.
+// detector recognizes a language by a file.
 type detector struct {
 	language string
 	markers  []string
 }
 
-// detectors are asked in this order. Rails comes before Node.js, and Ruby last: a Rails application has a package.json and
-// a Gemfile too.
+// detectors are tried in this order. Rails comes before Node.js, and Ruby last: a Rails application has a package.json
+// and a Gemfile too.
 var detectors = []detector{
 	{Go, []string{"go.mod"}},
 	{Rails, []string{"config/application.rb"}},
@@ -68,11 +68,12 @@ var detectors = []detector{
 	{Ruby, []string{"Gemfile"}},
 }
 
-// maxDepth is how many folders down a language is looked for.
+// maxDepth is how many levels of folders are searched for a language.
 const maxDepth = 2
 
-// Decide finds out how to build a tree. A Dockerfile comes first, then what the manifest declares, then what the tree tells.
-// registry is put before the names of base images in a Dockerfile that is written: "" for none, or "mirror.local:5000/".
+// Decide returns how to build a tree. A Dockerfile comes first, then what the manifest declares, then what the tree's
+// files show. registry is put before the names of base images in a generated Dockerfile: "" for none, or
+// "mirror.local:5000/".
 func Decide(tree fs.FS, build api.Build, registry string) (Recipe, error) {
 	if recipe, found, err := ownDockerfile(tree, build); found || err != nil {
 		return recipe, err
@@ -107,7 +108,7 @@ func Decide(tree fs.FS, build api.Build, registry string) (Recipe, error) {
 	return recipe, nil
 }
 
-// ownDockerfile finds the one the manifest names, or the tree's.
+// ownDockerfile returns the recipe of the Dockerfile that the manifest names, or of the tree's.
 func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
 	if build.Dockerfile == "" {
 		if !isFile(tree, "Dockerfile") {
@@ -123,7 +124,7 @@ func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
 	return classic(tree, name, "the manifest names "+name)
 }
 
-// language finds the language of a tree: the declared one, or that of the file nearest to the top.
+// language returns the language of a tree: the declared one, or that of the file closest to the top.
 func language(tree fs.FS, declared string) (Recipe, error) {
 	asked := detectors
 	if declared != "" {
@@ -162,7 +163,7 @@ func languages() string {
 	return strings.Join(out, ", ")
 }
 
-// folders are those at a depth, in the order of their names; hidden ones and those of dependencies aren't looked at.
+// folders returns the folders at a depth, sorted by name. It skips hidden ones and those of dependencies.
 func folders(tree fs.FS, depth int) []string {
 	if depth == 0 {
 		return []string{"."}

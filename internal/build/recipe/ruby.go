@@ -2,13 +2,13 @@ package recipe
 
 import "strings"
 
-// gems are the files a bundle is installed from.
+// gems returns the files a bundle is installed from.
 func (c *contents) gems() []string { return c.those("Gemfile", "Gemfile.lock") }
 
-// locked says whether the bundle names one of the gems.
+// locked reports whether the bundle names one of the gems.
 func (c *contents) locked(gems ...string) bool { return c.names(c.gems(), gems...) }
 
-// gemLibraries are what gems are compiled with, and what they run with.
+// gemLibraries returns what gems are compiled with, and what they run with.
 func (c *contents) gemLibraries() (build, run []string) {
 	build, run = []string{"build-essential", "git", "libpq-dev", "libyaml-dev", "pkg-config"}, []string{"libpq5", "libyaml-0-2"}
 	if c.locked("mysql2", "trilogy") {
@@ -43,7 +43,7 @@ func (d *dockerfile) ruby(c *contents, r Recipe) {
 	d.command(c, []string{"bundle", "exec", "ruby"}, usual...)
 }
 
-// bundle installs exactly what is locked, where something is.
+// bundle installs exactly the locked versions, if there is a lock file.
 func (c *contents) bundle() string {
 	if c.has("Gemfile.lock") {
 		return "BUNDLE_FROZEN=1 bundle install"
@@ -92,7 +92,7 @@ func (d *dockerfile) rails(c *contents, r Recipe) {
 	d.command(c, []string{"bundle", "exec"}, "bundle", "exec", "puma", "-p", "3000")
 }
 
-// hasAssets says whether there is something to precompile: an application that is an API alone has no such task.
+// hasAssets reports whether there are assets to precompile: an API-only application has no such task.
 func (c *contents) hasAssets() bool {
 	return !c.has("Gemfile.lock") && !strings.Contains(c.text("config/application.rb"), "api_only = true") ||
 		c.locked("sprockets", "propshaft", "webpacker", "shakapacker", "vite_rails", "vite_ruby")

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// The forms of versions in the files of a tree. What isn't a plain version (a range, an alias) is not taken.
+// The patterns of versions in the files of a tree. They don't match anything but a plain version (no ranges, no
+// aliases).
 var (
 	goDirective   = regexp.MustCompile(`(?m)^go\s+(\d+\.\d+)`)
 	goToolchain   = regexp.MustCompile(`(?m)^toolchain\s+go(\d+\.\d+)`)
@@ -19,10 +20,10 @@ var (
 	rubyOfLock    = regexp.MustCompile(`(?m)^RUBY VERSION\r?\n\s+ruby (\d+\.\d+\.\d+)`)
 )
 
-// toolVersions are what .tool-versions calls the languages.
+// toolVersions are the names of the languages in .tool-versions.
 var toolVersions = map[string]string{Go: "golang", NodeJS: "nodejs", Python: "python", Ruby: "ruby", Rails: "ruby"}
 
-// version is what the tree says of its language's version; empty where it says nothing.
+// version returns what the tree says of its language's version; empty if it says nothing.
 func (c *contents) version(language string) string {
 	if found := c.ownVersion(language); found != "" {
 		return found
@@ -35,7 +36,7 @@ func (c *contents) version(language string) string {
 	return ""
 }
 
-// ownVersion is what the language's own files say.
+// ownVersion returns what the language's own files say.
 func (c *contents) ownVersion(language string) string {
 	switch language {
 	case Go:
@@ -67,13 +68,13 @@ func (c *contents) nodeVersion() string {
 	return first(leastVersion, project.Engines.Node)
 }
 
-// line is the first line of a file.
+// line returns the first line of a file.
 func (c *contents) line(name string) string {
 	text, _, _ := strings.Cut(strings.TrimSpace(c.text(name)), "\n")
 	return strings.TrimSpace(text)
 }
 
-// either is the first text that isn't empty.
+// either returns the first text that isn't empty.
 func either(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// dockerfile is one that is being written: for the engine's classic builder, which has no cache mounts. What changes
-// seldom comes first: a changed file of source installs nothing anew.
+// dockerfile is a generated Dockerfile: for the engine's classic builder, which has no cache mounts. What seldom
+// changes comes first, so that a changed source file doesn't install the dependencies again.
 type dockerfile struct{ lines []string }
 
 func (d *dockerfile) add(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf(format, args...))
 }
 
-// argv is a command in the form that runs no shell.
+// argv returns a command in the form that runs no shell.
 func argv(words ...string) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
@@ -27,7 +27,7 @@ func argv(words ...string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// write is the Dockerfile of a recipe.
+// write returns the Dockerfile of a recipe.
 func write(c *contents, tree fs.FS, r Recipe) string {
 	d := &dockerfile{}
 	d.add("# Written by Tend: %s.", oneLine(strings.TrimSuffix(r.Why, ".")))
@@ -46,7 +46,7 @@ func write(c *contents, tree fs.FS, r Recipe) string {
 	return strings.Join(d.lines, "\n") + "\n"
 }
 
-// oneLine keeps what a file's name may hold from becoming a line of its own.
+// oneLine keeps a file name from adding a line of its own.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' {
@@ -56,7 +56,7 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// base begins a stage; build arguments are known in it.
+// base begins a stage, with the build arguments declared in it.
 func (d *dockerfile) base(c *contents, image, stage string) {
 	if stage != "" {
 		stage = " AS " + stage
@@ -69,7 +69,8 @@ func (d *dockerfile) base(c *contents, image, stage string) {
 
 var plainPath = regexp.MustCompile(`^[\w./@+-]+$`)
 
-// copy takes names of the source's folder into the working directory; without any it takes all. flags stand before them.
+// copy copies names of the source's folder into the working directory; without names it copies everything. flags
+// precede them.
 func (d *dockerfile) copy(r Recipe, flags string, names ...string) {
 	sources, to := []string{r.Folder}, "."
 	if len(names) > 0 {
@@ -92,10 +93,10 @@ func (d *dockerfile) copy(r Recipe, flags string, names ...string) {
 	d.add("COPY %s%s", flags, argv(append(sources, to)...))
 }
 
-// literally lets a name in COPY mean itself, not a pattern nor a variable.
+// literally escapes a name in COPY, so that it is neither a pattern nor a variable.
 var literally = strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "$", `\$`)
 
-// quoted is a word for the shell.
+// quoted returns a word for the shell.
 func quoted(word string) string {
 	if plainPath.MatchString(word) {
 		return word
@@ -105,8 +106,8 @@ func quoted(word string) string {
 
 func orVersion(version, fallback string) string { return either(version, fallback) }
 
-// command is the CMD: the declared entrypoint (a file of the language or a line for the shell), else the web process of a
-// Procfile, else what is usual.
+// command writes the CMD: the declared entrypoint (a file of the language or a line for the shell), else the web
+// process of a Procfile, else the usual one.
 func (d *dockerfile) command(c *contents, interpreter []string, usual ...string) {
 	entry := c.lang.Entrypoint
 	switch web := c.web(); {
@@ -121,12 +122,13 @@ func (d *dockerfile) command(c *contents, interpreter []string, usual ...string)
 	}
 }
 
-// debian installs packages of Debian.
+// debian installs Debian packages.
 func (d *dockerfile) debian(packages ...string) {
 	d.add("RUN apt-get update && apt-get install -y --no-install-recommends %s && rm -rf /var/lib/apt/lists/*", strings.Join(packages, " "))
 }
 
-// account makes a user that owns the working directory alone. It goes by its number, which needs no look-up while copying.
+// account creates a user that owns only the working directory. It is used by its number, which needs no look-up while
+// copying.
 func (d *dockerfile) account() (flags string) {
 	d.add("RUN useradd --system --create-home --uid 10001 app && chown app /app")
 	return "--chown=10001"

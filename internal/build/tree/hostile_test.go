@@ -15,7 +15,7 @@ import (
 // The bounds that hostile trees are unpacked under.
 var narrow = Limits{Bytes: 1 << 16, Entries: 100}
 
-// nest is an empty folder in another one, which has nothing else.
+// nest returns an empty folder in another one, which has nothing else.
 func nest(t *testing.T) (outside, inside string) {
 	t.Helper()
 	outside = t.TempDir()
@@ -64,7 +64,7 @@ func wantTame(t *testing.T, outside string) {
 	}
 }
 
-// block is a header as a hand would write it: tar.Writer refuses to.
+// block returns a header as a hand would write it: tar.Writer refuses to.
 func block(name string, kind byte, size string, content string) []byte {
 	raw := make([]byte, 512)
 	copy(raw, name)
@@ -82,7 +82,7 @@ func block(name string, kind byte, size string, content string) []byte {
 	return append(raw, make([]byte, (512-len(content)%512)%512)...)
 }
 
-// pax is a header that says more of the next one.
+// pax returns a header that says more of the next one.
 func pax(records ...string) []byte {
 	text := ""
 	for _, record := range records {
@@ -201,7 +201,7 @@ func FuzzReceive(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = Unpack(t.Context(), reader, inside, narrow) // it says what is wrong; what is left is looked at
+		_ = Unpack(t.Context(), reader, inside, narrow) // the test checks what is left, whatever the error
 		wantTame(t, outside)
 	})
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/moby/patternmatcher/ignorefile"
 )
 
-// always is ignored in every tree. A .dockerignore may take it back in with "!".
+// always is ignored in every tree. A .dockerignore may include it again with "!".
 var always = []string{".git", ".gitignore", "**/node_modules", ".tend", ".voodu", "**/.DS_Store"}
 
-// ignoreFiles are where patterns are read from: the first that is there counts.
+// ignoreFiles are the files with patterns: the first one that exists counts.
 var ignoreFiles = []string{".dockerignore", ".gitignore"}
 
-// ignored says what is left out of a tree.
+// ignored decides what is left out of a tree.
 type ignored struct {
 	patterns *patternmatcher.PatternMatcher
 	keep     []string
@@ -51,7 +51,7 @@ func readIgnored(root *os.Root, keep []string) (*ignored, error) {
 	return &ignored{patterns: matcher, keep: keep}, nil
 }
 
-// match says whether a path is left out, and if it is a folder whether something in it may still be taken in.
+// match reports whether a path is left out, and for a folder whether something in it may still be included.
 func (i *ignored) match(name string) (out, inside bool, err error) {
 	out, err = i.patterns.MatchesOrParentMatches(name)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"io"
 )
 
-// What a compressed tree may grow to: tars of text grow by ten, so what grows by two hundred is meant to fill a disk. A
-// small one may do that, for nothing is filled by it.
+// Limits on the growth of a compressed tree: tars of text grow tenfold, so one that grows two hundredfold is meant to
+// fill a disk. A small one may do that, because it fills nothing.
 const (
 	maxGrowth   = 200
 	smallGrowth = 64 << 20
 )
 
-// Inflate reads a tar that may be compressed with gzip, at most limit bytes of it. Beyond that, and where it grows as no
-// source does, the error is a *HostileError.
+// Inflate returns a reader of a tar that may be compressed with gzip. It reads at most limit bytes. Beyond that, and if
+// the tar grows as no source does, the error is a *HostileError.
 func Inflate(from io.Reader, limit int64) (io.Reader, error) {
 	counted := &counter{from: from}
 	buffered := bufio.NewReaderSize(counted, 64<<10)

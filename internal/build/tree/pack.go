@@ -19,9 +19,9 @@ import (
 // DefaultMaxBytes bounds a tree: the sum of its files.
 const DefaultMaxBytes = 500 << 20
 
-// PackOptions say what becomes part of a tree.
+// PackOptions decide what becomes part of a tree.
 type PackOptions struct {
-	// Keep are files that are part of it although they are ignored: the Dockerfile.
+	// Keep are files that are included even if they are ignored: the Dockerfile.
 	Keep []string
 	// MaxBytes bounds the sum of the files. Default DefaultMaxBytes.
 	MaxBytes int64
@@ -29,25 +29,25 @@ type PackOptions struct {
 
 // Packed is what was packed.
 type Packed struct {
-	// Digest is sha256:<hex> of the tar: the same for the same content, wherever and whenever it was packed.
+	// Digest is sha256:<hex> of the tar: the same for the same content, independent of where and when it was packed.
 	Digest string
 	Files  int
 	Bytes  int64
 }
 
-// ID is the build's name: the first 12 hex digits of the digest.
+// ID returns the build's name: the first 12 hex digits of the digest.
 func (p Packed) ID() string { return ID(p.Digest) }
 
-// ID is the name of the build of a tree: the first 12 hex digits of its digest.
+// ID returns the name of the build of a tree: the first 12 hex digits of its digest.
 func ID(digest string) string {
 	hexes := strings.TrimPrefix(digest, "sha256:")
 	return hexes[:min(12, len(hexes))]
 }
 
-// TooLargeError says that a tree exceeds a bound.
+// TooLargeError means that a tree exceeds a limit.
 type TooLargeError struct {
 	Max int64
-	// File is where the bound was passed.
+	// File is where the limit was exceeded.
 	File string
 }
 
@@ -56,8 +56,8 @@ func (e *TooLargeError) Error() string {
 		e.Max>>20, e.File)
 }
 
-// Pack writes a folder as a tar. Times and owners are left out, and of modes all but whether a file can be run; entries are
-// in the order of their names. Links must lead to somewhere in the folder; sockets and pipes are left out.
+// Pack writes a folder as a tar. It leaves out times and owners, and of modes everything but the executable bit;
+// entries are sorted by name. Links must lead to a place in the folder; sockets and pipes are left out.
 func Pack(ctx context.Context, folder string, to io.Writer, opts PackOptions) (Packed, error) {
 	if opts.MaxBytes <= 0 {
 		opts.MaxBytes = DefaultMaxBytes
@@ -93,7 +93,7 @@ type packer struct {
 	packed  Packed
 }
 
-// visit packs one entry. Folders are packed with what is in them: an empty one is content too.
+// visit packs one entry. It packs folders with their content, and also empty ones.
 func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 	switch {
 	case err != nil:
@@ -132,7 +132,7 @@ func (p *packer) visit(name string, entry fs.DirEntry, err error) error {
 	return fmt.Errorf("%s is neither a file, a folder nor a link: name it in .dockerignore", name)
 }
 
-// fits refuses what Unpack would, while it can still be told which file it is.
+// fits refuses what Unpack would refuse, while the file's name is still known.
 func (p *packer) fits(name string) error {
 	if why := unusable(name); why != "" {
 		return fmt.Errorf("%.100q %s: rename it, or name it in .dockerignore", name, why)
@@ -194,7 +194,7 @@ func (p *packer) link(name string) error {
 	return p.tar.WriteHeader(h)
 }
 
-// staysInside says whether a link at name to a target leads to somewhere in the tree, judged by the names alone.
+// staysInside reports whether a link at name to a target leads to a place in the tree, judged only by the names.
 func staysInside(name, target string) bool {
 	if target == "" || path.IsAbs(target) {
 		return false

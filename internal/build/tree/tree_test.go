@@ -55,7 +55,7 @@ func pack(t testing.TB, root string, opts PackOptions) (Packed, []byte) {
 	return packed, out.Bytes()
 }
 
-// names are a tar's entries, with a link's target and a mode that can be run.
+// names returns a tar's entries, with a link's target and a mode that can be run.
 func names(t testing.TB, packed []byte) []string {
 	t.Helper()
 	var out []string
@@ -145,7 +145,7 @@ func TestPackRefuses(t *testing.T) {
 		"a link to a parent": {"a/l": "->../../x"},
 		"a link to a path":   {"l": "->/etc/passwd"},
 		"a broken pattern":   {".dockerignore": "[a-"},
-		"a backslash":        {`a\b`: ""}, // what Unpack refuses is told before it is sent
+		"a backslash":        {`a\b`: ""}, // what Unpack refuses is reported before it is sent
 		"too deep":           {strings.Repeat("d/", 64) + "f": ""},
 		"too long":           {strings.Repeat(strings.Repeat("d", 200)+"/", 6) + "f": ""},
 	} {
@@ -167,7 +167,8 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what can't be read is told with what to do. Whoever may read everything finds out by the words alone.
+// TestUnreadable: the error of an unreadable file says what to do. The test checks only the text, because root can read
+// every file.
 func TestUnreadable(t *testing.T) {
 	refused := &fs.PathError{Op: "openat", Path: "a", Err: fs.ErrPermission}
 	if err := unreadable("a", refused); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), ".dockerignore") {

@@ -20,22 +20,23 @@ type Limits struct {
 	Entries int
 }
 
-// The bounds of one name, and of how many there are.
+// Limits on one name, and on the number of entries.
 const (
 	maxPath    = 1024
 	maxDepth   = 64
 	maxEntries = 200_000
 )
 
-// HostileError says why a tar is not unpacked. What was unpacked before is to be removed.
+// HostileError says why a tar is not unpacked. The caller removes what was unpacked before.
 type HostileError struct{ Entry, Why string }
 
 func (e *HostileError) Error() string {
 	return fmt.Sprintf("the tree is refused: entry %.100q %s", e.Entry, e.Why)
 }
 
-// Unpack writes a tar into an empty folder. An entry that could lead out of it, or is nothing a tree has, refuses the
-// whole: absolute names, parent folders, links that lead elsewhere, hard links, devices, the same name twice.
+// Unpack writes a tar into an empty folder. It refuses the whole tar if an entry could lead out of the folder or is not
+// part of a valid tree: absolute names, parent folders, links that lead elsewhere, hard links, devices, duplicate
+// names.
 func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) error {
 	if limits.Bytes <= 0 {
 		limits.Bytes = DefaultMaxBytes
@@ -69,7 +70,7 @@ func Unpack(ctx context.Context, from io.Reader, folder string, limits Limits) e
 	}
 }
 
-// zeros counts the zeros that a reader gave last.
+// zeros counts the trailing zeros that a reader returned.
 type zeros struct {
 	from io.Reader
 	n    int
@@ -90,8 +91,8 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// isEnd says whether a tar that gave no further entry has come to its end, which is a block of zeros: one whose sender died
-// between two entries has none, and is a part of a tree. Nothing at all is an empty tree.
+// isEnd returns an error unless a tar without a further entry has reached its end, which is a block of zeros. A tar
+// whose sender died between two entries has no such block, and is only a part of a tree. Empty input is an empty tree.
 func (z *zeros) isEnd() error {
 	if z.any && z.n < tarBlock {
 		return fmt.Errorf("read the tree: it was cut off: %w", io.ErrUnexpectedEOF)
@@ -106,7 +107,7 @@ type unpacker struct {
 	left   int64
 	limits Limits
 	seen   map[string]bool
-	// implied are folders that no entry had named when they were needed.
+	// implied are folders that were needed before an entry named them.
 	implied map[string]bool
 }
 
@@ -140,7 +141,7 @@ func (u *unpacker) entry(h *tar.Header, content io.Reader) error {
 	return u.file(name, h, content)
 }
 
-// room counts the folders that an entry brings along without naming them: they take room too.
+// room counts the folders that an entry needs without naming them: they count towards the limit too.
 func (u *unpacker) room(folder string) bool {
 	for ; folder != "." && !u.seen[folder] && !u.implied[folder]; folder = path.Dir(folder) {
 		u.implied[folder] = true
@@ -148,7 +149,7 @@ func (u *unpacker) room(folder string) bool {
 	return len(u.seen)+len(u.implied) <= u.limits.Entries
 }
 
-// unusable says why a name is none that a tree has.
+// unusable returns why a name is not valid in a tree.
 func unusable(name string) string {
 	switch {
 	case name == "" || strings.ContainsRune(name, 0):
@@ -163,7 +164,7 @@ func unusable(name string) string {
 	return ""
 }
 
-// refused says why an entry is nothing a tree has.
+// refused returns why an entry is not valid in a tree.
 func (u *unpacker) refused(h *tar.Header, name string) string {
 	switch {
 	case len(u.seen)+len(u.implied) >= u.limits.Entries && !u.implied[name]:
@@ -187,7 +188,7 @@ func (u *unpacker) refused(h *tar.Header, name string) string {
 	return ""
 }
 
-// file writes one file: never through a link, and never over what is there.
+// file writes one file: never through a link, and never over an existing file.
 func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 	if h.Size > u.left {
 		return &HostileError{Entry: h.Name, Why: fmt.Sprintf("makes the tree larger than %d MiB", u.limits.Bytes>>20)}
@@ -208,7 +209,7 @@ func (u *unpacker) file(name string, h *tar.Header, content io.Reader) error {
 	return u.failed(name, err)
 }
 
-// failed tells what the tar is to blame for from what the disk is.
+// failed separates errors caused by the tar from those caused by the disk.
 func (u *unpacker) failed(name string, err error) error {
 	switch {
 	case err == nil:

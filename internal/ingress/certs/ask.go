@@ -13,17 +13,17 @@ import (
 const (
 	// askTime bounds one question: a handshake waits for it.
 	askTime = 5 * time.Second
-	// refusalLife is how long a no, or a question without an answer, is remembered: whoever floods the door with a name
-	// floods nobody else.
+	// refusalLife is how long a refusal, or a question without an answer, is remembered: a client that floods the
+	// listener with handshakes for a name does not flood the ask URL.
 	refusalLife = time.Minute
-	// maxRefusals bounds how many names are remembered, maxAsking how many questions are under way; what goes beyond is
-	// refused unasked.
+	// maxRefusals bounds how many names are remembered, maxAsking how many questions are under way at a time; further
+	// names are refused without a question.
 	maxRefusals = 10_000
 	maxAsking   = 16
 )
 
-// asked asks an ask URL whether names may have certificates, and remembers who may not. A yes isn't remembered: the
-// certificate is.
+// asked asks an ask URL whether names may have certificates, and remembers refusals. It doesn't remember a yes, because
+// the certificate is stored.
 type asked struct {
 	client *http.Client
 	now    func() time.Time
@@ -44,7 +44,7 @@ func newAsked(client *http.Client, now func() time.Time) *asked {
 	return &asked{client: client, now: now, refusals: map[question]refusal{}}
 }
 
-// allowed is nil where a name may have a certificate: the URL answers 200 for it.
+// allowed is nil if a name may have a certificate: the URL answers 200 for it.
 func (a *asked) allowed(ctx context.Context, where, name string) error {
 	q := question{where, name}
 	if err := a.begin(q); err != nil {
@@ -82,7 +82,7 @@ func (a *asked) end(q question, err error) {
 	a.refusals[q] = refusal{err: err, until: a.now().Add(refusalLife)}
 }
 
-// forget drops the refusals that are over; where none is, all of them.
+// forget drops the refusals that are over; if none is, all of them.
 func (a *asked) forget() {
 	now := a.now()
 	for q, known := range a.refusals {

@@ -24,7 +24,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func asking(answer answering) *asked { return newAsked(&http.Client{Transport: answer}, time.Now) }
 
-// TestAskingIsBounded: one that hangs is given 5 s, and what it didn't answer isn't asked again at once.
+// TestAskingIsBounded: a hanging ask URL gets 5 s, and the same question isn't asked again at once.
 func TestAskingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions := 0
@@ -43,7 +43,7 @@ func TestAskingIsBounded(t *testing.T) {
 	})
 }
 
-// TestRefusalsAreRemembered: for a minute, each name by itself; a yes is asked for anew.
+// TestRefusalsAreRemembered: for a minute, separately for each name. A yes is asked for again each time.
 func TestRefusalsAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		questions, status := map[string]int{}, http.StatusForbidden
@@ -74,7 +74,7 @@ func TestRefusalsAreRemembered(t *testing.T) {
 	})
 }
 
-// TestAFloodOfNames: memory and questions under way are bounded, and a redirect is no yes.
+// TestAFloodOfNames: memory and concurrent questions are bounded, and a redirect doesn't count as a yes.
 func TestAFloodOfNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := asking(func(*http.Request) (int, error) { return http.StatusFound, nil })

@@ -18,8 +18,8 @@ import (
 	"github.com/caddyserver/certmagic"
 )
 
-// The lives of the cluster's own certificates. A root is trusted by hand, so it lives long; a leaf is renewed at two
-// thirds of its life by itself.
+// The lifetimes of the cluster's own certificates. A root is trusted by hand, so it lives long. A leaf is renewed
+// automatically at two thirds of its lifetime.
 const (
 	rootLife = 10 * 365 * 24 * time.Hour
 	leafLife = 7 * 24 * time.Hour
@@ -63,7 +63,7 @@ func (a *authority) Issue(ctx context.Context, request *x509.CertificateRequest)
 	return &certmagic.IssuedCertificate{Certificate: block("CERTIFICATE", signed)}, nil
 }
 
-// Root is the certificate clients have to trust, in PEM.
+// Root returns the certificate clients have to trust, in PEM.
 func (m *Manager) Root(ctx context.Context) ([]byte, error) {
 	root, _, err := (&authority{storage: m.opts.Storage, now: time.Now}).root(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (m *Manager) Root(ctx context.Context) ([]byte, error) {
 	return block("CERTIFICATE", root.Raw), nil
 }
 
-// root reads the root, and makes it where there is none: under the storage's lock, so that two servers have the same.
+// root reads the root, and makes it if there is none: under the storage's lock, so that two servers have the same.
 func (a *authority) root(ctx context.Context) (*x509.Certificate, crypto.Signer, error) {
 	if certificate, key, err := a.load(ctx); !errors.Is(err, fs.ErrNotExist) {
 		return certificate, key, err
@@ -115,7 +115,7 @@ func (a *authority) load(ctx context.Context) (*x509.Certificate, crypto.Signer,
 	return certificate, key, nil
 }
 
-// make writes a new root. The key comes first: a certificate without a key would be taken for damage.
+// make writes a new root. It writes the key first: a certificate without a key would be taken for damage.
 func (a *authority) make(ctx context.Context) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

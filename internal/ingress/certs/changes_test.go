@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestAnAuthorityThatIsLeft: what is under way with it ends, where the host gets its certificate otherwise or goes.
+// TestAnAuthorityThatIsLeft: work under way with it ends if the host gets its certificate otherwise or is removed.
 func TestAnAuthorityThatIsLeft(t *testing.T) {
 	certificate, key := selfSigned(t, "shop.test")
 	for name, next := range map[string][]Policy{
@@ -40,7 +40,7 @@ func TestAnAuthorityThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestOneOfTwoPoliciesOfAHostGoes: the other's certificate serves on.
+// TestOneOfTwoPoliciesOfAHostGoes: the other's certificate stays in use.
 func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
 	l := newLab(t, Options{})
 	one, other := Policy{Host: "shop.test", Provider: Internal}, Policy{Host: "shop.test", Provider: Internal, Email: "ops@shop.test"}
@@ -53,7 +53,7 @@ func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
 	}
 }
 
-// TestAHostBelowAWildcard: the wildcard's certificate isn't told to be the one that the host is to have.
+// TestAHostBelowAWildcard: the wildcard's certificate is not reported as the one that the host is to have.
 func TestAHostBelowAWildcard(t *testing.T) {
 	l := newLab(t, Options{Directory: "https://127.0.0.1:1/dir"})
 	wild := Policy{Host: "*.apps.test", Provider: Internal}
@@ -65,7 +65,7 @@ func TestAHostBelowAWildcard(t *testing.T) {
 	}
 }
 
-// TestARenewal: the new certificate's end is told, and no refusal of before.
+// TestARenewal: the state has the new certificate's end, and no earlier refusal.
 func TestARenewal(t *testing.T) {
 	l := newLab(t, Options{})
 	p := Policy{Host: "shop.test", Provider: Internal}

@@ -1,6 +1,6 @@
-// Package certs finds the certificate of a host that a node's proxy serves: one a user gave, one of the cluster's own
-// authority, or one got and renewed over ACME.
+// Package certs finds the certificate of a host that a node's proxy serves: one the user provided, one of the cluster's
+// own authority, or one obtained and renewed over ACME.
 //
-// Getting, renewing, backing off and stapling are certmagic's; this package decides which host gets which, and tells how
-// each is. Where keys and certificates lie is its storage's affair.
+// certmagic obtains, renews, backs off and staples. This package decides which host gets which certificate, and reports
+// the state of each. The storage decides where keys and certificates lie.
 package certs

@@ -11,15 +11,15 @@ import (
 // acmeTLS is the protocol an authority speaks in a TLS-ALPN-01 challenge.
 const acmeTLS = "acme-tls/1"
 
-// TLSConfig finds the certificate of each connection by the name the client asks for.
+// TLSConfig returns a configuration that finds the certificate of each connection by the name the client asks for.
 func (m *Manager) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1", acmeTLS}, GetCertificate: m.certificate,
 	}
 }
 
-// certificate finds the certificate of a connection. A name nobody serves gets none: a handshake that fails says less
-// than a wrong certificate.
+// certificate returns the certificate of a connection. A name that is not served gets none: a failed handshake reveals
+// less than a wrong certificate.
 func (m *Manager) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	name := strings.TrimSuffix(strings.ToLower(hello.ServerName), ".")
 	if slices.Contains(hello.SupportedProtos, acmeTLS) && len(hello.SupportedProtos) == 1 {
@@ -40,7 +40,7 @@ func (m *Manager) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, err
 	return m.issuer(p.group()).config.GetCertificateWithContext(hello.Context(), hello)
 }
 
-// challenge answers an authority that checks a name over TLS; whichever issuer began knows the answer.
+// challenge answers an authority that checks a name over TLS. The issuer that began the challenge knows the answer.
 func (m *Manager) challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 	var last error = fmt.Errorf("no challenge is under way for %q", hello.ServerName)
 	for _, issuer := range m.all() {
@@ -53,7 +53,8 @@ func (m *Manager) challenge(hello *tls.ClientHelloInfo) (*tls.Certificate, error
 	return nil, last
 }
 
-// Challenges answers an authority that checks a name over HTTP, and passes everything else on.
+// Challenges returns a handler that answers an authority that checks a name over HTTP, and passes everything else to
+// next.
 func (m *Manager) Challenges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/.well-known/acme-challenge/") {

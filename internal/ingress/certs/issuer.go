@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// issuer makes, once, what a group gets its certificates by.
+// issuer returns the issuer of a group, and creates it once.
 func (m *Manager) issuer(g group) *issuer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,10 +59,10 @@ func (m *Manager) configOf(names []string) (*certmagic.Config, error) {
 	return nil, fmt.Errorf("no ingress asks for a certificate of %v", names)
 }
 
-// event follows what becomes of certificates.
+// event handles the events of certificates.
 func (m *Manager) event(ctx context.Context, name string, data map[string]any) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil // of a policy, or by a client, that was left
+		return nil // of a policy that is gone, or by a client that left
 	}
 	switch name {
 	case "cert_failed":
@@ -75,7 +75,7 @@ func (m *Manager) event(ctx context.Context, name string, data map[string]any) e
 			path, _ := data["certificate_path"].(string)
 			m.renewed(ctx, host, path)
 		}
-	case "cached_managed_cert": // got, or read from the storage
+	case "cached_managed_cert": // obtained, or loaded from the storage
 		names, _ := data["sans"].([]string)
 		for _, host := range names {
 			m.cached(host)
@@ -84,11 +84,11 @@ func (m *Manager) event(ctx context.Context, name string, data map[string]any) e
 	return nil
 }
 
-// renewed tells of a certificate that was got anew; the cache takes it from the storage.
+// renewed records the state of a certificate that was obtained or renewed. The cache loads it from the storage.
 func (m *Manager) renewed(ctx context.Context, host, path string) {
 	text, err := m.opts.Storage.Load(ctx, path)
 	if err != nil {
-		return // who serves it has the same trouble, and tells
+		return // the code that serves it has the same error, and reports it
 	}
 	if first, _ := pem.Decode(text); first != nil {
 		if leaf, err := x509.ParseCertificate(first.Bytes); err == nil {

@@ -20,13 +20,13 @@ type Options struct {
 	Storage certmagic.Storage
 	// Directory is the ACME directory. Default Let's Encrypt's.
 	Directory string
-	// Roots are who the directory's own certificate is checked against. Default the system's.
+	// Roots are the authorities the directory's own certificate is checked against. Default the system's.
 	Roots *x509.CertPool
 	// DNS solves DNS-01 challenges, which wildcards need. Default none.
 	DNS certmagic.DNSProvider
 	// Resolver is a DNS server (host:port) for the checks around DNS-01. Default the system's.
 	Resolver string
-	// Changed is called after a certificate came, failed or went. It must not block.
+	// Changed is called after a certificate was obtained, failed or was removed. It must not block.
 	Changed func()
 	// Client asks whether a name may get a certificate on demand, for 5 s at most. Default one that follows no redirect.
 	Client *http.Client
@@ -48,23 +48,23 @@ type Manager struct {
 	efforts  map[string]effort           // by host
 }
 
-// effort is all that is done to get the certificate of a host, until its policies change.
+// effort is the work under way for the certificate of a host, until its policies change.
 type effort struct {
 	ctx  context.Context
 	stop context.CancelFunc
 }
 
-// issuer is what one group of policies gets its certificates by.
+// issuer obtains the certificates of one group of policies.
 type issuer struct {
 	config *certmagic.Config
 	acme   *certmagic.ACMEIssuer // nil for the cluster's own authority
 }
 
-// State is how the certificate of a host is.
+// State is the state of a host's certificate.
 type State struct {
-	// NotAfter is when it ends; zero while there is none.
+	// NotAfter is when the certificate expires; zero while there is none.
 	NotAfter time.Time
-	// Error is why the last attempt failed, empty since the last success; At when either was.
+	// Error is why the last attempt failed, empty since the last success; At is the time of either.
 	Error string
 	At    time.Time
 }
@@ -86,7 +86,7 @@ func New(opts Options) *Manager {
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert: func(c certmagic.Certificate) (*certmagic.Config, error) { return m.configOf(c.Names) },
-		Logger:           zap.NewNop(), // events tell what matters
+		Logger:           zap.NewNop(), // the events report what matters
 	})
 	return m
 }
@@ -97,7 +97,8 @@ func (m *Manager) Close() {
 	m.cache.Stop()
 }
 
-// Update sets what hosts get their certificates by, and begins to get those that aren't there. It doesn't wait for them.
+// Update sets the policies by which hosts get their certificates, and begins to obtain the missing ones. It doesn't
+// wait for them.
 func (m *Manager) Update(policies []Policy) {
 	m.mu.Lock()
 	fresh, gone := m.adopt(policies)
@@ -107,12 +108,13 @@ func (m *Manager) Update(policies []Policy) {
 		m.manage(p)
 	}
 	if len(fresh)+len(gone) > 0 {
-		m.opts.Changed() // else nothing did: who updates at each change would never end
+		m.opts.Changed() // else nothing changed: a caller that updates at each change would never stop
 	}
 }
 
-// adopt takes policies in and returns those that are new or changed, and whose certificates nobody asks for any more. What was
-// under way for a host whose policies changed ends: an authority that was left would be asked for days, and its refusals told.
+// adopt stores the policies. It returns those that are new or changed, and the certificates that no policy needs any
+// more. It stops the work under way for a host whose policies changed: else an authority that is no longer configured
+// would be asked for days, and its refusals reported.
 func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.SubjectIssuer) {
 	changed := map[string]bool{}
 	for _, old := range m.policies {
@@ -139,7 +141,7 @@ func (m *Manager) adopt(policies []Policy) (fresh []Policy, gone []certmagic.Sub
 	return fresh, gone
 }
 
-// begin is the context of what is done for a host's certificate.
+// begin returns the context of what is done for a host's certificate.
 func (m *Manager) begin(host string) context.Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +153,7 @@ func (m *Manager) begin(host string) context.Context {
 	return under.ctx
 }
 
-// end ends what is done for a host's certificate. The caller holds mu.
+// end stops the work for a host's certificate. The caller holds mu.
 func (m *Manager) end(host string) {
 	if under, known := m.efforts[host]; known {
 		under.stop()
@@ -175,9 +177,9 @@ func (m *Manager) manage(p Policy) {
 		return
 	}
 	if p.OnDemand {
-		return // by the first handshake
+		return // the first handshake obtains it
 	}
-	// It tells by events: of a certificate that is stored at once, else of each attempt, in the background.
+	// It reports by events: at once for a certificate that is stored, else for each attempt, in the background.
 	if err := m.issuer(p.group()).config.ManageAsync(m.begin(p.Host), []string{p.Host}); err != nil {
 		m.note(p.Host, State{Error: err.Error(), At: time.Now()})
 		return
@@ -185,7 +187,7 @@ func (m *Manager) manage(p Policy) {
 	m.cached(p.Host)
 }
 
-// own takes in a certificate the user gave.
+// own adopts a certificate that the user provided.
 func (m *Manager) own(p Policy) {
 	certificate, err := tls.X509KeyPair(p.Certificate, p.Key)
 	if err == nil && certificate.Leaf.VerifyHostname(strings.Replace(p.Host, "*.", "any.", 1)) != nil {
@@ -201,7 +203,8 @@ func (m *Manager) own(p Policy) {
 	m.note(p.Host, State{NotAfter: certificate.Leaf.NotAfter, At: time.Now()})
 }
 
-// cached tells of a certificate that is served from now on. A wildcard's says nothing of a host that is to have its own.
+// cached records the state of a certificate that is served from now on. A wildcard's certificate does not count for a
+// host that is to have its own.
 func (m *Manager) cached(name string) {
 	for _, c := range m.cache.AllMatchingCertificates(name) {
 		if c.Leaf != nil && slices.Contains(c.Names, name) {
@@ -210,7 +213,7 @@ func (m *Manager) cached(name string) {
 	}
 }
 
-// State tells how a host's certificate is; false where nothing is known yet.
+// State returns the state of a host's certificate, and false if none is known yet.
 func (m *Manager) State(host string) (State, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -218,23 +221,23 @@ func (m *Manager) State(host string) (State, bool) {
 	return state, known
 }
 
-// note keeps the state under the policy's host: names that come on demand have no end.
+// note stores the state under the policy's host, because the number of names on demand is unlimited.
 func (m *Manager) note(name string, state State) {
 	p, found := m.policyOf(name)
 	if !found {
-		return // its ingress went meanwhile
+		return // its ingress is gone
 	}
 	host := p.Host
 	m.mu.Lock()
 	if before := m.states[host]; state.Error != "" {
-		state.NotAfter = before.NotAfter // the one there is goes on to serve
+		state.NotAfter = before.NotAfter // the current certificate stays in use
 	}
 	m.states[host] = state
 	m.mu.Unlock()
 	m.opts.Changed()
 }
 
-// policyOf is the policy a name is served by: its own before a wildcard's.
+// policyOf returns the policy a name is served by: its own before a wildcard's.
 func (m *Manager) policyOf(name string) (Policy, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

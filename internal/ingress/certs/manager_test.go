@@ -122,7 +122,7 @@ func TestTheClustersOwnAuthority(t *testing.T) {
 	}
 }
 
-// TestAnUpdateThatChangesNothing tells of no change: whoever updates at each change comes to an end.
+// TestAnUpdateThatChangesNothing reports no change: a caller that updates at each change would never stop.
 func TestAnUpdateThatChangesNothing(t *testing.T) {
 	changes := 0
 	m := New(Options{Storage: &certmagic.FileStorage{Path: t.TempDir()}, Changed: func() { changes++ }})
@@ -206,7 +206,7 @@ func TestWildcardsNeedDNS(t *testing.T) {
 	}
 }
 
-// TestAnAuthorityThatIsAway: the state says so, and what else is served goes on.
+// TestAnAuthorityThatIsAway: the state says so, and other hosts are still served.
 func TestAnAuthorityThatIsAway(t *testing.T) {
 	l := newLab(t, Options{Directory: "https://127.0.0.1:1/dir"})
 	l.Update([]Policy{{Host: "acme.test"}, {Host: "shop.test", Provider: Internal}})

@@ -9,23 +9,23 @@ import (
 // The providers of certificates.
 const (
 	ACME     = "letsencrypt" // or whichever directory Options.Directory names
-	Internal = "internal"    // the cluster's own authority, which clients must be told to trust
+	Internal = "internal"    // the cluster's own authority, which clients must be configured to trust
 )
 
-// Policy says where the certificate of a host comes from.
+// Policy says how the certificate of a host is obtained.
 type Policy struct {
 	// Host is a lower-case DNS name, or *.example.org.
 	Host string
 	// Provider is ACME (the default) or Internal.
 	Provider string
-	// Email is who the authority may write to.
+	// Email is the address the authority may write to.
 	Email string
-	// OnDemand gets certificates when the first request comes, for names that Ask answers 200 for.
+	// OnDemand obtains a certificate at the first handshake, for names that Ask answers 200 for.
 	OnDemand bool
 	Ask      string
-	// Certificate and Key are PEM, where the user has a certificate of their own.
+	// Certificate and Key are PEM, if the user provides the certificate.
 	Certificate, Key []byte
-	// Fault is why the policy can't be followed, where that is known already.
+	// Fault is why the policy can't be followed, if that is known already.
 	Fault string
 }
 
@@ -45,7 +45,7 @@ func (p Policy) group() group {
 
 func (p Policy) own() bool { return len(p.Certificate) > 0 }
 
-// covers says whether a policy's host is a name, or the wildcard above it.
+// covers reports whether a policy's host is a name, or the wildcard above it.
 func (p Policy) covers(name string) bool {
 	if p.Host == name || strings.HasPrefix(name, "*.") {
 		return p.Host == name
@@ -54,7 +54,7 @@ func (p Policy) covers(name string) bool {
 	return found && p.Host == "*."+parent
 }
 
-// refused says why no certificate can be had as the policy asks.
+// refused returns why no certificate can be obtained for the policy.
 func (p Policy) refused(dns bool) error {
 	if p.Fault != "" {
 		return errors.New(p.Fault)

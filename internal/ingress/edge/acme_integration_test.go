@@ -22,7 +22,7 @@ import (
 	"tend.dev/tend/internal/ingress/certs"
 )
 
-// site is an edge that serves hosts of the test over an authority.
+// site is an edge that serves the test's hosts with certificates of an authority.
 type site struct {
 	*Edge
 	*testing.T
@@ -80,7 +80,7 @@ func (s *site) until(host string, holds func(certs.State) bool) certs.State {
 
 func (s *site) get(roots *x509.CertPool, host string) string {
 	s.Helper()
-	for limit := time.After(20 * time.Second); ; { // a stored certificate may be there before the door is open
+	for limit := time.After(20 * time.Second); ; { // a stored certificate may be there before the listener is open
 		if _, secure := s.Doors(); secure.Open {
 			break
 		}
@@ -109,7 +109,8 @@ func (s *site) get(roots *x509.CertPool, host string) string {
 func there(state certs.State) bool  { return !state.NotAfter.IsZero() }
 func failed(state certs.State) bool { return state.Error != "" }
 
-// TestCertificatesOfAnAuthority: got over ACME from a real server, kept over a restart, and refused where it refuses.
+// TestCertificatesOfAnAuthority: obtained over ACME from a real server, kept over a restart, and refused if the server
+// refuses.
 func TestCertificatesOfAnAuthority(t *testing.T) {
 	httpPort, tlsPort := freePort(t), freePort(t)
 	p := startPebble(t, httpPort, tlsPort)
@@ -144,8 +145,8 @@ func TestCertificatesOfAnAuthority(t *testing.T) {
 	})
 }
 
-// TestAnAuthorityThatLimits: the state says what it said, what is served goes on, and once the limit is lifted another
-// start gets the certificate.
+// TestAnAuthorityThatLimits: the state has the authority's message, hosts with certificates are still served, and once
+// the limit is lifted, another start obtains the certificate.
 func TestAnAuthorityThatLimits(t *testing.T) {
 	httpPort, tlsPort := freePort(t), freePort(t)
 	p := startPebble(t, httpPort, tlsPort)

@@ -1,3 +1,4 @@
-// Package edge puts a node's ingress together: the proxy, its doors and its certificates run and are told apart as one. It
-// opens the plain door while there is any route and the secure one while any of them wants TLS.
+// Package edge combines the parts of a node's ingress: it runs the proxy, its listeners and its certificates as one,
+// and reports their state. It opens the plain listener while there is any route, and the secure one while any route
+// wants TLS.
 package edge

@@ -17,28 +17,30 @@ import (
 	"tend.dev/tend/internal/ingress/certs"
 )
 
-// Options make an Edge. Storage is needed where a route wants TLS.
+// Options make an Edge. Storage is needed if a route wants TLS.
 type Options struct {
-	// HTTP and HTTPS are addresses such as :80; empty is not listened at.
+	// HTTP and HTTPS are addresses such as :80. An empty one opens no listener.
 	HTTP, HTTPS string
 	// Hold is how long a request waits for a pod; see ingress.Options.
 	Hold time.Duration
 	// Balancers are networks whose connections begin with the PROXY protocol.
 	Balancers []netip.Prefix
-	// Sockets are doors that are open already; see Inherited.
+	// Sockets are listeners that are open already; see Inherited.
 	Sockets []*os.File
 	Storage certmagic.Storage
-	// Directory is the ACME directory, Roots who its certificate is checked against. Default Let's Encrypt's, the system's.
+	// Directory is the ACME directory, Roots are the authorities its certificate is checked against. Default Let's
+	// Encrypt's, the system's.
 	Directory string
 	Roots     *x509.CertPool
-	// DNS solves DNS-01 challenges; nil gets no wildcards. Resolver (host:port) is asked whether it did. Default the system's.
+	// DNS solves DNS-01 challenges; without it there are no wildcard certificates. Resolver (host:port) is the DNS
+	// server for the checks around DNS-01. Default the system's.
 	DNS      certmagic.DNSProvider
 	Resolver string
 	Registry prometheus.Registerer
 	// Access gets a line for each request; nil writes none.
 	Access *slog.Logger
 	Logger *slog.Logger
-	// Changed is called when a door or a certificate changed. It must not block.
+	// Changed is called when a listener or a certificate changed. It must not block.
 	Changed func()
 }
 
@@ -65,23 +67,23 @@ func New(o Options) *Edge {
 	return e
 }
 
-// Update replaces what is served.
+// Update replaces the routes and the certificate policies.
 func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 	e.proxy.Update(routes)
 	e.certs.Update(policies)
 	e.doors.Want(len(routes) > 0, len(policies) > 0)
 }
 
-// Drained waits until a pod that is served no more works on no request, or until ctx ends.
+// Drained waits until a pod that left the routes has no request in flight, or until ctx ends.
 func (e *Edge) Drained(ctx context.Context, pod string) error { return e.proxy.Drained(ctx, pod) }
 
-// Doors tell how the plain and the secure door are.
+// Doors returns the states of the plain and the secure listener.
 func (e *Edge) Doors() (plain, secure ingress.Door) { return e.doors.Doors() }
 
-// Certificate tells how the certificate of a host is; false where nothing is known yet.
+// Certificate returns the state of a host's certificate, and false if none is known yet.
 func (e *Edge) Certificate(host string) (certs.State, bool) { return e.certs.State(host) }
 
-// Root is the cluster's own certificate authority, in PEM: who wants to trust it, trusts this.
+// Root returns the cluster's own certificate authority, in PEM: who wants to trust it, trusts this.
 func (e *Edge) Root(ctx context.Context) ([]byte, error) { return e.certs.Root(ctx) }
 
 // Run serves until ctx ends.
@@ -90,7 +92,7 @@ func (e *Edge) Run(ctx context.Context) error {
 	return e.doors.Run(ctx)
 }
 
-// Inherited are the sockets that a service manager opened for this process. They are handed over once.
+// Inherited returns the sockets that a service manager opened for this process. They are handed over once.
 func Inherited() []*os.File { return ingress.Inherited() }
 
 func portOf(address string) int {

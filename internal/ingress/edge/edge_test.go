@@ -18,7 +18,8 @@ import (
 	"tend.dev/tend/internal/ingress/certs"
 )
 
-// TestFromPlainToSecure: a request for a host with TLS is sent to the secure door, which has a certificate and a pod.
+// TestFromPlainToSecure: a request for a host with TLS is redirected to the secure listener, which has a certificate
+// and a pod.
 func TestFromPlainToSecure(t *testing.T) {
 	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header.Get("X-Forwarded-Proto"), " ", r.Host)
@@ -68,7 +69,8 @@ func (e *Edge) serves(host string) bool {
 	return plain.Open && secure.Open && known && !state.NotAfter.IsZero()
 }
 
-// client reaches the doors whatever host and port it is asked for, and trusts the cluster's own authority.
+// client returns a client that connects to the listeners whatever host and port a URL names. It trusts the cluster's
+// own authority.
 func (e *Edge) client(t *testing.T) *http.Client {
 	t.Helper()
 	root, err := e.Root(t.Context())

@@ -41,7 +41,7 @@ func (z zones) DeleteRecords(ctx context.Context, zone string, records []libdns.
 	return records, nil
 }
 
-// zoned is a resolver before the test's DNS server, which knows of no zones: all is the zone test.
+// zoned returns a resolver before the test's DNS server, which knows of no zones: all is the zone test.
 func (p *pebble) zoned(t *testing.T) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func (p *pebble) zoned(t *testing.T) string {
 	return conn.LocalAddr().String()
 }
 
-// TestAWildcardByDNS: with a DNS provider, a wildcard is got like any other name.
+// TestAWildcardByDNS: with a DNS provider, a wildcard's certificate is obtained like any other.
 func TestAWildcardByDNS(t *testing.T) {
 	httpPort, tlsPort := freePort(t), freePort(t)
 	p := startPebble(t, httpPort, tlsPort)
@@ -87,7 +87,7 @@ func TestAWildcardByDNS(t *testing.T) {
 	}
 }
 
-// TestANameThatResolvesNowhere: the state says so in the authority's words, and other names are served.
+// TestANameThatResolvesNowhere: the state has the authority's message, and other names are served.
 func TestANameThatResolvesNowhere(t *testing.T) {
 	httpPort, tlsPort := freePort(t), freePort(t)
 	p := startPebble(t, httpPort, tlsPort)

@@ -29,17 +29,17 @@ import (
 	"time"
 )
 
-// pebble is an ACME server of this test, with a DNS server that knows every name as this machine.
+// pebble is an ACME server of this test, with a DNS server that resolves every name to this machine.
 type pebble struct {
 	directory string
-	// dns is where the DNS server listens, names where it is told what to answer.
+	// dns is the address of the DNS server, names that of its API that sets the answers.
 	dns, names string
-	// trust is who its own certificate is checked against, issued who signs what it issues.
+	// trust has the authority of the server's own certificate, issued that of the certificates it issues.
 	trust  *x509.CertPool
 	issued *x509.CertPool
 }
 
-// startPebble builds the server from its own module and starts it: it looks for challenges at the given ports.
+// startPebble builds the server from its own module and starts it. It verifies challenges at the given ports.
 func startPebble(t *testing.T, httpPort, tlsPort int) *pebble {
 	t.Helper()
 	folder := t.TempDir()
@@ -72,7 +72,7 @@ func startPebble(t *testing.T, httpPort, tlsPort int) *pebble {
 	return p
 }
 
-// start runs a program until the test ends and waits until it said something.
+// start runs a program until the test ends and waits for a text in its output.
 func start(t *testing.T, folder, until, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,7 +110,7 @@ func start(t *testing.T, folder, until, name string, args ...string) {
 	}
 }
 
-// get reads from the ACME server, which says that it listens a moment before it does.
+// get reads from the ACME server, and retries because the server reports that it listens a moment before it does.
 func (p *pebble) get(t *testing.T, where string) []byte {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.trust}}
@@ -135,7 +135,7 @@ func (p *pebble) get(t *testing.T, where string) []byte {
 	}
 }
 
-// tell has the DNS server answer otherwise for a name; see pebble-challtestsrv.
+// tell changes what the DNS server answers for a name; see pebble-challtestsrv.
 func (p *pebble) tell(ctx context.Context, what string, about map[string]string) error {
 	text, err := json.Marshal(about)
 	if err != nil {
@@ -156,8 +156,8 @@ func (p *pebble) tell(ctx context.Context, what string, about map[string]string)
 	return nil
 }
 
-// limited stands before the server and refuses the first orders as an authority does that limits them; what it says is
-// what an authority says.
+// limited runs a proxy in front of the server that refuses the first orders as an authority's rate limit does, with the
+// same answer.
 func (p *pebble) limited(t *testing.T, refuse func(path string) bool, status int, kind, detail string) string {
 	t.Helper()
 	target, err := url.Parse(p.directory)

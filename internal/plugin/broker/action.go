@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/plugin"
 )
 
-// ActionError is an action that could not be done. What was done before it stays.
+// ActionError is an action that failed. The actions done before it stay done.
 type ActionError struct {
 	Action plugin.Action
 	// Done are the actions before it.
@@ -31,8 +31,8 @@ func (e *ActionError) Error() string {
 // Unwrap gives the cause.
 func (e *ActionError) Unwrap() error { return e.Err }
 
-// do does the actions that are the server's, in order, and says what it did and the revision of the last write. The first
-// that fails ends it.
+// do performs the server's actions in order. It returns what it did and the revision of the last write, and stops at
+// the first failure.
 func (b *Broker) do(ctx context.Context, actions []plugin.Action, actor string) (done []string, revision int64, err error) {
 	done = []string{}
 	for _, action := range actions {
@@ -74,7 +74,7 @@ func (b *Broker) act(ctx context.Context, action plugin.Action, actor string) (i
 	return 0, fmt.Errorf("%q is no type of action", action.Type)
 }
 
-// unless forgives one reason.
+// unless returns err, or nil if its reason is the forgiven one.
 func unless(err error, forgiven intent.Reason) error {
 	var refused *intent.Error
 	if errors.As(err, &refused) && refused.Reason == forgiven {
@@ -83,7 +83,7 @@ func unless(err error, forgiven intent.Reason) error {
 	return err
 }
 
-// configure changes a bucket. Keys to remove that aren't there are no fault of a plugin's.
+// configure changes a bucket. Keys to remove that don't exist are not an error.
 func (b *Broker) configure(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange, unset []string) (int64, error) {
 	if len(unset) > 0 {
 		values, err := b.Intents.ConfigValues(ctx, bucket, false, change.Actor)
@@ -103,7 +103,8 @@ func (b *Broker) configure(ctx context.Context, bucket intent.Bucket, change int
 	return result.Revision, err
 }
 
-// applyOne stores a manifest as a plugin wrote it. Labels and annotations stay as they are stored: plugins don't see them.
+// applyOne stores a manifest that a plugin wrote. Labels and annotations stay as they are stored, because plugins don't
+// see them.
 func (b *Broker) applyOne(ctx context.Context, manifest plugin.Manifest, scope, name, actor string) (int64, error) {
 	manifest.Scope, manifest.Name = scope, name
 	objects, err := b.objectOf(manifest, nil)
@@ -121,7 +122,7 @@ func (b *Broker) applyOne(ctx context.Context, manifest plugin.Manifest, scope, 
 	return result.Revision, err
 }
 
-// jobNamed is the job of a name, or the cron job where there is none.
+// jobNamed returns the job of a name, or the cron job if there is none.
 func (b *Broker) jobNamed(scope, name string) intent.Target {
 	target := intent.Target{Kind: api.KindJob, Scope: scope, Name: name}
 	cron := api.Ref{Kind: api.KindCronJob, Scope: scope, Name: name}

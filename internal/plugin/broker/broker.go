@@ -20,21 +20,21 @@ type Intents interface {
 	ConfigValues(ctx context.Context, bucket intent.Bucket, merged bool, actor string) (map[string]string, error)
 }
 
-// Options are what a Broker works with. Root, Intents, Snapshot and Decode are needed.
+// Options are the dependencies of a Broker. Root, Intents, Snapshot and Decode are needed.
 type Options struct {
 	Root    *plugin.Root
 	Intents Intents
-	// Snapshot is a picture of the store.
+	// Snapshot returns a snapshot of the store.
 	Snapshot func() layout.Snapshot
-	// Decode reads manifests as the API does: what plugins write is held to the same rules.
+	// Decode decodes manifests as the API does: the same rules apply to manifests of plugins.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
-	// Knows says whether a kind's spec has a field. Default: it has every field.
+	// Knows reports whether a kind's spec has a field. Default: it has every field.
 	Knows func(kind api.Kind, field string) bool
-	// Getenv finds the default sources of plugins. Default os.Getenv.
+	// Getenv returns the variables with the default sources of plugins. Default os.Getenv.
 	Getenv func(name string) string
 }
 
-// Broker asks plugins and does what they answer. Safe for concurrent use.
+// Broker calls plugins and performs what they request. Safe for concurrent use.
 type Broker struct{ Options }
 
 // New makes a Broker.
@@ -48,10 +48,10 @@ func New(o Options) *Broker {
 	return &Broker{Options: o}
 }
 
-// Door opens a way for a plugin to call the server back while it runs, about objects of the scopes and nothing else.
+// Door opens a URL on which a plugin can call the server back while it runs, only about objects of the scopes.
 type Door func(ctx context.Context, scopes []string) (url string, shut func(), err error)
 
-// to is the door to some scopes.
+// to returns the Door for the given scopes.
 func (d Door) to(scopes []string) plugin.Door {
 	if d == nil {
 		return nil
@@ -59,7 +59,7 @@ func (d Door) to(scopes []string) plugin.Door {
 	return func(ctx context.Context) (string, func(), error) { return d(ctx, scopes) }
 }
 
-// List are the plugins there are.
+// List returns the plugins there are.
 func (b *Broker) List() ([]api.Plugin, error) {
 	found, err := b.Root.List()
 	if err != nil {
@@ -95,7 +95,7 @@ func (b *Broker) Install(ctx context.Context, ask api.PluginInstall) (api.Plugin
 	return described(p), nil
 }
 
-// Remove removes a plugin. What its macros stand for stays.
+// Remove removes a plugin. The objects that its macros stand for stay.
 func (b *Broker) Remove(ctx context.Context, name string) (api.PluginRemoval, error) {
 	warning, err := b.Root.Remove(ctx, name)
 	return api.PluginRemoval{Name: name, Warning: warning}, err

@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TreesError is what an apply ends with where what macros stand for is built from source that only the client has.
+// TreesError is the result of an apply if objects of macros are built from source that only the client has.
 type TreesError struct {
 	Builds []api.MacroBuild
 }
@@ -20,7 +20,8 @@ func (e *TreesError) Error() string {
 	return fmt.Sprintf("what macros stand for is built from source, which was not sent: %s", strings.Join(names, ", "))
 }
 
-// stampTrees lays on what a macro stands for the trees its stamps name, and notes what is built and named none.
+// stampTrees stamps the objects of a macro with the source trees that the macro's stamps name, and records the built
+// objects without one.
 func (e *expanding) stampTrees(macro api.Object, made []api.Object) {
 	for i, object := range made {
 		if !object.Kind.HasContainers() {
@@ -28,7 +29,7 @@ func (e *expanding) stampTrees(macro api.Object, made []api.Object) {
 		}
 		spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 		if err != nil || spec.Build == nil {
-			continue // what can't be read is validation's business
+			continue // validation reports what can't be read
 		}
 		if tree := macro.Metadata.Stamps[api.StampBuildOf+object.Ref().String()]; tree != "" {
 			made[i].Metadata.Stamps = map[string]string{api.StampBuild: tree}

@@ -11,16 +11,16 @@ import (
 	"tend.dev/tend/internal/plugin"
 )
 
-// latest is the version that is always installed anew.
+// latest is the version that is reinstalled each time.
 const latest = "latest"
 
-// chosen is the plugin of a kind within one apply, and what was asked for.
+// chosen is the plugin of a kind within one apply, and the requested source.
 type chosen struct {
 	plugin *plugin.Plugin
 	asked  api.PluginSource
 }
 
-// choose finds the plugin of a macro, and installs it where the macro says so and the apply is real.
+// choose finds the plugin of a macro. It installs the plugin if the macro says so and the apply is not a dry run.
 func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginSource) (*plugin.Plugin, api.MacroResult, error) {
 	result := api.MacroResult{From: macro, To: []api.Ref{}}
 	if before, known := e.plugins[macro.Kind]; known && (before.asked == asked || asked == (api.PluginSource{})) {
@@ -56,13 +56,13 @@ func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginS
 	return p, result, nil
 }
 
-// wants says whether a macro asks for another plugin than the one that is installed.
+// wants reports whether a macro asks for another plugin than the one that is installed.
 func wants(asked api.PluginSource, p *plugin.Plugin) bool {
 	return asked.Version == latest || asked.Version != "" && strings.TrimPrefix(asked.Version, "v") != strings.TrimPrefix(p.Version, "v")
 }
 
-// install installs the plugin of a kind from where the macro says, from where it came from before, or from where this
-// server takes plugins of that name.
+// install installs the plugin of a kind from the source in the macro, from its earlier source, or from the server's
+// default source for that name.
 func (e *expanding) install(ctx context.Context, kind api.Kind, asked api.PluginSource, before *plugin.Plugin) (*plugin.Plugin, error) {
 	source := asked.Repo
 	if source == "" && before != nil {

@@ -12,20 +12,20 @@ import (
 	"tend.dev/tend/internal/plugin"
 )
 
-// Command is a command of a plugin to run for somebody.
+// Command is a command of a plugin to run for a caller.
 type Command struct {
 	// Plugin is its name or an alias, as it was typed.
 	Plugin string
 	Name   string
 	Args   []string
 	Actor  string
-	// Env are further variables for its program. Exec alone.
+	// Env are further variables for its program. Only for Exec.
 	Env map[string]string
 	// Within are the scopes its actions may be about. Default: all.
 	Within []string
 }
 
-// Call runs a command and does what it asks for. The revision is that of the last write.
+// Call runs a command and performs the actions in its answer. The revision is that of the last write.
 func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.PluginResult, revision int64, err error) {
 	p, err := b.Root.Find(ask.Plugin)
 	if err != nil {
@@ -51,7 +51,7 @@ func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.P
 	return result, revision, nil
 }
 
-// Exec runs a command and answers what it said. Nothing of what it asks for is done.
+// Exec runs a command and returns its answer. It performs none of the actions in it.
 func (b *Broker) Exec(ctx context.Context, ask Command, door Door) (api.Envelope, error) {
 	p, err := b.Root.Find(ask.Plugin)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *Broker) Exec(ctx context.Context, ask Command, door Door) (api.Envelope
 	return api.Envelope{Status: plugin.StatusOK, Data: text}, err
 }
 
-// allows refuses actions about scopes that whoever asks has no say in.
+// allows refuses actions about scopes that the caller is not allowed to access.
 func (c Command) allows(p *plugin.Plugin, actions []plugin.Action) error {
 	for _, action := range actions {
 		scope, _ := action.Target()
@@ -82,7 +82,7 @@ func (c Command) allows(p *plugin.Plugin, actions []plugin.Action) error {
 	return nil
 }
 
-// forClient lists what the client is to do.
+// forClient adds the actions that the client performs to the result.
 func forClient(actions []plugin.Action, result *api.PluginResult) {
 	for _, action := range actions {
 		switch action.Type {
@@ -95,10 +95,10 @@ func forClient(actions []plugin.Action, result *api.PluginResult) {
 	}
 }
 
-// addressed is an argument that names an object: scope/name, scope/name.ordinal, or either behind a flag's =.
+// addressed matches an argument that names an object: scope/name, scope/name.ordinal, or either after a flag's =.
 var addressed = regexp.MustCompile(`^(?:--?[A-Za-z0-9-]+=)?([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)/([a-z0-9][a-z0-9.-]*)$`)
 
-// Scopes are those of the objects that arguments name.
+// Scopes returns those of the objects that arguments name.
 func Scopes(args []string) []string {
 	var out []string
 	for _, arg := range args {
@@ -111,7 +111,7 @@ func Scopes(args []string) []string {
 	return out
 }
 
-// NameOf is the name of the plugin that answers to a name or an alias.
+// NameOf returns the name of the plugin that answers to a name or an alias.
 func (b *Broker) NameOf(named string) (string, error) {
 	p, err := b.Root.Find(named)
 	if err != nil {

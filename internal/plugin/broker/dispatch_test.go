@@ -121,7 +121,7 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// A door is open while the plugin runs, for the scopes its arguments name.
+// The callback URL is open while the plugin runs, for the scopes its arguments name.
 func TestDoor(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/go": `echo "$TEND_CONTROLLER_URL"`})
 	var scopes []string

@@ -13,7 +13,7 @@ import (
 // maxHeld bounds the objects that one command holds.
 const maxHeld = 16
 
-// hold keeps the pods of the objects that a command's arguments name from being healed under its hands.
+// hold keeps the pods of the objects that a command's arguments name from being healed while the command works on them.
 func (b *Broker) hold(ctx context.Context, p *plugin.Plugin, ask Command) (release func(), err error) {
 	return b.Intents.Hold(ctx, objectsNamed(ask.Args), api.Hold{Plugin: p.Folder(), Command: ask.Name, By: ask.Actor})
 }

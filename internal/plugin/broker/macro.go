@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/plugin"
 )
 
-// MacroError is what keeps a macro from being expanded.
+// MacroError says why a macro can't be expanded.
 type MacroError struct {
 	Macro api.Ref
 	Err   error
@@ -24,8 +24,8 @@ func (e *MacroError) Error() string { return e.Macro.String() + ": " + e.Err.Err
 // Unwrap gives the cause.
 func (e *MacroError) Unwrap() error { return e.Err }
 
-// Apply stores objects as the verb does, macros as what they stand for. Actions run once everything was found storable and
-// before it is stored.
+// Apply stores objects as the verb does, and for macros the objects they stand for. Actions run once everything was
+// found storable and before it is stored.
 func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts intent.ApplyOptions, door Door) (api.ApplyResult, error) {
 	if !slices.ContainsFunc(objects, isMacro) {
 		return b.Intents.Apply(ctx, objects, opts)
@@ -49,7 +49,7 @@ func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts intent.Ap
 
 func isMacro(o api.Object) bool { return !o.Kind.Core() }
 
-// expanding is the expansion of an apply's macros under way.
+// expanding is the state of expanding an apply's macros.
 type expanding struct {
 	*Broker
 	opts    intent.ApplyOptions
@@ -58,15 +58,15 @@ type expanding struct {
 	results []api.MacroResult
 	actions []plugin.Action
 	plugins map[api.Kind]chosen
-	// pending is what the actions so far will make of buckets; nil is a key that goes.
+	// pending are the changes of buckets by the actions so far; nil is a removed key.
 	pending map[intent.Bucket]map[string]*string
-	// trees are the objects that are built from source nobody named.
+	// trees are the objects that are built from source whose tree the manifest doesn't name.
 	trees []api.MacroBuild
 	// from says which macro an object is from.
 	from map[string]api.Ref
 }
 
-// add takes an object in: as it is, or as what it stands for.
+// add adds an object: as it is, or the objects it stands for.
 func (e *expanding) add(ctx context.Context, object api.Object) error {
 	if !isMacro(object) {
 		e.objects = append(e.objects, object)
@@ -102,14 +102,14 @@ func scopesOf(object api.Object) []string {
 	return []string{object.Scope}
 }
 
-// splitSpec takes the core's own block out of a macro's spec. What else stands in the block is passed on.
+// splitSpec removes Tend's own block from a macro's spec. Other fields of the block are passed on to the plugin.
 func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessage, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(spec, &fields); err != nil {
 		return asked, nil, fmt.Errorf("its spec is no object: %w", err)
 	}
 	raw, has := fields[api.MacroPlugin]
-	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name is no matter of ours
+	if !has || json.Unmarshal(raw, &asked) != nil { // a plugin's own field of that name doesn't concern Tend
 		return api.PluginSource{}, spec, nil //nolint:nilerr // see above
 	}
 	var block map[string]json.RawMessage
@@ -127,7 +127,7 @@ func splitSpec(spec json.RawMessage) (asked api.PluginSource, rest json.RawMessa
 	return asked.Split(), rest, err
 }
 
-// config is what a plugin is told of the macro's buckets: as they will be when its turn comes.
+// config returns the config values that a plugin gets for the macro's buckets: as they will be when its turn comes.
 func (e *expanding) config(ctx context.Context, object api.Object) (map[string]string, error) {
 	if object.Scope == "" {
 		return nil, nil
@@ -147,10 +147,10 @@ func (e *expanding) config(ctx context.Context, object api.Object) (map[string]s
 	return values, nil
 }
 
-// actorOf is who acts when a plugin does.
+// actorOf returns the actor of a plugin's writes.
 func actorOf(actor, name string) string { return actor + " through the plugin " + name }
 
-// take adds what a macro stands for.
+// take adds the objects a macro stands for.
 func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin, expansion plugin.Expansion, result api.MacroResult) error {
 	made, err := e.objectsOf(macro, p, expansion.Manifests, &result)
 	if err != nil {
@@ -182,7 +182,7 @@ func (e *expanding) take(ctx context.Context, macro api.Object, p *plugin.Plugin
 	return nil
 }
 
-// changes says whether an action does anything: config that is set already is left out, so that nothing is told of it.
+// changes reports whether an action has an effect. Config that is set already is left out, so that it isn't reported.
 func (e *expanding) changes(ctx context.Context, action plugin.Action) (bool, error) {
 	if action.Type != plugin.ConfigSet && action.Type != plugin.ConfigUnset {
 		return true, nil
@@ -255,7 +255,7 @@ func (e *expanding) explain(err error) error {
 	return &told
 }
 
-// labelled are a macro's labels, and which macro it is.
+// labelled returns a macro's labels, and which macro it is.
 func labelled(macro api.Object) map[string]string {
 	labels := maps.Clone(macro.Metadata.Labels)
 	if labels == nil {

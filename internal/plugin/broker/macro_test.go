@@ -182,8 +182,8 @@ func TestPluginOfAMacro(t *testing.T) {
 	}
 }
 
-// What a person writes into a plugin's block reaches the plugin, also in the block that is ours; a field the plugin passes
-// on to a kind that has none of the name is left out with a warning.
+// A field that a user writes into a plugin's block reaches the plugin, also in the block that Tend reads itself. A
+// field that the plugin passes on to a kind without such a field is left out with a warning.
 func TestUnknownFieldsReachThePlugin(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/plugin.yml": "version: 1\n",
 		"kv/bin/expand": answers(`[{"kind":"statefulset","name":"cache","spec":{"image":"kv:1","sentinel":{"enabled":true},"probes":{}}}]`)})

@@ -13,7 +13,8 @@ import (
 	"tend.dev/tend/internal/plugin"
 )
 
-// assetDigests is what plugins write into a spec that they read: the stamps of its assets, which are ours to know.
+// assetDigests is a field that plugins write into a spec that they read: the stamps of its assets, which only Tend
+// sets.
 const assetDigests = "_asset_digests"
 
 // objectsOf makes objects of the manifests a macro's plugin wrote: core kinds, in the macro's scope.
@@ -51,7 +52,8 @@ func foreign(p *plugin.Plugin, what string, macro api.Object) error {
 		Next:   "report it to the plugin's author; nothing was stored"}
 }
 
-// probesOf are the webhooks of a macro's probes: they are a person's, and go to every workload the macro stands for.
+// probesOf returns the webhooks of a macro's probes: they are a person's, and go to every workload the macro stands
+// for.
 func probesOf(spec json.RawMessage) (json.RawMessage, error) {
 	var fields struct {
 		OnProbe json.RawMessage `json:"on_probe"`
@@ -89,13 +91,13 @@ func (b *Broker) objectOf(manifest plugin.Manifest, probes json.RawMessage) ([]a
 	return b.Decode(text.Bytes(), "application/json")
 }
 
-// dropPassedOn leaves out the fields of the macro that its plugin passed on without need: the kind has none of the name.
-// A field that only the plugin wrote is its author's mistake, and stays.
+// dropPassedOn leaves out the fields of the macro that its plugin passed on without need: the kind has none of the
+// name. A field that only the plugin wrote is its author's mistake, and stays.
 func (b *Broker) dropPassedOn(macro api.Object, manifest *plugin.Manifest, result *api.MacroResult) {
 	kind, err := api.ParseKind(manifest.Kind)
 	var written, spec map[string]json.RawMessage
 	if err != nil || json.Unmarshal(macro.Spec, &written) != nil || json.Unmarshal(manifest.Spec, &spec) != nil {
-		return // told where it is read
+		return // reported where it is read
 	}
 	var dropped []string
 	for field := range spec {
@@ -126,7 +128,7 @@ func nameDotted(object *api.Object, manifest plugin.Manifest) {
 	object.Metadata.Labels[api.LabelDotted] = manifest.Dotted
 }
 
-// flat is an error on one line.
+// flat returns an error on one line.
 func flat(err error) string {
 	return string(bytes.Join(bytes.Fields([]byte(err.Error())), []byte(" ")))
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestListHidesCredentials: whoever may list plugins need not learn the password of a plugin's repository.
+// TestListHidesCredentials: a user who may list plugins must not learn the password of a plugin's repository.
 func TestListHidesCredentials(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/info": "echo hi"})
 	installed := `{"source":"https://me:s3cr3t@host/kv"}`

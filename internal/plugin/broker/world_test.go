@@ -77,7 +77,7 @@ func (w *world) lay(files map[string]string) {
 	}
 }
 
-// answers is a plugin's program that answers data.
+// answers returns a plugin's program that answers data.
 func answers(data string) string {
 	return "cat > seen\ncat <<'EOF'\n{\"status\":\"ok\",\"data\":" + data + "}\nEOF\n"
 }
@@ -108,7 +108,7 @@ func (w *world) settle(revision int64) {
 	}
 }
 
-// stored is everything that is stored: its keys, and what was written last.
+// stored returns everything that is stored: its keys, and what was written last.
 func (w *world) stored() map[string]int64 {
 	w.Helper()
 	out := map[string]int64{}

@@ -26,10 +26,10 @@ type Auth struct {
 	Server string
 }
 
-// AuthProvider finds the credentials for a reference; false where it has none and the pull goes without.
+// AuthProvider finds the credentials for a reference; false if it has none and the pull goes without.
 type AuthProvider func(ctx context.Context, reference string) (Auth, bool, error)
 
-// dockerHub is how docker's config calls the registry of references without one.
+// dockerHub is the name in docker's config of the registry of references without one.
 const dockerHub = "https://index.docker.io/v1/"
 
 const (
@@ -38,7 +38,7 @@ const (
 	helperTimeout  = 10 * time.Second
 )
 
-// ConfigAuth reads docker's config file at each pull, so that a docker login counts at once. A file that is missing has
+// ConfigAuth reads docker's config file at each pull, so that a docker login takes effect at once. A missing file has
 // no credentials.
 func ConfigAuth(path string) AuthProvider {
 	return func(ctx context.Context, ref string) (Auth, bool, error) {
@@ -54,7 +54,7 @@ func ConfigAuth(path string) AuthProvider {
 	}
 }
 
-// UserAuth are the credentials of the user this process runs as: what docker login left in docker's config file.
+// UserAuth returns the credentials of the user this process runs as: what docker login left in docker's config file.
 func UserAuth() AuthProvider { return ConfigAuth(defaultConfigPath()) }
 
 func defaultConfigPath() string {
@@ -104,7 +104,7 @@ func registryKey(ref string) string {
 	return dockerHub
 }
 
-// find asks the helper where one is named for the registry, else the file itself.
+// find asks the helper if one is named for the registry, else it reads the file itself.
 func (c configFile) find(ctx context.Context, registry string) (Auth, bool, error) {
 	if helper := first(c.Helpers[registry], c.Store); helper != "" {
 		return askHelper(ctx, helper, registry)
@@ -126,14 +126,14 @@ func (c configFile) find(ctx context.Context, registry string) (Auth, bool, erro
 	return Auth{}, false, nil
 }
 
-// hostOf reads the older spelling of a registry as a URL.
+// hostOf returns the host of a registry that is written as a URL, which is the older form.
 func hostOf(server string) string {
 	server = strings.TrimPrefix(strings.TrimPrefix(server, "https://"), "http://")
 	host, _, _ := strings.Cut(server, "/")
 	return host
 }
 
-// askHelper runs docker-credential-<name>. One that says it has none is no fault.
+// askHelper runs docker-credential-<name>. One that says it has none is not an error.
 func askHelper(ctx context.Context, name, registry string) (Auth, bool, error) {
 	if strings.ContainsAny(name, "/\\") {
 		return Auth{}, false, fmt.Errorf("credential helper %q is not a name", name)
@@ -165,7 +165,7 @@ func askHelper(ctx context.Context, name, registry string) (Auth, bool, error) {
 	return Auth{Username: answer.Username, Password: answer.Secret, Server: registry}, true, nil
 }
 
-// boundedBuffer refuses what goes beyond its limit, which ends whoever writes it.
+// boundedBuffer refuses writes beyond its limit, which ends the writing program.
 type boundedBuffer struct {
 	bytes.Buffer
 	limit int

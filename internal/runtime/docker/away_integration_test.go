@@ -18,7 +18,7 @@ import (
 	"tend.dev/tend/internal/runtime/docker"
 )
 
-// gate stands between a runtime and the engine; closed, it is an engine that is away.
+// gate stands between a runtime and the engine; while it is closed, the engine is away.
 type gate struct {
 	path     string
 	mu       sync.Mutex
@@ -62,7 +62,7 @@ func (g *gate) pass(conn net.Conn) {
 }
 
 func (g *gate) close() {
-	_ = g.listener.Close() // a second close is no fault
+	_ = g.listener.Close() // a second close is not an error
 	g.mu.Lock()
 	for _, conn := range g.conns {
 		_ = conn.Close()
@@ -100,7 +100,7 @@ func TestEngineGoesAndReturns(t *testing.T) {
 	}
 }
 
-// TestProcessesEndWhileTheEngineIsAway: the machine tells which container ended, and of no other.
+// TestProcessesEndWhileTheEngineIsAway: the machine reports which container ended, and no other.
 func TestProcessesEndWhileTheEngineIsAway(t *testing.T) {
 	t.Parallel()
 	g := &gate{path: filepath.Join(t.TempDir(), "engine.sock")}

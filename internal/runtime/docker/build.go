@@ -17,7 +17,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Build makes an image with the engine's classic builder.
+// Build builds an image with the engine's classic builder.
 func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func(line string)) (runtime.Image, error) {
 	auths, err := r.baseAuths(ctx, spec.Bases)
 	if err != nil {
@@ -53,7 +53,7 @@ func pointers(args map[string]string) map[string]*string {
 	return out
 }
 
-// baseAuths are the credentials of the registries that the first images of a Dockerfile come from.
+// baseAuths returns the credentials of the registries that the first images of a Dockerfile come from.
 func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]registry.AuthConfig, error) {
 	out := map[string]registry.AuthConfig{}
 	for _, base := range bases {
@@ -77,12 +77,12 @@ func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]reg
 // buildOutput turns the engine's messages into lines.
 type buildOutput struct {
 	line func(string)
-	// step is the one under way, as its line names it.
+	// step is the current step, as its line names it.
 	step    string
 	partial strings.Builder
 }
 
-// maxBuildLine bounds one line; what is longer is cut into several.
+// maxBuildLine bounds one line; a longer one is split into several.
 const maxBuildLine = 8 << 10
 
 func (o *buildOutput) read(messages *json.Decoder) error {
@@ -134,7 +134,7 @@ func (o *buildOutput) flush() {
 	o.line(line)
 }
 
-// buildFault tells whose fault a failed build is. step is the one it failed in.
+// buildFault classifies the error of a failed build. step is the one it failed in.
 func buildFault(step string, err error) error {
 	var spoken *jsonstream.Error
 	if !errors.As(err, &spoken) && unavailable(err) {

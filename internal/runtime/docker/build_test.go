@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// follow reads what an engine answers to a build.
+// follow reads an engine's answer to a build.
 func follow(answer string) (lines []string, step string, err error) {
 	o := &buildOutput{line: func(line string) { lines = append(lines, line) }}
 	err = o.read(json.NewDecoder(strings.NewReader(answer)))

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Built lists the images with the cluster's label. One that somebody made from such an image has the label too, under names
-// that no build of ours claims.
+// Built lists the images with the cluster's label. An image that a user derived from such an image has the label too,
+// under names that none of Tend's builds uses.
 func (r *Runtime) Built(ctx context.Context) ([]runtime.BuiltImage, error) {
 	list, err := r.client.ImageList(ctx, client.ImageListOptions{
 		Filters: make(client.Filters).Add("label", api.LabelBuildCluster+"="+r.options.Cluster).Add("dangling", "false"),
@@ -42,7 +42,7 @@ func (r *Runtime) Tag(ctx context.Context, image, reference string) error {
 	return fault("tag image "+reference, err)
 }
 
-// Untag takes a name away.
+// Untag removes a name of an image.
 func (r *Runtime) Untag(ctx context.Context, reference string) error {
 	_, err := r.client.ImageRemove(ctx, reference, client.ImageRemoveOptions{PruneChildren: true})
 	switch {

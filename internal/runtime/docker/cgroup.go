@@ -12,18 +12,18 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// cgroups are the control groups of a machine, where the engine runs on it. Reading them takes a fraction of a
-// millisecond; the engine's own call waits for its next round, which is every second.
+// cgroups are the control groups of a machine on which the engine runs. Reading them takes a fraction of a millisecond;
+// the engine's own call waits for its next round, which is every second.
 type cgroups struct{ sys, proc string }
 
 var localCgroups = cgroups{sys: "/sys/fs/cgroup", proc: "/proc"}
 
-// unlimited is about what a memory limit reads as where there is none.
+// unlimited is about what a memory limit reads as if there is none.
 const unlimited = 1 << 60
 
 var errElsewhere = errors.New("its control group is not where engines put it")
 
-// read samples a container by its full id; errElsewhere where the engine must be asked.
+// read samples a container by its full id; it returns errElsewhere if the engine must be asked.
 func (c cgroups) read(id string) (runtime.Stats, error) {
 	if unified := filepath.Join(c.sys, "system.slice", "docker-"+id+".scope"); exists(unified, "cpu.stat") {
 		return c.readUnified(unified)
@@ -88,7 +88,7 @@ func (c cgroups) readSplit(below string) (runtime.Stats, error) {
 	return stats, r.err
 }
 
-// limit is the container's own limit, or the machine's memory as the engine tells it.
+// limit returns the container's own limit, or else the machine's memory as the kernel reports it.
 func (c cgroups) limit(own int64) int64 {
 	if own > 0 && own < unlimited {
 		return own
@@ -119,7 +119,7 @@ func (c cgroups) network(pids string) (received, sent int64) {
 	return 0, 0
 }
 
-// reader keeps the first error, so that a sample is whole or none.
+// reader keeps the first error, so that a sample is complete or fails.
 type reader struct{ err error }
 
 func (r *reader) text(dir, name string) string {
@@ -138,13 +138,13 @@ func (r *reader) number(dir, name string) int64 {
 	return n
 }
 
-// optional is 0 where there is no number: "max" is no limit.
+// optional is 0 if there is no number: "max" is no limit.
 func (r *reader) optional(dir, name string) int64 {
 	n, _ := strconv.ParseInt(strings.TrimSpace(r.text(dir, name)), 10, 64)
 	return n
 }
 
-// fields reads lines of a name and a number.
+// fields parses lines of a name and a number.
 func (r *reader) fields(dir, name string) map[string]int64 {
 	out := map[string]int64{}
 	for line := range strings.Lines(r.text(dir, name)) {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestBothLayoutsOfControlGroups: the same use reads the same in either version.
+// TestBothLayoutsOfControlGroups: the same usage gives the same sample in either version.
 func TestBothLayoutsOfControlGroups(t *testing.T) {
 	want := runtime.Stats{CPUTime: 1500 * time.Millisecond, MemoryBytes: 70, MemoryLimit: 4 << 10, PIDs: 3, NetRx: 100, NetTx: 200, BlockRead: 8, BlockWrite: 9}
 	unified := map[string]string{

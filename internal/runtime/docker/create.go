@@ -19,8 +19,8 @@ import (
 // manyEndpointsAPI is the first API that takes more than one network when a container is created.
 const manyEndpointsAPI = "1.44"
 
-// Create makes a container. It is one call where the container joins the platform network alone; what the engine would
-// answer to an inspect is put together here instead of asked for.
+// Create creates a container. It takes one call if the container joins only the platform network: Create builds the
+// answer of an inspect itself instead of asking for it.
 func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
 	request, err := newRequest(spec, machine{
 		cluster: r.options.Cluster, node: r.options.Node, network: r.options.NetworkName, limits: r.hardLimits(),
@@ -52,7 +52,7 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 	}, nil
 }
 
-// create makes the container and joins its networks; a container that can't join one of them is removed again.
+// create creates the container and joins its networks. If it can't join one of them, it removes the container again.
 func (r *Runtime) create(ctx context.Context, request *request) (id string, err error) {
 	version, err := r.apiVersion(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Runtime) create(ctx context.Context, request *request) (id string, err 
 	return id, nil
 }
 
-// splitEndpoints puts into the request the endpoints the engine takes with it, and returns the rest.
+// splitEndpoints adds to the request the endpoints that the engine accepts in it, and returns the rest.
 func splitEndpoints(request *request, version string) []endpoint {
 	now, later := request.endpoints, []endpoint(nil)
 	if len(now) > 1 && versions.LessThan(version, manyEndpointsAPI) {
@@ -101,8 +101,8 @@ func (r *Runtime) connect(ctx context.Context, id string, endpoints []endpoint) 
 	return nil
 }
 
-// existing answers with the task's own container that holds the name. A crash may have left it without some of its
-// networks, or a hand taken them: they are joined now.
+// existing returns the task's own container that has the name. If a crash or a user left it without some of its
+// networks, existing joins them.
 func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, request *request) (runtime.Container, error) {
 	taken := fmt.Errorf("create container %s: %w", spec.Name, runtime.ErrNameTaken)
 	inspected, err := r.inspectOwn(ctx, spec.Name)
@@ -128,7 +128,8 @@ func (r *Runtime) existing(ctx context.Context, spec runtime.ContainerSpec, requ
 	return container, fault("join the networks of container "+spec.Name, r.connect(ctx, container.ID, missing))
 }
 
-// createFault tells the one "not found" of a create that is no network from the others: the image.
+// createFault distinguishes a missing image from the other "not found" errors of a create, which mean a missing
+// network.
 func createFault(spec runtime.ContainerSpec, err error) error {
 	operation := "create container " + spec.Name
 	if cerrdefs.IsNotFound(err) && containsAll(err.Error(), []string{"no such image"}) {

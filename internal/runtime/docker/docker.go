@@ -25,7 +25,7 @@ type Options struct {
 	// Cluster is the value of LabelCluster on everything this runtime may touch; Node that of LabelNode.
 	Cluster string
 	Node    string
-	// Logger hears of the platform network and of engines that go away. Default: discards.
+	// Logger gets messages about the platform network and about engines that go away. Default: discards.
 	Logger *slog.Logger
 	// NetworkName is the platform network. Default api.Network.
 	NetworkName string
@@ -43,13 +43,13 @@ type Runtime struct {
 	owned   *owned
 	network *platformNetwork
 	limits  atomic.Pointer[hardLimits]
-	// negotiated says that the client knows the engine's API version.
+	// negotiated is set once the client knows the engine's API version.
 	negotiated atomic.Bool
 }
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// New prepares a runtime. It fails on an address it can't read, never because the engine is away: calls answer
+// New returns a runtime. It fails on an address it can't parse, but never because the engine is away: calls return
 // ErrUnavailable until it is back.
 func New(_ context.Context, options Options) (*Runtime, error) {
 	if options.Cluster == "" || options.Node == "" {
@@ -77,9 +77,9 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	return rt, nil
 }
 
-// newHTTPClient keeps as many connections as an agent has workers and streams; the library's own default of two per
-// host would dial anew for most calls. An empty TLSNextProto keeps HTTP/2 out, whose set-up would leave a TLS
-// configuration behind that the library takes for a wish to speak TLS.
+// newHTTPClient keeps as many idle connections as an agent has workers and streams. The library's own default of two
+// per host would open a new connection for most calls. An empty TLSNextProto disables HTTP/2, whose setup would leave a
+// TLS configuration behind that the library takes as a request for TLS.
 func newHTTPClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{
@@ -93,7 +93,7 @@ func newHTTPClient() *http.Client {
 // Close frees the connections; containers keep running.
 func (r *Runtime) Close() error { return r.client.Close() }
 
-// apiVersion is the version spoken with the engine, agreed on with the first call that needs it.
+// apiVersion returns the version spoken with the engine, agreed on with the first call that needs it.
 func (r *Runtime) apiVersion(ctx context.Context) (string, error) {
 	if !r.negotiated.Load() {
 		if _, err := r.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
@@ -104,7 +104,7 @@ func (r *Runtime) apiVersion(ctx context.Context) (string, error) {
 	return r.client.ClientVersion(), nil
 }
 
-// local says whether the engine runs on this machine.
+// local reports whether the engine runs on this machine.
 func (r *Runtime) local() (socket string, ok bool) {
 	url, err := client.ParseHostURL(r.client.DaemonHost())
 	if err != nil || url.Scheme != "unix" {

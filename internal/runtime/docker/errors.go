@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// fault says what an error of the engine means to the runtime's callers. Nil stays nil.
+// fault translates an error of the engine for the runtime's callers. Nil stays nil.
 func fault(operation string, err error) error {
 	switch {
 	case err == nil:
@@ -40,13 +40,13 @@ func fault(operation string, err error) error {
 	return fmt.Errorf("%s: %w", operation, err)
 }
 
-// unavailable is an engine that can't be reached, or that went away in the middle of an answer.
+// unavailable reports whether err means that the engine can't be reached, or went away in the middle of an answer.
 func unavailable(err error) bool {
 	return client.IsErrConnectionFailed(err) || cerrdefs.IsUnavailable(err) ||
 		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// engineText is the engine's message without the library's preface, bounded.
+// engineText returns the engine's message without the library's preface, bounded.
 func engineText(err error) string {
 	text := strings.TrimPrefix(err.Error(), "Error response from daemon: ")
 	const limit = 2 << 10
@@ -56,7 +56,7 @@ func engineText(err error) string {
 	return text
 }
 
-// rejection finds the engine's words in the table; nil where the spec is not known to be at fault.
+// rejection finds the engine's words in the table; nil if the spec is not known to be at fault.
 func rejection(operation, detail string) *runtime.RejectedError {
 	for _, row := range rejections {
 		if containsAll(detail, row.words) {

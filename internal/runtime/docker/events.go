@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// eventBacklog is how many events wait for a reader before the engine has to.
+// eventBacklog is how many events are buffered for a reader before the engine has to wait.
 const eventBacklog = 256
 
 var containerEvents = map[events.Action]runtime.EventKind{
@@ -33,11 +33,11 @@ var imageEvents = []events.Action{
 	events.ActionTag, events.ActionUnTag, events.ActionPull, events.ActionLoad, events.ActionImport, events.ActionDelete,
 }
 
-// Events listens to one stream of the engine. Its filters can't say "this label, or an image", so other clusters'
-// containers are dropped here.
+// Events listens to one stream of the engine. The stream's filters can't express "this label, or an image", so Events
+// drops other clusters' containers itself.
 //
-// A stop through the engine is a kill, a die and a stop; a kill through it is a kill and a die; an end of its own (or a
-// signal sent past the engine) is a die alone.
+// A stop through the engine is a kill, a die and a stop; a kill through it is a kill and a die; an end by itself (or by
+// a signal sent past the engine) is only a die.
 func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	if _, err := r.client.Ping(ctx, client.PingOptions{}); err != nil {
 		return nil, fault("listen to events", err)
@@ -60,7 +60,7 @@ func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	return out, nil
 }
 
-// forward ends with the stream: its error says no more than that whoever reads has to list again.
+// forward ends with the stream. Its error means only that the reader has to list again.
 func (r *Runtime) forward(ctx context.Context, stream client.EventsResult, out chan<- runtime.Event) {
 	for {
 		select {
@@ -83,7 +83,7 @@ func (r *Runtime) forward(ctx context.Context, stream client.EventsResult, out c
 	}
 }
 
-// readEvent says in our words what happened, and whether it concerns this cluster.
+// readEvent translates a message into an event, and reports whether it concerns this cluster.
 func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 	attributes := message.Actor.Attributes
 	at := time.Unix(0, message.TimeNano)
@@ -110,8 +110,8 @@ func (r *Runtime) readEvent(message events.Message) (runtime.Event, bool) {
 	return event, true
 }
 
-// imageOf is the reference an image event is about. A pull has it as id, with a name that lacks the tag; a tag has the
-// image as id and the reference as name; a removal knows the image alone.
+// imageOf returns the reference an image event is about. A pull has it as id, with a name that lacks the tag; a tag has
+// the image as id and the reference as name; a removal knows the image alone.
 func imageOf(actor events.Actor) string {
 	if strings.HasPrefix(actor.ID, "sha256:") {
 		return first(actor.Attributes["name"], actor.ID)
@@ -119,7 +119,7 @@ func imageOf(actor events.Actor) string {
 	return actor.ID
 }
 
-// signalName turns the engine's number into a name; what is no number stays as it is.
+// signalName turns the engine's number into a name; other text stays as it is.
 func signalName(text string) string {
 	number, err := strconv.Atoi(text)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Exec starts a command. Its output is buffered up to a bound, then the command waits for its reader.
+// Exec starts a command. Its output is buffered up to a bound; then the command waits for its reader.
 func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions) (runtime.Exec, error) {
 	id, err := r.own(ctx, id)
 	if err != nil {
@@ -40,13 +40,13 @@ func (r *Runtime) Exec(ctx context.Context, id string, opts runtime.ExecOptions)
 	}
 	go running.copy(opts.TTY)
 	if opts.TTY && size != (client.ConsoleSize{}) {
-		// Engines before API 1.42 don't take the size at the start.
+		// Engines before API 1.42 don't accept the size at the start.
 		_ = running.Resize(ctx, opts.Width, opts.Height)
 	}
 	return running, nil
 }
 
-// execution is a command under way. Closing it, or its end, ends the goroutine that copies.
+// execution is a running command. Closing it, or its end, ends the goroutine that copies.
 type execution struct {
 	runtime        *Runtime
 	id             string
@@ -85,7 +85,7 @@ func (e *execution) Resize(ctx context.Context, width, height int) error {
 	return fault("resize exec", err)
 }
 
-// Wait waits for the end of the output, then for the engine to know the exit code, which may be a moment later.
+// Wait waits for the end of the output, then until the engine knows the exit code, which may take a moment longer.
 func (e *execution) Wait(ctx context.Context) (int, error) {
 	select {
 	case <-e.ended:
@@ -110,7 +110,7 @@ func (e *execution) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// Close leaves the command; one that reads its input sees its end.
+// Close disconnects from the command; a command that reads its input gets its end.
 func (e *execution) Close() error {
 	e.stdout.abandon()
 	e.stderr.abandon()

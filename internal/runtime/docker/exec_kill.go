@@ -16,9 +16,9 @@ import (
 // errForeignProcess: the engine's process numbers are not this machine's (it is remote, or in a namespace of its own).
 var errForeignProcess = errors.New("its process can't be found on this machine; the command goes on until it ends by itself")
 
-// Kill implements runtime.Killer. The engine has no call that ends a command, so its process is killed on this machine,
-// with the group it leads; whoever may speak to the engine may do that where both run as root. The engine answers that a
-// command was started a moment before it has a process, so that is waited for.
+// Kill implements runtime.Killer. Docker Engine has no call that ends a command, so Kill kills its process on this
+// machine, with the group it leads. Where both run as root, a user who may talk to the engine may do that. For a moment
+// after a command started, the engine may not report its process yet; Kill waits for it.
 func (e *execution) Kill(ctx context.Context) error {
 	again := time.NewTicker(5 * time.Millisecond)
 	defer again.Stop()
@@ -42,7 +42,7 @@ func (e *execution) Kill(ctx context.Context) error {
 	}
 }
 
-// over says whether the output has ended.
+// over reports whether the output has ended.
 func (e *execution) over() bool {
 	select {
 	case <-e.ended:
@@ -52,8 +52,8 @@ func (e *execution) over() bool {
 	}
 }
 
-// killGroup kills a command with what it started: it leads a session, and so a group, of its own. One that is gone is no
-// fault.
+// killGroup kills a command with what it started: it leads a session, and so a group, of its own. A command that has
+// ended already is not an error.
 func killGroup(pid int) error {
 	err := syscall.Kill(-pid, syscall.SIGKILL)
 	if errors.Is(err, syscall.ESRCH) {
@@ -65,8 +65,8 @@ func killGroup(pid int) error {
 	return err
 }
 
-// runsIn says whether a process of this machine is one of the container's, by its control group: numbers are reused,
-// and another machine's mean somebody else here.
+// runsIn reports whether a process of this machine belongs to the container, by its control group: numbers are reused,
+// and a process number of another machine means a different process here.
 func runsIn(pid int, container string) bool {
 	if pid <= 0 || container == "" {
 		return false

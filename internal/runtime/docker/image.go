@@ -29,7 +29,8 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	return image, nil
 }
 
-// repositoryDigest is the digest the image has in the repository of the reference: one image may have several names.
+// repositoryDigest returns the digest the image has in the repository of the reference: one image may have several
+// names.
 func repositoryDigest(ref string, digests []string) string {
 	wanted, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Info describes the engine and looks at the machine's limits again.
+// Info describes the engine and reads the machine's limits again.
 func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	result, err := r.client.Info(ctx, client.InfoOptions{})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/moby/moby/client/pkg/versions"
 )
 
-// legacyFields are what engines before API 1.44 read from places that the client library no longer knows.
+// legacyFields are fields that engines before API 1.44 read from places that the client library no longer knows.
 type legacyFields struct {
 	MacAddress   string
 	KernelMemory int64
@@ -40,7 +40,7 @@ type legacyHostConfig struct {
 	KernelMemory int64 `json:",omitempty"`
 }
 
-// createLegacy is ContainerCreate with the legacy fields, over a connection of the client's own kind.
+// createLegacy is ContainerCreate with the legacy fields, over a connection like the client's.
 func (r *Runtime) createLegacy(ctx context.Context, from *request) (string, error) {
 	body, err := json.Marshal(legacyBody{
 		Config: from.Config, MacAddress: from.legacy.MacAddress, NetworkingConfig: from.NetworkingConfig,

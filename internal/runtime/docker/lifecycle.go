@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Start starts a container. What the engine refuses leaves it in state created (or exited), with the engine's words in
-// Container.Error.
+// Start starts a container. If the engine refuses, the container stays in state created (or exited), with the engine's
+// message in Container.Error.
 func (r *Runtime) Start(ctx context.Context, id string) error {
 	id, err := r.own(ctx, id)
 	if err != nil {
@@ -31,7 +31,7 @@ func (r *Runtime) Start(ctx context.Context, id string) error {
 	return r.withOwner(ctx, fault("start container "+short(id), err))
 }
 
-// Stop asks, waits and kills. The engine counts in seconds: a grace in between is rounded up.
+// Stop sends the stop signal, waits and kills. The engine counts in seconds: other grace periods are rounded up.
 func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) error {
 	id, err := r.own(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -48,7 +48,7 @@ func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) erro
 	return fault("stop container "+short(id), err)
 }
 
-// Remove kills and removes. Another removal that is under way is waited for.
+// Remove kills and removes a container. If another removal is under way, Remove waits for it.
 func (r *Runtime) Remove(ctx context.Context, id string) error {
 	id, err := r.own(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -57,7 +57,7 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// RemoveVolumes takes the nameless ones alone: each container gets its own, and nobody could find them again.
+	// RemoveVolumes removes only the anonymous volumes: each container gets its own, and they could not be found again.
 	_, err = r.client.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 	if cerrdefs.IsConflict(err) {
 		err = r.awaitRemoval(ctx, id)
@@ -81,7 +81,8 @@ func (r *Runtime) awaitRemoval(ctx context.Context, id string) error {
 	}
 }
 
-// forget drops what is remembered of a container that the engine doesn't know any more, and says whether that is so.
+// forget drops what is remembered of a container if the engine doesn't know it any more, and reports whether that is
+// so.
 func (r *Runtime) forget(err error, id string) bool {
 	if !cerrdefs.IsNotFound(err) {
 		return false

@@ -14,8 +14,8 @@ import (
 // inspectors is how many containers List inspects at once: more gains nothing on an engine that answers in 0.6 ms.
 const inspectors = 4
 
-// List asks for the cluster's containers, then inspects each: the list alone knows neither restarts nor start times nor
-// what ended how, and all three change without a trace in it.
+// List lists the cluster's containers, then inspects each: the list alone has neither restarts nor start times nor exit
+// codes, and all three change without a trace in it.
 func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	filters := make(client.Filters).Add("label", api.LabelCluster+"="+r.options.Cluster)
 	listed, err := r.client.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
@@ -42,7 +42,7 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	return containers, nil
 }
 
-// inspectAll fills in found; one that went meanwhile stays nil.
+// inspectAll fills in found; a container that was removed meanwhile stays nil.
 func (r *Runtime) inspectAll(ctx context.Context, ids []string, found []*runtime.Container) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

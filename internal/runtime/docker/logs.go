@@ -17,10 +17,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// maxLine is the longest line handed out; a longer one comes in parts.
+// maxLine is the longest line returned; a longer one comes in parts.
 const maxLine = 64 << 10
 
-// Logs streams the container's json-file log. It ends with the log's end, when followed with the container's.
+// Logs streams the container's json-file log. It ends with the log, or when followed with the container.
 func (r *Runtime) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	inspected, err := r.inspectOwn(ctx, id)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Runtime) openLogs(ctx context.Context, id string, opts runtime.LogOptio
 	return body, nil
 }
 
-// behind asks for what comes after a moment; the zero one is before everything.
+// behind returns options for what follows a moment; the zero time is before everything.
 func behind(opts runtime.LogOptions, last time.Time) runtime.LogOptions {
 	if !last.IsZero() {
 		opts.Tail, opts.Since = -1, last.Add(1)
@@ -63,19 +63,20 @@ func behind(opts runtime.LogOptions, last time.Time) runtime.LogOptions {
 	return opts
 }
 
-// logReader takes lines out of the engine's stream. Without a terminal the stream is frames: a header with stream and
-// length, then one message of the log, which begins with its time and may be a part of a line. With one it is bare text.
+// logReader reads lines from the engine's stream. Without a terminal the stream consists of frames: a header with
+// stream and length, then one message of the log, which begins with its time and may be a part of a line. With a
+// terminal it is plain text.
 type logReader struct {
 	ctx   context.Context //nolint:containedctx // tells a stream that was cut from one that was closed
 	id    string
 	body  io.ReadCloser
 	input *bufio.Reader
 	tty   bool
-	// reopen reads on after a moment without following; nil where nothing was followed, and once it was called.
+	// reopen reads on after a moment without following; nil if nothing was followed, and once it was called.
 	reopen func(last time.Time) (io.ReadCloser, error)
 	// last is the latest time of a message.
 	last time.Time
-	// partial are the lines begun, by stream; ready those whole.
+	// partial are the incomplete lines, by stream; ready are the complete ones.
 	partial [3]runtime.LogLine
 	ready   []runtime.LogLine
 }
@@ -110,8 +111,9 @@ func (l *logReader) Next() (runtime.LogLine, error) {
 	return line, nil
 }
 
-// readOn goes on, where a stream that was followed has ended, with what the log holds beyond it: an engine that rotates a
-// log faster than it is followed loses its place, and tells no more of it but the container's end. io.EOF is the end.
+// readOn continues, after a followed stream has ended, with what the log holds beyond its last line. An engine that
+// rotates a log faster than it is followed loses its place and reports nothing more until the container ends. readOn
+// returns io.EOF at the end.
 func (l *logReader) readOn() error {
 	if l.reopen == nil {
 		return io.EOF
@@ -163,7 +165,7 @@ func (l *logReader) readTTY(int) ([]byte, error) {
 	return text, nil
 }
 
-// message reads one message of size bytes in parts no longer than a line may be, the first of which begins with a time.
+// message reads one message of size bytes in parts no longer than a line may be. The first part begins with a time.
 func (l *logReader) message(stream, size int, next func(limit int) ([]byte, error)) error {
 	for begin := true; size > 0; begin = false {
 		part, err := next(size)
@@ -187,7 +189,7 @@ func (l *logReader) message(stream, size int, next func(limit int) ([]byte, erro
 	return nil
 }
 
-// add gathers text into lines.
+// add assembles text into lines.
 func (l *logReader) add(stream int, at time.Time, text []byte) {
 	line := &l.partial[stream]
 	for len(text) > 0 {
@@ -223,11 +225,11 @@ func (l *logReader) emit(stream int) {
 	}
 	l.ready = append(l.ready, line)
 	l.partial[stream] = runtime.LogLine{}
-	// A further part of a split line is of the same moment.
+	// A further part of a split line has the same time.
 	l.partial[stream].At = line.At
 }
 
-// flush hands out lines that have no end.
+// flush returns lines without an end.
 func (l *logReader) flush() {
 	for stream, line := range l.partial {
 		if line.Text != "" {
@@ -237,7 +239,7 @@ func (l *logReader) flush() {
 	}
 }
 
-// cutTime takes the time off a message's front.
+// cutTime splits the time from the front of a message.
 func cutTime(text []byte) (time.Time, []byte) {
 	stamp, rest, found := bytes.Cut(text, []byte(" "))
 	at, err := time.Parse(time.RFC3339Nano, string(stamp))

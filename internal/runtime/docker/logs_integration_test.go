@@ -13,7 +13,8 @@ import (
 )
 
 // TestFollowedLogsReachTheEnd: an engine that rotates a log faster than it is followed loses its place in it (and may
-// repeat a part of it, and keep some of the last lines from the log itself); what the log holds in the end comes nevertheless.
+// repeat a part of it, and omit some of the last lines from the stream). The reader still returns everything the log
+// holds in the end.
 func TestFollowedLogsReachTheEnd(t *testing.T) {
 	c := newCluster(t)
 	run := c.start(api.DeploymentSpec{Container: api.Container{Logs: &api.Logs{MaxSize: "1m", MaxFiles: new(3)}}}, "print", "100000")

@@ -39,7 +39,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
-	_ = exec.Command("docker", "network", "rm", network).Run() // there is none where no test needed it
+	_ = exec.Command("docker", "network", "rm", network).Run() // there is none if no test needed it
 	if err := testimage.Remove(ctx, image); err != nil {
 		fmt.Fprintln(os.Stderr, "remove the test image:", err)
 		code = 1

@@ -19,20 +19,20 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// platformNetwork is the bridge that every container with an address joins. It is made when the first one needs it, and
-// known from then on until a create says that it is gone.
+// platformNetwork is the bridge that every container with an address joins. It is created when the first one needs it,
+// and assumed to exist from then on until a create reports that it is gone.
 type platformNetwork struct {
 	runtime *Runtime
 	name    string
 
 	mu    sync.Mutex
 	known bool
-	// gateway is the node's own address in the network, where the engine says one.
+	// gateway is the node's own address in the network, if the engine reports one.
 	gateway netip.Addr
 }
 
-// ensureNetworks makes sure of the platform network where the container joins it. Others are not ours to make: the
-// engine's answer to the create tells if they are missing.
+// ensureNetworks creates the platform network if the container joins it. Tend does not create other networks: if one is
+// missing, the engine's answer to the create says so.
 func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	if !slices.ContainsFunc(request.endpoints, func(e endpoint) bool { return e.network == r.network.name }) {
 		return nil
@@ -44,8 +44,8 @@ func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	return nil
 }
 
-// Gateway is the address at which containers of the platform network reach their node; the network is made where it isn't
-// there yet.
+// Gateway returns the address at which containers of the platform network reach their node; the network is made where
+// it isn't there yet.
 func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 	if err := r.network.ensure(ctx); err != nil {
 		return netip.Addr{}, err
@@ -57,7 +57,8 @@ func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 	return gateway, nil
 }
 
-// RemoveNetwork removes the platform network where this cluster made it and has no container any more, running or not.
+// RemoveNetwork removes the platform network if this cluster created it and it has no container any more, running or
+// not.
 func (r *Runtime) RemoveNetwork(ctx context.Context) error {
 	containers, err := r.List(ctx)
 	if err != nil || len(containers) > 0 {
@@ -90,7 +91,7 @@ func (n *platformNetwork) forget() {
 	n.known = false
 }
 
-// ensure finds or makes the network; callers that come meanwhile wait for the first one's answer.
+// ensure finds or creates the network; concurrent callers wait for the first one's result.
 func (n *platformNetwork) ensure(ctx context.Context) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,15 +112,15 @@ func (n *platformNetwork) ensure(ctx context.Context) error {
 	return nil
 }
 
-// find lists the networks of the name: none, one, or for a moment several (older engines allow that).
+// find lists the networks of the name: none, one, or for a moment several (older engines permit that).
 func (n *platformNetwork) find(ctx context.Context) ([]network.Summary, error) {
 	filters := make(client.Filters).Add("name", "^"+n.name+"$")
 	listed, err := n.runtime.client.NetworkList(ctx, client.NetworkListOptions{Filters: filters})
 	return listed.Items, err
 }
 
-// create makes the network. Where it fails because another process was quicker (a conflict of names, or of subnets),
-// settle waits for that one.
+// create creates the network. If it fails because another process was faster (a conflict of names, or of subnets), it
+// waits for that one.
 func (n *platformNetwork) create(ctx context.Context) error {
 	options := client.NetworkCreateOptions{
 		Driver: network.NetworkBridge,
@@ -136,8 +137,8 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	return n.yield(ctx, created.ID)
 }
 
-// await waits for the network of a quicker process, whose subnet may be taken a moment before it can be seen; failure is
-// what made us think that there is one.
+// await waits for the network of a faster process, whose subnet may be taken a moment before the network is visible;
+// failure is the error that suggested that there is one.
 func (n *platformNetwork) await(ctx context.Context, failure error) error {
 	for found := range n.looks(ctx, 40) {
 		if len(found) > 0 {
@@ -150,8 +151,8 @@ func (n *platformNetwork) await(ctx context.Context, failure error) error {
 	return failure
 }
 
-// yield removes our own network if another process made one of the same name at the same time. The oldest stays;
-// everyone decides alike.
+// yield removes the network this process created if another process created one of the same name at the same time. The
+// oldest stays; every process decides alike.
 func (n *platformNetwork) yield(ctx context.Context, own string) error {
 	found, err := n.find(ctx)
 	if err != nil || len(found) < 2 || oldest(found).ID == own {
@@ -164,8 +165,8 @@ func (n *platformNetwork) yield(ctx context.Context, own string) error {
 	return err
 }
 
-// settle waits until there is one network of the name: the engine refuses two as ambiguous. Those that are not the
-// oldest are removed by whoever made them.
+// settle waits until there is exactly one network of the name: the engine refuses two as ambiguous. Each process that
+// created a network removes it again unless it is the oldest.
 func (n *platformNetwork) settle(ctx context.Context) error {
 	for found := range n.looks(ctx, 200) {
 		if len(found) == 1 {
@@ -182,7 +183,7 @@ func (n *platformNetwork) settle(ctx context.Context) error {
 	}
 }
 
-// gatewayOf is the first gateway of a network; invalid where it has none.
+// gatewayOf returns the first gateway of a network; invalid if it has none.
 func gatewayOf(found network.Summary) netip.Addr {
 	for _, config := range found.IPAM.Config {
 		if config.Gateway.IsValid() {
@@ -192,7 +193,7 @@ func gatewayOf(found network.Summary) netip.Addr {
 	return netip.Addr{}
 }
 
-// looks yields what there is, again and again, at most so many times.
+// looks yields the networks of the name every 50 ms, at most the given number of times.
 func (n *platformNetwork) looks(ctx context.Context, times int) iter.Seq[[]network.Summary] {
 	return func(yield func([]network.Summary) bool) {
 		again := time.NewTicker(50 * time.Millisecond)
@@ -217,7 +218,7 @@ func oldest(found []network.Summary) network.Summary {
 	})
 }
 
-// lacks says whether the engine did not find this network, or found two.
+// lacks reports whether the engine did not find this network, or found two.
 func (n *platformNetwork) lacks(err error) bool {
 	if err == nil {
 		return false

@@ -34,7 +34,7 @@ func cleanUp(t *testing.T, rt runtime.Runtime) {
 	}
 }
 
-// TestPlatformNetworkIsMadeOnce by as many servers as start at the same time, and again after it was removed.
+// TestPlatformNetworkIsMadeOnce: by several servers that start at the same time, and again after it was removed.
 func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	name := "tendtest-" + random()

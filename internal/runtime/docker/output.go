@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// maxBuffered is how much of a command's output waits for its reader.
+// maxBuffered is how much of a command's output is buffered for its reader.
 const maxBuffered = 1 << 20
 
 var errOutputClosed = errors.New("nobody reads the output any more")
 
-// output is a pipe with a bounded buffer: stdout and stderr come in one stream, and a reader may want all of one before
-// it looks at the other.
+// output is a pipe with a bounded buffer: stdout and stderr come in one stream, and a reader may want to read one
+// completely before it starts with the other.
 type output struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -57,7 +57,7 @@ func (o *output) Read(data []byte) (int, error) {
 	return o.buffer.Read(data)
 }
 
-// end says that nothing more comes; nil is a proper end.
+// end marks the end of the output; nil is a regular end.
 func (o *output) end(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,7 +68,7 @@ func (o *output) end(err error) {
 	o.changed.Broadcast()
 }
 
-// abandon lets go of the writer.
+// abandon releases a blocked writer.
 func (o *output) abandon() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

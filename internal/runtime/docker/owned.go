@@ -12,8 +12,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// owned remembers ids known to carry the cluster's label, which never changes in a container's life. It spares the hot
-// path (create, start, stop, remove) a call each; an id it doesn't know costs one inspect.
+// owned remembers ids of containers with the cluster's label, which never changes in a container's life. It saves one
+// call for each create, start, stop and remove; an unknown id costs one inspect.
 type owned struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -39,14 +39,14 @@ func (o *owned) has(id string) bool {
 	return o.ids[id]
 }
 
-// replace forgets all but the listed ones, so that the set stays as large as the node.
+// replace keeps only the listed ids, so that the set doesn't outgrow the node.
 func (o *owned) replace(ids map[string]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ids = maps.Clone(ids)
 }
 
-// own answers the full id of the cluster's container of that id or name; ErrNotFound for any other.
+// own returns the full id of the cluster's container with that id or name, or ErrNotFound for any other.
 func (r *Runtime) own(ctx context.Context, id string) (string, error) {
 	if r.owned.has(id) {
 		return id, nil

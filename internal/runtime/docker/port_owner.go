@@ -14,8 +14,8 @@ import (
 
 var takenPort = regexp.MustCompile(`:(\d+) is in use$`)
 
-// withOwner adds to a port that is taken who holds it, where that can be found out: a container, or a process of this
-// machine.
+// withOwner adds to the error of an occupied port what occupies it, if that can be found out: a container, or a process
+// of this machine.
 func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	var rejected *runtime.RejectedError
 	if !errors.As(err, &rejected) || rejected.Reason != "PortTaken" {
@@ -40,7 +40,7 @@ func (r *Runtime) withOwner(ctx context.Context, err error) error {
 	return &named
 }
 
-// publisher is the running container that publishes a host port; empty where none is known.
+// publisher returns the running container that publishes a host port; empty if none is known.
 func (r *Runtime) publisher(ctx context.Context, port string) string {
 	list, err := r.client.ContainerList(ctx, client.ContainerListOptions{Filters: make(client.Filters).Add("publish", port)})
 	if err != nil {

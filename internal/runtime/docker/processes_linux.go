@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// WatchProcesses implements runtime.Runtime, where the engine runs on this machine and its processes can be seen from here.
+// WatchProcesses implements runtime.Runtime. It works if the engine runs on this machine and its processes are visible.
 func (r *Runtime) WatchProcesses(ctx context.Context, running []runtime.Container, ended func(runtime.Container)) {
 	defer func() { <-ctx.Done() }()
 	if url, err := client.ParseHostURL(r.client.DaemonHost()); err != nil || url.Scheme != "unix" {
@@ -25,13 +25,13 @@ func (r *Runtime) WatchProcesses(ctx context.Context, running []runtime.Containe
 	}
 }
 
-// processes are those that containers began with, by what tells of their end.
+// processes holds the first processes of containers, and the file descriptors that report their end.
 type processes struct {
 	containers []runtime.Container
 	fds        []unix.PollFd
 }
 
-// watchProcesses finds the processes. One that is gone, while others of the engine can be seen, has ended.
+// watchProcesses finds the processes. A missing process, while others of the engine are visible, has ended.
 func watchProcesses(running []runtime.Container, ended func(runtime.Container)) *processes {
 	var p processes
 	var gone []runtime.Container
@@ -39,7 +39,8 @@ func watchProcesses(running []runtime.Container, ended func(runtime.Container)) 
 		if c.State != runtime.StateRunning || c.PID <= 0 {
 			continue
 		}
-		// In this order: the descriptor stays with the process, and the process is then seen to be the container's.
+		// The order matters: the descriptor stays with the process, and then the process is checked to be the
+		// container's.
 		fd, err := unix.PidfdOpen(c.PID, 0)
 		if err == nil && !runsIn(c.PID, c.ID) {
 			_ = unix.Close(fd)

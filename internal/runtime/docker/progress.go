@@ -2,14 +2,14 @@ package docker
 
 import "github.com/moby/moby/api/types/jsonstream"
 
-// maxLayers bounds what is remembered of one pull; an image has at most 127 layers.
+// maxLayers bounds the layers remembered of one pull; an image has at most 127.
 const maxLayers = 512
 
 // Shares of a layer's work: fetching it, then unpacking it.
 const downloadShare, extractShare = 0.8, 0.2
 
-// pullProgress turns the engine's messages per layer into one number that never falls. All layers weigh the same: their
-// sizes are told only when each begins.
+// pullProgress turns the engine's messages per layer into one number that never falls. All layers have the same weight:
+// the engine reports a layer's size only when it begins.
 type pullProgress struct {
 	report  func(percent int)
 	layers  map[string]float64 // layer → how much of it is done, 0 to 1
@@ -42,7 +42,7 @@ func (p *pullProgress) add(message jsonstream.Message) {
 	p.emit()
 }
 
-// layerDone is how far a message says its layer is. Other messages (the tag's own, the digest) are of no layer.
+// layerDone returns how far a message says its layer is. Other messages (the tag's own, the digest) are of no layer.
 func layerDone(message jsonstream.Message) (done float64, isLayer bool) {
 	switch message.Status {
 	case "Pulling fs layer", "Waiting", "Verifying Checksum":

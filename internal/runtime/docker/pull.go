@@ -13,8 +13,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Pull fetches an image with the credentials its registry has. What went wrong is a RejectedError where the reference
-// or the credentials are at fault, a TransientError where it may pass.
+// Pull fetches an image with the credentials for its registry. It returns a RejectedError if the reference or the
+// credentials are at fault, and a TransientError if the failure may pass.
 func (r *Runtime) Pull(ctx context.Context, ref string, report func(percent int)) (runtime.Image, error) {
 	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
@@ -60,7 +60,7 @@ func (r *Runtime) registryAuth(ctx context.Context, named reference.Named) (stri
 	})
 }
 
-// pullFault tells whose fault a failed pull is.
+// pullFault classifies the error of a failed pull.
 func pullFault(named reference.Named, err error) error {
 	operation := "pull image " + reference.FamiliarString(named)
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -86,7 +86,7 @@ func pullFault(named reference.Named, err error) error {
 	return &runtime.TransientError{Reason: "PullFailed", Detail: detail, Next: "it is tried again; if it stays, try docker pull on the node"}
 }
 
-// pullFaults are the engine's words for what went wrong between it and a registry, the specific before the general.
+// pullFaults are the engine's messages for failures between it and a registry, the specific before the general.
 var pullFaults = []struct {
 	words     []string
 	reason    string

@@ -24,7 +24,7 @@ import (
 	"tend.dev/tend/internal/runtime/docker"
 )
 
-// shop is a registry on loopback with one image, and a door that a test may put in front of it.
+// shop is a registry on loopback with one image, and a handler that a test may put in front of it.
 type shop struct {
 	*testing.T
 	runtime.Runtime
@@ -196,7 +196,7 @@ func wantTransient(t *testing.T, err error, reason string) {
 	}
 }
 
-// TestPullSlowly holds the layers back half way until the progress shows it.
+// TestPullSlowly delays the layers half way until the progress shows it.
 func TestPullSlowly(t *testing.T) {
 	s := newShop(t)
 	shown := make(chan struct{})
@@ -261,8 +261,8 @@ func TestPullIsCancelled(t *testing.T) {
 	}
 }
 
-// TestPullBrokenInMidLayer: a layer that is cut is fetched again by the engine; one with wrong bytes fails at once, and
-// works when the registry is mended.
+// TestPullBrokenInMidLayer: the engine fetches a layer again that was cut off; one with wrong bytes fails at once, and
+// works when the registry is repaired.
 func TestPullBrokenInMidLayer(t *testing.T) {
 	s := newShop(t)
 	s.put(func(w http.ResponseWriter, r *http.Request) {

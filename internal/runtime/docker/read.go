@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// read says in our words what the engine says of a container.
+// read translates the engine's description of a container.
 func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 	out := runtime.Container{
 		ID:           from.ID,
@@ -45,7 +45,7 @@ func (r *Runtime) read(from container.InspectResponse) runtime.Container {
 	return out
 }
 
-// detached: the network that a container was made for isn't among those it is on.
+// detached reports whether a container is not on the network that it was created for.
 func detached(from container.InspectResponse) bool {
 	if from.HostConfig == nil || from.NetworkSettings == nil || !from.HostConfig.NetworkMode.IsUserDefined() {
 		return false
@@ -59,7 +59,7 @@ func detached(from container.InspectResponse) bool {
 	return true
 }
 
-// readTime reads the engine's times; its year 1 is our zero.
+// readTime parses the engine's times; its year 1 becomes the zero time.
 func readTime(text string) time.Time {
 	parsed, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil || parsed.Year() <= 1 {
@@ -78,7 +78,7 @@ func restartText(policy container.RestartPolicy) string {
 	return string(policy.Name)
 }
 
-// address is the one on the platform network, else the first of the other networks by name.
+// address returns the one on the platform network, else the first of the other networks by name.
 func address(settings *container.NetworkSettings, platform string) string {
 	if endpoint := settings.Networks[platform]; endpoint != nil && endpoint.IPAddress.IsValid() {
 		return endpoint.IPAddress.String()
@@ -95,7 +95,7 @@ func address(settings *container.NetworkSettings, platform string) string {
 	return settings.Networks[slices.Min(names)].IPAddress.String()
 }
 
-// bindings are the published ports in a stable order.
+// bindings returns the published ports in a stable order.
 func bindings(settings *container.NetworkSettings) []api.PortBinding {
 	var out []api.PortBinding
 	for port, published := range settings.Ports {

@@ -7,7 +7,7 @@ import (
 	"github.com/moby/moby/api/types/network"
 )
 
-// TestDetached: a container is off its network only where that is under none of the names it may have been given.
+// TestDetached: a container is off its network only if it is on none of the names that the network may have had.
 func TestDetached(t *testing.T) {
 	on := map[string]*network.EndpointSettings{"tend0": {NetworkID: "0123456789abcdef"}}
 	for name, c := range map[string]struct {

@@ -10,10 +10,11 @@ import (
 // Registry says how to log in to a registry: by a username and a token, or by a credential helper's name.
 type Registry struct{ Username, Token, Helper string }
 
-// Registries finds what was declared for a registry's host (docker.io, ghcr.io, registry.local:5000); false for nothing.
+// Registries returns the declared login of a registry's host (docker.io, ghcr.io, registry.local:5000), and false if
+// there is none.
 type Registries func(host string) (Registry, bool, error)
 
-// WithRegistries asks what was declared before it asks next, which keeps speaking for every other registry.
+// WithRegistries returns a provider that uses the declared logins first, and next for every other registry.
 func WithRegistries(declared Registries, next AuthProvider) AuthProvider {
 	return func(ctx context.Context, ref string) (Auth, bool, error) {
 		named, err := reference.ParseNormalizedNamed(ref)

@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// rejected is a row of the table: words that must all be in the engine's message, and what they mean.
+// rejected is a row of the table: words that must all be in the engine's message, and their meaning.
 type rejected struct {
 	words  []string
 	reason string
 	next   string
-	// say is the sentence for people in place of the engine's own; a %s in it is what find finds. Empty keeps the engine's.
+	// say is the sentence for users in place of the engine's own; what find matches replaces a %s in it. Empty keeps
+	// the engine's.
 	say  string
 	find *regexp.Regexp
 }
 
-// What a sentence names, in the engine's words.
+// Patterns that find in the engine's message what a sentence names.
 var (
 	portIn    = regexp.MustCompile(`(?:Bind for|listen \w+) (\S+?:\d+)[: ]`)
 	pathIn    = regexp.MustCompile(`does not exist: (.+?)"?$`)
@@ -35,8 +36,8 @@ func (r rejected) sentence(detail string) string {
 	return strings.Join(strings.Fields(fmt.Sprintf(r.say, named)), " ")
 }
 
-// rejections are the engine's words for a spec at fault, the specific before the general. The engine has no codes for
-// them; the words are those of 20.10 and of its successors.
+// rejections are the engine's messages for a spec at fault, the specific before the general. The engine has no codes
+// for them; the words are those of 20.10 and later versions.
 var rejections = []rejected{
 	{[]string{"port is already allocated"}, "PortTaken", "stop it, or change `ports`; Tend retries", "port %s is in use", portIn},
 	{[]string{"address already in use"}, "PortTaken", "stop it, or change `ports`; Tend retries", "port %s is in use", portIn},

@@ -16,20 +16,20 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// machine is what the mapping knows of the node beside the spec.
+// machine is what the mapping knows of the node besides the spec.
 type machine struct {
 	cluster, node string
 	network       string // the platform network
 	limits        hardLimits
 }
 
-// request is a container in the engine's words. Endpoints keep the order the networks are joined in; the first is the
-// one the container is created with.
+// request is a container in the form of the engine's API. Endpoints are in the order in which the networks are joined;
+// the container is created with the first.
 type request struct {
 	client.ContainerCreateOptions
 	endpoints []endpoint
 	legacy    legacyFields
-	// nodeNamed says that the first of the extra hosts is the node's name, which we gave it.
+	// nodeNamed says that the first of the extra hosts is the node's name, which Tend added.
 	nodeNamed bool
 }
 
@@ -39,7 +39,7 @@ type endpoint struct {
 	settings *network.EndpointSettings
 }
 
-// newRequest maps a spec onto the engine's API: the fields of the spec first, docker_options over them. It is pure.
+// newRequest maps a spec to the engine's API: the fields of the spec first, docker_options over them. It is pure.
 func newRequest(spec runtime.ContainerSpec, m machine) (*request, error) {
 	options, err := dockerflags.Parse(spec.Spec.DockerOptions)
 	if err != nil {
@@ -70,7 +70,7 @@ func newRequest(spec runtime.ContainerSpec, m machine) (*request, error) {
 	return r, nil
 }
 
-// mapping carries one spec through the steps; each step owns the fields it sets.
+// mapping passes one spec through the steps; each step owns the fields it sets.
 type mapping struct {
 	*request
 	spec     runtime.ContainerSpec
@@ -79,7 +79,7 @@ type mapping struct {
 	machine  machine
 }
 
-// invalid is a field the engine would refuse, or that can't be said in its API.
+// invalid returns the error of a field that the engine would refuse, or that its API can't express.
 func invalid(field string, err error) error {
 	return &runtime.RejectedError{
 		Reason: "InvalidOption", Detail: fmt.Sprintf("%s: %v", field, err), Next: "correct " + field + " and apply again",
@@ -105,8 +105,8 @@ func (m *mapping) identity() error {
 	return err
 }
 
-// defaultHostname is the container's name where the container has a hostname of its own and the kernel takes one that
-// long.
+// defaultHostname returns the container's name where the container has a hostname of its own and the kernel takes one
+// that long.
 func (m *mapping) defaultHostname() string {
 	const longest = 63
 	mode := m.networkMode()
@@ -133,7 +133,7 @@ func (m *mapping) restart() error {
 	return nil
 }
 
-// logs names json-file even where it is the engine's default: logs, tail and rotation depend on it.
+// logs sets json-file even if it is the engine's default: logs, tail and rotation depend on it.
 func (m *mapping) logs() error {
 	config := map[string]string{"max-size": api.DefaultLogMaxSize, "max-file": strconv.Itoa(api.DefaultLogMaxFiles)}
 	if declared := m.declared.Logs; declared != nil {
@@ -150,7 +150,7 @@ func (m *mapping) logs() error {
 	return nil
 }
 
-// first is the first that is not empty.
+// first returns the first that is not empty.
 func first(values ...string) string {
 	for _, value := range values {
 		if value != "" {

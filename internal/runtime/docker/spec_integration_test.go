@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// cluster is one test's runtime; what it makes is removed at the test's end.
+// cluster is one test's runtime; what it creates is removed at the test's end.
 type cluster struct {
 	*testing.T
 	runtime.Runtime
@@ -30,7 +30,7 @@ func newCluster(t *testing.T) cluster {
 	return c
 }
 
-// container is a spec of a fresh name that runs the test server.
+// container returns a spec of a fresh name that runs the test server.
 func container(spec api.DeploymentSpec, args ...string) runtime.ContainerSpec {
 	name := "tendtest-" + random() + "." + random()
 	spec.Command = append([]string{testimage.Program}, args...)
@@ -211,7 +211,7 @@ func TestNamelessVolumesGoWithTheirContainer(t *testing.T) {
 	}
 }
 
-// TestFlagsOldEnginesReadElsewhere: the client library lost two fields that engines before API 1.44 know.
+// TestFlagsOldEnginesReadElsewhere: the client library dropped two fields that engines before API 1.44 read.
 func TestFlagsOldEnginesReadElsewhere(t *testing.T) {
 	c := newCluster(t)
 	run := c.start(api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"--mac-address", "92:d0:c6:0a:29:33", "-t"}}}, "print", "2")
@@ -264,8 +264,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory: the engine's flag may miss it where the end was quicker than the notice; the event comes either way,
-// unless the end is quicker than the engine's watch (1 of 60 on a machine at load 10).
+// TestOutOfMemory: the engine's flag may be missing if the process ended faster than the notification. The event comes
+// either way, unless the process ends faster than the engine's watch (1 of 60 on a machine at load 10).
 func TestOutOfMemory(t *testing.T) {
 	c := newCluster(t)
 	events, err := c.Events(t.Context())

@@ -70,7 +70,7 @@ func throttles(rates []dockerflags.DeviceRate) []*blkiodev.ThrottleDevice {
 	return out
 }
 
-// defaultUlimits are wanted for every container; a machine that can't give them gives what it can.
+// defaultUlimits are requested for every container; a machine with lower limits gives what it can.
 var defaultUlimits = map[string]int64{"nofile": 65536, "nproc": 4096}
 
 // ulimits are the defaults clamped to the machine's hard limit, then the declared ones as they are, then the flags.
@@ -96,7 +96,7 @@ func (m *mapping) ulimits() error {
 	return nil
 }
 
-// parseUlimit reads soft[:hard]; -1 and unlimited are no limit.
+// parseUlimit parses soft[:hard]; -1 and unlimited mean no limit.
 func parseUlimit(name, text string) (*container.Ulimit, error) {
 	softText, hardText, found := strings.Cut(text, ":")
 	if !found {

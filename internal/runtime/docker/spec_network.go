@@ -14,10 +14,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// hostGateway is the name by which a container reaches its node, and what the engine resolves it to.
+// hostGateway is the name by which a container reaches its node; the engine resolves it.
 const hostGateway = "host.docker.internal"
 
-// networkMode is a mode that excludes networks (host, none, bridge, container:…), or empty.
+// networkMode returns a mode that excludes networks (host, none, bridge, container:…), or empty.
 func (m *mapping) networkMode() string {
 	if m.declared.NetworkMode == network.NetworkBridge { // as without it: the platform's network
 		return m.options.NetworkMode
@@ -25,7 +25,7 @@ func (m *mapping) networkMode() string {
 	return first(m.declared.NetworkMode, m.options.NetworkMode)
 }
 
-// bridged says whether the container has an address of its own.
+// bridged reports whether the container has an address of its own.
 func (m *mapping) bridged() bool {
 	mode := m.networkMode()
 	return mode != network.NetworkHost && mode != network.NetworkNone && !strings.HasPrefix(mode, "container:")
@@ -49,7 +49,7 @@ func (m *mapping) networks() error {
 	return m.address()
 }
 
-// declaredNetworks are the further ones; the platform network goes by its own name or by its predecessor's.
+// declaredNetworks returns the further ones; the platform network goes by its own name or by its predecessor's.
 func (m *mapping) declaredNetworks() []string {
 	names := m.declared.Networks
 	if len(names) == 0 && m.declared.Network != "" {
@@ -58,7 +58,7 @@ func (m *mapping) declaredNetworks() []string {
 	return names
 }
 
-// join adds an endpoint, or adds to the one that is there.
+// join adds an endpoint, or extends the existing one.
 func (m *mapping) join(name string, aliases []string, driverOpts map[string]string) {
 	if name == api.Network || name == api.NetworkAlias {
 		name = m.machine.network
@@ -75,7 +75,7 @@ func (m *mapping) join(name string, aliases []string, driverOpts map[string]stri
 	}
 }
 
-// address gives the flags that mean one network to the one they name: the first --network, else the platform network.
+// address assigns the flags about one network to the one they name: the first --network, else the platform network.
 func (m *mapping) address() error {
 	settings := m.endpoints[0].settings
 	if len(m.options.Networks) > 0 {
@@ -120,8 +120,8 @@ func (m *mapping) ipam() (*network.EndpointIPAMConfig, error) {
 	return config, err
 }
 
-// ports publishes on loopback unless an entry names an address. Without an address of its own a container has none to
-// publish.
+// ports publishes on loopback unless an entry names an address. A container without an address of its own publishes
+// nothing.
 func (m *mapping) ports() error {
 	if !m.bridged() {
 		return nil
@@ -152,7 +152,8 @@ func (m *mapping) ports() error {
 	return nil
 }
 
-// publish expands ranges: each container port has a host port, or one container port takes a free one of the host's.
+// publish expands ranges: each container port gets a host port, or one container port gets a free one of the host's
+// range.
 func (m *mapping) publish(spec api.PortSpec) error {
 	var address netip.Addr
 	if spec.HostIP != "" {
@@ -180,7 +181,7 @@ func (m *mapping) publish(spec api.PortSpec) error {
 	return nil
 }
 
-// hosts are names beside DNS; a bridged container knows its node by hostGateway unless it declares that name itself.
+// hosts sets names besides DNS; a bridged container knows its node by hostGateway unless it declares that name itself.
 func (m *mapping) hosts() error {
 	var hosts []string
 	for _, host := range together(m.declared.ExtraHosts, m.options.ExtraHosts) {
@@ -197,8 +198,8 @@ func (m *mapping) hosts() error {
 	return err
 }
 
-// reachNodeAt lets a container on the platform network reach its node at that network's gateway: there the server listens
-// for it, and not at the engine's own default.
+// reachNodeAt lets a container on the platform network reach its node at that network's gateway: the server listens for
+// it there, and not at the engine's own default.
 func (r *request) reachNodeAt(gateway netip.Addr) {
 	if r.nodeNamed && gateway.IsValid() {
 		r.HostConfig.ExtraHosts[0] = hostGateway + ":" + gateway.String()

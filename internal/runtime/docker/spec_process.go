@@ -31,7 +31,7 @@ func (m *mapping) process() error {
 	return nil
 }
 
-// environment is sorted, so that the same spec makes the same container.
+// environment returns the merged variables, sorted, so that the same spec makes the same container.
 func environment(sources ...map[string]string) []string {
 	merged := map[string]string{}
 	for _, env := range sources {
@@ -68,7 +68,7 @@ func healthcheck(health *dockerflags.Health) *container.HealthConfig {
 	return config
 }
 
-// parsePlatform reads os[/arch[/variant]].
+// parsePlatform parses os[/arch[/variant]].
 func parsePlatform(text string) (*ocispec.Platform, error) {
 	if text == "" {
 		return nil, nil

@@ -68,8 +68,9 @@ func (m *mapping) tmpfs() error {
 	return nil
 }
 
-// hostPath makes a mount of a volume whose source is a path of the host: of a bind whose source is missing the engine would
-// make an empty folder. Modes that mounts don't have (z, Z) leave it a bind, and docker_options keep docker's ways.
+// hostPath turns a volume whose source is a path of the host into a mount: for a bind with a missing source, the engine
+// would create an empty folder. With modes that mounts don't have (z, Z) the volume stays a bind, and docker_options
+// behave as in docker.
 func hostPath(entry string) (mount.Mount, bool) {
 	volume, err := api.ParseVolume(entry)
 	if err != nil || volume.Named() {

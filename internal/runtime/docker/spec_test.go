@@ -22,8 +22,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what is found into testdata instead of comparing")
 
-// TestFields and TestOptions show what each field and each flag changes in the engine's words, against a container that
-// declares nothing.
+// TestFields and TestOptions show what each field and each flag changes in the engine's request, compared with a
+// container that declares nothing.
 func TestFields(t *testing.T) {
 	used := map[string]bool{}
 	golden(t, "testdata/fields.txt", func(input string) api.DeploymentSpec {
@@ -88,7 +88,7 @@ func golden(t *testing.T, file string, read func(input string) api.DeploymentSpe
 	}
 }
 
-// changes is the request as JSON, one level deep in each part, without what is as in base.
+// changes returns the request as JSON, one level deep in each part, without what is as in base.
 func changes(t *testing.T, declared api.DeploymentSpec, base map[string]map[string]any) map[string]map[string]any {
 	t.Helper()
 	request, err := newRequest(testSpec(declared), testMachine())
@@ -139,7 +139,7 @@ func marshal(t *testing.T, value any) string {
 	return buffer.String()
 }
 
-// splitArgs reads words and Go strings.
+// splitArgs parses words and Go strings.
 func splitArgs(t *testing.T, text string) []string {
 	t.Helper()
 	var args []string
@@ -175,7 +175,7 @@ func markUsed(used map[string]bool, value any) {
 	}
 }
 
-// wantComplete fails for a field that no line shows: a new one can't be forgotten.
+// wantComplete fails for a field without a line, so that a new one can't be forgotten.
 func wantComplete(t *testing.T, of reflect.Type, used map[string]bool, except []string) {
 	t.Helper()
 	for _, field := range reflect.VisibleFields(of) {
@@ -217,7 +217,7 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-// TestFiles: as mounts, not binds, for which the engine would make a folder where the file is missing.
+// TestFiles: files are mounts, not binds, for which the engine would create a folder if the file is missing.
 func TestFiles(t *testing.T) {
 	made, err := newRequest(runtime.ContainerSpec{Files: []runtime.File{{Source: "/run/tend/c/secrets/t/0", Target: "/run/secrets/db"}}}, machine{})
 	if err != nil {
@@ -229,8 +229,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// On the platform network a container's name for its node leads to that network's gateway; a name the manifest declares
-// stays, and so does what has no gateway.
+// On the platform network a container's name for its node resolves to that network's gateway. A name that the manifest
+// declares stays, and without a gateway nothing changes.
 func TestReachesItsNodeAtTheGateway(t *testing.T) {
 	gateway := netip.MustParseAddr("172.30.0.1")
 	for reason, c := range map[string]struct {

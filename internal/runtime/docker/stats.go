@@ -14,7 +14,7 @@ import (
 
 const maxStatsBytes = 1 << 20
 
-// Stats samples a container: by its control group where that is on this machine, else by a call to the engine.
+// Stats samples a container: by its control group if that is on this machine, else by a call to the engine.
 func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 	id, err := r.own(ctx, id)
 	if err != nil {
@@ -63,7 +63,7 @@ func readStats(from container.StatsResponse) runtime.Stats {
 	return stats
 }
 
-// usedMemory leaves out the page cache that the kernel takes back first. Its name is another one in each cgroup version.
+// usedMemory leaves out the page cache that the kernel reclaims first. Its name differs in each cgroup version.
 func usedMemory(from container.MemoryStats) int64 {
 	cache, v1 := from.Stats["total_inactive_file"]
 	if !v1 {

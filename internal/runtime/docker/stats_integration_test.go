@@ -12,7 +12,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestStatsAreWhatTheEngineSays: read from the machine's control groups or not, the figures are the engine's own.
+// TestStatsAreWhatTheEngineSays: the figures equal the engine's own, whether read from the machine's control groups or
+// not.
 func TestStatsAreWhatTheEngineSays(t *testing.T) {
 	c := newCluster(t)
 	eats := c.start(api.DeploymentSpec{Container: api.Container{

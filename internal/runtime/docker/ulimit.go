@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// hardLimits are the most a container may be given, by the names of ulimits; a name that is missing has no limit.
+// hardLimits are the highest limits a container may get, by the names of ulimits; a missing name has no limit.
 type hardLimits map[string]int64
 
 func (l hardLimits) clamp(name string, wanted int64) int64 {
@@ -21,7 +21,7 @@ func (l hardLimits) clamp(name string, wanted int64) int64 {
 	return wanted
 }
 
-// hardLimits reads them once and again with each Info: an engine that was restarted may have others.
+// hardLimits reads them once, and again with each Info: a restarted engine may have others.
 func (r *Runtime) hardLimits() hardLimits {
 	if known := r.limits.Load(); known != nil {
 		return *known
@@ -29,8 +29,8 @@ func (r *Runtime) hardLimits() hardLimits {
 	return r.readLimits()
 }
 
-// readLimits asks the engine's process, whose containers inherit its limits. A remote engine tells nothing of them: our
-// own are the best guess.
+// readLimits reads the limits of the engine's process, which its containers inherit. A remote engine does not report
+// them: this process's own limits are the best guess.
 func (r *Runtime) readLimits() hardLimits {
 	limits := ownLimits()
 	if socket, ok := r.local(); ok {
@@ -44,7 +44,7 @@ func (r *Runtime) readLimits() hardLimits {
 	return limits
 }
 
-// enginePID is what the engine wrote beside its socket, else who listens on it.
+// enginePID returns what the engine wrote beside its socket, else who listens on it.
 func enginePID(socket string) (int, bool) {
 	for _, path := range []string{filepath.Join(filepath.Dir(socket), "docker.pid"), "/run/docker.pid"} {
 		text, err := os.ReadFile(path)
@@ -58,7 +58,7 @@ func enginePID(socket string) (int, bool) {
 	return 0, false
 }
 
-// isEngine keeps a pid file of an engine long dead from naming another process.
+// isEngine guards against the pid file of a dead engine whose number another process has now.
 func isEngine(pid int) bool {
 	name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	return err == nil && strings.HasPrefix(string(name), "docker")
@@ -74,7 +74,7 @@ func processLimits(pid int) (hardLimits, error) {
 	return parseProcLimits(text), err
 }
 
-// parseProcLimits reads the hard column of /proc/<pid>/limits: "Max open files   1024   524288   files".
+// parseProcLimits parses the hard column of /proc/<pid>/limits: "Max open files   1024   524288   files".
 func parseProcLimits(text []byte) hardLimits {
 	limits := hardLimits{}
 	lines := bufio.NewScanner(bytes.NewReader(text))

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// EnsureVolume makes a volume of the local driver. The engine leaves one that exists as it is, and so do we: a person may
-// have made it.
+// EnsureVolume creates a volume of the local driver. Like the engine, it leaves an existing one unchanged, because a
+// user may have created it.
 func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[string]string) error {
 	labels = maps.Clone(labels)
 	if labels == nil {
@@ -23,8 +23,8 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 	return fault("make volume "+name, err)
 }
 
-// OlderVolume returns the predecessor's volume of a claim (voodu-… for tend-…), where there is one and none of that name of
-// ours. Else it returns "".
+// OlderVolume returns the predecessor's volume of a claim (voodu-… for tend-…) if it exists and Tend's own volume of
+// that name does not. Else it returns "".
 func (r *Runtime) OlderVolume(ctx context.Context, name string) (string, error) {
 	rest, ours := strings.CutPrefix(name, "tend-")
 	if !ours {
@@ -48,7 +48,7 @@ func (r *Runtime) volumeExists(ctx context.Context, name string) (bool, error) {
 	return err == nil, fault("inspect volume "+name, err)
 }
 
-// RemoveVolume never forces: a volume that a container holds stays, and the error says which one that is.
+// RemoveVolume never forces: a volume in use by a container stays, and the error says which container that is.
 func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 	_, err := r.client.VolumeRemove(ctx, name, client.VolumeRemoveOptions{})
 	if cerrdefs.IsNotFound(err) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The predecessor's volume of a claim is found until there is one of ours.
+// The predecessor's volume of a claim is found until Tend's own volume exists.
 func TestOlderVolume(t *testing.T) {
 	c := newCluster(t)
 	const ours, older = "tend-tendtest-older-data-0", "voodu-tendtest-older-data-0"

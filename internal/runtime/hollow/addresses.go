@@ -6,8 +6,8 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// ShuffleAddresses deals the addresses of all containers out again, as an engine may that was restarted. Containers that
-// run keep theirs: call it while the engine is stopped.
+// ShuffleAddresses reassigns the addresses of all containers, as an engine may after a restart. Running containers keep
+// theirs: call it while the engine is stopped.
 func (e *Engine) ShuffleAddresses(random *rand.Rand) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -22,7 +22,7 @@ func (e *Engine) ShuffleAddresses(random *rand.Rand) {
 	})
 }
 
-// At returns the container that answers at an address now; false where none does.
+// At returns the container that answers at an address now; false if none does.
 func (e *Engine) At(address string) (runtime.Container, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

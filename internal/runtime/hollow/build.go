@@ -10,14 +10,14 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// FailBuilds makes every build answer err; nil ends that.
+// FailBuilds makes every build return err; nil ends that.
 func (e *Engine) FailBuilds(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.buildFailure = err
 }
 
-// Build implements runtime.Runtime: an image comes to be, whatever the source is.
+// Build implements runtime.Runtime: it makes an image, whatever the source is.
 func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func(line string)) (runtime.Image, error) {
 	if err := r.begin(ctx, "build", spec.Tags[0]); err != nil {
 		return runtime.Image{}, err

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Stop implements runtime.Runtime. The stop goes on when the caller's context ends, as docker's does.
+// Stop implements runtime.Runtime. The stop continues if the caller's context ends, as docker's does.
 func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) error {
 	if err := r.begin(ctx, "stop", id); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (r *Runtime) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// begin counts a mutating call and lets the test's hook have its say.
+// begin counts a mutating call and calls the test's hook.
 func (r *Runtime) begin(ctx context.Context, verb, subject string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (r *Runtime) with(ctx context.Context, id string, f func(e *Engine, c *cont
 	})
 }
 
-// checkLocked says whether the engine answers this client.
+// checkLocked returns an error unless the engine answers this client.
 func (r *Runtime) checkLocked() error {
 	if r.engine.down || r.closed.Err() != nil {
 		return runtime.ErrUnavailable
@@ -99,7 +99,7 @@ func (r *Runtime) checkLocked() error {
 	return nil
 }
 
-// await returns when the container is as wanted.
+// await returns when wanted reports true for the container.
 func (e *Engine) await(ctx context.Context, c *container, wanted func() bool) error {
 	for {
 		e.mu.Lock()
@@ -116,7 +116,7 @@ func (e *Engine) await(ctx context.Context, c *container, wanted func() bool) er
 	}
 }
 
-// delay draws one of the options' delays.
+// delay returns one of the options' delays.
 func (e *Engine) delay(pick func(Options) func() time.Duration) time.Duration {
 	e.mu.Lock()
 	draw := pick(e.opts)

@@ -21,14 +21,14 @@ type Runtime struct {
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// Client connects to the engine. It is Close's caller who ends its streams.
+// Client connects to the engine. The caller ends its streams with Close.
 func (e *Engine) Client(cluster, node string) *Runtime {
 	r := &Runtime{engine: e, cluster: cluster, node: node}
 	r.closed, r.close = context.WithCancel(context.Background())
 	return r
 }
 
-// Engine is the machine behind the client.
+// Engine returns the machine behind the client.
 func (r *Runtime) Engine() *Engine { return r.engine }
 
 // Close implements runtime.Runtime.

@@ -44,12 +44,12 @@ type container struct {
 func (c *container) task() string    { return c.labels[api.LabelTask] }
 func (c *container) cluster() string { return c.labels[api.LabelCluster] }
 
-// alive says whether its process runs.
+// alive reports whether its process runs.
 func (c *container) alive() bool {
 	return c.state == runtime.StateRunning || c.state == runtime.StatePaused
 }
 
-// active says whether it runs or is about to.
+// active reports whether it runs or is about to run.
 func (c *container) active() bool { return c.alive() || c.state == runtime.StateRestarting }
 
 func (c *container) stopTimers() {
@@ -59,7 +59,7 @@ func (c *container) stopTimers() {
 	c.timers = nil
 }
 
-// newGeneration makes the timers set so far harmless.
+// newGeneration disables the timers set so far.
 func (c *container) newGeneration() {
 	c.stopTimers()
 	c.generation++
@@ -103,7 +103,7 @@ func (e *Engine) sortedLocked() []*container {
 	return slices.SortedFunc(maps.Values(e.containers), func(a, b *container) int { return strings.Compare(a.name, b.name) })
 }
 
-// addLocked makes a container of a spec whose image and name were checked.
+// addLocked creates a container from a spec whose image and name are checked.
 func (e *Engine) addLocked(spec runtime.ContainerSpec, labels map[string]string, policy restart.Policy, imageID string) *container {
 	n := e.nextLocked()
 	c := &container{

@@ -22,7 +22,7 @@ type Engine struct {
 	imageIDs   map[string]bool
 	registry   map[string]published
 	built      map[string]runtime.BuiltImage // by id
-	// buildFailure is what builds answer.
+	// buildFailure is the error that builds return.
 	buildFailure error
 	volumes      map[string]map[string]string // name → labels
 	streams      map[*stream]struct{}
@@ -31,7 +31,7 @@ type Engine struct {
 	log          history
 }
 
-// NewEngine is an empty machine. At most one Options is read.
+// NewEngine returns an empty machine. At most one Options is read.
 func NewEngine(opts ...Options) *Engine {
 	e := &Engine{
 		containers: map[string]*container{},
@@ -51,12 +51,12 @@ func NewEngine(opts ...Options) *Engine {
 	return e
 }
 
-// New is a client of a new engine, for tests that need no second one.
+// New returns a client of a new engine, for tests that need no second one.
 func New(opts Options) *Runtime {
 	return NewEngine(opts).Client(opts.Cluster, opts.Node)
 }
 
-// Behave replaces what containers do from now on; those that run go on as they began.
+// Behave replaces what containers do from now on; running ones keep their behaviour.
 func (e *Engine) Behave(behaviour func(spec runtime.ContainerSpec) Behaviour) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -70,7 +70,7 @@ func (e *Engine) Before(hook func(verb, subject string) error) {
 	e.opts.Before = hook
 }
 
-// Disconnect makes the engine unreachable: streams end and calls answer ErrUnavailable, while containers go on.
+// Disconnect makes the engine unreachable: streams end and calls return ErrUnavailable, while containers keep running.
 func (e *Engine) Disconnect() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,15 +78,15 @@ func (e *Engine) Disconnect() {
 	e.endStreamsLocked()
 }
 
-// Reconnect ends what Disconnect began.
+// Reconnect ends a Disconnect.
 func (e *Engine) Reconnect() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.down = false
 }
 
-// StopEngine shuts the engine down as a service manager does: running containers are stopped, which counts as nobody's
-// wish, streams end, and calls answer ErrUnavailable.
+// StopEngine shuts the engine down as a service manager does: it stops running containers, which does not count as a
+// requested stop, streams end, and calls return ErrUnavailable.
 func (e *Engine) StopEngine() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,7 +97,7 @@ func (e *Engine) StopEngine() {
 	e.endStreamsLocked()
 }
 
-// StartEngine brings it back: containers start again as their restart policies say.
+// StartEngine starts the engine again: containers start as their restart policies say.
 func (e *Engine) StartEngine() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,7 +113,7 @@ func (e *Engine) RestartEngine() {
 	e.StartEngine()
 }
 
-// Close ends every timer and stream: a test's last call, and the only one after which the engine is useless.
+// Close ends every timer and stream. It is a test's last call: the engine can't be used afterwards.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

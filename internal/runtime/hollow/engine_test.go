@@ -18,7 +18,8 @@ func contextWithTimeout(t *testing.T, d time.Duration) (context.Context, context
 	return context.WithTimeout(t.Context(), d)
 }
 
-// TestEngineGone: while the engine is down streams end and calls say so; afterwards a new client finds the same machine.
+// TestEngineGone: while the engine is down, streams end and calls report it; afterwards a new client finds the same
+// machine.
 func TestEngineGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, rt := machine(t, Options{})
@@ -49,7 +50,7 @@ func TestEngineGone(t *testing.T) {
 	})
 }
 
-// TestDisconnect: an engine that can't be reached goes on.
+// TestDisconnect: an unreachable engine keeps running its containers.
 func TestDisconnect(t *testing.T) {
 	engine, rt := machine(t, Options{})
 	c := run(t, rt, spec("a", "no"))
@@ -63,7 +64,7 @@ func TestDisconnect(t *testing.T) {
 	}
 }
 
-// TestScriptedFailures: a behaviour's errors are the engine's answers, and leave the container as docker does.
+// TestScriptedFailures: the engine returns a behaviour's errors, and leaves the container as docker does.
 func TestScriptedFailures(t *testing.T) {
 	broken := errors.New("no such file")
 	_, rt := machine(t, Options{Behaviour: func(s runtime.ContainerSpec) Behaviour {
@@ -84,7 +85,7 @@ func TestScriptedFailures(t *testing.T) {
 	}
 }
 
-// TestBefore: the hook's error is the call's, and nothing has happened.
+// TestBefore: the call returns the hook's error, and has no effect.
 func TestBefore(t *testing.T) {
 	engine, rt := machine(t, Options{})
 	crash := errors.New("crash")
@@ -106,7 +107,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// TestImages: tags move, registries are asked, failures are told.
+// TestImages: tags move, registries are asked, failures are reported.
 func TestImages(t *testing.T) {
 	engine, rt := machine(t, Options{PullDelay: Delay(time.Millisecond)})
 	old := engine.AddImage("web")
@@ -202,7 +203,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// TestFollow: a follower sees what comes and ends with its container.
+// TestFollow: a follower gets new lines and ends with its container.
 func TestFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, rt := machine(t, Options{Behaviour: func(runtime.ContainerSpec) Behaviour { return Behaviour{Output: []string{"up"}} }})

@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// stream is one reader of events. What happens is queued, so that a slow reader never stalls the engine.
+// stream is one reader of events. Events are queued, so that a slow reader never blocks the engine.
 type stream struct {
 	cluster string
 	mu      sync.Mutex
@@ -28,7 +28,7 @@ func (s *stream) push(event runtime.Event) {
 	s.signal()
 }
 
-// end lets the reader have what is queued, then closes.
+// end closes the stream after the reader has received what is queued.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *stream) take() (events []runtime.Event, ended bool) {
 	return events, s.ended
 }
 
-// run hands events over until the context or the stream ends.
+// run delivers events until the context or the stream ends.
 func (s *stream) run(ctx context.Context, out chan<- runtime.Event) {
 	defer close(out)
 	for {
@@ -107,7 +107,7 @@ func (e *Engine) endStreamsLocked() {
 	clear(e.streams)
 }
 
-// emitLocked records what happened to a container and tells its cluster's readers.
+// emitLocked records an event of a container and sends it to its cluster's readers.
 func (e *Engine) emitLocked(c *container, event runtime.Event) {
 	event.At = time.Now()
 	event.Container, event.Name, event.Task = c.id, c.name, c.task()
@@ -127,7 +127,7 @@ func (e *Engine) emitLocked(c *container, event runtime.Event) {
 	}
 }
 
-// emitImageLocked tells everybody that a reference changed.
+// emitImageLocked reports to every stream that a reference changed.
 func (e *Engine) emitImageLocked(reference string) {
 	event := runtime.Event{Kind: runtime.EventImage, Image: reference, At: time.Now()}
 	for s := range e.streams {

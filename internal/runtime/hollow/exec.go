@@ -86,7 +86,7 @@ func (x *execution) Wait(ctx context.Context) (int, error) {
 	}
 }
 
-// Close abandons the command: its reads and writes fail from now on.
+// Close abandons the command: its reads and writes fail afterwards.
 func (x *execution) Close() error {
 	return errors.Join(x.stdin.CloseWithError(io.ErrClosedPipe), x.stdout.Close(), x.stderr.Close())
 }

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// What people do to containers behind Tend's back, with the engine's own tools. A name that is not there is an error.
+// What users do to containers without Tend, with the engine's own tools. An unknown name is an error.
 
 // Kill is `docker kill --signal`: SIGKILL ends it at once, SIGTERM, SIGINT and SIGQUIT as a stop would without a grace
 // period; other signals are only reported.
@@ -41,7 +41,7 @@ func (e *Engine) StartByHand(name string) error {
 	return e.hand(name, e.startLocked)
 }
 
-// RestartByHand is `docker restart`; the container's stop delay is not waited for.
+// RestartByHand is `docker restart`; it doesn't wait for the container's stop delay.
 func (e *Engine) RestartByHand(name string) error {
 	return e.hand(name, func(c *container) error {
 		e.stopLocked(c, 0)
@@ -122,7 +122,7 @@ func (e *Engine) RunByHand(name string, labels map[string]string) error {
 	return e.startLocked(e.addLocked(spec, labels, restart.Policy{}, e.imageLocked("by-hand")))
 }
 
-// Containers are all containers of the engine, of every cluster and of none, by name.
+// Containers returns all containers of the engine, of every cluster and of none, by name.
 func (e *Engine) Containers() []runtime.Container {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -133,7 +133,7 @@ func (e *Engine) Containers() []runtime.Container {
 	return out
 }
 
-// Spec is what a container was made from, its environment a copy; the zero value where there is none of that name.
+// Spec returns what a container was made from, its environment a copy; the zero value if there is none of that name.
 func (e *Engine) Spec(name string) runtime.ContainerSpec {
 	e.mu.Lock()
 	defer e.mu.Unlock()

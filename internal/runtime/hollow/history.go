@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Record is one thing that happened on the engine, also while nobody listened.
+// Record is one event of the engine. The history also has events without a listener.
 type Record struct {
 	At        time.Time
 	Event     runtime.EventKind
@@ -17,7 +17,7 @@ type Record struct {
 	Labels    map[string]string
 	ExitCode  int
 	Signal    string
-	// Spec is what the container was made from; it must not be changed.
+	// Spec is what the container was created from; it must not be changed.
 	Spec *runtime.ContainerSpec
 	// ImageID is the image it was made from.
 	ImageID string
@@ -25,7 +25,7 @@ type Record struct {
 	ID string
 }
 
-// history is what tests prove safety sentences with.
+// history is what tests check safety properties with.
 type history struct {
 	records []Record
 	calls   map[string]int
@@ -34,7 +34,7 @@ type history struct {
 	observe func(Record)
 }
 
-// Observe calls fn for each record from now on, in place of keeping them, with the engine locked: fn must not call the
+// Observe calls fn for each record from now on, instead of storing them, with the engine locked: fn must not call the
 // engine.
 func (e *Engine) Observe(fn func(Record)) {
 	e.mu.Lock()
@@ -46,7 +46,7 @@ func newHistory() history {
 	return history{calls: map[string]int{}, alive: map[string]int{}, most: map[string]int{}}
 }
 
-// History is everything that happened to containers, in order.
+// History returns everything that happened to containers, in order.
 func (e *Engine) History() []Record {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -60,7 +60,7 @@ func (e *Engine) Calls() map[string]int {
 	return maps.Clone(e.log.calls)
 }
 
-// Mutations is the sum of Calls.
+// Mutations returns the sum of Calls.
 func (e *Engine) Mutations() int {
 	sum := 0
 	for _, n := range e.Calls() {
@@ -69,7 +69,7 @@ func (e *Engine) Mutations() int {
 	return sum
 }
 
-// MaxAlive is how many containers ever ran at one time, by slot: "kind/scope/name/slot" from their labels.
+// MaxAlive returns how many containers ever ran at one time, by slot: "kind/scope/name/slot" from their labels.
 func (e *Engine) MaxAlive() map[string]int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -31,7 +31,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// server plays the commands of the contract's test program.
+// server simulates the commands of the contract's test program.
 func server(spec runtime.ContainerSpec) Behaviour {
 	command := spec.Spec.Command
 	switch {
@@ -47,7 +47,7 @@ func server(spec runtime.ContainerSpec) Behaviour {
 	return Behaviour{}
 }
 
-// machine is an engine with one image and a client, for one test.
+// machine returns an engine with one image and a client, for one test.
 func machine(t *testing.T, opts Options) (*Engine, *Runtime) {
 	t.Helper()
 	engine := NewEngine(opts)
@@ -84,7 +84,7 @@ func inspect(t *testing.T, rt *Runtime, id string) runtime.Container {
 	return c
 }
 
-// told is the engine's history in short: "kill die stop".
+// told returns the engine's history in short: "kill die stop".
 func told(engine *Engine, after int) string {
 	var words []string
 	for _, record := range engine.History()[after:] {

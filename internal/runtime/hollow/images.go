@@ -15,7 +15,7 @@ type published struct {
 	failure error
 }
 
-// AddImage puts an image on the machine, as a build or a load does, and returns its id. One that is there stays.
+// AddImage puts an image on the machine, as a build or a load does, and returns its id. An existing image stays.
 func (e *Engine) AddImage(reference string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -32,7 +32,7 @@ func (e *Engine) Retag(reference string) string {
 	return e.imageLocked(reference)
 }
 
-// RemoveImage takes a reference off the machine.
+// RemoveImage removes a reference from the machine.
 func (e *Engine) RemoveImage(reference string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -52,7 +52,7 @@ func (e *Engine) PublishImage(reference string) string {
 	return id
 }
 
-// FailPulls makes every pull of a reference answer err; nil ends that.
+// FailPulls makes every pull of a reference return err; nil ends that.
 func (e *Engine) FailPulls(reference string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -76,7 +76,7 @@ func (e *Engine) setImageLocked(reference, id string) {
 	e.emitImageLocked(reference)
 }
 
-// normal adds the tag that a reference without one means.
+// normal adds the default tag to a reference without one.
 func normal(reference string) string {
 	if strings.Contains(reference, "@") || strings.Contains(reference[strings.LastIndex(reference, "/")+1:], ":") {
 		return reference

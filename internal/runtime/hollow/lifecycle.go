@@ -8,15 +8,16 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// The life of a container, as docker lives it: a start by somebody forgets earlier stops and restarts; an end asks the
-// restart policy; a stop or a kill through the engine is remembered, and no policy works against it.
+// The life cycle of a container follows Docker's. A start by a client resets earlier stops and restarts. When the
+// process ends, the restart policy decides. A stop or a kill through the engine is remembered, and no policy overrides
+// it.
 
 const (
 	killedCode   = 128 + 9
 	notStartable = 127
 )
 
-// startLocked is a start by somebody: a client or a hand.
+// startLocked starts a container on request: of a client or of a user.
 func (e *Engine) startLocked(c *container) error {
 	if c.alive() {
 		return nil
@@ -58,7 +59,7 @@ func (e *Engine) startableLocked(c *container) error {
 	return e.bindLocked(c)
 }
 
-// exitLocked ends the incarnation by itself; by lack of memory with oom.
+// exitLocked ends the incarnation by itself; with oom, by lack of memory.
 func (e *Engine) exitLocked(c *container, code int, oom bool) {
 	if !c.alive() {
 		return
@@ -79,14 +80,14 @@ func (e *Engine) exitLocked(c *container, code int, oom bool) {
 	})
 }
 
-// againLocked is a restart by the policy. One that fails is a fault of the container, told by its state alone.
+// againLocked restarts a container by its policy. A failed restart is the container's fault; only its state shows it.
 func (e *Engine) againLocked(c *container) {
 	if err := e.runLocked(c); err != nil {
 		c.finished = time.Now()
 	}
 }
 
-// dieLocked is the end of a process, whatever its cause.
+// dieLocked ends a process, whatever the cause.
 func (e *Engine) dieLocked(c *container, code int) {
 	c.newGeneration()
 	c.state, c.exitCode, c.pid, c.finished = runtime.StateExited, code, 0, time.Now()
@@ -100,7 +101,7 @@ func (e *Engine) dieLocked(c *container, code int) {
 	c.broadcast()
 }
 
-// stopLocked begins a stop; it ends by itself after the stop delay or the grace period, whoever still waits.
+// stopLocked begins a stop. The stop ends after the stop delay or the grace period, even if no caller still waits.
 func (e *Engine) stopLocked(c *container, grace time.Duration) {
 	c.stopped = true
 	switch {
@@ -133,7 +134,7 @@ func (e *Engine) signalLocked(c *container, signal string) {
 	}
 }
 
-// killNowLocked is SIGKILL through the engine.
+// killNowLocked kills a container with SIGKILL through the engine.
 func (e *Engine) killNowLocked(c *container) {
 	c.stopped = true
 	if c.state == runtime.StateRestarting {
@@ -148,7 +149,7 @@ func (e *Engine) killNowLocked(c *container) {
 	}
 }
 
-// shutDownLocked stops a container because its engine stops: nobody wished it.
+// shutDownLocked stops a container because its engine stops, without a request.
 func (e *Engine) shutDownLocked(c *container) {
 	if c.state == runtime.StateRestarting {
 		c.newGeneration()
@@ -166,7 +167,7 @@ func (e *Engine) shutDownLocked(c *container) {
 	e.dieLocked(c, code)
 }
 
-// bootLocked is what an engine that comes up does with a container. One that never ran is left alone.
+// bootLocked does what a starting engine does with a container. It leaves one alone that never ran.
 func (e *Engine) bootLocked(c *container) {
 	end := restart.End{ExitCode: c.exitCode, Restarts: c.restarts, Stopped: c.stopped}
 	if c.alive() || c.started.IsZero() || !c.policy.RestartsAtBoot(end) {
@@ -176,5 +177,5 @@ func (e *Engine) bootLocked(c *container) {
 	e.againLocked(c)
 }
 
-// errNoContainer is the answer to a hand that names no container.
+// errNoContainer is the error for a name without a container.
 var errNoContainer = errors.New("no such container on the hollow engine")

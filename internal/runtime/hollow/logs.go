@@ -44,7 +44,7 @@ func firstLine(output []runtime.LogLine, opts runtime.LogOptions) int {
 	return first
 }
 
-// Next returns a line; when it follows, it waits for one as long as the container runs.
+// Next returns a line. With follow, it waits for one as long as the container runs.
 func (l *logReader) Next() (runtime.LogLine, error) {
 	for {
 		line, changed, err := l.try()
@@ -59,7 +59,7 @@ func (l *logReader) Next() (runtime.LogLine, error) {
 	}
 }
 
-// try answers a line or the end, or else what to wait for.
+// try returns a line or the end, or else the channel to wait for.
 func (l *logReader) try() (runtime.LogLine, <-chan struct{}, error) {
 	l.engine.mu.Lock()
 	defer l.engine.mu.Unlock()

@@ -7,22 +7,22 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Options shape an engine. The zero value is an engine that does everything at once, and whose containers run until they
-// are stopped.
+// Options configure an engine. The zero value is an engine that does everything without delay, and whose containers run
+// until they are stopped.
 type Options struct {
 	// Cluster and Node are those of the client New returns. NewEngine ignores them.
 	Cluster, Node string
-	// CreateDelay, StartDelay and StopDelay are how long a create, a start, and a container asked to stop take. PullDelay
-	// is how long a pull takes. Nil is no time at all.
+	// CreateDelay, StartDelay and StopDelay are how long a create, a start, and a container asked to stop take.
+	// PullDelay is how long a pull takes. Nil means no delay.
 	CreateDelay, StartDelay, StopDelay, PullDelay func() time.Duration
 	// BuildDelay is how long a build takes.
 	BuildDelay func() time.Duration
-	// Behaviour says what the containers of a spec do. It is asked at create and again at every start, with the engine
-	// locked: it must not call the engine. Nil is a container that runs until it is stopped,
-	// or for an init container one that passes at once.
+	// Behaviour returns what the containers of a spec do. It is called at create and again at every start, with the
+	// engine locked: it must not call the engine. Nil is a container that runs until it is stopped, or an init
+	// container that succeeds at once.
 	Behaviour func(spec runtime.ContainerSpec) Behaviour
-	// Before is called before every mutating call of a client (create, start, stop, remove, pull, build, tag, untag) with the engine
-	// unlocked; its error is the call's, and nothing has happened then.
+	// Before is called before every mutating call of a client (create, start, stop, remove, pull, build, tag, untag)
+	// with the engine unlocked; the call returns its error, and then has no effect.
 	Before func(verb, subject string) error
 	// AnyImage lets every reference name a local image.
 	AnyImage bool
@@ -31,7 +31,7 @@ type Options struct {
 	MemoryBytes int64
 }
 
-// Delay is a fixed one.
+// Delay returns a fixed one.
 func Delay(d time.Duration) func() time.Duration {
 	return func() time.Duration { return d }
 }
@@ -42,19 +42,19 @@ type Behaviour struct {
 	Exits     bool
 	ExitAfter time.Duration
 	ExitCode  int
-	// OOM: that end is the kernel's, for lack of memory (with ExitCode 137).
+	// OOM: the kernel ends it, for lack of memory (with ExitCode 137).
 	OOM bool
 	// IgnoresStop: only SIGKILL ends it.
 	IgnoresStop bool
-	// StopCode is its exit code when it was asked to stop.
+	// StopCode is its exit code after a stop was requested.
 	StopCode int
-	// CreateError and StartError are the answers of the engine instead.
+	// CreateError and StartError are errors that the engine returns instead.
 	CreateError, StartError error
 	// Output is what it prints when it starts, on stdout.
 	Output []string
-	// Unhealthy: every exec in it answers 1, unless Exec is set.
+	// Unhealthy: every exec in it returns 1, unless Exec is set.
 	Unhealthy bool
-	// Exec runs a command in it. Nil answers 0 and prints nothing.
+	// Exec runs a command in it. Nil returns 0 and prints nothing.
 	Exec func(call ExecCall) int
 	// Stats are its samples. At is filled in, and CPUTime from CPUPercent (100 is one core) where it is 0.
 	Stats      runtime.Stats

@@ -7,10 +7,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// firstFreePort is where ports that the engine chooses begin.
+// firstFreePort is the first port that the engine chooses.
 const firstFreePort = 32768
 
-// bindLocked gives a container its published ports, or says who holds one.
+// bindLocked binds a container's published ports, or returns an error that says which container holds one.
 func (e *Engine) bindLocked(c *container) error {
 	var ports []api.PortBinding
 	for _, entry := range c.spec.Spec.Ports {

@@ -12,7 +12,7 @@ type processWatch struct {
 	ended   func(runtime.Container)
 }
 
-// WatchProcesses implements runtime.Runtime: the machine tells, also while the engine is unreachable.
+// WatchProcesses implements runtime.Runtime: the machine reports the ends, also while the engine is unreachable.
 func (r *Runtime) WatchProcesses(ctx context.Context, running []runtime.Container, ended func(runtime.Container)) {
 	e := r.engine
 	watch := &processWatch{running: map[string]runtime.Container{}, ended: ended}

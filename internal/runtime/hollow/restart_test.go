@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestAfterward is the table of what a policy does after each way to end.
+// TestAfterward lists what each policy does after each kind of end.
 func TestAfterward(t *testing.T) {
 	exit := func(code int) func(*Engine) error {
 		return func(e *Engine) error { return e.Exit("a", code) }
@@ -64,7 +64,7 @@ func TestAfterward(t *testing.T) {
 	}
 }
 
-// TestBackoff: waits double from 100 ms; a run of 10 s forgets them; the count of restarts stays.
+// TestBackoff: waits double from 100 ms; a run of 10 s resets them; the count of restarts stays.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, rt := machine(t, Options{})
@@ -104,7 +104,7 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
-// TestStopDuringBackoff: a container that waits for its restart stays down when it is stopped then.
+// TestStopDuringBackoff: a container that is stopped while it waits for its restart stays down.
 func TestStopDuringBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		engine, rt := machine(t, Options{})
@@ -140,7 +140,7 @@ func TestStopGrace(t *testing.T) {
 	})
 }
 
-// TestAbandonedStop: a caller that gives up does not stop the stop.
+// TestAbandonedStop: the stop continues if the caller gives up.
 func TestAbandonedStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, rt := machine(t, Options{StopDelay: Delay(3 * time.Second)})

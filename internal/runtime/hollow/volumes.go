@@ -51,7 +51,7 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 	})
 }
 
-// Volumes are the volumes there are, with their labels.
+// Volumes returns the volumes there are, with their labels.
 func (e *Engine) Volumes() map[string]map[string]string {
 	e.mu.Lock()
 	defer e.mu.Unlock()

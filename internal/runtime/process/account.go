@@ -13,16 +13,17 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// unprivileged is who programs run as when Tend is root and nobody says otherwise.
+// unprivileged is the default user of programs when Tend is root.
 const unprivileged = "nobody"
 
-// account is who a program runs as.
+// account is the user a program runs as.
 type account struct {
 	user *shim.User // nil is who Tend runs as
 	home string
 }
 
-// account chooses among the manifest's user, the image's and the runtime's own. Who isn't root can be nobody else.
+// account chooses among the user of the manifest, of the image and of the runtime's options. Without root, a program
+// can only run as the user that Tend runs as.
 func (r *Runtime) account(declared, image string) (account, error) {
 	root := os.Geteuid() == 0
 	if !root && declared == "" {
@@ -63,7 +64,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// resolveUser reads name, uid, name:group or uid:gid against the host's accounts.
+// resolveUser looks up name, uid, name:group or uid:gid in the host's accounts.
 func resolveUser(text string) (account, error) {
 	name, group, hasGroup := strings.Cut(text, ":")
 	found, err := lookUpUser(name)

@@ -24,14 +24,14 @@ import (
 
 const (
 	languageGo = "go"
-	// maxBuildLine bounds one line of a build's output; what is longer is cut into several.
+	// maxBuildLine bounds one line of a build's output; a longer one is split into several.
 	maxBuildLine = 8 << 10
-	// buildEnd is how long a build that is to end has, once it was killed, until its output is let go.
+	// buildEnd is how long to wait for the output of a build after it was killed.
 	buildEnd = 2 * time.Second
 )
 
-// Build implements runtime.Runtime: it runs the language's own build, as who containers run as. The image holds the program
-// alone.
+// Build implements runtime.Runtime: it runs the language's own build, as the user that containers run as. The image
+// holds only the program.
 func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func(line string)) (runtime.Image, error) {
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
@@ -88,7 +88,7 @@ func (r *Runtime) buildGo(ctx context.Context, spec runtime.BuildSpec, made stri
 	command := exec.CommandContext(ctx, "go", append(args, target)...)
 	command.Dir = filepath.Join(spec.Folder, filepath.FromSlash(path.Clean("/"+spec.Source)))
 	command.Env = buildEnvironment(spec.Args, cache)
-	// It ends with this program: the next start builds anew, and would have both run.
+	// The build ends with this program: after a restart, Tend starts a new build, and both would run.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if user := account.user; user != nil {
 		command.SysProcAttr.Credential = &syscall.Credential{Uid: user.UID, Gid: user.GID, Groups: user.Groups}
@@ -99,7 +99,7 @@ func (r *Runtime) buildGo(ctx context.Context, spec runtime.BuildSpec, made stri
 	return told(ctx, command, output)
 }
 
-// told runs a command and gives its output away by lines.
+// told runs a command and passes its output on line by line.
 func told(ctx context.Context, command *exec.Cmd, output func(line string)) error {
 	reader, writer := io.Pipe()
 	command.Stdout, command.Stderr = writer, writer
@@ -138,7 +138,8 @@ func told(ctx context.Context, command *exec.Cmd, output func(line string)) erro
 	return fmt.Errorf("build: %w", err)
 }
 
-// buildEnvironment is what a build sees: where tools are and modules come from, its arguments, and folders of its own.
+// buildEnvironment returns what a build sees: where tools are and modules come from, its arguments, and folders of its
+// own.
 func buildEnvironment(args map[string]string, cache string) []string {
 	env := map[string]string{"CGO_ENABLED": "0", "PATH": defaultPath}
 	for _, name := range []string{"PATH", "GOPROXY", "GOSUMDB", "GONOSUMDB", "GOPRIVATE", "GONOSUMCHECK", "GOTOOLCHAIN", "GOROOT",
@@ -156,7 +157,7 @@ func buildEnvironment(args map[string]string, cache string) []string {
 	return pairs(env)
 }
 
-// giveTo makes somebody the owner of a folder with all in it; links are given away, not followed.
+// giveTo changes the owner of a folder and all its content. It changes links themselves and does not follow them.
 func giveTo(dir string, uid, gid int) error {
 	return filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		if err != nil {

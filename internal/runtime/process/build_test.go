@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime/process"
 )
 
-// goSource is a program's source in a folder that whoever builds it may enter.
+// goSource puts a program's source into a folder that the user who builds it may enter.
 func goSource(t *testing.T, program string) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "tend-build") // t.TempDir is closed to others
@@ -44,7 +44,7 @@ func buildSpec(folder, id string) runtime.BuildSpec {
 	}
 }
 
-// TestGoIsBuilt: the program is an image that a name finds, until the name is taken away.
+// TestGoIsBuilt: the program is an image with a name, until the name is removed.
 func TestGoIsBuilt(t *testing.T) {
 	root := t.TempDir()
 	if err := os.Chmod(filepath.Dir(root), 0o755); err != nil {

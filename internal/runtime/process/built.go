@@ -17,14 +17,14 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// built is a name of an image that was built here: a file of that name says whose it is.
+// built is the owner of an image that was built here. It is stored in a file with the image's name.
 type built struct {
 	ID    string `json:"id"`
 	Owner string `json:"owner"`
 	Build string `json:"build"`
 }
 
-// builtName is what images that are built are called. It is safe as a file's name.
+// builtName matches the names of built images. Such a name is safe as a file name.
 var builtName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]*:[a-z0-9]+$`)
 
 // builtFolder holds the names of the cluster's images.
@@ -48,7 +48,7 @@ func (r *Runtime) remember(reference string, image built) error {
 	return diskFull(errors.Join(os.WriteFile(half, raw, 0o600), os.Rename(half, path)))
 }
 
-// recall reads a name; false where no built image has it.
+// recall reads a name; false if no built image has it.
 func (r *Runtime) recall(reference string) (built, bool) {
 	if !builtName.MatchString(reference) {
 		return built{}, false
@@ -93,7 +93,7 @@ func (r *Runtime) Tag(_ context.Context, image, reference string) error {
 	return r.remember(reference, found)
 }
 
-// Untag implements runtime.Runtime. The image's files go once they are the oldest that nothing uses.
+// Untag implements runtime.Runtime. Prune deletes the image's files later, once they are the oldest unused ones.
 func (r *Runtime) Untag(_ context.Context, reference string) error {
 	image, ok := r.recall(reference)
 	if !ok {
@@ -117,7 +117,7 @@ func (r *Runtime) Untag(_ context.Context, reference string) error {
 	return nil
 }
 
-// named are the images of all clusters that were built and have a name.
+// named adds the images of all clusters that were built and have a name.
 func (r *Runtime) named(used map[string]bool) {
 	names, _ := filepath.Glob(filepath.Join(filepath.Dir(r.builtFolder()), "*", "*"))
 	for _, name := range names {

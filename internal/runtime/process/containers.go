@@ -17,17 +17,17 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// trash is the beginning of the name of a folder that is being made or removed.
+// trash is the prefix of folders that are being created or removed.
 const trash = "."
 
-// each calls f for every container of every cluster. It leaves out what is removed meanwhile, and what is damaged or no
-// container: one entry must not keep the runtime from the others. Damaged lists those.
+// each calls f for every container of every cluster. It skips containers that are removed meanwhile, damaged ones, and
+// entries that are not containers: one entry must not hide the others. damaged lists those.
 func (r *Runtime) each(f func(dir string, record shim.Record) error) error {
 	_, err := r.scan(f)
 	return err
 }
 
-// scan is each, and returns the paths of the entries that it left out.
+// scan does what each does, and returns the paths of the damaged entries.
 func (r *Runtime) scan(f func(dir string, record shim.Record) error) (damaged []string, err error) {
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Runtime) scan(f func(dir string, record shim.Record) error) (damaged []
 	return damaged, nil
 }
 
-// removedMeanwhile reports whether an entry is gone since its folder was listed.
+// removedMeanwhile reports whether an entry was removed since its folder was listed.
 func removedMeanwhile(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, os.ErrNotExist)
@@ -96,12 +96,12 @@ func (r *Runtime) find(ctx context.Context, id string) (dir string, record shim.
 	return dir, record, err
 }
 
-// validID keeps a name that comes from outside from being a path.
+// validID reports whether a name from outside is an id, and so not a path.
 func validID(id string) bool {
 	return len(id) == idLength && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// check says whether the runtime still works for its caller.
+// check returns an error if the runtime is closed or the caller's context has ended.
 func (r *Runtime) check(ctx context.Context) error {
 	if r.ctx.Err() != nil {
 		return runtime.ErrUnavailable

@@ -21,7 +21,7 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// idLength is that of a container's id: hex digits, as docker's.
+// idLength is the length of a container's id: hex digits, as docker's.
 const idLength = 64
 
 // Create implements runtime.Runtime.
@@ -52,7 +52,7 @@ func (r *Runtime) create(ctx context.Context, spec runtime.ContainerSpec) (runti
 		return runtime.Container{}, err
 	}
 	defer unlock()
-	// Another may have been quicker while the image was copied.
+	// Another call may have been faster while the image was copied.
 	if held, err := r.holder(spec); err != nil || held != "" {
 		return r.held(held, err)
 	}
@@ -75,7 +75,7 @@ func (r *Runtime) make(spec runtime.ContainerSpec, image rootfs.Image) (runtime.
 	return view(dir, record)
 }
 
-// holder is the folder of the container that has the name and is the task's own.
+// holder returns the folder of the container that has the name and is the task's own.
 func (r *Runtime) holder(spec runtime.ContainerSpec) (held string, err error) {
 	err = r.each(func(dir string, record shim.Record) error {
 		switch {
@@ -101,7 +101,7 @@ func (r *Runtime) held(dir string, err error) (runtime.Container, error) {
 	return view(dir, record)
 }
 
-// image is what the container runs from: the pinned one where the release names one.
+// image returns what the container runs from: the pinned one where the release names one.
 func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs.Image, error) {
 	if spec.ImageID == "" {
 		return r.local(ctx, spec.Image)
@@ -110,7 +110,7 @@ func (r *Runtime) image(ctx context.Context, spec runtime.ContainerSpec) (rootfs
 	if err == nil {
 		return image, nil
 	}
-	// The store may have dropped it, or be another node's: the folder may still hold it.
+	// The store may have removed it, or be another node's: the folder may still hold it.
 	image, err = r.local(ctx, spec.Image)
 	if err == nil && image.ID != spec.ImageID {
 		err = &runtime.RejectedError{
@@ -167,7 +167,7 @@ func logBounds(logs *api.Logs) (size int64, files int, err error) {
 	return size, files, nil
 }
 
-// store makes the container's folder at once: a server killed here has made it or has not.
+// store creates the container's folder atomically: a server killed here has either created it or not.
 func (r *Runtime) store(record shim.Record) (string, error) {
 	fresh, err := os.MkdirTemp(r.dir, trash+"new-")
 	if err != nil {
@@ -205,7 +205,7 @@ func invalid(field string, err error) error {
 	}
 }
 
-// diskFull tells a full disk from a wrong manifest: it passes when there is room again.
+// diskFull marks a full disk as transient, unlike a wrong manifest: it passes when there is space again.
 func diskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
 		return &runtime.TransientError{Reason: "DiskFull", Detail: err.Error(), Next: "free space on the node"}

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestDamagedEntries: an entry that can't be read keeps neither the runtime from opening nor a container from being found.
+// TestDamagedEntries: despite an unreadable entry the runtime opens and finds every container.
 func TestDamagedEntries(t *testing.T) {
 	b := newBench(t)
 	long := []string{"/bin/sh", "-c", "exec sleep 1000"}

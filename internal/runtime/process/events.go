@@ -12,11 +12,11 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// streamRoom is how many events wait for a slow reader. One that has fallen behind further loses its stream, which tells
-// it to list again.
+// streamRoom is how many events are buffered for a slow reader. A reader that falls further behind loses its stream,
+// and so knows to list again.
 const streamRoom = 1024
 
-// events hands what happens to every reader.
+// events sends events to every reader.
 type events struct {
 	mu      sync.Mutex
 	streams map[chan runtime.Event]struct{}
@@ -79,8 +79,8 @@ func eventOf(record shim.Record, kind runtime.EventKind) runtime.Event {
 	}
 }
 
-// watch passes a shim's events on until it ends. A shim that ends without a word was killed: its program died with it,
-// and what that left behind is killed here.
+// watch forwards a shim's events until the shim ends. A shim that ends without a message was killed: its program died
+// with it, and watch kills what that left behind.
 func (r *Runtime) watch(dir string, record shim.Record, conn *shim.Conn, reap func()) {
 	r.work.Go(func() {
 		stop := context.AfterFunc(r.ctx, func() { _ = conn.Close() })
@@ -113,7 +113,7 @@ func (r *Runtime) pass(record shim.Record, message shim.Message) {
 	r.events.emit(event)
 }
 
-// lost reports the end of a container whose shim did not.
+// lost reports the end of a container whose shim did not report it.
 func (r *Runtime) lost(dir string, record shim.Record) {
 	unlock, err := r.locks.lock(r.ctx, record.ID)
 	if err != nil {

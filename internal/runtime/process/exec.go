@@ -19,8 +19,8 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// shell is a command that was run in a container: beside its program, as the same user, in the same place. It is this
-// process's child and ends with the container.
+// shell is a command run in a container: beside its program, as the same user, in the same place. It is this process's
+// child and ends with the container.
 type shell struct {
 	command *exec.Cmd
 	stdin   *os.File
@@ -105,7 +105,8 @@ func pathIn(env []string) string {
 	return path
 }
 
-// start connects the command to pipes, or to a terminal, and runs it. Its ends are closed here when it has them.
+// start connects the command to pipes, or to a terminal, and runs it. It closes the command's ends once the command has
+// them.
 func (s *shell) start(opts runtime.ExecOptions) error {
 	theirs, err := s.connect(opts)
 	if err == nil {

@@ -22,7 +22,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// TestPorts: every container has a port of its own, is told it, answers on it, and keeps it.
+// TestPorts: every container has a port of its own, gets it in its environment, answers on it, and keeps it.
 func TestPorts(t *testing.T) {
 	b := newBench(t)
 	plain, published := spec("a", "/server"), spec("b", "/server")
@@ -102,7 +102,7 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestLimits: ulimits reach the program exactly, with its user and its exit code unharmed.
+// TestLimits: ulimits reach the program exactly, and its user and exit code are unaffected.
 func TestLimits(t *testing.T) {
 	b := newBench(t)
 	// A shell, because a Go program raises its own soft limit.
@@ -125,7 +125,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestMemory: a limit is enforced and told as such, or the runtime warns that it can't.
+// TestMemory: a limit is enforced and reported as enforced, or the runtime warns that it can't enforce it.
 func TestMemory(t *testing.T) {
 	b := newBench(t)
 	if enforced, _ := shim.Limits(); !enforced {
@@ -162,7 +162,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestPinned: a container runs what its release was made from, though the folder holds something else by now.
+// TestPinned: a container runs what its release was made from, even if the folder has changed since.
 func TestPinned(t *testing.T) {
 	b := newBench(t)
 	old, err := b.rt.Resolve(t.Context(), "hello")
@@ -186,7 +186,7 @@ func TestPinned(t *testing.T) {
 	b.printed(b.run(spec("b", "/server")).ID, "changed")
 }
 
-// TestTerminal runs a command on a terminal of the size asked for.
+// TestTerminal runs a command on a terminal of the requested size.
 func TestTerminal(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "/server", "wait"))
@@ -235,7 +235,7 @@ func TestExecEnds(t *testing.T) {
 	_ = kept.Close()
 }
 
-// TestStopSignal: the declared signal is sent first, and told.
+// TestStopSignal: the declared signal is sent first, and reported.
 func TestStopSignal(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "wait")
@@ -255,7 +255,7 @@ func TestStopSignal(t *testing.T) {
 	b.printed(c.ID, "got user defined signal 1")
 }
 
-// TestShorterGrace: a second stop with less patience wins over the first.
+// TestShorterGrace: a second stop with a shorter grace period wins over the first.
 func TestShorterGrace(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "/server", "ignore-term"))
@@ -270,7 +270,7 @@ func TestShorterGrace(t *testing.T) {
 	}
 }
 
-// TestLogBounds: what is printed beyond the bounds is dropped from the old end.
+// TestLogBounds: of output beyond the bounds, the oldest is dropped.
 func TestLogBounds(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "print", "200", "100")

@@ -56,7 +56,7 @@ func (b *bench) clean() {
 	_ = b.rt.Close()
 }
 
-// reopen is what a restarted server does.
+// reopen does what a restarted server does.
 func (b *bench) reopen() {
 	b.Helper()
 	_ = b.rt.Close()
@@ -91,7 +91,7 @@ func (b *bench) inspect(id string) runtime.Container {
 	return c
 }
 
-// until waits for a container to be as wanted.
+// until waits until wanted reports true for the container.
 func (b *bench) until(id, what string, wanted func(runtime.Container) bool) runtime.Container {
 	b.Helper()
 	var c runtime.Container
@@ -121,7 +121,7 @@ func (b *bench) exited(id string) runtime.Container {
 	return b.until(id, "the end", func(c runtime.Container) bool { return c.State == runtime.StateExited })
 }
 
-// output is what a container printed so far.
+// output returns what a container printed so far.
 func (b *bench) output(id string) string {
 	b.Helper()
 	reader, err := b.rt.Logs(b.Context(), id, runtime.LogOptions{Tail: -1})
@@ -174,7 +174,7 @@ func (b *bench) kill(pid int, signal syscall.Signal) {
 	}
 }
 
-// dead says whether a process is gone, or only waits to be reaped.
+// dead reports whether a process is gone, or only waits to be reaped.
 func dead(pid int) bool {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err != nil || strings.Contains(string(raw), ") Z ")

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// keptImages is how many images stay that no container uses, for rollbacks.
+// keptImages is how many unused images are kept, for rollbacks.
 const keptImages = 10
 
 // Resolve implements runtime.Runtime.
@@ -38,7 +38,7 @@ func (r *Runtime) Resolve(ctx context.Context, reference string) (runtime.Image,
 	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
-// Pull implements runtime.Runtime. There is nothing to fetch from: an image is here or it isn't.
+// Pull implements runtime.Runtime. There is no registry: an image is here or it isn't.
 func (r *Runtime) Pull(ctx context.Context, reference string, progress func(percent int)) (runtime.Image, error) {
 	if err := r.check(ctx); err != nil {
 		return runtime.Image{}, err
@@ -53,7 +53,7 @@ func (r *Runtime) Pull(ctx context.Context, reference string, progress func(perc
 	return runtime.Image{ID: image.ID, Reference: reference, User: image.Config.User}, nil
 }
 
-// local is an image of this machine; without one, the reference is at fault.
+// local returns an image of this machine; without one, the reference is at fault.
 func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, error) {
 	image, err := r.claim(r.images.Resolve(ctx, reference))
 	switch {
@@ -70,7 +70,7 @@ func (r *Runtime) local(ctx context.Context, reference string) (rootfs.Image, er
 	return image, diskFull(err)
 }
 
-// prune drops images that nothing has used for long. What is left behind is the next one's to drop.
+// prune removes images that have been unused for long. The next call removes what this one leaves.
 func (r *Runtime) prune() {
 	used := map[string]bool{}
 	damaged, err := r.scan(func(_ string, record shim.Record) error {
@@ -83,7 +83,7 @@ func (r *Runtime) prune() {
 	}
 }
 
-// imageDue reports whether an image that nothing uses may be deleted now.
+// imageDue reports whether an unused image may be deleted now.
 func (r *Runtime) imageDue(id string) bool {
 	due, err := r.ledger.Due(id, false, time.Now())
 	if due && err == nil {
@@ -92,7 +92,7 @@ func (r *Runtime) imageDue(id string) bool {
 	return due && err == nil
 }
 
-// claim records that this cluster uses an image. A claim that fails costs no more than room.
+// claim records that this cluster uses an image. A failed claim only costs disk space.
 func (r *Runtime) claim(image rootfs.Image, err error) (rootfs.Image, error) {
 	if err == nil {
 		_ = r.ledger.Claim(image.ID)
@@ -100,7 +100,7 @@ func (r *Runtime) claim(image rootfs.Image, err error) (rootfs.Image, error) {
 	return image, err
 }
 
-// sweep removes folders whose making or removal was cut off.
+// sweep removes folders whose creation or removal was interrupted.
 func (r *Runtime) sweep() {
 	left, _ := filepath.Glob(filepath.Join(r.dir, trash+"*"))
 	for _, dir := range left {

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// version of the runtime: it grows when records of older ones can't be read any more.
+// version of the runtime: it increases when older records can't be read any more.
 const version = "1"
 
 // Info implements runtime.Runtime.
@@ -48,7 +48,7 @@ func (r *Runtime) warnings() []string {
 	return out
 }
 
-// closedTo is the first folder on the way to a path that strangers can't enter.
+// closedTo returns the first folder on the way to a path that strangers can't enter.
 func closedTo(path string) string {
 	for at := path; ; at = filepath.Dir(at) {
 		if info, err := os.Stat(at); err == nil && info.Mode()&0o001 == 0 {

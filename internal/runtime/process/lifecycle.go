@@ -41,7 +41,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 			return err
 		}
 	}
-	// One that waits for its next restart is active too, and is left to its shim.
+	// A container that waits for its next restart is active too; its shim restarts it.
 	if status.Active() {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (r *Runtime) start(dir string, record shim.Record) error {
 	return nil
 }
 
-// Stop implements runtime.Runtime. The shim goes on when the caller's context ends.
+// Stop implements runtime.Runtime. The shim continues if the caller's context ends.
 func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) error {
 	dir, record, err := r.find(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
@@ -86,7 +86,7 @@ func (r *Runtime) Stop(ctx context.Context, id string, grace time.Duration) erro
 	return nil
 }
 
-// stop leaves the container's lock free while it waits, for a Remove that has no patience.
+// stop doesn't hold the container's lock while it waits, so that a Remove needn't wait.
 func (r *Runtime) stop(ctx context.Context, dir string, record shim.Record, grace time.Duration) error {
 	started, err := r.locks.lock(ctx, record.ID)
 	if err != nil {
@@ -109,7 +109,7 @@ func (r *Runtime) end(ctx context.Context, dir string, record shim.Record, grace
 	conn, err := shim.Stop(dir, grace)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-		// The end of the connection is the shim's: it says "stopped" before that, unless it was killed.
+		// The shim closes the connection when it ends. It sends "stopped" before, unless it was killed.
 		for err == nil {
 			_, err = conn.Next()
 		}
@@ -176,7 +176,7 @@ func (r *Runtime) remove(ctx context.Context, dir string, record shim.Record) er
 		return err
 	}
 	defer unlock()
-	// Renamed first: a removal that is cut off has happened, and its rest is swept up later.
+	// It is renamed first: then an interrupted removal counts as done, and the rest is swept up later.
 	old := filepath.Join(r.dir, trash+"old-"+record.ID)
 	if err := os.Rename(dir, old); err != nil {
 		return ignoreRemoved(err)

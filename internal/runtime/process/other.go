@@ -8,10 +8,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Runtime is there on Linux alone: its shims live by /proc and by the kernel's care for orphans.
+// Runtime exists only on Linux: its shims need /proc and the kernel's subreapers.
 type Runtime struct{ runtime.Runtime }
 
-// New says that this system has no process runtime.
+// New returns an error that says that this system has no process runtime.
 func New(Options) (*Runtime, error) {
 	return nil, fmt.Errorf("the process runtime runs on Linux alone: %w", runtime.ErrUnsupported)
 }
@@ -19,5 +19,5 @@ func New(Options) (*Runtime, error) {
 // MaybeShim does nothing: there are no shims here.
 func MaybeShim() {}
 
-// ShimMain refuses.
+// ShimMain returns the exit code of a failure.
 func ShimMain([]string) int { return 2 }

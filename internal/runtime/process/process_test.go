@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// root is a state folder that unprivileged programs can enter; the one a test is given can't be.
+// root returns a state folder that unprivileged programs can enter; the one a test is given can't be.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "tendtest-process-")

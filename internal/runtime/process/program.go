@@ -18,10 +18,10 @@ import (
 	"tend.dev/tend/internal/runtime/process/shim"
 )
 
-// defaultPath is where programs are looked for when nobody says.
+// defaultPath is the PATH for programs unless the environment sets one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// program resolves what a container runs: the image's part and the spec's over it, as docker lays them over each other.
+// program resolves what a container runs: the image's configuration with the spec's over it, merged as docker does.
 func (r *Runtime) program(spec runtime.ContainerSpec, image rootfs.Image, record shim.Record) (shim.Program, error) {
 	var out shim.Program
 	var err error
@@ -47,7 +47,7 @@ func (r *Runtime) program(spec runtime.ContainerSpec, image rootfs.Image, record
 	return out, err
 }
 
-// argv is entrypoint and command; an entrypoint of its own takes the image's command away.
+// argv returns entrypoint and command; an entrypoint in the spec drops the image's command.
 func argv(spec api.DeploymentSpec, config rootfs.Config) ([]string, error) {
 	entrypoint, command := config.Entrypoint, config.Cmd
 	if len(spec.Entrypoint) > 0 {
@@ -65,7 +65,7 @@ func argv(spec api.DeploymentSpec, config rootfs.Config) ([]string, error) {
 	return args, nil
 }
 
-// environment is the image's, then the release's, then what the runtime knows better: the container's ports.
+// environment returns the image's, then the release's, then what the runtime knows better: the container's ports.
 func environment(spec runtime.ContainerSpec, config rootfs.Config, record shim.Record, home string) map[string]string {
 	env := map[string]string{"PATH": defaultPath, "HOME": home, "HOSTNAME": spec.Name}
 	for _, pair := range config.Env {
@@ -95,7 +95,7 @@ func pairs(env map[string]string) []string {
 	return out
 }
 
-// folderOf is a working directory: in the image where it has one of that name, else on the host.
+// folderOf returns a working directory: in the image if it has one of that name, else on the host.
 func folderOf(root, dir string) string {
 	inside := filepath.Join(root, dir)
 	if !filepath.IsAbs(dir) || isFolder(inside) {
@@ -104,8 +104,8 @@ func folderOf(root, dir string) string {
 	return dir
 }
 
-// lookUp finds a program: in the image first, then on the host. One that is nowhere is returned as it would be there,
-// for the start to complain about.
+// lookUp finds a program: in the image first, then on the host. For a missing one it returns the path where it would
+// be, so that the start reports the error.
 func lookUp(root, dir, name, path string) string {
 	var places []string
 	switch {
@@ -136,7 +136,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// signalNumber reads SIGTERM, TERM or 15; empty is 0.
+// signalNumber parses SIGTERM, TERM or 15; empty is 0.
 func signalNumber(text string) (int, error) {
 	if text == "" {
 		return 0, nil
@@ -183,7 +183,7 @@ func limits(declared map[string]string) (map[string][2]uint64, error) {
 	return out, nil
 }
 
-// limitValue reads a number; -1 and unlimited are no limit.
+// limitValue parses a number; -1 and unlimited mean no limit.
 func limitValue(text string) (uint64, error) {
 	if text == "-1" || text == "unlimited" {
 		return unix.RLIM_INFINITY, nil

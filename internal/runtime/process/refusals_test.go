@@ -58,7 +58,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// TestRefusals: what a manifest gets wrong is said at create or start, with a word for it.
+// TestRefusals: an error in a manifest is reported at create or start, with its reason.
 func TestRefusals(t *testing.T) {
 	b := newBench(t)
 	holder, err := net.Listen("tcp", "127.0.0.1:0")

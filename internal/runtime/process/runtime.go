@@ -36,7 +36,7 @@ type Runtime struct {
 
 var _ runtime.Runtime = (*Runtime)(nil)
 
-// New opens the state folder and listens to the containers that run.
+// New opens the state folder and watches the running containers.
 func New(opts Options) (*Runtime, error) {
 	root, err := filepath.Abs(opts.Root)
 	if err != nil {
@@ -65,7 +65,7 @@ func New(opts Options) (*Runtime, error) {
 	return r, nil
 }
 
-// recover finishes removals that were cut off, and watches what runs.
+// recover finishes interrupted removals, and watches the running containers.
 func (r *Runtime) recover() error {
 	unlock, err := r.lockNames(r.ctx)
 	if err != nil {
@@ -88,8 +88,8 @@ func (r *Runtime) recover() error {
 	return err
 }
 
-// adopt watches a container's shim; where the shim is gone, what it left behind is killed. Nobody else may start or end
-// the container meanwhile.
+// adopt watches a container's shim. If the shim is gone, adopt kills what it left behind. The caller makes sure that
+// nothing else starts or ends the container meanwhile.
 func (r *Runtime) adopt(dir string, record shim.Record) error {
 	conn, err := shim.Watch(dir)
 	if errors.Is(err, shim.ErrGone) {
@@ -101,7 +101,7 @@ func (r *Runtime) adopt(dir string, record shim.Record) error {
 	return err
 }
 
-// bury kills what outlived a killed shim. Nobody may start the container meanwhile.
+// bury kills what outlived a killed shim. The caller makes sure that nothing else starts the container meanwhile.
 func bury(dir string, record shim.Record) error {
 	status, err := shim.ReadStatus(dir)
 	if err == nil && status.Abandoned {
@@ -119,7 +119,7 @@ func (r *Runtime) Close() error {
 	return nil
 }
 
-// lockNames keeps others, in this process and in others, from making or removing containers.
+// lockNames prevents other callers, in this process and in others, from creating or removing containers.
 func (r *Runtime) lockNames(ctx context.Context) (unlock func(), err error) {
 	free, err := r.locks.lock(ctx, "/names")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// turned is a key that turns values around: sealed and opened are never alike.
+// turned returns a key that turns values around: sealed and opened are never alike.
 func turned(value []byte) ([]byte, error) {
 	out := slices.Clone(value)
 	slices.Reverse(out)
@@ -32,7 +32,7 @@ func (b *bench) sealed(open func([]byte) ([]byte, error)) {
 	}
 }
 
-// found lists the files below the root that hold a text, plain or in base64.
+// found lists the files below the root that contain a text, plain or in base64.
 func (b *bench) found(text string) (files []string) {
 	b.Helper()
 	err := filepath.WalkDir(b.root, func(path string, entry fs.DirEntry, err error) error {
@@ -51,8 +51,8 @@ func (b *bench) found(text string) (files []string) {
 	return files
 }
 
-// An environment lies sealed in the container's folder, and reaches its program, each restart of it, with limits or
-// without, and every command run beside it as it is.
+// An environment is encrypted in the container's folder. Its program, each restart of it, with limits or without, and
+// every command run beside it get it unencrypted.
 func TestEnvironmentIsSealed(t *testing.T) {
 	b := newBench(t)
 	b.sealed(turned)
@@ -90,7 +90,7 @@ func TestEnvironmentIsSealed(t *testing.T) {
 	}
 }
 
-// Without the key nothing is started on half an environment.
+// Without the key no program is started with an incomplete environment.
 func TestEnvironmentNeedsItsKey(t *testing.T) {
 	b := newBench(t)
 	b.sealed(turned)

@@ -44,7 +44,7 @@ func (s *shells) end(id string) {
 	}
 }
 
-// close kills them all.
+// close kills the commands of all containers.
 func (s *shells) close() {
 	s.mu.Lock()
 	ids := slices.Collect(maps.Keys(s.open))

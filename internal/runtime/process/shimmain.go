@@ -4,9 +4,9 @@ package process
 
 import "tend.dev/tend/internal/runtime/process/shim"
 
-// MaybeShim turns this process into a container's shim if that is what it was started for, and doesn't return then. It
-// is the first thing in main, and in the TestMain of every test that makes a Runtime.
+// MaybeShim turns this process into a container's shim if it was started as one, and then doesn't return. It must be
+// the first call in main, and in the TestMain of every test that creates a Runtime.
 func MaybeShim() { shim.Maybe() }
 
-// ShimMain is the hidden command `tend shim`; args are what follows these two words.
+// ShimMain runs the hidden command `tend shim` and returns its exit code. args are the words after these two.
 func ShimMain(args []string) int { return shim.Main(args) }

@@ -17,8 +17,8 @@ import (
 
 const ticksPerSecond = 100 // USER_HZ: part of the kernel's interface, the same everywhere Go runs
 
-// Stats implements runtime.Runtime. The network is the host's and can't be told apart. The time of processes that ended
-// is their parent's, so the sum only falls when the container starts again.
+// Stats implements runtime.Runtime. The network is the host's, so a container's share is unknown. The CPU time of
+// processes that ended is added to their parent's, so the sum only falls when the container starts again.
 func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 	dir, record, err := r.find(ctx, id)
 	if err != nil {
@@ -58,7 +58,7 @@ func residentBytes(pid int) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// blockBytes needs the rights of the process's user; without them it is 0.
+// blockBytes needs the rights of the process's user; without them it returns 0.
 func blockBytes(pid int) (read, written int64) {
 	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
 	for line := range bytes.Lines(raw) {

@@ -33,8 +33,8 @@ func (b *bench) relatives(id string) (near, far int) {
 	return number("near"), number("far")
 }
 
-// TestServerKilled: a server that is killed leaves its container running; the next one finds it, with its events, its
-// logs and its exit.
+// TestServerKilled: a killed server leaves its container running; the next one finds it, with its events, its logs and
+// its exit.
 func TestServerKilled(t *testing.T) {
 	b := newBench(t)
 	server := exec.CommandContext(t.Context(), "/proc/self/exe")
@@ -95,7 +95,7 @@ func beServer(dir string) error {
 	select {}
 }
 
-// TestRestartWhileAway: the policy works while no server runs.
+// TestRestartWhileAway: the restart policy works while no server runs.
 func TestRestartWhileAway(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "wait")
@@ -112,7 +112,7 @@ func TestRestartWhileAway(t *testing.T) {
 	}
 }
 
-// TestShimKilled: a container whose shim is killed dies with everything it started, and that is seen.
+// TestShimKilled: a container whose shim is killed dies with everything it started, and the runtime reports it.
 func TestShimKilled(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "sh", "-c", family)
@@ -146,7 +146,7 @@ func TestShimKilled(t *testing.T) {
 	}
 }
 
-// TestShimKilledWhileAway: the next server says what happened, and ends what was left.
+// TestShimKilledWhileAway: the next server reports what happened, and kills what was left.
 func TestShimKilledWhileAway(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "sh", "-c", family))
@@ -196,7 +196,7 @@ func TestFamilyEnds(t *testing.T) {
 	}
 }
 
-// TestReboot: what ran when the machine went down is exited, and starts again when it is told to.
+// TestReboot: a container that ran when the machine went down is exited, and starts again on request.
 func TestReboot(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "wait")
@@ -216,7 +216,7 @@ func TestReboot(t *testing.T) {
 	}
 }
 
-// rebooted makes a status speak of the boot before, and of a process number that somebody else has now.
+// rebooted changes a status so that it names the previous boot and a process number that another process has now.
 func (b *bench) rebooted(id string) (shimPID int) {
 	b.Helper()
 	dir := filepath.Join(b.root, "process", "containers", id)
@@ -236,7 +236,7 @@ func (b *bench) rebooted(id string) (shimPID int) {
 	return status.Shim.PID
 }
 
-// TestShutdown: a shim that is asked to end by the machine stops its program, and no policy works against that.
+// TestShutdown: a shim that the machine's shutdown asks to end stops its program, and no policy restarts it.
 func TestShutdown(t *testing.T) {
 	b := newBench(t)
 	s := spec("a", "/server", "wait")
@@ -250,7 +250,7 @@ func TestShutdown(t *testing.T) {
 	b.printed(c.ID, "got terminated")
 }
 
-// TestCutOff: what a killed server left half made or half removed is no container, and is swept up.
+// TestCutOff: what a killed server left half created or half removed is not a container, and is swept up.
 func TestCutOff(t *testing.T) {
 	b := newBench(t)
 	c := b.run(spec("a", "/server", "exit", "0"))

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a pseudo terminal.
+// openTerminal opens a pseudo terminal.
 func openTerminal() (master, slave *os.File, err error) {
 	master, err = os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -37,7 +37,8 @@ func resizeTerminal(master *os.File, width, height int) {
 	}
 }
 
-// terminalOutput ends where the kernel reports an I/O error: nobody has the other side open any more.
+// terminalOutput returns io.EOF for the kernel's I/O error, which means that no process has the other side open any
+// more.
 type terminalOutput struct{ *os.File }
 
 func (t terminalOutput) Read(into []byte) (int, error) {
@@ -48,7 +49,7 @@ func (t terminalOutput) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// terminalInput is closed by the character that means the end: the terminal itself stays open for the output.
+// terminalInput is closed by sending the end-of-input character: the terminal itself stays open for the output.
 type terminalInput struct{ *os.File }
 
 func (t terminalInput) Close() error {

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// unsupported refuses a spec with fields that a plain process can't honour, naming all of them at once.
+// unsupported refuses a spec with fields that a plain process can't support. The error names all of them at once.
 func unsupported(spec runtime.ContainerSpec) error {
 	declared := spec.Spec
 	fields := []struct {
@@ -49,7 +49,7 @@ func unsupported(spec runtime.ContainerSpec) error {
 	}
 }
 
-// ours says whether networks name the platform's own alone: every process is reached on this host anyway.
+// ours reports whether networks has no network but the platform's: every process is reachable on this host anyway.
 func ours(networks ...string) bool {
 	for _, name := range networks {
 		if name != "" && name != api.Network && name != api.NetworkAlias {
@@ -59,7 +59,8 @@ func ours(networks ...string) bool {
 	return true
 }
 
-// samePlaces says whether every volume is a host path at its own place, writable: what a process sees without a mount.
+// samePlaces reports whether every volume is a writable host path mounted at its own path: what a process sees without
+// a mount.
 func samePlaces(volumes []string) bool {
 	for _, volume := range volumes {
 		parts := strings.Split(volume, ":")

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// EnsureVolume refuses: what a plain process sees at a path is the host's own.
+// EnsureVolume returns an error: a plain process sees the host's own files at a path.
 func (r *Runtime) EnsureVolume(context.Context, string, map[string]string) error {
 	return &runtime.RejectedError{
 		Reason: "UnsupportedByProcessRuntime", Detail: "plain processes can't honour volume_claims",
@@ -14,5 +14,5 @@ func (r *Runtime) EnsureVolume(context.Context, string, map[string]string) error
 	}
 }
 
-// RemoveVolume has nothing to remove.
+// RemoveVolume does nothing, because there are no volumes.
 func (r *Runtime) RemoveVolume(context.Context, string) error { return nil }

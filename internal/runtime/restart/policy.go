@@ -22,7 +22,7 @@ type Policy struct {
 	MaxRetries int
 }
 
-// Parse reads no, always, unless-stopped, on-failure or on-failure:N; empty is "no".
+// Parse parses no, always, unless-stopped, on-failure or on-failure:N; empty is "no".
 func Parse(text string) (Policy, error) {
 	name, count, counted := strings.Cut(text, ":")
 	switch {
@@ -55,19 +55,19 @@ func (p Policy) String() string {
 // End is how a container's process ended.
 type End struct {
 	ExitCode int
-	// Restarts is how often the policy restarted it since somebody last started it.
+	// Restarts is how often the policy restarted it since its last start on request.
 	Restarts int
-	// Stopped: it was stopped or killed through the engine. No policy restarts that at once.
+	// Stopped: it was stopped or killed through the engine. No policy restarts it right away.
 	Stopped bool
 }
 
-// Restarts says whether the policy starts the container again right after an end.
+// Restarts reports whether the policy starts the container again right after an end.
 func (p Policy) Restarts(end End) bool {
 	return !end.Stopped && p.wants(end)
 }
 
-// RestartsAtBoot says whether an engine that comes up starts the container again: "always" then forgets that somebody
-// had stopped it.
+// RestartsAtBoot reports whether an engine that comes up starts the container again. "always" does so even after a stop
+// on request.
 func (p Policy) RestartsAtBoot(end End) bool {
 	return p.wants(end)
 }
@@ -84,17 +84,17 @@ func (p Policy) wants(end End) bool {
 	return false
 }
 
-// The waits before a restart: doubled from the first to the longest, and forgotten after a run of resetAfter.
+// The waits before a restart: doubled from the first to the longest, and reset after a run of resetAfter.
 const (
 	firstWait   = 100 * time.Millisecond
 	longestWait = time.Minute
 	resetAfter  = 10 * time.Second
 )
 
-// Backoff counts the waits of one container. The zero value is a container that never ended.
+// Backoff tracks the waits of one container. The zero value is that of a container that never ended.
 type Backoff struct{ last time.Duration }
 
-// Next is the wait after a run that lasted for ran.
+// Next returns the wait after a run that lasted for ran.
 func (b *Backoff) Next(ran time.Duration) time.Duration {
 	switch {
 	case b.last == 0 || ran >= resetAfter:

@@ -30,7 +30,7 @@ func testEvents(f *fixture) {
 	}
 }
 
-// testStopEvents: a stop through the engine is told from an end of its own.
+// testStopEvents: the events of a stop through the engine differ from those of a container that ends by itself.
 func testStopEvents(f *fixture) {
 	watch := f.watch(f.runtime)
 	container := f.start(f.spec())

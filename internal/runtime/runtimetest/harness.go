@@ -127,7 +127,7 @@ func open(t *testing.T, h Harness, cluster string) runtime.Runtime {
 
 func (f *fixture) other() runtime.Runtime { return open(f.T, f.Harness, "tendtest-"+random()) }
 
-// spec is a container of a fresh name that runs the test server with the arguments; none makes it wait.
+// spec returns a container of a fresh name that runs the test server with the arguments; none makes it wait.
 func (f *fixture) spec(args ...string) runtime.ContainerSpec {
 	if len(args) == 0 {
 		args = []string{"wait"}

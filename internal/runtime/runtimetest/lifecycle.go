@@ -152,7 +152,8 @@ func testAbsent(f *fixture) {
 	f.wantError("logs", err, runtime.ErrNotFound)
 }
 
-// testStranger asks one cluster's runtime for another's container: it is as if it were not there, and nothing happens to it.
+// testStranger asks one cluster's runtime for another's container: it is as if it were not there, and nothing happens
+// to it.
 func testStranger(f *fixture) {
 	container := f.start(f.spec())
 	stranger := f.other()

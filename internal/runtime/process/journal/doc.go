@@ -1,5 +1,5 @@
-// Package journal keeps a process's output in files of bounded size: one JSON object a line, rotated like docker's
-// json-file. Writers never block what they record: when the disk is full, lines are lost, not time.
+// Package journal stores a process's output in files of bounded size: one JSON object per line, rotated like docker's
+// json-file. A Writer never blocks the process: if the disk is full, it loses lines.
 //
-// It decides how lines are cut and when a file is full, never what they mean.
+// It decides how lines are split and when a file is full, never what they mean.
 package journal

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Line is one line as it is kept.
+// Line is one stored line.
 type Line struct {
 	Stream string    `json:"stream"`
 	Time   time.Time `json:"time"`
 	Text   string    `json:"text"`
-	// Part: the next line of the stream goes on with it.
+	// Part: the next line of the stream continues it.
 	Part bool `json:"part,omitempty"`
 }
 
-// MaxText is the longest text of one line; a longer one is cut into several.
+// MaxText is the longest text of one line; a longer one is split into several.
 const MaxText = 16 << 10
 
 // fileName of the live file; older ones have .1, .2, … behind it.
@@ -31,7 +31,7 @@ func oldPath(dir string, n int) string {
 	return livePath(dir) + "." + strconv.Itoa(n)
 }
 
-// paths are the files there are, oldest first.
+// paths returns the files there are, oldest first.
 func paths(dir string) []string {
 	var out []string
 	for n := 0; ; n++ {

@@ -73,7 +73,7 @@ func TestCopyCutsLines(t *testing.T) {
 	}
 }
 
-// TestRotation: the files stay within their bound, and the newest lines are the ones that stay.
+// TestRotation: the files stay within their bound and hold the newest lines.
 func TestRotation(t *testing.T) {
 	const size, files = 1000, 3
 	dir := t.TempDir()
@@ -146,7 +146,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a writer that can't write reads on.
+// TestFullDisk: a writer that can't write continues to read.
 func TestFullDisk(t *testing.T) {
 	w := open(t, t.TempDir(), 0, 1)
 	_ = w.file.Close()

@@ -13,15 +13,15 @@ import (
 
 // ReadOptions choose lines.
 type ReadOptions struct {
-	// Since drops what is older.
+	// Since drops older lines.
 	Since time.Time
 	// Tail keeps the last n lines; negative keeps all.
 	Tail int
-	// Follow waits for more while it answers true. Nil ends with the last line there is.
+	// Follow waits for more while it returns true. If it is nil, reading ends with the last line there is.
 	Follow func() bool
 }
 
-// pollEvery is how often a follower looks for more.
+// pollEvery is how often a follower checks for more.
 const pollEvery = 50 * time.Millisecond
 
 // maxRaw bounds a stored line: every byte of its text may have become a six byte escape.
@@ -58,7 +58,7 @@ func Read(ctx context.Context, dir string, opts ReadOptions) (*Reader, error) {
 	return r, nil
 }
 
-// count is how many lines the options choose by their time.
+// count returns how many lines the options choose by their time.
 func (r *Reader) count() (int, error) {
 	counter := &Reader{dir: r.dir, opts: ReadOptions{Since: r.opts.Since}, ctx: r.ctx, cancel: func() {}, queue: r.queue}
 	defer counter.closeFile()
@@ -97,7 +97,7 @@ func (r *Reader) step() (Line, error) {
 		if r.ctx.Err() != nil {
 			return Line{}, io.EOF
 		}
-		// Asked before the read: what was printed before the end is read after it.
+		// Follow is called before the read, so that the read gets what was printed before the end.
 		more := r.opts.Follow != nil && r.opts.Follow()
 		raw, err := r.rawLine()
 		switch {
@@ -137,8 +137,8 @@ func (r *Reader) rawLine() ([]byte, error) {
 	return raw, nil
 }
 
-// nextFile opens the file after the current one, if there is one. A file that was rotated away is read once more first:
-// its last lines may have come after its end was seen.
+// nextFile opens the file after the current one, if there is one. It reads a file that was rotated away once more
+// first: its last lines may have been written after its end was seen.
 func (r *Reader) nextFile() bool {
 	if len(r.queue) == 0 {
 		newer := r.newer()
@@ -162,7 +162,7 @@ func (r *Reader) nextFile() bool {
 	return true
 }
 
-// newer are the files after the current one, oldest first.
+// newer returns the files after the current one, oldest first.
 func (r *Reader) newer() []string {
 	all := paths(r.dir)
 	if r.file == nil {

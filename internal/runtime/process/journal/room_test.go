@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRotationThatFails: a rotation that can't open the next file costs lines only until it can.
+// TestRotationThatFails: a rotation that can't open the next file loses lines only until it can.
 func TestRotationThatFails(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "container")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -18,14 +18,14 @@ type Writer struct {
 	maxSize  int64
 	maxFiles int
 	mu       sync.Mutex
-	file     *os.File // nil where it could not be opened; the next write tries again
+	file     *os.File // nil if it could not be opened; the next write tries again
 	size     int64
-	// torn is set while the file ends with a part of a line: the rest had no room.
+	// torn is set while the file ends with a part of a line, because there was no space for the rest.
 	torn bool
 }
 
-// Open makes a writer that keeps at most maxFiles files of about maxSize bytes each. On a full disk it succeeds: the first
-// write that finds room makes the file.
+// Open returns a writer that keeps at most maxFiles files of about maxSize bytes each. On a full disk it succeeds: the
+// first write that finds space creates the file.
 func Open(dir string, maxSize int64, maxFiles int) (*Writer, error) {
 	w := &Writer{dir: dir, maxSize: maxSize, maxFiles: max(maxFiles, 1)}
 	err := w.openLive()
@@ -86,7 +86,8 @@ func (w *Writer) Write(line Line) error {
 	return err
 }
 
-// rotate shifts every file by one and begins a new live one. With one file only, it begins anew.
+// rotate shifts every file by one and begins a new live one. If only one file is kept, it removes that file and begins
+// again.
 func (w *Writer) rotate() error {
 	file := w.file
 	w.file = nil // also where a step below fails: the next write opens it
@@ -102,7 +103,7 @@ func (w *Writer) rotate() error {
 	return w.openLive()
 }
 
-// Copy keeps everything source prints, line by line, until its end. It reads on when lines can't be kept.
+// Copy stores everything source prints, line by line, until its end. It continues to read if lines can't be stored.
 func (w *Writer) Copy(stream string, source io.Reader) {
 	buffer, filled := make([]byte, MaxText), 0
 	for {
@@ -141,7 +142,7 @@ func (w *Writer) keep(stream string, text []byte, part bool) {
 	_ = w.Write(Line{Stream: stream, Time: time.Now(), Text: string(text), Part: part})
 }
 
-// wholeRunes is where the last character that is not complete begins.
+// wholeRunes returns where the last character that is not complete begins.
 func wholeRunes(text []byte) int {
 	for i := 1; i < utf8.UTFMax; i++ {
 		if start := len(text) - i; utf8.RuneStart(text[start]) {

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// Add brings a folder that was just made into the store, with what its image says about how it is run.
+// Add adds a folder that was just built to the store, with the configuration of its image.
 func (s *Store) Add(ctx context.Context, dir string, config Config) (Image, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

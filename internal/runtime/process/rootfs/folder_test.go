@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestALinkPutInAFilesPlace: what was a file when the folder was listed isn't read through a link that leads out of it.
+// TestALinkPutInAFilesPlace: if a link that leads out replaced a file after the folder was listed, it isn't followed.
 func TestALinkPutInAFilesPlace(t *testing.T) {
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
 	at := filepath.Join(dir, "file")

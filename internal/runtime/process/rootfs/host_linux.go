@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// changeTime is when anything about a file last changed; unlike its time of modification nobody can set it.
+// changeTime returns when anything about a file last changed. Unlike the modification time, it can't be set.
 func changeTime(info fs.FileInfo) int64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Ctim.Nano()
@@ -16,7 +16,8 @@ func changeTime(info fs.FileInfo) int64 {
 	return 0
 }
 
-// lock keeps other stores of the same folder from adding or removing images. The kernel drops it with the process.
+// lock prevents other stores of the same folder from adding or removing images. The kernel releases it with the
+// process.
 func lock(dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -6,5 +6,5 @@ import "io/fs"
 
 func changeTime(info fs.FileInfo) int64 { return info.ModTime().UnixNano() }
 
-// lock does nothing: the process runtime runs on Linux alone.
+// lock does nothing: the process runtime runs only on Linux.
 func lock(string) (unlock func(), err error) { return func() {}, nil }

@@ -55,7 +55,7 @@ func configOf(config v1.Config) Config {
 	}
 }
 
-// openLayout picks the image of a tag, or the only one.
+// openLayout returns the image of a tag, or the only one.
 func openLayout(dir, tag string) (v1.Image, error) {
 	index, err := layout.ImageIndexFromPath(dir)
 	if err != nil {
@@ -80,7 +80,7 @@ func openLayout(dir, tag string) (v1.Image, error) {
 	return index.Image(fits[0].Digest)
 }
 
-// unpack writes an archive under root. Nothing in it can reach outside, by name or through a link.
+// unpack writes an archive under root. No entry can reach outside, by name or through a link.
 func unpack(ctx context.Context, archive io.Reader, root *os.Root) error {
 	reader := tar.NewReader(archive)
 	var bytes int64
@@ -110,7 +110,7 @@ func unpackEntry(reader *tar.Reader, header *tar.Header, root *os.Root) error {
 	if name == "." {
 		return nil
 	}
-	// Devices can't be made, and the bits that lend a file's owner are not for a host.
+	// Devices can't be created, and setuid and setgid bits must not reach a host.
 	mode := fs.FileMode(header.Mode) & fs.ModePerm
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
@@ -134,7 +134,7 @@ func unpackEntry(reader *tar.Reader, header *tar.Header, root *os.Root) error {
 	return nil
 }
 
-// replace makes room for an entry that the archive has twice.
+// replace removes the earlier entry if the archive has one twice.
 func replace(root *os.Root, name string) error {
 	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

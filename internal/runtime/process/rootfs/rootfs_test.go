@@ -59,7 +59,7 @@ func (b *bench) resolve(reference string) Image {
 	return image
 }
 
-// TestIDs: an id follows everything that is part of an image, and nothing else.
+// TestIDs: an id depends on everything that is part of an image, and nothing else.
 func TestIDs(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -136,7 +136,7 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// archive is a layer with the entries given.
+// archive returns a layer with the entries given.
 func archive(t *testing.T, entries ...tar.Header) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -264,7 +264,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// TestSetuid: the bits that lend a file's owner are not carried to the host.
+// TestSetuid: setuid and setgid bits don't reach the host.
 func TestSetuid(t *testing.T) {
 	dir := t.TempDir()
 	header := tar.Header{Name: "su", Typeflag: tar.TypeReg, Mode: 0o4755}

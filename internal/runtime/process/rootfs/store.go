@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// ErrNotFound: nothing at that place is an image.
+// ErrNotFound: there is no image at that place.
 var ErrNotFound = errors.New("no folder and no OCI image layout")
 
-// Image is one that is in the store.
+// Image is an image in the store.
 type Image struct {
 	// ID is sha256:<hex>.
 	ID string
@@ -26,7 +26,7 @@ type Image struct {
 	Config Config
 }
 
-// Config is what an image says about how it is run. A plain folder says nothing.
+// Config is the configuration of an image: how to run it. A plain folder has none.
 type Config struct {
 	Env        []string `json:"env,omitempty"`
 	Entrypoint []string `json:"entrypoint,omitempty"`
@@ -36,16 +36,16 @@ type Config struct {
 	StopSignal string   `json:"stopSignal,omitempty"`
 }
 
-// Store keeps images under a folder. Several, in several processes, may share it.
+// Store keeps images under a folder. Several, also in several processes, may share it.
 type Store struct {
 	dir string
-	// base is where relative references begin.
+	// base is the folder that relative references are relative to.
 	base string
 	mu   sync.Mutex
 	seen map[string]fingerprint // by folder: what was hashed last
 }
 
-// Open makes a store. Anybody may read in it: containers run as unprivileged users.
+// Open creates a store. Every user may read it: containers run as unprivileged users.
 func Open(dir, base string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *Store) ByID(id string) (Image, error) {
 
 func (s *Store) configPath(hex string) string { return filepath.Join(s.dir, hex+".json") }
 
-// Resolve brings what a reference names into the store, if it isn't there, and returns it. It is cheap as long as nothing
+// Resolve adds the image of a reference to the store, if it isn't there, and returns it. It is cheap as long as nothing
 // changed.
 func (s *Store) Resolve(ctx context.Context, reference string) (Image, error) {
 	if strings.HasPrefix(reference, "sha256:") {
@@ -115,7 +115,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// add fills a new image's folder and puts it in place at once; its configuration comes last and says it is complete.
+// add fills a new image's folder and moves it to its place atomically. It writes the configuration last, which marks
+// the image as complete.
 func (s *Store) add(id string, config Config, fill func(root *os.Root) error) (Image, error) {
 	hex := strings.TrimPrefix(id, "sha256:")
 	unlock, err := lock(s.dir)
@@ -163,7 +164,7 @@ func fillFolder(dir string, fill func(root *os.Root) error) error {
 	return fill(root)
 }
 
-// Prune deletes the oldest images that nothing uses, but for the newest keep of those, as far as due lets it.
+// Prune deletes the oldest unused images that due permits, but keeps the newest keep of the unused.
 func (s *Store) Prune(used map[string]bool, keep int, due func(id string) bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,7 +199,7 @@ func (s *Store) Prune(used map[string]bool, keep int, due func(id string) bool) 
 	return errors.Join(errs...)
 }
 
-// limitedCopy copies a file's content, never more than was promised.
+// limitedCopy copies a file's content, never more than the declared size.
 func limitedCopy(into io.Writer, from io.Reader, size int64) error {
 	n, err := io.Copy(into, io.LimitReader(from, size))
 	if err == nil && n != size {

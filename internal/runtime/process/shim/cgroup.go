@@ -13,7 +13,7 @@ import (
 )
 
 // Group is a container's control group: one folder per controller in version 1, one folder in version 2. The zero value
-// is none.
+// means no group.
 type Group struct {
 	memory, cpu string // folders; the same one in version 2
 	unified     bool
@@ -25,7 +25,7 @@ const (
 	cpuPeriod    = 100_000 // microseconds
 )
 
-// Limits says which limits this machine lets us set. It makes the folder that a container's group goes into.
+// Limits reports which limits this machine lets Tend set. It creates the parent folder of containers' groups.
 func Limits() (memory, cpu bool) {
 	if unifiedCgroups() {
 		ok := enableUnified() == nil
@@ -64,7 +64,7 @@ func groupOf(id string) Group {
 	return Group{memory: folder("memory"), cpu: folder("cpu")}
 }
 
-// makeGroup limits a program, as far as the machine lets us; without limits there is no group.
+// makeGroup limits a program, as far as the machine permits; without limits there is no group.
 func makeGroup(id string, program Program) (Group, error) {
 	group := groupOf(id)
 	canMemory, canCPU := Limits()
@@ -114,8 +114,8 @@ func (g Group) folders() []string {
 	return out
 }
 
-// enter puts this thread into the group, so that a child it forks begins there; leave takes it out again. Version 2 has
-// no groups of threads to use: there the child is forked right into the group.
+// enter moves this thread into the group, so that a child it forks begins there; leave moves it out again. Version 2
+// has no groups of threads for this: there the child is forked directly into the group.
 func (g Group) enter() error {
 	if g.unified {
 		return nil
@@ -137,7 +137,7 @@ func (g Group) leave(home map[string]string) {
 	}
 }
 
-// homeGroups are the groups this process began in, by version 1 controller.
+// homeGroups returns the groups this process began in, by version 1 controller.
 func homeGroups() map[string]string {
 	raw, _ := os.ReadFile("/proc/self/cgroup")
 	out := map[string]string{}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// child starts the program's incarnations. It is used by one thread alone, which lives as long as the shim: the kernel
-// kills the program when the thread that forked it ends.
+// child starts the program's incarnations. Only one thread uses it, which lives as long as the shim: the kernel kills
+// the program when the thread that forked it ends.
 type child struct {
 	dir    string
 	record Record
@@ -25,7 +25,7 @@ type started struct {
 	stderr *os.File
 }
 
-// start forks the program. Its output is for the caller to read.
+// start forks the program. The caller reads its output.
 func (c *child) start() (run started, err error) {
 	if err := c.checkPath(); err != nil {
 		return started{}, err
@@ -60,8 +60,8 @@ func (c *child) fork(files []*os.File) (int, error) {
 	}}
 	path, args := program.Path, program.Args
 	if len(program.Limits) > 0 {
-		// Limits are set by the program's own process before it becomes the program, which also changes the user then:
-		// raising a limit is root's.
+		// The program's own process sets the limits before it executes the program, and then also changes the user:
+		// only root may raise a limit.
 		path, args = selfPath, []string{"tend", command, stageLimits, c.dir}
 	} else {
 		attr.Sys.Credential = program.User.credential()
@@ -95,7 +95,7 @@ func (c *child) forkInGroup(path string, args []string, attr *os.ProcAttr) (int,
 	return pid, process.Release()
 }
 
-// checkPath gives the usual mistakes plain words; the fork's own error may name the shim.
+// checkPath gives common mistakes clear errors; the fork's own error may name the shim.
 func (c *child) checkPath() error {
 	program := c.record.Program
 	if info, err := os.Stat(program.Dir); err != nil || !info.IsDir() {
@@ -113,7 +113,7 @@ func (c *child) checkPath() error {
 	return nil
 }
 
-// reasonOf names a failed start by one word.
+// reasonOf returns the reason of a failed start in one word.
 func reasonOf(err error) string {
 	var start *StartError
 	switch {
@@ -134,5 +134,5 @@ func (u *User) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: u.UID, Gid: u.GID, Groups: u.Groups}
 }
 
-// Credential is how a process becomes the user; nil for nobody else.
+// Credential returns what a process needs to run as the user; nil means that the user stays the same.
 func (u *User) Credential() *syscall.Credential { return u.credential() }

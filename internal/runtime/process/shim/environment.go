@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// environmentFile is the file descriptor of the program's environment, which is handed over in memory: no file on disk
-// and no process list holds it.
+// environmentFile is the file descriptor of the program's environment, which is passed in memory: neither a file on
+// disk nor a process list has it.
 const environmentFile = 4
 
-// handOver makes the file, which its reader finds at the beginning.
+// handOver creates the file, positioned at its beginning.
 func handOver(env []string) (*os.File, error) {
 	raw, err := json.Marshal(env)
 	if err != nil {
@@ -36,7 +36,7 @@ func handOver(env []string) (*os.File, error) {
 	return file, nil
 }
 
-// handedOver reads it and closes the file.
+// handedOver reads the environment and closes the file.
 func handedOver() (env []string, err error) {
 	file := os.NewFile(environmentFile, "environment")
 	defer file.Close()

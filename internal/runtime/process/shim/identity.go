@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// Identity names a process for good: its id alone is used again by the kernel.
+// Identity identifies a process permanently; the kernel reuses the id alone.
 type Identity struct {
 	PID int `json:"pid"`
 	// Start is the process's start in clock ticks since boot.
@@ -19,7 +19,7 @@ type Identity struct {
 	Boot  string `json:"boot"`
 }
 
-// Self is the identity of this process.
+// Self returns the identity of this process.
 func Self() (Identity, error) {
 	process, err := readProcess(os.Getpid())
 	if err != nil {
@@ -28,7 +28,7 @@ func Self() (Identity, error) {
 	return Identity{PID: process.PID, Start: process.Start, Boot: bootID()}, nil
 }
 
-// Alive says whether that very process still runs.
+// Alive reports whether that very process still runs.
 func (i Identity) Alive() bool {
 	if i.PID <= 0 || i.Boot != bootID() {
 		return false
@@ -45,18 +45,19 @@ var bootID = sync.OnceValue(func() string {
 	return strings.TrimSpace(string(raw))
 })
 
-// Process is one line of the kernel's process table.
+// Process is one entry of the kernel's process table.
 type Process struct {
 	PID, Parent, Session int
 	State                byte
-	// Ticks are the processor time used, also by children that have ended, Start the time of start; both in clock ticks.
+	// Ticks is the processor time used, including that of ended children, Start the time of start; both in clock ticks.
 	Ticks, Start uint64
 }
 
-// Dead says whether only the table's entry is left.
+// Dead reports whether only the table's entry is left.
 func (p Process) Dead() bool { return p.State == 'Z' || p.State == 'X' }
 
-// readProcess reads /proc/<pid>/stat. The name in its second field may hold anything, so fields are counted from its end.
+// readProcess parses /proc/<pid>/stat. The name in its second field may hold any character, so the fields are counted
+// from the name's end.
 func readProcess(pid int) (Process, error) {
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -80,7 +81,7 @@ func readProcess(pid int) (Process, error) {
 	}, nil
 }
 
-// Processes is the whole process table.
+// Processes returns the whole process table.
 func Processes() []Process {
 	entries, _ := os.ReadDir("/proc")
 	var out []Process
@@ -96,7 +97,7 @@ func Processes() []Process {
 	return out
 }
 
-// Descendants are the children of a process, their children, and so on.
+// Descendants returns the children of a process, their children, and so on.
 func Descendants(root int) []Process {
 	children := map[int][]Process{}
 	for _, process := range Processes() {

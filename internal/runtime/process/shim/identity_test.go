@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestIdentity: a process is told from another that has its number, and from itself before a reboot.
+// TestIdentity: a process differs from another one with its number, and from itself before a reboot.
 func TestIdentity(t *testing.T) {
 	self, err := Self()
 	if err != nil {
@@ -38,7 +38,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestDescendants finds children of children, and sees through a program's name that looks like the table's syntax.
+// TestDescendants finds children of children, and is not confused by a program's name that resembles the table's
+// syntax.
 func TestDescendants(t *testing.T) {
 	dir := t.TempDir()
 	odd := dir + "/a) Z 1 1 ("

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// Mark is the environment variable by which a container's processes are known after their shim was killed.
+// Mark is the environment variable that identifies a container's processes after their shim was killed.
 const Mark = "TEND_CONTAINER"
 
 // KillLeftovers kills what a container without a shim left running: children of its program, which the kernel does not
 // kill with it.
 //
 // A process that is just becoming another program has no environment for a moment, and one that forks is ahead of any
-// list: so it looks until nothing was found for a few times.
+// list. So KillLeftovers searches until several searches in a row found nothing.
 func KillLeftovers(id string) {
 	const looks, tries = 4, 100
 	for quiet, n := 0, 0; quiet < looks && n < tries; n++ {

@@ -20,14 +20,14 @@ var limitNumbers = map[string]int{
 	"sigpending": unix.RLIMIT_SIGPENDING, "stack": unix.RLIMIT_STACK,
 }
 
-// KnownLimit says whether a resource limit has that name.
+// KnownLimit reports whether a resource limit has that name.
 func KnownLimit(name string) bool {
 	_, ok := limitNumbers[name]
 	return ok
 }
 
-// becomeProgram sets the limits, takes the program's user and turns into the program. The environment is its own already.
-// It returns only on failure.
+// becomeProgram sets the limits, changes to the program's user and executes the program. The environment is the
+// program's already. It returns only on failure.
 func becomeProgram(dir string) error {
 	record, err := ReadRecord(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func becomeProgram(dir string) error {
 	}
 	program := record.Program
 	for name, limit := range program.Limits {
-		// Through syscall: its Exec would otherwise restore the limit of open files that Go raised at start.
+		// This uses syscall because its Exec would otherwise restore the limit of open files that Go raised at start.
 		if err := syscall.Setrlimit(limitNumbers[name], &syscall.Rlimit{Cur: limit[0], Max: limit[1]}); err != nil {
 			return fmt.Errorf("set limit %s to %d:%d: %w", name, limit[0], limit[1], err)
 		}
@@ -44,7 +44,7 @@ func becomeProgram(dir string) error {
 	if err := program.User.become(); err != nil {
 		return fmt.Errorf("become user: %w", err)
 	}
-	// A change of user forgets the wish to die with the shim.
+	// A change of user resets the parent-death signal.
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("die with the shim: %w", err)
 	}

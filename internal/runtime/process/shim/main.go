@@ -24,20 +24,20 @@ const (
 	command     = "shim"
 	stageRun    = "run"
 	stageLimits = "limits"
-	// selfPath runs this very binary, also after it was replaced on disk.
+	// selfPath executes this very binary, even after it was replaced on disk.
 	selfPath = "/proc/self/exe"
 	// firstWatcher is the file descriptor of the connection to the runtime that starts the shim.
 	firstWatcher = 3
 )
 
-// Maybe runs the shim and ends the process, if that is what this binary was started for.
+// Maybe runs the shim and ends the process, if this process was started as a shim.
 func Maybe() {
 	if len(os.Args) == 4 && os.Args[1] == command && (os.Args[2] == stageRun || os.Args[2] == stageLimits) {
 		os.Exit(Main(os.Args[2:]))
 	}
 }
 
-// Main is the shim: args are the stage and the container's folder.
+// Main runs the shim and returns its exit code. args are the stage and the container's folder.
 func Main(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "tend shim is started by tend itself, never by hand")
@@ -123,10 +123,10 @@ func newSupervisor(dir string) (*supervisor, error) {
 	return s, err
 }
 
-// lockTime is how long a shim waits for another that is ending.
+// lockTime is how long a shim waits for another one that is ending.
 const lockTime = time.Second
 
-// lock makes sure that a container has one shim. The kernel drops the lock with the process.
+// lock makes sure that a container has only one shim. The kernel releases the lock with the process.
 func lock(dir string) (unlock func(), err error) {
 	file, err := os.OpenFile(dir+"/"+lockFile, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -157,7 +157,7 @@ func locked(dir string) (bool, error) {
 	return false, err
 }
 
-// inherited is the connection to the runtime that started the shim.
+// inherited returns the connection to the runtime that started the shim.
 func inherited() net.Conn {
 	file := os.NewFile(firstWatcher, "runtime")
 	defer file.Close()

@@ -13,19 +13,19 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The runtime and the shim exchange one JSON object a line over the folder's socket. The runtime asks once per
-// connection; a shim that ends closes them all.
+// The runtime and the shim exchange one JSON object per line over the folder's socket. The runtime sends one request
+// per connection; a shim that ends closes them all.
 
-// request is what the runtime asks for.
+// request is a request of the runtime.
 type request struct {
-	// Watch asks for events until the connection ends.
+	// Watch requests events until the connection ends.
 	Watch bool `json:"watch,omitempty"`
-	// Stop asks for the stop signal, and SIGKILL after Grace. The answer comes when the program has ended.
+	// Stop requests the stop signal, and SIGKILL after Grace. The answer is sent when the program has ended.
 	Stop  bool          `json:"stop,omitempty"`
 	Grace time.Duration `json:"grace,omitempty"`
 }
 
-// Message is what a shim says.
+// Message is a message of a shim.
 type Message struct {
 	// Ready: the first start is over; Error says why it failed.
 	Ready bool   `json:"ready,omitempty"`
@@ -34,7 +34,7 @@ type Message struct {
 	Reason string `json:"reason,omitempty"`
 	// Stopped answers a stop.
 	Stopped bool `json:"stopped,omitempty"`
-	// Watching answers a watch: events from now on are seen.
+	// Watching answers a watch: the connection gets all events from now on.
 	Watching bool `json:"watching,omitempty"`
 
 	Event    runtime.EventKind `json:"event,omitempty"`
@@ -55,7 +55,7 @@ type Conn struct {
 	decoder *json.Decoder
 }
 
-// NewConn speaks over a connection that the shim was given.
+// NewConn returns a Conn over a connection that the shim was given.
 func NewConn(conn net.Conn) *Conn { return &Conn{conn: conn, decoder: json.NewDecoder(conn)} }
 
 // Next waits for a message; it fails when the shim ends.
@@ -68,7 +68,7 @@ func (c *Conn) Next() (Message, error) {
 // Close ends the connection, and a Next that waits.
 func (c *Conn) Close() error { return c.conn.Close() }
 
-// Watch connects to a folder's shim for its events. When it returns, none is missed any more.
+// Watch connects to a folder's shim for its events. Once it returns, no event is missed.
 func Watch(dir string) (*Conn, error) {
 	conn, err := ask(dir, request{Watch: true})
 	if err != nil {
@@ -80,7 +80,7 @@ func Watch(dir string) (*Conn, error) {
 	return conn, nil
 }
 
-// Stop asks a folder's shim to end its program; the connection tells when that is done.
+// Stop asks a folder's shim to end its program. The connection reports when that is done.
 func Stop(dir string, grace time.Duration) (*Conn, error) {
 	return ask(dir, request{Stop: true, Grace: grace})
 }
@@ -100,8 +100,8 @@ func ask(dir string, what request) (*Conn, error) {
 	return NewConn(conn), nil
 }
 
-// atShortPath calls f with a path to the folder's socket that the kernel accepts however deep the folder lies: a socket's
-// path may be 107 bytes long.
+// atShortPath calls f with a path to the folder's socket that the kernel accepts however deep the folder is: a socket's
+// path may have at most 107 bytes.
 func atShortPath(dir string, f func(path string) error) error {
 	folder, err := os.Open(dir)
 	if err != nil {

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// exit is a child's end.
+// exit is the end of a child.
 type exit struct {
 	pid  int
 	code int
 }
 
-// reap takes the ends of all children that ended, the program's and those that became the shim's.
+// reap collects the exits of all children that ended, the program and those that became the shim's.
 func reap() []exit {
 	var out []exit
 	for {
@@ -34,8 +34,8 @@ func reap() []exit {
 	}
 }
 
-// killAll kills everything below this process until nothing is left. What forks faster than it is killed is bounded by
-// tries: the next stop tries again.
+// killAll kills everything below this process until nothing is left. A limit on the tries bounds a program that forks
+// faster than it is killed; the next stop tries again.
 func killAll(self int) {
 	const tries = 200
 	for range tries {

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Record is what a container is made from. It never changes; it may hold the environment, so its file is 0600.
+// Record is what a container is created from. It never changes; it may hold the environment, so its file is 0600.
 type Record struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
@@ -24,22 +24,22 @@ type Record struct {
 	Ports     []api.PortBinding `json:"ports,omitempty"`
 	CreatedAt time.Time         `json:"createdAt"`
 	Program   Program           `json:"program"`
-	// Sealed is the program's environment as only the runtime's owner can open it; then Program.Env is empty, and whoever
-	// starts the program brings it along.
+	// Sealed is the program's environment, encrypted so that only the runtime's owner can open it. Then Program.Env is
+	// empty, and the process that starts the program passes the environment along.
 	Sealed []byte `json:"sealed,omitempty"`
-	// LogSize and LogFiles bound the output kept.
+	// LogSize and LogFiles bound the stored output.
 	LogSize  int64 `json:"logSize"`
 	LogFiles int   `json:"logFiles"`
 }
 
-// Program is what is run, with every part resolved.
+// Program is the program to run, with every part resolved.
 type Program struct {
 	// Path is the executable, Args its argv, Args[0] included.
 	Path string   `json:"path"`
 	Args []string `json:"args"`
 	Env  []string `json:"env,omitempty"`
 	Dir  string   `json:"dir"`
-	// User is who it runs as; nil is whoever runs the shim.
+	// User is the user it runs as; nil means the user that runs the shim.
 	User *User `json:"user,omitempty"`
 	// StopSignal is a signal's number. 0 is SIGTERM.
 	StopSignal int `json:"stopSignal,omitempty"`
@@ -57,7 +57,7 @@ type User struct {
 	Groups []uint32 `json:"groups,omitempty"`
 }
 
-// Signal is the program's stop signal.
+// Signal returns the program's stop signal.
 func (p Program) Signal() syscall.Signal {
 	if p.StopSignal == 0 {
 		return syscall.SIGTERM
@@ -74,18 +74,20 @@ const (
 	socketFile = "shim.sock"
 )
 
-// maxFile bounds what is read of a file: an environment fits, a surprise doesn't.
+// maxFile bounds how much of a file is read: enough for an environment.
 const maxFile = 8 << 20
 
-// ErrDamaged: a record and its copy can't be read, or are another container's.
+// ErrDamaged: neither the record nor its copy can be read, or they are another container's.
 var ErrDamaged = errors.New("the record is damaged")
 
-// WriteRecord writes a container's record into its folder, and a copy: without it, a container that runs is nobody's.
+// WriteRecord writes a container's record into its folder, and a copy: without a record, a running container belongs to
+// no runtime.
 func WriteRecord(dir string, record Record) error {
 	return errors.Join(writeJSON(dir, copyFile, record), writeJSON(dir, recordFile, record))
 }
 
-// ReadRecord reads it, or its copy where it is damaged. A folder without either holds no container: os.ErrNotExist.
+// ReadRecord reads the record, or its copy if the record is damaged. A folder without either is not a container:
+// os.ErrNotExist.
 func ReadRecord(dir string) (Record, error) {
 	record, err := readRecord(dir, recordFile)
 	if err == nil {
@@ -110,7 +112,7 @@ func readRecord(dir, name string) (Record, error) {
 	return record, err
 }
 
-// writeJSON replaces a file at once: a reader, or a machine that lost power, sees the old one or the new one.
+// writeJSON replaces a file atomically: a reader, or a machine after a power failure, sees the old one or the new one.
 func writeJSON(dir, name string, value any) error {
 	raw, err := json.Marshal(value)
 	if err != nil {

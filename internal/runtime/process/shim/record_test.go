@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestRecord: what is written is read again, alone readable by its owner, with nothing left beside it.
+// TestRecord: what is written is read back; only its owner can read the file, and no other file is left.
 func TestRecord(t *testing.T) {
 	dir := t.TempDir()
 	want := Record{ID: "1", Name: "a", CreatedAt: time.Unix(1, 2).UTC(), Program: Program{
@@ -45,7 +45,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestStatusOfTheLost: a status whose shim is gone is corrected, told so, and can be written down.
+// TestStatusOfTheLost: a status whose shim is gone is corrected, marked as abandoned, and can be saved.
 func TestStatusOfTheLost(t *testing.T) {
 	dir := t.TempDir()
 	started := time.Now().Add(-time.Hour)
@@ -100,7 +100,7 @@ func TestSocketOfADeepFolder(t *testing.T) {
 	}
 }
 
-// TestNoShim: a folder nobody serves answers ErrGone.
+// TestNoShim: a folder without a shim answers ErrGone.
 func TestNoShim(t *testing.T) {
 	if _, err := Watch(t.TempDir()); !errors.Is(err, ErrGone) {
 		t.Errorf("watch: %v", err)

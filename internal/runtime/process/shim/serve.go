@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// door lets runtimes in: it hands their stops to the supervisor and events to them.
+// door is the shim's listener for runtimes: it passes their stops to the supervisor and sends them events.
 type door struct {
 	listener net.Listener
 	stops    chan stopRequest
@@ -20,13 +20,13 @@ type door struct {
 	watchers map[net.Conn]struct{}
 }
 
-// stopRequest is one runtime's wish to stop; done is called once it is fulfilled.
+// stopRequest is one runtime's request to stop; done is called once the program has ended.
 type stopRequest struct {
 	grace time.Duration
 	done  func()
 }
 
-// openDoor listens in the folder. Its rights are the folder's: 0700.
+// openDoor listens in the folder. The folder's permissions protect the socket: 0700.
 func openDoor(dir string) (*door, error) {
 	_ = os.Remove(filepath.Join(dir, socketFile))
 	d := &door{stops: make(chan stopRequest), watchers: map[net.Conn]struct{}{}}
@@ -78,7 +78,8 @@ func (d *door) admit(conn net.Conn, hello Message) {
 	d.watchers[conn] = struct{}{}
 }
 
-// tell sends a message to everybody who watches. Who doesn't take it within a moment has lost the stream and sees so.
+// tell sends a message to every watcher. A watcher that doesn't take it within 100 ms loses its connection, and notices
+// that.
 func (d *door) tell(message Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -22,11 +22,11 @@ type Child struct {
 	process *exec.Cmd
 }
 
-// Reap takes the shim's end off the kernel's table. Call it after its connection ended.
+// Reap removes the ended shim from the kernel's process table. Call it after its connection ended.
 func (c *Child) Reap() { _ = c.process.Wait() }
 
-// Spawn starts a folder's shim and its program with an environment. The program runs when it returns without error; a
-// *StartError is the program's own, ErrRunning says that another shim was quicker.
+// Spawn starts a folder's shim and its program with an environment. If it returns no error, the program runs. A
+// *StartError is the program's own error; ErrRunning means that another shim was faster.
 func Spawn(dir string, env []string) (*Child, error) {
 	conn, theirs, err := socketPair()
 	if err != nil {
@@ -49,7 +49,8 @@ func Spawn(dir string, env []string) (*Child, error) {
 		Stdout:     complaints,
 		Stderr:     complaints,
 		ExtraFiles: []*os.File{theirs, environment},
-		// A session of its own: what ends the server's session, a terminal's Ctrl-C too, doesn't reach it.
+		// The shim gets a session of its own, so that what ends the server's session, such as a terminal's Ctrl-C,
+		// doesn't reach it.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
 	if err := process.Start(); err != nil {
@@ -77,7 +78,7 @@ func (c *Child) await(dir string) error {
 	return err
 }
 
-// ready reads up to the message that says how the first start went, and keeps the events before it.
+// ready reads up to the message with the result of the first start, and keeps the events before it.
 func (c *Child) ready(dir string) error {
 	var early []Message
 	for {

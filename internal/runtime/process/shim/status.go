@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Status is what a shim last said of its container.
+// Status is the last state that a shim wrote of its container.
 type Status struct {
 	Shim Identity `json:"shim"`
 	// State is created (a first start that failed), running, restarting or exited.
@@ -23,15 +23,15 @@ type Status struct {
 	RestartCount int           `json:"restartCount,omitempty"`
 	// Error is why the last start failed.
 	Error string `json:"error,omitempty"`
-	// Abandoned: the shim is gone without having said so. Found by ReadStatus, never stored.
+	// Abandoned: the shim ended without recording it. Set by ReadStatus, never stored.
 	Abandoned bool `json:"-"`
 }
 
-// lostCode is the exit code of a program whose shim was killed or whose machine went down: as if by SIGKILL, which is
-// what the kernel did.
+// lostCode is the exit code of a program whose shim was killed or whose machine went down: that of SIGKILL, which is
+// what the kernel sent.
 const lostCode = 137
 
-// ReadStatus says what a container is doing. A status whose shim is gone is corrected: its program died with it.
+// ReadStatus returns the state of a container. It corrects a status whose shim is gone: its program died with it.
 func ReadStatus(dir string) (Status, error) {
 	var status Status
 	err := readJSON(dir, statusFile, &status)
@@ -50,8 +50,8 @@ func ReadStatus(dir string) (Status, error) {
 	return status, nil
 }
 
-// damagedStatus is what a container does whose status can't be read. Its shim's lock says whether it lives; a status that
-// it writes later replaces the damaged one.
+// damagedStatus returns what a container does whose status can't be read. Its shim's lock says whether it lives; a
+// status that it writes later replaces the damaged one.
 func damagedStatus(dir string) (Status, error) {
 	running, err := locked(dir)
 	if err != nil {
@@ -64,7 +64,7 @@ func damagedStatus(dir string) (Status, error) {
 	return Status{State: runtime.StateExited, ExitCode: lostCode, StartedAt: ended, FinishedAt: ended, Abandoned: true}, nil
 }
 
-// SaveEnd writes down the end that ReadStatus found. A shim that was started meanwhile has the word instead.
+// SaveEnd stores the end that ReadStatus found, unless a shim was started meanwhile, which then writes the status.
 func SaveEnd(dir string, status Status) error {
 	unlock, err := lock(dir)
 	if errors.Is(err, ErrRunning) {
@@ -77,7 +77,7 @@ func SaveEnd(dir string, status Status) error {
 	return writeJSON(dir, statusFile, status)
 }
 
-// lastWord is the latest time the container is known to have run, for an end that nobody saw.
+// lastWord returns the latest time the container is known to have run, for an end that was not observed.
 func lastWord(dir string, started time.Time) time.Time {
 	latest := started
 	entries, _ := os.ReadDir(dir)
@@ -89,7 +89,7 @@ func lastWord(dir string, started time.Time) time.Time {
 	return latest
 }
 
-// Active says whether a shim has something to do.
+// Active reports whether a shim has something to do.
 func (s Status) Active() bool {
 	return s.State == runtime.StateRunning || s.State == runtime.StateRestarting
 }

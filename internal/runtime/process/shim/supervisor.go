@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/runtime/restart"
 )
 
-// supervisor runs a program from its first start to its last end. All of it happens in one loop on one thread; the door
-// and the output's readers work beside it.
+// supervisor runs a program from its first start to its last end. All of it happens in one loop on one thread; the
+// listener and the output's readers run beside it.
 type supervisor struct {
 	dir    string
 	child  *child
@@ -27,7 +27,7 @@ type supervisor struct {
 	backoff  restart.Backoff
 	readers  *sync.WaitGroup // of the incarnation's output
 	ooms     int             // counted by the kernel before the incarnation began
-	stopped  bool            // somebody asked for a stop
+	stopped  bool            // a stop was requested
 	shutdown bool            // the machine asks for it
 	waiting  []stopRequest
 	deadline *time.Timer // of the stop
@@ -38,14 +38,14 @@ type supervisor struct {
 	children, ends chan os.Signal // SIGCHLD and SIGTERM
 }
 
-// listen must come before the first start: a signal that finds nobody ends the shim.
+// listen must be called before the first start: an unhandled signal ends the shim.
 func (s *supervisor) listen() {
 	s.children, s.ends = make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(s.children, syscall.SIGCHLD)
 	signal.Notify(s.ends, syscall.SIGTERM)
 }
 
-// first starts the program for the first time. Its error is the caller's to report; nothing runs then.
+// first starts the program for the first time. If it fails, the caller reports the error, and nothing runs.
 func (s *supervisor) first() error {
 	if err := s.start(); err != nil {
 		s.status.Error, s.status.ExitCode = err.Error(), failedStart
@@ -60,7 +60,7 @@ func (s *supervisor) first() error {
 	return nil
 }
 
-// failedStart is the exit code of a program that could not be run, as a shell has it.
+// failedStart is the exit code of a program that could not be started, as in a shell.
 const failedStart = 127
 
 func (s *supervisor) start() error {
@@ -107,7 +107,7 @@ func (s *supervisor) run() {
 	}
 }
 
-// shutdownGrace is what a program has when the machine goes down.
+// shutdownGrace is the grace period of a program when the machine shuts down.
 const shutdownGrace = 10 * time.Second
 
 func after(timer *time.Timer) <-chan time.Time {
@@ -125,7 +125,8 @@ func (s *supervisor) collect() {
 	}
 }
 
-// ended is the end of an incarnation: what it left behind dies, its output is read to the end, the policy decides.
+// ended handles the end of an incarnation: it kills what the program left behind, reads the output to its end, and asks
+// the policy.
 func (s *supervisor) ended(code int) {
 	finished := time.Now()
 	killAll(os.Getpid())
@@ -173,7 +174,7 @@ func (s *supervisor) restart() {
 	}
 }
 
-// stop begins a stop, or joins one that is under way; the shorter grace wins.
+// stop begins a stop, or joins one that is under way; the shorter grace period counts.
 func (s *supervisor) stop(request stopRequest) {
 	s.stopped = s.stopped || !s.shutdown
 	s.waiting = append(s.waiting, request)
@@ -192,7 +193,7 @@ func (s *supervisor) stop(request stopRequest) {
 	}
 }
 
-// signal reaches the program and what it started in its own group, as a terminal would.
+// signal signals the program and its process group, as a terminal would.
 func (s *supervisor) signal(number syscall.Signal) {
 	s.tell(Message{Event: runtime.EventKill, Signal: signalName(number)})
 	_ = syscall.Kill(-s.status.PID, number)
@@ -204,7 +205,7 @@ func (s *supervisor) kill() {
 }
 
 func (s *supervisor) save() {
-	// A status that can't be written leaves the older one. The program runs on: a full disk is no reason to end it.
+	// If a status can't be written, the older one stays. The program keeps running: a full disk is no reason to end it.
 	if err := writeJSON(s.dir, statusFile, s.status); err != nil {
 		complain(err)
 	}
