@@ -1,6 +1,6 @@
 package api
 
-// AppSpec declares a deployment and the ingress to it in one block. It is a macro: whoever reads a manifest turns it into
+// AppSpec declares a deployment and the ingress to it in one block. It is a macro: a reader of manifests turns it into
 // those two objects, of the same scope and name, and it is never stored.
 type AppSpec struct {
 	DeploymentSpec

@@ -9,7 +9,7 @@ const (
 )
 
 // StampPull is a key of Metadata.Stamps: a nonce that changes with every forced apply, by which the image is looked for
-// (and pulled) anew although its reference did not change.
+// (and pulled) again although its reference did not change.
 const StampPull = "pull"
 
 // ApplyRequest asks that objects be stored as they are. On the wire the objects are the body (JSON or YAML, a list or
@@ -20,7 +20,7 @@ type ApplyRequest struct {
 	DryRun bool
 	// Prune deletes what Set applied before and this apply no longer holds. Query prune; needs Set.
 	Prune bool
-	// Force makes every object look for its image anew. Query force.
+	// Force makes every object look for its image again. Query force.
 	Force bool
 	// ForceConflicts takes over fields that another manager set to another value. Query force_conflicts.
 	ForceConflicts bool

@@ -13,7 +13,7 @@ import (
 // MaxInlineAsset bounds a file's bytes within a manifest; larger ones go by digest, uploaded before the apply.
 const MaxInlineAsset = 256 << 10
 
-// MaxFetch bounds AssetFile.Timeout: whoever applies waits for it.
+// MaxFetch bounds AssetFile.Timeout: an apply waits for it.
 const MaxFetch = 90 * time.Second
 
 // MaxAssetBytes bounds one file of an asset.

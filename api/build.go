@@ -21,7 +21,7 @@ type Build struct {
 	Dockerfile string `json:"dockerfile,omitempty" hcl:"dockerfile,optional"`
 	// Path is the package a Go program is built from, relative to its module. Default: the module's own folder.
 	Path string `json:"path,omitempty" hcl:"path,optional"`
-	// Args are the build's arguments (ARG): no place for secrets, for an image tells them to whoever has it.
+	// Args are the build's arguments (ARG): no place for secrets, for anyone who has the image can read them.
 	Args map[string]string `json:"args,omitempty" hcl:"args,optional"`
 	Lang *BuildLang        `json:"lang,omitempty" hcl:"lang,block"`
 }
@@ -37,7 +37,7 @@ type BuildLang struct {
 }
 
 // StampBuild is a key of Metadata.Stamps: the tree an object with a build is made from, as its digest (sha256:<hex>).
-// Behind a # stands a nonce where it was asked to be built anew; it stays until another tree comes.
+// Behind a # stands a nonce where it was asked to be built again; it stays until another tree comes.
 const StampBuild = "build"
 
 // ReasonBuildFailed is an ImageStatus' reason: a step of the build failed, or it can't be built at all.
@@ -58,7 +58,7 @@ type ImageBuild struct {
 	ID string `json:"id"`
 	// Tree is the digest of the source tree's tar.
 	Tree string `json:"tree"`
-	// Nonce is set where it was asked to be built anew; nothing of an earlier build is used then.
+	// Nonce is set where it was asked to be built again; nothing of an earlier build is used then.
 	Nonce string `json:"nonce,omitempty"`
 	Build Build  `json:"build"`
 }
@@ -70,7 +70,7 @@ func NewImageBuild(stamp string, declared Build) *ImageBuild {
 		return nil
 	}
 	b := &ImageBuild{Tree: digest, Nonce: nonce, Build: declared}
-	b.Build.Context = "" // where the source lay on somebody's machine
+	b.Build.Context = "" // where the source lay on the caller's machine
 	if len(b.Build.Args) == 0 {
 		b.Build.Args = nil
 	}

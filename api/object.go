@@ -140,7 +140,7 @@ const (
 	// StampWipe marks an object that is being deleted with the volumes of its ordinals.
 	StampWipe = "wipe-volumes"
 	// StampRebootstrap is the beginning of keys that end in an ordinal; the value is a nonce that grows with every
-	// `tend rebootstrap` of it: a task that carries another one is made anew, with empty volumes.
+	// `tend rebootstrap` of it: a task that carries another one is created again, with empty volumes.
 	StampRebootstrap = "rebootstrap/"
 	// StampKeepVolumes is the beginning of keys that end in an ordinal; the value is the rebootstrap nonce under which the
 	// ordinal is made again and keeps its volumes.

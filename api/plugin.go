@@ -31,7 +31,7 @@ const MacroPlugin = "plugin"
 
 // PluginSource says which plugin a macro is for: it is installed by an apply that doesn't find it.
 type PluginSource struct {
-	// Version is the one that has to be installed, or latest: the newest, installed anew by every apply.
+	// Version is the one that has to be installed, or latest: the newest, installed again by every apply.
 	Version string `json:"version,omitempty" hcl:"version,optional"`
 	// Repo is where it is from: owner/repo on GitHub, or anything `tend plugins install` takes.
 	Repo string `json:"repo,omitempty" hcl:"repo,optional"`

@@ -20,7 +20,7 @@ func (s RunState) Ended() bool { return s == RunSucceeded || s == RunFailed || s
 // The values of Run.Trigger.
 const (
 	TriggerSchedule = "schedule" // a cron job's due time
-	TriggerManual   = "manual"   // somebody asked
+	TriggerManual   = "manual"   // a person asked
 	TriggerRelease  = "release"  // a release's command
 )
 

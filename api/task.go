@@ -133,8 +133,8 @@ type TaskStatus struct {
 	State TaskState `json:"state"`
 	// Ready says whether the container runs and its probes pass (without probes: whether it runs).
 	Ready bool `json:"ready"`
-	// Steady says that the current incarnation was still running when it had run for the task's Monitor: a look that was
-	// made then, not the lack of news, says so.
+	// Steady says that the current incarnation was still running when it had run for the task's Monitor: an inspection
+	// at that time says so, not the lack of events.
 	Steady bool `json:"steady,omitempty"`
 	// Reason is a CamelCase word for why the task is not ready or has ended; Message is for a person, Next the step that
 	// helps where it is known.

@@ -9,7 +9,7 @@ import (
 )
 
 // SetBuild has an object built from the source tree of a digest, whose tar the server has (PutBlob); with force it is built
-// anew although it is the same.
+// again although it is the same.
 func (c *Client) SetBuild(ctx context.Context, target Target, tree string, force bool) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/builds",
 		query: target.query("tree", tree, "force", flag(force))})

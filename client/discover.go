@@ -52,8 +52,8 @@ func Discover(getenv func(string) string) Options {
 // DevRoot is the folder of `tend dev`'s files, in the folder it is started in.
 const DevRoot = ".tend"
 
-// privateRoot is DevRoot in the working directory where a server of the same user has its socket there. A socket of
-// somebody else's in a shared folder would get what is meant for one's own.
+// privateRoot is DevRoot in the working directory where a server of the same user has its socket there. Another
+// user's socket in a shared folder would get what is meant for one's own.
 func privateRoot() (root string, there bool) {
 	root, err := filepath.Abs(DevRoot)
 	if err != nil {

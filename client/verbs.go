@@ -61,7 +61,7 @@ func (c *Client) Resume(ctx context.Context, unknown api.UnknownContainers) (api
 		query: queryWith("unknown", string(unknown))})
 }
 
-// Rebootstrap makes one ordinal of a statefulset anew, with empty volumes: what they hold is lost.
+// Rebootstrap creates one ordinal of a statefulset again, with empty volumes: what they hold is lost.
 func (c *Client) Rebootstrap(ctx context.Context, target Target, ordinal int) (api.VerbResult, error) {
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebootstrap",
 		query: target.query("ordinal", strconv.Itoa(ordinal))})

@@ -15,7 +15,7 @@ type WatchOptions struct {
 	ObjectFilter
 	// Since is the revision to go on from (a ListResult's or a WatchEvent's). 0 begins with every object there is.
 	Since int64
-	// Silence is how long the stream may show no sign of life before it is opened anew. Default 1 min.
+	// Silence is how long the stream may show no sign of life before it is opened again. Default 1 min.
 	Silence time.Duration
 }
 
@@ -29,7 +29,7 @@ type Watch struct {
 	stream  *stream
 }
 
-// The rests before a watch is opened anew, doubling.
+// The rests before a watch is opened again, doubling.
 const (
 	firstRest = 100 * time.Millisecond
 	lastRest  = 5 * time.Second
@@ -44,7 +44,7 @@ func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *W
 	return &Watch{client: c, ctx: ctx, cancel: cancel, opts: opts, request: streamRequest("/v1/objects/" + url.PathEscape(string(kind)))}
 }
 
-// Next is the next event that isn't a bookmark. A cut connection is opened anew from where it was; IsGone means that
+// Next is the next event that isn't a bookmark. A cut connection is opened again from where it was; IsGone means that
 // this can't be: list again. Any other error is the server's refusal or the context's end.
 func (w *Watch) Next() (api.WatchEvent, error) {
 	for rest := firstRest; ; {

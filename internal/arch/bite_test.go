@@ -33,6 +33,8 @@ func TestEveryCheckBites(t *testing.T) {
 			"internal/server/a.go": `package server; import "tend.dev/tend/internal/agent/below"`,
 			"internal/server/b.go": `package server; import "tend.dev/tend/internal/agent"`,
 		}, "internal/server/a.go imports internal/agent/below"},
+		"Dialect": {"comments speak the field's English", dialectFaults,
+			map[string]string{"api/a.go": "// Package api is made anew.\npackage api", "api/b.go": "package api // made again"}, "api/a.go:1 says \"anew\""},
 		"No layer": {"a new folder needs its line", func(s []*source) []string { return unlayered(s, table[:1]) },
 			map[string]string{"api/a.go": `package api`, "internal/new/a.go": `package new`}, "internal/new/a.go is in no layer"},
 		"Stale layer": {"a folder that went takes its line along", func(s []*source) []string { return unlayered(s, table[:2]) },

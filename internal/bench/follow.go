@@ -15,7 +15,7 @@ type follower struct {
 
 	mu      sync.Mutex
 	objects map[string]api.Object
-	changed chan struct{} // closed and made anew with every event
+	changed chan struct{} // closed and replaced with every event
 	err     error
 }
 

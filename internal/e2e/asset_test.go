@@ -217,7 +217,7 @@ func TestAssetURL(t *testing.T) {
 	}
 }
 
-// TestAssetInUse: what somebody needs stays, assets of two scopes are two, and what belongs together goes together.
+// TestAssetInUse: what an object needs stays, assets of two scopes are two, and what belongs together goes together.
 func TestAssetInUse(t *testing.T) {
 	m := newMachine(t).start()
 	both := m.file("both.hcl", `

@@ -101,7 +101,7 @@ func TestTwoAppliesOfATreeBuildItOnce(t *testing.T) {
 	}
 }
 
-// TestACallerThatLeavesLeavesTheBuild: what was applied is built, whether somebody waits or not.
+// TestACallerThatLeavesLeavesTheBuild: what was applied is built, whether a caller waits or not.
 func TestACallerThatLeavesLeavesTheBuild(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)

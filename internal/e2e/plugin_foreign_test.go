@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// foreign lays out a plugin as others write them: the older names alone, nothing of ours in it.
+// foreign lays out a plugin as others write them: the older names alone, nothing of Tend's in it.
 func (m *machine) foreign(name string) string {
 	m.Helper()
 	dir := filepath.Join(m.TempDir(), name)

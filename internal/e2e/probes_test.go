@@ -160,7 +160,7 @@ func TestProbesGoOnAfterTheServerWasKilled(t *testing.T) {
 	}
 }
 
-// TestLivenessReplacesInTheEnd: restarted in place three times; what no restart helps fails and is filled anew.
+// TestLivenessReplacesInTheEnd: restarted in place three times; what no restart helps fails and is replaced.
 func TestLivenessReplacesInTheEnd(t *testing.T) {
 	m := newMachine(t).start()
 	dead := &api.Probe{Exec: &api.ExecProbe{Command: []string{testimage.Program, "cat", "/missing"}}, Period: "200ms", FailureThreshold: 1}

@@ -138,7 +138,7 @@ func (h *history) read(ref api.Ref, state declared) {
 	h.ops[ref] = append(ops, n)
 }
 
-// restored begins anew: what was answered before a restore may be undone by it.
+// restored begins again: what was answered before a restore may be undone by it.
 func (h *history) restored() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-// answerTime is how long the store may take before whoever asked gives up: etcd's own limit for one member.
+// answerTime is how long the store may take before the caller gives up: etcd's own limit for one member.
 const answerTime = 7 * time.Second
 
 // errNoAnswer ends a call whose answer never came.
@@ -52,7 +52,7 @@ func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return 0, noAnswer(ctx)
 }
 
-// commitAtThaw sends a transaction that is applied when the stall ends, whoever still waits for it then.
+// commitAtThaw sends a transaction that is applied when the stall ends, whether or not a caller still waits for it.
 func (l *link) commitAtThaw(ctx context.Context, txn store.Txn, stalled chan struct{}) (int64, error) {
 	type answer struct {
 		revision int64

@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// mutant is a defect that somebody might make: texts of source files and what they become.
+// mutant is a plausible defect: texts of source files and what they become.
 type mutant struct {
 	name  string
 	parts []part

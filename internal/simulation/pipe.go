@@ -38,7 +38,7 @@ func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "simulation", Net: "
 
 var errRefused = errors.New("connection refused")
 
-// dial connects to whoever listens.
+// dial connects to the listener.
 func (p *pipe) dial(ctx context.Context) (net.Conn, error) {
 	near, far := net.Pipe()
 	select {

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image anew under its
+// returns has a workload mount a file, which outlives a server that knows of nothing. Then it builds the image again under its
 // tag and changes the file: that has to be noticed. Then it rolls back: what runs has to be what ran before, the older
 // build and the older file too.
 func (w *World) returns() {

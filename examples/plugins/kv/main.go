@@ -1,5 +1,5 @@
 // Command kv is a plugin: a block `kv "scope" "name" { … }` in a manifest stands for a file of settings and a statefulset
-// that mounts it, and `tend kv:link` gives its address to whoever wants to use it.
+// that mounts it, and `tend kv:link` gives its address to the apps that use it.
 //
 // It is small on purpose. Copy it to begin a plugin of your own; docs/plugins.md explains each step. Build it into the
 // folder of its plugin.yml, and install that:

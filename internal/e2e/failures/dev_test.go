@@ -21,7 +21,7 @@ func TestDev(t *testing.T) {
 	}
 	folder := newRoot()
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	if err := os.Chmod(folder, 0o711); err != nil { // processes run as somebody else
+	if err := os.Chmod(folder, 0o711); err != nil { // processes run as another user
 		t.Fatal(err)
 	}
 	tend := func(args ...string) *exec.Cmd {
