@@ -2,7 +2,9 @@ package ingress
 
 import (
 	"context"
+	"io"
 	"net"
+	"os"
 	"sync"
 	"syscall"
 )
@@ -40,11 +42,31 @@ func dialLine(ctx context.Context, network, address string) (net.Conn, error) {
 	return l, nil
 }
 
-// Read implements net.Conn.
+// Read implements net.Conn. It takes data out of the kernel under mu, so that silent finds it in one of the two places:
+// still in the kernel, or with net/http.
 func (l *line) Read(into []byte) (int, error) {
 	l.note(true)
-	defer l.note(false)
-	return l.TCPConn.Read(into)
+	var n int
+	var failed error
+	waited := l.raw.Read(func(fd uintptr) bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for n, failed = syscall.Read(int(fd), into); failed == syscall.EINTR; {
+			n, failed = syscall.Read(int(fd), into)
+		}
+		l.reading = failed == syscall.EAGAIN
+		return !l.reading
+	})
+	switch {
+	case waited != nil:
+		l.note(false)
+		return 0, waited
+	case failed != nil:
+		return 0, &net.OpError{Op: "read", Net: "tcp", Addr: l.RemoteAddr(), Err: os.NewSyscallError("read", failed)}
+	case n == 0 && len(into) > 0:
+		return 0, io.EOF
+	}
+	return n, nil
 }
 
 func (l *line) note(reading bool) {
@@ -72,10 +94,9 @@ func (l *line) Close() error {
 // something to read.
 func (l *line) silent() bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	for !l.reading && !l.closed {
 		l.changed.Wait()
 	}
-	closed := l.closed
-	l.mu.Unlock()
-	return !closed && l.raw.Control(l.look) == nil && l.nothing
+	return !l.closed && l.raw.Control(l.look) == nil && l.nothing
 }
