@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,19 +43,10 @@ func NewHandler(service *local.Service, node func(*http.Request) (string, error)
 		"GET follow": h.follow, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
 		"GET blobs/{digest}": h.blob, "POST ingress": h.ingress, "POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
 	} {
-		method, path := split(pattern)
+		method, path, _ := strings.Cut(pattern, " ")
 		h.mux.HandleFunc(method+" "+Prefix+path, h.answer(answer))
 	}
 	return h
-}
-
-func split(pattern string) (method, path string) {
-	for i := range pattern {
-		if pattern[i] == ' ' {
-			return pattern[:i], pattern[i+1:]
-		}
-	}
-	return "", pattern
 }
 
 // ServeHTTP implements http.Handler.
@@ -102,8 +94,10 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		return out.Flush()
 	}
 	ctx, cancel := context.WithCancel(r.Context())
+	var beating sync.WaitGroup
+	defer beating.Wait() // who writes to an answer after its handler returned panics
 	defer cancel()
-	go heartbeat(ctx, func() { _ = send(node.Frame{}) })
+	beating.Go(func() { heartbeat(ctx, func() { _ = send(node.Frame{}) }) })
 	if err := c.Follow(ctx, since, send); err != nil && r.Context().Err() == nil {
 		h.log.Debug("a node is followed no longer", "node", c.ID(), "error", err)
 	}
