@@ -25,11 +25,25 @@ func (c *Control) releases(snap layout.Snapshot) iter.Seq[*api.Release] {
 	}
 }
 
+// answers reports whether the node may resolve the images of an object: it has tasks of it, or no live node has any.
+func (c *Control) answers(snap layout.Snapshot, owner api.Ref) bool {
+	elsewhere := false
+	for _, task := range snap.TasksOf(owner) {
+		switch on := task.Value.Node; {
+		case on == c.node:
+			return true
+		case on != "":
+			elsewhere = elsewhere || snap.Alive(on)
+		}
+	}
+	return !elsewhere
+}
+
 // pullsFrom reports whether the node has an image of a registry to pull. A build may start from an image of any
 // registry.
 func (c *Control) pullsFrom(snap layout.Snapshot, host string) bool {
 	for _, request := range snap.ImageRequests() {
-		if request.Value.Build != nil || registryOf(request.Value.Image) == host {
+		if (request.Value.Build != nil || registryOf(request.Value.Image) == host) && c.answers(snap, request.Value.Owner) {
 			return true
 		}
 	}
@@ -63,7 +77,7 @@ func (c *Control) Blob(_ context.Context, digest string) (io.ReadCloser, error) 
 // reads reports whether a file is one that the node's tasks mount, or a source tree that it builds.
 func (c *Control) reads(snap layout.Snapshot, digest string) bool {
 	for _, request := range snap.ImageRequests() {
-		if request.Value.Build != nil && request.Value.Build.Tree == digest {
+		if request.Value.Build != nil && request.Value.Build.Tree == digest && c.answers(snap, request.Value.Owner) {
 			return true
 		}
 	}

@@ -11,8 +11,9 @@ import (
 
 // effect is what a commit's change means for a node.
 type effect struct {
-	// node is empty for all nodes.
+	// node is whom the change concerns; all is set if it concerns every node. A task that has no node concerns none.
 	node  string
+	all   bool
 	task  string
 	image api.Ref
 	// registry is the host whose credentials changed.
@@ -31,11 +32,11 @@ func (s *Service) changed(change view.Change) {
 	for _, e := range s.effects(change) {
 		served = served || e.table || e.service != ""
 		if notice := e.notice(); notice != (node.Change{}) {
-			s.notify(e.node, notice)
+			s.notify(e, notice)
 		}
 	}
 	if served {
-		s.notify("", node.Change{Served: true})
+		s.notify(effect{all: true}, node.Change{Served: true})
 	}
 }
 
@@ -62,7 +63,7 @@ func (s *Service) effects(change view.Change) []effect {
 	case *api.Hold:
 		return s.released(change.Key)
 	case *api.ImageRequest:
-		return []effect{{image: record.Owner}}
+		return []effect{{all: true, image: record.Owner}}
 	case *api.ImageStatus:
 		return []effect{{node: record.Node, image: record.Owner, quiet: true}}
 	case *api.Object:
@@ -153,7 +154,7 @@ func registryChanged(change view.Change) (out []effect) {
 		}
 		if spec, err := api.DecodeSpec[api.RegistrySpec](*object); err == nil && !hosts[spec.Host()] {
 			hosts[spec.Host()] = true
-			out = append(out, effect{registry: spec.Host()})
+			out = append(out, effect{all: true, registry: spec.Host()})
 		}
 	}
 	return out

@@ -139,7 +139,7 @@ func (p *pending) add(c *Control, effects []effect) {
 		if e.service != "" {
 			p.services[e.service] = true
 		}
-		if e.node != "" && e.node != c.node {
+		if !e.all && e.node != c.node {
 			continue
 		}
 		if e.task != "" {

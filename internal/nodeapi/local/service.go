@@ -74,11 +74,11 @@ func (c *Control) Close() {
 
 func (s *Service) snapshot() layout.Snapshot { return layout.Snapshot{Reader: s.View.Snapshot()} }
 
-// notify passes a change on to a node, or with no name to every node.
-func (s *Service) notify(id string, change node.Change) {
+// notify passes a change on to the nodes that an effect concerns.
+func (s *Service) notify(e effect, change node.Change) {
 	s.mu.Lock()
-	controls := s.controls[id]
-	if id == "" {
+	controls := s.controls[e.node]
+	if e.all {
 		for _, each := range s.controls {
 			controls = append(controls, each...)
 		}

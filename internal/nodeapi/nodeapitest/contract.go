@@ -238,6 +238,16 @@ func nothingOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) || got != (node.Registry{}) {
 		t.Errorf("their credentials: %+v %v", got, err)
 	}
+	build := &api.ImageBuild{ID: "abc", Tree: "sha256:tree"}
+	w.Blobs[build.Tree] = "source"
+	w.Commit(layout.NewTxn("test").Put(layout.AliveKey(There), There).
+		Put(layout.ImageKey(theirs.Owner()), api.ImageRequest{Owner: theirs.Owner(), Image: "theirs.example/app:1", Build: build}))
+	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) || got != (node.Registry{}) {
+		t.Errorf("their credentials while their image is asked for: %+v %v", got, err)
+	}
+	if _, err := c.Blob(t.Context(), build.Tree); !errors.Is(err, node.ErrForbidden) {
+		t.Errorf("the source of what they run: %v", err)
+	}
 	if _, err := c.Blob(t.Context(), "sha256:theirs"); !errors.Is(err, node.ErrForbidden) {
 		t.Errorf("their file: %v", err)
 	}
