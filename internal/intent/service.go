@@ -53,8 +53,7 @@ type Options struct {
 // Service performs the verbs. Safe for concurrent use.
 type Service struct {
 	opts Options
-	// turn lets one verb decide and commit at a time, so that rules between objects (host ports) hold although no
-	// single key's revision covers them.
+	// turn lets one verb decide and commit at a time, so that the verbs of one server don't conflict with each other.
 	turn chan struct{}
 }
 
@@ -85,6 +84,10 @@ type decision interface {
 
 // decide lets prepare decide from a fresh snapshot and commits the outcome. It repeats both if a precondition did not
 // hold. The revision is 0 if there was nothing to write.
+//
+// Rules hold between objects: two may not use one port of the host, an object carries the digests of the assets it
+// mounts. So every commit compares and writes the guard: of two decided from the same state only one is ever applied,
+// whichever server made it and however late it arrives.
 func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Snapshot) (D, error)) (D, int64, error) {
 	var none D
 	select {
@@ -105,7 +108,7 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Sna
 		if err != nil {
 			return none, 0, err
 		}
-		revision, err := decided.transaction().Commit(ctx, s.opts.Store)
+		revision, err := guarded(snap, decided.transaction()).Commit(ctx, s.opts.Store)
 		switch {
 		case err == nil:
 			return decided, revision, nil
@@ -120,6 +123,15 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(layout.Sna
 	}
 	return none, 0, &Error{Reason: Busy, Detail: "others kept changing the same objects; nothing was stored",
 		Next: "try again"}
+}
+
+// guarded adds the guard to a transaction that writes.
+func guarded(snap layout.Snapshot, txn *layout.Txn) *layout.Txn {
+	if txn.Empty() {
+		return txn
+	}
+	guard, _ := snap.Get(layout.GuardKey)
+	return txn.If(layout.GuardKey, guard.Modified).Put(layout.GuardKey, txn.Site())
 }
 
 // rest waits before another try, with a growing and random delay, so that two servers that change the same object don't

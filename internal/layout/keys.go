@@ -28,6 +28,7 @@ const (
 	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with their data, then the delivery controller
 	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
 	LeasesPrefix        = "/leases/"         // elections: the server
+	GuardKey            = "/guards/intent"   // compared and written by every verb, so that only one decides from a state: the API
 	ClusterKey          = "/cluster"         // the store's uid and key material's fingerprint: the first boot
 	SchemaKey           = "/schema"          // the layout's version: the server that boots
 )
