@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 )
 
@@ -92,23 +93,28 @@ func (o observed) probes(t target) *api.Probes {
 	return was.EffectiveProbes()
 }
 
-// replicas returns the number of wanted slots of a target. While the image of something newer is being looked up, the
-// release in force doesn't grow: the new slots would be replaced at once. It may grow if the image can't be found.
+// replicas returns the number of wanted slots of a target. While something newer waits for its image or its commands, the
+// release in force doesn't grow: the new slots would be replaced at once. It may grow if that failed, but not from
+// nothing: what was stopped on purpose isn't started for want of what should come instead, and others may have its ports.
 func (o observed) replicas(t target) int {
-	wanted := o.spec.ReplicaCount()
-	if !t.awaits || o.image().State == api.ImageFailed {
-		return wanted
+	wanted, before := o.spec.ReplicaCount(), o.rollout().Replicas
+	if before == 0 {
+		before = o.runningTasks()
 	}
-	if before := o.rollout().Replicas; before > 0 {
+	failed := t.awaits && o.image().State == api.ImageFailed || t.pending != nil && t.pending.gate.State == gate.Failed
+	if waits := t.awaits || t.pending != nil; waits && (before == 0 || !failed) {
 		return min(wanted, before)
 	}
-	running := 0
+	return wanted
+}
+
+func (o observed) runningTasks() (running int) {
 	for _, t := range o.tasks {
 		if t.desired.Value.Desired == api.DesiredRunning {
 			running++
 		}
 	}
-	return min(wanted, running)
+	return running
 }
 
 // strategy resolves the spec's strategy. Plain processes share the host's ports, so the old one stops first.

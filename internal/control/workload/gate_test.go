@@ -86,6 +86,36 @@ func TestFailedCommandTouchesNothing(t *testing.T) {
 	}
 }
 
+// Scaled to nothing, a workload isn't started again as it was, neither while the command of what comes next runs nor when
+// that failed. What ran goes on running.
+func TestNothingOldStartsBeforeACommand(t *testing.T) {
+	for name, tc := range map[string]struct {
+		before, asked int
+		does          command
+		want          string
+	}{
+		"from nothing": {0, 2, hangs, ""}, "from nothing, failed": {0, 2, breaks, ""},
+		"from one": {1, 2, hangs, "v1"}, "from one, failed": {1, 2, breaks, "v1 v1"}, "to one": {2, 1, hangs, "v1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.apply(released(2, "web:1"))
+			l.settle()
+			l.apply(released(tc.before, "web:1"))
+			l.settle()
+			l.does["v2-command"] = tc.does
+			l.apply(released(tc.asked, "web:2"))
+			if l.untilHeld(); l.running() != tc.want {
+				t.Errorf("%q runs, want %q", l.running(), tc.want)
+			}
+			l.does["v2-command"] = succeeds
+			if l.settle(); tc.does == hangs && l.running() != strings.TrimSpace(strings.Repeat("v2 ", tc.asked)) {
+				t.Errorf("%q runs once the command has succeeded", l.running())
+			}
+		})
+	}
+}
+
 func TestRestartTriesAFailedCommandAgain(t *testing.T) {
 	l := newLab(t)
 	l.does["v1-pre"] = breaks
