@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"tend.dev/tend/api"
 )
@@ -125,6 +126,11 @@ func (c *Client) SetConfig(ctx context.Context, scope, name string, change api.C
 // Nodes lists the nodes.
 func (c *Client) Nodes(ctx context.Context) (api.ListResult[api.NodeInfo], error) {
 	return call[api.ListResult[api.NodeInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes"})
+}
+
+// JoinToken makes a token with which machines join as nodes, valid for a while.
+func (c *Client) JoinToken(ctx context.Context, ttl time.Duration) (api.JoinToken, error) {
+	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", query: url.Values{"ttl": {ttl.String()}}})
 }
 
 // Version is what the server is.

@@ -7,9 +7,12 @@ type Frame struct {
 	// Reset begins a listing: what was known before no longer counts once a frame with a Revision ends it.
 	Reset bool `json:"reset,omitempty"`
 	// Revision: everything up to it was sent. 0 in the frames of a listing but for the last.
-	Revision int64        `json:"revision,omitempty"`
-	Tasks    []TaskEntry  `json:"tasks,omitempty"`
-	Images   []ImageEntry `json:"images,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
+	// Epoch names the server's life that the revisions are of, at the end of a listing: those of another may be of a
+	// store that was restored since.
+	Epoch  string       `json:"epoch,omitempty"`
+	Tasks  []TaskEntry  `json:"tasks,omitempty"`
+	Images []ImageEntry `json:"images,omitempty"`
 	// Table are ingresses and certificates, all of them, where one changed.
 	Table *Table `json:"table,omitempty"`
 	// Services are those that changed, by scope/name; nil is gone.

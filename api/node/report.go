@@ -21,7 +21,7 @@ type Report struct {
 	Node         *api.NodeStatus `json:"node,omitempty"`
 }
 
-// The errors a node gets.
+// The errors between a server and its nodes.
 var (
 	// ErrForbidden: a node spoke of what isn't its own, or asked for it.
 	ErrForbidden = errors.New("not this node's")
@@ -29,6 +29,12 @@ var (
 	ErrNoRelease = errors.New("release is gone")
 	// ErrNoBlob: the bytes of a digest are gone.
 	ErrNoBlob = errors.New("the file's bytes are gone")
+	// ErrNoPod: no container of that name belongs to a task of the node.
+	ErrNoPod = errors.New("no such pod on this node")
+	// ErrNotConnected: the node's agent isn't connected to the server.
+	ErrNotConnected = errors.New("the node is not connected")
+	// ErrPaused: the server changes nothing at the moment.
+	ErrPaused = errors.New("the server is paused")
 )
 
 // RefusedError names the parts of a report that must not be sent again: the rest was written.

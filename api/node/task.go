@@ -14,6 +14,8 @@ type Assignment struct {
 	PluginAtWork bool `json:"pluginAtWork,omitempty"`
 	// PredecessorOpen: the task named by Task.After exists and has not reported its end.
 	PredecessorOpen bool `json:"predecessorOpen,omitempty"`
+	// CallsBack: its container may call the server back: see api.Object.CallsBack.
+	CallsBack bool `json:"callsBack,omitempty"`
 }
 
 // Serves says whether the task's pod may get requests when it is as a status says.
@@ -42,6 +44,9 @@ type Release struct {
 	Env map[string]string `json:"env,omitempty"`
 	// SecretFiles are the contents of the files that Spec.SecretFiles declares, by their path.
 	SecretFiles map[string]string `json:"secretFiles,omitempty"`
+	// CallbackPath is where the containers call the server back, below their machine's own URL: it proves who they are.
+	// Empty: they don't.
+	CallbackPath string `json:"callbackPath,omitempty"`
 }
 
 // ImageAssignment is a request for an image, where Requested, with this node's answer as stored, where Answered.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -42,6 +44,14 @@ func (a *Agent) Stop(ctx context.Context, pod string) error {
 	return a.runtime.Stop(ctx, container.ID, a.grace(ctx, assigned.Task))
 }
 
+// Discard stops and removes a container, whatever it is of. Its volumes stay.
+func (a *Agent) Discard(ctx context.Context, container string) error {
+	if err := a.runtime.Stop(ctx, container, api.DefaultStopGracePeriod); err != nil {
+		return err
+	}
+	return a.runtime.Remove(ctx, container)
+}
+
 func (a *Agent) pod(ctx context.Context, name string) (runtime.Container, error) {
 	if assigned, known := a.control.Task(name); known {
 		name = assigned.Task.ContainerName()
@@ -51,13 +61,13 @@ func (a *Agent) pod(ctx context.Context, name string) (runtime.Container, error)
 	}
 	container, err := a.runtime.Inspect(ctx, name)
 	if errors.Is(err, runtime.ErrNotFound) {
-		return runtime.Container{}, fmt.Errorf("%s: %w", name, ErrNoPod)
+		return runtime.Container{}, fmt.Errorf("%s: %w", name, node.ErrNoPod)
 	}
 	if err != nil {
 		return runtime.Container{}, err
 	}
 	if _, known := a.control.Task(container.Task()); !known {
-		return runtime.Container{}, fmt.Errorf("%s: %w (its task is unknown to the store)", name, ErrNoPod)
+		return runtime.Container{}, fmt.Errorf("%s: %w (its task is unknown to the store)", name, node.ErrNoPod)
 	}
 	return container, nil
 }

@@ -58,7 +58,7 @@ func New(o Options) *Agent {
 		opts: o, log: o.Logger.With("node", o.Node), control: o.Control, runtime: o.Runtime,
 		containers: newContainers(o.Runtime, o.Now),
 		stops:      newOperations(o.Stops),
-		releases:   newReleases(o.Control, o.Assets),
+		releases:   newReleases(o.Control, o.Assets, o.Controller),
 		secrets:    newSecrets(o.Memory),
 		successors: newWaiters(),
 		imageEnds:  newResults[api.Ref](),
@@ -84,9 +84,9 @@ func New(o Options) *Agent {
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{
-		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, newMember(a.beat), a.machine, a.watcher, newMember(a.prober.Run),
+		a.reports, a.stops, a.pulls.operations, a.builds.operations, a.lastLogs.operations, engine.NewMember(a.beat), a.machine, a.watcher, engine.NewMember(a.prober.Run),
 	}
-	members = append(members, a.heldBack(newMember(a.sweepSecrets), a.images, a.tasks)...)
+	members = append(members, a.heldBack(engine.NewMember(a.sweepSecrets), a.images, a.tasks)...)
 	a.group = engine.NewGroup(engine.GroupOptions{}, append(members, a.serving.members()...)...)
 	a.control.Subscribe(a.changed)
 	return a

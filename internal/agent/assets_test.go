@@ -50,7 +50,7 @@ func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 		}},
 		Env: map[string]string{"A": "at ${asset.ca.pem}", "B": "$${asset.conf.a}", "C": "plain", "BUCKET": "${asset.conf.a}"},
 	}
-	r := newReleases(library{release: release}, shelf{"one": true, "two": true})
+	r := newReleases(library{release: release}, shelf{"one": true, "two": true}, "")
 	got, err := r.of(t.Context(), assetTask())
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestAFileThatIsGoneIsSaid(t *testing.T) {
 		"the node keeps no files":  {map[string]string{"prod.conf.a": "one"}, nil, true, "AssetMissing"},
 		"the disk is at fault":     {map[string]string{"prod.conf.a": "unreadable"}, shelf{}, false, "AssetUnreadable"},
 	} {
-		r := newReleases(library{release: node.Release{ID: "v1", Spec: spec, AssetDigests: tc.digests}}, tc.assets)
+		r := newReleases(library{release: node.Release{ID: "v1", Spec: spec, AssetDigests: tc.digests}}, tc.assets, "")
 		_, err := r.of(t.Context(), assetTask())
 		fault := faultOf(err)
 		if err == nil || fault.Rejected != tc.rejected || fault.Reason != tc.want || !strings.Contains(fault.Message, "release v1") {
@@ -98,7 +98,7 @@ func TestAFileThatIsGoneIsSaid(t *testing.T) {
 // A file may vanish between the fetch of a release and the creation of a container.
 func TestLinksAreThereBeforeEachContainer(t *testing.T) {
 	assets := shelf{"one": true}
-	r := newReleases(library{}, assets)
+	r := newReleases(library{}, assets, "")
 	release := node.Release{ID: "v1", AssetDigests: map[string]string{"prod.conf.a": "one"}}
 	if err := r.link(t.Context(), release); err != nil {
 		t.Error(err)

@@ -27,7 +27,7 @@ func (a *Agent) heldBack(members ...engine.Member) (out []engine.Member) {
 	for _, m := range members {
 		out = append(out, held{m, a.opts.Hold})
 	}
-	return append(out, newMember(func(ctx context.Context) error {
+	return append(out, engine.NewMember(func(ctx context.Context) error {
 		select {
 		case <-a.opts.Hold:
 			a.machine.look()

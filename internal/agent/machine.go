@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/healing"
+	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -20,7 +21,7 @@ const conditionLimited = "Limited"
 
 // machine reports the facts of the machine on request.
 type machine struct {
-	member
+	engine.Member
 	agent   *Agent
 	wake    chan struct{}
 	started time.Time
@@ -29,7 +30,7 @@ type machine struct {
 
 func newMachine(a *Agent) *machine {
 	n := &machine{agent: a, wake: make(chan struct{}, 1), started: a.now()}
-	n.member = newMember(n.run)
+	n.Member = engine.NewMember(n.run)
 	return n
 }
 

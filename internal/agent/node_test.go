@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/runtime"
 )
@@ -121,7 +121,7 @@ func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 		if n := l.engine.Mutations(); n != 0 {
 			t.Errorf("%d calls that change something", n)
 		}
-		if err := l.agent.Stop(context.Background(), "shop-web.lost"); !errors.Is(err, agent.ErrNoPod) {
+		if err := l.agent.Stop(context.Background(), "shop-web.lost"); !errors.Is(err, node.ErrNoPod) {
 			t.Errorf("a container in quarantine is nobody's pod: %v", err)
 		}
 	})
@@ -196,7 +196,7 @@ func TestPassThrough(t *testing.T) {
 		if got := l.status(task).Incarnations; got != 2 {
 			t.Errorf("a stop that doesn't freeze heals: incarnation %d", got)
 		}
-		if _, err := l.agent.Logs(ctx, "shop-web.gone", runtime.LogOptions{}); !errors.Is(err, agent.ErrNoPod) {
+		if _, err := l.agent.Logs(ctx, "shop-web.gone", runtime.LogOptions{}); !errors.Is(err, node.ErrNoPod) {
 			t.Errorf("logs of no pod: %v", err)
 		}
 		if list, err := l.agent.List(ctx); err != nil || len(list) != 1 {

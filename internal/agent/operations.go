@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"sync"
+
+	"tend.dev/tend/internal/engine"
 )
 
 // operations are calls that block for long, run outside of the workers: at most one per key, and a bounded number at
 // once.
 type operations struct {
-	member
+	engine.Member
 	ctx    context.Context
 	cancel context.CancelFunc
 	slots  chan struct{}
@@ -22,7 +24,7 @@ type operations struct {
 func newOperations(atOnce int) *operations {
 	o := &operations{slots: make(chan struct{}, atOnce), running: map[string]bool{}}
 	o.ctx, o.cancel = context.WithCancel(context.Background())
-	o.member = newMember(o.drain)
+	o.Member = engine.NewMember(o.drain)
 	return o
 }
 

@@ -19,6 +19,8 @@ type Options struct {
 	Runtime runtime.Runtime
 	// Assets finds the files of assets. Default: tasks that use one are rejected.
 	Assets Assets
+	// Controller is the URL at which containers of this machine call the server back. Default: they can't.
+	Controller string
 	// Memory returns the folder of secret files, which is never on a disk, and creates it if make is set. Default:
 	// tasks that have secret files are rejected.
 	Memory func(make bool) (string, error)

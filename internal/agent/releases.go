@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"tend.dev/tend/api"
@@ -14,10 +15,11 @@ const maxReleases = 256
 
 // releases caches fetched releases; a release never changes.
 type releases struct {
-	control nodeapi.Assignments
-	assets  Assets
-	mu      sync.Mutex
-	known   map[releaseKey]node.Release
+	control    nodeapi.Assignments
+	assets     Assets
+	controller string
+	mu         sync.Mutex
+	known      map[releaseKey]node.Release
 }
 
 // releaseKey includes the owner's uid: release numbers start over when an object is deleted and created again.
@@ -30,8 +32,8 @@ func keyOf(task api.Task) releaseKey {
 	return releaseKey{owner: task.Owner(), uid: task.OwnerUID, id: task.Release}
 }
 
-func newReleases(control nodeapi.Assignments, assets Assets) *releases {
-	return &releases{control: control, assets: assets, known: map[releaseKey]node.Release{}}
+func newReleases(control nodeapi.Assignments, assets Assets, controller string) *releases {
+	return &releases{control: control, assets: assets, controller: controller, known: map[releaseKey]node.Release{}}
 }
 
 // of returns the release as the task runs it.
@@ -46,6 +48,7 @@ func (r *releases) of(ctx context.Context, task api.Task) (node.Release, error) 
 	if release, err = r.withAssets(ctx, task.Scope, release); err != nil {
 		return node.Release{}, err
 	}
+	r.addController(&release)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.known) >= maxReleases {
@@ -61,3 +64,21 @@ func (r *releases) cached(task api.Task) (node.Release, bool) {
 	release, ok := r.known[keyOf(task)]
 	return asRole(release, task.Role), ok
 }
+
+// addController sets the URL of the machine's callback listener under both of its names. It replaces a value of the
+// manifest's own: only the URL with the object's token is answered.
+func (r *releases) addController(release *node.Release) {
+	if r.controller == "" || release.CallbackPath == "" {
+		return
+	}
+	release.Env = maps.Clone(release.Env)
+	if release.Env == nil {
+		release.Env = map[string]string{}
+	}
+	for _, name := range []string{api.EnvController, oldController} {
+		release.Env[name] = r.controller + release.CallbackPath
+	}
+}
+
+// oldController is the name by which plugins know api.EnvController.
+const oldController = "VOODU_CONTROLLER_URL"

@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/nodeapi"
 )
 
@@ -25,7 +26,7 @@ const (
 // reporter sends changes to the control plane: at once if no report is under way, else with the next batch, which holds
 // only the newest status of each thing. It remembers the last status of each, so that nothing unchanged is sent.
 type reporter struct {
-	member
+	engine.Member
 	control nodeapi.Reports
 	log     *slog.Logger
 	wake    chan struct{}
@@ -45,7 +46,7 @@ func newReporter(control nodeapi.Reports, log *slog.Logger) *reporter {
 		control: control, log: log, wake: make(chan struct{}, 1), tasks: map[string]api.TaskStatus{},
 		images: map[api.Ref]api.ImageStatus{}, pending: map[string]func(*node.Report){},
 	}
-	r.member = newMember(r.send)
+	r.Member = engine.NewMember(r.send)
 	return r
 }
 

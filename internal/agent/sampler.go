@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -39,7 +40,7 @@ func (a *Agent) sample(ctx context.Context, s *sampler, tasks []string) []runtim
 	for i, task := range tasks {
 		seen, _ := a.containers.seen(task)
 		if seen == nil || seen.container.State != runtime.StateRunning {
-			out[i].Err = fmt.Errorf("task %s: %w that runs", task, ErrNoPod)
+			out[i].Err = fmt.Errorf("task %s: %w that runs", task, node.ErrNoPod)
 			continue
 		}
 		wait.Go(func() { out[i] = s.of(ctx, seen.container) })

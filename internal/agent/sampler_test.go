@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
@@ -43,7 +44,7 @@ func TestStatsOfHundreds(t *testing.T) {
 				t.Fatalf("%s: %+v", tasks[i], u)
 			}
 		}
-		if err := usages[count].Err; !errors.Is(err, agent.ErrNoPod) {
+		if err := usages[count].Err; !errors.Is(err, node.ErrNoPod) {
 			t.Errorf("a task nobody knows: %v", err)
 		}
 		before := usages[0].At

@@ -66,7 +66,7 @@ func (s *serving) members() []engine.Member {
 	if s == nil {
 		return nil
 	}
-	return []engine.Member{newMember(s.edge.Run), newMember(s.follow), newMember(s.report)}
+	return []engine.Member{engine.NewMember(s.edge.Run), engine.NewMember(s.follow), engine.NewMember(s.report)}
 }
 
 // follow refreshes the proxy on each change, until ctx ends.

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -17,7 +18,7 @@ const (
 
 // watcher keeps the container cache current: one event stream, a full list at its beginning, and another every Resync.
 type watcher struct {
-	member
+	engine.Member
 	agent *Agent
 	// looked is closed after the first attempt to reach the engine, whether it succeeded or not.
 	looked chan struct{}
@@ -31,7 +32,7 @@ type watcher struct {
 
 func newWatcher(a *Agent) *watcher {
 	w := &watcher{agent: a, looked: make(chan struct{})}
-	w.member = newMember(w.watch)
+	w.Member = engine.NewMember(w.watch)
 	return w
 }
 

@@ -43,11 +43,11 @@ func (l *lab) connect(service *local.Service, log *slog.Logger) (control nodeapi
 	l.t.Helper()
 	ca, err := authority.Found("test", time.Now)
 	l.must(err)
-	own, err := ca.Server([]string{"server"}, 24*365*time.Hour)
+	own, err := ca.Server(24 * 365 * time.Hour)
 	l.must(err)
 	p := &pipe{conns: make(chan net.Conn), done: make(chan struct{})}
 	server := &http.Server{
-		Handler: remote.NewHandler(service, authority.NodeOf, log), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: remote.NewHandler(remote.HandlerOptions{Service: service, Node: authority.NodeOf, Logger: log}), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
 	}
 	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true, DialContext: p.dial}
@@ -72,7 +72,7 @@ func (l *lab) nodeTLS(ca *authority.Authority) *tls.Config {
 	l.must(err)
 	pair, err := authority.Pair(certificate, key)
 	l.must(err)
-	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil })
+	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil }, "h2")
 	l.must(err)
 	return config
 }

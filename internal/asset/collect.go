@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/blob"
-	"tend.dev/tend/internal/layout"
 )
 
 const (
@@ -18,35 +16,8 @@ const (
 	collectEvery = time.Hour
 )
 
-// Referenced returns the digests something refers to: the files of assets, what consumers were stamped with, the source
-// they are built from, and what releases were made with, which are kept to return to.
-func Referenced(s layout.Snapshot) map[string]bool {
-	used := map[string]bool{}
-	add := func(digests map[string]string) {
-		for _, digest := range digests {
-			used[digest] = true
-		}
-	}
-	for _, kind := range api.Kinds {
-		for object := range s.Objects(kind) {
-			add(object.Value.FileDigests())
-			add(object.Value.AssetDigests())
-			add(object.Value.HookDigests())
-			if tree := object.Value.Tree(); tree != "" {
-				used[tree] = true
-			}
-		}
-	}
-	for record := range s.Prefix(layout.ReleasesPrefix) {
-		if release, ok := record.Value.(*api.Release); ok {
-			add(release.AssetDigests)
-			if release.Build != nil {
-				used[release.Build.Tree] = true
-			}
-		}
-	}
-	return used
-}
+// Referred returns which of some digests something refers to.
+type Referred func(ctx context.Context, digests []string) (map[string]bool, error)
 
 // due returns the blobs to delete: nothing refers to them, they are older than the grace period, and the ledger permits
 // it. It also reports to the ledger which blobs are in use.
@@ -68,15 +39,23 @@ func (l *Library) due(blobs []blob.Blob, used map[string]bool, now time.Time, fa
 }
 
 // Collect deletes the blobs of this cluster that nothing has referred to for a day, and the half-written files of a
-// crash. The snapshot must be complete.
-func (l *Library) Collect(ctx context.Context, s layout.Snapshot) error {
+// crash. referred is called after the blobs were listed.
+func (l *Library) Collect(ctx context.Context, referred Referred) error {
 	now := l.opts.Now()
 	blobs, err := l.opts.Blobs.List()
 	if err != nil {
 		return err
 	}
+	digests := make([]string, len(blobs))
+	for i, b := range blobs {
+		digests[i] = b.Digest
+	}
+	used, err := referred(ctx, digests)
+	if err != nil {
+		return err
+	}
 	faults := []error{l.opts.Blobs.RemoveHalves(now.Add(-grace))}
-	for _, b := range l.due(blobs, Referenced(s), now, &faults) {
+	for _, b := range l.due(blobs, used, now, &faults) {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -106,9 +85,8 @@ func (l *Library) forgetGone() error {
 	return nil
 }
 
-// Run collects once the snapshot is complete, and every hour, until ctx ends. It logs an error and retries an hour
-// later.
-func (l *Library) Run(ctx context.Context, synced <-chan struct{}, picture func() layout.Snapshot) error {
+// Run collects once synced is closed, and every hour, until ctx ends. It logs an error and retries an hour later.
+func (l *Library) Run(ctx context.Context, synced <-chan struct{}, referred Referred) error {
 	select {
 	case <-synced:
 	case <-ctx.Done():
@@ -117,7 +95,7 @@ func (l *Library) Run(ctx context.Context, synced <-chan struct{}, picture func(
 	ticker := time.NewTicker(collectEvery)
 	defer ticker.Stop()
 	for {
-		if err := l.Collect(ctx, picture()); err != nil && ctx.Err() == nil {
+		if err := l.Collect(ctx, referred); err != nil && ctx.Err() == nil {
 			l.opts.Logger.ErrorContext(ctx, "files nothing refers to could not be removed", "error", err)
 		}
 		select {

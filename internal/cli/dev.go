@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/host"
 )
 
 // devDefaults are the flags whose default differs from `tend server`'s.
@@ -58,7 +58,7 @@ func (a *app) runDev(ctx context.Context, flags *serverFlags) (err error) {
 	if err := flags.check(); err != nil {
 		return err
 	}
-	if err := daemon.Private(ctx, o); err != nil {
+	if err := host.Private(ctx, &o.Options); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.err, "a private Tend in %s\n", o.Root)

@@ -17,6 +17,7 @@ import (
 
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
@@ -109,9 +110,10 @@ func (m *machine) start() error {
 	m.cancel, m.done = cancel, make(chan error, 1)
 	go func(done chan<- error) {
 		done <- daemon.Run(ctx, daemon.Options{
-			Root: m.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: kept{m.store}, Logger: slog.New(slog.DiscardHandler),
-			Engine:  func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
-			Ingress: daemon.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
+			Options: host.Options{
+				Root: m.root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil }, Ingress: host.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
+			},
+			HTTP: "off", Store: kept{m.store},
 		})
 	}(m.done)
 	return eventually("the server is ready", func() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -12,10 +13,36 @@ import (
 )
 
 func (a *app) nodesCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "nodes", Short: "list nodes", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide",
+	command := &cobra.Command{
+		Use: "nodes", Short: "list nodes, and add them", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
 	}
+	command.AddCommand(a.addNodeCommand())
+	return command
+}
+
+func (a *app) addNodeCommand() *cobra.Command {
+	var ttl time.Duration
+	command := &cobra.Command{
+		Use: "add", Short: "print the command with which a machine joins", Args: takes(0, 0),
+		Long: "Print the command with which a machine joins as a node. Its token is a secret: with it a machine gets what its pods\n" +
+			"need. It serves for any number of machines until it expires.",
+		Example: "  tend nodes add\n  tend nodes add --ttl 10m",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+			token, err := c.JoinToken(ctx, ttl)
+			if err != nil {
+				return err
+			}
+			if a.output != "" && a.output != "table" {
+				return (&listing{value: token}).write(a.streams, a.output)
+			}
+			fmt.Fprintf(a.err, "run this on the machine, within %s:\n", ttl)
+			fmt.Fprintf(a.out, "tend agent --join %s --token %s\n", token.Address, token.Token)
+			return nil
+		}),
+	}
+	command.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long the token is valid, up to 24h")
+	return command
 }
 
 func (a *app) getNodes(ctx context.Context, c *client.Client) error {

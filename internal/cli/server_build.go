@@ -5,18 +5,18 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/host"
 )
 
 // buildFlags adds the flags for building images from source.
-func (f *serverFlags) buildFlags(flags *pflag.FlagSet) {
+func (f *machineFlags) buildFlags(flags *pflag.FlagSet) {
 	o := &f.options.Build
 	flags.StringVar(&o.Base, "build-base", "", "`REGISTRY/` put before the base images of Dockerfiles that are written")
-	flags.DurationVar(&o.Timeout, "build-timeout", daemon.DefaultBuildTimeout, "how long a build may take")
+	flags.DurationVar(&o.Timeout, "build-timeout", host.DefaultBuildTimeout, "how long a build may take")
 	flags.IntVar(&o.AtOnce, "builds", 2, "`NUMBER` of images built at a time")
 }
 
-func (f *serverFlags) checkBuild() error {
+func (f *machineFlags) checkBuild() error {
 	o := &f.options.Build
 	if o.Timeout <= 0 || o.AtOnce <= 0 {
 		return fmt.Errorf("--build-timeout %s and --builds %d: both are above 0", o.Timeout, o.AtOnce)

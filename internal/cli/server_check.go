@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"regexp"
@@ -16,27 +15,30 @@ var memberName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9]
 
 // check lists every flag that is wrong.
 func (f *serverFlags) check() error {
-	wrongBuild := f.checkBuild()
 	o := f.options
-	var level slog.Level
 	return errors.Join(
-		wrongBuild,
-		flagFault("log-level", f.logLevel, level.UnmarshalText([]byte(f.logLevel)) == nil, "debug, info, warn or error"),
-		flagFault("log-format", f.logFormat, f.logFormat == "text" || f.logFormat == "json", "text or json"),
-		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
+		f.machine.check(),
 		checkHTTP(o.HTTP),
+		checkListen("node-listen", o.NodeListen),
+		flagFault("no-agent", o.NoAgent, !o.NoAgent || o.NodeListen != "", "also --node-listen: without it no machine can join"),
 		checkURL("etcd-client", o.EtcdClient),
 		checkURL("etcd-peer", o.EtcdPeer),
 		flagFault("name", o.Name, memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
-		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
-		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
-		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
 		flagFault("plugin-timeout", o.PluginTimeout, o.PluginTimeout > 0, "more than 0"),
-		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
-		flagFault("heartbeat", o.Heartbeat, o.Heartbeat >= 100*time.Millisecond, "100ms or more"),
 		flagFault("autoscale-interval", o.AutoscaleInterval, o.AutoscaleInterval >= time.Second, "1s or more"),
-		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat), "3s or more, and two heartbeats or more"),
 	)
+}
+
+// checkListen accepts an address to listen at, or none.
+func checkListen(name, address string) error {
+	if address == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return flagFault(name, address, err == nil, "an address and a port as in :8688 or 10.0.0.1:8688")
 }
 
 func flagFault(name string, value any, good bool, want string) error {

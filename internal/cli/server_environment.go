@@ -10,11 +10,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// variableOf returns the environment variable that gives a server's flag: services are configured by them. TEND_NAME is
-// taken: every container of Tend's has it, and a server may run in one.
+// otherVariables are those of flags whose own name is taken: every container of Tend's has TEND_NAME, and a server may run
+// in one; TEND_SERVER and TEND_TOKEN are the client's.
+var otherVariables = map[string]string{"name": "TEND_MEMBER_NAME", "server": "TEND_JOIN_SERVER", "token": "TEND_JOIN_TOKEN"}
+
+// variableOf returns the environment variable that gives the flag of a server or an agent: services are configured by them.
 func variableOf(flag string) string {
-	if flag == "name" {
-		return "TEND_MEMBER_NAME"
+	if other := otherVariables[flag]; other != "" {
+		return other
 	}
 	return "TEND_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -12,6 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
@@ -43,8 +44,10 @@ func measureCrowd(b *testing.B, n int) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- Run(ctx, Options{
-			Root: root, HTTP: "off", Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), QuietEtcd: true,
-			Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
+			Options: host.Options{
+				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
+			},
+			HTTP: "off", QuietEtcd: true,
 		})
 	}()
 	c, err := client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")})

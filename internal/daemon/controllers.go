@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/internal/control/delivery"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/webhook"
 )
 
@@ -59,8 +60,15 @@ func (d *daemon) readBlob(digest string) ([]byte, error) {
 
 // load returns what pods used since it was asked last.
 func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
-	out := make([]autoscaler.Sample, len(tasks))
-	for i, usage := range d.agent.Load(ctx, tasks) {
+	out, snap := make([]autoscaler.Sample, len(tasks)), d.snapshot()
+	placed := make([]nodeapi.Placed, len(tasks))
+	for i, id := range tasks {
+		placed[i].Pod = id
+		if task := snap.Task(id); task.Exists() {
+			placed[i].Node = task.Value.Node
+		}
+	}
+	for i, usage := range d.fleet.Sample(ctx, placed, nodeapi.Node.Load) {
 		out[i] = autoscaler.Sample{CPUPercent: usage.CPUPercent, Known: usage.Err == nil}
 	}
 	return out

@@ -3,25 +3,20 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/agent/prober"
 	"tend.dev/tend/internal/certstore"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/fault"
-	"tend.dev/tend/internal/ingress/edge"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
-	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store"
@@ -31,35 +26,28 @@ import (
 // daemon is a running server with its parts, in the order they were started.
 type daemon struct {
 	Options
-	node string
 	// used reports whether the root had been used before this start.
 	used bool
 	// pause prevents all changes after an older store was restored; resuming is held while a resume runs.
 	pause    *standstill
 	resuming sync.Mutex
-	// quarantined are the paths below the root that this start set aside.
-	quarantined []string
-	cluster     cluster
-	keys        *secret.Keys
-	store       store.Store
-	term        *controlplane.Term
-	view        *view.View
-	runtime     runtime.Runtime
-	gateway     gatewayer // nil if containers have none
-	files       files
-	builds      builds
-	nodes       *local.Service
-	control     *local.Control // of the server's own node
-	registry    *prometheus.Registry
-	metrics     *engine.Metrics
+	cluster  cluster
+	keys     *secret.Keys
+	store    store.Store
+	term     *controlplane.Term
+	view     *view.View
+	files    files
+	nodes    *local.Service
+	fleet    nodeapi.Fleet
+	registry *prometheus.Registry
+	metrics  *engine.Metrics
 
-	plane     *controlplane.Plane
-	agent     *agent.Agent
-	intents   *intent.Service
-	edge      *edge.Edge // nil if the node has no proxy
-	server    *server.Server
-	callbacks *callbacks // nil if containers can't call back
-	doors     []server.Door
+	plane   *controlplane.Plane
+	host    *host.Host // nil without an agent of its own
+	intents *intent.Service
+	server  *server.Server
+	doors   []server.Door
+	gate    *gate // nil without a listener for nodes
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
@@ -78,52 +66,20 @@ func Run(ctx context.Context, o Options) error {
 	defer fatal(nil)
 	d := &daemon{Options: o, fatal: fatal}
 	for _, start := range []func(context.Context) error{
-		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.openRuntime, d.build, d.listen,
+		d.prepareRoot, d.openStore, d.claim, d.openFiles, d.build, d.openHost, d.openGate, d.listen,
 	} {
 		if err := start(ctx); err != nil {
 			return errors.Join(err, d.close())
 		}
 	}
-	d.reportStrays()
-	d.Logger.Info("starting", "root", d.Root, "node", d.node, "cluster", d.cluster.UID, "runtime", d.Runtime)
+	d.Logger.Info("starting", "root", d.Root, "node", d.Node, "cluster", d.cluster.UID, "runtime", d.Runtime)
 	return errors.Join(d.serve(ctx, began), d.close())
 }
 
 // prepareRoot creates the folders, readable only by their owner.
-func (d *daemon) prepareRoot(context.Context) error {
-	if err := d.makeRoot(); err != nil {
-		return err
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = "node"
-	}
-	if d.node, err = remembered(d.Root, "node", d.Node, host); err != nil {
-		return err
-	}
-	if d.Runtime, err = remembered(d.Root, "runtime", d.Runtime, runtimeDocker); err != nil {
-		return err
-	}
-	return errors.Join(d.closeRoot(), d.keepOutOfGit())
-}
-
-// openRuntime makes the client of what runs containers. An engine that is away is not an error: the agent waits for it.
-func (d *daemon) openRuntime(ctx context.Context) error {
-	open := d.Engine
-	if open == nil {
-		open = func(cluster, node string) (runtime.Runtime, error) { return d.newRuntime(ctx, cluster, node) }
-	}
-	rt, err := open(d.cluster.UID, d.node)
-	if err != nil {
-		return fmt.Errorf("open the %s runtime: %w", d.Runtime, err)
-	}
-	d.gateway, _ = rt.(gatewayer)
-	d.runtime = fault.Runtime(rt, d.Faults)
-	d.onStop(rt.Close)
-	if own, ok := rt.(interface{ RemoveNetwork(context.Context) error }); ok && d.ownNetwork {
-		d.onStop(func() error { return d.leaveNetwork(own.RemoveNetwork) })
-	}
-	return nil
+func (d *daemon) prepareRoot(context.Context) (err error) {
+	d.used, err = d.Prepare()
+	return err
 }
 
 // build creates the parts above the store; nothing runs yet.
@@ -131,27 +87,29 @@ func (d *daemon) build(context.Context) error {
 	d.registry = prometheus.NewRegistry()
 	d.metrics = engine.NewMetrics(d.registry)
 	d.view = view.New(d.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: d.Logger})
-	if err := d.openBuilds(); err != nil {
-		return err
-	}
 	d.plane = d.newPlane()
 	d.nodes = local.New(local.Options{
-		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, Certificates: certstore.New(d.store, d.keys), Callback: d.controllerURL,
+		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, Certificates: certstore.New(d.store, d.keys), CallbackPath: d.callbackPath,
 	})
-	d.control = d.nodes.Node(d.node)
-	serving, err := d.openEdge()
+	return d.buildServer()
+}
+
+// openHost opens this machine as a node.
+func (d *daemon) openHost(ctx context.Context) error {
+	if d.NoAgent {
+		return nil
+	}
+	var err error
+	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
+		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
+		Registry: d.registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(),
+	})
 	if err != nil {
 		return err
 	}
-	d.agent = agent.New(agent.Options{
-		Node: d.node, Runtime: d.runtime, Workers: d.Starts, Resync: d.Resync, Heartbeat: d.Heartbeat,
-		HeartbeatTTL: d.NodeTimeout, LoadWindow: d.AutoscaleInterval, Logger: d.Logger, Metrics: d.metrics, ProbeMetrics: prober.NewMetrics(d.registry),
-		Control: d.control, Assets: d.files, Builder: d.builds.builder, Builds: d.Build.AtOnce, Memory: d.memory, Edge: serving,
-		Ask: d.Ask, Now: d.Now,
-		Hold: d.pause.resumed, Paused: d.pause.why,
-		Quarantined: func() []string { return d.quarantined },
-	})
-	return d.buildServer()
+	d.onStop(d.host.Close)
+	d.fleet.Add(d.Node, d.host.Access())
+	return nil
 }
 
 func (d *daemon) snapshot() layout.Snapshot { return layout.Snapshot{Reader: d.view.Snapshot()} }
@@ -163,15 +121,15 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	parts := []part{
 		{"view", d.view.Run},
 		{"controllers", d.pause.after(d.lead)},
-		{"agent", d.agent.Run},
-		{"files", d.pause.after(d.collect)},
-		{"builds", d.pause.after(d.collectBuilds)},
-		{"progress", d.keepProgress},
-		{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.doors...) }},
 	}
-	if callbacks := d.callbacks; callbacks != nil {
-		parts = append(parts, part{"callbacks", callbacks.run})
+	if d.host != nil {
+		parts = append(parts, part{"agent", d.host.Run})
 	}
+	parts = append(parts, part{"files", d.pause.after(d.collect)}, part{"progress", d.keepProgress})
+	if d.gate != nil {
+		parts = append(parts, part{"nodes", d.gate.run})
+	}
+	parts = append(parts, part{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.doors...) }})
 	running := make([]*runningPart, len(parts))
 	for i, p := range parts {
 		running[i] = p.start(cancel)
@@ -193,7 +151,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 
 // announce reports when replay is over.
 func (d *daemon) announce(ctx context.Context, began time.Time) {
-	for _, ready := range []<-chan struct{}{d.view.Synced(), d.plane.Ready(), d.agent.Ready()} {
+	for _, ready := range []<-chan struct{}{d.view.Synced(), d.plane.Ready(), d.hostReady()} {
 		select {
 		case <-ready:
 		case <-ctx.Done():
@@ -202,6 +160,14 @@ func (d *daemon) announce(ctx context.Context, began time.Time) {
 	}
 	d.Logger.Info("ready", "took", time.Since(began).Round(time.Millisecond), "socket", filepath.Join(d.Root, "tend.sock"))
 	d.notify(ctx, notifyReady)
+}
+
+// hostReady returns a channel that is closed when this machine's tasks were reconciled once.
+func (d *daemon) hostReady() <-chan struct{} {
+	if d.host != nil {
+		return d.host.Ready()
+	}
+	return d.view.Synced()
 }
 
 // missing returns what readiness waits for.
@@ -215,7 +181,7 @@ func (d *daemon) missing() []string {
 	}
 	for name, ready := range map[string]<-chan struct{}{
 		"reading the store": d.view.Synced(), "the first look at every object": d.plane.Ready(),
-		"the first look at every task": d.agent.Ready(),
+		"the first look at every task": d.hostReady(),
 	} {
 		select {
 		case <-ready:

@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store/memory"
@@ -73,10 +74,10 @@ func (d *drill) start() {
 	go func() {
 		defer close(done)
 		err := Run(ctx, Options{
-			Root: d.m.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: kept{d.m.store}, Faults: faults, Logger: logger,
-			Heartbeat: 20 * time.Millisecond, // its points are passed at every step of the scenario
-			Resync:    resync(),
-			Engine:    func(cluster, node string) (runtime.Runtime, error) { return d.m.engine.Client(cluster, node), nil },
+			Options: host.Options{
+				Root: d.m.root, Node: "n1", Runtime: "hollow", Faults: faults, Logger: logger, Heartbeat: 20 * time.Millisecond, Resync: resync(), Engine: func(cluster, node string) (runtime.Runtime, error) { return d.m.engine.Client(cluster, node), nil },
+			},
+			HTTP: "off", Store: kept{d.m.store},
 		})
 		logger.Info("the server ended", "error", err)
 	}()

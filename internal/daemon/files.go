@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"time"
 
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/asset"
 	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/retention"
-	"tend.dev/tend/internal/runtime/docker"
 )
 
 // files gives access to the bytes of assets on this machine.
@@ -42,7 +40,7 @@ func (d *daemon) ledger(sort string) *retention.Ledger {
 
 // collect removes files that nothing refers to.
 func (d *daemon) collect(ctx context.Context) error {
-	return d.files.library.Run(ctx, d.view.Synced(), d.snapshot)
+	return d.files.library.Run(ctx, d.view.Synced(), func(context.Context, []string) (map[string]bool, error) { return d.snapshot().ReferredFiles(), nil })
 }
 
 // Path implements agent.Assets: the server's own node has the blobs on its own disk.
@@ -62,14 +60,3 @@ func (f files) open(digest string) (io.ReadCloser, error) {
 	}
 	return file, err
 }
-
-// registryFor returns the login to a registry, as declared in the store.
-func (d *daemon) registryFor(host string) (docker.Registry, bool, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), registryTime)
-	defer cancel()
-	declared, found, err := d.control.Registry(ctx, host)
-	return docker.Registry(declared), found, err
-}
-
-// registryTime bounds the lookup of a login.
-const registryTime = 10 * time.Second

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/store/memory"
 )
 
@@ -30,7 +31,9 @@ func TestFoundingInAUsedRootWarns(t *testing.T) {
 	} {
 		var log bytes.Buffer
 		d := &daemon{store: step.store, Options: Options{
-			Root: root, Data: filepath.Join(root, "state"), Runtime: "hollow", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Options: host.Options{
+				Root: root, Data: filepath.Join(root, "state"), Runtime: "hollow", Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			},
 		}}
 		if err := d.prepareRoot(ctx); err != nil {
 			t.Fatal(err)

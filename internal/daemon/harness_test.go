@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
@@ -64,8 +65,10 @@ func (m *machine) start(faults *fault.Points) *running {
 	r := &running{machine: m, cancel: cancel, done: make(chan error, 1)}
 	go func() {
 		r.done <- Run(ctx, Options{
-			Root: m.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: kept{m.store}, Faults: faults, Logger: logger,
-			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			Options: host.Options{
+				Root: m.root, Node: "n1", Runtime: "hollow", Faults: faults, Logger: logger, Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			},
+			HTTP: "off", Store: kept{m.store},
 		})
 	}()
 	c, err := client.New(client.Options{Server: "unix://" + filepath.Join(m.root, "tend.sock")})

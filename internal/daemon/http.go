@@ -31,11 +31,10 @@ func (d *daemon) buildServer() error {
 	d.server = server.New(server.Options{
 		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
 		// their own.
-		View: d.view, Missing: d.missing, Node: d.node, Full: d.full, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
-		Decode: manifest.Decode, Containers: d.agent, Blobs: d.files.blobs, MaxBlob: d.Build.maxTar(), Builds: d.builds.journal, Authority: d.authority(),
+		View: d.view, Missing: d.missing, Node: d.Node, Full: d.full, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
+		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, Authority: d.authority(),
 		Intents: d.intents, Plugins: plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
 	})
-	d.callbacks = d.newCallbacks()
 	return nil
 }
 

@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/layout"
@@ -72,36 +70,4 @@ func checkSchema(ctx context.Context, s store.Store) error {
 			"run that version or a newer one", entry.Value, schemaVersion)
 	}
 	return nil
-}
-
-// remembered returns a small fact of this machine kept in a file: what is asked for wins on the first use, and
-// afterwards the file does, so that a renamed host or a changed flag doesn't orphan what runs.
-func remembered(root, file, asked, fallback string) (string, error) {
-	path := filepath.Join(root, file)
-	content, err := os.ReadFile(path)
-	kept := strings.TrimSpace(string(content))
-	switch {
-	case err == nil && kept != "" && asked != "" && asked != kept:
-		return "", fmt.Errorf("this root was first used with %s %q, not %q: use another --root, or empty it (%s)", file, kept, asked, path)
-	case err == nil && kept != "":
-		return kept, nil
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("read %s: %w", path, err)
-	}
-	if asked == "" {
-		asked = fallback
-	}
-	if err := os.WriteFile(path, []byte(asked+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("write %s: %w", path, err)
-	}
-	return asked, nil
-}
-
-// rememberedOr returns the runtime a root was first used with, or the fallback where it is new.
-func rememberedOr(root, fallback string) string {
-	content, err := os.ReadFile(filepath.Join(root, "runtime"))
-	if kept := strings.TrimSpace(string(content)); err == nil && kept != "" {
-		return kept
-	}
-	return fallback
 }

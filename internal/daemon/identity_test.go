@@ -11,24 +11,6 @@ import (
 	"tend.dev/tend/internal/store/memory"
 )
 
-func TestRememberedKeepsTheFirstAnswer(t *testing.T) {
-	root := t.TempDir()
-	for _, step := range []struct {
-		reason, asked, fallback, want string
-		refused                       bool
-	}{
-		{reason: "nothing asked: the fallback", fallback: "host-a", want: "host-a"},
-		{reason: "a renamed host keeps its node", fallback: "host-b", want: "host-a"},
-		{reason: "asking for the same is fine", asked: "host-a", want: "host-a"},
-		{reason: "another one would orphan what runs", asked: "host-c", refused: true},
-	} {
-		got, err := remembered(root, "node", step.asked, step.fallback)
-		if (err != nil) != step.refused || got != step.want {
-			t.Errorf("%s: %q, %v", step.reason, got, err)
-		}
-	}
-}
-
 func TestIdentityIsFoundedOnceAndBoundToItsKey(t *testing.T) {
 	ctx, root, s := context.Background(), t.TempDir(), memory.New()
 	defer s.Close()

@@ -28,12 +28,15 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime)
 	defer cancel()
 	snap := d.snapshot()
-	listed, err := d.runtime.List(ctx)
-	if err != nil {
-		return api.ResumeResult{}, fmt.Errorf("list the containers: %w", err)
+	if absent := d.absent(snap); len(absent) > 0 && unknown != api.UnknownKeep {
+		return api.ResumeResult{}, &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
+			Detail: "these nodes are not connected, so what runs there can't be compared with the store: " + strings.Join(absent, ", "),
+			Next:   "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
 	}
-	adopted, left := adoption.Match(vacant(snap, d.node, listed), strangers(snap, listed))
-	adopted = append(adopted, unplaced(snap, d.node, listed, adopted)...)
+	adopted, left, err := d.found(ctx, snap)
+	if err != nil {
+		return api.ResumeResult{}, err
+	}
 	if d.pause.why() == "" {
 		adopted = nil // the controllers use the store as it is
 	}
@@ -62,6 +65,44 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	d.Logger.InfoContext(ctx, "resumed", "adopted", result.Adopted, "stopped", result.Stopped, "kept", result.Unknown)
 	d.pause.resume()
 	return result, nil
+}
+
+// absent returns the nodes that the store knows and that are not connected.
+func (d *daemon) absent(snap layout.Snapshot) (out []string) {
+	for _, known := range snap.Nodes() {
+		if _, err := d.fleet.Node(known.Value.ID); err != nil {
+			out = append(out, known.Value.ID)
+		}
+	}
+	return out
+}
+
+// stray is a container without a task, and its node.
+type stray struct {
+	adoption.Stranger
+	node string
+}
+
+// found compares the containers of all connected nodes with the store: each takes the place of a task of its own node, or
+// is left.
+func (d *daemon) found(ctx context.Context, snap layout.Snapshot) (adopted []adoption.Adoption, left []stray, err error) {
+	for _, id := range d.fleet.Connected() {
+		on, err := d.fleet.Node(id)
+		if err != nil {
+			return nil, nil, err
+		}
+		listed, err := on.List(ctx)
+		if err != nil {
+			return nil, nil, fmt.Errorf("list the containers of %s: %w", id, err)
+		}
+		own, others := adoption.Match(vacant(snap, id, listed), strangers(snap, listed))
+		adopted = append(adopted, own...)
+		adopted = append(adopted, unplaced(snap, id, listed, own)...)
+		for _, other := range others {
+			left = append(left, stray{other, id})
+		}
+	}
+	return adopted, left, nil
 }
 
 // vacant returns the tasks of the node that should run and have no container.
@@ -120,7 +161,7 @@ func strangers(snap layout.Snapshot, listed []runtime.Container) (out []adoption
 	return out
 }
 
-func resultOf(adopted []adoption.Adoption, left []adoption.Stranger) (out api.ResumeResult) {
+func resultOf(adopted []adoption.Adoption, left []stray) (out api.ResumeResult) {
 	for _, a := range adopted {
 		out.Adopted = append(out.Adopted, a.New.ContainerName())
 	}
@@ -164,12 +205,12 @@ func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adop
 }
 
 // discard stops and removes containers. Their volumes stay.
-func (d *daemon) discard(ctx context.Context, left []adoption.Stranger) error {
+func (d *daemon) discard(ctx context.Context, left []stray) error {
 	var faults []error
 	for _, s := range left {
-		err := d.runtime.Stop(ctx, s.ID, api.DefaultStopGracePeriod)
+		on, err := d.fleet.Node(s.node)
 		if err == nil {
-			err = d.runtime.Remove(ctx, s.ID)
+			err = on.Discard(ctx, s.ID)
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("stop %s: %w", s.Name, err))

@@ -19,6 +19,7 @@ import (
 
 	"tend.dev/tend/internal/blob"
 	buildlog "tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime/process/journal"
@@ -80,7 +81,7 @@ func TestFullDiskPasses(t *testing.T) {
 		"build logs":               buildLogs(t, disk),
 		"plugins":                  plugins(t, disk),
 		"the quarantine":           quarantine(disk),
-		"the node's name":          func() error { _, err := remembered(disk, "node", "", "n1"); return err },
+		"the node's name":          func() error { _, err := (&host.Options{Root: disk, Node: "n1"}).Prepare(); return err },
 	}
 	full := fill(t, disk)
 	for name, write := range writers {

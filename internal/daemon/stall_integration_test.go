@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
@@ -131,9 +132,10 @@ func startOnDisk(t *testing.T, disk *stallingDisk, faults *fault.Points) *runnin
 	r := &running{machine: m, cancel: cancel, done: make(chan error, 1)}
 	go func() {
 		r.done <- Run(ctx, Options{
-			Root: root, Data: filepath.Join(disk.folder, "state"), MinFree: -1, HTTP: "off", Node: "n1", Runtime: "hollow",
-			Faults: faults, QuietEtcd: true, Logger: slog.New(slog.DiscardHandler),
-			Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			Options: host.Options{
+				Root: root, Data: filepath.Join(disk.folder, "state"), MinFree: -1, Node: "n1", Runtime: "hollow", Faults: faults, Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+			},
+			HTTP: "off", QuietEtcd: true,
 		})
 	}()
 	if r.client, err = client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")}); err != nil {

@@ -26,8 +26,13 @@ type machine struct {
 	flags   []string
 	env     []string // the server's, beside the test's own
 	*process
-	client *client.Client
-	last   []func() // what is to be done once the machine's containers are gone
+	// apart: the agent is a process of its own, with its root and the address where it joins.
+	apart     bool
+	agent     *process
+	agentRoot string
+	nodesAt   string
+	client    *client.Client
+	last      []func() // what is to be done once the machine's containers are gone
 }
 
 // newMachine prepares a machine; start starts its server. flags are the server's beyond those every test needs.
@@ -51,7 +56,7 @@ func machineAt(t *testing.T, scope string, flags ...string) *machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, kind: api.KindDeployment, flags: flags}
+	m := &machine{T: t, root: root, network: "tendtest-" + random(), scope: scope, kind: api.KindDeployment, flags: flags, apart: apart}
 	if m.client, err = client.New(client.Options{Server: m.address()}); err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +77,9 @@ func (m *machine) start() *machine {
 		readiness, err := m.client.Readiness(m.Context())
 		return err == nil && readiness.Ready
 	})
+	if m.apart && m.agent == nil {
+		m.startAgent()
+	}
 	return m
 }
 
@@ -79,17 +87,24 @@ func (m *machine) start() *machine {
 func (m *machine) launch(command string, more ...string) {
 	m.Helper()
 	args := []string{command, "--root", m.root, "--http", "off", "--network", m.network}
+	if m.apart && command == "server" {
+		args = append(args, "--no-agent", "--node-listen", m.nodes())
+	}
 	m.process = spawn(m.T, append(append(args, m.flags...), more...), m.env...)
 }
 
 // clean ends the server and removes what it made, and nothing else.
 func (m *machine) clean() {
-	if m.process != nil {
-		m.process.kill()
+	for _, p := range []*process{m.agent, m.process} {
+		if p != nil {
+			p.kill()
+		}
 	}
 	m.client.Close()
-	if m.Failed() && m.process != nil {
-		m.Logf("the server's last words:\n%s", m.process.output.tail())
+	for who, p := range map[string]*process{"server": m.process, "agent": m.agent} {
+		if m.Failed() && p != nil {
+			m.Logf("the %s's last words:\n%s", who, p.output.tail())
+		}
 	}
 	m.removeContainers("tend.scope=" + m.scope)
 	for _, done := range m.last {

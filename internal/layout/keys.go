@@ -29,6 +29,7 @@ const (
 	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
 	LeasesPrefix        = "/leases/"         // elections: the server
 	GuardKey            = "/guards/intent"   // compared and written by every verb, so that only one decides from a state: the API
+	AuthorityKey        = "/authority/nodes" // what issues the certificates of nodes, encrypted: the first server that listens for them
 	ClusterKey          = "/cluster"         // the store's uid and key material's fingerprint: the first boot
 	SchemaKey           = "/schema"          // the layout's version: the server that boots
 )

@@ -58,6 +58,8 @@ type Ingresses interface {
 type Files interface {
 	// Blob opens the content of a digest. It returns node.ErrNoBlob if it is gone.
 	Blob(ctx context.Context, digest string) (io.ReadCloser, error)
+	// Referred returns which of some digests, and names of built images, something refers to: the node may remove others.
+	Referred(ctx context.Context, names []string) (map[string]bool, error)
 }
 
 // Reports take what the agent observed.

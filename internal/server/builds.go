@@ -2,17 +2,13 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/intent"
 )
-
-// Builds stores the output of builds. Errors are those of internal/build/journal.
-type Builds interface {
-	Read(ctx context.Context, called string, follow bool, each func(line string) error) error
-}
 
 // buildQuery names an object and the source it is to be built from.
 type buildQuery struct {
@@ -36,10 +32,6 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	if s.Builds == nil {
-		s.fail(w, r, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "this server builds nothing", Next: "ask one with an agent"})
-		return
-	}
 	app := api.Ref{Scope: r.PathValue("scope"), Name: r.PathValue("name")}.AppID()
 	ctx, end, err := s.openStream(r, "builds")
 	if err != nil {
@@ -53,7 +45,7 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	err = s.Builds.Read(ctx, journal.Name(app, r.PathValue("id")), follow, func(line string) error {
+	err = s.readBuild(ctx, journal.Name(app, r.PathValue("id")), follow, func(line string) error {
 		return out.send("", api.BuildLine{Text: line})
 	})
 	switch {
@@ -62,4 +54,19 @@ func (s *Server) buildLog(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		_ = out.begin()
 	}
+}
+
+// readBuild reads the output of a build from the node that has it.
+func (s *Server) readBuild(ctx context.Context, called string, follow bool, each func(line string) error) error {
+	err := error(&api.Problem{Status: http.StatusServiceUnavailable, Detail: "no node is connected that could have built it", Next: "tend nodes"})
+	for _, id := range s.Nodes.Connected() {
+		on, gone := s.Nodes.Node(id)
+		if gone != nil {
+			continue
+		}
+		if err = on.BuildLog(ctx, called, follow, each); !errors.Is(err, journal.ErrNotFound) {
+			return err
+		}
+	}
+	return err
 }

@@ -1,12 +1,14 @@
 package server_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"tend.dev/tend/internal/build/journal"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/server"
 )
 
@@ -27,7 +29,7 @@ func TestBuildLog(t *testing.T) {
 		return recorder.Code, recorder.Body.String()
 	}
 	for _, query := range []string{"", "?follow=1"} {
-		status, body := ask(server.Options{Builds: logs}, "prod/web/abc/log"+query)
+		status, body := ask(withBuilds(logs), "prod/web/abc/log"+query)
 		if want := `{"text":"Step 1/1 : FROM scratch"}` + "\n" + `{"text":"built"}` + "\n"; status != http.StatusOK || body != want {
 			t.Errorf("%q: %d %s", query, status, body)
 		}
@@ -35,11 +37,27 @@ func TestBuildLog(t *testing.T) {
 	for path, want := range map[string]int{
 		"prod/web/def/log": http.StatusNotFound, "prod/web/..%2f..%2fx/log": http.StatusNotFound, "prod/web/abc/log?follow=x": http.StatusBadRequest,
 	} {
-		if status, body := ask(server.Options{Builds: logs}, path); status != want || !strings.Contains(body, "title") {
+		if status, body := ask(withBuilds(logs), path); status != want || !strings.Contains(body, "title") {
 			t.Errorf("%s: %d %s", path, status, body)
 		}
 	}
 	if status, _ := ask(server.Options{}, "prod/web/abc/log"); status != http.StatusServiceUnavailable {
 		t.Errorf("without builds: %d", status)
 	}
+}
+
+// builder is a node with the output of builds.
+type builder struct {
+	nodeapi.Node
+	logs *journal.Journal
+}
+
+func (b builder) BuildLog(ctx context.Context, called string, follow bool, each func(string) error) error {
+	return b.logs.Read(ctx, called, follow, each)
+}
+
+func withBuilds(logs *journal.Journal) server.Options {
+	fleet := &nodeapi.Fleet{}
+	fleet.Add("n1", builder{logs: logs})
+	return server.Options{Nodes: fleet}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -54,17 +53,8 @@ func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.
 	}
 }
 
-// ServeContainers serves containers on a listener until ctx ends: each within its own object, which its token names.
-func (s *Server) ServeContainers(ctx context.Context, listener net.Listener) error {
-	served := s.callbackServer(s.containerGrant)
-	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
-	defer stop()
-	err := served.Serve(s.limited(listener, served, s.MaxConnections, "container callbacks"))
-	if errors.Is(err, http.ErrServerClosed) && ctx.Err() != nil {
-		return nil
-	}
-	return err
-}
+// Callbacks returns what answers the containers of nodes: each within its own object, which its token names.
+func (s *Server) Callbacks() http.Handler { return s.callbacks(s.containerGrant) }
 
 // ContainerToken returns the token of an object's containers: their identity, and a proof that only this server can
 // make. An object that is deleted and created again under the same name gets another one.

@@ -16,43 +16,38 @@ import (
 func TestOneAddressLeavesConnections(t *testing.T) {
 	const total = 8
 	limit := func(o *server.Options) { o.MaxConnections = total }
-	w := newWorld(t, limit)
-	_, callbacks := newPluginWorld(t, nil, limit)
-	for name, door := range map[string]string{"api": w.http + "/healthz", "container callbacks": callbacks + "wrong"} {
-		t.Run(name, func(t *testing.T) {
-			at, err := url.Parse(door)
-			if err != nil {
-				t.Fatal(err)
-			}
-			silent := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-			closed := make(chan error, 2*total)
-			for range 2 * total {
-				conn, err := silent.Dial("tcp", at.Host)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer conn.Close()
-				_ = conn.SetReadDeadline(time.Now().Add(8 * time.Second))
-				go func() {
-					_, err := conn.Read(make([]byte, 1))
-					closed <- err
-				}()
-			}
-			for range 2*total - total/2 {
-				if err := <-closed; errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatal("one address holds more than half of the connections")
-				}
-			}
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, door, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			request.Close = true
-			response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
-			if err != nil {
-				t.Fatalf("another client: %v", err)
-			}
-			response.Body.Close()
-		})
+	door := newWorld(t, limit).http + "/healthz"
+	at, err := url.Parse(door)
+	if err != nil {
+		t.Fatal(err)
 	}
+	silent := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	closed := make(chan error, 2*total)
+	for range 2 * total {
+		conn, err := silent.Dial("tcp", at.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetReadDeadline(time.Now().Add(8 * time.Second))
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			closed <- err
+		}()
+	}
+	for range 2*total - total/2 {
+		if err := <-closed; errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatal("one address holds more than half of the connections")
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, door, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Close = true
+	response, err := (&http.Client{Timeout: 10 * time.Second}).Do(request)
+	if err != nil {
+		t.Fatalf("another client: %v", err)
+	}
+	response.Body.Close()
 }

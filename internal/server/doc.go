@@ -5,7 +5,7 @@
 // and reads only from the view. Typed endpoints are plain functions registered through huma, which documents and checks
 // their parameters; streams (watch, logs, exec) are plain net/http.
 //
-//	s := server.New(server.Options{View: v, Intents: intents, Containers: agent, …})
+//	s := server.New(server.Options{View: v, Intents: intents, Nodes: nodes, …})
 //	unix, err := server.ListenUnix(filepath.Join(root, "tend.sock"), 0o660)
 //	tcp, err := server.ListenLoopback("127.0.0.1:8686")
 //	err = s.Serve(ctx, server.Door{Listener: unix, Trusted: true}, server.Door{Listener: tcp})

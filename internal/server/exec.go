@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client/frame"
+	"tend.dev/tend/internal/execstream"
 	container "tend.dev/tend/internal/runtime"
 )
 
@@ -29,7 +29,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
-	containers, err := s.containers()
+	on, err := s.Nodes.Node(task.Node)
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -37,7 +37,16 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	// The http.Server gives up a hijacked connection, and cancels r.Context, so the command has a context of its own.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	running, err := containers.Exec(ctx, task.ID, container.ExecOptions(request))
+	go func() {
+		select {
+		case <-s.cutting:
+			cancel(errClosing)
+		case <-ctx.Done():
+		}
+	}()
+	attached := context.AfterFunc(r.Context(), func() { cancel(execstream.ErrClientGone) }) // until the connection is taken over
+	running, err := on.Exec(ctx, task.ID, container.ExecOptions(request))
+	attached()
 	if err != nil {
 		s.fail(w, r, err)
 		return
@@ -50,15 +59,7 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	session := &execSession{conn: conn, running: running, cancel: cancel}
-	go func() {
-		select {
-		case <-s.cutting:
-			cancel(errClosing)
-		case <-ctx.Done():
-		}
-	}()
-	session.run(ctx, input)
+	execstream.Serve(ctx, cancel, conn, input, running, problemOf)
 }
 
 func (s *Server) execRequest(w http.ResponseWriter, r *http.Request) (*api.Task, api.ExecRequest, error) {
@@ -110,8 +111,3 @@ func upgrade(w http.ResponseWriter) (net.Conn, *bufio.Reader, error) {
 	}
 	return conn, buffer.Reader, nil
 }
-
-// exitGrace is how long to wait for a client that doesn't read to receive the end of the stream.
-const exitGrace = 10 * time.Second
-
-var errClientGone = errors.New("the client has gone")

@@ -8,11 +8,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
 
-// fakeContainers stand in for the agent.
+// fakeContainers stand in for the agent of every node.
 type fakeContainers struct {
+	nodeapi.Node
 	mu      sync.Mutex
 	logs    map[string]*fakeLog
 	stopped []string

@@ -21,6 +21,7 @@ import (
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
@@ -54,7 +55,9 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	<-w.view.Synced()
 	// The view must have a revision to be complete.
 	w.put(layout.SchemaKey, "1")
-	opts := server.Options{View: w.view, Containers: w.containers, Token: token, Version: "test", Decode: manifest.Decode,
+	nodes := &nodeapi.Fleet{}
+	nodes.Add("n1", w.containers)
+	opts := server.Options{View: w.view, Nodes: nodes, Token: token, Version: "test", Decode: manifest.Decode,
 		Drain: 5 * time.Second, Logger: quiet,
 		Intents: intent.New(intent.Options{Store: w.store, Reader: intent.FromView{Store: w.store, View: w.view},
 			Validate: manifest.Validate, Logger: quiet,

@@ -94,11 +94,6 @@ func logOptions(q *query) container.LogOptions {
 }
 
 func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap layout.Snapshot, wanted logsOf) {
-	containers, err := s.containers()
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
 	ctx, end, err := s.openStream(r, "logs")
 	if err != nil {
 		s.fail(w, r, err)
@@ -107,9 +102,9 @@ func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap layout.
 	defer end()
 	out := newLines(w, r)
 	if wanted.opts.Follow {
-		err = s.followLogs(ctx, containers, out, wanted)
+		err = s.followLogs(ctx, out, wanted)
 	} else {
-		err = mergeLogs(ctx, containers, out, snap, wanted)
+		err = s.mergeLogs(ctx, out, snap, wanted)
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errClosing):
@@ -129,7 +124,7 @@ type head struct {
 }
 
 // mergeLogs writes the existing output of the pods, ordered by time.
-func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layout.Snapshot, wanted logsOf) error {
+func (s *Server) mergeLogs(ctx context.Context, out *lines, snap layout.Snapshot, wanted logsOf) error {
 	var heads []*head
 	defer func() {
 		for _, h := range heads {
@@ -142,7 +137,7 @@ func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layo
 			continue
 		}
 		for _, from := range wanted.sources(snap, task.Value) {
-			reader, err := containers.Logs(ctx, from.id, wanted.opts)
+			reader, err := s.read(ctx, from, wanted.opts)
 			if err == nil {
 				heads = append(heads, &head{pod: from.pod, reader: reader})
 				continue
@@ -157,6 +152,15 @@ func mergeLogs(ctx context.Context, containers Containers, out *lines, snap layo
 		return wanted.nothing(failure)
 	}
 	return drainByTime(out, heads)
+}
+
+// read opens the output of a source.
+func (s *Server) read(ctx context.Context, from source, opts container.LogOptions) (container.LogReader, error) {
+	on, err := s.Nodes.Node(from.node)
+	if err != nil {
+		return nil, err
+	}
+	return on.Logs(ctx, from.id, opts)
 }
 
 func drainByTime(out *lines, heads []*head) error {

@@ -17,9 +17,9 @@ const resumeAfter = time.Second
 // again: it checks the tasks whenever one of them changes, and reads each incarnation once. It ends when nothing more
 // can come: the one pod has ended, or the object is gone. An engine may end a stream, or begin it again, while its
 // container runs on. Then followLogs opens the reader again after the last line, and does not repeat what it sent.
-func (s *Server) followLogs(ctx context.Context, containers Containers, out *lines, wanted logsOf) error {
+func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) error {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &logFollower{server: s, containers: containers, out: out, wanted: wanted, pods: map[string]*followedPod{},
+	f := &logFollower{server: s, out: out, wanted: wanted, pods: map[string]*followedPod{},
 		ended: make(chan *followedPod)}
 	defer f.stop(cancel)
 	watch := s.View.Watch(ctx, view.WatchOptions{Match: f.concerns})
@@ -57,10 +57,9 @@ func (s *Server) followLogs(ctx context.Context, containers Containers, out *lin
 }
 
 type logFollower struct {
-	server     *Server
-	containers Containers
-	out        *lines
-	wanted     logsOf
+	server *Server
+	out    *lines
+	wanted logsOf
 	// pods and their fields belong to the goroutine in followLogs, except where read says otherwise.
 	pods  map[string]*followedPod
 	ended chan *followedPod
@@ -136,14 +135,14 @@ func (f *logFollower) read(ctx context.Context, from source) {
 	}
 	pod.source, pod.reading, pod.cut = from, true, false
 	go func() {
-		pod.copy(ctx, f.containers, f.out, opts)
+		pod.copy(ctx, f.server, f.out, opts)
 		f.ended <- pod
 	}()
 }
 
 // copy sends the lines of one incarnation until it ends.
-func (p *followedPod) copy(ctx context.Context, containers Containers, out *lines, opts container.LogOptions) {
-	reader, err := containers.Logs(ctx, p.id, opts)
+func (p *followedPod) copy(ctx context.Context, s *Server, out *lines, opts container.LogOptions) {
+	reader, err := s.read(ctx, p.source, opts)
 	if err != nil {
 		// A container that is gone again is not an error: the task's next change says what follows.
 		if !absent(err) && ctx.Err() == nil {

@@ -10,15 +10,15 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/layout"
 	container "tend.dev/tend/internal/runtime"
 )
 
 // source is a container whose output was requested.
 type source struct {
-	// id is the container's id for Containers, pod the name its lines carry.
-	id, pod string
+	// id is the container's id for its node, pod the name its lines carry.
+	id, pod, node string
 	// mark differs for each incarnation; empty until there may be one.
 	mark string
 	// began is when the incarnation began, if that is known.
@@ -38,7 +38,7 @@ func (l logsOf) sources(snap layout.Snapshot, task *api.Task) []source {
 	if l.init != "" {
 		return []source{initSource(task, l.init, read.Modified)}
 	}
-	own := source{id: task.ID, pod: task.ContainerName(), began: status.StartedAt, runs: status.State == api.TaskRunning}
+	own := source{id: task.ID, node: task.Node, pod: task.ContainerName(), began: status.StartedAt, runs: status.State == api.TaskRunning}
 	if !status.StartedAt.IsZero() {
 		own.mark = status.StartedAt.Format(time.RFC3339Nano)
 	}
@@ -68,7 +68,7 @@ func (l logsOf) mayCome(snap layout.Snapshot, task *api.Task) bool {
 // a new attempt.
 func initSource(task *api.Task, name string, revision int64) source {
 	id := task.InitName(name)
-	return source{id: id, pod: id, mark: strconv.FormatInt(revision, 10)}
+	return source{id: id, node: task.Node, pod: id, mark: strconv.FormatInt(revision, 10)}
 }
 
 // initsOf returns the names of a task's init containers.
@@ -121,5 +121,5 @@ func (l logsOf) nothing(cause error) error {
 
 // absent reports whether the container doesn't exist, yet or any more, in contrast to one that can't be read.
 func absent(err error) bool {
-	return errors.Is(err, container.ErrNotFound) || errors.Is(err, agent.ErrNoPod)
+	return errors.Is(err, container.ErrNotFound) || errors.Is(err, node.ErrNoPod)
 }

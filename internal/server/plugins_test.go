@@ -1,13 +1,12 @@
 package server_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,20 +48,9 @@ func newPluginWorld(t *testing.T, files map[string]string, change ...func(*serve
 		o.Plugins = broker.New(broker.Options{Root: root, Intents: o.Intents, Decode: manifest.Decode,
 			Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: o.View.Snapshot()} }})
 	})...)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- w.server.ServeContainers(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return w, "http://" + listener.Addr().String() + "/t/"
+	served := httptest.NewServer(w.server.Callbacks())
+	t.Cleanup(served.Close)
+	return w, served.URL + "/t/"
 }
 
 // ask is one call of the callback paths.

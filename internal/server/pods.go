@@ -85,14 +85,10 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 // reasonNotObserved means that an earlier process stored what is known of a pod.
 const reasonNotObserved = "NotObserved"
 
-// observer is an optional part of Containers: it knows which of them were observed since the server started.
-type observer interface {
-	Observed(task string) bool
-}
-
+// observed reports whether the pod's agent has observed it since it started.
 func (s *Server) observed(pod api.Pod) bool {
-	seen, able := s.Containers.(observer)
-	return !able || seen.Observed(pod.Task)
+	on, err := s.Nodes.Node(pod.Node)
+	return err == nil && on.Observed(pod.Task)
 }
 
 type stopPodQuery struct {
@@ -178,7 +174,7 @@ func (s *Server) stop(ctx context.Context, ref api.Ref, tasks []*api.Task) (api.
 		result.Pods = append(result.Pods, task.ContainerName())
 	}
 	for _, task := range tasks {
-		go func() { errs <- s.stopTask(ctx, task.ID) }()
+		go func() { errs <- s.stopTask(ctx, task) }()
 	}
 	var failure error
 	for range tasks {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/intent"
@@ -55,8 +55,9 @@ var known = []struct {
 	{view.ErrGone, http.StatusGone, "list again, and watch from the list's revision"},
 	{manifest.ErrContentType, http.StatusUnsupportedMediaType, "send Content-Type: application/json or application/yaml"},
 	{manifest.ErrTooLarge, http.StatusRequestEntityTooLarge, "apply in smaller parts"},
-	{agent.ErrNoPod, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
+	{node.ErrNoPod, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
 	{container.ErrNotFound, http.StatusNotFound, "the container is not there yet, or any more; `tend get pods` shows its state"},
+	{node.ErrNotConnected, http.StatusServiceUnavailable, "see with tend nodes why; its containers keep running"},
 	{container.ErrUnavailable, http.StatusServiceUnavailable, "see that the container engine runs on the pod's node"},
 	{container.ErrUnsupported, http.StatusNotImplemented, "use the docker runtime for this"},
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "try again; the server's log says what is slow"},

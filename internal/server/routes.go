@@ -65,6 +65,7 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each", []string{"follow"}, s.buildLog)
 	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
+	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes, valid for ttl (default 1h)", s.join)
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
 
 	s.documented("GET", "/healthz", "200 while the process answers", nil, s.healthz)

@@ -15,35 +15,25 @@ import (
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/plugin/broker"
-	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store/view"
 )
-
-// Containers gives access to the containers of tasks, on any node. Errors are those of internal/runtime.
-type Containers interface {
-	Logs(ctx context.Context, task string, opts container.LogOptions) (container.LogReader, error)
-	Exec(ctx context.Context, task string, opts container.ExecOptions) (container.Exec, error)
-	// Stats samples many tasks at once, in their order; a failed sample carries its error.
-	Stats(ctx context.Context, tasks []string) []container.Usage
-	// Stop stops the container without marking it to stay stopped: it is started again.
-	Stop(ctx context.Context, task string) error
-}
 
 // Options are the dependencies of a Server. View and Intents are needed.
 type Options struct {
 	View    *view.View
 	Intents *intent.Service
-	// Containers is nil on a server without an agent: logs, exec, stats and stop answer 503 then.
-	Containers Containers
+	// Nodes are those that are connected: logs, exec, stats and stop of pods on others answer 503. Default: none is.
+	Nodes *nodeapi.Fleet
 	// Blobs stores the files of assets. Default: none are accepted.
 	Blobs Blobs
 	// MaxBlob bounds one file, be it an asset's or a source tree's tar. Default api.MaxAssetBytes.
 	MaxBlob int64
-	// Builds stores the output of builds. Default: there is none.
-	Builds Builds
 	// Plugins expand macros and run commands. Default: there are none.
 	Plugins *broker.Broker
+	// Join makes a token with which machines join as nodes, and returns where they connect. Default: none can.
+	Join func(ttl time.Duration) (api.JoinToken, error)
 	// MAC is a keyed hash that makes the tokens of containers. Default: containers have no access.
 	MAC func(plain []byte) string
 	// Authority is the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.
@@ -99,6 +89,9 @@ type Server struct {
 func New(opts Options) *Server {
 	if opts.Decode == nil {
 		opts.Decode = decodeJSON
+	}
+	if opts.Nodes == nil {
+		opts.Nodes = &nodeapi.Fleet{}
 	}
 	if opts.MaxBlob == 0 {
 		opts.MaxBlob = api.MaxAssetBytes
@@ -160,12 +153,4 @@ func (s *Server) settle(ctx context.Context, revision int64) {
 
 func (s *Server) version() api.Version {
 	return api.Version{Version: s.Version, Commit: s.Commit, GoVersion: runtime.Version(), API: "v1"}
-}
-
-func (s *Server) containers() (Containers, error) {
-	if s.Containers == nil {
-		return nil, &api.Problem{Status: http.StatusServiceUnavailable, Detail: "no agent runs in this server",
-			Next: "start the server with a runtime"}
-	}
-	return s.Containers, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi"
 	container "tend.dev/tend/internal/runtime"
 )
 
@@ -16,10 +17,6 @@ const statsTime = 10 * time.Second
 // stats samples the live pods once. A pod that can't be sampled says why; the others are reported all the same.
 func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.PodStats], error) {
 	var none api.ListResult[api.PodStats]
-	containers, err := s.containers()
-	if err != nil {
-		return none, err
-	}
 	filter, err := in.filter()
 	if err != nil {
 		return none, err
@@ -29,14 +26,14 @@ func (s *Server) stats(ctx context.Context, in *podsQuery) (api.ListResult[api.P
 		return none, err
 	}
 	live := slices.DeleteFunc(podsOf(snap, filter), func(p api.Pod) bool { return !p.Live() || p.Container == "" })
-	tasks := make([]string, len(live))
+	placed := make([]nodeapi.Placed, len(live))
 	for i, pod := range live {
-		tasks[i] = pod.Task
+		placed[i] = nodeapi.Placed{Node: pod.Node, Pod: pod.Task}
 	}
 	ctx, end := s.untilClosing(ctx, statsTime)
 	defer end()
 	out := make([]api.PodStats, len(live))
-	for i, usage := range containers.Stats(ctx, tasks) {
+	for i, usage := range s.Nodes.Sample(ctx, placed, nodeapi.Node.Stats) {
 		out[i] = podStats(live[i], usage)
 	}
 	return api.ListResult[api.PodStats]{Items: out, Revision: snap.Revision()}, nil

@@ -106,14 +106,14 @@ func (s *Server) releases(_ context.Context, in *TargetQuery) (api.ListResult[ap
 }
 
 // stopping needs an agent, freezing doesn't: it is an intent like any other.
-func (s *Server) stopTask(ctx context.Context, task string) error {
-	containers, err := s.containers()
+func (s *Server) stopTask(ctx context.Context, task *api.Task) error {
+	on, err := s.Nodes.Node(task.Node)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTime-5*time.Second)
 	defer cancel()
-	return containers.Stop(ctx, task)
+	return on.Stop(ctx, task.ID)
 }
 
 func notLive(pod string) error {

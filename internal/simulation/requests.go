@@ -22,7 +22,7 @@ func (w *World) requests(n int) {
 
 // request asks for a host once. It reports whether a pod answered.
 func (w *World) request(name string) bool {
-	pod, ok := w.server.edge.route(name + ".test")
+	pod, ok := w.nodeEdge().route(name + ".test")
 	if !ok {
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/internal/core/probe"
 	"tend.dev/tend/internal/daemon"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
 )
@@ -20,6 +21,7 @@ import (
 // server is one life of the server process.
 type server struct {
 	listener *pipe
+	nodes    *pipe // nil while the agent is within the server
 	edge     *edge
 	faults   *fault.Points
 	cancel   context.CancelFunc
@@ -35,16 +37,24 @@ func (w *World) start() {
 	w.server = s
 	w.listener.Store(s.listener)
 	w.lives++
+	var nodes net.Listener
+	if w.apart() {
+		s.nodes = newPipe()
+		nodes = s.nodes
+		w.cable.plug(s.nodes)
+	}
 	go func() {
 		defer close(s.done)
 		s.err = daemon.Run(ctx, daemon.Options{
-			Root: w.root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: w.connect(s), Faults: s.faults, MinFree: -1,
-			Logger:   w.logger(),
-			Listener: s.listener, Edge: func(func()) agent.Edge { return s.edge },
-			Engine: func(cluster, node string) (runtime.Runtime, error) {
-				return w.engineFor(cluster, node), nil
+			Options: host.Options{
+				Root: w.root, Node: "n1", Runtime: "hollow", Faults: s.faults, MinFree: -1, Logger: w.logger(),
+				Edge: func(func()) agent.Edge { return s.edge },
+				Engine: func(cluster, node string) (runtime.Runtime, error) {
+					return w.engineFor(cluster, node), nil
+				},
+				Ask: w.answerProbe, Now: w.now,
 			},
-			Ask: w.answerProbe, Now: w.now,
+			HTTP: "off", Store: w.connect(s), Listener: s.listener, NoAgent: nodes != nil, Nodes: nodes,
 		})
 	}()
 	go func() { // a crash is the end of the process
@@ -68,14 +78,22 @@ func (w *World) kill() {
 	w.server.faults.End()
 	w.server.cancel()
 	<-w.server.done
-	_ = w.server.listener.Close()
+	w.server.close()
 }
 
 // stop ends the server as a service manager does.
 func (w *World) stop() {
 	w.server.cancel()
 	<-w.server.done
-	_ = w.server.listener.Close()
+	w.server.close()
+}
+
+// close closes the listeners of a life that has ended.
+func (s *server) close() {
+	_ = s.listener.Close()
+	if s.nodes != nil {
+		_ = s.nodes.Close()
+	}
 }
 
 // revive starts the server again where it has ended, as a service manager does.
@@ -85,7 +103,7 @@ func (w *World) revive() {
 	default:
 		return
 	}
-	_ = w.server.listener.Close()
+	w.server.close()
 	if err := w.server.err; err != nil && !excused(err) {
 		w.fail("the server ended by itself: %v", err)
 	}

@@ -82,6 +82,8 @@ type World struct {
 	store   *memory.Store
 	engine  *hollow.Engine
 	server  *server
+	agent   *agentLife // nil while the agent is within the server
+	cable   *cable
 	client  *client.Client
 	lives   int
 	weather weather
@@ -133,6 +135,7 @@ func Run(opts Options) Result {
 	if !w.failed() {
 		w.converge()
 	}
+	w.stopAgent(false)
 	w.stop()
 	if !w.failed() {
 		w.people.judge(w)
@@ -146,7 +149,7 @@ func found(opts Options) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the root of the world: %w", err)
 	}
-	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New()}
+	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New(), cable: newCable()}
 	w.weather.random = rand.New(rand.NewPCG(opts.Seed, 1<<32))
 	w.strain.random = rand.New(rand.NewPCG(opts.Seed, 2<<32))
 	w.archive, w.watched = newArchive(w), newWatched(w)
@@ -157,6 +160,9 @@ func found(opts Options) (*World, error) {
 	w.stock()
 	w.client = w.newClient()
 	w.start()
+	if w.apart() {
+		w.startAgent()
+	}
 	return w, nil
 }
 
@@ -172,6 +178,7 @@ func (w *World) end() {
 		_ = w.copied.store.Close()
 	}
 	_ = os.RemoveAll(w.root)
+	_ = os.RemoveAll(w.agentRoot())
 }
 
 // live takes the steps.
@@ -185,6 +192,7 @@ func (w *World) live() (happened int) {
 			action.do(w, random)
 			happened++
 		}
+		w.mishap(i)
 		w.pass(pause)
 		w.requests(3)
 		if w.failed() {
@@ -213,6 +221,7 @@ func (w *World) pass(d time.Duration) {
 	for {
 		w.opts.Settle()
 		w.revive()
+		w.reviveAgent()
 		left := time.Until(end)
 		if left <= 0 {
 			return
@@ -223,6 +232,9 @@ func (w *World) pass(d time.Duration) {
 		case <-w.server.done:
 			timer.Stop()
 			sleepFor(time.Second) // the service manager's pause
+		case <-w.agentDone():
+			timer.Stop()
+			sleepFor(time.Second)
 		}
 	}
 }

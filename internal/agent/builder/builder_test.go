@@ -269,7 +269,7 @@ func TestCollectWaitsADayAndLeavesWhatIsInUse(t *testing.T) {
 	b.engine.built = []runtime.BuiltImage{{ID: "1", Owner: "prod-web", Build: "a1", Tags: []string{"prod-web:a1", "prod-web:latest"}}}
 	b.engine.inUse = "prod-web:latest"
 	collect := func() {
-		if err := b.builder.Collect(t.Context(), func() map[string]bool { return nil }); err != nil {
+		if err := b.builder.Collect(t.Context(), func(context.Context, []string) (map[string]bool, error) { return nil, nil }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -27,14 +27,24 @@ func Surplus(built []runtime.BuiltImage, used map[string]bool) []string {
 	return out
 }
 
-// Collect deletes the images that this cluster built and that used hasn't named for a day, with their logs. used is
-// called after the images were listed. An image that a container is made from stays.
-func (b *Builder) Collect(ctx context.Context, used func() map[string]bool) error {
+// Referred returns which of some images (<scope>-<name>:<build>) something refers to.
+type Referred func(ctx context.Context, images []string) (map[string]bool, error)
+
+// Collect deletes the images that this cluster built and that nothing has referred to for a day, with their logs.
+// referred is called after images and logs were listed. An image that a container is made from stays.
+func (b *Builder) Collect(ctx context.Context, referred Referred) error {
 	built, err := b.opts.Runtime.Built(ctx)
 	if err != nil {
 		return err
 	}
-	needed := used()
+	logs, err := b.opts.Journal.Names()
+	if err != nil {
+		return err
+	}
+	needed, err := referred(ctx, slices.Concat(imagesOf(built), imagesOfLogs(logs)))
+	if err != nil {
+		return err
+	}
 	var faults []error
 	surplus := Surplus(built, needed)
 	for _, name := range tagsOf(built) {
@@ -55,7 +65,7 @@ func (b *Builder) Collect(ctx context.Context, used func() map[string]bool) erro
 		}
 	}
 	faults = append(faults, b.opts.Journal.Surplus(func(called string) bool {
-		due, err := b.opts.Logs.Due(called, needed[strings.Replace(called, ".", ":", 1)], b.opts.Now())
+		due, err := b.opts.Logs.Due(called, needed[imageOfLog(called)], b.opts.Now())
 		if err != nil {
 			faults = append(faults, err)
 		}
@@ -75,6 +85,28 @@ func (b *Builder) claim(log string, images ...string) {
 		b.opts.Logger.Warn("a build was not claimed; its images and log are kept", "images", images, "error", fault)
 	}
 }
+
+// imagesOf returns the names of built images by their build, as references use them.
+func imagesOf(built []runtime.BuiltImage) (out []string) {
+	for _, image := range built {
+		for _, name := range image.Tags {
+			owner, _, _ := strings.Cut(name, ":")
+			out = append(out, owner+":"+image.Build)
+		}
+	}
+	return out
+}
+
+func imagesOfLogs(logs []string) []string {
+	out := make([]string, len(logs))
+	for i, called := range logs {
+		out[i] = imageOfLog(called)
+	}
+	return out
+}
+
+// imageOfLog returns the image whose build a log is of.
+func imageOfLog(called string) string { return strings.Replace(called, ".", ":", 1) }
 
 func tagsOf(built []runtime.BuiltImage) (out []string) {
 	for _, image := range built {

@@ -80,6 +80,21 @@ func (j *Journal) Begin(called string) (*Log, error) {
 	return log, nil
 }
 
+// Names returns the names of all logs.
+func (j *Journal) Names() ([]string, error) {
+	entries, err := os.ReadDir(j.folder)
+	if err != nil {
+		return nil, fmt.Errorf("list the builds' logs: %w", err)
+	}
+	var out []string
+	for _, entry := range entries {
+		if called, isLog := strings.CutSuffix(entry.Name(), suffix); isLog {
+			out = append(out, called)
+		}
+	}
+	return out, nil
+}
+
 // Surplus removes the logs that keep doesn't want, but for the newest spare ones of those: users read the logs of
 // failed builds later.
 func (j *Journal) Surplus(keep func(called string) bool, spare int) error {

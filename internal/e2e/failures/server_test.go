@@ -19,6 +19,7 @@ import (
 
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/daemon"
+	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
@@ -112,9 +113,10 @@ func newSimulated() (string, engine) {
 	done := make(chan error, 1)
 	go func() {
 		done <- daemon.Run(ctx, daemon.Options{
-			Root: root, HTTP: "off", Node: "n1", Runtime: "hollow", Store: made.disk, Logger: slog.New(slog.DiscardHandler),
-			Engine:  func(cluster, node string) (runtime.Runtime, error) { return made.Client(cluster, node), nil },
-			Ingress: daemon.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
+			Options: host.Options{
+				Root: root, Node: "n1", Runtime: "hollow", Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return made.Client(cluster, node), nil }, Ingress: host.IngressOptions{HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0"},
+			},
+			HTTP: "off", Store: made.disk,
 		})
 	}()
 	atEnd(func() {

@@ -63,9 +63,9 @@ func (a *authority) Issue(ctx context.Context, request *x509.CertificateRequest)
 	return &certmagic.IssuedCertificate{Certificate: block("CERTIFICATE", signed)}, nil
 }
 
-// Root returns the certificate clients have to trust, in PEM.
-func (m *Manager) Root(ctx context.Context) ([]byte, error) {
-	root, _, err := (&authority{storage: m.opts.Storage, now: time.Now}).root(ctx)
+// Root returns the certificate of the cluster's own authority, in PEM, from the storage of its certificates.
+func Root(ctx context.Context, storage certmagic.Storage) ([]byte, error) {
+	root, _, err := (&authority{storage: storage, now: time.Now}).root(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func newLab(t *testing.T, opts Options) *lab {
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close() })
 	l.address = listener.Addr().String()
-	root, err := l.Root(t.Context())
+	root, err := Root(t.Context(), opts.Storage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,9 +83,6 @@ func (e *Edge) Doors() (plain, secure ingress.Door) { return e.doors.Doors() }
 // Certificate returns the state of a host's certificate, and false if none is known yet.
 func (e *Edge) Certificate(host string) (certs.State, bool) { return e.certs.State(host) }
 
-// Root returns the cluster's own certificate authority, in PEM: who wants to trust it, trusts this.
-func (e *Edge) Root(ctx context.Context) ([]byte, error) { return e.certs.Root(ctx) }
-
 // Run serves until ctx ends.
 func (e *Edge) Run(ctx context.Context) error {
 	defer e.certs.Close()

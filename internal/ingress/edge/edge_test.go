@@ -25,9 +25,9 @@ func TestFromPlainToSecure(t *testing.T) {
 		fmt.Fprint(w, r.Header.Get("X-Forwarded-Proto"), " ", r.Host)
 	}))
 	defer pod.Close()
-	changed := make(chan struct{}, 100)
+	changed, storage := make(chan struct{}, 100), &certmagic.FileStorage{Path: t.TempDir()}
 	e := New(Options{
-		HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0", Storage: &certmagic.FileStorage{Path: t.TempDir()},
+		HTTP: "127.0.0.1:0", HTTPS: "127.0.0.1:0", Storage: storage,
 		Changed: func() { changed <- struct{}{} },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -49,7 +49,7 @@ func TestFromPlainToSecure(t *testing.T) {
 			t.Fatal("no door, or no certificate")
 		}
 	}
-	client := e.client(t)
+	client := e.client(t, storage)
 	for from, want := range map[string]string{"http://shop.test/": "https shop.test", "http://plain.test/": "http plain.test"} {
 		response, err := client.Get(from)
 		if err != nil {
@@ -71,9 +71,9 @@ func (e *Edge) serves(host string) bool {
 
 // client returns a client that connects to the listeners whatever host and port a URL names. It trusts the cluster's
 // own authority.
-func (e *Edge) client(t *testing.T) *http.Client {
+func (e *Edge) client(t *testing.T, storage certmagic.Storage) *http.Client {
 	t.Helper()
-	root, err := e.Root(t.Context())
+	root, err := certs.Root(t.Context(), storage)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net"
 	"net/http"
 	"time"
 )
@@ -22,8 +21,8 @@ import (
 const (
 	rootLife = 20 * 365 * 24 * time.Hour
 	NodeLife = 30 * 24 * time.Hour
-	// skew is how far behind a node's clock may be.
-	skew = 5 * time.Minute
+	// skew is how far behind the clock of the other side may be.
+	skew = 48 * time.Hour
 )
 
 // nodes is the organization in the certificates of nodes: certificates for servers don't have it.
@@ -95,22 +94,20 @@ func fingerprint(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Server issues the certificate of a server at hosts, which are names and addresses. Its chain includes the root, so
-// that a joining machine can compare it with its token.
-func (a *Authority) Server(hosts []string, life time.Duration) (tls.Certificate, error) {
+// serverName is the name in the certificates of all servers of a cluster. Nodes ask for it whatever address they dial:
+// only servers have such a certificate of the cluster's authority.
+const serverName = "tend"
+
+// Server issues the certificate of a server. Its chain includes the root, so that a joining machine can compare it with
+// its token.
+func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	template := template(pkix.Name{CommonName: "tend"}, a.now(), life)
+	template := template(pkix.Name{CommonName: serverName}, a.now(), life)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	for _, host := range hosts {
-		if ip := net.ParseIP(host); ip != nil {
-			template.IPAddresses = append(template.IPAddresses, ip)
-		} else {
-			template.DNSNames = append(template.DNSNames, host)
-		}
-	}
+	template.DNSNames = []string{serverName}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
 	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
 }
@@ -148,21 +145,31 @@ func (a *Authority) pool() *x509.CertPool {
 }
 
 // TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; NodeOf
-// distinguishes the two.
-func (a *Authority) TLS(server func() (*tls.Certificate, error)) *tls.Config {
+// distinguishes the two. protocols are those that the listener speaks beside HTTP/2.
+func (a *Authority) TLS(server func() (*tls.Certificate, error), protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, ClientCAs: a.pool(), ClientAuth: tls.VerifyClientCertIfGiven, Time: a.now,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return server() },
-		NextProtos:     []string{"h2"},
+		NextProtos:     append([]string{"h2"}, protocols...),
 	}
 }
 
 // NodeOf returns the node whose certificate a request came with.
 func NodeOf(r *http.Request) (string, error) {
-	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
-		return "", errors.New("the connection has no certificate of a node: tend agent --join")
+	if r.TLS == nil {
+		return "", errNoCertificate
 	}
-	subject := r.TLS.VerifiedChains[0][0].Subject
+	return NodeOfConnection(*r.TLS)
+}
+
+var errNoCertificate = errors.New("the connection has no certificate of a node: tend agent --join")
+
+// NodeOfConnection returns the node whose certificate a connection came with.
+func NodeOfConnection(state tls.ConnectionState) (string, error) {
+	if len(state.VerifiedChains) == 0 {
+		return "", errNoCertificate
+	}
+	subject := state.VerifiedChains[0][0].Subject
 	if len(subject.Organization) != 1 || subject.Organization[0] != nodes || subject.CommonName == "" {
 		return "", errors.New("the certificate of the connection is not a node's")
 	}

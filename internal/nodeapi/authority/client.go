@@ -21,14 +21,14 @@ func NewRequest() (*ecdsa.PrivateKey, []byte, error) {
 	return key, request, err
 }
 
-// NodeTLS returns the configuration that a node dials its servers with.
-func NodeTLS(root []byte, certificate func() (*tls.Certificate, error)) (*tls.Config, error) {
+// NodeTLS returns the configuration that a node dials its servers with, to speak a protocol.
+func NodeTLS(root []byte, certificate func() (*tls.Certificate, error), protocol string) (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(root) {
 		return nil, errors.New("the cluster's authority isn't a certificate in PEM")
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: pool, NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: serverName, NextProtos: []string{protocol},
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() },
 	}, nil
 }
@@ -37,7 +37,7 @@ func NodeTLS(root []byte, certificate func() (*tls.Certificate, error)) (*tls.Co
 // authority, from a token.
 func JoinTLS(pinned string) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS13, ServerName: serverName, NextProtos: []string{"h2"},
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection checks in its place, against the token
 		VerifyConnection: func(state tls.ConnectionState) error {
 			chain := state.PeerCertificates
@@ -47,7 +47,7 @@ func JoinTLS(pinned string) *tls.Config {
 			}
 			pool := x509.NewCertPool()
 			pool.AddCert(root)
-			if _, err := chain[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: state.ServerName}); err != nil {
+			if _, err := chain[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: serverName}); err != nil {
 				return fmt.Errorf("the server's certificate: %w", err)
 			}
 			return nil
@@ -55,11 +55,20 @@ func JoinTLS(pinned string) *tls.Config {
 	}
 }
 
+// EncodeKey returns a node's key in PEM.
+func EncodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), nil
+}
+
 // Pair returns a node's certificate, in PEM, with its key.
 func Pair(certificate []byte, key *ecdsa.PrivateKey) (tls.Certificate, error) {
-	private, err := x509.MarshalECPrivateKey(key)
+	private, err := EncodeKey(key)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	return tls.X509KeyPair(certificate, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}))
+	return tls.X509KeyPair(certificate, private)
 }

@@ -91,5 +91,15 @@ func (c *Control) reads(snap layout.Snapshot, digest string) bool {
 	return false
 }
 
+// Referred implements nodeapi.Control.
+func (c *Control) Referred(_ context.Context, names []string) (map[string]bool, error) {
+	snap, used := c.snapshot(), map[string]bool{}
+	files, images := snap.ReferredFiles(), snap.ReferredImages()
+	for _, name := range names {
+		used[name] = files[name] || images[name]
+	}
+	return used, nil
+}
+
 // Certificates implements nodeapi.Control.
 func (c *Control) Certificates() certmagic.Storage { return c.Options.Certificates }

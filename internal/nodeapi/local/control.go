@@ -68,6 +68,9 @@ func assignment(snap layout.Snapshot, task api.Task) node.Assignment {
 	}
 	_, assigned.Frozen = snap.Get(layout.FrozenKey(task.Owner(), task.Slot))
 	assigned.PluginAtWork = snap.Held(task.Scope, task.Name)
+	if object := snap.Object(task.Owner()); object.Exists() {
+		assigned.CallsBack = object.Value.CallsBack()
+	}
 	assigned.PredecessorOpen = open(snap, task.After)
 	return assigned
 }

@@ -16,15 +16,15 @@ import (
 const frameSize = 200
 
 // Follow sends what the node may see, and then its changes, until ctx ends or send fails. It continues after a revision
-// that an earlier Follow sent if the changes since are kept, else it begins with a listing. A receiver that is slow for
+// that an earlier Follow of the same epoch sent if the changes since are kept, else it begins with a listing. A receiver that is slow for
 // long gets another listing: nothing is buffered for it without bound.
-func (c *Control) Follow(ctx context.Context, since int64, send func(node.Frame) error) error {
+func (c *Control) Follow(ctx context.Context, epoch string, since int64, send func(node.Frame) error) error {
 	select {
 	case <-c.Synced():
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if since > c.View.Revision() { // from an earlier store
+	if epoch != c.epoch || since > c.View.Revision() {
 		since = 0
 	}
 	for {
@@ -66,7 +66,7 @@ func (c *Control) list(send func(node.Frame) error) (int64, error) {
 			return 0, err
 		}
 	}
-	return revision, send(node.Frame{Revision: revision, Table: frame.Table, Services: frame.Services})
+	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services})
 }
 
 // follow sends changes after a revision.

@@ -13,9 +13,9 @@ import (
 var errEnough = errors.New("enough")
 
 // until collects frames up to one with a revision.
-func until(t *testing.T, w *nodeapitest.World, since, revision int64) (frames []node.Frame) {
+func until(t *testing.T, w *nodeapitest.World, epoch string, since, revision int64) (frames []node.Frame) {
 	t.Helper()
-	err := w.Service.Node(nodeapitest.Here).Follow(t.Context(), since, func(frame node.Frame) error {
+	err := w.Service.Node(nodeapitest.Here).Follow(t.Context(), epoch, since, func(frame node.Frame) error {
 		if frames = append(frames, frame); frame.Revision >= revision {
 			return errEnough
 		}
@@ -30,8 +30,8 @@ func until(t *testing.T, w *nodeapitest.World, since, revision int64) (frames []
 func TestFollowGoesOnWhereItWas(t *testing.T) {
 	w := nodeapitest.NewWorld(t)
 	w.Deploy("a", nodeapitest.Here)
-	listing := until(t, w, 0, 1)
-	seen := listing[len(listing)-1].Revision
+	listing := until(t, w, "", 0, 1)
+	seen, epoch := listing[len(listing)-1].Revision, listing[len(listing)-1].Epoch
 	if !listing[0].Reset || seen != w.View.Revision() {
 		t.Fatalf("%+v", listing)
 	}
@@ -39,7 +39,7 @@ func TestFollowGoesOnWhereItWas(t *testing.T) {
 	w.Deploy("other", nodeapitest.There)
 	w.Deploy("c", nodeapitest.Here)
 	var ids []string
-	for _, frame := range until(t, w, seen, w.View.Revision()) {
+	for _, frame := range until(t, w, epoch, seen, w.View.Revision()) {
 		if frame.Reset {
 			t.Error("it began again from nothing")
 		}
@@ -50,8 +50,11 @@ func TestFollowGoesOnWhereItWas(t *testing.T) {
 	if fmt.Sprint(ids) != "[b c]" {
 		t.Errorf("%v, want what is new on this node", ids)
 	}
-	if first := until(t, w, w.View.Revision()+1000, w.View.Revision())[0]; !first.Reset {
+	if first := until(t, w, epoch, w.View.Revision()+1000, w.View.Revision())[0]; !first.Reset {
 		t.Error("a revision that this store never had begins with a listing")
+	}
+	if first := until(t, w, "of another life", seen, w.View.Revision())[0]; !first.Reset {
+		t.Error("a revision of another life of the server, whose store may have been restored since, begins with a listing")
 	}
 }
 
@@ -67,7 +70,7 @@ func TestASlowReaderIsListedAgain(t *testing.T) {
 	listings, followed := 0, 0
 	ended := make(chan error, 1)
 	go func() {
-		ended <- w.Service.Node(nodeapitest.Here).Follow(t.Context(), 0, func(frame node.Frame) error {
+		ended <- w.Service.Node(nodeapitest.Here).Follow(t.Context(), "", 0, func(frame node.Frame) error {
 			if frame.Reset {
 				listings++
 			}

@@ -59,26 +59,7 @@ func (c *Control) addIdentity(owner api.Ref, release *node.Release) {
 		return
 	}
 	release.Dotted = object.Value.Metadata.Labels[api.LabelDotted]
-	c.tellController(*object.Value, release)
-}
-
-// tellController sets the URL of the callback listener under both names. It replaces a value of the manifest's own:
-// only the URL with this object's token is answered.
-func (c *Control) tellController(object api.Object, release *node.Release) {
-	if c.Callback == nil {
-		return
-	}
-	url := c.Callback(object)
-	if url == "" {
-		return
-	}
-	if release.Env == nil {
-		release.Env = map[string]string{}
-	}
-	for _, name := range []string{api.EnvController, oldController} {
-		release.Env[name] = url
+	if c.CallbackPath != nil {
+		release.CallbackPath = c.CallbackPath(*object.Value)
 	}
 }
-
-// oldController is the name by which plugins know api.EnvController.
-const oldController = "VOODU_CONTROLLER_URL"

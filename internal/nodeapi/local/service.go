@@ -1,6 +1,7 @@
 package local
 
 import (
+	"crypto/rand"
 	"io"
 	"slices"
 	"sync"
@@ -29,14 +30,16 @@ type Options struct {
 	Blobs func(digest string) (io.ReadCloser, error)
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
-	// Callback returns the URL at which the containers of an object call the server back, empty if they don't. Default:
+	// CallbackPath returns the path at which the containers of an object call the server back, empty if they don't. Default:
 	// none does.
-	Callback func(object api.Object) string
+	CallbackPath func(object api.Object) string
 }
 
 // Service is the control plane's side of the node protocol. Create it with New.
 type Service struct {
 	Options
+
+	epoch string // names this life of the server
 
 	mu       sync.Mutex
 	controls map[string][]*Control // by node: one that comes back may be connected twice for a while
@@ -44,7 +47,7 @@ type Service struct {
 
 // New returns a Service. It subscribes to the view, so it must be called before the view runs.
 func New(o Options) *Service {
-	s := &Service{Options: o, controls: map[string][]*Control{}}
+	s := &Service{Options: o, epoch: rand.Text(), controls: map[string][]*Control{}}
 	o.View.OnChange(s.changed)
 	return s
 }

@@ -26,6 +26,7 @@ func Run(t *testing.T, connect Connect) {
 		"Images":           images,
 		"Registries":       registries,
 		"Files":            files,
+		"Referred":         referred,
 		"NothingOfOthers":  nothingOfOthers,
 		"Served":           served,
 		"Heartbeat":        heartbeat,

@@ -13,6 +13,7 @@ import (
 	"github.com/caddyserver/certmagic"
 
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/nodeapi/wire"
 )
 
 // stored is a request to the certificates' storage; its answer has what was requested.
@@ -27,7 +28,7 @@ type stored struct {
 
 func (h *Handler) certificates(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var asked, answer stored
-	if err := read(w, r, &asked); err != nil {
+	if err := wire.Read(w, r, &asked); err != nil {
 		return err
 	}
 	storage, ctx := c.Certificates(), r.Context()
@@ -46,12 +47,12 @@ func (h *Handler) certificates(c *local.Control, w http.ResponseWriter, r *http.
 	case "stat":
 		answer.Info, err = storage.Stat(ctx, asked.Key)
 	default:
-		err = fmt.Errorf("certificates/%s: %w", do, errBadRequest)
+		err = fmt.Errorf("certificates/%s: %w", do, wire.ErrBadRequest)
 	}
 	if err != nil {
 		return err
 	}
-	return write(w, answer)
+	return wire.Write(w, answer)
 }
 
 // lock holds a lock while its request lasts, so that it is released with the connection of a node that died. The answer
@@ -63,7 +64,7 @@ func (h *Handler) lock(c *local.Control, w http.ResponseWriter, r *http.Request)
 	}
 	defer func() {
 		if err := storage.Unlock(context.WithoutCancel(r.Context()), name); err != nil {
-			h.log.Warn("a lock stays until its lease ends", "lock", name, "error", err)
+			h.Logger.Warn("a lock stays until its lease ends", "lock", name, "error", err)
 		}
 	}()
 	w.WriteHeader(http.StatusOK)
@@ -198,9 +199,9 @@ func (c *Client) send(ctx context.Context, method, path string, body io.Reader) 
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		defer answer.Body.Close()
-		return nil, errorOf(answer)
+	if err := wire.Answer(answer); err != nil {
+		_ = answer.Body.Close()
+		return nil, err
 	}
 	return answer, nil
 }

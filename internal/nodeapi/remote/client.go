@@ -3,7 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -54,17 +54,44 @@ const (
 	longWait  = 5 * time.Second
 )
 
-// Run follows the server until ctx ends, and reconnects whenever the connection is lost.
+// ErrRestored means that the server is paused, because an older store was restored: what this client knows may be of the
+// newer one. Only a new client may go on, which knows nothing until the server has been resumed.
+var ErrRestored = errors.New("the server is paused after the restore of an older store")
+
+// Current returns ErrRestored if the server is paused and the client knows something from before.
+func (c *Client) Current(ctx context.Context) error {
+	var now state
+	if err := c.ask(ctx, http.MethodGet, "state", nil, &now); err != nil {
+		return err
+	}
+	if now.Paused != "" && c.revisionNow() > 0 {
+		return ErrRestored
+	}
+	return nil
+}
+
+// Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored if it must
+// not go on.
 func (c *Client) Run(ctx context.Context) error {
 	wait := newBackoff()
+	lost := false
 	for ctx.Err() == nil {
 		began := c.revisionNow()
-		lost := c.follow(ctx)
+		err := c.follow(ctx, func() {
+			if wait.Reset(); lost {
+				c.log.Info("connected to the server again", "server", c.server)
+			}
+			lost = false
+		})
 		if c.revisionNow() != began {
 			wait.Reset()
 		}
-		if ctx.Err() == nil {
-			c.log.Warn("the connection to the server is lost, connecting again", "server", c.server, "error", lost)
+		if errors.Is(err, node.ErrPaused) && c.revisionNow() > 0 {
+			return ErrRestored
+		}
+		if !lost && ctx.Err() == nil {
+			c.log.Warn("the connection to the server is lost; what runs goes on, and connecting is tried again", "server", c.server, "error", err)
+			lost = true
 		}
 		select {
 		case <-ctx.Done():
@@ -74,18 +101,20 @@ func (c *Client) Run(ctx context.Context) error {
 	return nil
 }
 
-// follow applies what the server sends until the stream ends or is silent for too long.
-func (c *Client) follow(ctx context.Context) error {
+// follow applies what the server sends until the stream ends or is silent for too long. It calls connected once the server
+// has answered.
+func (c *Client) follow(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	silent := time.AfterFunc(3*heartbeatEvery, func() { cancel(errSilent) })
 	defer silent.Stop()
-	answer, err := c.send(ctx, http.MethodGet, fmt.Sprintf("follow?since=%d", c.revisionNow()), nil)
+	answer, err := c.send(ctx, http.MethodGet, c.position(), nil)
 	if err != nil {
 		return errOr(context.Cause(ctx), err)
 	}
 	defer answer.Body.Close()
 	c.begin()
+	connected()
 	frames := json.NewDecoder(answer.Body)
 	for {
 		var frame node.Frame
@@ -139,6 +168,11 @@ func (c *Client) Registry(ctx context.Context, host string) (node.Registry, bool
 	var answer registry
 	err := c.ask(ctx, http.MethodGet, "registry?host="+url.QueryEscape(host), nil, &answer)
 	return answer.Registry, answer.Declared, err
+}
+
+// Referred implements nodeapi.Control.
+func (c *Client) Referred(ctx context.Context, names []string) (used map[string]bool, err error) {
+	return used, c.post(ctx, "referred", names, &used)
 }
 
 // Blob implements nodeapi.Control.

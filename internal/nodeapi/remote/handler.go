@@ -15,36 +15,55 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/nodeapi/wire"
 )
 
 // Prefix is the prefix of the protocol's paths.
 const Prefix = "/node/v1/"
 
-// maxReport bounds the body of a report: the agent bounds each of its parts.
-const maxReport = 16 << 20
+// HandlerOptions are the options of a Handler. Service and Node are required.
+type HandlerOptions struct {
+	Service *local.Service
+	// Node returns the node that a request comes from, by the certificate of its connection; an error refuses the request.
+	Node func(*http.Request) (string, error)
+	// Callbacks answers the containers of nodes. Default: they can't call back.
+	Callbacks http.Handler
+	// Paused returns why nothing may be changed at the moment: nodes get no tasks meanwhile. Default: it is never paused.
+	Paused func() string
+	// Logger defaults to slog.Default().
+	Logger *slog.Logger
+}
 
 // Handler is the server's half. Create it with NewHandler.
 type Handler struct {
-	service *local.Service
-	node    func(*http.Request) (string, error)
-	log     *slog.Logger
-	mux     *http.ServeMux
+	HandlerOptions
+	mux *http.ServeMux
 
 	mu       sync.Mutex
 	controls map[string]*local.Control // their leases outlive a connection
 }
 
-// NewHandler returns a Handler. node returns the node that a request comes from, by the certificate of its connection;
-// an error refuses the request.
-func NewHandler(service *local.Service, node func(*http.Request) (string, error), log *slog.Logger) *Handler {
-	h := &Handler{service: service, node: node, log: log, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
+// NewHandler returns a Handler.
+func NewHandler(o HandlerOptions) *Handler {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Callbacks == nil {
+		o.Callbacks = http.NotFoundHandler()
+	}
+	if o.Paused == nil {
+		o.Paused = func() string { return "" }
+	}
+	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
-		"GET follow": h.follow, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
-		"GET blobs/{digest}": h.blob, "POST ingress": h.ingress, "POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
+		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
+		"GET blobs/{digest}": h.blob, "POST referred": h.referred, "POST ingress": h.ingress,
+		"POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		h.mux.HandleFunc(method+" "+Prefix+path, h.answer(answer))
 	}
+	h.mux.HandleFunc(Prefix+callbackPath, h.answer(h.callback))
 	return h
 }
 
@@ -53,13 +72,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.Serv
 
 func (h *Handler) answer(answer func(*local.Control, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		id, err := h.node(r)
+		id, err := h.Node(r)
 		if err != nil {
-			fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotANode", Detail: err.Error()})
+			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotANode", Detail: err.Error()})
 			return
 		}
 		if err := answer(h.control(id), w, r); err != nil {
-			fail(w, problemOf(err))
+			wire.Fail(w, wire.ProblemOf(err))
 		}
 	}
 }
@@ -69,16 +88,19 @@ func (h *Handler) control(id string) *local.Control {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.controls[id] == nil {
-		h.controls[id] = h.service.Node(id)
+		h.controls[id] = h.Service.Node(id)
 	}
 	return h.controls[id]
 }
 
 func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	if why := h.Paused(); why != "" {
+		return fmt.Errorf("%w: %s", node.ErrPaused, why)
+	}
 	var since int64
 	if text := r.URL.Query().Get("since"); text != "" {
 		if _, err := fmt.Sscan(text, &since); err != nil {
-			return fmt.Errorf("since=%q: %w", text, errBadRequest)
+			return fmt.Errorf("since=%q: %w", text, wire.ErrBadRequest)
 		}
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
@@ -97,10 +119,20 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	defer beating.Wait() // who writes to an answer after its handler returned panics
 	defer cancel()
 	beating.Go(func() { heartbeat(ctx, func() { _ = send(node.Frame{}) }) })
-	if err := c.Follow(ctx, since, send); err != nil && r.Context().Err() == nil {
-		h.log.Debug("a node is followed no longer", "node", c.ID(), "error", err)
+	if err := c.Follow(ctx, r.URL.Query().Get("epoch"), since, send); err != nil && r.Context().Err() == nil {
+		h.Logger.Debug("a node is followed no longer", "node", c.ID(), "error", err)
 	}
 	return nil
+}
+
+// state is what a node asks before it answers the server's requests.
+type state struct {
+	// Paused is why the server changes nothing; empty if it isn't paused.
+	Paused string `json:"paused,omitempty"`
+}
+
+func (h *Handler) state(_ *local.Control, w http.ResponseWriter, _ *http.Request) error {
+	return wire.Write(w, state{h.Paused()})
 }
 
 // heartbeatEvery is how often a stream shows that it is alive; its reader gives it up after three times that.
@@ -127,7 +159,7 @@ type reported struct {
 
 func (h *Handler) report(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var report node.Report
-	if err := read(w, r, &report); err != nil {
+	if err := wire.Read(w, r, &report); err != nil {
 		return err
 	}
 	revision, err := c.Write(r.Context(), report)
@@ -139,41 +171,41 @@ func (h *Handler) report(c *local.Control, w http.ResponseWriter, r *http.Reques
 	if refused != nil {
 		answer.Refused = refused.Parts
 	}
-	return write(w, answer)
+	return wire.Write(w, answer)
 }
 
 func (h *Handler) ingress(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var status api.IngressNodeStatus
-	if err := read(w, r, &status); err != nil {
+	if err := wire.Read(w, r, &status); err != nil {
 		return err
 	}
 	if err := c.ReportIngress(r.Context(), status); err != nil {
 		return err
 	}
-	return write(w, reported{})
+	return wire.Write(w, reported{})
 }
 
 func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var ttl time.Duration
-	if err := read(w, r, &ttl); err != nil {
+	if err := wire.Read(w, r, &ttl); err != nil {
 		return err
 	}
 	if err := c.Alive(r.Context(), ttl); err != nil {
 		return err
 	}
-	return write(w, reported{})
+	return wire.Write(w, reported{})
 }
 
 func (h *Handler) release(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var task api.Task
-	if err := read(w, r, &task); err != nil {
+	if err := wire.Read(w, r, &task); err != nil {
 		return err
 	}
 	release, err := c.Release(r.Context(), task)
 	if err != nil {
 		return err
 	}
-	return write(w, release)
+	return wire.Write(w, release)
 }
 
 // registry is the answer about a registry.
@@ -187,7 +219,19 @@ func (h *Handler) registry(c *local.Control, w http.ResponseWriter, r *http.Requ
 	if err != nil {
 		return err
 	}
-	return write(w, registry{declared, found})
+	return wire.Write(w, registry{declared, found})
+}
+
+func (h *Handler) referred(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	var names []string
+	if err := wire.Read(w, r, &names); err != nil {
+		return err
+	}
+	used, err := c.Referred(r.Context(), names)
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, used)
 }
 
 func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request) error {
@@ -201,22 +245,4 @@ func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request)
 		panic(http.ErrAbortHandler) // the length isn't announced: a normal end would be taken for the end of the file
 	}
 	return nil
-}
-
-func read(w http.ResponseWriter, r *http.Request, into any) error {
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReport)).Decode(into); err != nil {
-		return fmt.Errorf("the body can't be read: %w: %w", err, errBadRequest)
-	}
-	return nil
-}
-
-func write(w http.ResponseWriter, value any) error {
-	w.Header().Set("Content-Type", "application/json")
-	return json.NewEncoder(w).Encode(value)
-}
-
-func fail(w http.ResponseWriter, problem *api.Problem) {
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(problem.Status)
-	_ = json.NewEncoder(w).Encode(problem)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/cenkalti/backoff/v5"
@@ -44,6 +46,7 @@ type mirror struct {
 	known       contents
 	listing     *contents // nil while none arrives
 	revision    int64
+	epoch       string        // of which revision is one
 	moved       chan struct{} // closed when revision grows
 	subscribers []func(node.Change)
 }
@@ -105,6 +108,9 @@ func (m *mirror) take(frame node.Frame) []node.Change {
 		changes = nil // nothing was known before: those that wait for the beginning read everything
 	}
 	m.revision = frame.Revision
+	if frame.Epoch != "" {
+		m.epoch = frame.Epoch
+	}
 	close(m.moved)
 	m.moved = make(chan struct{})
 	return changes
@@ -153,6 +159,13 @@ func (c contents) differences(next contents) []node.Change {
 		}
 	}
 	return changes
+}
+
+// position returns the request that continues where the mirror is.
+func (m *mirror) position() string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}}.Encode()
 }
 
 func (m *mirror) revisionNow() int64 {

@@ -27,18 +27,22 @@ type link struct {
 	asked []string
 }
 
-func connect(t *testing.T, w *nodeapitest.World, id string) *link {
+func connect(t *testing.T, w *nodeapitest.World, id string, set ...func(*HandlerOptions)) *link {
 	t.Helper()
 	log, l := slog.New(slog.DiscardHandler), &link{}
 	ca, err := authority.Found("test", time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, err := ca.Server([]string{"127.0.0.1"}, time.Hour)
+	own, err := ca.Server(time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := NewHandler(w.Service, authority.NodeOf, log)
+	options := HandlerOptions{Service: w.Service, Node: authority.NodeOf, Logger: log}
+	for _, set := range set {
+		set(&options)
+	}
+	handler := NewHandler(options)
 	server := &http.Server{
 		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -90,7 +94,7 @@ func nodeTLS(t *testing.T, ca *authority.Authority, id string) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil })
+	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil }, "h2")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,11 @@
+package api
+
+import "time"
+
+// JoinToken lets machines join a cluster as nodes until it expires.
+type JoinToken struct {
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Address is where they connect: HOST:PORT.
+	Address string `json:"address"`
+}

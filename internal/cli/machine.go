@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/host"
+)
+
+// machineFlags are the flags of every command that runs containers: `tend server`, `tend dev` and `tend agent`.
+type machineFlags struct {
+	options  *host.Options
+	logLevel string
+	// logFormat is text or json.
+	logFormat string
+}
+
+func (f *machineFlags) add(command *cobra.Command) {
+	o, flags := f.options, command.Flags()
+	flags.StringVar(&o.Root, "root", host.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
+	flags.IntVar(&o.CallbackPort, "callback-port", 8687, "`PORT` on the platform network's gateway where containers of statefulsets and plugins call back; 0 is none")
+	flags.StringVar(&o.Node, "node", "", "this machine's `NAME` as a node (default: its host name when the root was first used)")
+	flags.StringVar(&o.Runtime, "runtime", "", "what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker)")
+	flags.StringVar(&o.Network, "network", "", "`NAME` of the platform network (default tend0)")
+	flags.StringVar(&o.DockerHost, "docker-host", "", "the engine's `ADDRESS` (default DOCKER_HOST, else the local socket)")
+	flags.IntVar(&o.Starts, "starts", 8, "`NUMBER` of containers started at a time")
+	flags.DurationVar(&o.Resync, "resync", 10*time.Second, "time between two looks at every plan")
+	flags.DurationVar(&o.Heartbeat, "heartbeat", 5*time.Second, "how often the agent renews its lease")
+	flags.DurationVar(&o.NodeTimeout, "node-timeout", 30*time.Second, "how long a node may be silent before it counts as down")
+	flags.Int64Var(&o.MinFree, "min-free-disk", 256<<20, "free `BYTES` below which nothing more is stored; negative is never")
+	f.buildFlags(flags)
+	plain, secure := ingressDoors()
+	flags.StringVar(&o.Ingress.HTTP, "ingress-http", plain, "`ADDRESS` the ingress listens at once an ingress needs it, or off")
+	flags.StringVar(&o.Ingress.HTTPS, "ingress-https", secure, "the same with TLS, an `ADDRESS` or off")
+	flags.StringSliceVar(&o.Ingress.Balancers, "ingress-proxy-protocol", nil, "`NETWORKS` of load balancers that speak the PROXY protocol to the ingress")
+	flags.StringVar(&o.Ingress.AccessLog, "ingress-access-log", "", "`FILE` that gets a JSON line for each request, - for standard error (default none)")
+	flags.StringVar(&o.Ingress.Directory, "acme-directory", "", "`URL` of the ACME directory (default Let's Encrypt's)")
+	flags.StringVar(&o.Ingress.Roots, "acme-roots", "", "PEM `FILE` of who the ACME directory's own certificate is checked against")
+	flags.StringVar(&f.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
+	flags.StringVar(&f.logFormat, "log-format", "text", "`FORMAT` of the log on standard error: text (logfmt) or json, one object a line")
+	_ = command.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = command.RegisterFlagCompletionFunc("runtime", cobra.FixedCompletions([]string{"docker", "process"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// ingressDoors returns where the ingress listens unless flags say otherwise: who isn't root may not open the usual
+// ports.
+func ingressDoors() (plain, secure string) {
+	if os.Geteuid() == 0 {
+		return ":80", ":443"
+	}
+	return ":8080", ":8443"
+}
+
+func logHandler(format string, level slog.Level) slog.Handler {
+	options := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.NewJSONHandler(os.Stderr, options)
+	}
+	return slog.NewTextHandler(os.Stderr, options)
+}
+
+// prepare sets up the log and the failpoints.
+func (f *machineFlags) prepare() error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		return err
+	}
+	f.options.Logger = slog.New(logHandler(f.logFormat, level))
+	slog.SetDefault(f.options.Logger)
+	var err error
+	f.options.Faults, err = fault.FromEnv()
+	return err
+}
+
+// check lists every flag that is wrong.
+func (f *machineFlags) check() error {
+	wrongBuild := f.checkBuild()
+	o := f.options
+	var level slog.Level
+	return errors.Join(
+		wrongBuild,
+		flagFault("log-level", f.logLevel, level.UnmarshalText([]byte(f.logLevel)) == nil, "debug, info, warn or error"),
+		flagFault("log-format", f.logFormat, f.logFormat == "text" || f.logFormat == "json", "text or json"),
+		flagFault("runtime", o.Runtime, o.Runtime == "" || o.Runtime == "docker" || o.Runtime == "process", "docker or process"),
+		flagFault("node", o.Node, o.Node == "" || memberName.MatchString(o.Node), "letters, digits, dots and dashes"),
+		flagFault("starts", o.Starts, o.Starts > 0, "1 or more"),
+		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
+		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
+		flagFault("heartbeat", o.Heartbeat, o.Heartbeat >= 100*time.Millisecond, "100ms or more"),
+		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat), "3s or more, and two heartbeats or more"),
+	)
+}

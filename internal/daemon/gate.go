@@ -1,0 +1,166 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/connlimit"
+	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/nodeapi/remote"
+	"tend.dev/tend/internal/nodeapi/session"
+	"tend.dev/tend/internal/secret"
+	"tend.dev/tend/internal/store"
+)
+
+// gate is the listener for the agents of other machines.
+type gate struct {
+	listener net.Listener
+	server   *http.Server
+	desk     join.Desk
+}
+
+// The limits of a node's requests. Streams last as long as they are used.
+const (
+	nodeHeaderTime = 10 * time.Second
+	maxNodeConns   = 4096
+)
+
+// openGate opens the listener for nodes, if there is to be one.
+func (d *daemon) openGate(ctx context.Context) error {
+	listener := d.Nodes
+	if listener == nil && d.NodeListen == "" {
+		return nil
+	}
+	ca, err := openAuthority(ctx, d.store, d.keys, d.cluster.UID, d.Now)
+	if err != nil {
+		return err
+	}
+	if listener == nil {
+		if listener, err = net.Listen("tcp", d.NodeListen); err != nil {
+			return fmt.Errorf("listen for nodes: %w: choose another --node-listen", err)
+		}
+		d.onStop(func() error { _ = listener.Close(); return nil })
+	}
+	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: func(id string) bool { return d.snapshot().Alive(id) }}}
+	mux := http.NewServeMux()
+	g.desk.Register(mux)
+	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
+		Service: d.nodes, Node: authority.NodeOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
+	}))
+	protocols := new(http.Protocols)
+	protocols.SetHTTP2(true)
+	g.server = &http.Server{
+		Handler: mux, Protocols: protocols, ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
+		TLSConfig: ca.TLS(renewing(ca, d.Now), session.Protocol),
+		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
+			session.Protocol: session.Accept(&d.fleet, authority.NodeOfConnection, d.Logger),
+		},
+		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug),
+	}
+	g.listener = connlimit.New(listener, connlimit.Options{
+		Total: connlimit.Within(connlimit.Files(), 4, maxNodeConns), Reclaim: func() { connlimit.CloseIdle(g.server) }, Name: "nodes", Logger: d.Logger,
+	})
+	d.gate = g
+	return nil
+}
+
+// run serves nodes until ctx ends.
+func (g *gate) run(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() { _ = g.server.Close() })
+	defer stop()
+	if err := g.server.ServeTLS(g.listener, "", ""); ctx.Err() == nil || !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// openAuthority reads the cluster's authority of nodes from the store, or creates it on the first use.
+func openAuthority(ctx context.Context, s store.Store, keys *secret.Keys, cluster string, now func() time.Time) (*authority.Authority, error) {
+	entry, err := s.Get(ctx, layout.AuthorityKey)
+	if err == nil {
+		text, err := keys.Decrypt(entry.Value)
+		if err != nil {
+			return nil, fmt.Errorf("the authority of nodes: %w", err)
+		}
+		return authority.Open(text, now)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("read the authority of nodes: %w", err)
+	}
+	ca, err := authority.Found(cluster, now)
+	if err != nil {
+		return nil, err
+	}
+	text, err := ca.Encode()
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := keys.Encrypt(text)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := layout.NewTxn("authority.found").If(layout.AuthorityKey, 0).Put(layout.AuthorityKey, sealed).Commit(ctx, s); err != nil {
+		return nil, fmt.Errorf("store the authority of nodes: %w", err)
+	}
+	return ca, nil
+}
+
+// The life of a server's certificate, and how much of it is left when the next is issued.
+const (
+	serverLife  = 90 * 24 * time.Hour
+	serverRenew = 30 * 24 * time.Hour
+)
+
+// renewing returns a server's certificate for each handshake: the last one until it has to be renewed.
+func renewing(ca *authority.Authority, now func() time.Time) func() (*tls.Certificate, error) {
+	var mu sync.Mutex
+	var current *tls.Certificate
+	var ends time.Time
+	return func() (*tls.Certificate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if current != nil && ends.Sub(now()) > serverRenew {
+			return current, nil
+		}
+		issued, err := ca.Server(serverLife)
+		if err != nil {
+			return nil, err
+		}
+		current, ends = &issued, now().Add(serverLife)
+		return current, nil
+	}
+}
+
+// joinToken makes a token for machines that join, and returns where they connect.
+func (d *daemon) joinToken(ttl time.Duration) (api.JoinToken, error) {
+	if d.gate == nil {
+		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
+			Next: "start it with --node-listen :8688"}
+	}
+	token, ends := d.gate.desk.Token(ttl)
+	return api.JoinToken{Token: token, ExpiresAt: ends, Address: reachable(d.gate.listener.Addr().String())}, nil
+}
+
+// reachable returns an address with this machine's name if it is that of every interface.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || ip != nil && !ip.IsUnspecified() {
+		return address
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return address
+	}
+	return net.JoinHostPort(name, port)
+}

@@ -1,0 +1,114 @@
+package host
+
+import (
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/ingress/edge"
+)
+
+// off turns a listener off.
+const off = "off"
+
+// IngressOptions are the options of the node's proxy.
+type IngressOptions struct {
+	// HTTP and HTTPS are the addresses it listens on once an ingress needs it; "off" and empty open no listener.
+	HTTP, HTTPS string
+	// Balancers are networks (CIDR) of load balancers that speak the PROXY protocol to it.
+	Balancers []string
+	// AccessLog is a file that gets a JSON line for each request, "-" for standard error. Default none.
+	AccessLog string
+	// Directory is the ACME directory. Default Let's Encrypt's. Roots is a PEM file with the authorities its
+	// certificate is checked against. Default the system's.
+	Directory string
+	Roots     string
+}
+
+func (o IngressOptions) networks() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range o.Balancers {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is no network such as 10.0.0.0/8: correct --ingress-proxy-protocol", text)
+		}
+		out = append(out, network)
+	}
+	return out, nil
+}
+
+func (o IngressOptions) roots() (*x509.CertPool, error) {
+	if o.Roots == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(o.Roots)
+	if err != nil {
+		return nil, fmt.Errorf("read the ACME directory's roots: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM: correct --acme-roots", o.Roots)
+	}
+	return pool, nil
+}
+
+// Wanted reports whether the options open a listener.
+func (o IngressOptions) Wanted() bool {
+	return o.HTTP != "" && o.HTTP != off || o.HTTPS != "" && o.HTTPS != off
+}
+
+// openEdge makes what the agent serves ingresses with; nil if the options turn it off.
+func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
+	if h.Edge != nil {
+		return h.Edge, nil
+	}
+	o := h.Ingress
+	if !o.Wanted() {
+		return nil, nil
+	}
+	networks, err := o.networks()
+	if err != nil {
+		return nil, err
+	}
+	roots, err := o.roots()
+	if err != nil {
+		return nil, err
+	}
+	access, err := h.openAccessLog()
+	if err != nil {
+		return nil, err
+	}
+	address := func(flag string) string {
+		if flag == off {
+			return ""
+		}
+		return flag
+	}
+	return func(changed func()) agent.Edge {
+		return edge.New(edge.Options{
+			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: h.Control.Certificates(),
+			Directory: o.Directory, Roots: roots, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed,
+		})
+	}, nil
+}
+
+func (h *Host) openAccessLog() (*slog.Logger, error) {
+	var out io.Writer = os.Stderr
+	switch h.Ingress.AccessLog {
+	case "":
+		return nil, nil
+	case "-":
+	default:
+		file, err := os.OpenFile(h.Ingress.AccessLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o640)
+		if err != nil {
+			return nil, fmt.Errorf("open the access log: %w", err)
+		}
+		h.onStop(file.Close)
+		out = file
+	}
+	return slog.New(slog.NewJSONHandler(out, nil)), nil
+}

@@ -1,0 +1,4 @@
+package host
+
+// memory returns where secret files lie.
+func (h *Host) memory(make bool) (string, error) { return memoryFolder(h.Cluster, make) }

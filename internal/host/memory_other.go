@@ -1,0 +1,10 @@
+//go:build !linux
+
+package host
+
+import "errors"
+
+// memoryFolder works only on Linux, which has tmpfs.
+func memoryFolder(string, bool) (string, error) {
+	return "", errors.New("only Linux has folders in memory")
+}

@@ -1,0 +1,102 @@
+package host
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"tend.dev/tend/internal/agent"
+	"tend.dev/tend/internal/agent/prober"
+
+	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/runtime"
+)
+
+// Options are the flags of a machine, those that a server and an agent of its own have in common. Root is required.
+type Options struct {
+	// Root holds all of Tend's files; its flag is --root, its variable TEND_ROOT, its default /var/lib/tend.
+	Root string
+	// Data is the folder of the store. Default <Root>/state. A machine without a server has none.
+	Data string
+	// Node is this machine's name as a node. Default: the host's name when the root was first used.
+	Node string
+	// Runtime is docker or process. Empty is what the root was first used with, else docker.
+	Runtime string
+	// Network is the platform network's name. Default tend0.
+	Network string
+	// ownNetwork: the network was named for this root only, and is removed with its last container.
+	ownNetwork bool
+	// DockerHost is the engine's address. Default: DOCKER_HOST, else the local socket.
+	DockerHost string
+	// CallbackPort is the port at the platform network's gateway on which containers whose manifest a plugin wrote call
+	// the server back. 0 opens no listener.
+	CallbackPort int
+	// Starts is how many containers the agent starts at a time. Default 8.
+	Starts int
+	// Resync is the interval between two complete reconciles. Default 10 s.
+	Resync time.Duration
+	// Heartbeat is how often the agent renews its lease, NodeTimeout how long the lease lasts. Defaults 5 s and 30 s.
+	Heartbeat   time.Duration
+	NodeTimeout time.Duration
+	// AutoscaleInterval is the interval at which the autoscaler evaluates a deployment. Default 15 s.
+	AutoscaleInterval time.Duration
+	// MinFree is the free disk space below which files are refused, and below which a server becomes read-only. Default
+	// 256 MiB; negative means never.
+	MinFree int64
+	// Build is how images are built from source.
+	Build BuildOptions
+	// Ingress is the node's proxy.
+	Ingress IngressOptions
+	Logger  *slog.Logger
+
+	// Engine and Faults are for tests: a runtime that outlives the process, and failpoints.
+	Engine func(cluster, node string) (runtime.Runtime, error)
+	Faults *fault.Points
+	// Edge, Ask and Now are for simulations, which have no sockets and a clock of their own: the node's proxy, the
+	// function that answers probes, and the wall clock. Zero values mean the real ones.
+	Edge func(changed func()) agent.Edge
+	Ask  prober.Asker
+	Now  func() time.Time
+}
+
+// DefaultRoot returns the folder where Tend keeps its files by default: TEND_ROOT, /var/lib/tend for root, and the XDG
+// data folder for other users. The client searches there too.
+func DefaultRoot() string {
+	if root := os.Getenv("TEND_ROOT"); root != "" {
+		return root
+	}
+	if os.Geteuid() == 0 {
+		return "/var/lib/tend"
+	}
+	if data := os.Getenv("XDG_DATA_HOME"); data != "" {
+		return filepath.Join(data, "tend")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "/var/lib/tend"
+	}
+	return filepath.Join(home, ".local", "share", "tend")
+}
+
+// defaultAutoscale is how often the autoscaler evaluates a deployment.
+const defaultAutoscale = 15 * time.Second
+
+// WithDefaults fills in what was left out.
+func (o Options) WithDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	for _, d := range []struct {
+		value    *time.Duration
+		fallback time.Duration
+	}{{&o.Resync, 10 * time.Second}, {&o.Heartbeat, 5 * time.Second}, {&o.NodeTimeout, 30 * time.Second}, {&o.AutoscaleInterval, defaultAutoscale}} {
+		if *d.value <= 0 {
+			*d.value = d.fallback
+		}
+	}
+	return o
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"bytes"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRootIsClosed: a root that was created open is closed, with a warning in the log. One with files that are not
+// Tend's is not touched.
+func TestRootIsClosed(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		mode    fs.FileMode
+		file    string // in it before
+		runtime string
+		want    fs.FileMode
+		says    string
+		refused string
+	}{
+		"made by hand": {"mkdir leaves it open", 0o755, "", runtimeDocker, 0o700, "was=0755 is=0700", ""},
+		"used":         {"an older start left it open", 0o750, "node", runtimeDocker, 0o700, "was=0750 is=0700", ""},
+		"closed":       {"nothing to say", 0o700, "node", runtimeDocker, 0o700, "", ""},
+		"others'":      {"a home, or /tmp: closing it would harm", 0o755, "letters.txt", runtimeDocker, 0o755, "", "not Tend's: choose a folder of its own"},
+		"plain ones":   {"they pass through", 0o700, "node", runtimeProcess, map[bool]fs.FileMode{true: 0o711, false: 0o700}[os.Geteuid() == 0], "", ""},
+	} {
+		root := filepath.Join(t.TempDir(), "root")
+		if err := os.Mkdir(root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if tc.file != "" {
+			if err := os.WriteFile(filepath.Join(root, tc.file), []byte("n1"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(root, tc.mode); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		o := Options{Root: root, Data: filepath.Join(root, "state"), Runtime: tc.runtime, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		_, err := o.Prepare()
+		info, _ := os.Stat(root)
+		if info.Mode().Perm() != tc.want || (tc.says == "") != (log.Len() == 0) || !strings.Contains(log.String(), tc.says) {
+			t.Errorf("%s: %s: it is %04o, and the log says %q", name, tc.reason, info.Mode().Perm(), log.String())
+		}
+		if left, _ := os.ReadDir(root); tc.refused != "" && len(left) != 1 {
+			t.Errorf("%s: refused, it left files: %v", name, left)
+		}
+		if (tc.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.refused) {
+			t.Errorf("%s: %s: %v", name, tc.reason, err)
+		}
+	}
+}
+
+// TestARootInAProject: the project's .tend holds manifests, which git may track, and the files of `tend dev`.
+func TestARootInAProject(t *testing.T) {
+	root := filepath.Join(t.TempDir(), ".tend")
+	if err := os.Mkdir(root, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "site.hcl"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Root: root, Data: filepath.Join(root, "state"), Runtime: runtimeDocker, Logger: slog.New(slog.DiscardHandler)}
+	if _, err := o.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(root)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("it is %v, %v; want 0700", info.Mode(), err)
+	}
+	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range left {
+		kept := strings.Contains(string(ignored), "\n/"+entry.Name()+"\n")
+		if manifest := entry.Name() == "site.hcl"; kept == manifest {
+			t.Errorf("git leaves %s out: %v", entry.Name(), kept)
+		}
+	}
+}
+
+func TestRememberedKeepsTheFirstAnswer(t *testing.T) {
+	root := t.TempDir()
+	for _, step := range []struct {
+		reason, asked, fallback, want string
+		refused                       bool
+	}{
+		{reason: "nothing asked: the fallback", fallback: "host-a", want: "host-a"},
+		{reason: "a renamed host keeps its node", fallback: "host-b", want: "host-a"},
+		{reason: "asking for the same is fine", asked: "host-a", want: "host-a"},
+		{reason: "another one would orphan what runs", asked: "host-c", refused: true},
+	} {
+		got, err := remembered(root, "node", step.asked, step.fallback)
+		if (err != nil) != step.refused || got != step.want {
+			t.Errorf("%s: %q, %v", step.reason, got, err)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package member
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+)
+
+// file holds the membership below a root.
+const file = "joined"
+
+// errNotJoined is returned if a root has no membership and no token was given.
+var errNotJoined = errors.New("this machine has not joined a cluster: run `tend nodes add` where the server is, and paste the command that it prints here")
+
+// identity is the machine's membership, as it is at the moment.
+type identity struct {
+	path string
+	now  func() time.Time
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	known join.Membership
+	pair  tls.Certificate
+}
+
+// read loads the membership of a root; fs.ErrNotExist if there is none.
+func (i *identity) read() error {
+	content, err := os.ReadFile(i.path)
+	if err != nil {
+		return err
+	}
+	var known join.Membership
+	if err = json.Unmarshal(content, &known); err == nil {
+		err = i.set(known)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w: remove it and join again with tend nodes add", i.path, err)
+	}
+	return nil
+}
+
+func (i *identity) set(known join.Membership) error {
+	pair, err := known.Pair()
+	if err != nil {
+		return fmt.Errorf("the node's certificate: %w", err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.known, i.pair = known, pair
+	return nil
+}
+
+// keep stores a membership, whole or not at all.
+func (i *identity) keep(known join.Membership) error {
+	content, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	half, err := os.CreateTemp(filepath.Dir(i.path), ".new-*") // readable by its owner alone
+	if err != nil {
+		return fmt.Errorf("keep the membership: %w", err)
+	}
+	defer os.Remove(half.Name())
+	_, err = half.Write(content)
+	if err = errors.Join(err, half.Sync(), half.Close()); err == nil {
+		err = os.Rename(half.Name(), i.path)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the membership: %w", err)
+	}
+	return i.set(known)
+}
+
+// identify reads the membership of a root, or joins. An address that was given replaces the server's that is known.
+func identify(ctx context.Context, o Options) (*identity, error) {
+	i := &identity{path: filepath.Join(o.Root, file), now: o.Now, log: o.Logger}
+	switch err := i.read(); {
+	case err == nil && o.Server != "" && o.Server != i.known.Server:
+		known := i.known
+		known.Server = o.Server
+		return i, i.keep(known)
+	case err == nil || !errors.Is(err, fs.ErrNotExist):
+		return i, err
+	}
+	if o.Token == "" || o.Server == "" {
+		return nil, errNotJoined
+	}
+	known, err := join.Join(ctx, o.Dial, o.Server, o.Token, o.Node)
+	if err != nil {
+		return nil, err
+	}
+	return i, i.keep(known)
+}
+
+func (i *identity) membership() join.Membership {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.known
+}
+
+// certificate returns the current certificate, for the handshake of a connection.
+func (i *identity) certificate() (*tls.Certificate, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return &i.pair, nil
+}
+
+// checkEvery is the interval between two checks of the certificate.
+const checkEvery = time.Hour
+
+// renew renews the certificate when a third of its life is left, until ctx ends.
+func (i *identity) renew(ctx context.Context, client *http.Client) error {
+	ticker := time.NewTicker(checkEvery)
+	defer ticker.Stop()
+	for {
+		if err := i.renewDue(ctx, client); err != nil && ctx.Err() == nil {
+			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "in", checkEvery, "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
+	i.mu.Lock()
+	leaf, err := x509.ParseCertificate(i.pair.Certificate[0])
+	i.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if leaf.NotAfter.Sub(i.now()) > authority.NodeLife/3 {
+		return nil
+	}
+	known, err := i.membership().Renew(ctx, client)
+	if err != nil {
+		return err
+	}
+	return i.keep(known)
+}

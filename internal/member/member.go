@@ -1,0 +1,160 @@
+package member
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/nodeapi/remote"
+	"tend.dev/tend/internal/nodeapi/session"
+	"tend.dev/tend/internal/secret"
+)
+
+// Options are the agent's flags. Root is required; Server and Token are for joining.
+type Options struct {
+	host.Options
+	// Server is the server's URL: https://HOST:PORT. Default: the one that was joined.
+	Server string
+	// Token is what a machine joins with, once.
+	Token string
+	// Dial connects to the server; default: over TCP.
+	Dial join.Dial
+	// Started is called when everything runs. Default: nothing is.
+	Started func()
+}
+
+// Run joins if this machine hasn't, and works until ctx ends. Containers keep running afterwards.
+func Run(ctx context.Context, o Options) error {
+	o.Options = o.WithDefaults()
+	var err error
+	if o.Server, err = serverURL(o.Server); err != nil {
+		return err
+	}
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: dialTime, KeepAlive: dialTime}).DialContext
+	}
+	if _, err := o.Prepare(); err != nil {
+		return err
+	}
+	keys, err := secret.Open(filepath.Join(o.Root, "secret.key"), "")
+	if err != nil {
+		return err
+	}
+	who, err := identify(ctx, o)
+	if err != nil {
+		return err
+	}
+	for {
+		err := run(ctx, o, who, keys)
+		if ctx.Err() != nil || !restored(err) {
+			return err
+		}
+		o.Logger.Warn("nothing is touched on this machine until the server is resumed", "reason", err)
+	}
+}
+
+func restored(err error) bool { return errors.Is(err, remote.ErrRestored) }
+
+// dialTime bounds a dial, and is the interval of keep-alives.
+const dialTime = 15 * time.Second
+
+// serverURL completes HOST:PORT to a URL.
+func serverURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Scheme != "https" || parsed.Port() == "" || parsed.Path != "" && parsed.Path != "/" {
+		return "", fmt.Errorf("%q is no server such as https://10.0.0.1:8688", text)
+	}
+	return "https://" + parsed.Host, nil
+}
+
+func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error {
+	known := who.membership()
+	if known.Node != o.Node {
+		return fmt.Errorf("this root joined as %s, not as %s: use another --root", known.Node, o.Node)
+	}
+	config, err := authority.NodeTLS(known.Authority, who.certificate, "h2")
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{
+		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: o.Dial,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTime, PingTimeout: dialTime},
+	}
+	defer transport.CloseIdleConnections()
+	web := &http.Client{Transport: transport}
+	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Logger: o.Logger})
+	callbacks, err := client.Callbacks()
+	if err != nil {
+		return err
+	}
+	registry := prometheus.NewRegistry()
+	machine, err := host.Open(ctx, o.Options, host.Link{
+		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry, Metrics: engine.NewMetrics(registry),
+		Callbacks: callbacks,
+	})
+	if err != nil {
+		return err
+	}
+	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server, "runtime", o.Runtime)
+	group := engine.NewGroup(engine.GroupOptions{},
+		engine.NewMember(client.Run),
+		engine.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
+		engine.NewMember(func(ctx context.Context) error {
+			return session.Keep(ctx, dialer(o, who, client), restored, machine.Access(), machine.Ready(), o.Logger)
+		}),
+		engine.NewMember(func(ctx context.Context) error {
+			if o.Started != nil {
+				o.Started()
+			}
+			<-ctx.Done()
+			return nil
+		}),
+		machine,
+	)
+	return errors.Join(group.Run(ctx), machine.Close())
+}
+
+// dialer dials the connection on which the machine answers the server. A server that is paused must not reach an agent that
+// still works on what it knew before.
+func dialer(o Options, who *identity, client *remote.Client) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		known := who.membership()
+		config, err := authority.NodeTLS(known.Authority, who.certificate, session.Protocol)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := o.Dial(ctx, "tcp", strings.TrimPrefix(known.Server, "https://"))
+		if err != nil {
+			return nil, err
+		}
+		conn := tls.Client(raw, config)
+		err = conn.HandshakeContext(ctx)
+		if err == nil {
+			err = client.Current(ctx)
+		}
+		if err != nil {
+			_ = raw.Close()
+			return nil, err
+		}
+		return session.Plain(conn), nil
+	}
+}

@@ -1,0 +1,107 @@
+package join
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/wire"
+)
+
+// The paths at which a Desk answers.
+const (
+	joinPath  = "/node/v1/join"
+	renewPath = "/node/v1/renew"
+)
+
+// Desk is the server's half. All its fields are required.
+type Desk struct {
+	Authority *authority.Authority
+	// Cluster is the store's uid.
+	Cluster string
+	// MAC is a keyed hash of the cluster.
+	MAC func([]byte) string
+	// Alive reports whether a node of that name answers: its name can't be taken.
+	Alive func(node string) bool
+	Now   func() time.Time
+}
+
+// Token returns a token that is valid for a while, and when it ends.
+func (d Desk) Token(ttl time.Duration) (string, time.Time) {
+	ends := d.Now().Add(ttl).Truncate(time.Second)
+	return newToken(d.Authority.Fingerprint(), ends, d.MAC), ends
+}
+
+// request is what a machine sends: its certificate request in DER, and to join also its token and its name.
+type request struct {
+	Token   string `json:"token,omitempty"`
+	Node    string `json:"node,omitempty"`
+	Request []byte `json:"request"`
+}
+
+// answer is what it gets: its certificate, in PEM, and to join also the cluster.
+type answer struct {
+	Cluster     string `json:"cluster,omitempty"`
+	Authority   []byte `json:"authority,omitempty"`
+	Certificate []byte `json:"certificate"`
+}
+
+// Register adds the desk's paths to a mux.
+func (d Desk) Register(mux *http.ServeMux) {
+	mux.HandleFunc("POST "+joinPath, d.answer(d.join))
+	mux.HandleFunc("POST "+renewPath, d.answer(d.renew))
+}
+
+func (d Desk) answer(decide func(*http.Request, request) (answer, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var asked request
+		err := wire.Read(w, r, &asked)
+		var given answer
+		if err == nil {
+			given, err = decide(r, asked)
+		}
+		if err != nil {
+			wire.Fail(w, wire.ProblemOf(err))
+			return
+		}
+		_ = wire.Write(w, given)
+	}
+}
+
+// nodeName is what nodes may be called: names end up in keys, labels and the host part of addresses.
+var nodeName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
+
+func (d Desk) join(_ *http.Request, asked request) (answer, error) {
+	if err := checkToken(asked.Token, d.Now(), d.MAC); err != nil {
+		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: "tend nodes add prints the command with a new token"}
+	}
+	if !nodeName.MatchString(asked.Node) {
+		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusBadRequest,
+			Detail: fmt.Sprintf("%.80q can't be the name of a node: letters, digits, dots and hyphens, at most 63", asked.Node), Next: "choose another with --node"}
+	}
+	if d.Alive(asked.Node) {
+		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusConflict,
+			Detail: "a node called " + asked.Node + " is connected already", Next: "choose another name with --node"}
+	}
+	certificate, err := d.Authority.Node(asked.Node, asked.Request)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
+	}
+	return answer{Cluster: d.Cluster, Authority: d.Authority.PEM(), Certificate: certificate}, nil
+}
+
+// renew gives a node another certificate of its own.
+func (d Desk) renew(r *http.Request, asked request) (answer, error) {
+	id, err := authority.NodeOf(r)
+	if err != nil {
+		return answer{}, &api.Problem{Title: "NotANode", Status: http.StatusUnauthorized, Detail: err.Error()}
+	}
+	certificate, err := d.Authority.Node(id, asked.Request)
+	if err != nil {
+		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
+	}
+	return answer{Certificate: certificate}, nil
+}

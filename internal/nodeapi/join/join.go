@@ -1,0 +1,96 @@
+package join
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/wire"
+)
+
+// Membership is what a machine has of its cluster.
+type Membership struct {
+	// Server is the URL of the server.
+	Server  string `json:"server"`
+	Cluster string `json:"cluster"`
+	Node    string `json:"node"`
+	// Authority, Certificate and Key are PEM; the last is a secret.
+	Authority   []byte `json:"authority"`
+	Certificate []byte `json:"certificate"`
+	Key         []byte `json:"key"`
+}
+
+// joinTime bounds a request.
+const joinTime = 30 * time.Second
+
+// Dial connects to an address.
+type Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
+// Join makes this machine a node of the cluster that the token is of.
+func Join(ctx context.Context, dial Dial, server, token, node string) (Membership, error) {
+	fingerprint, err := pinned(token)
+	if err != nil {
+		return Membership{}, err
+	}
+	key, der, err := authority.NewRequest()
+	if err != nil {
+		return Membership{}, err
+	}
+	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
+	defer transport.CloseIdleConnections()
+	given, err := ask(ctx, &http.Client{Transport: transport}, server+joinPath, request{Token: token, Node: node, Request: der})
+	if err != nil {
+		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
+	}
+	private, err := authority.EncodeKey(key)
+	return Membership{Server: server, Cluster: given.Cluster, Node: node, Authority: given.Authority, Certificate: given.Certificate, Key: private}, err
+}
+
+// Renew gets another certificate, over a client that has the current one.
+func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership, error) {
+	key, der, err := authority.NewRequest()
+	if err != nil {
+		return m, err
+	}
+	given, err := ask(ctx, client, m.Server+renewPath, request{Request: der})
+	if err != nil {
+		return m, fmt.Errorf("renew the node's certificate: %w", err)
+	}
+	private, err := authority.EncodeKey(key)
+	if err != nil {
+		return m, err
+	}
+	m.Certificate, m.Key = given.Certificate, private
+	return m, nil
+}
+
+// Pair returns the certificate with its key.
+func (m Membership) Pair() (tls.Certificate, error) { return tls.X509KeyPair(m.Certificate, m.Key) }
+
+func ask(ctx context.Context, client *http.Client, url string, asked request) (given answer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, joinTime)
+	defer cancel()
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return given, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return given, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return given, err
+	}
+	defer response.Body.Close()
+	if err := wire.Answer(response); err != nil {
+		return given, err
+	}
+	return given, json.NewDecoder(response.Body).Decode(&given)
+}

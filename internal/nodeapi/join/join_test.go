@@ -1,0 +1,278 @@
+package join_test
+
+import (
+	"bytes"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// place is a server that machines join, with a clock of its own.
+type place struct {
+	desk join.Desk
+	url  string
+	// requests counts what was asked of the server.
+	requests atomic.Int64
+	// ahead is how far its clock is ahead of this machine's.
+	ahead atomic.Int64
+	// own is the certificate that the server presents.
+	own atomic.Pointer[tls.Certificate]
+}
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	p := &place{}
+	now := func() time.Time { return time.Now().Add(time.Duration(p.ahead.Load())) }
+	ca, err := authority.Found("test", now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := ca.Server(365 * 24 * time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.own.Store(&own)
+	p.desk = join.Desk{
+		Authority: ca, Cluster: "c1", Now: now, Alive: func(node string) bool { return node == "taken" },
+		MAC: mac("secret of the cluster"),
+	}
+	p.serve(t)
+	return p
+}
+
+func (p *place) serve(t *testing.T) {
+	mux := http.NewServeMux()
+	p.desk.Register(mux)
+	mux.HandleFunc("GET /me", func(w http.ResponseWriter, r *http.Request) {
+		id, err := authority.NodeOf(r)
+		if err != nil {
+			id = "nobody"
+		}
+		_, _ = io.WriteString(w, id)
+	})
+	server := &http.Server{
+		TLSConfig: p.desk.Authority.TLS(func() (*tls.Certificate, error) { return p.own.Load(), nil }),
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.requests.Add(1)
+			mux.ServeHTTP(w, r)
+		}),
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.url = "https://" + listener.Addr().String()
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.ServeTLS(listener, "", "") })
+	t.Cleanup(func() {
+		_ = server.Close()
+		running.Wait()
+	})
+}
+
+// client returns one that a membership authenticates.
+func client(t *testing.T, m join.Membership) *http.Client {
+	t.Helper()
+	pair, err := m.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := authority.NodeTLS(m.Authority, func() (*tls.Certificate, error) { return &pair, nil }, "h2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// me returns as whom the server knows a membership.
+func (p *place) me(t *testing.T, m join.Membership) (string, error) {
+	t.Helper()
+	answer, err := client(t, m).Get(p.url + "/me")
+	if err != nil {
+		return "", err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return string(text), err
+}
+
+func (p *place) join(t *testing.T, node string) join.Membership {
+	t.Helper()
+	token, _ := p.desk.Token(time.Hour)
+	m, err := join.Join(t.Context(), nil, p.url, token, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestJoin: a token makes machines nodes, several of them, each with a certificate of its own name.
+func TestJoin(t *testing.T) {
+	p := newPlace(t)
+	token, ends := p.desk.Token(time.Hour)
+	if left := ends.Sub(p.desk.Now()); left > time.Hour || left < 50*time.Minute {
+		t.Errorf("a token for an hour ends in %v", left)
+	}
+	for _, node := range []string{"n1", "n2.example_a-B", strings.Repeat("n", 63)} {
+		m, err := join.Join(t.Context(), nil, p.url, token, node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Cluster != "c1" || m.Node != node || m.Server != p.url || !bytes.Equal(m.Authority, p.desk.Authority.PEM()) {
+			t.Errorf("%+v", m)
+		}
+		if got, err := p.me(t, m); got != node || err != nil {
+			t.Errorf("the listener knows %s as %q, %v", node, got, err)
+		}
+	}
+}
+
+// TestRefusals: what the desk refuses, and why.
+func TestRefusals(t *testing.T) {
+	p := newPlace(t)
+	valid, _ := p.desk.Token(time.Hour)
+	expired, _ := p.desk.Token(0)
+	foreign := p.desk
+	foreign.MAC = mac("another secret")
+	forged, _ := foreign.Token(time.Hour)
+	parts := strings.Split(expired, ".")
+	parts[2] = "99999999999"
+	for name, test := range map[string]struct {
+		token, node string
+		status      int
+		says        string
+	}{
+		"expired":                  {expired, "n1", 401, join.ErrExpired.Error()},
+		"foreign":                  {forged, "n1", 401, join.ErrForeign.Error()},
+		"made to last longer":      {strings.Join(parts, "."), "n1", 401, join.ErrForeign.Error()},
+		"a name that is taken":     {valid, "taken", 409, "connected already"},
+		"no name":                  {valid, "", 400, "name of a node"},
+		"a name with a slash":      {valid, "a/b", 400, "name of a node"},
+		"a name that is too long":  {valid, strings.Repeat("n", 64), 400, "name of a node"},
+		"a name that ends in a -":  {valid, "n-", 400, "name of a node"},
+		"a name of several lines":  {valid, "n1\nn2", 400, "name of a node"},
+		"expired, with a bad name": {expired, "taken", 401, join.ErrExpired.Error()},
+	} {
+		m, err := join.Join(t.Context(), nil, p.url, test.token, test.node)
+		var problem *api.Problem
+		if !errors.As(err, &problem) || problem.Status != test.status || !strings.Contains(problem.Detail, test.says) || len(m.Certificate) != 0 {
+			t.Errorf("%s: %v, want %d %s", name, err, test.status, test.says)
+		}
+	}
+}
+
+// TestMalformedTokens are refused before anything is dialled.
+func TestMalformedTokens(t *testing.T) {
+	p := newPlace(t)
+	valid, _ := p.desk.Token(time.Hour)
+	for _, token := range []string{"", "x", valid[:20], "tend0" + valid[5:], valid + ".x"} {
+		if _, err := join.Join(t.Context(), nil, p.url, token, "n1"); !errors.Is(err, join.ErrMalformed) {
+			t.Errorf("%q: %v", token, err)
+		}
+	}
+	if got := p.requests.Load(); got != 0 {
+		t.Errorf("%d requests", got)
+	}
+}
+
+// TestATokenEnds by the server's clock.
+func TestATokenEnds(t *testing.T) {
+	p := newPlace(t)
+	token, _ := p.desk.Token(time.Hour)
+	p.ahead.Store(int64(59 * time.Minute))
+	if _, err := join.Join(t.Context(), nil, p.url, token, "n1"); err != nil {
+		t.Errorf("before its end: %v", err)
+	}
+	p.ahead.Store(int64(time.Hour))
+	if _, err := join.Join(t.Context(), nil, p.url, token, "n2"); err == nil || !strings.Contains(err.Error(), join.ErrExpired.Error()) {
+		t.Errorf("at its end: %v", err)
+	}
+}
+
+// TestWrongServers get no token: they aren't of the authority that it pins.
+func TestWrongServers(t *testing.T) {
+	p := newPlace(t)
+	token, _ := p.desk.Token(time.Hour)
+	genuine := p.own.Load()
+	root := genuine.Certificate[1]
+	node, err := p.join(t, "n1").Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *newPlace(t).own.Load()
+	for name, own := range map[string]tls.Certificate{
+		"another cluster":                           other,
+		"another cluster's, with this one's root":   {Certificate: [][]byte{other.Certificate[0], root}, PrivateKey: other.PrivateKey},
+		"another cluster's, this one's root within": {Certificate: [][]byte{other.Certificate[0], root, other.Certificate[1]}, PrivateKey: other.PrivateKey},
+		"a node of this cluster":                    {Certificate: [][]byte{node.Certificate[0], root}, PrivateKey: node.PrivateKey},
+		"a server without its root":                 {Certificate: genuine.Certificate[:1], PrivateKey: genuine.PrivateKey},
+	} {
+		liar := newPlace(t)
+		liar.own.Store(&own)
+		if _, err := join.Join(t.Context(), nil, liar.url, token, "n2"); err == nil {
+			t.Errorf("%s: joined", name)
+		}
+		if got := liar.requests.Load(); got != 0 {
+			t.Errorf("%s: got %d requests", name, got)
+		}
+	}
+}
+
+// TestRenew: a node gets another certificate of its own name, whatever it asks for.
+func TestRenew(t *testing.T) {
+	p := newPlace(t)
+	m := p.join(t, "n1")
+	p.ahead.Store(int64(20 * 24 * time.Hour))
+	web := client(t, m)
+	renewed, err := m.Renew(t.Context(), web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(renewed.Certificate, m.Certificate) || bytes.Equal(renewed.Key, m.Key) || renewed.Node != "n1" || renewed.Cluster != m.Cluster || renewed.Server != m.Server {
+		t.Errorf("renewed %+v", renewed)
+	}
+	p.ahead.Store(int64(authority.NodeLife + time.Hour))
+	if got, err := p.me(t, renewed); got != "n1" || err != nil {
+		t.Errorf("the renewed certificate: %q %v", got, err)
+	}
+	if got, err := p.me(t, m); err == nil {
+		t.Errorf("the certificate that has ended is taken, as %q", got)
+	}
+	if _, err := m.Renew(t.Context(), client(t, m)); err == nil {
+		t.Error("renewed with a certificate that has ended")
+	}
+	_, request, err := authority.NewRequest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := json.Marshal(map[string]any{"node": "n2", "request": request})
+	answer, err := client(t, renewed).Post(p.url+"/node/v1/renew", "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	var given join.Membership
+	if err := json.NewDecoder(answer.Body).Decode(&given); err != nil || nameIn(t, given.Certificate) != "n1" {
+		t.Errorf("a node that asks for another's name: %q %v", nameIn(t, given.Certificate), err)
+	}
+}

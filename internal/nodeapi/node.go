@@ -1,0 +1,28 @@
+package nodeapi
+
+import (
+	"context"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// Node is the server's access to the containers of one node, for users and for measuring. Pods are named by their task's
+// id, or by their container's name or id. Errors are those of api/node, internal/runtime and internal/build/journal.
+type Node interface {
+	// List returns every container of the cluster on the node, also those whose task is unknown.
+	List(ctx context.Context) ([]runtime.Container, error)
+	Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error)
+	Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error)
+	// Stats samples pods at once, in their order; a failed sample carries its error. The rates are of the last moments,
+	// those of Load of the time since the last Load.
+	Stats(ctx context.Context, pods []string) []runtime.Usage
+	Load(ctx context.Context, pods []string) []runtime.Usage
+	// Stop stops a pod without marking it to stay stopped: it is started again.
+	Stop(ctx context.Context, pod string) error
+	// Discard stops and removes a container, whatever it is of. Its volumes stay.
+	Discard(ctx context.Context, container string) error
+	// BuildLog calls each for every line that a build printed; with follow, until the build ends.
+	BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error
+	// Observed reports whether the node's agent has observed a task's container since it started.
+	Observed(task string) bool
+}

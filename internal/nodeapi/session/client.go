@@ -1,0 +1,233 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/internal/execstream"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/runtime"
+)
+
+// A connection that is silent for pingAfter is checked, and given up if no answer comes within pingTime.
+const (
+	pingAfter = 10 * time.Second
+	pingTime  = 10 * time.Second
+)
+
+// client is the server's end of a connection. It implements nodeapi.Node.
+type client struct {
+	conn   *http.ClientConn
+	ready  atomic.Bool
+	closed chan struct{}
+	once   sync.Once
+	cancel context.CancelFunc
+}
+
+var _ nodeapi.Node = (*client)(nil)
+
+var errDialled = errors.New("the connection of the node has ended")
+
+func open(conn net.Conn) (*client, error) {
+	unused := make(chan net.Conn, 1)
+	unused <- conn
+	transport := &http.Transport{
+		Protocols: onlyHTTP2(),
+		HTTP2:     &http.HTTP2Config{MaxReceiveBufferPerStream: outputBuffer, SendPingTimeout: pingAfter, PingTimeout: pingTime},
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			select {
+			case conn := <-unused:
+				return conn, nil
+			default:
+				return nil, errDialled
+			}
+		},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &client{closed: make(chan struct{}), cancel: cancel}
+	var err error
+	if c.conn, err = transport.NewClientConn(ctx, "http", "node:80"); err != nil {
+		cancel()
+		return nil, err
+	}
+	c.conn.SetStateHook(func(conn *http.ClientConn) {
+		if conn.Err() != nil {
+			c.end()
+		}
+	})
+	if c.conn.Err() != nil {
+		c.end()
+	}
+	go c.awaitReady(ctx)
+	return c, nil
+}
+
+func onlyHTTP2() *http.Protocols {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	return protocols
+}
+
+func (c *client) end() { c.once.Do(func() { close(c.closed) }) }
+
+func (c *client) close() {
+	c.cancel()
+	_ = c.conn.Close()
+}
+
+// awaitReady notes when the agent has reconciled every task once.
+func (c *client) awaitReady(ctx context.Context) {
+	answer, err := c.send(ctx, http.MethodGet, "ready", nil)
+	if err != nil {
+		return
+	}
+	_ = answer.Body.Close()
+	c.ready.Store(true)
+}
+
+// Observed implements nodeapi.Node: an agent that is ready has observed the containers of all tasks.
+func (c *client) Observed(string) bool { return c.ready.Load() }
+
+// send sends a request; it returns an error for an answer that is one.
+func (c *client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://node/"+path, body)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.conn.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	if err := wire.Answer(answer); err != nil {
+		_ = answer.Body.Close()
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (c *client) ask(ctx context.Context, method, path string, value, into any) error {
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	answer, err := c.send(ctx, method, path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return json.NewDecoder(answer.Body).Decode(into)
+}
+
+// List implements nodeapi.Node.
+func (c *client) List(ctx context.Context) (listed []runtime.Container, err error) {
+	return listed, c.ask(ctx, http.MethodGet, "containers", nil, &listed)
+}
+
+// Stats implements nodeapi.Node.
+func (c *client) Stats(ctx context.Context, pods []string) []runtime.Usage {
+	return c.sample(ctx, "stats", pods)
+}
+
+// Load implements nodeapi.Node.
+func (c *client) Load(ctx context.Context, pods []string) []runtime.Usage {
+	return c.sample(ctx, "load", pods)
+}
+
+func (c *client) sample(ctx context.Context, path string, pods []string) []runtime.Usage {
+	var samples []sample
+	err := c.ask(ctx, http.MethodPost, path, pods, &samples)
+	if err == nil && len(samples) != len(pods) {
+		err = errOther
+	}
+	out := make([]runtime.Usage, len(pods))
+	for i := range out {
+		if err != nil {
+			out[i].Err = err
+		} else {
+			out[i] = samples[i].usage()
+		}
+	}
+	return out
+}
+
+// Stop implements nodeapi.Node.
+func (c *client) Stop(ctx context.Context, pod string) error {
+	return c.ask(ctx, http.MethodPost, "stop/"+url.PathEscape(pod), nil, &struct{}{})
+}
+
+// Discard implements nodeapi.Node.
+func (c *client) Discard(ctx context.Context, container string) error {
+	return c.ask(ctx, http.MethodPost, "discard/"+url.PathEscape(container), nil, &struct{}{})
+}
+
+// Logs implements nodeapi.Node.
+func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) (runtime.LogReader, error) {
+	query := url.Values{"follow": {strconv.FormatBool(opts.Follow)}, "tail": {strconv.Itoa(opts.Tail)}}
+	if !opts.Since.IsZero() {
+		query.Set("since", opts.Since.Format(time.RFC3339Nano))
+	}
+	answer, err := c.send(ctx, http.MethodGet, "logs/"+url.PathEscape(pod)+"?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &lines{body: answer.Body, decoder: json.NewDecoder(answer.Body)}, nil
+}
+
+// BuildLog implements nodeapi.Node.
+func (c *client) BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error {
+	answer, err := c.send(ctx, http.MethodGet, "builds/"+url.PathEscape(called)+"?follow="+strconv.FormatBool(follow), nil)
+	if err != nil {
+		return err
+	}
+	reader := &lines{body: answer.Body, decoder: json.NewDecoder(answer.Body)}
+	defer reader.Close()
+	for {
+		line, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := each(line.Text); err != nil {
+			return err
+		}
+	}
+}
+
+// Exec implements nodeapi.Node.
+func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error) {
+	head, err := json.Marshal(opts)
+	if err != nil {
+		return nil, err
+	}
+	body, in := io.Pipe()
+	ctx, cancel := context.WithCancel(ctx)
+	// net/http notices the end of ctx only once the body has been read.
+	context.AfterFunc(ctx, func() { _ = in.CloseWithError(context.Cause(ctx)) })
+	sent := input{io.MultiReader(bytes.NewReader(append(head, '\n')), body), body}
+	answer, err := c.send(ctx, http.MethodPost, "exec/"+url.PathEscape(pod), sent) //nolint:bodyclose // Close of the Exec ends it
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return execstream.NewRemote(in, answer.Body, opts.Stdin, func() { cancel(); _ = answer.Body.Close() }, wire.ErrorOf), nil
+}
+
+// input is the body of a command's request. Its Close ends a blocked read: without it, a request whose connection is cut
+// would wait for what a user types next.
+type input struct {
+	io.Reader
+	io.Closer
+}

@@ -1,0 +1,247 @@
+package session
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/execstream"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/runtime"
+)
+
+// server is the node's end of a connection.
+type server struct {
+	node  nodeapi.Node
+	ready <-chan struct{}
+}
+
+// The limits of a connection. A server reads the logs of all of a workload's pods at once, each in a stream of its own. The
+// buffers of streams that aren't read fill up: they are small, for what all share must not be full of them.
+const (
+	maxStreams = 4096
+	// inputBuffer is what a command's unread input may take at the node, inputsBuffer what those of all may.
+	inputBuffer  = 64 << 10
+	inputsBuffer = 4<<20 - 1 // the most that net/http takes
+	// outputBuffer is what an answer that isn't read may take at the server: maxStreams of them fit into the 1 GiB that
+	// net/http allows a connection.
+	outputBuffer = 256 << 10
+)
+
+// Serve answers the server's requests on a connection until it is closed, or ctx ends. ready is closed when the agent has
+// reconciled every task once.
+func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan struct{}, log *slog.Logger) {
+	s := &server{node: n, ready: ready}
+	mux := http.NewServeMux()
+	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats), "POST /load": s.sampler(n.Load),
+		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /logs/{pod}": s.logs, "GET /builds/{name}": s.buildLog,
+		"POST /exec/{pod}": s.exec,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := answer(w, r); err != nil {
+				wire.Fail(w, wire.ProblemOf(err))
+			}
+		})
+	}
+	served := &http.Server{
+		Handler: mux, Protocols: onlyHTTP2(),
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: inputBuffer, MaxReceiveBufferPerConnection: inputsBuffer,
+			SendPingTimeout: pingAfter, PingTimeout: pingTime,
+		},
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	listener := &single{conns: make(chan net.Conn, 1), addr: conn.LocalAddr(), closed: make(chan struct{})}
+	listener.conns <- &ending{Conn: conn, end: func() { _ = listener.Close() }}
+	stop := context.AfterFunc(ctx, func() { _ = served.Close() })
+	defer stop()
+	_ = served.Serve(listener) // it ends with the connection
+	_ = served.Close()
+}
+
+// single is a listener that accepts one connection.
+type single struct {
+	conns  chan net.Conn
+	addr   net.Addr
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Accept implements net.Listener.
+func (s *single) Accept() (net.Conn, error) {
+	select {
+	case conn := <-s.conns:
+		return conn, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (s *single) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (s *single) Addr() net.Addr { return s.addr }
+
+// ending is a connection that calls end when it is closed.
+type ending struct {
+	net.Conn
+	end func()
+}
+
+// Close implements net.Conn.
+func (e *ending) Close() error {
+	defer e.end()
+	return e.Conn.Close()
+}
+
+func (s *server) awaitReady(w http.ResponseWriter, r *http.Request) error {
+	select {
+	case <-s.ready:
+		return wire.Write(w, struct{}{})
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+}
+
+func (s *server) list(w http.ResponseWriter, r *http.Request) error {
+	listed, err := s.node.List(r.Context())
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, listed)
+}
+
+func (s *server) sampler(sample func(context.Context, []string) []runtime.Usage) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		var pods []string
+		if err := wire.Read(w, r, &pods); err != nil {
+			return err
+		}
+		usages := sample(r.Context(), pods)
+		samples := make([]any, len(usages))
+		for i, usage := range usages {
+			samples[i] = sampleOf(usage)
+		}
+		return wire.Write(w, samples)
+	}
+}
+
+func (s *server) stop(w http.ResponseWriter, r *http.Request) error {
+	if err := s.node.Stop(r.Context(), r.PathValue("pod")); err != nil {
+		return err
+	}
+	return wire.Write(w, struct{}{})
+}
+
+func (s *server) discard(w http.ResponseWriter, r *http.Request) error {
+	if err := s.node.Discard(r.Context(), r.PathValue("pod")); err != nil {
+		return err
+	}
+	return wire.Write(w, struct{}{})
+}
+
+func (s *server) logs(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	opts := runtime.LogOptions{Follow: query.Get("follow") == "true"}
+	var err error
+	if opts.Tail, err = strconv.Atoi(query.Get("tail")); err != nil {
+		return fmt.Errorf("tail=%q: %w", query.Get("tail"), wire.ErrBadRequest)
+	}
+	if since := query.Get("since"); since != "" {
+		if opts.Since, err = time.Parse(time.RFC3339Nano, since); err != nil {
+			return fmt.Errorf("since=%q: %w", since, wire.ErrBadRequest)
+		}
+	}
+	reader, err := s.node.Logs(r.Context(), r.PathValue("pod"), opts)
+	if err != nil {
+		return err
+	}
+	defer reader.Close()
+	out := newWriter(w, opts.Follow)
+	if opts.Follow && out.control.Flush() != nil { // it is open, though its first line may come much later
+		return nil
+	}
+	for {
+		line, err := reader.Next()
+		if err != nil {
+			out.end(err)
+			return nil
+		}
+		if out.send(step{Line: &line}) != nil {
+			return nil
+		}
+	}
+}
+
+func (s *server) buildLog(w http.ResponseWriter, r *http.Request) error {
+	follow := r.URL.Query().Get("follow") == "true"
+	out, begun := newWriter(w, follow), false
+	err := s.node.BuildLog(r.Context(), r.PathValue("name"), follow, func(line string) error {
+		begun = true
+		return out.send(step{Line: &runtime.LogLine{Text: line}})
+	})
+	if err != nil && !begun {
+		return err
+	}
+	out.end(err)
+	return nil
+}
+
+func (s *server) exec(w http.ResponseWriter, r *http.Request) error {
+	input := bufio.NewReader(r.Body)
+	head, err := input.ReadBytes('\n')
+	var opts runtime.ExecOptions
+	if err == nil {
+		err = json.Unmarshal(head, &opts)
+	}
+	if err != nil {
+		return fmt.Errorf("the command can't be read: %w: %w", err, wire.ErrBadRequest)
+	}
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	running, err := s.node.Exec(ctx, r.PathValue("pod"), opts)
+	if err != nil {
+		return err
+	}
+	defer running.Close()
+	conn := &stream{ResponseController: http.NewResponseController(w), out: w, in: r.Body}
+	w.WriteHeader(http.StatusOK)
+	if err := conn.Flush(); err != nil {
+		return nil
+	}
+	execstream.Serve(ctx, cancel, conn, input, running, wire.ProblemOf)
+	return nil
+}
+
+// stream is a request and its answer as a connection.
+type stream struct {
+	*http.ResponseController
+	out io.Writer
+	in  io.Closer
+}
+
+// Write implements execstream.Conn.
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.out.Write(p)
+	if err != nil {
+		return n, err
+	}
+	return n, s.Flush()
+}
+
+// Close implements execstream.Conn.
+func (s *stream) Close() error { return s.in.Close() }

@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"tend.dev/tend/api"
+)
+
+// maxBody bounds the body of a request: agents bound each of their parts.
+const maxBody = 16 << 20
+
+// Read reads the body of a request.
+func Read(w http.ResponseWriter, r *http.Request, into any) error {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into); err != nil {
+		return fmt.Errorf("the body can't be read: %w: %w", err, ErrBadRequest)
+	}
+	return nil
+}
+
+// Write answers with a value.
+func Write(w http.ResponseWriter, value any) error {
+	w.Header().Set("Content-Type", "application/json")
+	return json.NewEncoder(w).Encode(value)
+}
+
+// Fail answers with a problem.
+func Fail(w http.ResponseWriter, problem *api.Problem) {
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(problem.Status)
+	_ = json.NewEncoder(w).Encode(problem)
+}

@@ -1,0 +1,172 @@
+package simulation
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+)
+
+// cable is the network between the agent and whichever server lives. Like a kernel's sockets it takes bytes without making
+// their sender wait. Create it with newCable.
+type cable struct {
+	mu     sync.Mutex
+	moved  *sync.Cond // whenever anything below changes
+	server *pipe
+	broken bool
+	held   bool // nothing is passed on
+	conns  map[*cabled]bool
+}
+
+func newCable() *cable {
+	c := &cable{conns: map[*cabled]bool{}}
+	c.moved = sync.NewCond(&c.mu)
+	return c
+}
+
+// plug connects the cable to another life of the server.
+func (c *cable) plug(server *pipe) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server = server
+}
+
+func (c *cable) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	c.mu.Lock()
+	server, broken := c.server, c.broken || c.held
+	c.mu.Unlock()
+	if broken || server == nil {
+		return nil, errRefused
+	}
+	conn, err := server.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	near := &cabled{Conn: conn, cable: c}
+	c.mu.Lock()
+	c.conns[near] = true
+	c.mu.Unlock()
+	go near.receive()
+	go near.deliver()
+	return near, nil
+}
+
+// cut ends all connections, and refuses others until the cable is mended.
+func (c *cable) cut() {
+	c.mu.Lock()
+	c.broken = true
+	conns := c.conns
+	c.conns = map[*cabled]bool{}
+	c.mu.Unlock()
+	for conn := range conns {
+		_ = conn.Close()
+	}
+}
+
+// hold passes nothing on until the cable is mended; connections stay open.
+func (c *cable) hold() { c.set(false, true) }
+
+func (c *cable) mend() { c.set(false, false) }
+
+func (c *cable) set(broken, held bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.broken, c.held = broken, held
+	c.moved.Broadcast()
+}
+
+// cabled is a connection over the cable, as the agent sees it.
+type cabled struct {
+	net.Conn // to the server
+	cable    *cable
+
+	// in and out are the bytes on their way, to the agent and to the server; err is why no more come in.
+	in, out []byte
+	err     error
+	closed  bool
+}
+
+// receive takes what the server sends.
+func (c *cabled) receive() {
+	buffer := make([]byte, 16<<10)
+	for {
+		n, err := c.Conn.Read(buffer)
+		c.cable.mu.Lock()
+		c.in, c.err = append(c.in, buffer[:n]...), err
+		c.cable.moved.Broadcast()
+		c.cable.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// deliver gives the server what the agent sends.
+func (c *cabled) deliver() {
+	for {
+		c.cable.mu.Lock()
+		for (len(c.out) == 0 || c.cable.held) && !c.closed {
+			c.cable.moved.Wait()
+		}
+		bytes := c.out
+		c.out = nil
+		closed := c.closed
+		c.cable.mu.Unlock()
+		if closed {
+			return
+		}
+		if _, err := c.Conn.Write(bytes); err != nil {
+			_ = c.Close()
+			return
+		}
+	}
+}
+
+// Read implements net.Conn.
+func (c *cabled) Read(p []byte) (int, error) {
+	c.cable.mu.Lock()
+	defer c.cable.mu.Unlock()
+	for (len(c.in) == 0 && c.err == nil || c.cable.held) && !c.closed {
+		c.cable.moved.Wait()
+	}
+	if c.closed {
+		return 0, net.ErrClosed
+	}
+	if len(c.in) == 0 {
+		return 0, c.err
+	}
+	n := copy(p, c.in)
+	c.in = c.in[n:]
+	return n, nil
+}
+
+// Write implements net.Conn.
+func (c *cabled) Write(p []byte) (int, error) {
+	c.cable.mu.Lock()
+	defer c.cable.mu.Unlock()
+	if c.closed {
+		return 0, net.ErrClosed
+	}
+	c.out = append(c.out, p...)
+	c.cable.moved.Broadcast()
+	return len(p), nil
+}
+
+// Close implements net.Conn.
+func (c *cabled) Close() error {
+	c.cable.mu.Lock()
+	delete(c.cable.conns, c)
+	c.closed = true
+	c.cable.moved.Broadcast()
+	c.cable.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// SetDeadline implements net.Conn: nothing in the agent depends on it.
+func (c *cabled) SetDeadline(time.Time) error { return nil }
+
+// SetReadDeadline implements net.Conn as SetDeadline does.
+func (c *cabled) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline implements net.Conn as SetDeadline does.
+func (c *cabled) SetWriteDeadline(time.Time) error { return nil }
