@@ -32,10 +32,10 @@ type Remote struct {
 
 var _ container.Exec = (*Remote)(nil)
 
-// NewRemote returns the command whose frames come from out; in takes those for it. close ends the connection, and with it
+// NewRemote returns the command whose frames come from out; in takes those for it. end ends the connection, and with it
 // out and blocked writes to in; it may be called twice. stdin says whether the command reads.
-func NewRemote(in io.Writer, out io.Reader, stdin bool, close func(), errorOf func(api.Problem) error) *Remote {
-	r := &Remote{in: in, close: close, errorOf: errorOf, stdin: stdin, done: make(chan struct{})}
+func NewRemote(in io.Writer, out io.Reader, stdin bool, end func(), errorOf func(api.Problem) error) *Remote {
+	r := &Remote{in: in, close: end, errorOf: errorOf, stdin: stdin, done: make(chan struct{})}
 	r.stdout, r.stdoutEnd = io.Pipe()
 	r.stderr, r.stderrEnd = io.Pipe()
 	go r.read(out)

@@ -177,7 +177,16 @@ func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) 
 	if !opts.Since.IsZero() {
 		query.Set("since", opts.Since.Format(time.RFC3339Nano))
 	}
-	answer, err := c.send(ctx, http.MethodGet, "logs/"+url.PathEscape(pod)+"?"+query.Encode(), nil)
+	reader, err := c.lines(ctx, "logs/"+url.PathEscape(pod)+"?"+query.Encode())
+	if err != nil {
+		return nil, err
+	}
+	return reader, nil
+}
+
+// lines requests output.
+func (c *client) lines(ctx context.Context, path string) (*lines, error) {
+	answer, err := c.send(ctx, http.MethodGet, path, nil) //nolint:bodyclose // Close of the lines ends it
 	if err != nil {
 		return nil, err
 	}
@@ -186,11 +195,10 @@ func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) 
 
 // BuildLog implements nodeapi.Node.
 func (c *client) BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error {
-	answer, err := c.send(ctx, http.MethodGet, "builds/"+url.PathEscape(called)+"?follow="+strconv.FormatBool(follow), nil)
+	reader, err := c.lines(ctx, "builds/"+url.PathEscape(called)+"?follow="+strconv.FormatBool(follow))
 	if err != nil {
 		return err
 	}
-	reader := &lines{body: answer.Body, decoder: json.NewDecoder(answer.Body)}
 	defer reader.Close()
 	for {
 		line, err := reader.Next()
@@ -217,7 +225,7 @@ func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions)
 	// net/http notices the end of ctx only once the body has been read.
 	context.AfterFunc(ctx, func() { _ = in.CloseWithError(context.Cause(ctx)) })
 	sent := input{io.MultiReader(bytes.NewReader(append(head, '\n')), body), body}
-	answer, err := c.send(ctx, http.MethodPost, "exec/"+url.PathEscape(pod), sent) //nolint:bodyclose // Close of the Exec ends it
+	answer, err := c.send(ctx, http.MethodPost, "exec/"+url.PathEscape(pod), sent)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -24,15 +24,16 @@ func Keep(ctx context.Context, dial func(context.Context) (net.Conn, error), fin
 	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2
 	for ctx.Err() == nil {
 		conn, err := dial(ctx)
-		if err == nil {
+		switch {
+		case err == nil:
 			began := time.Now()
 			Serve(ctx, conn, n, ready, log)
 			if time.Since(began) > longWait { // a server refuses a certificate only after the node's half of the handshake
 				wait.Reset()
 			}
-		} else if final(err) {
+		case final(err):
 			return err
-		} else if ctx.Err() == nil {
+		case ctx.Err() == nil:
 			log.Debug("the server can't be reached for logs and commands; tried again", "error", err)
 		}
 		timer := time.NewTimer(wait.NextBackOff())

@@ -150,7 +150,7 @@ func TestALogThatIsLeft(t *testing.T) {
 			}})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			out, failed := (*output)(nil), goes(func() error {
+			failed := goes(func() error {
 				reader, err := n.Logs(ctx, "p", runtime.LogOptions{Follow: true})
 				if err != nil {
 					return err
@@ -164,7 +164,7 @@ func TestALogThatIsLeft(t *testing.T) {
 				}
 				return reader.Close()
 			})
-			out = await(t, "opened", opened)
+			out := await(t, "opened", opened)
 			out.lines <- line("one")
 			await(t, "the node closes what it read", out.closed)
 			if err := await(t, "left", failed); err != nil {

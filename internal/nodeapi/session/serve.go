@@ -53,7 +53,7 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 			}
 		})
 	}
-	served := &http.Server{
+	served := &http.Server{ //nolint:gosec // no limit for headers: this is the server, on a connection that the node dialled
 		Handler: mux, Protocols: onlyHTTP2(),
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: inputBuffer, MaxReceiveBufferPerConnection: inputsBuffer,
