@@ -135,14 +135,14 @@ func (f *logFollower) read(ctx context.Context, from source) {
 	}
 	pod.source, pod.reading, pod.cut = from, true, false
 	go func() {
-		pod.copy(ctx, f.server, f.out, opts)
+		pod.copy(ctx, f.server, from, f.out, opts)
 		f.ended <- pod
 	}()
 }
 
 // copy sends the lines of one incarnation until it ends.
-func (p *followedPod) copy(ctx context.Context, s *Server, out *lines, opts container.LogOptions) {
-	reader, err := s.read(ctx, p.source, opts)
+func (p *followedPod) copy(ctx context.Context, s *Server, from source, out *lines, opts container.LogOptions) {
+	reader, err := s.read(ctx, from, opts)
 	if err != nil {
 		// A container that is gone again is not an error: the task's next change says what follows.
 		if !absent(err) && ctx.Err() == nil {
