@@ -74,6 +74,10 @@ func fill(t *testing.T, disk string) (free func()) {
 // data, and writes again once there is space, without being opened again.
 func TestFullDiskPasses(t *testing.T) {
 	disk := smallDisk(t)
+	root := filepath.Join(disk, "root")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	writers := map[string]func() error{
 		"a container's output":     containerOutput(t, disk),
 		"an output not yet opened": unopenedOutput(t, disk),
@@ -81,7 +85,7 @@ func TestFullDiskPasses(t *testing.T) {
 		"build logs":               buildLogs(t, disk),
 		"plugins":                  plugins(t, disk),
 		"the quarantine":           quarantine(disk),
-		"the node's name":          func() error { _, err := (&host.Options{Root: disk, Node: "n1"}).Prepare(); return err },
+		"the node's name":          func() error { _, err := (&host.Options{Root: root, Node: "n1"}).Prepare(); return err },
 	}
 	full := fill(t, disk)
 	for name, write := range writers {
