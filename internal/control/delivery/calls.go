@@ -20,7 +20,9 @@ type calls struct {
 
 	mu sync.Mutex
 	// wake takes the keys to reconcile. It is nil before open and after drain, when no call is made.
-	wake    func(...engine.Key)
+	wake func(...engine.Key)
+	// early are the keys that were reconciled before open.
+	early   map[engine.Key]bool
 	going   map[callID]bool
 	answers map[callID]webhook.Answer
 	hosts   map[string]*host
@@ -43,21 +45,27 @@ type host struct {
 }
 
 func newCalls() *calls {
-	c := &calls{going: map[callID]bool{}, answers: map[callID]webhook.Answer{}, hosts: map[string]*host{}}
+	c := &calls{early: map[engine.Key]bool{}, going: map[callID]bool{}, answers: map[callID]webhook.Answer{}, hosts: map[string]*host{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
 
-// open allows calls. wake is called with the keys of calls that ended, and of deliveries that waited for their host.
+// open allows calls. wake is called with the keys of deliveries whose call was asked for before, of calls that ended, and
+// of deliveries that waited for their host.
 func (c *calls) open(wake func(...engine.Key)) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.wake = wake
+	early := slices.Collect(maps.Keys(c.early))
+	clear(c.early)
+	c.mu.Unlock()
+	wake(early...)
 }
 
 func (c *calls) drain(ctx context.Context) error {
 	<-ctx.Done()
-	c.open(nil)
+	c.mu.Lock()
+	c.wake = nil
+	c.mu.Unlock()
 	c.cancel()
 	c.wait.Wait()
 	return nil
@@ -68,7 +76,11 @@ func (c *calls) begin(id callID, name string, call func(context.Context) webhook
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wake := c.wake
-	if wake == nil || c.going[id] {
+	switch {
+	case wake == nil:
+		c.early[id.key] = true
+		return
+	case c.going[id]:
 		return
 	}
 	h := c.hosts[name]
