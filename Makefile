@@ -9,12 +9,27 @@ export CGO_ENABLED ?= 0
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
+# Manual pages and packages are dated by the commit, not by the build.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
 .PHONY: build
-build: ## build bin/tend, static and stripped
+build: binary man notices ## build what `make install` installs: bin/tend, static and stripped, man pages, notices
+
+.PHONY: binary
+binary:
 	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/tend ./cmd/tend
 
+.PHONY: man
+man: ## write bin/man: a manual page for each command
+	go run ./internal/distribution/manpages -to $(BIN)/man -version $(VERSION)
+
+.PHONY: notices
+notices: ## write bin/THIRD-PARTY-NOTICES: the licences of what is linked into bin/tend
+	@mkdir -p $(BIN)
+	go run ./internal/distribution/notices -to $(BIN)/THIRD-PARTY-NOTICES
+
 .PHONY: demo
-demo: build ## start a private Tend, deploy, heal, roll, clean up
+demo: binary ## start a private Tend, deploy, heal, roll, clean up
 	go run ./examples/hello/demo -tend $(BIN)/tend
 
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg
@@ -92,7 +107,7 @@ check: ## what CI runs: format, modules, vet, lint, the tests that need no Docke
 	$(MAKE) test
 
 .PHONY: bench
-bench: build ## measure against the raw Docker API and peers in the same run
+bench: binary ## measure against the raw Docker API and peers in the same run
 	go run ./internal/bench -tend $(BIN)/tend
 
 .PHONY: bench-tools
@@ -103,22 +118,62 @@ bench-tools: ## install what the ingress is measured against and with (Debian, a
 generate: ## rewrite generated files (JSON schema)
 	go generate ./...
 
+UNITDIR ?= /etc/systemd/system
+UNITS := tend.service tend.socket tend-agent.service
+
 .PHONY: install
 install: ## install what `make build` made, its docs and the systemd units (PREFIX, default /usr/local)
-	@test -x $(BIN)/tend || { echo 'error: there is no $(BIN)/tend: run `make build` first, as a user who has Go'; exit 1; }
+	@test -x $(BIN)/tend -a -d $(BIN)/man -a -f $(BIN)/THIRD-PARTY-NOTICES || \
+		{ echo 'error: $(BIN) lacks tend, man or THIRD-PARTY-NOTICES: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
-	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md CHANGELOG.md LICENSE
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md CHANGELOG.md LICENSE $(BIN)/THIRD-PARTY-NOTICES
 	find docs examples -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
-	install -d -m 0755 $(DESTDIR)/etc/systemd/system
-	sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/tend.service > $(DESTDIR)/etc/systemd/system/tend.service
-	install -m 0644 deploy/systemd/tend.socket $(DESTDIR)/etc/systemd/system/tend.socket
-	chmod 0644 $(DESTDIR)/etc/systemd/system/tend.service
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BIN)/man/*.1
+	install -d -m 0755 $(DESTDIR)$(UNITDIR) $(DESTDIR)/etc/tend
+	for unit in $(UNITS); do sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/$$unit > $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
+		chmod 0644 $(DESTDIR)$(UNITDIR)/$$unit; done
+	for file in server.env agent.env; do test -e $(DESTDIR)/etc/tend/$$file || \
+		install -m 0600 deploy/systemd/$$file $(DESTDIR)/etc/tend/$$file || exit 1; done
 	@echo "now: systemctl daemon-reload && systemctl enable --now tend"
 
 .PHONY: uninstall
-uninstall: ## remove what install put there; state stays
-	rm -f $(DESTDIR)$(PREFIX)/bin/tend $(DESTDIR)/etc/systemd/system/tend.service $(DESTDIR)/etc/systemd/system/tend.socket
+uninstall: ## remove what install put there; state and /etc/tend stay
+	rm -f $(DESTDIR)$(PREFIX)/bin/tend $(UNITS:%=$(DESTDIR)$(UNITDIR)/%)
+	rm -f $(DESTDIR)$(PREFIX)/share/man/man1/tend.1 $(DESTDIR)$(PREFIX)/share/man/man1/tend-*.1
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/tend
+
+# A version as packages order it: v1.2.0-rc1 is 1.2.0~rc1, before 1.2.0; v1.2.0-4-gabc, four commits after it, is
+# 1.2.0+4.gabc; without a tag it is 0 and the number of commits.
+PACKAGE_VERSION ?= $(shell echo '$(VERSION)' | grep -E '^v[0-9]' | sed -E 's/^v//; s/-([0-9]+)-(g[0-9a-f]+)/+\1.\2/; s/-dirty$$/+dirty/; s/-/~/g' \
+	| grep . || echo "0.0.0+$$(git rev-list --count HEAD 2>/dev/null || echo 0).$$(echo '$(VERSION)' | tr -c 'A-Za-z0-9\n' .)")
+PACKAGE_ARCH := $(shell go env GOARCH 2>/dev/null)
+STAGE := $(BIN)/stage
+
+.PHONY: package
+package: export PACKAGE_VERSION := $(PACKAGE_VERSION)
+package: export PACKAGE_ARCH := $(PACKAGE_ARCH)
+package: build ## build a deb and an rpm for this machine's architecture in bin/ (nfpm, built from tools/nfpm/go.mod)
+	rm -rf $(STAGE) $(BIN)/tend_*.deb $(BIN)/tend-*.rpm
+	$(MAKE) -s install DESTDIR=$(abspath $(STAGE))/root PREFIX=/usr UNITDIR=/usr/lib/systemd/system >/dev/null
+	gzip -9 -n $(STAGE)/root/usr/share/man/man1/*.1
+	cp -r deploy/package $(STAGE)/package
+	nfpm="$$(go tool -modfile=tools/nfpm/go.mod -n nfpm)" && out="$$(realpath $(BIN))" && cd $(STAGE) && \
+		"$$nfpm" package -f package/nfpm.yaml -p deb -t "$$out" && "$$nfpm" package -f package/nfpm.yaml -p rpm -t "$$out"
+	rm -rf $(STAGE)
+
+IMAGE ?= tend:$(VERSION)
+CA_FILES := /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem
+
+.PHONY: image
+image: binary notices ## build the container image IMAGE (default tend:VERSION) from nothing but the binary and CA certificates
+	rm -rf $(STAGE)
+	install -D -m 0755 $(BIN)/tend $(STAGE)/usr/bin/tend
+	install -D -m 0644 -t $(STAGE)/usr/share/doc/tend LICENSE $(BIN)/THIRD-PARTY-NOTICES
+	ca="$$(ls $(CA_FILES) 2>/dev/null | head -1)"; test -n "$$ca" || { echo 'error: this machine has no CA certificates (Debian: ca-certificates)'; exit 1; }; \
+		install -D -m 0644 "$$ca" $(STAGE)/etc/ssl/certs/ca-certificates.crt
+	install -d -m 1777 $(STAGE)/tmp
+	docker build -q -t $(IMAGE) -f deploy/image/Dockerfile $(STAGE)
+	rm -rf $(STAGE)
 
 .PHONY: clean
 clean: ## remove what was built

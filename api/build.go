@@ -23,7 +23,10 @@ type Build struct {
 	Path string `json:"path,omitempty" hcl:"path,optional"`
 	// Args are the build's arguments (ARG): no place for secrets, for anyone who has the image can read them.
 	Args map[string]string `json:"args,omitempty" hcl:"args,optional"`
-	Lang *BuildLang        `json:"lang,omitempty" hcl:"lang,block"`
+	// Secrets are config keys whose values a step of the Dockerfile may mount (RUN --mount=type=secret,id=KEY). The image
+	// doesn't hold them, and a value that changes is no reason to build again.
+	Secrets []string   `json:"secrets,omitempty" hcl:"secrets,optional"`
+	Lang    *BuildLang `json:"lang,omitempty" hcl:"lang,block"`
 }
 
 // BuildLang overrides what the source tree's language detection found.
@@ -39,9 +42,6 @@ type BuildLang struct {
 // StampBuild is a key of Metadata.Stamps: the tree an object with a build is made from, as its digest (sha256:<hex>).
 // Behind a # stands a nonce where it was asked to be built again; it stays until another tree comes.
 const StampBuild = "build"
-
-// ReasonBuildFailed is an ImageStatus' reason: a step of the build failed, or it can't be built at all.
-const ReasonBuildFailed = "BuildFailed"
 
 // Labels on every image that was built here. Containers inherit an image's labels, so these are none of theirs.
 const (
@@ -73,6 +73,9 @@ func NewImageBuild(stamp string, declared Build) *ImageBuild {
 	b.Build.Context = "" // where the source lay on the caller's machine
 	if len(b.Build.Args) == 0 {
 		b.Build.Args = nil
+	}
+	if len(b.Build.Secrets) == 0 {
+		b.Build.Secrets = nil
 	}
 	if b.Build.Lang != nil && *b.Build.Lang == (BuildLang{}) {
 		b.Build.Lang = nil

@@ -13,7 +13,7 @@ const (
 )
 
 // Delivery is one call of one webhook. It is created, if absent, in the commit that records what happened, so that it is
-// told once even if the server dies in between. It names the hook, whose URL and headers are read from the object when
+// sent once even if the server dies in between. It names the hook, whose URL and headers are read from the object when
 // the call is made: they may be secrets.
 type Delivery struct {
 	// ID is unique under the owner and the same for the same event and target.
@@ -28,7 +28,7 @@ type Delivery struct {
 	State     DeliveryState     `json:"state"`
 	Attempts  int               `json:"attempts,omitempty"`
 	NextTryAt time.Time         `json:"nextTryAt,omitzero"`
-	// StatusCode and Error tell of the last attempt.
+	// StatusCode and Error are of the last attempt.
 	StatusCode int       `json:"statusCode,omitempty"`
 	Error      string    `json:"error,omitempty"`
 	CreatedAt  time.Time `json:"createdAt"`

@@ -28,7 +28,7 @@ type DeploymentSpec struct {
 	// HealthCheck is a path that the workload answers while it can serve; see EffectiveProbes. Default: none.
 	HealthCheck string `json:"health_check,omitempty" hcl:"health_check,optional"`
 	// PostDeploy are shell commands run one after another once a release was rolled out, each by `sh -c`, in a container
-	// of that release. A failure is told and changes nothing.
+	// of that release. A failure is reported and changes nothing.
 	PostDeploy []string `json:"post_deploy,omitempty" hcl:"post_deploy,optional"`
 	// KeepReleases is how many releases stay for rollback. Default 5, at least 1.
 	KeepReleases *int          `json:"keep_releases,omitempty" hcl:"keep_releases,optional"`

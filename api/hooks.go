@@ -13,7 +13,7 @@ import (
 type ReleaseHooks struct {
 	Command    []string `json:"command,omitempty" hcl:"command,optional"`
 	PreCommand []string `json:"pre_command,omitempty" hcl:"pre_command,optional"`
-	// PostCommand runs once the rollout is complete; a failure is told and changes nothing.
+	// PostCommand runs once the rollout is complete; a failure is reported and changes nothing.
 	PostCommand []string `json:"post_command,omitempty" hcl:"post_command,optional"`
 	// Timeout is how long each of them may take, from when it is asked for. Default 10m.
 	Timeout Duration `json:"timeout,omitempty" hcl:"timeout,optional"`

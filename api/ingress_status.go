@@ -4,15 +4,15 @@ import "time"
 
 // IngressNodeStatus is how a node's proxy is. Key /actual/ingress/<node>; that node's agent alone writes it.
 type IngressNodeStatus struct {
-	Node  string     `json:"node"`
-	HTTP  DoorStatus `json:"http"`
-	HTTPS DoorStatus `json:"https"`
+	Node  string         `json:"node"`
+	HTTP  ListenerStatus `json:"http"`
+	HTTPS ListenerStatus `json:"https"`
 	// Certificates are how those of the hosts are, by host.
 	Certificates map[string]CertificateStatus `json:"certificates,omitempty"`
 }
 
-// DoorStatus is how one listener is.
-type DoorStatus struct {
+// ListenerStatus is how one listener is.
+type ListenerStatus struct {
 	// Address it listens at, or is meant to; empty where it is turned off.
 	Address string `json:"address,omitempty"`
 	// Wanted: an ingress needs it. Error says why it isn't open then.

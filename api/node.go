@@ -5,14 +5,6 @@ import (
 	"time"
 )
 
-// Reasons of a node that isn't ready.
-const (
-	// ReasonPaused: the server changes nothing until an operator resumes.
-	ReasonPaused = "Paused"
-	// ReasonDiskFull: the store is on a disk that has no room, and takes no writes.
-	ReasonDiskFull = "DiskFull"
-)
-
 // NodeStatus holds the facts an agent reports of its machine. Key /actual/nodes/<id>; that agent alone writes it.
 type NodeStatus struct {
 	ID       string            `json:"id"`

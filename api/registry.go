@@ -7,7 +7,7 @@ type RegistrySpec struct {
 	// URL is the registry's host, with a port where it has one; docker.io is written so.
 	URL      string `json:"url" hcl:"url"`
 	Username string `json:"username,omitempty" hcl:"username,optional"`
-	// Token is a password or an access token. It is encrypted before it is stored, and never told again.
+	// Token is a password or an access token. It is encrypted before it is stored, and never shown again.
 	Token string `json:"token,omitempty" hcl:"token,optional"`
 	// Password is the older spelling of Token.
 	Password string `json:"password,omitempty" hcl:"password,optional"`

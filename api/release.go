@@ -172,19 +172,19 @@ type WorkloadStatus struct {
 	// LastReleaseNumber is the highest number ever used, so that numbers are never used again.
 	LastReleaseNumber int            `json:"lastReleaseNumber,omitempty"`
 	Rollout           *RolloutStatus `json:"rollout,omitempty"`
-	// Told is the last outcome that on_deploy was told of, or would have been if it named a target.
-	Told *ToldOutcome `json:"told,omitempty"`
+	// Notified is the last outcome that on_deploy was notified of, or would have been if it named a target.
+	Notified *NotifiedOutcome `json:"notified,omitempty"`
 	// Outcomes are how the rollouts of the kept releases ended, by release.
 	Outcomes map[string]ReleaseOutcome `json:"outcomes,omitempty"`
-	// Unhealthy are the probes whose failure on_probe was told of and whose recovery was not: task/probe → transition.
+	// Unhealthy are the probes whose failure on_probe was notified of and whose recovery was not: task/probe → transition.
 	Unhealthy  map[string]int `json:"unhealthy,omitempty"`
 	Conditions []Condition    `json:"conditions,omitempty"`
 	// Autoscale is the autoscaler's record, laid beside the rest when a status is read; it is not stored here.
 	Autoscale *AutoscaleStatus `json:"autoscale,omitempty"`
 }
 
-// ToldOutcome is how a rollout ended. Each is told once: again when another release, restart or outcome follows.
-type ToldOutcome struct {
+// NotifiedOutcome is how a rollout ended. Each is notified once: again when another release, restart or outcome follows.
+type NotifiedOutcome struct {
 	// Number counts the outcomes of the workload.
 	Number  int    `json:"number"`
 	Release string `json:"release"`

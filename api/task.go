@@ -11,7 +11,7 @@ const (
 	TaskAssigned  TaskState = "assigned"  // a node was chosen
 	TaskAccepted  TaskState = "accepted"  // its agent has seen it
 	TaskPreparing TaskState = "preparing" // image, volumes, container
-	TaskStarting  TaskState = "starting"  // the container was told to start
+	TaskStarting  TaskState = "starting"  // the container is being started
 	TaskRunning   TaskState = "running"   // the container runs, or is being brought back in place
 	TaskComplete  TaskState = "complete"  // it ended with exit code 0
 	TaskFailed    TaskState = "failed"    // it ended otherwise, or kept ending
@@ -93,12 +93,12 @@ type Task struct {
 	// Attempt counts the tasks that filled the slot, or ran for the run, one after another without lasting: 1, or 0, is
 	// the first. Backoffs are read from it.
 	Attempt int `json:"attempt,omitempty"`
-	// NextAttempt is the attempt of the task that fills the ordinal after this one, noted when this one was told to stop.
+	// NextAttempt is the attempt of the task that fills the ordinal after this one, noted when this one was to stop.
 	// 0 where nobody was to follow it: it was scaled down, or frozen.
 	NextAttempt int `json:"nextAttempt,omitempty"`
 	// Bootstrap is the rebootstrap nonce of its ordinal the task was created under; see StampRebootstrap.
 	Bootstrap string `json:"bootstrap,omitempty"`
-	// Wipe tells the agent to remove the volumes of the ordinal's claims once the container is gone, before it forgets
+	// With Wipe the agent removes the volumes of the ordinal's claims once the container is gone, before it forgets
 	// the task.
 	Wipe bool `json:"wipe,omitempty"`
 	// Monitor is how long an incarnation must have run before its agent looks at it again and says that it is steady, as the
@@ -150,7 +150,7 @@ type TaskStatus struct {
 	Incarnations int `json:"incarnations,omitempty"`
 	// Exits are the times the container ended by itself, newest last, at most the last 5.
 	Exits []time.Time `json:"exits,omitempty"`
-	// EngineRestarts is the engine's own restart count as last seen, by which exits are found that no event told of.
+	// EngineRestarts is the engine's own restart count as last seen, by which exits are found that no event reported.
 	EngineRestarts int `json:"engineRestarts,omitempty"`
 	// CrashLoop is set while 3 incarnations ended within a minute.
 	CrashLoop bool          `json:"crashLoop,omitempty"`

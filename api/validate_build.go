@@ -39,6 +39,7 @@ func (c *checker) build(b *Build) {
 			c.add(key("build.args", name), "is one line of at most %d bytes", maxBuildArg)
 		}
 	}
+	c.each("build.secrets", b.Secrets, CheckConfigKey)
 	if b.Lang == nil {
 		return
 	}

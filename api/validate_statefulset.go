@@ -53,7 +53,7 @@ func (c *checker) inOrder(s StatefulSetSpec) {
 	}
 }
 
-// claimSize takes what other fields call a size (64m) and what they call memory (10Gi): it is told to people alone.
+// claimSize takes what other fields call a size (64m) and what they call memory (10Gi): it is shown to people alone.
 func (c *checker) claimSize(field, text string) {
 	if text == "" {
 		return

@@ -28,7 +28,7 @@ func (e *UnreachableError) Error() string {
 		return fmt.Sprintf("no server answers at %s: %v\n  `ssh HOST tend version` has to work without a question first", e.Server, ssh)
 	}
 	if e.Sent {
-		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: look before you repeat it",
+		return fmt.Sprintf("the connection to %s was cut before the server answered: %v\n  a change it was asked for may be stored: check before you repeat it",
 			e.Server, e.Err)
 	}
 	return fmt.Sprintf("no server answers at %s: %v\n  start one (`tend dev` here, `tend server` on a host), or name it by --server", e.Server, e.Err)

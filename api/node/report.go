@@ -27,8 +27,12 @@ var (
 	ErrForbidden = errors.New("not this node's")
 	// ErrNoRelease: the release a task names is gone.
 	ErrNoRelease = errors.New("release is gone")
+	// ErrNoImage: no connected node has the image.
+	ErrNoImage = errors.New("no node that is connected has the image")
 	// ErrNoBlob: the bytes of a digest are gone.
 	ErrNoBlob = errors.New("the file's bytes are gone")
+	// ErrNoConfig: a config key has no value.
+	ErrNoConfig = errors.New("there is no config key")
 	// ErrNoPod: no container of that name belongs to a task of the node.
 	ErrNoPod = errors.New("no such pod on this node")
 	// ErrNotConnected: the node's agent isn't connected to the server.

@@ -11,12 +11,6 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// reasonImageNotFound is a runtime's reason for an image that doesn't exist.
-const reasonImageNotFound = "ImageNotFound"
-
-// reasonImageGone means that an image that was built here was removed, and no registry has it.
-const reasonImageGone = "ImageGone"
-
 // act carries out one action. waits reports that it continues outside of the workers and requeues the task when it
 // ends.
 func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action healing.Action) (waits bool, err error) {
@@ -87,7 +81,7 @@ func (a *Agent) createFrom(ctx context.Context, release node.Release, spec runti
 
 func imageMissing(err error) bool {
 	var rejected *runtime.RejectedError
-	return errors.As(err, &rejected) && rejected.Reason == reasonImageNotFound
+	return errors.As(err, &rejected) && rejected.Reason == api.ReasonImageNotFound
 }
 
 // start starts a container. A container that vanished meanwhile is no error: the next reconcile creates another.
@@ -150,20 +144,41 @@ func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Rel
 		a.pulls.found(release)
 		return false, nil
 	}
-	if release.Built {
-		return false, &runtime.RejectedError{
-			Reason: reasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID + " is not on the node any more",
-			Next: "it is built again from its source, and rolled out",
-		}
-	}
-	a.pulls.begin(pinned(release), "task/"+task.ID, listener{ended: func(err error) {
+	who, heard := "task/"+task.ID, listener{ended: func(err error) {
 		if err == nil {
 			err = a.pulls.verify(release)
 		}
 		a.taskEnds.put(task.ID, err)
 		a.tasks.Enqueue(taskKey(task.ID))
-	}})
+	}}
+	if release.Built {
+		a.pulls.beginWith(release.Image, who, heard, func(ctx context.Context, _ func(int)) error { return a.fetchBuilt(ctx, task, release) })
+	} else {
+		a.pulls.begin(pinned(release), who, heard)
+	}
 	return true, nil
+}
+
+// fetchBuilt fetches an image that was built on another node.
+func (a *Agent) fetchBuilt(ctx context.Context, task api.Task, release node.Release) error {
+	content, err := a.control.Built(ctx, task)
+	if errors.Is(err, node.ErrNoImage) {
+		return &runtime.RejectedError{
+			Reason: api.ReasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID + " is on no node any more",
+			Next: "it is built again from its source, and rolled out",
+		}
+	}
+	if errors.Is(err, node.ErrNotConnected) {
+		return &runtime.TransientError{Reason: api.ReasonImageAway, Detail: err.Error(), Next: "start the agent of that node; or tend apply --force, which builds the image again"}
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	if err := a.runtime.LoadImage(ctx, release.ImageID, content); err != nil {
+		return err
+	}
+	return a.runtime.Tag(ctx, release.ImageID, release.Image)
 }
 
 // imageOf reports whether a task's image is known to be missing.

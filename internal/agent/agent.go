@@ -77,10 +77,10 @@ func New(o Options) *Agent {
 	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
 		Name: kindTask, Reconciler: engine.Func(a.reconcileTask), Workers: o.Workers, Replay: a.taskKeys,
-		Synced: a.watcher.looked, Dirty: a.drifted, Resync: o.Resync, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
+		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	a.images = engine.New(engine.Options{
-		Name: kindImage, Reconciler: engine.Func(a.reconcileImage), Replay: a.imageKeys, Synced: a.watcher.looked,
+		Name: kindImage, Reconciler: engine.Func(a.reconcileImage), Replay: a.imageKeys, Synced: a.watcher.listed,
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{

@@ -14,8 +14,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -56,7 +56,7 @@ func measureNode(b *testing.B, db store.Store, n int) {
 	crowd(b, db, n)
 	ctx, cancel := context.WithCancel(b.Context())
 	logger := slog.New(slog.DiscardHandler)
-	snapshots := view.New(db, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
+	snapshots := view.New(db, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	var ready atomic.Int64
 	all := make(chan struct{})
 	snapshots.OnChange(func(change view.Change) {
@@ -90,7 +90,7 @@ func measureNode(b *testing.B, db store.Store, n int) {
 // crowd stores n tasks of one release.
 func crowd(b *testing.B, db store.Store, n int) {
 	raw, _ := json.Marshal(api.DeploymentSpec{Container: api.Container{Image: image}})
-	txn := layout.NewTxn("bench").Put(layout.ReleaseKey(web, "v1"), api.Release{
+	txn := records.NewTxn("bench").Put(records.ReleaseKey(web, "v1"), api.Release{
 		ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw, Image: image,
 	})
 	for i := range n {
@@ -102,7 +102,7 @@ func crowd(b *testing.B, db store.Store, n int) {
 			if _, err := txn.Commit(b.Context(), db); err != nil {
 				b.Fatal(err)
 			}
-			txn = layout.NewTxn("bench")
+			txn = records.NewTxn("bench")
 		}
 	}
 }

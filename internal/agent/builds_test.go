@@ -11,13 +11,13 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
 // workshop is a Builder whose builds take 10 s, in two steps.
 type workshop struct {
-	l *lab
+	l *harness
 
 	mu    sync.Mutex
 	begun []string
@@ -70,8 +70,8 @@ func (w *workshop) Build(ctx context.Context, owner api.Ref, build api.ImageBuil
 	return nil
 }
 
-func newBuildLab(t *testing.T) (*lab, *workshop) {
-	l := newLab(t)
+func newBuildHarness(t *testing.T) (*harness, *workshop) {
+	l := newHarness(t)
 	w := &workshop{l: l}
 	l.builder = w
 	l.start()
@@ -79,16 +79,16 @@ func newBuildLab(t *testing.T) (*lab, *workshop) {
 }
 
 // ask requests the build of a tree, which a letter stands for, and returns its image.
-func (l *lab) ask(tree, nonce string) string {
+func (l *harness) ask(tree, nonce string) string {
 	l.t.Helper()
 	build := api.NewImageBuild("sha256:"+strings.Repeat(tree, 64), api.Build{})
 	request := api.ImageRequest{Owner: web, Image: build.Image(web), Nonce: nonce, Build: build}
-	l.commit(layout.NewTxn("test").Put(layout.ImageKey(web), request))
+	l.commit(records.NewTxn("test").Put(records.ImageKey(web), request))
 	l.settle()
 	return request.Image
 }
 
-func (l *lab) wantAnswer(state api.ImageState, image, step string) api.ImageStatus {
+func (l *harness) wantAnswer(state api.ImageState, image, step string) api.ImageStatus {
 	l.t.Helper()
 	got := l.answer()
 	if got.State != state || got.Image != image || got.Step != step {
@@ -99,7 +99,7 @@ func (l *lab) wantAnswer(state api.ImageState, image, step string) api.ImageStat
 
 func TestAnImageIsBuiltOnceAndShowsItsSteps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, w := newBuildLab(t)
+		l, w := newBuildHarness(t)
 		defer l.close()
 		first := l.ask("a", "")
 		l.wantAnswer(api.ImageBuilding, first, "1/2 FROM scratch")
@@ -126,7 +126,7 @@ func TestAnImageIsBuiltOnceAndShowsItsSteps(t *testing.T) {
 
 func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, w := newBuildLab(t)
+		l, w := newBuildHarness(t)
 		defer l.close()
 		w.fails(&runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "step 2/2 COPY . .: failed"})
 		image := l.ask("a", "")
@@ -146,7 +146,7 @@ func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
 
 func TestWhatMayPassIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, w := newBuildLab(t)
+		l, w := newBuildHarness(t)
 		defer l.close()
 		w.fails(&runtime.TransientError{Reason: "RegistryUnreachable", Detail: "no route"})
 		image := l.ask("a", "")
@@ -162,7 +162,7 @@ func TestWhatMayPassIsTriedAgain(t *testing.T) {
 
 func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, w := newBuildLab(t)
+		l, w := newBuildHarness(t)
 		defer l.close()
 		first := l.ask("a", "")
 		second := l.ask("b", "")
@@ -172,7 +172,7 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 		l.pass(11 * time.Second)
 		l.wantAnswer(api.ImagePresent, second, "")
 		l.ask("a", "")
-		l.commit(layout.NewTxn("test").Delete(layout.ImageKey(web)))
+		l.commit(records.NewTxn("test").Delete(records.ImageKey(web)))
 		l.settle()
 		if len(w.seen(&w.cut)) != 2 {
 			t.Errorf("nobody wants it any more, and it goes on: cut %v", w.seen(&w.cut))
@@ -183,7 +183,7 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 // TestABuildThatWasCutBeginsAgain: the request exists, the image doesn't.
 func TestABuildThatWasCutBeginsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, w := newBuildLab(t)
+		l, w := newBuildHarness(t)
 		image := l.ask("a", "")
 		l.stop()
 		l.start()
@@ -197,7 +197,7 @@ func TestABuildThatWasCutBeginsAgain(t *testing.T) {
 
 func TestWithoutABuilderARequestFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		image := l.ask("a", "")

@@ -13,9 +13,6 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// reasonVolumeStays means that a volume that is to be emptied can't be removed yet.
-const reasonVolumeStays = "VolumeNotRemoved"
-
 // wipeAgain is when the removal of a volume is retried.
 const wipeAgain = 5 * time.Second
 
@@ -53,9 +50,6 @@ type olderVolumes interface {
 	OlderVolume(ctx context.Context, name string) (string, error)
 }
 
-// reasonOlderVolume means that the predecessor's volume holds the ordinal's data, which a new empty volume would hide.
-const reasonOlderVolume = "OlderVolume"
-
 // checkOlder refuses to start with an empty volume if the predecessor's holds the data. An ordinal that is recreated on
 // request starts empty all the same.
 func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) error {
@@ -67,7 +61,7 @@ func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) er
 	if err != nil || found == "" {
 		return err
 	}
-	return &runtime.RejectedError{Reason: reasonOlderVolume,
+	return &runtime.RejectedError{Reason: api.ReasonOlderVolume,
 		Detail: fmt.Sprintf("the volume %s holds data of the predecessor, and %s would begin empty", found, volume),
 		Next: fmt.Sprintf("copy it: docker volume create %[2]s && docker run --rm -v %[1]s:/from:ro -v %[2]s:/to alpine cp -a /from/. /to; "+
 			"or, to begin empty, the first command alone", found, volume)}
@@ -110,7 +104,7 @@ func (a *Agent) wipe(ctx context.Context, task api.Task) error {
 func (a *Agent) notWiped(assigned node.Assignment, status api.TaskStatus, cause error) (engine.Result, error) {
 	a.log.Warn("volume not removed", "pod", assigned.Task.ContainerName(), "error", cause)
 	if status.State != "" {
-		status.Reason, status.Message = reasonVolumeStays, cause.Error()
+		status.Reason, status.Message = api.ReasonVolumeNotRemoved, cause.Error()
 		a.reports.reportTask(assigned, status)
 	}
 	return engine.Result{After: wipeAgain}, nil

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
 // ordinal stores a release of a statefulset with a claim, and its task of an ordinal.
-func (l *lab) ordinal(id, slot string) api.Task {
+func (l *harness) ordinal(id, slot string) api.Task {
 	l.t.Helper()
 	task := api.Task{
 		ID: id, Kind: api.KindStatefulSet, Scope: "shop", Name: "db", Slot: slot, Release: "v-" + id, Class: api.ClassKeep,
@@ -30,23 +30,23 @@ func (l *lab) ordinal(id, slot string) api.Task {
 	release := api.Release{
 		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image, ImageID: l.imageID, Env: []byte(l.env),
 	}
-	l.commit(layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
+	l.commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
 	return task
 }
 
-func (l *lab) wipe(task api.Task) {
+func (l *harness) wipe(task api.Task) {
 	l.t.Helper()
 	read := l.snapshot().Task(task.ID)
 	wiped := *read.Value
 	wiped.Wipe = true
 	read.Value = &wiped
-	l.commit(layout.NewTxn("test").RaiseTask(read, api.DesiredRemoved, "test", time.Now()))
+	l.commit(records.NewTxn("test").RaiseTask(read, api.DesiredRemoved, "test", time.Now()))
 	l.settle()
 }
 
 func TestAnOrdinalHasItsNamesAndVolumes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.ordinal(taskID(1), "2")
@@ -74,7 +74,7 @@ func TestAnOrdinalHasItsNamesAndVolumes(t *testing.T) {
 // A removal keeps the volume; one with a wipe removes it, before the task is forgotten.
 func TestOnlyAWipeTakesTheVolume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		kept, wiped := l.ordinal(taskID(1), "0"), l.ordinal(taskID(2), "1")
@@ -95,7 +95,7 @@ func TestOnlyAWipeTakesTheVolume(t *testing.T) {
 // A volume that can't be removed yet keeps its task, which reports that; it is removed when it can be.
 func TestAWipeIsTriedUntilItSucceeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.ordinal(taskID(1), "0")

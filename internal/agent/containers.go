@@ -29,9 +29,9 @@ type entry struct {
 	container runtime.Container
 	// stale is set if something happened since the last inspection; died if that included its end.
 	stale, died bool
-	// touched is the clock at the last event or call by this agent about it; lookedAt is when it was last inspected.
-	touched  int64
-	lookedAt time.Time
+	// touched is the clock at the last event or call by this agent about it; inspectedAt is when it was last inspected.
+	touched     int64
+	inspectedAt time.Time
 	// killed is set if it was stopped, by Tend or by others through the engine, and has not started since.
 	killed bool
 	oom    bool
@@ -41,13 +41,13 @@ type entry struct {
 	watched bool
 }
 
-// sighting is a container with what is known of its end.
-type sighting struct {
-	container runtime.Container
-	cause     healing.Cause
-	exit      *healing.Exit
-	watched   bool
-	lookedAt  time.Time
+// observation is a container with what is known of its end.
+type observation struct {
+	container   runtime.Container
+	cause       healing.Cause
+	exit        *healing.Exit
+	watched     bool
+	inspectedAt time.Time
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
@@ -80,8 +80,8 @@ func (c *containers) updateLocked(e *entry, found runtime.Container) {
 	e.container, e.died = found, false
 }
 
-// look returns a task's container as it is now, or nil if there is none.
-func (c *containers) look(ctx context.Context, task string) (*sighting, error) {
+// observe returns a task's container as it is now, or nil if there is none.
+func (c *containers) observe(ctx context.Context, task string) (*observation, error) {
 	for {
 		seen, id := c.seen(task)
 		if id == "" {
@@ -94,7 +94,7 @@ func (c *containers) look(ctx context.Context, task string) (*sighting, error) {
 }
 
 // seen returns the known state of a task's container, and its id if it must be inspected first.
-func (c *containers) seen(task string) (*sighting, string) {
+func (c *containers) seen(task string) (*observation, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.ofLocked(task)
@@ -102,13 +102,13 @@ func (c *containers) seen(task string) (*sighting, string) {
 		return nil, ""
 	}
 	if e.stale {
-		return e.sighting(), e.container.ID
+		return e.observation(), e.container.ID
 	}
-	return e.sighting(), ""
+	return e.observation(), ""
 }
 
-func (e *entry) sighting() *sighting {
-	return &sighting{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, lookedAt: e.lookedAt}
+func (e *entry) observation() *observation {
+	return &observation{container: e.container, cause: e.endedBy(), exit: e.exit, watched: e.watched, inspectedAt: e.inspectedAt}
 }
 
 // endedBy returns the cause of the last end. A container may be observed as stopped before the event of its end was
@@ -154,7 +154,7 @@ func (c *containers) inspect(ctx context.Context, id string) error {
 		return nil
 	}
 	c.updateLocked(e, found)
-	e.lookedAt = at
+	e.inspectedAt = at
 	e.container.OOMKilled = found.OOMKilled || e.oom
 	e.stale = e.touched > before
 	return nil
@@ -205,7 +205,7 @@ func (c *containers) put(found runtime.Container) {
 		e.stale, e.touched = false, c.clock
 		return
 	}
-	c.addLocked(&entry{container: found, touched: c.clock, watched: true, lookedAt: c.now()})
+	c.addLocked(&entry{container: found, touched: c.clock, watched: true, inspectedAt: c.now()})
 }
 
 // touch marks a container as stale.
@@ -231,7 +231,7 @@ func (c *containers) ending(id string) {
 func (c *containers) touchOlder(id string, age time.Duration) bool {
 	c.mu.Lock()
 	e := c.entries[id]
-	old := e != nil && c.now().Sub(e.lookedAt) > age
+	old := e != nil && c.now().Sub(e.inspectedAt) > age
 	c.mu.Unlock()
 	if old {
 		c.touch(id)

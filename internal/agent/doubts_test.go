@@ -12,7 +12,7 @@ import (
 // removed. The container is not left behind.
 func TestAContainerMadeWithoutAnAnswerIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		l.deaf.Store(true)

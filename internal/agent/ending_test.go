@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
 func TestShutdownKeepsTheContainerAndRemovalTakesIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{StopDelay: hollow.Delay(3 * time.Second)})
+		l := newHarness(t, hollow.Options{StopDelay: hollow.Delay(3 * time.Second)})
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -37,7 +37,7 @@ func TestShutdownKeepsTheContainerAndRemovalTakesIt(t *testing.T) {
 
 func TestRemovalWhileTheAgentWasDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer func() { l.close() }()
 		task := l.deploy(taskID(1), nil)
@@ -45,7 +45,7 @@ func TestRemovalWhileTheAgentWasDown(t *testing.T) {
 		snap := l.snapshot()
 		l.stop()
 		l.wantContainer(task, runtime.StateRunning)
-		l.commit(layout.NewTxn("test").RaiseTask(snap.Task(task.ID), api.DesiredRemoved, "test", time.Now()))
+		l.commit(records.NewTxn("test").RaiseTask(snap.Task(task.ID), api.DesiredRemoved, "test", time.Now()))
 		l.start()
 		l.wantContainer(task, "")
 	})
@@ -53,7 +53,7 @@ func TestRemovalWhileTheAgentWasDown(t *testing.T) {
 
 func TestStopsHoldNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
+		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
 			return hollow.Behaviour{IgnoresStop: true}
 		}})
 		l.start()
@@ -78,7 +78,7 @@ func TestStopsHoldNoWorker(t *testing.T) {
 
 func TestCrashLoopIsToldAndGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
+		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
 			return hollow.Behaviour{Exits: true, ExitAfter: time.Second, ExitCode: 3, Output: []string{"cannot open /data"}}
 		}})
 		l.start()
@@ -110,7 +110,7 @@ func TestRejections(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour { return tc.err }})
+				l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour { return tc.err }})
 				l.start()
 				defer l.close()
 				task := l.deploy(taskID(1), nil)
@@ -126,7 +126,7 @@ func TestRejections(t *testing.T) {
 
 func TestTransientFaultIsToldAndTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		left := 2
 		l.engine.Before(func(verb, _ string) error {
 			if verb == "create" && left > 0 {
@@ -147,11 +147,11 @@ func TestTransientFaultIsToldAndTriedAgain(t *testing.T) {
 
 func TestReleaseThatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := api.Task{ID: "t", Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: "t", Release: "v9", Class: api.ClassKeep, Node: nodeID, Desired: api.DesiredRunning}
-		l.commit(layout.NewTxn("test").CreateTask(task))
+		l.commit(records.NewTxn("test").CreateTask(task))
 		l.settle()
 		l.want(task, api.TaskRejected, false, "ReleaseGone")
 	})
@@ -159,7 +159,7 @@ func TestReleaseThatIsGone(t *testing.T) {
 
 func TestJobEndsAsItsContainerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.Class = api.ClassOnce })
@@ -175,7 +175,7 @@ func TestJobEndsAsItsContainerDoes(t *testing.T) {
 
 func TestSuccessorWaitsForItsPredecessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{StopDelay: hollow.Delay(2 * time.Second)})
+		l := newHarness(t, hollow.Options{StopDelay: hollow.Delay(2 * time.Second)})
 		l.start()
 		defer l.close()
 		old := l.deploy(taskID(1), nil)

@@ -45,7 +45,7 @@ func (c *containers) strangerLocked(event runtime.Event) *entry {
 func old(e *entry, event runtime.Event) bool {
 	switch event.Kind {
 	case runtime.EventCreate, runtime.EventStart:
-		return !e.stale && !e.killed && e.exit == nil && event.At.Before(e.lookedAt)
+		return !e.stale && !e.killed && e.exit == nil && event.At.Before(e.inspectedAt)
 	}
 	return false
 }

@@ -11,7 +11,7 @@ import (
 
 func TestTaskRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -49,24 +49,24 @@ var (
 // TestWhatHappenedAndWhatFollows checks the table of events of a container, on the simulated engine, with the agent
 // running and with the agent stopped at that moment.
 func TestWhatHappenedAndWhatFollows(t *testing.T) {
-	kill := func(l *lab, pod string) error { return l.engine.Kill(pod, "SIGKILL") }
-	stop := func(l *lab, pod string) error { return l.engine.StopByHand(pod) }
-	remove := func(l *lab, pod string) error { return l.engine.RemoveByHand(pod) }
-	restart := func(l *lab, _ string) error {
+	kill := func(l *harness, pod string) error { return l.engine.Kill(pod, "SIGKILL") }
+	stop := func(l *harness, pod string) error { return l.engine.StopByHand(pod) }
+	remove := func(l *harness, pod string) error { return l.engine.RemoveByHand(pod) }
+	restart := func(l *harness, _ string) error {
 		l.engine.StopEngine()
 		l.settle()
 		l.engine.StartEngine()
 		return nil
 	}
-	exit := func(code int) func(*lab, string) error {
-		return func(l *lab, pod string) error { return l.engine.Exit(pod, code) }
+	exit := func(code int) func(*harness, string) error {
+		return func(l *harness, pod string) error { return l.engine.Exit(pod, code) }
 	}
-	oom := func(l *lab, pod string) error { return l.engine.OOM(pod) }
+	oom := func(l *harness, pod string) error { return l.engine.OOM(pod) }
 
 	for name, tc := range map[string]struct {
 		reason   string
 		policy   string
-		happens  func(l *lab, pod string) error
+		happens  func(l *harness, pod string) error
 		up, down afterwards
 	}{
 		"unless-stopped kill":    {"by hand", "unless-stopped", kill, healed, healed},
@@ -95,7 +95,7 @@ func TestWhatHappenedAndWhatFollows(t *testing.T) {
 			}
 			t.Run(name+" agent "+agentIs, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := newLab(t)
+					l := newHarness(t)
 					l.start()
 					defer func() { l.close() }()
 					task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Restart = tc.policy })
@@ -122,7 +122,7 @@ func TestWhatHappenedAndWhatFollows(t *testing.T) {
 
 func TestHealsWithoutWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -144,7 +144,7 @@ func TestHealsWithoutWaiting(t *testing.T) {
 
 func TestMissedEventIsFoundByTheFullList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -162,7 +162,7 @@ func TestMissedEventIsFoundByTheFullList(t *testing.T) {
 // TestDetachedContainerJoinsItsNetworkAgain: no event reports it, and the next full list finds it.
 func TestDetachedContainerJoinsItsNetworkAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -182,7 +182,7 @@ func TestDetachedContainerJoinsItsNetworkAgain(t *testing.T) {
 
 func TestFrozenSlotStaysStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Restart = "no" })
@@ -201,7 +201,7 @@ func TestFrozenSlotStaysStopped(t *testing.T) {
 
 func TestPausedContainerIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)

@@ -30,7 +30,7 @@ func (a *Agent) heldBack(members ...engine.Member) (out []engine.Member) {
 	return append(out, engine.NewMember(func(ctx context.Context) error {
 		select {
 		case <-a.opts.Hold:
-			a.machine.look()
+			a.machine.refresh()
 		case <-ctx.Done():
 		}
 		<-ctx.Done()

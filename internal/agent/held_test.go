@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -15,7 +15,7 @@ import (
 // registered to be woken. That end is noticed at once, not only by the next full list.
 func TestPredecessorEndsWhileItIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		before := l.deploy(taskID(1), nil)
 		var once sync.Once
 		l.reading = func(task string) {
@@ -38,11 +38,11 @@ func TestPredecessorEndsWhileItIsRead(t *testing.T) {
 }
 
 // end takes a task to its end and forgets it, with the pauses that its agent needs for each step.
-func (l *lab) end(task api.Task) {
+func (l *harness) end(task api.Task) {
 	for _, desired := range []api.DesiredState{api.DesiredShutdown, api.DesiredRemoved} {
-		l.commit(layout.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), desired, "test", time.Now()))
+		l.commit(records.NewTxn("test").RaiseTask(l.snapshot().Task(task.ID), desired, "test", time.Now()))
 		time.Sleep(50 * time.Millisecond)
 	}
-	l.commit(layout.NewTxn("test").Delete(layout.TaskKey(task.ID)).Delete(layout.SlotKey(task.Owner(), task.Slot)))
+	l.commit(records.NewTxn("test").Delete(records.TaskKey(task.ID)).Delete(records.SlotKey(task.Owner(), task.Slot)))
 	time.Sleep(50 * time.Millisecond)
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"time"
 
@@ -186,4 +187,9 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 func imageOwner(key engine.Key) api.Ref {
 	kind, name, _ := strings.Cut(key.Name, "/")
 	return api.Ref{Kind: api.Kind(kind), Scope: key.Scope, Name: name}
+}
+
+// SaveImage implements nodeapi.Node.
+func (a *Agent) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
+	return a.runtime.SaveImage(ctx, id)
 }

@@ -7,20 +7,20 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "shop", Name: "web"}
 
-func (l *lab) request(reference, nonce string) {
+func (l *harness) request(reference, nonce string) {
 	l.t.Helper()
-	l.commit(layout.NewTxn("test").Put(layout.ImageKey(web), api.ImageRequest{Owner: web, Image: reference, Nonce: nonce}))
+	l.commit(records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, Image: reference, Nonce: nonce}))
 	l.settle()
 }
 
-func (l *lab) answer() api.ImageStatus {
+func (l *harness) answer() api.ImageStatus {
 	if read := l.snapshot().ImageStatus(nodeID, web); read.Exists() {
 		return *read.Value
 	}
@@ -29,7 +29,7 @@ func (l *lab) answer() api.ImageStatus {
 
 func TestLocalImageIsResolvedAndFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		l.request(image, "")
@@ -41,7 +41,7 @@ func TestLocalImageIsResolvedAndFollowed(t *testing.T) {
 		if got := l.answer(); got.ImageID != moved {
 			t.Errorf("the tag moved to %s, the answer is %+v", moved, got)
 		}
-		l.commit(layout.NewTxn("test").Delete(layout.ImageKey(web)))
+		l.commit(records.NewTxn("test").Delete(records.ImageKey(web)))
 		l.settle()
 		if got := l.answer(); got.Image != "" {
 			t.Errorf("the request is gone, the answer stays: %+v", got)
@@ -51,7 +51,7 @@ func TestLocalImageIsResolvedAndFollowed(t *testing.T) {
 
 func TestAbsentImageIsPulled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{PullDelay: hollow.Delay(3 * time.Second)})
+		l := newHarness(t, hollow.Options{PullDelay: hollow.Delay(3 * time.Second)})
 		want := l.engine.PublishImage("far:1")
 		l.start()
 		defer l.close()
@@ -71,7 +71,7 @@ func TestAbsentImageIsPulled(t *testing.T) {
 
 func TestFailedPullIsToldAndTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		l.request("nowhere:1", "")
@@ -104,7 +104,7 @@ func TestFailedPullIsToldAndTriedAgain(t *testing.T) {
 
 func TestPlainPullFaultKeepsItsWords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.engine.FailPulls("far:1", errors.New("connection reset in mid-layer"))
 		l.start()
 		defer l.close()
@@ -117,7 +117,7 @@ func TestPlainPullFaultKeepsItsWords(t *testing.T) {
 
 func TestPrunedImageIsPulledAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{PullDelay: hollow.Delay(time.Second)})
+		l := newHarness(t, hollow.Options{PullDelay: hollow.Delay(time.Second)})
 		l.imageID = l.engine.PublishImage(image)
 		l.engine.RemoveImage(image)
 		l.start()
@@ -137,7 +137,7 @@ func TestPrunedImageIsPulledAgain(t *testing.T) {
 
 func TestPrunedImageThatIsGoneRejectsTheTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.engine.RemoveImage(image)
 		l.start()
 		defer l.close()
@@ -156,12 +156,12 @@ func TestPrunedImageThatIsGoneRejectsTheTask(t *testing.T) {
 // object's pull starts at once, whatever the backoff of the old one's failures.
 func TestAnAnswerIsForTheObjectThatAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.engine.FailPulls("far:1", errors.New("no route to host"))
 		l.start()
 		defer l.close()
-		ask := func(uid string) *layout.Txn {
-			return layout.NewTxn("test").Put(layout.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: uid, Image: "far:1"})
+		ask := func(uid string) *records.Txn {
+			return records.NewTxn("test").Put(records.ImageKey(web), api.ImageRequest{Owner: web, OwnerUID: uid, Image: "far:1"})
 		}
 		l.commit(ask("first"))
 		l.pass(3 * time.Minute)
@@ -181,7 +181,7 @@ func TestAnAnswerIsForTheObjectThatAsked(t *testing.T) {
 // TestALatePullIsNoAnswerToAnotherRequest: the pull of an earlier request fails while another image is pulled.
 func TestALatePullIsNoAnswerToAnotherRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{PullDelay: hollow.Delay(3 * time.Second)})
+		l := newHarness(t, hollow.Options{PullDelay: hollow.Delay(3 * time.Second)})
 		l.engine.FailPulls("gone:1", errors.New("no such repository"))
 		want := l.engine.PublishImage("far:1")
 		l.start()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/testimage"
 )
 
@@ -27,7 +27,7 @@ func (m *machine) prepare(main []string, change func(*api.DeploymentSpec), inits
 	}
 	raw, _ := json.Marshal(spec)
 	release := api.Release{ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: m.image}
-	txn := layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task)
+	txn := records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task)
 	if _, err := txn.Commit(m.t.Context(), m.store); err != nil {
 		m.t.Fatal(err)
 	}

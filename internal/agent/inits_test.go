@@ -33,7 +33,7 @@ func run(name string) api.Init  { return api.Init{Name: name, Command: []string{
 func fail(name string) api.Init { return api.Init{Name: name, Command: []string{"fail"}} }
 
 // initContainers returns the engine's init containers, as name and state.
-func (l *lab) initContainers() string {
+func (l *harness) initContainers() string {
 	var out []string
 	for _, c := range l.engine.Containers() {
 		if c.Labels[api.LabelRole] == api.RoleInit {
@@ -43,7 +43,7 @@ func (l *lab) initContainers() string {
 	return strings.Join(out, ", ")
 }
 
-func (l *lab) wantInits(want string) {
+func (l *harness) wantInits(want string) {
 	l.t.Helper()
 	if got := l.initContainers(); got != want {
 		l.t.Errorf("init containers are %q, want %q", got, want)
@@ -52,7 +52,7 @@ func (l *lab) wantInits(want string) {
 
 func TestInitsRunBeforeTheContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(10*time.Second))
+		l := newHarness(t, initsLast(10*time.Second))
 		l.start()
 		defer l.close()
 		task := l.deploy("aa", withInits(run("schema"), run("seed")))
@@ -83,7 +83,7 @@ func TestInitsRunBeforeTheContainer(t *testing.T) {
 
 func TestAFailingInitFailsItsTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(time.Second))
+		l := newHarness(t, initsLast(time.Second))
 		l.start()
 		defer l.close()
 		bad := fail("schema")
@@ -110,7 +110,7 @@ func TestAFailingInitFailsItsTask(t *testing.T) {
 // TestAnAgentRestartGoesOnWithAnInit: neither a running init nor one that passed is run again.
 func TestAnAgentRestartGoesOnWithAnInit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(10*time.Second))
+		l := newHarness(t, initsLast(10*time.Second))
 		l.start()
 		task := l.deploy("aa", withInits(run("schema"), run("seed")))
 		l.pass(15 * time.Second)
@@ -135,7 +135,7 @@ func TestAnAgentRestartGoesOnWithAnInit(t *testing.T) {
 // TestInitsOfAShutDownTask: the init containers of a task stop with it.
 func TestInitsOfAShutDownTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(time.Hour))
+		l := newHarness(t, initsLast(time.Hour))
 		l.start()
 		defer l.close()
 		task := l.deploy("aa", withInits(api.Init{Name: "slow", Command: []string{"run"}, Timeout: "2h"}))
@@ -153,7 +153,7 @@ func TestInitsOfAShutDownTask(t *testing.T) {
 // TestAnInitThatWeStoppedHasNotPassed: it exited with 0 on the stop signal, and the event that reports it is late.
 func TestAnInitThatWeStoppedHasNotPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(time.Hour))
+		l := newHarness(t, initsLast(time.Hour))
 		l.start()
 		defer l.close()
 		task := l.deploy("aa", withInits(api.Init{Name: "slow", Command: []string{"run"}, Timeout: "2h"}))
@@ -169,7 +169,7 @@ func TestAnInitThatWeStoppedHasNotPassed(t *testing.T) {
 
 func TestAnInitThatTakesTooLongIsStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(time.Hour))
+		l := newHarness(t, initsLast(time.Hour))
 		l.start()
 		defer l.close()
 		task := l.deploy("aa", withInits(api.Init{Name: "slow", Command: []string{"run"}, Timeout: "5s"}))
@@ -182,7 +182,7 @@ func TestAnInitThatTakesTooLongIsStopped(t *testing.T) {
 // TestWhatAnInitIsMadeFrom: it has the container's surroundings, its own limits, and no published ports.
 func TestWhatAnInitIsMadeFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, initsLast(time.Minute))
+		l := newHarness(t, initsLast(time.Minute))
 		l.start()
 		defer l.close()
 		l.deploy("aa", func(_ *api.Task, spec *api.DeploymentSpec) {
@@ -214,7 +214,7 @@ func TestAnInitsOwnImageIsPulled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := initsLast(time.Second)
 		options.PullDelay = hollow.Delay(3 * time.Second)
-		l := newLab(t, options)
+		l := newHarness(t, options)
 		l.engine.PublishImage("tools:2")
 		l.start()
 		defer l.close()

@@ -52,17 +52,17 @@ func (l *lastLogs) of(task string) *healing.LogReading {
 	return &out
 }
 
-// wish starts a reading, unless it is the same as the last one. Readings that are no longer requested are dropped.
-func (l *lastLogs) wish(task api.Task, wish healing.LogWish) {
+// request starts a reading, unless it is the same as the last one. Readings that are no longer requested are dropped.
+func (l *lastLogs) request(task api.Task, request healing.LogRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := l.readings[task.ID]
 	switch {
-	case wish == healing.LogWish{}:
+	case request == healing.LogRequest{}:
 		delete(l.readings, task.ID)
 		return
-	case at == nil || at.Wish != wish:
-		at = &lineReading{LogReading: healing.LogReading{Wish: wish, Since: l.agent.now()}}
+	case at == nil || at.Request != request:
+		at = &lineReading{LogReading: healing.LogReading{Request: request, Since: l.agent.now()}}
 		l.readings[task.ID] = at
 	case !at.cut:
 		return
@@ -71,7 +71,7 @@ func (l *lastLogs) wish(task api.Task, wish healing.LogWish) {
 	l.begun++
 	var lines []string
 	l.begin(task.ID+"/"+strconv.Itoa(l.begun), func(ctx context.Context) (err error) {
-		lines, err = l.agent.lastLog(ctx, wish.Container)
+		lines, err = l.agent.lastLog(ctx, request.Container)
 		lines = fitting(l.agent.hidden(ctx, task, lines))
 		return err
 	}, func(err error) { l.end(task.ID, at, lines, err) })

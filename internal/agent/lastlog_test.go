@@ -18,9 +18,9 @@ func failing(runtime.ContainerSpec) hollow.Behaviour {
 func once(task *api.Task, _ *api.DeploymentSpec) { task.Class = api.ClassOnce }
 
 // failedTask runs a task that fails, on an engine that takes that long to return output, until it has ended.
-func failedTask(t *testing.T, telling time.Duration, then func(*lab, api.Task)) {
+func failedTask(t *testing.T, telling time.Duration, then func(*harness, api.Task)) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{Behaviour: failing})
+		l := newHarness(t, hollow.Options{Behaviour: failing})
 		l.telling.Store(int64(telling))
 		l.start()
 		defer l.close()
@@ -30,7 +30,7 @@ func failedTask(t *testing.T, telling time.Duration, then func(*lab, api.Task)) 
 	})
 }
 
-func (l *lab) wantLines(task api.Task, n int) {
+func (l *harness) wantLines(task api.Task, n int) {
 	l.t.Helper()
 	if got := l.status(task).LastLog; len(got) != n {
 		l.t.Errorf("task %s has %d last lines, want %d", task.ID, len(got), n)
@@ -39,7 +39,7 @@ func (l *lab) wantLines(task api.Task, n int) {
 
 // TestFailureIsToldWithItsLines: the lines come a moment after the end, and the end is reported with them.
 func TestFailureIsToldWithItsLines(t *testing.T) {
-	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
+	failedTask(t, 3*time.Second, func(l *harness, task api.Task) {
 		l.want(task, api.TaskRunning, false, "Exited")
 		l.pass(3 * time.Second)
 		l.want(task, api.TaskFailed, false, "Exited")
@@ -49,7 +49,7 @@ func TestFailureIsToldWithItsLines(t *testing.T) {
 
 // TestFailureIsToldWithoutItsLines: the wait for the lines is bounded, and they follow.
 func TestFailureIsToldWithoutItsLines(t *testing.T) {
-	failedTask(t, 15*time.Second, func(l *lab, task api.Task) {
+	failedTask(t, 15*time.Second, func(l *harness, task api.Task) {
 		l.pass(9 * time.Second)
 		l.want(task, api.TaskRunning, false, "Exited")
 		l.pass(time.Second)
@@ -63,7 +63,7 @@ func TestFailureIsToldWithoutItsLines(t *testing.T) {
 
 // TestOutputThatIsNeverTold: it is given up, and not requested again.
 func TestOutputThatIsNeverTold(t *testing.T) {
-	failedTask(t, time.Hour, func(l *lab, task api.Task) {
+	failedTask(t, time.Hour, func(l *harness, task api.Task) {
 		l.pass(time.Minute)
 		l.want(task, api.TaskFailed, false, "Exited")
 		l.store.reports()
@@ -77,7 +77,7 @@ func TestOutputThatIsNeverTold(t *testing.T) {
 // TestLastLinesHoldNoWorker: more failures than there are workers wait for their lines, and a task is started meanwhile.
 func TestLastLinesHoldNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{Behaviour: failing})
+		l := newHarness(t, hollow.Options{Behaviour: failing})
 		l.telling.Store(int64(4 * time.Second))
 		l.start()
 		defer l.close()
@@ -101,7 +101,7 @@ func TestLastLinesHoldNoWorker(t *testing.T) {
 // TestLinesAreReadAfterARestart: an agent stops while it reads the lines. The next agent reports the end, with its
 // lines.
 func TestLinesAreReadAfterARestart(t *testing.T) {
-	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
+	failedTask(t, 3*time.Second, func(l *harness, task api.Task) {
 		l.stop()
 		l.start()
 		l.want(task, api.TaskRunning, false, "Exited")
@@ -114,7 +114,7 @@ func TestLinesAreReadAfterARestart(t *testing.T) {
 // TestLinesAreReadWhenTheEngineIsBack: the engine went away while the lines were read; when it is back they are read
 // again.
 func TestLinesAreReadWhenTheEngineIsBack(t *testing.T) {
-	failedTask(t, 3*time.Second, func(l *lab, task api.Task) {
+	failedTask(t, 3*time.Second, func(l *harness, task api.Task) {
 		l.engine.Disconnect()
 		l.pass(4 * time.Second)
 		l.want(task, api.TaskRunning, false, "EngineUnavailable")

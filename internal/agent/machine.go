@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/runtime"
 )
@@ -34,8 +33,8 @@ func newMachine(a *Agent) *machine {
 	return n
 }
 
-// look requests another report; it doesn't wait for it.
-func (n *machine) look() {
+// refresh requests another report; it doesn't wait for it.
+func (n *machine) refresh() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
@@ -90,7 +89,7 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 }
 
 func unready(status api.NodeStatus, message string) api.NodeStatus {
-	status.Ready, status.Reason, status.Message = false, healing.ReasonEngineUnavailable, message
+	status.Ready, status.Reason, status.Message = false, api.ReasonEngineUnavailable, message
 	return status
 }
 

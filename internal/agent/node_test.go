@@ -9,11 +9,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
-func (l *lab) node() api.NodeStatus {
+func (l *harness) node() api.NodeStatus {
 	if read := l.snapshot().Node(nodeID); read.Exists() {
 		return *read.Value
 	}
@@ -22,7 +22,7 @@ func (l *lab) node() api.NodeStatus {
 
 func TestNodeReportsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		got := l.node()
@@ -42,7 +42,7 @@ func TestNodeReportsItself(t *testing.T) {
 
 func TestHeartbeatEndsWithTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		l.stop()
 		l.start()
@@ -56,7 +56,7 @@ func TestHeartbeatEndsWithTheAgent(t *testing.T) {
 
 func TestEngineGoesAwayAndReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -81,7 +81,7 @@ func TestEngineGoesAwayAndReturns(t *testing.T) {
 
 func TestEngineIsAwayAtBoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.engine.Disconnect()
 		l.start()
 		defer l.close()
@@ -103,7 +103,7 @@ func TestEngineIsAwayAtBoot(t *testing.T) {
 
 func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		stranger := map[string]string{api.LabelCluster: cluster, api.LabelTask: "lost"}
 		l.must(l.engine.RunByHand("shop-web.lost", stranger))
 		l.must(l.engine.RunByHand("other", map[string]string{api.LabelCluster: "elsewhere", api.LabelTask: "x"}))
@@ -129,14 +129,14 @@ func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 
 func TestAnEmptyStoreKillsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		task := l.deploy(taskID(1), nil)
 		l.settle()
 		snap := l.snapshot()
 		l.stop()
-		status := layout.TaskStatusKey(task.ID)
-		l.commit(layout.NewTxn("test").Delete(layout.TaskKey(task.ID)).Delete(status))
+		status := records.TaskStatusKey(task.ID)
+		l.commit(records.NewTxn("test").Delete(records.TaskKey(task.ID)).Delete(status))
 		l.start()
 		defer func() { l.close() }()
 		l.pass(10 * time.Minute)
@@ -145,7 +145,7 @@ func TestAnEmptyStoreKillsNothing(t *testing.T) {
 			t.Errorf("quarantined %v", got)
 		}
 		// The record that returns adopts it: nothing is created again.
-		l.commit(layout.NewTxn("test").Put(layout.TaskKey(task.ID), *snap.Task(task.ID).Value))
+		l.commit(records.NewTxn("test").Put(records.TaskKey(task.ID), *snap.Task(task.ID).Value))
 		l.settle()
 		l.want(task, api.TaskRunning, true, "")
 		if calls := l.engine.Calls(); calls["create"] != 1 || calls["start"] != 1 {
@@ -160,7 +160,7 @@ func TestAnEmptyStoreKillsNothing(t *testing.T) {
 
 func TestStoppingTheAgentStopsNoContainer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		task := l.deploy(taskID(1), nil)
 		l.settle()
@@ -174,7 +174,7 @@ func TestStoppingTheAgentStopsNoContainer(t *testing.T) {
 
 func TestPassThrough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)

@@ -24,7 +24,7 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 	if err := a.settleDoubt(ctx, assigned.Task.ID); err != nil {
 		return in, err
 	}
-	seen, err := a.containers.look(ctx, assigned.Task.ID)
+	seen, err := a.containers.observe(ctx, assigned.Task.ID)
 	if err != nil {
 		return in, err
 	}
@@ -49,7 +49,7 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 		}
 		see(&in, seen)
 		unknown := a.knownInits(&in) || stale != ""
-		if next := healing.Plan(in, now); unknown || next.Look || next.Action.Verb != healing.None {
+		if next := healing.Plan(in, now); unknown || next.Inspect || next.Action.Verb != healing.None {
 			keys = append(keys, taskKey(id))
 		}
 	}
@@ -94,13 +94,13 @@ func (a *Agent) memoryLimit(task api.Task) string {
 	return release.Spec.Resources.Limits.Memory
 }
 
-// see copies a sighting into an input.
-func see(in *healing.Input, seen *sighting) {
+// see copies a observation into an input.
+func see(in *healing.Input, seen *observation) {
 	if seen == nil {
 		return
 	}
 	in.Container = containerOf(seen.container)
-	in.Cause, in.LastExit, in.Watched, in.LookedAt = seen.cause, seen.exit, seen.watched, seen.lookedAt
+	in.Cause, in.LastExit, in.Watched, in.InspectedAt = seen.cause, seen.exit, seen.watched, seen.inspectedAt
 }
 
 func containerOf(c runtime.Container) *healing.Container {

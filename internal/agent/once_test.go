@@ -14,7 +14,7 @@ import (
 // of the server there would be no record of it. Its container may be removed and created again.
 func TestRunsOnceOnlyWhenRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer func() { l.close() }()
 		l.store.failing(errors.New("no space"))

@@ -66,7 +66,7 @@ func (p probed) Address(ctx context.Context, at prober.Attempt, port int, fresh 
 	if fresh && p.agent.containers.touchOlder(at.Container, addressAge) {
 		defer p.agent.tasks.Enqueue(taskKey(at.Task)) // readers of its status are to learn of it as well
 	}
-	seen, err := p.agent.containers.look(ctx, at.Task)
+	seen, err := p.agent.containers.observe(ctx, at.Task)
 	if err != nil {
 		return "", err
 	}

@@ -81,7 +81,7 @@ func probed(probes ...string) func(*api.Task, *api.DeploymentSpec) {
 func TestReadinessComesAndGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient("readiness")
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), probed("readiness", "liveness"))
@@ -108,7 +108,7 @@ func TestReadinessComesAndGoes(t *testing.T) {
 // it, and it keeps running.
 func TestAHealthCheckIsAReadinessProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		var healthy atomic.Bool
 		l.asker = func(_ context.Context, a prober.Attempt) probe.Result {
 			if get := a.Probe.HTTPGet; get == nil || get.Path != "/up" || get.Port != 8080 {
@@ -136,7 +136,7 @@ func TestAHealthCheckIsAReadinessProbe(t *testing.T) {
 func TestStartupHoldsTheOthersBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient("startup", "liveness")
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), func(task *api.Task, spec *api.DeploymentSpec) {
@@ -166,7 +166,7 @@ func TestStartupHoldsTheOthersBack(t *testing.T) {
 func TestLivenessRestartsInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient("liveness")
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), probed("liveness"))
@@ -200,7 +200,7 @@ func TestLivenessRestartsInPlace(t *testing.T) {
 func TestProbesSurviveTheAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		task := l.deploy(taskID(1), probed("startup", "liveness", "readiness"))
 		l.pass(3 * time.Second)
@@ -236,7 +236,7 @@ func TestProbesSurviveTheAgent(t *testing.T) {
 func TestNewIncarnationBeginsAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), probed("startup", "readiness"))
@@ -259,7 +259,7 @@ func TestNobodyIsAskedWhileStopping(t *testing.T) {
 		p := newPatient()
 		o := p.engine()
 		o.StopDelay = hollow.Delay(8 * time.Second)
-		l := newLab(t, o)
+		l := newHarness(t, o)
 		l.start()
 		defer l.close()
 		for i, end := range []func(api.Task){l.freeze, func(task api.Task) { l.raise(task, api.DesiredShutdown) }} {
@@ -282,7 +282,7 @@ func TestNobodyIsAskedWhileStopping(t *testing.T) {
 func TestAnswersThatChangeNothingAreNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		defer l.close()
 		l.deploy(taskID(1), probed("readiness"))
@@ -304,7 +304,7 @@ func TestAnswersThatChangeNothingAreNotWritten(t *testing.T) {
 func TestAnEngineThatIsAwayCountsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
-		l := newLab(t, p.engine())
+		l := newHarness(t, p.engine())
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), probed("readiness", "liveness"))

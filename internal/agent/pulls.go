@@ -34,9 +34,9 @@ type pulls struct {
 
 // pull is a pull under way. percent is 0 to 100, or -1.
 type pull struct {
-	percent   int
-	toldAt    time.Time
-	listeners map[string]listener
+	percent    int
+	reportedAt time.Time
+	listeners  map[string]listener
 }
 
 // listener is notified of progress, if it wants, and of the end.
@@ -51,16 +51,23 @@ func newPulls(rt runtime.Runtime, operations *operations, now func() time.Time) 
 
 // begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
 func (p *pulls) begin(reference, who string, l listener) {
+	p.beginWith(reference, who, l, func(ctx context.Context, progress func(percent int)) error {
+		_, err := p.runtime.Pull(ctx, reference, progress)
+		return err
+	})
+}
+
+// beginWith is begin with another way to get the image.
+func (p *pulls) beginWith(reference, who string, l listener, get func(ctx context.Context, progress func(percent int)) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if running := p.active[reference]; running != nil {
 		running.listeners[who] = l
 		return
 	}
-	p.active[reference] = &pull{percent: -1, toldAt: p.now(), listeners: map[string]listener{who: l}}
+	p.active[reference] = &pull{percent: -1, reportedAt: p.now(), listeners: map[string]listener{who: l}}
 	p.operations.begin(reference, func(ctx context.Context) error {
-		_, err := p.runtime.Pull(ctx, reference, func(percent int) { p.progress(reference, percent) })
-		return err
+		return get(ctx, func(percent int) { p.progress(reference, percent) })
 	}, func(err error) { p.end(reference, err) })
 }
 
@@ -69,20 +76,20 @@ func (p *pulls) progress(reference string, percent int) {
 	running := p.active[reference]
 	known := running != nil && running.percent >= 0 // report the first at once: a stalled pull may give no other
 	if running == nil || percent == running.percent ||
-		known && percent < running.percent+progressStep && p.now().Sub(running.toldAt) < progressTime {
+		known && percent < running.percent+progressStep && p.now().Sub(running.reportedAt) < progressTime {
 		p.mu.Unlock()
 		return
 	}
-	running.percent, running.toldAt = percent, p.now()
-	var tell []func()
+	running.percent, running.reportedAt = percent, p.now()
+	var listeners []func()
 	for _, l := range running.listeners {
 		if l.progress != nil {
-			tell = append(tell, l.progress)
+			listeners = append(listeners, l.progress)
 		}
 	}
 	p.mu.Unlock()
-	for _, told := range tell {
-		told()
+	for _, notify := range listeners {
+		notify()
 	}
 }
 

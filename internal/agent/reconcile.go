@@ -24,7 +24,7 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	assigned, known := a.control.Task(key.Name)
 	if !known {
 		a.prober.Leave(key.Name)
-		a.lastLogs.wish(api.Task{ID: key.Name}, healing.LogWish{})
+		a.lastLogs.request(api.Task{ID: key.Name}, healing.LogRequest{})
 		a.doubts.end(key.Name)
 		a.reports.dropTask(key.Name) // what still runs is shown as quarantined
 		return engine.Result{}, nil
@@ -64,7 +64,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 	}
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
-		if decision.Look {
+		if decision.Inspect {
 			if in, err = a.lookAnew(ctx, assigned, in); err != nil {
 				return engine.Result{}, err
 			}
@@ -77,7 +77,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 			}
 		}
 		if step == 0 || lasts(decision.Action.Verb) {
-			a.tell(assigned, decision)
+			a.reportDecision(assigned, decision)
 		}
 		if decision.Action.Verb == healing.None {
 			return engine.Result{After: min(decision.After, maxWait)}, nil
@@ -107,9 +107,9 @@ func (a *Agent) lookAnew(ctx context.Context, assigned node.Assignment, before h
 	return in, err
 }
 
-// tell reports a decision, and starts the reading of the last lines it requests.
-func (a *Agent) tell(assigned node.Assignment, d healing.Decision) {
-	a.lastLogs.wish(assigned.Task, d.Log)
+// reportDecision reports a decision, and starts the reading of the last lines it requests.
+func (a *Agent) reportDecision(assigned node.Assignment, d healing.Decision) {
+	a.lastLogs.request(assigned.Task, d.Log)
 	if d.Forget {
 		a.reports.forgetTask(assigned)
 		return
@@ -131,7 +131,7 @@ func (a *Agent) failed(ctx context.Context, assigned node.Assignment, in healing
 	fault := faultOf(cause)
 	in.Fault = &fault
 	decision := healing.Plan(in, a.now())
-	a.tell(assigned, decision)
+	a.reportDecision(assigned, decision)
 	if decision.Status.State.Terminal() && assigned.Task.Desired == api.DesiredRunning {
 		return engine.Result{}, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,26 +46,33 @@ func (a *Agent) withoutEnv(ctx context.Context, task api.Task, cause error) erro
 	return &redactedError{text, cause}
 }
 
-// hider returns a function that replaces the values of an environment and of secret files, plain or as Go and JSON
-// quote them, and their single lines, since a text may hold only the last ones. The longest are replaced first, since
-// one may be part of another. Hide before a text is cut: the rest of a cut value isn't recognised.
+// hider returns a function that replaces the values of an environment and of secret files.
 func hider(release node.Release) func(string) string {
-	var secrets []string
+	var values []string
 	for name, text := range release.Spec.Env {
-		secrets = append(secrets, configParts(text, release.Env[name])...)
+		values = append(values, configParts(text, release.Env[name])...)
 	}
 	for _, env := range []map[string]string{release.Env, release.Spec.Env, release.SecretFiles, optionsEnv(release)} {
-		for _, value := range env {
-			if len(value) < shortestSecret {
-				continue
-			}
-			inGo, inJSON := strconv.Quote(value), strconv.Quote(value)
-			if raw, err := json.Marshal(value); err == nil {
-				inJSON = string(raw)
-			}
-			secrets = append(secrets, value, inGo[1:len(inGo)-1], inJSON[1:len(inJSON)-1])
-			secrets = append(secrets, linesOf(value)...)
+		values = slices.AppendSeq(values, maps.Values(env))
+	}
+	return Hide(values...)
+}
+
+// Hide returns a function that replaces values, plain or as Go and JSON quote them, and their single lines, since a text
+// may hold only the last ones. The longest are replaced first, since one may be part of another. Hide before a text is
+// cut: the rest of a cut value isn't recognised.
+func Hide(values ...string) func(string) string {
+	var secrets []string
+	for _, value := range values {
+		if len(value) < shortestSecret {
+			continue
 		}
+		inGo, inJSON := strconv.Quote(value), strconv.Quote(value)
+		if raw, err := json.Marshal(value); err == nil {
+			inJSON = string(raw)
+		}
+		secrets = append(secrets, value, inGo[1:len(inGo)-1], inJSON[1:len(inJSON)-1])
+		secrets = append(secrets, linesOf(value)...)
 	}
 	slices.SortFunc(secrets, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
 	return func(text string) string {

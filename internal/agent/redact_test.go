@@ -23,7 +23,7 @@ func TestErrorsDontTellTheEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t)
+				l := newHarness(t)
 				l.engine.Before(func(verb, _ string) error {
 					if verb == "start" {
 						return tc.fault

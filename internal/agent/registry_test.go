@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // registry stores the registry of a host, under a name of its own.
-func (l *lab) registry(host, username string) {
+func (l *harness) registry(host, username string) {
 	l.t.Helper()
-	spec, err := json.Marshal(api.RegistrySpec{URL: host, Username: username, Token: layout.SealedToken("m", []byte("t"))})
+	spec, err := json.Marshal(api.RegistrySpec{URL: host, Username: username, Token: records.SealedToken("m", []byte("t"))})
 	l.must(err)
 	object := api.Object{Kind: api.KindRegistry, Scope: api.Unscoped, Name: "r" + username, Spec: spec}
-	l.commit(layout.NewTxn("test").Put(layout.ObjectKey(object.Ref()), object))
+	l.commit(records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object))
 	l.settle()
 }
 
 func TestFailedPullsBeginAnewWhenTheirRegistryChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.engine.FailPulls("shop.example/web:1", errors.New("unauthorized"))
 		l.start()
 		defer l.close()

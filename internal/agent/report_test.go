@@ -9,15 +9,15 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store/view"
 )
 
 func TestNothingUnchangedIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		for i := range 10 {
@@ -35,7 +35,7 @@ func TestNothingUnchangedIsWritten(t *testing.T) {
 
 func TestReportsAreBatched(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		l.store.failing(errors.New("the store is away"))
@@ -66,7 +66,7 @@ func TestReportsAreBatched(t *testing.T) {
 
 func TestWorkersBoundHowManyStartAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{StartDelay: hollow.Delay(time.Second)})
+		l := newHarness(t, hollow.Options{StartDelay: hollow.Delay(time.Second)})
 		l.start()
 		defer l.close()
 		for i := range 20 {
@@ -84,7 +84,7 @@ func TestWorkersBoundHowManyStartAtOnce(t *testing.T) {
 	})
 }
 
-func (l *lab) running() []string {
+func (l *harness) running() []string {
 	var names []string
 	for _, c := range l.engine.Containers() {
 		if c.PID != 0 {
@@ -96,7 +96,7 @@ func (l *lab) running() []string {
 
 func TestReportLosesARaceAndReadsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{StartDelay: hollow.Delay(time.Second)})
+		l := newHarness(t, hollow.Options{StartDelay: hollow.Delay(time.Second)})
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -110,8 +110,8 @@ func TestReportLosesARaceAndReadsAgain(t *testing.T) {
 // TestANodeTouchesOnlyItsOwn calls the authoriser directly.
 func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
-		v := view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+		l := newHarness(t)
+		v := view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 		control := local.New(local.Options{Store: l.store, View: v, Keys: plain{}}).Node(nodeID)
 		foreign := l.deploy(taskID(1), func(task *api.Task, _ *api.DeploymentSpec) { task.Node = "n2" })
 		own := l.deploy(taskID(2), nil)
@@ -162,7 +162,7 @@ func TestANodeTouchesOnlyItsOwn(t *testing.T) {
 // TestStopWithAReportThatIsNotTaken: the agent ends without an error, and the next one reports what it finds.
 func TestStopWithAReportThatIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		l.store.failing(errors.New("the disk is full"))
 		task := l.deploy(taskID(1), nil)

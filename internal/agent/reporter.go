@@ -204,7 +204,7 @@ func (r *reporter) send(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
 	if err := r.flush(last); err != nil {
-		r.log.Warn("the last report was not taken; the next start looks at everything anew", "error", err)
+		r.log.Warn("the last report was not taken; the next start observes everything again", "error", err)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func near(got, want float64) bool { return got > want*0.99 && got < want*1.01 }
 // TestStatsOfHundreds: all are sampled in the time of one, and a second call at once gets the same answer.
 func TestStatsOfHundreds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, burning(150))
+		l := newHarness(t, burning(150))
 		l.start()
 		defer l.close()
 		const count = 300
@@ -62,7 +62,7 @@ func TestStatsOfHundreds(t *testing.T) {
 // TestStatsOfAContainerThatGoes: its own entry has the error, the others have their figures.
 func TestStatsOfAContainerThatGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, burning(50))
+		l := newHarness(t, burning(50))
 		l.start()
 		defer l.close()
 		stays, goes := l.deploy(taskID(1), nil), l.deploy(taskID(2), nil)
@@ -78,7 +78,7 @@ func TestStatsOfAContainerThatGoes(t *testing.T) {
 // TestStatsAreCut: a cancelled call is not waited for.
 func TestStatsAreCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)
@@ -96,7 +96,7 @@ func TestStatsAreCut(t *testing.T) {
 // TestLoadIsTheMeanSinceTheLastLook: the mean is of one incarnation, however often others call Stats.
 func TestLoadIsTheMeanSinceTheLastLook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, burning(80))
+		l := newHarness(t, burning(80))
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), nil)

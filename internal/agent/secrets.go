@@ -143,7 +143,7 @@ func (a *Agent) placeSecrets(ctx context.Context, task api.Task) error {
 
 // sweepSecrets removes, once the containers are known, the files of those that are gone: a crash left them behind.
 func (a *Agent) sweepSecrets(ctx context.Context) error {
-	for _, known := range []<-chan struct{}{a.control.Synced(), a.watcher.looked} {
+	for _, known := range []<-chan struct{}{a.control.Synced(), a.watcher.listed} {
 		select {
 		case <-known:
 		case <-ctx.Done():

@@ -16,9 +16,9 @@ import (
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// vault is a lab whose tasks have a secret file, with what their containers were made from.
+// vault is a harness whose tasks have a secret file, with what their containers were made from.
 type vault struct {
-	*lab
+	*harness
 	mu   sync.Mutex
 	made []runtime.ContainerSpec
 	// absent lists the files that were missing at a start.
@@ -26,7 +26,7 @@ type vault struct {
 }
 
 func newVault(t *testing.T, memory string) *vault {
-	v := &vault{lab: newLab(t)}
+	v := &vault{harness: newHarness(t)}
 	v.memory, v.env = memory, `{"COLOUR":"blue","=/run/secrets/db":"hunter2\n","=/etc/app/token":"t0ken"}`
 	v.engine.Behave(func(spec runtime.ContainerSpec) hollow.Behaviour {
 		v.mu.Lock()
@@ -50,7 +50,7 @@ func newVault(t *testing.T, memory string) *vault {
 }
 
 func (v *vault) deploy(change func(*api.DeploymentSpec)) api.Task {
-	return v.lab.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) {
+	return v.harness.deploy(taskID(1), func(_ *api.Task, spec *api.DeploymentSpec) {
 		spec.SecretFiles = map[string]string{"/run/secrets/db": "DB", "/etc/app/token": "TOKEN"}
 		if change != nil {
 			change(spec)

@@ -19,7 +19,7 @@ type Edge interface {
 	Update(routes []ingress.Route, policies []certs.Policy)
 	// Drained waits until a pod that was removed from the routing table has no requests in flight, or until ctx ends.
 	Drained(ctx context.Context, pod string) error
-	Doors() (plain, secure ingress.Door)
+	States() (plain, secure ingress.ListenerState)
 	Certificate(host string) (certs.State, bool)
 	// Run serves until ctx ends.
 	Run(ctx context.Context) error
@@ -96,7 +96,7 @@ const reportRetry = time.Second
 
 // report reports the state of the proxy, until ctx ends.
 func (s *serving) report(ctx context.Context) error {
-	var told api.IngressNodeStatus
+	var reported api.IngressNodeStatus
 	retry := time.NewTimer(0)
 	retry.Stop()
 	defer retry.Stop()
@@ -108,7 +108,7 @@ func (s *serving) report(ctx context.Context) error {
 		case <-retry.C:
 		}
 		status := s.status()
-		if same(told, status) {
+		if same(reported, status) {
 			continue
 		}
 		if err := s.control.ReportIngress(ctx, status); err != nil && !errors.Is(err, context.Canceled) {
@@ -116,7 +116,7 @@ func (s *serving) report(ctx context.Context) error {
 			retry.Reset(reportRetry)
 			continue
 		}
-		told = status
+		reported = status
 	}
 }
 
@@ -191,8 +191,8 @@ func (s *serving) drain(ctx context.Context, task api.Task, limit time.Duration)
 }
 
 func (s *serving) status() api.IngressNodeStatus {
-	plain, secure := s.edge.Doors()
-	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.DoorStatus(plain), HTTPS: api.DoorStatus(secure)}
+	plain, secure := s.edge.States()
+	out := api.IngressNodeStatus{Node: s.a.opts.Node, HTTP: api.ListenerStatus(plain), HTTPS: api.ListenerStatus(secure)}
 	for _, host := range s.certified() {
 		if state, known := s.edge.Certificate(host); known {
 			if out.Certificates == nil {

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // gate is a proxy that only records its calls, and drains when the test says so.
@@ -63,8 +63,10 @@ func (g *gate) Drained(ctx context.Context, pod string) error {
 	}
 }
 
-// Doors implements agent.Edge.
-func (g *gate) Doors() (plain, secure ingress.Door) { return ingress.Door{}, ingress.Door{} }
+// Listeners implements agent.Edge.
+func (g *gate) States() (plain, secure ingress.ListenerState) {
+	return ingress.ListenerState{}, ingress.ListenerState{}
+}
 
 // Certificate implements agent.Edge.
 func (g *gate) Certificate(string) (certs.State, bool) { return certs.State{}, false }
@@ -84,10 +86,10 @@ func (g *gate) serves(pod string) bool {
 	return slices.Contains(g.table, pod)
 }
 
-// served starts a lab whose node serves a pod of shop/web, with a drain time.
-func served(t *testing.T, drain api.Duration) (*lab, *gate, api.Task) {
+// served starts a harness whose node serves a pod of shop/web, with a drain time.
+func served(t *testing.T, drain api.Duration) (*harness, *gate, api.Task) {
 	t.Helper()
-	l, g := newLab(t), newGate()
+	l, g := newHarness(t), newGate()
 	l.edge = g
 	l.engine.Before(func(verb, _ string) error {
 		if verb == "stop" {
@@ -100,7 +102,7 @@ func served(t *testing.T, drain api.Duration) (*lab, *gate, api.Task) {
 		raw, err := json.Marshal(value)
 		l.must(err)
 		object := api.Object{Kind: kind, Scope: "shop", Name: "web", Spec: raw}
-		l.commit(layout.NewTxn("test").Put(layout.ObjectKey(object.Ref()), object))
+		l.commit(records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object))
 	}
 	l.start()
 	task := l.deploy(taskID(1), func(_ *api.Task, s *api.DeploymentSpec) { s.Strategy = spec.Strategy })

@@ -13,7 +13,7 @@ import (
 // TestAFailingStartShows: the reason is stored at every attempt, and removed when one succeeds.
 func TestAFailingStartShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		var fault atomic.Pointer[error]
 		l.engine.Before(func(verb, _ string) error {
 			if now := fault.Load(); verb == "start" && now != nil {

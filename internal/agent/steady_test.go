@@ -16,7 +16,7 @@ func monitored(task *api.Task, _ *api.DeploymentSpec) { task.Monitor = "5s" }
 // alone.
 func TestSteadyIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), monitored)
@@ -39,7 +39,7 @@ func TestSteadyIsToldOnce(t *testing.T) {
 // TestCrashNobodyHeardOf: the engine reports no end within the monitor time; the inspection after it finds it.
 func TestCrashNobodyHeardOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
+		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
 			return hollow.Behaviour{Exits: true, ExitAfter: 3 * time.Second, ExitCode: 3}
 		}})
 		l.start()

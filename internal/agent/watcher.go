@@ -20,8 +20,8 @@ const (
 type watcher struct {
 	engine.Member
 	agent *Agent
-	// looked is closed after the first attempt to reach the engine, whether it succeeded or not.
-	looked chan struct{}
+	// listed is closed after the first attempt to reach the engine, whether it succeeded or not.
+	listed chan struct{}
 	once   sync.Once
 	// unguard ends the watch over processes; nil while the engine's events report them.
 	unguard func()
@@ -31,7 +31,7 @@ type watcher struct {
 }
 
 func newWatcher(a *Agent) *watcher {
-	w := &watcher{agent: a, looked: make(chan struct{})}
+	w := &watcher{agent: a, listed: make(chan struct{})}
 	w.Member = engine.NewMember(w.watch)
 	return w
 }
@@ -127,8 +127,8 @@ func (w *watcher) found() {
 	if w.trouble.Swap(nil) != nil {
 		w.agent.log.Info("the container engine answers again")
 	}
-	w.once.Do(func() { close(w.looked) })
-	w.agent.machine.look()
+	w.once.Do(func() { close(w.listed) })
+	w.agent.machine.refresh()
 	w.agent.wakeAll()
 }
 
@@ -137,10 +137,10 @@ func (w *watcher) lost(err error) {
 	message := err.Error()
 	if w.trouble.Swap(&message) == nil {
 		w.agent.log.Error("the container engine does not answer", "error", err)
-		w.agent.machine.look()
+		w.agent.machine.refresh()
 		w.agent.wakeAll()
 	}
-	w.once.Do(func() { close(w.looked) })
+	w.once.Do(func() { close(w.listed) })
 }
 
 // happened handles one event.
@@ -195,6 +195,6 @@ func (l *lister) compare(ctx context.Context, gap bool) error {
 	if gap || len(tasks) > 0 {
 		l.agent.serving.changed() // the containers may have other addresses now
 	}
-	l.agent.machine.look()
+	l.agent.machine.refresh()
 	return nil
 }

@@ -35,8 +35,8 @@ func TestOverTheWire(t *testing.T) {
 	}
 }
 
-// connect returns what the lab's agent knows of its server.
-func (l *lab) connect(service *local.Service, log *slog.Logger) (control nodeapi.Control, stop func()) {
+// connect returns what the harness's agent knows of its server.
+func (l *harness) connect(service *local.Service, log *slog.Logger) (control nodeapi.Control, stop func()) {
 	if !overWire {
 		return service.Node(nodeID), func() {}
 	}
@@ -64,11 +64,11 @@ func (l *lab) connect(service *local.Service, log *slog.Logger) (control nodeapi
 	}
 }
 
-func (l *lab) nodeTLS(ca *authority.Authority) *tls.Config {
+func (l *harness) nodeTLS(ca *authority.Authority) *tls.Config {
 	l.t.Helper()
 	key, request, err := authority.NewRequest()
 	l.must(err)
-	certificate, err := ca.Node(nodeID, request)
+	certificate, err := ca.Node(authority.Machine{Node: nodeID}, request)
 	l.must(err)
 	pair, err := authority.Pair(certificate, key)
 	l.must(err)

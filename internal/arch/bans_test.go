@@ -19,6 +19,9 @@ type ban struct {
 var bans = []ban{
 	{"github.com/moby/moby", []string{"internal/runtime/docker", "internal/bench"}, false,
 		"one package speaks Docker, so that another runtime is a folder and not a search through the tree"},
+	{"github.com/moby/buildkit", []string{"internal/runtime/docker", "internal/build/recipe"}, false,
+		"its client costs 4 MB of binary: a session and the parser of Dockerfiles are what is used"},
+	{"github.com/docker/cli", []string{"internal/runtime/docker"}, false, "docker's settings are read in one place, and only those: its commands link the world"},
 	{"go.etcd.io/etcd", []string{"internal/store/etcd", "internal/bench"}, false,
 		"one package speaks etcd; everybody else has store.Store, and its contract"},
 	{"sigs.k8s.io/controller-runtime", []string{"internal/operator"}, true, "only the operator runs on Kubernetes' machinery"},
@@ -26,7 +29,7 @@ var bans = []ban{
 	{"sigs.k8s.io/structured-merge-diff", []string{"internal/ownership"}, true, "one package knows how sets of fields are written"},
 	{"github.com/prometheus/client_golang", []string{"internal/engine", "internal/agent/builder", "internal/agent/prober", "internal/ingress", "internal/server", "internal/daemon", "internal/host", "internal/member"}, false,
 		"what is measured is measured at the borders; decisions are tested, not measured"},
-	{"github.com/spf13/cobra", []string{"internal/cli"}, true, "commands are parsed in one place"},
+	{"github.com/spf13/cobra", []string{"internal/cli", "internal/distribution/manpages"}, true, "commands are parsed in one place, and described in another"},
 	{"github.com/danielgtaylor/huma", []string{"internal/server"}, true, "only the server is described by OpenAPI"},
 	{"github.com/hashicorp/hcl", []string{"internal/manifest"}, true, "only manifests are written in HCL"},
 	{"filippo.io/age", []string{"internal/secret"}, true, "one package encrypts"},

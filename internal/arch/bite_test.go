@@ -35,6 +35,8 @@ func TestEveryCheckBites(t *testing.T) {
 		}, "internal/server/a.go imports internal/agent/below"},
 		"Dialect": {"comments speak the field's English", dialectFaults,
 			map[string]string{"api/a.go": "// Package api is made anew.\npackage api", "api/b.go": "package api // made again"}, "api/a.go:1 says \"anew\""},
+		"Reason": {"reasons are declared in one place", declaredReasonFaults,
+			map[string]string{"api/reasons.go": "package api\nconst ReasonA = \"A\"", "internal/a/a.go": "package a\nconst reasonB = \"Bad\""}, "declares the reason Bad"},
 		"No layer": {"a new folder needs its line", func(s []*source) []string { return unlayered(s, table[:1]) },
 			map[string]string{"api/a.go": `package api`, "internal/new/a.go": `package new`}, "internal/new/a.go is in no layer"},
 		"Stale layer": {"a folder that went takes its line along", func(s []*source) []string { return unlayered(s, table[:2]) },

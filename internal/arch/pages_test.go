@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"tend.dev/tend/api"
 )
 
 func readPage(t *testing.T, name string) string {
@@ -102,26 +100,17 @@ func reasonFaults(all []*source, page string) []string {
 		}
 	}
 	var faults []string
-	exist := map[string]bool{"Ready": true, "Progressing": true, "Degraded": true, api.ReasonBuildFailed: true} // the types of conditions, and what the api names
+	exist := map[string]bool{"Ready": true, "Progressing": true, "Degraded": true} // the types of conditions
 	for _, s := range all {
 		if s.test || !slices.Contains(reasonFolders, s.folder()) {
 			continue
 		}
-		ast.Inspect(s.ast, func(node ast.Node) bool {
-			literal, ok := node.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
-				return true
-			}
-			word, err := strconv.Unquote(literal.Value)
-			if err != nil || !reasonWord.MatchString(word) || slices.Contains(notReasons, word) {
-				return true
-			}
+		for word, at := range reasonsIn(s) {
 			exist[word] = true
 			if !mentioned[word] {
-				faults = append(faults, fmt.Sprintf("%s: docs/kinds/deployment.md does not explain %s", s.at(node), word))
+				faults = append(faults, fmt.Sprintf("%s: docs/kinds/deployment.md does not explain %s", s.at(at), word))
 			}
-			return true
-		})
+		}
 	}
 	for word := range listed {
 		if !exist[word] {
@@ -129,6 +118,26 @@ func reasonFaults(all []*source, page string) []string {
 		}
 	}
 	return faults
+}
+
+// reasonsIn returns the reasons that a file names, as a constant of the api or as a word.
+func reasonsIn(s *source) map[string]ast.Node {
+	found := map[string]ast.Node{}
+	ast.Inspect(s.ast, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.SelectorExpr:
+			of, _ := n.X.(*ast.Ident)
+			if word, ok := strings.CutPrefix(n.Sel.Name, "Reason"); ok && of != nil && of.Name == "api" {
+				found[word] = n
+			}
+		case *ast.BasicLit:
+			if word, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && reasonWord.MatchString(word) && !slices.Contains(notReasons, word) {
+				found[word] = n
+			}
+		}
+		return true
+	})
+	return found
 }
 
 // TestPageChecksBite gives each check a page that breaks its rule.
@@ -166,21 +175,24 @@ func TestPageChecksBite(t *testing.T) {
 	}
 }
 
-// TestUnitKeepsTheServer: what the systemd unit must say so that the server comes back and containers outlive it.
+// TestUnitKeepsTheServer: what the systemd units must say so that server and agent come back and containers outlive them.
 func TestUnitKeepsTheServer(t *testing.T) {
-	unit := "\n" + readPage(t, "deploy/systemd/tend.service")
-	for line, why := range map[string]string{
-		"ExecStart=/usr/local/bin/tend server": "it starts what `make install` installs",
-		"Restart=on-failure":                   "a crash is not the end",
-		"StartLimitIntervalSec=0":              "however often it fails, it is started again",
-		"Type=notify":                          "systemd waits for readiness",
-		"TimeoutStartSec=infinity":             "a replay that takes long is not killed",
-		"Environment=TEND_ROOT=/var/lib/tend":  "the root is named",
-		"KillMode=process":                     "containers and processes outlive the server",
-		"WantedBy=multi-user.target":           "it is there after a reboot",
-	} {
-		if !strings.Contains(unit, "\n"+line+"\n") {
-			t.Errorf("deploy/systemd/tend.service lacks %s: %s", line, why)
+	for name, command := range map[string]string{"tend.service": "server", "tend-agent.service": "agent"} {
+		unit := "\n" + readPage(t, "deploy/systemd/"+name)
+		for line, why := range map[string]string{
+			"ExecStart=/usr/local/bin/tend " + command:       "it starts what `make install` installs",
+			"Restart=on-failure":                             "a crash is not the end",
+			"StartLimitIntervalSec=0":                        "however often it fails, it is started again",
+			"Type=notify":                                    "systemd waits for readiness",
+			"TimeoutStartSec=infinity":                       "a replay that takes long is not killed",
+			"Environment=TEND_ROOT=/var/lib/tend":            "the root is named",
+			"EnvironmentFile=-/etc/tend/" + command + ".env": "flags are set without editing the unit",
+			"KillMode=process":                               "containers and processes outlive the server",
+			"WantedBy=multi-user.target":                     "it is there after a reboot",
+		} {
+			if !strings.Contains(unit, "\n"+line+"\n") {
+				t.Errorf("deploy/systemd/%s lacks %s: %s", name, line, why)
+			}
 		}
 	}
 }

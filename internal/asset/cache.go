@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // cache records, in one small file per URL, which bytes the URL returned last and how to ask whether they changed. The
@@ -48,7 +50,7 @@ func readRemembered(path string) (remembered, bool) {
 	return known, json.Unmarshal(content, &known) == nil && known.Digest != ""
 }
 
-// write stores the record atomically. It syncs nothing: a crash at worst loses the record.
+// write stores the record atomically.
 func (c cache) write(known remembered) error {
 	content, err := json.Marshal(known)
 	if err != nil {
@@ -57,16 +59,7 @@ func (c cache) write(known remembered) error {
 	if err := os.MkdirAll(c.folder, 0o700); err != nil {
 		return fmt.Errorf("remember %s: %w", known.URL, err)
 	}
-	half, err := os.CreateTemp(c.folder, ".half-*")
-	if err != nil {
-		return fmt.Errorf("remember %s: %w", known.URL, err)
-	}
-	defer os.Remove(half.Name())
-	_, err = half.Write(content)
-	if err = errors.Join(err, half.Close()); err == nil {
-		err = os.Rename(half.Name(), c.path(known.URL))
-	}
-	if err != nil {
+	if err := renameio.WriteFile(c.path(known.URL), content, 0o600, renameio.WithTempDir(c.folder)); err != nil {
 		return fmt.Errorf("remember %s: %w", known.URL, err)
 	}
 	return nil

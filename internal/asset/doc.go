@@ -2,7 +2,7 @@
 //
 // It decides which bytes a URL stands for (fetching only what changed since the last time, and falling back on the last
 // ones if the asset says so) and which blobs are still referred to. It never decides which object refers to which file:
-// internal/intent stamps that on the objects.
+// internal/verbs stamps that on the objects.
 //
 //	library := asset.NewLibrary(asset.Options{Blobs: blobs, Cache: root + "/cache"})
 //	digest, warning, err := library.Fetch(ctx, file, false)

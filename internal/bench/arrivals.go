@@ -20,7 +20,7 @@ const atOnce = 2000
 type arrivals struct {
 	name, address string
 	perSecond     int
-	told          func(ctx context.Context, err error) // of each; nil where nobody counts
+	done          func(ctx context.Context, err error) // of each; nil where nobody counts
 
 	mu   sync.Mutex
 	took []time.Duration // since the last look
@@ -61,8 +61,8 @@ func (a *arrivals) ask(ctx context.Context) {
 		a.took = append(a.took, took)
 		a.mu.Unlock()
 	}
-	if a.told != nil {
-		a.told(ctx, err)
+	if a.done != nil {
+		a.done(ctx, err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // boot is the start of a process → ready, on a new folder and on the same one again, against a bare embedded etcd. Tend is ready when /readyz says so: its store was read, every object and task was looked
 // at, the engine was listed.
-func boot(ctx context.Context, l *lab) error {
+func boot(ctx context.Context, l *harness) error {
 	turn := 0
 	again := times{}
 	// An election's wait is drawn at random, so that one start says little: they are many, and short.
@@ -46,7 +46,7 @@ func boot(ctx context.Context, l *lab) error {
 	return nil
 }
 
-func (l *lab) bootTend(ctx context.Context, root string) (time.Duration, error) {
+func (l *harness) bootTend(ctx context.Context, root string) (time.Duration, error) {
 	s, err := startServer(ctx, l.tend, root, "--network", l.network)
 	if err != nil {
 		return 0, err
@@ -54,7 +54,7 @@ func (l *lab) bootTend(ctx context.Context, root string) (time.Duration, error) 
 	return s.boot, s.stop()
 }
 
-func (l *lab) bootBare(ctx context.Context, dir string) (time.Duration, error) {
+func (l *harness) bootBare(ctx context.Context, dir string) (time.Duration, error) {
 	b, err := startBare(ctx, dir)
 	if err != nil {
 		return 0, err

@@ -9,8 +9,8 @@ import (
 
 // deploy is apply → all running, against create and start of as many; and on the way back delete → gone, containers
 // included, against stop and remove. With 20 it finds the raw API's best parallelism, which the other figures then use.
-func deploy(n int) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
+func deploy(n int) func(context.Context, *harness) error {
+	return func(ctx context.Context, l *harness) error {
 		deletes := times{}
 		sides := []side{l.rawDeploy("raw", n, l.workers, deletes), l.tendDeploy(n, deletes)}
 		if n == 20 {
@@ -31,7 +31,7 @@ func deploy(n int) func(context.Context, *lab) error {
 }
 
 // turnsFor takes fewer turns of what is long.
-func (l *lab) turnsFor(n int) int {
+func (l *harness) turnsFor(n int) int {
 	if n >= 50 {
 		return max(l.pairs-2, 1)
 	}
@@ -39,7 +39,7 @@ func (l *lab) turnsFor(n int) int {
 }
 
 // best settles how many workers the raw API is quickest with.
-func (l *lab) best(t times) string {
+func (l *harness) best(t times) string {
 	best := "raw8"
 	if t.median("raw4") < t.median("raw8") {
 		best, l.workers = "raw4", 4
@@ -48,7 +48,7 @@ func (l *lab) best(t times) string {
 	return best
 }
 
-func (l *lab) rawDeploy(name string, n, workers int, deletes times) side {
+func (l *harness) rawDeploy(name string, n, workers int, deletes times) side {
 	return side{name, func(ctx context.Context) (time.Duration, error) {
 		ids, took, err := l.raw.runMany(ctx, n, workers, l.images[0])
 		if err != nil {
@@ -60,7 +60,7 @@ func (l *lab) rawDeploy(name string, n, workers int, deletes times) side {
 	}}
 }
 
-func (l *lab) tendDeploy(n int, deletes times) side {
+func (l *harness) tendDeploy(n int, deletes times) side {
 	return side{"tend", func(ctx context.Context) (time.Duration, error) {
 		d := l.deployment(n)
 		took, err := d.deploy(ctx)
@@ -74,8 +74,8 @@ func (l *lab) tendDeploy(n int, deletes times) side {
 }
 
 // scale is from → to of what runs already, against create and start of the difference.
-func scale(from, to int) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
+func scale(from, to int) func(context.Context, *harness) error {
+	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(from)
 		if _, err := d.deploy(ctx); err != nil {
 			return err

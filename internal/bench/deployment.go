@@ -18,15 +18,15 @@ const runLabel = "tend-bench.run"
 
 // deployment is one object of the Tend side.
 type deployment struct {
-	lab  *lab
-	name string
-	spec api.DeploymentSpec
+	harness *harness
+	name    string
+	spec    api.DeploymentSpec
 }
 
 // deployment makes the next one, stored by deploy. Its rollouts are all at once, stop-first, without pause.
-func (l *lab) deployment(replicas int) *deployment {
+func (l *harness) deployment(replicas int) *deployment {
 	l.turns++
-	return &deployment{lab: l, name: fmt.Sprintf("t%d", l.turns), spec: api.DeploymentSpec{
+	return &deployment{harness: l, name: fmt.Sprintf("t%d", l.turns), spec: api.DeploymentSpec{
 		Container: api.Container{
 			Image:  l.images[0],
 			Labels: map[string]string{runLabel: l.id},
@@ -60,7 +60,7 @@ func (d *deployment) apply(ctx context.Context) (int64, error) {
 	}
 	ref := d.ref()
 	object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}
-	result, err := d.lab.server.client.Apply(ctx, api.ApplyRequest{Objects: []api.Object{object}})
+	result, err := d.harness.server.client.Apply(ctx, api.ApplyRequest{Objects: []api.Object{object}})
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func (d *deployment) apply(ctx context.Context) (int64, error) {
 func (d *deployment) await(ctx context.Context, what string, holds func(api.WorkloadStatus) bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for %s %s", patience, d.ref(), what))
 	defer cancel()
-	return d.lab.follow.until(ctx, d.name, func(object api.Object, found bool) bool {
+	return d.harness.follow.until(ctx, d.name, func(object api.Object, found bool) bool {
 		if !found {
 			return false
 		}
@@ -93,10 +93,10 @@ func (d *deployment) scaleTo(ctx context.Context, replicas int) (time.Duration, 
 
 // roll turns the deployment to the other image and waits until every live pod runs it and none of the old does.
 func (d *deployment) roll(ctx context.Context) (time.Duration, error) {
-	if d.spec.Image == d.lab.images[0] {
-		d.spec.Image = d.lab.images[1]
+	if d.spec.Image == d.harness.images[0] {
+		d.spec.Image = d.harness.images[1]
 	} else {
-		d.spec.Image = d.lab.images[0]
+		d.spec.Image = d.harness.images[0]
 	}
 	began := time.Now()
 	generation, err := d.apply(ctx)
@@ -134,7 +134,7 @@ func (d *deployment) turned(ctx context.Context, release string) (bool, error) {
 
 // pods are those that are wanted and have not ended.
 func (d *deployment) pods(ctx context.Context) ([]api.Pod, error) {
-	listed, err := d.lab.server.client.Pods(ctx, client.PodFilter{Kind: api.KindDeployment, Scope: "bench", Name: d.name})
+	listed, err := d.harness.server.client.Pods(ctx, client.PodFilter{Kind: api.KindDeployment, Scope: "bench", Name: d.name})
 	if err != nil {
 		return nil, err
 	}
@@ -155,11 +155,11 @@ func (d *deployment) remove(ctx context.Context) error {
 
 func (d *deployment) delete(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	if _, err := d.lab.server.client.Delete(ctx, d.ref()); err != nil {
+	if _, err := d.harness.server.client.Delete(ctx, d.ref()); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for %s to go", patience, d.ref()))
 	defer cancel()
-	err := d.lab.follow.until(ctx, d.name, func(_ api.Object, found bool) bool { return !found })
+	err := d.harness.follow.until(ctx, d.name, func(_ api.Object, found bool) bool { return !found })
 	return time.Since(began), err
 }

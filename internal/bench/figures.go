@@ -10,7 +10,7 @@ import (
 // figure is one thing that is measured; it may print several lines.
 type figure struct {
 	name string
-	take func(ctx context.Context, l *lab) error
+	take func(ctx context.Context, l *harness) error
 }
 
 // figures are all of them, in the order they are taken: the one that finds the raw API's best parallelism first.

@@ -17,7 +17,7 @@ const (
 
 // idle is what a server takes that has nothing to do: memory after its start, then memory and processor over 20
 // containers, which it compares with the engine's list every 10 s.
-func idle(ctx context.Context, l *lab) error {
+func idle(ctx context.Context, l *harness) error {
 	fresh, err := startServer(ctx, l.tend, filepath.Join(l.dir, "idle"), "--network", l.network)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func idle(ctx context.Context, l *lab) error {
 	return l.idleWith(ctx, 20)
 }
 
-func (l *lab) idleBare(ctx context.Context) error {
+func (l *harness) idleBare(ctx context.Context) error {
 	bare, err := startBare(ctx, filepath.Join(l.dir, "idle-etcd"))
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (l *lab) idleBare(ctx context.Context) error {
 	return errors.Join(err, bare.stop())
 }
 
-func (l *lab) idleWith(ctx context.Context, n int) error {
+func (l *harness) idleWith(ctx context.Context, n int) error {
 	s, err := startServer(ctx, l.tend, filepath.Join(l.dir, "idle"), "--network", l.network)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func rest(ctx context.Context, d time.Duration) {
 }
 
 // binarySize is the binary's without its symbols.
-func binarySize(ctx context.Context, l *lab) error {
+func binarySize(ctx context.Context, l *harness) error {
 	stripped := filepath.Join(l.dir, "stripped")
 	path := stripped
 	if exec.CommandContext(ctx, "strip", "-o", stripped, l.tend).Run() != nil {

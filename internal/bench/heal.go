@@ -15,7 +15,7 @@ import (
 // heal is a container killed by hand → one in its place runs, by the engine's events on all sides: Tend's, a loop that
 // starts the container as soon as it hears of its death, and the engine's own restart policy (which sees a kill through
 // its API as meant, so there the process is killed).
-func heal(ctx context.Context, l *lab) error {
+func heal(ctx context.Context, l *harness) error {
 	d := l.deployment(l.pairs)
 	if _, err := d.deploy(ctx); err != nil {
 		return err
@@ -39,7 +39,7 @@ func heal(ctx context.Context, l *lab) error {
 }
 
 // healTend kills one pod's container; whichever container of the run starts next is its replacement.
-func (l *lab) healTend(ctx context.Context, id string) (time.Duration, error) {
+func (l *harness) healTend(ctx context.Context, id string) (time.Duration, error) {
 	stream, stop := l.listen(ctx, events.ActionStart)
 	defer stop()
 	began := time.Now()
@@ -50,7 +50,7 @@ func (l *lab) healTend(ctx context.Context, id string) (time.Duration, error) {
 	return time.Since(began), err
 }
 
-func (l *lab) healLoop(ctx context.Context) (time.Duration, error) {
+func (l *harness) healLoop(ctx context.Context) (time.Duration, error) {
 	id, err := l.raw.run(ctx, l.images[0], nil)
 	if err != nil {
 		return 0, err
@@ -71,7 +71,7 @@ func (l *lab) healLoop(ctx context.Context) (time.Duration, error) {
 	return took, l.raw.drop(ctx, id)
 }
 
-func (l *lab) healPolicy(ctx context.Context) (time.Duration, error) {
+func (l *harness) healPolicy(ctx context.Context) (time.Duration, error) {
 	id, err := l.raw.run(ctx, l.images[0], func(h *container.HostConfig) {
 		h.RestartPolicy = container.RestartPolicy{Name: container.RestartPolicyAlways}
 	})
@@ -95,13 +95,13 @@ func (l *lab) healPolicy(ctx context.Context) (time.Duration, error) {
 	return took, l.raw.drop(ctx, id)
 }
 
-func (l *lab) kill(ctx context.Context, id string) error {
+func (l *harness) kill(ctx context.Context, id string) error {
 	_, err := l.engine.ContainerKill(ctx, id, engine.ContainerKillOptions{Signal: "SIGKILL"})
 	return err
 }
 
 // listen hears of this run's containers, from now on as the engine reckons: what happens before its answer is sent too.
-func (l *lab) listen(ctx context.Context, action events.Action) (engine.EventsResult, context.CancelFunc) {
+func (l *harness) listen(ctx context.Context, action events.Action) (engine.EventsResult, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	now := time.Now()
 	return l.engine.Events(ctx, engine.EventsListOptions{

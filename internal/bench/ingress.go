@@ -14,7 +14,7 @@ import (
 
 // ingressFigures are the ingress's throughput and latency against Debian's nginx and Caddy, each in front of the same pod:
 // over connections that are kept, and over a new one for each request.
-func ingressFigures(ctx context.Context, l *lab) (err error) {
+func ingressFigures(ctx context.Context, l *harness) (err error) {
 	d := l.deployment(1)
 	if _, err := d.deploy(ctx); err != nil {
 		return err
@@ -45,7 +45,7 @@ func ingressFigures(ctx context.Context, l *lab) (err error) {
 }
 
 // loads has the proxies take turns under wrk and prints what came of it. The pod alone shows what the proxies add.
-func (l *lab) loads(ctx context.Context, figure string, addresses map[string]string, fresh bool) error {
+func (l *harness) loads(ctx context.Context, figure string, addresses map[string]string, fresh bool) error {
 	p99 := times{}
 	var sides []side
 	for _, name := range []string{"pod", "nginx", "caddy", "tend"} {
@@ -73,7 +73,7 @@ func (l *lab) loads(ctx context.Context, figure string, addresses map[string]str
 }
 
 // serve has Tend serve a deployment as the proxied host, and returns what ends that.
-func (l *lab) serve(ctx context.Context, d *deployment) (func() error, error) {
+func (l *harness) serve(ctx context.Context, d *deployment) (func() error, error) {
 	spec, err := json.Marshal(api.IngressSpec{Host: proxied, Service: d.name, Port: 8080})
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 const planFor = 300 * time.Millisecond
 
 // plans is one decision over 10, 1,000 and 10,000 slots, half of them outdated: the planner's most work.
-func plans(_ context.Context, _ *lab) error {
+func plans(_ context.Context, _ *harness) error {
 	for _, n := range []int{10, 1_000, 10_000} {
 		now := time.Now()
 		slots := halfOutdated(n, now)

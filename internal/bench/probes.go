@@ -28,8 +28,8 @@ const (
 // probes is what asking a thousand containers costs this process, their probes as declared by default: with an answer
 // at hand (the scheduling alone), and over HTTP to a real container. And how many are asked at once, against none more
 // than the others.
-func probes(n int) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
+func probes(n int) func(context.Context, *harness) error {
+	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(1)
 		if _, err := d.deploy(ctx); err != nil {
 			return err

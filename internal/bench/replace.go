@@ -7,21 +7,21 @@ import (
 )
 
 // replaceAll turns every slot to another image at once, the old one of each stopped first.
-func replaceAll(n int) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
+func replaceAll(n int) func(context.Context, *harness) error {
+	return func(ctx context.Context, l *harness) error {
 		return l.replace(ctx, fmt.Sprintf("replace-%d", n), n, l.workers, 1000)
 	}
 }
 
 // replaceSerially turns them one by one, against a loop that does nothing else.
-func replaceSerially(n int) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
+func replaceSerially(n int) func(context.Context, *harness) error {
+	return func(ctx context.Context, l *harness) error {
 		return l.replace(ctx, fmt.Sprintf("roll-%d", n), n, 1, 1)
 	}
 }
 
 // replace keeps both sides' containers from turn to turn, each turn to the other image.
-func (l *lab) replace(ctx context.Context, name string, n, workers, parallel int) error {
+func (l *harness) replace(ctx context.Context, name string, n, workers, parallel int) error {
 	ids, _, err := l.raw.runMany(ctx, n, l.workers, l.images[0])
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ const (
 // ingressRollouts rolls a deployment out again and again under load and counts the requests that failed, of all kinds, and
 // how long those on new connections took against before. Rollouts take the processors from everybody, so the same is asked
 // of a deployment that nobody touches, at the same moments: of its pod straight, and of nginx in front of it.
-func ingressRollouts(ctx context.Context, l *lab) (err error) {
+func ingressRollouts(ctx context.Context, l *harness) (err error) {
 	still := l.deployment(1)
 	if _, err := still.deploy(ctx); err != nil {
 		return err
@@ -63,10 +63,10 @@ func ingressRollouts(ctx context.Context, l *lab) (err error) {
 }
 
 // rollUnderLoad takes one figure: so many rollouts, and on until so many requests were made.
-func (l *lab) rollUnderLoad(ctx context.Context, figure string, d *deployment, controls []*arrivals, times int, requests int64) error {
+func (l *harness) rollUnderLoad(ctx context.Context, figure string, d *deployment, controls []*arrivals, times int, requests int64) error {
 	fmt.Fprintf(os.Stderr, "%s begins: %.0f %% idle\n", figure, 100*awaitQuiet(ctx))
 	c := newCrowd(l.ingress)
-	ours := &arrivals{name: "tend", address: l.ingress, perSecond: newPerSecond, told: c.count}
+	ours := &arrivals{name: "tend", address: l.ingress, perSecond: newPerSecond, done: c.count}
 	all := append([]*arrivals{ours}, controls...)
 	clients, stop := context.WithCancel(ctx)
 	defer stop()

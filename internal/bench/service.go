@@ -14,17 +14,17 @@ const servicePoll = 15 * time.Millisecond
 
 // service is one of Swarm's.
 type service struct {
-	lab  *lab
-	id   string
-	spec swarm.ServiceSpec
+	harness *harness
+	id      string
+	spec    swarm.ServiceSpec
 }
 
 // newService creates one and waits until all its tasks run, timed.
-func (l *lab) newService(ctx context.Context, replicas uint64) (*service, time.Duration, error) {
+func (l *harness) newService(ctx context.Context, replicas uint64) (*service, time.Duration, error) {
 	l.turns++
 	noDelay := time.Duration(0)
 	update := &swarm.UpdateConfig{Parallelism: 0, Monitor: time.Millisecond, Order: swarm.UpdateOrderStopFirst}
-	s := &service{lab: l, spec: swarm.ServiceSpec{
+	s := &service{harness: l, spec: swarm.ServiceSpec{
 		Annotations: swarm.Annotations{Name: fmt.Sprintf("tend-bench-%s-%d", l.id, l.turns)},
 		TaskTemplate: swarm.TaskSpec{
 			ContainerSpec: &swarm.ContainerSpec{Image: l.images[0], Labels: map[string]string{runLabel: l.id}},
@@ -51,7 +51,7 @@ func (s *service) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for service %s", patience, s.id))
 	defer cancel()
 	return every(ctx, servicePoll, func() (bool, error) {
-		tasks, err := s.lab.engine.TaskList(ctx, engine.TaskListOptions{
+		tasks, err := s.harness.engine.TaskList(ctx, engine.TaskListOptions{
 			Filters: make(engine.Filters).Add("service", s.id).Add("desired-state", "running"),
 		})
 		if err != nil {
@@ -82,11 +82,11 @@ func (s *service) update(ctx context.Context, image string) (time.Duration, erro
 
 func (s *service) change(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
-	current, err := s.lab.engine.ServiceInspect(ctx, s.id, engine.ServiceInspectOptions{})
+	current, err := s.harness.engine.ServiceInspect(ctx, s.id, engine.ServiceInspectOptions{})
 	if err != nil {
 		return 0, err
 	}
-	_, err = s.lab.engine.ServiceUpdate(ctx, s.id, engine.ServiceUpdateOptions{Version: current.Service.Version, Spec: s.spec})
+	_, err = s.harness.engine.ServiceUpdate(ctx, s.id, engine.ServiceUpdateOptions{Version: current.Service.Version, Spec: s.spec})
 	if err != nil {
 		return 0, err
 	}
@@ -96,13 +96,13 @@ func (s *service) change(ctx context.Context) (time.Duration, error) {
 
 // remove waits for the containers too: Swarm removes them after the service.
 func (s *service) remove(ctx context.Context) error {
-	if _, err := s.lab.engine.ServiceRemove(ctx, s.id, engine.ServiceRemoveOptions{}); err != nil {
+	if _, err := s.harness.engine.ServiceRemove(ctx, s.id, engine.ServiceRemoveOptions{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("waited %s for the containers of service %s to go", patience, s.id))
 	defer cancel()
 	return every(ctx, servicePoll, func() (bool, error) {
-		left, err := s.lab.engine.ContainerList(ctx, engine.ContainerListOptions{
+		left, err := s.harness.engine.ContainerList(ctx, engine.ContainerListOptions{
 			All: true, Filters: make(engine.Filters).Add("label", "com.docker.swarm.service.id="+s.id),
 		})
 		return err == nil && len(left.Items) == 0, err

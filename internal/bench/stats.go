@@ -13,8 +13,8 @@ import (
 
 // statsOf samples n running containers, against `docker stats --no-stream` of the same ones. Each of Tend's turns begins
 // with nothing remembered, as its first one does: the samples of the turn before are older than it remembers them fresh.
-func statsOf(n int) func(context.Context, *lab) error {
-	return func(ctx context.Context, l *lab) error {
+func statsOf(n int) func(context.Context, *harness) error {
+	return func(ctx context.Context, l *harness) error {
 		d := l.deployment(n)
 		if _, err := d.deploy(ctx); err != nil {
 			return err
@@ -45,7 +45,7 @@ func statsOf(n int) func(context.Context, *lab) error {
 	}
 }
 
-func (l *lab) tendStats(ctx context.Context, d *deployment, n int) (time.Duration, error) {
+func (l *harness) tendStats(ctx context.Context, d *deployment, n int) (time.Duration, error) {
 	began := time.Now()
 	stats, err := l.server.client.Stats(ctx, client.PodFilter{Name: d.name})
 	took := time.Since(began)

@@ -13,7 +13,7 @@ import (
 
 // swarmFigures puts Swarm beside Tend in the same engine: twenty tasks created, scaled to, and updated all at once, with
 // the updater's delays at zero, on a bridge network of its own as Tend's.
-func swarmFigures(ctx context.Context, l *lab) (err error) {
+func swarmFigures(ctx context.Context, l *harness) (err error) {
 	if !l.settings.swarm {
 		return nil
 	}
@@ -40,7 +40,7 @@ func swarmFigures(ctx context.Context, l *lab) (err error) {
 
 // enterSwarm also makes the network its tasks join: a bridge of the node, as Tend's own is, by way of a configuration that
 // a network of Swarm's is made from.
-func (l *lab) enterSwarm(ctx context.Context) error {
+func (l *harness) enterSwarm(ctx context.Context) error {
 	_, err := l.engine.SwarmInit(ctx, engine.SwarmInitOptions{ListenAddr: "127.0.0.1:2377", AdvertiseAddr: "127.0.0.1"})
 	if err != nil {
 		return fmt.Errorf("swarm init: %w", err)
@@ -57,10 +57,10 @@ func (l *lab) enterSwarm(ctx context.Context) error {
 	return nil
 }
 
-func (l *lab) swarmNetwork() string { return l.network + "-swarm" }
+func (l *harness) swarmNetwork() string { return l.network + "-swarm" }
 
 // leaveSwarm removes the containers that are left and the networks that Swarm leaves behind on a node.
-func (l *lab) leaveSwarm() error {
+func (l *harness) leaveSwarm() error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()
 	if _, err := l.engine.SwarmLeave(ctx, engine.SwarmLeaveOptions{Force: true}); err != nil {
@@ -70,7 +70,7 @@ func (l *lab) leaveSwarm() error {
 		l.removeNetwork(ctx, l.swarmNetwork()), l.removeNetwork(ctx, l.swarmNetwork()+"-config"), l.removeNetwork(ctx, "docker_gwbridge"))
 }
 
-func (l *lab) swarmDeploy(ctx context.Context, turns int) error {
+func (l *harness) swarmDeploy(ctx context.Context, turns int) error {
 	t, err := l.take(ctx, "swarm-deploy-20", turns, side{"swarm", func(ctx context.Context) (time.Duration, error) {
 		s, took, err := l.newService(ctx, 20)
 		if err != nil {
@@ -85,7 +85,7 @@ func (l *lab) swarmDeploy(ctx context.Context, turns int) error {
 	return nil
 }
 
-func (l *lab) swarmScale(ctx context.Context, turns int) error {
+func (l *harness) swarmScale(ctx context.Context, turns int) error {
 	d, s, err := l.both(ctx, 5)
 	if err != nil {
 		return err
@@ -105,7 +105,7 @@ func (l *lab) swarmScale(ctx context.Context, turns int) error {
 	return errors.Join(s.remove(ctx), d.remove(ctx))
 }
 
-func (l *lab) swarmReplace(ctx context.Context, turns int) error {
+func (l *harness) swarmReplace(ctx context.Context, turns int) error {
 	d, s, err := l.both(ctx, 20)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (l *lab) swarmReplace(ctx context.Context, turns int) error {
 }
 
 // both makes a deployment and a service that run.
-func (l *lab) both(ctx context.Context, n int) (*deployment, *service, error) {
+func (l *harness) both(ctx context.Context, n int) (*deployment, *service, error) {
 	d := l.deployment(n)
 	if _, err := d.deploy(ctx); err != nil {
 		return nil, nil, err

@@ -12,7 +12,7 @@ import (
 
 // schedules is one decision about each of 10,000 cron jobs that wait for their next due time, in four time zones; and
 // the next due time alone, beside that of robfig's parser.
-func schedules(_ context.Context, _ *lab) error {
+func schedules(_ context.Context, _ *harness) error {
 	const n = 10_000
 	now := time.Now()
 	desired := make([]timetable.Desired, n)

@@ -20,7 +20,7 @@ const watchPuts = 400
 
 // watches is a write → the start of the reconcile it causes, through view and queue, against the same write → its event
 // on a bare watch of the store.
-func watches(ctx context.Context, l *lab) error {
+func watches(ctx context.Context, l *harness) error {
 	if err := watchThrough(ctx, "memory", memory.New()); err != nil {
 		return err
 	}

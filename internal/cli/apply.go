@@ -29,7 +29,7 @@ func (a *app) applyCommand() *cobra.Command {
 		Short: "store manifests and wait until they run",
 		// The names that other tools use.
 		Aliases: []string{"up", "deploy"},
-		Long: "Store manifests, all or none, and wait until every slot is good. Without -f it is what this folder has: its Procfile,\n" +
+		Long: "Store manifests, all or none, and wait until every pod is ready. Without -f it is what this folder has: its Procfile,\n" +
 			"else the manifests in .tend or .voodu.\n\n" +
 			"Exit status: 0 converged, 1 error, 2 rolled back or paused, 3 timed out (Tend goes on working at it).",
 		Example: "  tend apply -f web.hcl\n  tend apply -f deploy/ --prune\n  cat web.yaml | tend apply -f - --format yaml\n" +
@@ -186,11 +186,11 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, resul
 	var waits []wait
 	for _, object := range result.Objects {
 		if object.Ref.Kind.HasContainers() || object.Ref.Kind == api.KindIngress { // the other kinds take effect once they are stored
-			waits = append(waits, wait{ref: object.Ref, revision: object.Revision, generation: object.Generation, build: object.Build})
+			waits = append(waits, wait{Awaited: api.Awaited{Ref: object.Ref, Revision: object.Revision, Generation: object.Generation, Built: object.Build != ""}, build: object.Build})
 		}
 	}
 	for _, ref := range result.Pruned {
-		waits = append(waits, wait{ref: ref, revision: result.Revision, gone: true})
+		waits = append(waits, wait{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Gone: true}})
 	}
 	if err := a.await(ctx, c, waits, ask.wait.timeout); err != nil {
 		return err
@@ -204,10 +204,10 @@ func (a *app) sayServed(ctx context.Context, c *client.Client, waits []wait) err
 		return nil
 	}
 	for _, w := range waits {
-		if w.gone || w.ref.Kind != api.KindIngress {
+		if w.Gone || w.Ref.Kind != api.KindIngress {
 			continue
 		}
-		object, err := c.Object(ctx, w.ref)
+		object, err := c.Object(ctx, w.Ref)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (a *app) sayServed(ctx context.Context, c *client.Client, waits []wait) err
 			return err
 		}
 		if ready := api.FindCondition(status.Conditions, api.ConditionReady); ready != nil && ready.Status == api.ConditionTrue {
-			fmt.Fprintf(a.out, "%s served at %s\n", w.ref, status.URL)
+			fmt.Fprintf(a.out, "%s served at %s\n", w.Ref, status.URL)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func describeAutoscale(w io.Writer, object api.Object, status *api.AutoscaleStat
 	}
 	fmt.Fprintf(w, "  autoscale %d to %d replicas, target %d %% CPU per pod", a.Min, a.Max, a.CPUTarget)
 	if status == nil {
-		fmt.Fprintln(w, "; not looked at yet")
+		fmt.Fprintln(w, "; not evaluated yet")
 		return
 	}
 	fmt.Fprintf(w, "; %s: %s\n", status.Reason, status.Message)

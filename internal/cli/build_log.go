@@ -25,9 +25,6 @@ type buildLogs struct {
 	wait      sync.WaitGroup
 }
 
-// reasonBuilding is the reason of a condition while an image is being built.
-const reasonBuilding = "Building"
-
 func (a *app) newBuildLogs(ctx context.Context, c *client.Client) *buildLogs {
 	b := &buildLogs{client: c, out: a.err, quiet: a.structured() || a.output == "name", following: map[api.Ref]bool{}}
 	b.ctx, b.cancel = context.WithCancel(ctx)
@@ -35,11 +32,11 @@ func (a *app) newBuildLogs(ctx context.Context, c *client.Client) *buildLogs {
 }
 
 // update begins to follow the builds that run now.
-func (b *buildLogs) update(looks []seen) {
-	for _, s := range looks {
-		if s.build != "" && s.reason == reasonBuilding && !b.quiet && !b.following[s.ref] {
-			b.following[s.ref] = true
-			b.wait.Go(func() { b.follow(s.ref, s.build) })
+func (b *buildLogs) update(all []seen) {
+	for _, s := range all {
+		if s.build != "" && s.Reason == api.ReasonBuilding && !b.quiet && !b.following[s.Ref] {
+			b.following[s.Ref] = true
+			b.wait.Go(func() { b.follow(s.Ref, s.build) })
 		}
 	}
 }
@@ -70,15 +67,4 @@ func (b *buildLogs) stop() {
 	defer timer.Stop()
 	b.wait.Wait()
 	b.cancel()
-}
-
-// judgeBuild makes the object of a job wait for its image: a failed build should be known before the job is to run.
-func (s *seen) judgeBuild(ready, progressing *api.Condition) {
-	switch {
-	case s.build == "" || ready == nil || progressing == nil:
-	case progressing.Status == api.ConditionTrue:
-		s.outcome, s.reason, s.message = pending, progressing.Reason, progressing.Message
-	case ready.Status == api.ConditionFalse:
-		s.outcome, s.reason, s.message = failed, ready.Reason, ready.Message
-	}
 }

@@ -127,7 +127,7 @@ func (a *app) sendTree(ctx context.Context, c *client.Client, t packedTree) erro
 		if _, err := t.file.Seek(0, io.SeekStart); err != nil || quiet {
 			return t.file, err
 		}
-		return &sending{from: t.file, to: a.err, size: t.size, told: time.Now()}, nil
+		return &sending{from: t.file, to: a.err, size: t.size, shownAt: time.Now()}, nil
 	})
 }
 
@@ -144,16 +144,16 @@ type sending struct {
 	from    io.Reader
 	to      io.Writer
 	size, n int64
-	told    time.Time
+	shownAt time.Time
 }
 
-const tellEvery = 2 * time.Second
+const showEvery = 2 * time.Second
 
 func (s *sending) Read(p []byte) (int, error) {
 	n, err := s.from.Read(p)
 	s.n += int64(n)
-	if time.Since(s.told) >= tellEvery {
-		s.told = time.Now()
+	if time.Since(s.shownAt) >= showEvery {
+		s.shownAt = time.Now()
 		fmt.Fprintf(s.to, "  %d%% of %s\n", 100*s.n/max(1, s.size), megabytes(s.size))
 	}
 	return n, err

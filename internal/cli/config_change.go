@@ -62,7 +62,7 @@ func (a *app) changeBucket(ctx context.Context, c *client.Client, b bucket, chan
 	}
 	waits := make([]wait, len(result.Affected))
 	for i, ref := range result.Affected {
-		waits[i] = wait{ref: ref, revision: result.Revision}
+		waits[i] = wait{Awaited: api.Awaited{Ref: ref, Revision: result.Revision}}
 	}
 	return a.await(ctx, c, waits, w.timeout)
 }

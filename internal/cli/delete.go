@@ -172,7 +172,7 @@ func (a *app) deleteAll(ctx context.Context, c *client.Client, ask deletion, ref
 			return err
 		}
 		results = append(results, result)
-		waits = append(waits, wait{ref: ref, revision: result.Revision, gone: true})
+		waits = append(waits, wait{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Gone: true}})
 		if !a.structured() {
 			_ = a.say(nil, ref.String(), fmt.Sprintf("%s deleting", ref))
 			a.reportLeft(result)

@@ -59,7 +59,7 @@ func nodeStep(node api.NodeInfo) string {
 	switch {
 	case node.Reason == api.ReasonDiskFull:
 		return "free disk space on the node: reads and containers go on, writes once there is room"
-	case node.Reason != engineAway:
+	case node.Reason != api.ReasonEngineUnavailable:
 		return ""
 	case node.Runtime == "docker":
 		return "start Docker on the node (systemctl start docker)"

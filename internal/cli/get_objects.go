@@ -124,5 +124,5 @@ func stateOf(object api.Object, status api.WorkloadStatus) (state, message strin
 	if c := api.FindCondition(status.Conditions, api.ConditionReady); c != nil {
 		return c.Reason, c.Message
 	}
-	return "New", "no controller has looked yet"
+	return "New", "not reconciled yet"
 }

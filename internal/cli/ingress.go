@@ -87,7 +87,7 @@ func lasts(object api.Object, end, now time.Time) string {
 	}
 	spec, err := api.DecodeSpec[api.IngressSpec](object)
 	if err == nil && spec.TLS != nil && spec.TLS.Certificate != "" {
-		return fmt.Sprintf("until %s (%s): set its config keys anew before", at, age(now, end))
+		return fmt.Sprintf("until %s (%s): set its config keys again before", at, age(now, end))
 	}
 	return fmt.Sprintf("until %s (%s), renewed before", at, age(now, end))
 }

@@ -27,29 +27,31 @@ func (f *machineFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Node, "node", "", "this machine's `NAME` as a node (default: its host name when the root was first used)")
 	flags.StringVar(&o.Runtime, "runtime", "", "what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker)")
 	flags.StringVar(&o.Network, "network", "", "`NAME` of the platform network (default tend0)")
-	flags.StringVar(&o.DockerHost, "docker-host", "", "the engine's `ADDRESS` (default DOCKER_HOST, else the local socket)")
+	flags.StringVar(&o.DockerHost, "docker-host", "", "the engine's `ADDRESS` (default the one that docker's own command uses)")
 	flags.IntVar(&o.Starts, "starts", 8, "`NUMBER` of containers started at a time")
-	flags.DurationVar(&o.Resync, "resync", 10*time.Second, "time between two looks at every plan")
+	flags.DurationVar(&o.Resync, "resync", 10*time.Second, "time between two resyncs of every plan")
 	flags.DurationVar(&o.Heartbeat, "heartbeat", 5*time.Second, "how often the agent renews its lease")
 	flags.DurationVar(&o.NodeTimeout, "node-timeout", 30*time.Second, "how long a node may be silent before it counts as down")
 	flags.Int64Var(&o.MinFree, "min-free-disk", 256<<20, "free `BYTES` below which nothing more is stored; negative is never")
 	f.buildFlags(flags)
-	plain, secure := ingressDoors()
+	plain, secure := ingressAddresses()
 	flags.StringVar(&o.Ingress.HTTP, "ingress-http", plain, "`ADDRESS` the ingress listens at once an ingress needs it, or off")
 	flags.StringVar(&o.Ingress.HTTPS, "ingress-https", secure, "the same with TLS, an `ADDRESS` or off")
 	flags.StringSliceVar(&o.Ingress.Balancers, "ingress-proxy-protocol", nil, "`NETWORKS` of load balancers that speak the PROXY protocol to the ingress")
 	flags.StringVar(&o.Ingress.AccessLog, "ingress-access-log", "", "`FILE` that gets a JSON line for each request, - for standard error (default none)")
 	flags.StringVar(&o.Ingress.Directory, "acme-directory", "", "`URL` of the ACME directory (default Let's Encrypt's)")
 	flags.StringVar(&o.Ingress.Roots, "acme-roots", "", "PEM `FILE` of who the ACME directory's own certificate is checked against")
+	flags.StringVar(&o.Ingress.DNSServer, "acme-dns-server", "", "`ADDRESS` of a name server that takes dynamic updates, for certificates by DNS-01 (default by HTTP or TLS)")
+	flags.StringVar(&o.Ingress.DNSKey, "acme-dns-key", "", "`FILE` of the key that signs the updates, as tsig-keygen writes it")
 	flags.StringVar(&f.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "`FORMAT` of the log on standard error: text (logfmt) or json, one object a line")
 	_ = command.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("runtime", cobra.FixedCompletions([]string{"docker", "process"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// ingressDoors returns where the ingress listens unless flags say otherwise: who isn't root may not open the usual
+// ingressAddresses returns where the ingress listens unless flags say otherwise: who isn't root may not open the usual
 // ports.
-func ingressDoors() (plain, secure string) {
+func ingressAddresses() (plain, secure string) {
 	if os.Geteuid() == 0 {
 		return ":80", ":443"
 	}

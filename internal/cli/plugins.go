@@ -102,8 +102,8 @@ func (a *app) installPlugin(ctx context.Context, c *client.Client, ask api.Plugi
 func (a *app) updatePluginCommand() *cobra.Command {
 	var version string
 	command := &cobra.Command{
-		Use: "update [NAME]", Short: "install plugins anew from where they came from", Args: takes(0, 1),
-		Long: "Install a plugin anew from where it came from, or all of them. One that is pinned stays at its version, unless --version\n" +
+		Use: "update [NAME]", Short: "reinstall plugins from their source", Args: takes(0, 1),
+		Long: "Reinstall a plugin from its source, or all of them. One that is pinned stays at its version, unless --version\n" +
 			"names another (\"latest\" takes the pin off).",
 		Example: "  tend plugins update\n  tend plugins update redis --version 1.3.0",
 	}

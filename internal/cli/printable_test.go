@@ -37,7 +37,7 @@ func TestForeignText(t *testing.T) {
 		"Table":    func(w *strings.Builder) { _ = listing{rows: [][]string{{evil}}}.write(streams{out: w}, "table") },
 		"Describe": func(w *strings.Builder) { describeTrouble(plain{w}, now) },
 		"Block": func(w *strings.Builder) {
-			w.WriteString(strings.Join((&block{}).rows(lookOf(pending, "X", evil, now)[0]), "\n"))
+			w.WriteString(strings.Join((&block{}).rows(outcomeOf(api.OutcomePending, "X", evil, now)[0]), "\n"))
 		},
 		"Diff": func(w *strings.Builder) { w.WriteString(paint(false).red(evil)) },
 		"Logs": func(w *strings.Builder) {

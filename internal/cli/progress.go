@@ -12,7 +12,9 @@ import (
 
 // progress shows the state of waits.
 type progress interface {
-	update(looks []seen)
+	update(all []seen)
+	// tick is called now and then while nothing changes.
+	tick()
 	// away shows that the server doesn't answer at the moment.
 	away(server string)
 }
@@ -32,6 +34,7 @@ func (a *app) newProgress(waits []wait) progress {
 type silent struct{}
 
 func (silent) update([]seen) {}
+func (silent) tick()         {}
 func (silent) away(string)   {}
 
 // lines prints a line whenever the state of a slot, or what its object waits for, changes.
@@ -50,25 +53,27 @@ func (l *lines) away(server string) {
 	l.gone = true
 }
 
-func (l *lines) update(looks []seen) {
+func (l *lines) tick() {}
+
+func (l *lines) update(all []seen) {
 	if l.gone {
 		fmt.Fprintln(l.out, "the server answers again")
 	}
 	l.gone = false
-	for _, s := range looks {
-		l.tellPods(s)
-		l.tellObject(s)
+	for _, s := range all {
+		l.printPods(s)
+		l.printObject(s)
 	}
 }
 
-// tellPods prints the pods that changed. It skips pods that existed before and don't change.
-func (l *lines) tellPods(s seen) {
-	_, before := l.said[s.ref]
-	for _, pod := range s.pods {
+// printPods prints the pods that changed. It skips pods that existed before and don't change.
+func (l *lines) printPods(s seen) {
+	_, before := l.said[s.Ref]
+	for _, pod := range s.Pods {
 		state := podState(pod)
 		last, known := l.pods[pod.Name]
 		l.pods[pod.Name] = state
-		old := !before && (pod.CreatedAt.Before(s.since) || s.outcome != pending)
+		old := !before && (pod.CreatedAt.Before(s.UpdatedAt) || s.State != api.OutcomePending)
 		if last == state || !known && old {
 			continue
 		}
@@ -76,19 +81,19 @@ func (l *lines) tellPods(s seen) {
 	}
 }
 
-// tellObject prints a line when an object's reason changes; the pods' lines already show changed counts. The verdict
+// printObject prints a line when an object's reason changes; the pods' lines already show changed counts. The verdict
 // reports trouble.
-func (l *lines) tellObject(s seen) {
-	key := s.reason + fmt.Sprint(s.outcome)
-	if l.said[s.ref] == key {
+func (l *lines) printObject(s seen) {
+	key := s.Reason + fmt.Sprint(s.State)
+	if l.said[s.Ref] == key {
 		return
 	}
-	l.said[s.ref] = key
-	if s.outcome == converged || s.outcome == pending && s.reason != "Unseen" {
-		head, _, _ := strings.Cut(s.message, "\n")
-		fmt.Fprintf(l.out, "%s: %s\n", s.ref, head)
-		if s.outcome == pending && s.next != "" {
-			fmt.Fprintf(l.out, "  Next: %s\n", s.next)
+	l.said[s.Ref] = key
+	if s.State == api.OutcomeConverged || s.State == api.OutcomePending && s.Reason != "Unseen" {
+		head, _, _ := strings.Cut(s.Message, "\n")
+		fmt.Fprintf(l.out, "%s: %s\n", s.Ref, head)
+		if s.State == api.OutcomePending && s.Next != "" {
+			fmt.Fprintf(l.out, "  Next: %s\n", s.Next)
 		}
 	}
 }

@@ -18,6 +18,7 @@ type block struct {
 	out   io.Writer
 	paint paint
 	last  []seen
+	note  string
 	drawn int
 	frame int
 	// shown is what is on the screen, so that nothing is written if nothing changed.
@@ -27,13 +28,16 @@ type block struct {
 // maxPodRows bounds the pods shown of one object.
 const maxPodRows = 20
 
-func (b *block) update(looks []seen) {
-	b.last = looks
+func (b *block) update(all []seen) {
+	b.last, b.note = all, ""
 	b.draw("")
 }
 
+func (b *block) tick() { b.draw(b.note) }
+
 func (b *block) away(server string) {
-	b.draw("the server at " + server + " does not answer; waiting for it")
+	b.note = "the server at " + server + " does not answer; waiting for it"
+	b.draw(b.note)
 }
 
 func (b *block) draw(note string) {
@@ -82,19 +86,19 @@ func screen(w io.Writer) (width, height int) {
 }
 
 func (b *block) rows(s seen) []string {
-	head, _, _ := strings.Cut(s.message, "\n")
-	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, printable(head, ""))}
+	head, _, _ := strings.Cut(s.Message, "\n")
+	rows := []string{fmt.Sprintf("%s %s  %s", b.mark(s.State), s.Ref, printable(head, ""))}
 	switch {
-	case s.outcome == converged:
+	case s.State == api.OutcomeConverged:
 		return rows
-	case s.outcome != pending:
-		return []string{fmt.Sprintf("%s %s  %s", b.mark(s.outcome), s.ref, s.reason)} // the verdict below gives the cause
-	case s.next != "":
-		rows = append(rows, "  Next: "+printable(s.next, ""))
+	case s.State != api.OutcomePending:
+		return []string{fmt.Sprintf("%s %s  %s", b.mark(s.State), s.Ref, s.Reason)} // the verdict below gives the cause
+	case s.Next != "":
+		rows = append(rows, "  Next: "+printable(s.Next, ""))
 	}
 	said := map[string]bool{}
-	shown := slices.DeleteFunc(slices.Clone(s.pods), func(pod api.Pod) bool {
-		return pod.State.Terminal() && (pod.Desired != api.DesiredRunning || pod.CreatedAt.Before(s.since))
+	shown := slices.DeleteFunc(slices.Clone(s.Pods), func(pod api.Pod) bool {
+		return pod.State.Terminal() && (pod.Desired != api.DesiredRunning || pod.CreatedAt.Before(s.UpdatedAt))
 	})
 	for i, pod := range shown {
 		if i == maxPodRows {
@@ -102,7 +106,7 @@ func (b *block) rows(s seen) []string {
 		}
 		rows = append(rows, "    "+b.row(pod))
 		detail, _, _ := strings.Cut(pod.Message, "\n")
-		if pod.Ready || detail == "" || said[detail] || strings.Contains(s.message, detail) {
+		if pod.Ready || detail == "" || said[detail] || strings.Contains(s.Message, detail) {
 			continue
 		}
 		said[detail] = true
@@ -127,13 +131,13 @@ func (b *block) row(pod api.Pod) string {
 
 var spinner = []rune("⠋⠙⠹⠸⠼⠴⠦⠧")
 
-func (b *block) mark(o outcome) string {
+func (b *block) mark(o api.OutcomeState) string {
 	switch o {
-	case converged:
+	case api.OutcomeConverged:
 		return b.paint.green("✓")
-	case failed:
+	case api.OutcomeFailed:
 		return b.paint.red("✗")
-	case held:
+	case api.OutcomeHeld:
 		return b.paint.yellow("!")
 	}
 	return b.paint.cyan(string(spinner[b.frame/4%len(spinner)]))

@@ -17,8 +17,8 @@ func podAt(slot string, created time.Time, state api.TaskState) api.Pod {
 		Ready: state == api.TaskRunning, CreatedAt: created}
 }
 
-func lookOf(o outcome, reason, message string, pods ...api.Pod) []seen {
-	return []seen{{wait: asked, outcome: o, reason: reason, message: message, since: written, pods: pods}}
+func outcomeOf(o api.OutcomeState, reason, message string, pods ...api.Pod) []seen {
+	return []seen{{asked, api.Outcome{State: o, Reason: reason, Message: message, UpdatedAt: written, Pods: pods}}}
 }
 
 // TestLines: one line for every change, none for what stays, none for what existed before.
@@ -29,13 +29,13 @@ func TestLines(t *testing.T) {
 	stopping, running := old, podAt("new", fresh.CreatedAt, api.TaskRunning)
 	stopping.Desired = api.DesiredShutdown
 
-	l.update(lookOf(pending, "Unseen", "waiting for the controller", old))
-	l.update(lookOf(pending, "Progressing", "0 of 1", old, fresh))
-	l.update(lookOf(pending, "Progressing", "1 of 1", old, fresh))
+	l.update(outcomeOf(api.OutcomePending, "Unseen", "waiting for the controller", old))
+	l.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 1", old, fresh))
+	l.update(outcomeOf(api.OutcomePending, "Progressing", "1 of 1", old, fresh))
 	l.away("unix:///x")
 	l.away("unix:///x")
-	l.update(lookOf(pending, "Progressing", "1 of 1", stopping, running))
-	l.update(lookOf(converged, "Converged", "1 of 1 replicas run v2", running))
+	l.update(outcomeOf(api.OutcomePending, "Progressing", "1 of 1", stopping, running))
+	l.update(outcomeOf(api.OutcomeConverged, "Converged", "1 of 1 replicas run v2", running))
 	want := `  prod-web.new v2 starting
 deployment/prod/web: 0 of 1
 the server at unix:///x does not answer; waiting for it
@@ -53,16 +53,16 @@ deployment/prod/web: 1 of 1 replicas run v2
 func TestBlock(t *testing.T) {
 	var out strings.Builder
 	b := &block{out: &out}
-	b.update(lookOf(pending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
+	b.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
 	if text := out.String(); !strings.Contains(text, "deployment/prod/web  0 of 1") || !strings.Contains(text, "prod-web.new") || strings.Contains(text, "\x1b[2A") {
 		t.Errorf("the first drawing: %q", text)
 	}
 	out.Reset()
-	b.update(lookOf(pending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
+	b.update(outcomeOf(api.OutcomePending, "Progressing", "0 of 1", podAt("new", written, api.TaskStarting)))
 	if out.Len() != 0 {
 		t.Errorf("nothing changed, yet it wrote %q", out.String())
 	}
-	b.update(lookOf(converged, "Converged", "1 of 1", podAt("new", written, api.TaskRunning)))
+	b.update(outcomeOf(api.OutcomeConverged, "Converged", "1 of 1", podAt("new", written, api.TaskRunning)))
 	if text := out.String(); !strings.HasPrefix(text, "\x1b[2A\r✓ deployment/prod/web  1 of 1") || strings.Contains(text, "prod-web.new") {
 		t.Errorf("the last drawing: %q", text)
 	}
@@ -71,7 +71,7 @@ func TestBlock(t *testing.T) {
 	for i := range many {
 		many[i] = podAt("x", written, api.TaskStarting)
 	}
-	b.update(lookOf(pending, "Progressing", strings.Repeat("long ", 100), many...))
+	b.update(outcomeOf(api.OutcomePending, "Progressing", strings.Repeat("long ", 100), many...))
 	rows := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	if len(rows) > 40 || len([]rune(rows[0])) > 120 || !strings.Contains(out.String(), "and 40 more") {
 		t.Errorf("%d rows, the first %q", len(rows), rows[0])

@@ -17,8 +17,8 @@ import (
 func (a *app) rebootstrapCommand() *cobra.Command {
 	var yes bool
 	command := a.verb(verb{
-		use: "rebootstrap [KIND] SCOPE/NAME ORDINAL", short: "make one ordinal of a statefulset anew, with empty volumes", extra: 1,
-		long: "Stop one ordinal of a statefulset, remove its container and the volumes of its volume_claims, and make it anew.\n" +
+		use: "rebootstrap [KIND] SCOPE/NAME ORDINAL", short: "recreate one ordinal of a statefulset with empty volumes", extra: 1,
+		long: "Stop one ordinal of a statefulset, remove its container and the volumes of its volume_claims, and recreate it.\n" +
 			"WHAT THE VOLUMES HOLD IS LOST. No other ordinal is touched, and no other command removes a volume. On a terminal it\n" +
 			"asks first; elsewhere it wants --yes." + exitStatusOfVerbs,
 		example: "  tend rebootstrap prod/db 2\n  tend rebootstrap statefulset prod/db 2 --yes",
@@ -52,9 +52,9 @@ func ordinalOf(ref api.Ref, rest []string) (int, error) {
 
 func rebootstrapText(pod string, result api.VerbResult) string {
 	if len(result.Volumes) == 0 {
-		return pod + " is made anew; it has no volumes"
+		return pod + " is recreated; it has no volumes"
 	}
-	return fmt.Sprintf("%s is made anew, without what was in %s", pod, strings.Join(result.Volumes, ", "))
+	return fmt.Sprintf("%s is recreated, without what was in %s", pod, strings.Join(result.Volumes, ", "))
 }
 
 // confirm asks before an irreversible action. Without a terminal there is no one to ask, so it requires --yes.

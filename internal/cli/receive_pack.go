@@ -92,7 +92,7 @@ func (a *app) receive(ctx context.Context, c *client.Client, ref api.Ref, ask re
 	if err := a.say(result, ref.String(), said); err != nil || ask.wait.none {
 		return err
 	}
-	return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation, build: result.Build}}, ask.wait.timeout)
+	return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Generation: result.Generation, Built: result.Build != ""}, build: result.Build}}, ask.wait.timeout)
 }
 
 // receiveProcfile applies the Procfile in a tar as `tend apply` in its folder would.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +17,13 @@ type app struct {
 	server string
 	token  string
 	output string
+}
+
+// Command returns the tree of all commands, for what describes them.
+func Command() *cobra.Command {
+	root := newRoot(streams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	root.InitDefaultCompletionCmd()
+	return root
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -62,7 +70,7 @@ func (a *app) addCommands(root *cobra.Command) {
 		}
 	}
 	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(), a.fmtCommand(), a.configCommand())
-	add("look", "Look:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand())
+	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand())
 	add("run", "Run Tend:", a.serverCommand(), a.agentCommand(), a.devCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.versionCommand(), schemaCommand(a.streams))
 	root.AddCommand(a.callPluginCommand(), a.remoteCommand(), a.psCommand(), eventsCommand())

@@ -52,7 +52,7 @@ func (a *app) runCommand() *cobra.Command {
 
 func (r *running) declare(command *cobra.Command) {
 	flags := command.Flags()
-	flags.BoolVarP(&r.detach, "detach", "d", false, "return once the run is asked for")
+	flags.BoolVarP(&r.detach, "detach", "d", false, "return once the run is created")
 	flags.DurationVar(&r.timeout, "timeout", 0, "how long to wait for its end; the run goes on (default: as long as it takes)")
 }
 
@@ -98,7 +98,7 @@ func (a *app) run(ctx context.Context, c *client.Client, ref api.Ref, ask runnin
 func (a *app) showRun(ctx context.Context, c *client.Client, result api.RunResult, ask running) error {
 	run, ref := result.Run, result.Run.Owner()
 	if ask.detach {
-		return a.say(result, run.ID, fmt.Sprintf("run %s of %s asked for", run.ID, ref))
+		return a.say(result, run.ID, fmt.Sprintf("run %s of %s created", run.ID, ref))
 	}
 	if !a.structured() {
 		fmt.Fprintf(a.err, "run %s of %s\n", run.ID, ref)

@@ -8,9 +8,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
 // scalerCmd is `scaler SCOPE/NAME REPLICAS`: a field manager other than the users' scales, through the public verb.
@@ -20,12 +20,12 @@ func scalerCmd(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	ctx, cancel := context.WithCancel(context.Background())
 	storage, logger := machineOf(ts).store, slog.New(slog.DiscardHandler)
-	v := view.New(storage, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: logger})
+	v := view.New(storage, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	done := make(chan struct{})
 	go func() { defer close(done); _ = v.Run(ctx) }()
 	defer func() { cancel(); <-done }()
 	<-v.Synced()
-	verbs := intent.New(intent.Options{Store: storage, Reader: intent.FromView{Store: storage, View: v}, Logger: logger})
-	_, err = verbs.Scale(ctx, intent.Target{Scope: scope, Name: name}, replicas, intent.Speaker{Manager: "scaler", Actor: "cpu"})
+	service := verbs.New(verbs.Options{Store: storage, Reader: verbs.FromView{Store: storage, View: v}, Logger: logger})
+	_, err = service.Scale(ctx, verbs.Target{Scope: scope, Name: name}, replicas, verbs.FieldManager{Manager: "scaler", Actor: "cpu"})
 	ts.Check(err)
 }

@@ -30,7 +30,7 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.EtcdPeer, "etcd-peer", "", "open etcd's peer `URL` on TCP (default: a unix socket inside the data dir)")
 	flags.StringVar(&o.Name, "name", "tend-0", "etcd member `NAME`")
 	flags.BoolVar(&o.QuietEtcd, "quiet-etcd", true, "keep etcd's own log to warnings")
-	flags.DurationVar(&o.AutoscaleInterval, "autoscale-interval", 15*time.Second, "time between two looks of the autoscaler at a deployment")
+	flags.DurationVar(&o.AutoscaleInterval, "autoscale-interval", 15*time.Second, "time between two evaluations of a deployment by the autoscaler")
 }
 
 // run runs the server until ctx ends. It reports wrong flags before it starts anything.

@@ -40,7 +40,7 @@ func (a *app) verb(v verb) *cobra.Command {
 		if err := a.say(result, ref.String(), said); err != nil || w.none {
 			return err
 		}
-		return a.await(ctx, c, []wait{{ref: ref, revision: result.Revision, generation: result.Generation, counts: v.counts}}, w.timeout)
+		return a.await(ctx, c, []wait{{Awaited: api.Awaited{Ref: ref, Revision: result.Revision, Generation: result.Generation, Counts: v.counts}}}, w.timeout)
 	})
 	command.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := w.check(); err != nil {

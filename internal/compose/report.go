@@ -38,8 +38,8 @@ type report struct {
 	// carried are paths whose own value was converted; whole are those converted with everything below. [*] stands for
 	// any index.
 	carried, whole map[string]bool
-	// told are findings by path, in the order they were made.
-	told map[string][]Finding
+	// findings are findings by path, in the order they were made.
+	findings map[string][]Finding
 	// asides are notes for paths, reported where a file contains them.
 	asides map[string]string
 	// implied are paths that compose-go may have made up: they are reported only where a file contains them.
@@ -53,7 +53,7 @@ type report struct {
 }
 
 func newReport() *report {
-	return &report{carried: map[string]bool{}, whole: map[string]bool{}, told: map[string][]Finding{}, asides: map[string]string{}, implied: map[string]bool{}, seen: map[Finding]bool{}}
+	return &report{carried: map[string]bool{}, whole: map[string]bool{}, findings: map[string][]Finding{}, asides: map[string]string{}, implied: map[string]bool{}, seen: map[Finding]bool{}}
 }
 
 func (r *report) carry(paths ...string) {
@@ -70,7 +70,7 @@ func (r *report) carryAll(paths ...string) {
 
 // lost reports that the value at the path, with everything below, is not in the manifests.
 func (r *report) lost(path, format string, args ...any) {
-	r.told[path] = append(r.told[path], Finding{Path: path, Lost: true, Text: fmt.Sprintf(format, args...)})
+	r.findings[path] = append(r.findings[path], Finding{Path: path, Lost: true, Text: fmt.Sprintf(format, args...)})
 }
 
 // lostIfWritten is lost for values that compose-go may have filled in.
@@ -81,7 +81,7 @@ func (r *report) lostIfWritten(path, format string, args ...any) {
 
 // note reports what changed in a converted value.
 func (r *report) note(path, format string, args ...any) {
-	r.told[path] = append(r.told[path], Finding{Path: path, Text: fmt.Sprintf(format, args...)})
+	r.findings[path] = append(r.findings[path], Finding{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 // noteIfWritten adds a note where a file contains the path; compose-go applies the value without a trace.
@@ -94,7 +94,7 @@ func (r *report) finish(pieces []piece) []Finding {
 	for _, p := range pieces {
 		r.walk(p.file, p.node, p.path, placed)
 	}
-	for path, findings := range r.told {
+	for path, findings := range r.findings {
 		if !placed[path] && !r.implied[path] { // it comes from a file that is not here
 			r.found = append(r.found, findings...)
 		}
@@ -120,7 +120,7 @@ func (r *report) surround() {
 	for path := range r.whole {
 		mark(path)
 	}
-	for path := range r.told {
+	for path := range r.findings {
 		mark(path)
 		mark(anyIndex.ReplaceAllString(path, "[*]"))
 	}
@@ -128,7 +128,7 @@ func (r *report) surround() {
 
 var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
-// walk visits a value. A value in told is reported with its position, one in carried is passed over, a mapping or list
+// walk visits a value. A value in findings is reported with its position, one in carried is passed over, a mapping or list
 // is entered, and any other value is reported as lost.
 func (r *report) walk(file string, n *yaml.Node, path string, placed map[string]bool) {
 	r.visit(file, resolved(n), n, path, placed, 0)
@@ -140,7 +140,7 @@ func (r *report) visit(file string, n, at *yaml.Node, path string, placed map[st
 	}
 	general := anyIndex.ReplaceAllString(path, "[*]")
 	lost := false
-	for _, finding := range r.told[path] {
+	for _, finding := range r.findings[path] {
 		finding.File, finding.Line, finding.Column = file, at.Line, at.Column
 		r.add(finding)
 		placed[path] = true

@@ -13,12 +13,12 @@ var variable = regexp.MustCompile(`\$\$|\$\{?([A-Za-z_][A-Za-z0-9_]*)`)
 
 // variables reports once per file which variables were replaced: the manifests have their current values.
 func (r *report) variables(pieces []piece) {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, p := range pieces {
-		if told[p.file] || p.path != "" {
+		if reported[p.file] || p.path != "" {
 			continue
 		}
-		told[p.file] = true
+		reported[p.file] = true
 		var first *yaml.Node
 		names := map[string]bool{}
 		eachScalar(p.node, 0, func(n *yaml.Node) {

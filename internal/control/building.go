@@ -6,9 +6,6 @@ import (
 	"tend.dev/tend/api"
 )
 
-// ReasonBuilding means that the image is being built from its source tree.
-const ReasonBuilding = "Building"
-
 // NoTree is the message of an object whose source tree was never sent.
 const NoTree = "its source was never sent: apply the manifest with tend apply from where the source is"
 
@@ -20,10 +17,10 @@ func Building(image api.ImageStatus) string {
 	return fmt.Sprintf("building %s on node %s: %s", image.Image, image.Node, image.Step)
 }
 
-// ImageReason returns why something waits for its image: ReasonBuilding while it is being built, else otherwise.
+// ImageReason returns why something waits for its image: api.ReasonBuilding while it is being built, else otherwise.
 func ImageReason(image api.ImageStatus, otherwise string) string {
 	if image.State == api.ImageBuilding {
-		return ReasonBuilding
+		return api.ReasonBuilding
 	}
 	return otherwise
 }

@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Sealer encrypts what must not lie in the store in the clear, and computes keyed hashes of it.
@@ -21,9 +21,9 @@ type Sealer interface {
 // Deps are the dependencies of every controller.
 type Deps struct {
 	// Snapshot returns the newest snapshot of the store.
-	Snapshot func() layout.Snapshot
+	Snapshot func() records.Snapshot
 	// Store takes commits; the server fences them by its election.
-	Store layout.Committer
+	Store records.Committer
 	// Sealer encrypts environments.
 	Sealer Sealer
 	// Now is the clock. Default time.Now.
@@ -55,7 +55,7 @@ func (d Deps) Defaults() Deps {
 // Commit commits a transaction and guards it by a key, usually the status of the object it is about. A commit that got
 // no answer may still be applied at any later time, next to the commit of the next reconcile, which did not see it; the
 // guard makes one of the two conflict. An empty transaction writes nothing and returns 0.
-func (d Deps) Commit(ctx context.Context, txn *layout.Txn, guard string) (int64, error) {
+func (d Deps) Commit(ctx context.Context, txn *records.Txn, guard string) (int64, error) {
 	if !txn.Empty() && !txn.Guards(guard) {
 		return 0, fmt.Errorf("a commit must compare and write %s", guard)
 	}

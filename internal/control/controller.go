@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -20,12 +20,12 @@ type Controller interface {
 	// Dirty returns the keys whose plan is not empty. It is a pure pass over the view.
 	Dirty(now time.Time) []engine.Key
 	// Affected returns the keys to reconcile after a change.
-	Affected(snapshot layout.Snapshot, change view.Change) []engine.Key
+	Affected(snapshot records.Snapshot, change view.Change) []engine.Key
 }
 
 // Previewer is a Controller that can show what it would do with an object.
 type Previewer interface {
-	Preview(snapshot layout.Snapshot, object api.Object) ([]api.PlannedAction, error)
+	Preview(snapshot records.Snapshot, object api.Object) ([]api.PlannedAction, error)
 }
 
 // Source is a Controller whose keys also come from elsewhere. Source runs until ctx ends, alongside the reconciles.

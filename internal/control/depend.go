@@ -5,13 +5,13 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/dependency"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Dependencies returns a function that reports the state of a workload to those that depend on it. A deployment or a
 // statefulset is ready when its Ready condition is true for the newest generation; a job when its newest run succeeded
 // with its newest release.
-func Dependencies(s layout.Snapshot) func(api.Ref) dependency.State {
+func Dependencies(s records.Snapshot) func(api.Ref) dependency.State {
 	return func(ref api.Ref) dependency.State {
 		object := s.Object(ref)
 		switch {
@@ -26,10 +26,10 @@ func Dependencies(s layout.Snapshot) func(api.Ref) dependency.State {
 	}
 }
 
-func workloadState(s layout.Snapshot, object layout.Read[api.Object]) dependency.State {
+func workloadState(s records.Snapshot, object records.Read[api.Object]) dependency.State {
 	status := s.WorkloadStatus(object.Value.Ref()).Value
 	if status == nil || status.ObservedRevision < object.Modified {
-		return dependency.State{Why: "its newest manifest is not looked at yet"}
+		return dependency.State{Why: "its newest manifest is not reconciled yet"}
 	}
 	ready := api.FindCondition(status.Conditions, api.ConditionReady)
 	if ready != nil && ready.Status == api.ConditionTrue {
@@ -38,12 +38,12 @@ func workloadState(s layout.Snapshot, object layout.Read[api.Object]) dependency
 	return dependency.State{Why: fmt.Sprintf("%d of %d replicas ready", status.Ready, status.Replicas)}
 }
 
-func jobState(s layout.Snapshot, object layout.Read[api.Object]) dependency.State {
+func jobState(s records.Snapshot, object records.Read[api.Object]) dependency.State {
 	ref := object.Value.Ref()
 	status := s.JobStatus(ref).Value
 	switch {
 	case status == nil || status.ObservedGeneration < object.Value.Metadata.Generation:
-		return dependency.State{Why: "its newest manifest is not looked at yet"}
+		return dependency.State{Why: "its newest manifest is not reconciled yet"}
 	case status.LastRun == "":
 		return dependency.State{Why: "it never ran; start it with `tend run`"}
 	case status.LastState != api.RunSucceeded:

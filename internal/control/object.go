@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Key returns the engine's key of an object.
@@ -18,7 +18,7 @@ func Key(ref api.Ref) engine.Key {
 }
 
 // Keys returns the keys of all objects of a kind, for the replay and the full pass.
-func Keys(s layout.Snapshot, kind api.Kind) []engine.Key {
+func Keys(s records.Snapshot, kind api.Kind) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(kind) {
 		out = append(out, Key(object.Value.Ref()))
@@ -27,7 +27,7 @@ func Keys(s layout.Snapshot, kind api.Kind) []engine.Key {
 }
 
 // Dirty returns the keys of those objects of a kind that have something to do.
-func Dirty(s layout.Snapshot, kind api.Kind, now time.Time, dirty func(layout.Snapshot, layout.Read[api.Object], time.Time) bool) []engine.Key {
+func Dirty(s records.Snapshot, kind api.Kind, now time.Time, dirty func(records.Snapshot, records.Read[api.Object], time.Time) bool) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(kind) {
 		if dirty(s, object, now) {
@@ -41,7 +41,7 @@ func Dirty(s layout.Snapshot, kind api.Kind, now time.Time, dirty func(layout.Sn
 const EngineStep = "start the container engine (systemctl start docker); Tend goes on by itself"
 
 // NodesDown returns the message to show when no node's container engine answers. It is empty if at least one does.
-func NodesDown(nodes []layout.Read[api.NodeStatus]) string {
+func NodesDown(nodes []records.Read[api.NodeStatus]) string {
 	message := ""
 	for _, node := range nodes {
 		if node.Value.Ready {
@@ -73,27 +73,27 @@ const MaxLeftovers = 5000
 
 // Finalize removes an object and everything kept under its name, once no task of it is left. The last commit removes
 // the object itself, so an interrupted deletion can always continue.
-func (d Deps) Finalize(ctx context.Context, s layout.Snapshot, object layout.Read[api.Object]) (engine.Result, error) {
+func (d Deps) Finalize(ctx context.Context, s records.Snapshot, object records.Read[api.Object]) (engine.Result, error) {
 	ref := object.Value.Ref()
-	txn := layout.NewTxn(string(ref.Kind)+".finalize").If(layout.ObjectKey(ref), object.Modified)
+	txn := records.NewTxn(string(ref.Kind)+".finalize").If(records.ObjectKey(ref), object.Modified)
 	for _, prefix := range []string{
-		layout.ReleasePrefix(ref), layout.RunSetPrefix(ref), layout.DeliverySetPrefix(ref), layout.FrozenSetPrefix(ref), layout.SlotKey(ref, ""),
+		records.ReleasePrefix(ref), records.RunSetPrefix(ref), records.DeliverySetPrefix(ref), records.FrozenSetPrefix(ref), records.SlotKey(ref, ""),
 	} {
 		for record := range s.Prefix(prefix) {
 			if txn.Len() == MaxLeftovers {
-				revision, err := d.Commit(ctx, txn, layout.ObjectKey(ref))
+				revision, err := d.Commit(ctx, txn, records.ObjectKey(ref))
 				return engine.Result{Revision: revision, After: time.Millisecond}, err
 			}
 			txn.Delete(record.Key)
 		}
 	}
-	txn.Delete(layout.ObjectKey(ref)).Delete(layout.StatusKey(ref)).Delete(layout.ImageKey(ref)).
-		Delete(layout.AutoscaleKey(ref))
+	txn.Delete(records.ObjectKey(ref)).Delete(records.StatusKey(ref)).Delete(records.ImageKey(ref)).
+		Delete(records.AutoscaleKey(ref))
 	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
-		key := layout.NameKey(ref)
+		key := records.NameKey(ref)
 		txn.If(key, claim.Modified).Delete(key)
 	}
-	revision, err := d.Commit(ctx, txn, layout.ObjectKey(ref))
+	revision, err := d.Commit(ctx, txn, records.ObjectKey(ref))
 	if err == nil {
 		d.Logger.Info("deleted", "object", ref.String())
 	}

@@ -12,13 +12,13 @@ import (
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/control/workload"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/version"
 )
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started. A new
 // kind is added here.
-func (p *Plane) controllers(commits layout.Committer) []control.Controller {
+func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
 	nodes := scheduler.New(deps)
 	return []control.Controller{

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
@@ -62,12 +62,12 @@ var errReadOnly = errors.New("this controller belongs to no term")
 // readOnly refuses every commit.
 type readOnly struct{}
 
-// Commit implements layout.Committer.
+// Commit implements records.Committer.
 func (readOnly) Commit(context.Context, store.Txn) (int64, error) { return 0, errReadOnly }
 
 // Preview returns what the controller of an object would do with it; nothing if no controller previews its kind. It
 // needs no term.
-func (p *Plane) Preview(snapshot layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
+func (p *Plane) Preview(snapshot records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	previewer, ok := p.previews[object.Kind]
 	if !ok {
 		return nil, nil
@@ -75,7 +75,7 @@ func (p *Plane) Preview(snapshot layout.Snapshot, object api.Object) ([]api.Plan
 	return previewer.Preview(snapshot, object)
 }
 
-func (p *Plane) snapshot() layout.Snapshot { return layout.Snapshot{Reader: p.View.Snapshot()} }
+func (p *Plane) snapshot() records.Snapshot { return records.Snapshot{Reader: p.View.Snapshot()} }
 
 // Ready returns a channel that is closed once every key was reconciled for the first time.
 func (p *Plane) Ready() <-chan struct{} { return p.ready }
@@ -86,14 +86,14 @@ func (p *Plane) Run(ctx context.Context, term *Term) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var members []engine.Member
-	var notify []func(layout.Snapshot, view.Change)
+	var notify []func(records.Snapshot, view.Change)
 	for _, c := range p.controllers(term) {
 		work := engine.New(p.engineOptions(c, term))
 		if source, ok := c.(control.Source); ok {
 			members = append(members, running(func(ctx context.Context) error { return source.Source(ctx, work.Enqueue) }))
 		}
 		members = append(members, work)
-		notify = append(notify, func(snapshot layout.Snapshot, change view.Change) {
+		notify = append(notify, func(snapshot records.Snapshot, change view.Change) {
 			work.Enqueue(c.Affected(snapshot, change)...)
 		})
 	}

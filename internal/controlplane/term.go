@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
 // ElectionKey holds the id of the process whose controllers may write.
-const ElectionKey = layout.LeasesPrefix + "controllers"
+const ElectionKey = records.LeasesPrefix + "controllers"
 
 // ErrDeposed ends a term: another process holds the election key.
 var ErrDeposed = errors.New("another server took over the controllers")

@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/control/autoscaler"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime/hollow"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
@@ -105,7 +105,7 @@ func (s *server) check(txn store.Txn, revision int64) {
 
 func (r *rivals) newServer(running *sync.WaitGroup, ctx context.Context) *server {
 	s := &server{rivals: r, Store: r.store}
-	v := view.New(r.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	v := view.New(r.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	s.plane = controlplane.New(controlplane.Options{
 		View: v, Sealer: plainly{}, NodeTimeout: 30 * time.Second, Resync: 10 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		ReplicasHolder: func(api.Object) string { return "" },
@@ -125,7 +125,7 @@ func (r *rivals) newServer(running *sync.WaitGroup, ctx context.Context) *server
 
 // node runs the agent of the one node.
 func (r *rivals) node(running *sync.WaitGroup, ctx context.Context) {
-	v := view.New(r.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	v := view.New(r.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	service := local.New(local.Options{Store: r.store, View: v, Keys: plainly{}})
 	a := agent.New(agent.Options{
 		Node: "n1", Control: service.Node("n1"), Runtime: r.engine.Client("c0ffee", "n1"), Logger: slog.New(slog.DiscardHandler),
@@ -140,7 +140,7 @@ func (r *rivals) apply(name string, n int64) {
 	ref := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: name}
 	object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Metadata: api.Metadata{UID: "u-" + name, Generation: n},
 		Spec: []byte(fmt.Sprintf(`{"image":"web:%d","replicas":2,"strategy":{"pause":"1s","monitor":"1s"}}`, n/3%3+1))}
-	if _, err := layout.NewTxn("apply").Put(layout.ObjectKey(ref), object).Commit(context.Background(), r.store); err != nil {
+	if _, err := records.NewTxn("apply").Put(records.ObjectKey(ref), object).Commit(context.Background(), r.store); err != nil {
 		r.t.Fatal(err)
 	}
 }

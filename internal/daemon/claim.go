@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"tend.dev/tend/internal/controlplane"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -14,7 +14,7 @@ func (d *daemon) claim(ctx context.Context) error {
 	if err := checkSchema(ctx, d.store); err != nil {
 		return err
 	}
-	_, err := d.store.Get(ctx, layout.ClusterKey)
+	_, err := d.store.Get(ctx, records.ClusterKey)
 	founding := errors.Is(err, store.ErrNotFound)
 	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
 		return err

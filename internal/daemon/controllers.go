@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/control/autoscaler"
 	"tend.dev/tend/internal/control/delivery"
 	"tend.dev/tend/internal/controlplane"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/verbs"
 	"tend.dev/tend/internal/webhook"
 )
 
@@ -28,7 +28,7 @@ func (d *daemon) newPlane() *controlplane.Plane {
 			Delivered: d.counter("tend_webhook_deliveries_total", "Attempts to call a webhook, by outcome: delivered, failed or retried.",
 				"outcome", delivery.CountDelivered, delivery.CountFailed, delivery.CountRetried),
 		},
-		ReplicasHolder: intent.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Now: d.Now,
+		ReplicasHolder: verbs.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Now: d.Now,
 	})
 }
 
@@ -76,10 +76,10 @@ func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 
 // autoscale sets the replicas as the users' verb does, as a field manager of its own.
 func (d *daemon) autoscale(ctx context.Context, ref api.Ref, replicas int) error {
-	_, err := d.intents.Scale(ctx, intent.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, replicas,
-		intent.Speaker{Manager: api.ManagerAutoscaler})
-	var refused *intent.Error
-	if errors.As(err, &refused) && refused.Reason != intent.Busy {
+	_, err := d.verbs.Scale(ctx, verbs.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, replicas,
+		verbs.FieldManager{Manager: api.ManagerAutoscaler})
+	var refused *verbs.Error
+	if errors.As(err, &refused) && refused.Reason != verbs.Busy {
 		return autoscaler.ErrRefused
 	}
 	return err

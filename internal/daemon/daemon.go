@@ -13,14 +13,15 @@ import (
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/host"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/servicemanager"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
 // daemon is a running server with its parts, in the order they were started.
@@ -42,12 +43,12 @@ type daemon struct {
 	registry *prometheus.Registry
 	metrics  *engine.Metrics
 
-	plane   *controlplane.Plane
-	host    *host.Host // nil without an agent of its own
-	intents *intent.Service
-	server  *server.Server
-	doors   []server.Door
-	gate    *gate // nil without a listener for nodes
+	plane     *controlplane.Plane
+	host      *host.Host // nil without an agent of its own
+	verbs     *verbs.Service
+	server    *server.Server
+	endpoints []server.Endpoint
+	gate      *gate // nil without a listener for nodes
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
@@ -86,10 +87,10 @@ func (d *daemon) prepareRoot(context.Context) (err error) {
 func (d *daemon) build(context.Context) error {
 	d.registry = prometheus.NewRegistry()
 	d.metrics = engine.NewMetrics(d.registry)
-	d.view = view.New(d.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: d.Logger})
+	d.view = view.New(d.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: d.Logger})
 	d.plane = d.newPlane()
 	d.nodes = local.New(local.Options{
-		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, Certificates: certstore.New(d.store, d.keys), CallbackPath: d.callbackPath,
+		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, Certificates: certstore.New(d.store, d.keys), CallbackPath: d.callbackPath,
 	})
 	return d.buildServer()
 }
@@ -112,7 +113,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 	return nil
 }
 
-func (d *daemon) snapshot() layout.Snapshot { return layout.Snapshot{Reader: d.view.Snapshot()} }
+func (d *daemon) snapshot() records.Snapshot { return records.Snapshot{Reader: d.view.Snapshot()} }
 
 // serve runs the parts until ctx ends, then stops HTTP, agent, controllers and view in this order.
 func (d *daemon) serve(ctx context.Context, began time.Time) error {
@@ -129,16 +130,16 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	if d.gate != nil {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}
-	parts = append(parts, part{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.doors...) }})
+	parts = append(parts, part{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.endpoints...) }})
 	running := make([]*runningPart, len(parts))
 	for i, p := range parts {
 		running[i] = p.start(cancel)
 	}
-	d.notify(ctx, notifyStarted)
+	servicemanager.Notify(ctx, d.Logger, notifyStarted)
 	go d.announce(ctx, began)
 	<-ctx.Done()
 	d.Logger.Info("stopping")
-	d.notify(ctx, notifyStopping)
+	servicemanager.Notify(ctx, d.Logger, notifyStopping)
 	var faults []error
 	for i := len(running) - 1; i >= 0; i-- {
 		faults = append(faults, running[i].stop())
@@ -159,7 +160,7 @@ func (d *daemon) announce(ctx context.Context, began time.Time) {
 		}
 	}
 	d.Logger.Info("ready", "took", time.Since(began).Round(time.Millisecond), "socket", filepath.Join(d.Root, "tend.sock"))
-	d.notify(ctx, notifyReady)
+	servicemanager.Notify(ctx, d.Logger, notifyReady)
 }
 
 // hostReady returns a channel that is closed when this machine's tasks were reconciled once.
@@ -180,8 +181,8 @@ func (d *daemon) missing() []string {
 		out = append(out, "writes are refused: "+why)
 	}
 	for name, ready := range map[string]<-chan struct{}{
-		"reading the store": d.view.Synced(), "the first look at every object": d.plane.Ready(),
-		"the first look at every task": d.hostReady(),
+		"reading the store": d.view.Synced(), "the first reconcile of every object": d.plane.Ready(),
+		"the first reconcile of every task": d.hostReady(),
 	} {
 		select {
 		case <-ready:

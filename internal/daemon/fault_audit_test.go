@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -64,13 +64,13 @@ func (a *audit) check(event store.Event) {
 	a.last[event.Key] = event.Value
 	switch {
 	case !existed:
-	case strings.HasPrefix(event.Key, layout.TasksPrefix):
+	case strings.HasPrefix(event.Key, records.TasksPrefix):
 		a.raised(event.Key, was, event.Value)
-	case strings.HasPrefix(event.Key, layout.ActualTasksPrefix):
+	case strings.HasPrefix(event.Key, records.ActualTasksPrefix):
 		a.moved(event.Key, was, event.Value)
-	case strings.HasPrefix(event.Key, layout.SlotsPrefix):
+	case strings.HasPrefix(event.Key, records.SlotsPrefix):
 		a.handed[event.Key] = string(was)
-	case strings.HasPrefix(event.Key, layout.ReleasesPrefix):
+	case strings.HasPrefix(event.Key, records.ReleasesPrefix):
 		if !bytes.Equal(was, event.Value) {
 			a.fault("%s was rewritten from %s to %s", event.Key, was, event.Value)
 		}
@@ -82,8 +82,8 @@ func (a *audit) handedOver() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for slot, task := range a.handed {
-		_, there := a.last[layout.TaskKey(task)]
-		if is := string(a.last[slot]); is != task && (there || !strings.HasPrefix(slot, layout.SlotsPrefix+string(api.KindStatefulSet))) {
+		_, there := a.last[records.TaskKey(task)]
+		if is := string(a.last[slot]); is != task && (there || !strings.HasPrefix(slot, records.SlotsPrefix+string(api.KindStatefulSet))) {
 			a.fault("%s was rewritten from %s to %s", slot, task, is)
 		}
 	}
@@ -115,11 +115,11 @@ func (a *audit) moved(key string, was, is []byte) {
 
 // forgotten: the desired half of a task is deleted last.
 func (a *audit) forgotten(key string) {
-	id, ok := strings.CutPrefix(key, layout.TasksPrefix)
+	id, ok := strings.CutPrefix(key, records.TasksPrefix)
 	if !ok {
 		return
 	}
-	if left, there := a.last[layout.TaskStatusKey(id)]; there {
+	if left, there := a.last[records.TaskStatusKey(id)]; there {
 		a.fault("%s was forgotten while its agent still reports %s", key, left)
 	}
 }

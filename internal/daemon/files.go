@@ -60,3 +60,12 @@ func (f files) open(digest string) (io.ReadCloser, error) {
 	}
 	return file, err
 }
+
+// image reads an image of a node.
+func (d *daemon) image(ctx context.Context, id, image string) (io.ReadCloser, error) {
+	n, err := d.fleet.Node(id)
+	if err != nil {
+		return nil, err
+	}
+	return n.SaveImage(ctx, image)
+}

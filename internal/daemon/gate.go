@@ -14,11 +14,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/connlimit"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/nodeapi/remote"
 	"tend.dev/tend/internal/nodeapi/session"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store"
 )
@@ -52,11 +52,11 @@ func (d *daemon) openGate(ctx context.Context) error {
 		}
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
-	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: func(id string) bool { return d.snapshot().Alive(id) }}}
+	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: d.taken, Enter: d.enter, Member: d.member}}
 	mux := http.NewServeMux()
 	g.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
-		Service: d.nodes, Node: authority.NodeOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
+		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
 	}))
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
@@ -64,7 +64,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		Handler: mux, Protocols: protocols, ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
 		TLSConfig: ca.TLS(renewing(ca, d.Now), session.Protocol),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
-			session.Protocol: session.Accept(&d.fleet, authority.NodeOfConnection, d.Logger),
+			session.Protocol: session.Accept(&d.fleet, d.memberOn, d.Logger),
 		},
 		ErrorLog: slog.NewLogLogger(d.Logger.Handler(), slog.LevelDebug),
 	}
@@ -87,7 +87,7 @@ func (g *gate) run(ctx context.Context) error {
 
 // openAuthority reads the cluster's authority of nodes from the store, or creates it on the first use.
 func openAuthority(ctx context.Context, s store.Store, keys *secret.Keys, cluster string, now func() time.Time) (*authority.Authority, error) {
-	entry, err := s.Get(ctx, layout.AuthorityKey)
+	entry, err := s.Get(ctx, records.AuthorityKey)
 	if err == nil {
 		text, err := keys.Decrypt(entry.Value)
 		if err != nil {
@@ -110,7 +110,7 @@ func openAuthority(ctx context.Context, s store.Store, keys *secret.Keys, cluste
 	if err != nil {
 		return nil, err
 	}
-	if _, err := layout.NewTxn("authority.found").If(layout.AuthorityKey, 0).Put(layout.AuthorityKey, sealed).Commit(ctx, s); err != nil {
+	if _, err := records.NewTxn("authority.found").If(records.AuthorityKey, 0).Put(records.AuthorityKey, sealed).Commit(ctx, s); err != nil {
 		return nil, fmt.Errorf("store the authority of nodes: %w", err)
 	}
 	return ca, nil

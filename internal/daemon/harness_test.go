@@ -60,17 +60,23 @@ func (kept) Close() error { return nil }
 // start runs a server and waits until it is ready, unless a fault crashes it before.
 func (m *machine) start(faults *fault.Points) *running {
 	m.t.Helper()
+	return m.startWith(func(o *Options) { o.Faults = faults })
+}
+
+// startWith is start with options of the test's own.
+func (m *machine) startWith(edit func(*Options)) *running {
+	m.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	logger := slog.New(slog.NewTextHandler(logWriter(m.t), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	r := &running{machine: m, cancel: cancel, done: make(chan error, 1)}
-	go func() {
-		r.done <- Run(ctx, Options{
-			Options: host.Options{
-				Root: m.root, Node: "n1", Runtime: "hollow", Faults: faults, Logger: logger, Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
-			},
-			HTTP: "off", Store: kept{m.store},
-		})
-	}()
+	options := Options{
+		Options: host.Options{
+			Root: m.root, Node: "n1", Runtime: "hollow", Logger: logger, Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+		},
+		HTTP: "off", Store: kept{m.store},
+	}
+	edit(&options)
+	go func() { r.done <- Run(ctx, options) }()
 	c, err := client.New(client.Options{Server: "unix://" + filepath.Join(m.root, "tend.sock")})
 	if err != nil {
 		m.t.Fatal(err)

@@ -10,11 +10,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/environment"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
+	"tend.dev/tend/internal/verbs"
 	"tend.dev/tend/internal/version"
 )
 
@@ -23,7 +23,7 @@ func (d *daemon) buildServer() error {
 	if err != nil {
 		return err
 	}
-	d.intents = d.newIntents()
+	d.verbs = d.newVerbs()
 	plugins, err := d.buildPlugins()
 	if err != nil {
 		return err
@@ -33,22 +33,22 @@ func (d *daemon) buildServer() error {
 		// their own.
 		View: d.view, Missing: d.missing, Node: d.Node, Full: d.full, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
 		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, Authority: d.authority(),
-		Intents: d.intents, Plugins: plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
+		Verbs: d.verbs, Plugins: plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
 	})
 	return nil
 }
 
-// newIntents creates the verbs that write the desired state.
-func (d *daemon) newIntents() *intent.Service {
-	return intent.New(intent.Options{
-		Store: guarded{d.store, d.pause}, Leases: d.store, Reader: intent.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
+// newVerbs creates the verbs that write the desired state.
+func (d *daemon) newVerbs() *verbs.Service {
+	return verbs.New(verbs.Options{
+		Store: guarded{d.store, d.pause}, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now,
 	})
 }
 
 // preview asks each kind's controller what it would do.
-func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error) {
+func (d *daemon) preview(snap records.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error) {
 	snap = snap.With(next) // objects of one apply may refer to each other
 	var out []api.PlannedAction
 	plan := func(object api.Object) error {
@@ -78,14 +78,14 @@ func (d *daemon) preview(snap layout.Snapshot, next []api.Object, deleted []api.
 // listen opens the listeners: the unix socket, which its permissions protect, and loopback, which requires a token.
 func (d *daemon) listen(context.Context) error {
 	if d.Listener != nil {
-		d.doors = append(d.doors, server.Door{Listener: d.Listener, Trusted: true})
+		d.endpoints = append(d.endpoints, server.Endpoint{Listener: d.Listener, Trusted: true})
 		return nil
 	}
 	socket, err := server.ListenUnix(filepath.Join(d.Root, "tend.sock"), os.FileMode(0o600))
 	if err != nil {
 		return err
 	}
-	d.doors = append(d.doors, server.Door{Listener: socket, Trusted: true})
+	d.endpoints = append(d.endpoints, server.Endpoint{Listener: socket, Trusted: true})
 	d.onStop(func() error { _ = socket.Close(); return nil }) // closed already if the server ran
 	if d.HTTP == "off" {
 		return nil
@@ -94,7 +94,7 @@ func (d *daemon) listen(context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.doors = append(d.doors, server.Door{Listener: tcp})
+	d.endpoints = append(d.endpoints, server.Endpoint{Listener: tcp})
 	d.onStop(func() error { _ = tcp.Close(); return nil })
 	return nil
 }

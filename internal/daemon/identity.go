@@ -8,12 +8,12 @@ import (
 	"path/filepath"
 
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store"
 )
 
-// cluster is the record under layout.ClusterKey: the permanent identity of this store.
+// cluster is the record under records.ClusterKey: the permanent identity of this store.
 type cluster struct {
 	// UID is a label of every container: an agent touches only those of its own cluster.
 	UID string `json:"uid"`
@@ -24,7 +24,7 @@ type cluster struct {
 // identify reads the store's identity, or creates one on its first boot, and opens the keys that belong to it.
 func identify(ctx context.Context, s store.Store, root string) (cluster, *secret.Keys, error) {
 	path := filepath.Join(root, "secret.key")
-	entry, err := s.Get(ctx, layout.ClusterKey)
+	entry, err := s.Get(ctx, records.ClusterKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return founded(ctx, s, path)
 	}
@@ -45,8 +45,8 @@ func founded(ctx context.Context, s store.Store, path string) (cluster, *secret.
 		return cluster{}, nil, err
 	}
 	fresh := cluster{UID: control.RandomHex(8), KeyFingerprint: keys.Fingerprint()}
-	_, err = layout.NewTxn("cluster.found").If(layout.ClusterKey, 0).
-		Put(layout.ClusterKey, fresh).Put(layout.SchemaKey, schemaVersion).Commit(ctx, s)
+	_, err = records.NewTxn("cluster.found").If(records.ClusterKey, 0).
+		Put(records.ClusterKey, fresh).Put(records.SchemaKey, schemaVersion).Commit(ctx, s)
 	if err != nil {
 		return cluster{}, nil, fmt.Errorf("write the cluster's record: %w", err)
 	}
@@ -58,7 +58,7 @@ const schemaVersion = "1"
 
 // checkSchema refuses a store that a newer Tend wrote: misreading it would be worse than not starting.
 func checkSchema(ctx context.Context, s store.Store) error {
-	entry, err := s.Get(ctx, layout.SchemaKey)
+	entry, err := s.Get(ctx, records.SchemaKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 )
 
@@ -36,7 +36,7 @@ func TestStoreOfANewerTendIsRefused(t *testing.T) {
 	if err := checkSchema(ctx, s); err != nil {
 		t.Errorf("an empty store: %v", err)
 	}
-	if _, err := layout.NewTxn("test").Put(layout.SchemaKey, "99").Commit(ctx, s); err != nil {
+	if _, err := records.NewTxn("test").Put(records.SchemaKey, "99").Commit(ctx, s); err != nil {
 		t.Fatal(err)
 	}
 	if err := checkSchema(ctx, s); err == nil || !strings.Contains(err.Error(), "99") {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -16,8 +16,8 @@ func TestAKindWithoutAHandlerIsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")
 	stranger := api.Object{Kind: "starship", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"warp":9}`)}
-	key := layout.ObjectKey(stranger.Ref())
-	if _, err := layout.NewTxn("test").Put(key, stranger).Commit(t.Context(), m.store); err != nil {
+	key := records.ObjectKey(stranger.Ref())
+	if _, err := records.NewTxn("test").Put(key, stranger).Commit(t.Context(), m.store); err != nil {
 		t.Fatal(err)
 	}
 	before, err := m.store.Get(t.Context(), key)
@@ -33,7 +33,7 @@ func TestAKindWithoutAHandlerIsNothing(t *testing.T) {
 	if err != nil || after.Modified != before.Modified {
 		t.Errorf("it was written: %d, then %d, %v", before.Modified, after.Modified, err)
 	}
-	for _, prefix := range []string{layout.StatusPrefix + "starship/", "/releases/starship/", "/slots/starship/", "/images/starship/"} {
+	for _, prefix := range []string{records.StatusPrefix + "starship/", "/releases/starship/", "/slots/starship/", "/images/starship/"} {
 		if page, err := m.store.List(context.Background(), prefix, store.ListOptions{}); err != nil || len(page.Entries) > 0 {
 			t.Errorf("%s holds %v, %v", prefix, page.Entries, err)
 		}

@@ -36,7 +36,7 @@ func (p part) start(failed context.CancelCauseFunc) *runningPart {
 	return r
 }
 
-var errEndedEarly = errors.New("before it was told to")
+var errEndedEarly = errors.New("before it was stopped")
 
 // stop ends the part and waits for it, up to stopWait.
 func (r *runningPart) stop() error {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -76,7 +76,7 @@ func (g guarded) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 // It saves the finding first: this start's own writes could bring the store to a revision that no longer seems to be
 // behind.
 func (d *daemon) checkRestored(ctx context.Context) error {
-	page, err := d.store.List(ctx, layout.ClusterKey, store.ListOptions{Limit: 1})
+	page, err := d.store.List(ctx, records.ClusterKey, store.ListOptions{Limit: 1})
 	if err != nil {
 		return fmt.Errorf("read the store's revision: %w", err)
 	}

@@ -25,7 +25,7 @@ func (d *daemon) buildPlugins() (*broker.Broker, error) {
 	if err != nil { // the server starts without plugins if they fail
 		d.Logger.Warn("the folder of plugins is not in order", "folder", d.Plugins, "error", err)
 	}
-	return broker.New(broker.Options{Root: root, Intents: d.intents, Snapshot: d.snapshot, Decode: manifest.Decode, Knows: manifest.HasField}), nil
+	return broker.New(broker.Options{Root: root, Verbs: d.verbs, Snapshot: d.snapshot, Decode: manifest.Decode, Knows: manifest.HasField}), nil
 }
 
 // callbackPath returns the path at which the containers of an object call the server back; empty if they don't.

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // progress is the last known revision of a cluster, kept in the root beside the store: a store that is behind it was
@@ -51,17 +53,7 @@ func (d *daemon) writeProgress(p progress) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	half, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(half.Name())
-	_, err = half.Write(append(raw, '\n'))
-	err = errors.Join(err, half.Sync(), half.Close())
-	if err == nil {
-		err = os.Rename(half.Name(), path)
-	}
-	if err != nil {
+	if err := renameio.WriteFile(path, append(raw, '\n'), 0o600, renameio.WithTempDir(filepath.Dir(path))); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	folder, err := os.Open(filepath.Dir(path))

@@ -11,7 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
@@ -175,10 +175,10 @@ func TestRestoredStorePlacesWhatRuns(t *testing.T) {
 	if err := r.stop(); err != nil {
 		t.Fatal(err)
 	}
-	older := slices.DeleteFunc(m.backup(), func(op store.Op) bool { return strings.HasPrefix(op.Key, layout.ActualTasksPrefix) })
+	older := slices.DeleteFunc(m.backup(), func(op store.Op) bool { return strings.HasPrefix(op.Key, records.ActualTasksPrefix) })
 	for i, op := range older {
 		var task api.Task
-		if strings.HasPrefix(op.Key, layout.TasksPrefix) && json.Unmarshal(op.Value, &task) == nil {
+		if strings.HasPrefix(op.Key, records.TasksPrefix) && json.Unmarshal(op.Value, &task) == nil {
 			task.Node = ""
 			older[i].Value, _ = json.Marshal(task)
 		}

@@ -12,7 +12,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/core/adoption"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -68,7 +68,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 }
 
 // absent returns the nodes that the store knows and that are not connected.
-func (d *daemon) absent(snap layout.Snapshot) (out []string) {
+func (d *daemon) absent(snap records.Snapshot) (out []string) {
 	for _, known := range snap.Nodes() {
 		if _, err := d.fleet.Node(known.Value.ID); err != nil {
 			out = append(out, known.Value.ID)
@@ -85,7 +85,7 @@ type stray struct {
 
 // found compares the containers of all connected nodes with the store: each takes the place of a task of its own node, or
 // is left.
-func (d *daemon) found(ctx context.Context, snap layout.Snapshot) (adopted []adoption.Adoption, left []stray, err error) {
+func (d *daemon) found(ctx context.Context, snap records.Snapshot) (adopted []adoption.Adoption, left []stray, err error) {
 	for _, id := range d.fleet.Connected() {
 		on, err := d.fleet.Node(id)
 		if err != nil {
@@ -106,7 +106,7 @@ func (d *daemon) found(ctx context.Context, snap layout.Snapshot) (adopted []ado
 }
 
 // vacant returns the tasks of the node that should run and have no container.
-func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
+func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
 	present := map[string]bool{}
 	for _, container := range listed {
 		present[container.Task()] = true
@@ -123,15 +123,15 @@ func vacant(snap layout.Snapshot, node string, listed []runtime.Container) (out 
 }
 
 // succeeded reports whether a task of the same owner replaces this one.
-func succeeded(snap layout.Snapshot, task api.Task) bool {
-	return slices.ContainsFunc(snap.TasksOf(task.Owner()), func(other layout.Read[api.Task]) bool {
+func succeeded(snap records.Snapshot, task api.Task) bool {
+	return slices.ContainsFunc(snap.TasksOf(task.Owner()), func(other records.Read[api.Task]) bool {
 		return other.Value.Replaces == task.Slot && other.Value.ID != task.ID && other.Value.Desired == api.DesiredRunning
 	})
 }
 
 // unplaced returns the tasks that have a container here, although the store knows of no node for them yet: it is older
 // than their placing. They go on replacing those whose places were adopted.
-func unplaced(snap layout.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption) (out []adoption.Adoption) {
+func unplaced(snap records.Snapshot, node string, listed []runtime.Container, adopted []adoption.Adoption) (out []adoption.Adoption) {
 	for _, container := range listed {
 		task := snap.Task(container.Task())
 		if !task.Exists() || task.Value.Node != "" || slices.ContainsFunc(out, func(a adoption.Adoption) bool { return a.Old.ID == task.Value.ID }) {
@@ -146,7 +146,7 @@ func unplaced(snap layout.Snapshot, node string, listed []runtime.Container, ado
 }
 
 // strangers returns the containers whose task the store doesn't know.
-func strangers(snap layout.Snapshot, listed []runtime.Container) (out []adoption.Stranger) {
+func strangers(snap records.Snapshot, listed []runtime.Container) (out []adoption.Stranger) {
 	for _, c := range listed {
 		if snap.Task(c.Task()).Exists() {
 			continue
@@ -172,29 +172,29 @@ func resultOf(adopted []adoption.Adoption, left []stray) (out api.ResumeResult) 
 }
 
 // adopt assigns containers to tasks, all or none.
-func (d *daemon) adopt(ctx context.Context, snap layout.Snapshot, adopted []adoption.Adoption) error {
+func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []adoption.Adoption) error {
 	if len(adopted) == 0 {
 		return nil
 	}
 	taken := map[string]bool{}
-	txn := layout.NewTxn("resume.adopt").If(controlplane.ElectionKey, d.term.Revision())
+	txn := records.NewTxn("resume.adopt").If(controlplane.ElectionKey, d.term.Revision())
 	for _, a := range adopted {
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
 		switch {
 		case a.Old.ID == a.New.ID:
-			txn.If(layout.TaskKey(a.Old.ID), old.Modified).Put(layout.TaskKey(a.Old.ID), a.New)
+			txn.If(records.TaskKey(a.Old.ID), old.Modified).Put(records.TaskKey(a.Old.ID), a.New)
 		case a.Old.Slot == a.New.Slot:
 			txn.ReplaceTask(old, slot, a.New)
 		default:
-			txn.If(layout.TaskKey(a.Old.ID), old.Modified).Delete(layout.TaskKey(a.Old.ID))
-			txn.Delete(layout.SlotKey(a.Old.Owner(), a.Old.Slot)).CreateTask(a.New)
+			txn.If(records.TaskKey(a.Old.ID), old.Modified).Delete(records.TaskKey(a.Old.ID))
+			txn.Delete(records.SlotKey(a.Old.Owner(), a.Old.Slot)).CreateTask(a.New)
 		}
-		txn.Delete(layout.TaskStatusKey(a.Old.ID))
+		txn.Delete(records.TaskStatusKey(a.Old.ID))
 		taken[a.Old.ID] = true
 	}
 	for _, task := range snap.Tasks() {
 		if next := *task.Value; !taken[next.ID] && adoption.Rename(&next, adopted) {
-			txn.If(layout.TaskKey(next.ID), task.Modified).Put(layout.TaskKey(next.ID), next)
+			txn.If(records.TaskKey(next.ID), task.Modified).Put(records.TaskKey(next.ID), next)
 		}
 	}
 	revision, err := txn.Commit(ctx, d.store)

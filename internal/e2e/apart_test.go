@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -70,10 +71,75 @@ func (m *machine) startAgent() {
 		args = append(args, "--join", token.Address, "--token", token.Token)
 	}
 	m.agent = spawn(m.T, append(args, m.flags...), m.env...)
-	m.until("the agent is connected", func() bool {
+	m.connected(1)
+}
+
+// killAll ends the server and, where it is a process of its own, the agent; start starts both.
+func (m *machine) killAll() {
+	m.process.kill()
+	if m.agent != nil {
+		m.agent.kill()
+		m.agent = nil
+	}
+}
+
+// connected waits for a number of nodes.
+func (m *machine) connected(n int) {
+	m.Helper()
+	m.until("the agents are connected", func() bool {
 		nodes, err := m.client.Nodes(m.Context())
-		return err == nil && len(nodes.Items) == 1 && nodes.Items[0].Ready && nodes.Items[0].Alive
+		ready := 0
+		for _, node := range nodes.Items {
+			if node.Ready && node.Alive {
+				ready++
+			}
+		}
+		return err == nil && ready == n
 	})
+}
+
+// TestABuiltImageTravels: what one node built runs on another, which fetches it; it is built once.
+func TestABuiltImageTravels(t *testing.T) {
+	m := newMachine(t, "--runtime", "process")
+	m.apart = true
+	m.agentRoot = t.TempDir()
+	other := t.TempDir()
+	for _, root := range []string{m.root, m.agentRoot, filepath.Dir(m.agentRoot), other} { // who the processes run as passes through
+		if err := os.Chmod(root, 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.start()
+	token, err := m.client.JoinToken(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := spawn(t, append([]string{"agent", "--root", other, "--node", "second", "--join", token.Address, "--token", token.Token}, m.flags...), m.env...)
+	defer second.kill()
+	m.connected(2)
+	folder := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module x\n\ngo 1.26\n", "tend.hcl": strings.ReplaceAll(sourceManifest, "SCOPE", m.scope),
+		"main.go": "package main\n\nimport \"time\"\n\nfunc main() {\n\tprintln(\"built once\")\n\ttime.Sleep(time.Hour)\n}\n",
+	} {
+		if err := os.WriteFile(folder+"/"+name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer m.delete("app") // processes outlive their server
+	m.wantSaid(m.tend("apply", "-f", folder+"/tend.hcl"), 0, "1 of 1 replicas run v1")
+	m.wantSaid(m.tend("scale", m.scope+"/app", "2"), 0)
+	nodes := map[string]bool{}
+	for _, pod := range m.pods("app") {
+		nodes[pod.Node] = true
+		m.until(pod.Name+" says what it is", func() bool { return strings.Contains(m.tend("logs", pod.Name).output, "built once") })
+	}
+	if len(nodes) != 2 {
+		t.Errorf("the pods are on %v", nodes)
+	}
+	if releases := m.tend("releases", m.scope+"/app").output; strings.Contains(releases, "v2") {
+		t.Errorf("it was built again: %s", releases)
+	}
 }
 
 // An agent that is killed leaves its containers alone, and takes them over when it starts again; so does one whose server

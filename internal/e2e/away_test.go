@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// door stands between a server and the engine; shut, it is an engine that is away.
-type door struct {
+// relay stands between a server and the engine; shut, it is an engine that is away.
+type relay struct {
 	t        *testing.T
 	path     string
 	listener net.Listener
@@ -20,7 +20,7 @@ type door struct {
 	group    sync.WaitGroup
 }
 
-func (d *door) open() {
+func (d *relay) open() {
 	d.t.Helper()
 	listener, err := net.Listen("unix", d.path)
 	if err != nil {
@@ -38,7 +38,7 @@ func (d *door) open() {
 	})
 }
 
-func (d *door) pass(conn net.Conn) {
+func (d *relay) pass(conn net.Conn) {
 	engine, err := net.Dial("unix", "/var/run/docker.sock")
 	if err != nil {
 		_ = conn.Close()
@@ -55,7 +55,7 @@ func (d *door) pass(conn net.Conn) {
 	}
 }
 
-func (d *door) shut() {
+func (d *relay) shut() {
 	_ = d.listener.Close() // a second time is no fault
 	d.mu.Lock()
 	for _, conn := range d.passing {
@@ -66,9 +66,9 @@ func (d *door) shut() {
 }
 
 // TestEngineGoesAndReturns: the conditions say so, what is asked for meanwhile is kept, and all of it comes about when the
-// engine is back, also what happened to containers behind the shut door.
+// engine is back, also what happened to containers behind the shut relay.
 func TestEngineGoesAndReturns(t *testing.T) {
-	d := &door{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
+	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	m := newMachine(t, "--docker-host", "unix://"+d.path).startWithout()
 	revision := m.apply(m.manifest("app", replicas(2)))
 	m.degraded("app", "EngineUnavailable", "engine.sock")

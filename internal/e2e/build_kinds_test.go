@@ -108,7 +108,7 @@ func TestACallerThatLeavesLeavesTheBuild(t *testing.T) {
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV SEED="+random()+"\nRUN [\"/server\", \"sleep\", \"3s\"]\nENV PATH=/\nCMD [\"/server\"]\n", 0o644)
 	p := spawn(t, []string{"apply", "-f", filepath.Join(s.folder, "tend.hcl")}, "TEND_SERVER="+m.address(), "TEND_ROOT="+m.root, "NO_COLOR=1")
 	t.Cleanup(p.kill)
-	m.until("the build's output is shown", func() bool { return strings.Contains(p.output.String(), "Step 4/") })
+	m.until("the build's output is shown", func() bool { return strings.Contains(p.output.String(), "Step 2/2 : RUN") })
 	_ = p.cmd.Process.Signal(syscall.SIGINT) // as Ctrl-C does
 	if code := p.exit(); code == 0 {
 		t.Error("who left claims that it converged")
@@ -122,7 +122,7 @@ func TestACallerThatLeavesLeavesTheBuild(t *testing.T) {
 	m.wantSaid(s.apply("--no-wait"), 0)
 	m.until("it is being built", func() bool {
 		ready := api.FindCondition(m.status("app").Conditions, api.ConditionProgressing)
-		return ready != nil && strings.Contains(ready.Message, "4/")
+		return ready != nil && strings.Contains(ready.Message, "2/2")
 	})
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV PATH=/ BACK=1\nCMD [\"/server\"]\n", 0o644)
 	m.wantSaid(s.apply(), 0, "run v2")
@@ -130,7 +130,7 @@ func TestACallerThatLeavesLeavesTheBuild(t *testing.T) {
 
 // TestEngineGoesDuringABuild: that is no fault of the source, and it is built when the engine is back.
 func TestEngineGoesDuringABuild(t *testing.T) {
-	d := &door{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
+	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	d.open()
 	t.Cleanup(d.shut)
 	m := newMachine(t, "--docker-host", "unix://"+d.path).start()
@@ -139,7 +139,7 @@ func TestEngineGoesDuringABuild(t *testing.T) {
 	m.wantSaid(s.apply("--no-wait"), 0)
 	m.until("it is being built", func() bool {
 		ready := api.FindCondition(m.status("app").Conditions, api.ConditionProgressing)
-		return ready != nil && strings.Contains(ready.Message, "4/")
+		return ready != nil && strings.Contains(ready.Message, "2/2")
 	})
 	d.shut()
 	m.until("the build is not under way, and not the source's fault", func() bool {

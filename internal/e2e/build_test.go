@@ -107,7 +107,7 @@ func TestBuildFromADockerfile(t *testing.T) {
 
 	s.write("page", "two", 0o644)
 	m.wantSaid(m.tend("diff", "-f", filepath.Join(s.folder, "tend.hcl")), 0, "build.source", "build image")
-	m.wantSaid(s.apply(), 0, "configured", "Step 3/", "run v2")
+	m.wantSaid(s.apply(), 0, "configured", "Step 2/2 : COPY page", "run v2")
 	if m.runningImage("app") == first || m.releaseOf("app") == firstTag {
 		t.Errorf("a changed file runs in the old image")
 	}
@@ -140,16 +140,34 @@ func TestBuildThatFails(t *testing.T) {
 	before := m.containers("app")
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nRUN [\"/server\", \"env\"]\nRUN [\"/server\", \"exit\", \"3\"]\n", 0o644)
 	for range 2 { // the second time it is tried again, not passed over
-		m.wantSaid(s.apply(), 1, "Step 4/", "non-zero code: 3", "correct the source or the Dockerfile and apply again")
+		m.wantSaid(s.apply(), 1, "Step 3/3 : RUN", "exit code: 3", "correct the source or the Dockerfile and apply again")
 	}
-	m.degraded("app", api.ReasonBuildFailed, "step 4/")
+	m.degraded("app", api.ReasonBuildFailed, "step 3/3 RUN")
 	if !slices.Equal(m.containers("app"), before) {
 		t.Error("a failed build touched what serves")
 	}
-	s.write("Dockerfile", "FROM scratch\nRUN --mount=type=cache,target=/x true\n", 0o644)
-	m.wantSaid(s.apply(), 1, "Dockerfile:2: RUN --mount needs BuildKit, which is not supported")
 	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV PATH=/\nCMD [\"/server\"]\n", 0o644)
 	m.wantSaid(s.apply(), 0, "built ")
+}
+
+// TestBuildSecret: a step sees a config value, and neither the image nor anything that Tend prints has it.
+func TestBuildSecret(t *testing.T) {
+	m := newMachine(t).start()
+	s := m.source(strings.Replace(sourceManifest, "build { }", `build { secrets = ["TOKEN"] }`, 1))
+	s.write("Dockerfile", "FROM scratch\nCOPY server /server\nENV PATH=/\n"+
+		"RUN --mount=type=secret,id=TOKEN,target=/run/"+m.scope+" [\"/server\", \"cat\", \"/run/"+m.scope+"\"]\nCMD [\"/server\"]\n", 0o644)
+	m.wantSaid(s.apply(), 1, "there is no config key TOKEN: tend config set "+m.scope+"/app TOKEN")
+	secret := "hunter2-" + random()
+	m.wantSaid(m.tend("config", "set", m.scope+"/app", "TOKEN="+secret), 0)
+	applied := s.apply()
+	m.wantSaid(applied, 0, "RUN --mount=type=secret", "[redacted]", "run v1")
+	saved := m.engine("save", m.releaseOf("app")).must()
+	history := m.engine("history", "--no-trunc", m.releaseOf("app")).must()
+	for what, text := range map[string]string{"apply": applied.output, "the image": saved, "its history": history} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s has the secret", what)
+		}
+	}
 }
 
 // TestServerIsKilledDuringABuild: it begins again.

@@ -202,7 +202,7 @@ func TestSecretFiles(t *testing.T) {
 		t.Fatalf("%s: %v, %v", source, info, err)
 	}
 
-	m.kill() // a reboot: the engine's restart finds nothing to mount, and Tend creates it again
+	m.killAll() // a reboot: the engine's restart finds nothing to mount, and Tend creates it again
 	m.engine("kill", id).must()
 	if err := os.RemoveAll(filepath.Dir(source)); err != nil {
 		t.Fatal(err)

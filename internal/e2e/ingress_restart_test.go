@@ -112,12 +112,12 @@ func TestRestartWithoutASocket(t *testing.T) {
 			return nil
 		}
 		if err != nil && (errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), "EOF")) {
-			return nil // it was in the queue of a door that closed
+			return nil // it was in the queue of a listener that closed
 		}
 		return err
 	})
 	_ = f.cmd.Process.Signal(syscall.SIGTERM)
-	<-seen // the door is closed
+	<-seen // the listener is closed
 	if _, err := sender.Write([]byte("llo")); err != nil {
 		t.Fatal(err)
 	}

@@ -58,11 +58,11 @@ func (f *front) ingress(name, condition string) api.Condition {
 	return api.Condition{}
 }
 
-// asks makes a client that reaches a door whatever host it asks for.
-func (f *front) asks(door string, roots *x509.CertPool) *http.Client {
+// asks makes a client that connects to an address whatever host it asks for.
+func (f *front) asks(address string, roots *x509.CertPool) *http.Client {
 	transport := &http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, door)
+			return new(net.Dialer).DialContext(ctx, network, address)
 		},
 		TLSClientConfig: &tls.Config{RootCAs: roots}, MaxIdleConnsPerHost: 100,
 	}
@@ -120,7 +120,7 @@ func TestIngress(t *testing.T) {
 	f.deploy(f.manifest("app", replicas(0)))
 	f.until("it says that nobody serves", func() bool { return f.ingress("app", "Degraded").Reason == "NoReadyPods" })
 	f.wantSaid(f.tend("delete", "ingress", f.scope+"/app"), 0)
-	f.until("the door is closed", func() bool {
+	f.until("the listener is closed", func() bool {
 		conn, err := net.Dial("tcp", f.plain)
 		if err == nil {
 			conn.Close()

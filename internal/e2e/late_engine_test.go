@@ -18,7 +18,7 @@ import (
 // TestALateEngineMixesNoAppsUp: while the server is down, the containers of two apps change addresses. The server starts,
 // and the engine answers late. No request reaches the other app: those that come meanwhile wait.
 func TestALateEngineMixesNoAppsUp(t *testing.T) {
-	d := &door{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
+	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	d.open()
 	defer d.shut()
 	f := newFront(t, "--docker-host", "unix://"+d.path)
@@ -66,7 +66,7 @@ func TestALateEngineMixesNoAppsUp(t *testing.T) {
 					asked.Add(1)
 					status, text := f.answer(c, request)
 					if status != http.StatusOK {
-						continue // it waited in vain, or the door is not open yet
+						continue // it waited in vain, or the relay is not open yet
 					}
 					answered.Add(1)
 					served.Store(name, true)

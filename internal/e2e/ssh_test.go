@@ -151,7 +151,7 @@ func (h *sshHost) away(line string) cliResult {
 	return cliResult{code: shell.ProcessState.ExitCode(), output: string(output)}
 }
 
-// TestBuildOverSSH: SSH is the only door, for tend's own client and for a tar in a pipe.
+// TestBuildOverSSH: SSH is the only listener, for tend's own client and for a tar in a pipe.
 func TestBuildOverSSH(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.sshServer()
@@ -167,7 +167,7 @@ func TestBuildOverSSH(t *testing.T) {
 		t.Errorf("the same source over a pipe is %s, not %s", again, first)
 	}
 	s.write("page", "two", 0o644)
-	m.wantSaid(h.away("tar -cz -C "+s.folder+" . "+receive), 0, "Step 3/", "run v2")
+	m.wantSaid(h.away("tar -cz -C "+s.folder+" . "+receive), 0, "Step 2/2 : ", "run v2")
 	cut := h.away("tar -cz -C " + s.folder + " . | head -c 400000 " + receive)
 	m.wantSaid(cut, 1, "unexpected EOF")
 	if list, err := m.client.Releases(t.Context(), client.Target{Kind: m.kind, Scope: m.scope, Name: "app"}); err != nil || len(list.Items) != 2 {

@@ -44,7 +44,7 @@ func New(o Options) *Controller {
 		log:     o.Logger.With("controller", o.Name),
 		queue:   workqueue.NewTyped[Key](),
 		ready:   make(chan struct{}),
-		sweep:   newSweep(o.Name, o.FullLook),
+		sweep:   newSweep(o.Name, o.FullResync),
 		clock:   newClock(),
 		records: map[Key]*record{},
 		timers:  newTimers(),

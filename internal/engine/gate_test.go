@@ -63,7 +63,7 @@ func TestFreshnessWaitsForOwnWritesWithoutAWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &pretendView{revision: 5}
 		commits := map[Key]int64{web: 9, api: 7}
-		l := newLab(t, Options{Workers: 1, Revision: v.Revision, WaitFor: v.WaitFor},
+		l := newHarness(t, Options{Workers: 1, Revision: v.Revision, WaitFor: v.WaitFor},
 			func(_ context.Context, key Key) (Result, error) { return Result{Revision: commits[key]}, nil })
 		l.Enqueue(web)
 		synctest.Wait()
@@ -93,7 +93,7 @@ func TestFreshnessWaitsForOwnWritesWithoutAWorker(t *testing.T) {
 func TestFreshnessHoldsForFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &pretendView{revision: 5}
-		l := newLab(t, Options{Revision: v.Revision, WaitFor: v.WaitFor},
+		l := newHarness(t, Options{Revision: v.Revision, WaitFor: v.WaitFor},
 			func(context.Context, Key) (Result, error) { return Result{Revision: 6}, errFlaky })
 		l.Enqueue(web)
 		l.pass(time.Minute)
@@ -108,7 +108,7 @@ func TestFreshnessHoldsForFailures(t *testing.T) {
 func TestFreshnessSurvivesAViewThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &pretendView{revision: 5, err: errors.New("view lost its watch")}
-		l := newLab(t, Options{Revision: v.Revision, WaitFor: v.WaitFor},
+		l := newHarness(t, Options{Revision: v.Revision, WaitFor: v.WaitFor},
 			func(context.Context, Key) (Result, error) { return Result{Revision: 6}, nil })
 		l.Enqueue(web)
 		synctest.Wait()
@@ -126,8 +126,8 @@ func TestFreshnessSurvivesAViewThatFails(t *testing.T) {
 func TestIdleKeysAreForgottenOnceTheViewHasThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &pretendView{revision: 5}
-		o := Options{Revision: v.Revision, WaitFor: v.WaitFor, Replay: listing(), FullLook: time.Minute}
-		l := newLab(t, o, func(context.Context, Key) (Result, error) { return Result{Revision: 6}, nil })
+		o := Options{Revision: v.Revision, WaitFor: v.WaitFor, Replay: listing(), FullResync: time.Minute}
+		l := newHarness(t, o, func(context.Context, Key) (Result, error) { return Result{Revision: 6}, nil })
 		l.Enqueue(web)
 		synctest.Wait()
 		if got := len(l.records); got != 1 {

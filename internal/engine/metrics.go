@@ -43,7 +43,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		total:      counter("tend_reconciliations_total", "Reconciles that ended."),
 		successful: counter("tend_reconciliations_successful_total", "Reconciles that ended well and asked for nothing more."),
 		failed:     counter("tend_reconciliations_failed_total", "Reconciles that failed, terminally or not."),
-		requeued:   counter("tend_reconciliations_requeued_total", "Reconciles that ended well and asked for another look at a time."),
+		requeued:   counter("tend_reconciliations_requeued_total", "Reconciles that ended well and asked to be requeued."),
 		panics:     counter("tend_reconcile_panics_total", "Reconciles that panicked; they count as failed too."),
 		gauges:     newGauges(),
 	}

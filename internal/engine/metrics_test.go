@@ -37,7 +37,7 @@ func TestMetricsCountEveryOutcome(t *testing.T) {
 			"terminal": func() (Result, error) { return Result{}, Terminal(errFlaky) },
 			"stall":    func() (Result, error) { <-gate; return Result{}, nil },
 		}
-		l := newLab(t, Options{Workers: 1, Metrics: NewMetrics(registry)},
+		l := newHarness(t, Options{Workers: 1, Metrics: NewMetrics(registry)},
 			func(_ context.Context, key Key) (Result, error) { return answers[key.Name]() })
 		for _, name := range []string{"done", "wait", "fail", "terminal", "stall"} {
 			l.Enqueue(Key{Kind: "deployment", Name: name})

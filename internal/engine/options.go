@@ -28,8 +28,8 @@ type Options struct {
 	Dirty func(now time.Time) []Key
 	// Resync is the time between two passes; default 10 s.
 	Resync time.Duration
-	// FullLook is the time in which every key of Replay is reconciled once, spread evenly; default 10 min.
-	FullLook time.Duration
+	// FullResync is the time in which every key of Replay is reconciled once, spread evenly; default 10 min.
+	FullResync time.Duration
 
 	// Backoff are the waits after the first, second, … failure in a row, each with up to 10 % of jitter either way. A
 	// key that failed once more than there are waits rests until its next event or full pass. Default 1, 2, 4, 8, 16,
@@ -62,7 +62,7 @@ func (o Options) withDefaults() Options {
 	o.Workers = orDefault(o.Workers, 4)
 	o.Deadline = orDefault(o.Deadline, 300*time.Second)
 	o.Resync = orDefault(o.Resync, 10*time.Second)
-	o.FullLook = orDefault(o.FullLook, 10*time.Minute)
+	o.FullResync = orDefault(o.FullResync, 10*time.Minute)
 	o.DrainTime = orDefault(o.DrainTime, 10*time.Second)
 	if o.Backoff == nil {
 		o.Backoff = []time.Duration{

@@ -47,9 +47,9 @@ type record struct {
 	// unsettled is set if a commit of the last reconcile may still be applied. No reconcile begins before that is
 	// settled.
 	unsettled bool
-	// look is the alarm of waiting and retrying, event that of EnqueueAfter.
-	look  *alarm
-	event *alarm
+	// requeue is the alarm of waiting and retrying, event that of EnqueueAfter.
+	requeue *alarm
+	event   *alarm
 }
 
 func (c *Controller) recordLocked(key Key) *record {
@@ -90,22 +90,22 @@ func (c *Controller) hurryLocked(rec *record) {
 		c.pushLocked(rec)
 		return
 	}
-	if rec.look == nil || at < rec.look.due {
-		c.lookAtLocked(rec, retrying, at)
+	if rec.requeue == nil || at < rec.requeue.due {
+		c.requeueLocked(rec, retrying, at)
 	}
 }
 
 func (c *Controller) pushLocked(rec *record) {
-	c.timers.stop(rec.look)
-	rec.look = nil
+	c.timers.stop(rec.requeue)
+	rec.requeue = nil
 	rec.phase = queued
 	c.queue.Add(rec.key)
 }
 
-func (c *Controller) lookAtLocked(rec *record, next phase, due time.Duration) {
-	c.timers.stop(rec.look)
+func (c *Controller) requeueLocked(rec *record, next phase, due time.Duration) {
+	c.timers.stop(rec.requeue)
 	rec.phase = next
-	rec.look = c.timers.set(due, func() { c.pushLocked(rec) })
+	rec.requeue = c.timers.set(due, func() { c.pushLocked(rec) })
 }
 
 // settleLocked decides what follows a reconcile.
@@ -123,7 +123,7 @@ func (c *Controller) settleLocked(rec *record, out outcome) {
 	} else {
 		rec.failures, rec.err, rec.terminal, rec.hurried = 0, nil, false, false
 		if rec.phase = idle; out.result.After > 0 {
-			c.lookAtLocked(rec, waiting, c.clock.now()+out.result.After)
+			c.requeueLocked(rec, waiting, c.clock.now()+out.result.After)
 		}
 	}
 	if again {
@@ -138,7 +138,7 @@ func (c *Controller) settleFailureLocked(rec *record, out outcome) {
 		rec.phase = resting
 		return
 	}
-	c.lookAtLocked(rec, retrying, rec.failedAt+jitter(c.opts.Backoff[rec.failures-1]))
+	c.requeueLocked(rec, retrying, rec.failedAt+jitter(c.opts.Backoff[rec.failures-1]))
 }
 
 // forgetLocked drops the record of a key if there is nothing to remember. seen is the view's revision.

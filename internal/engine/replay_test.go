@@ -11,7 +11,7 @@ func TestReplayLooksAtEveryKeyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		synced := make(chan struct{})
 		all := keys(20)
-		l := newLab(t, Options{Synced: synced, Replay: listing(all...)}, nil)
+		l := newHarness(t, Options{Synced: synced, Replay: listing(all...)}, nil)
 		l.Enqueue(all[0], all[0], web)
 		l.pass(time.Hour)
 		for _, key := range append(all, web) {
@@ -53,7 +53,7 @@ func TestReadyWaitsForTheFirstTryOnly(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, Options{Replay: listing(web, api)}, test.then)
+				l := newHarness(t, Options{Replay: listing(web, api)}, test.then)
 				if got := l.isReady(); got != test.ready {
 					t.Errorf("%s: ready = %v, want %v", test.reason, got, test.ready)
 				}
@@ -65,7 +65,7 @@ func TestReadyWaitsForTheFirstTryOnly(t *testing.T) {
 
 func TestReadyWithNothingToReplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{}, nil)
+		l := newHarness(t, Options{}, nil)
 		if !l.isReady() {
 			t.Error("not ready though there is nothing to try")
 		}
@@ -75,7 +75,7 @@ func TestReadyWithNothingToReplay(t *testing.T) {
 
 func TestRunIsForOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{}, nil)
+		l := newHarness(t, Options{}, nil)
 		if err := l.Run(t.Context()); err != ErrRunning {
 			t.Errorf("second Run: %v, want %v", err, ErrRunning)
 		}

@@ -14,7 +14,7 @@ func always(err error) Func {
 
 func TestRetryBacksOffThenRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{}, always(errFlaky))
+		l := newHarness(t, Options{}, always(errFlaky))
 		l.Enqueue(web)
 		l.pass(time.Hour)
 		times := l.times(web)
@@ -38,7 +38,7 @@ func TestRetryBacksOffThenRests(t *testing.T) {
 
 func TestRetriesAreJittered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{}, always(errFlaky))
+		l := newHarness(t, Options{}, always(errFlaky))
 		l.Enqueue(keys(20)...)
 		l.pass(1500 * time.Millisecond)
 		at := map[time.Duration]bool{}
@@ -55,7 +55,7 @@ func TestRetriesAreJittered(t *testing.T) {
 func TestSuccessClearsTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
-		l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
 			if n := tries.Add(1); n == 3 {
 				return Result{}, nil
 			}
@@ -75,13 +75,13 @@ func TestSuccessClearsTheFailures(t *testing.T) {
 
 func TestEventDuringBackoffLooksAtOnceAndKeepsTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{}, always(errFlaky))
+		l := newHarness(t, Options{}, always(errFlaky))
 		l.Enqueue(web)
 		l.pass(4 * time.Second) // tries at 0, 1, 3; the next at 7
 		l.wantCount(t, web, 3, "two retries")
 		l.Enqueue(web)
 		synctest.Wait()
-		l.wantCount(t, web, 4, "the event may be the fix: look at once")
+		l.wantCount(t, web, 4, "the event may be the fix: reconcile at once")
 		if got := l.Snapshot().Retrying; len(got) != 1 || got[0].Failures != 4 {
 			t.Errorf("retrying %+v, want 4 failures: the event did not reset them", got)
 		}
@@ -93,15 +93,15 @@ func TestEventDuringBackoffLooksAtOnceAndKeepsTheCount(t *testing.T) {
 
 func TestEventsOfAFailingKeyDoNotSpin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l *lab
-		l = newLab(t, Options{}, func(_ context.Context, key Key) (Result, error) {
+		var l *harness
+		l = newHarness(t, Options{}, func(_ context.Context, key Key) (Result, error) {
 			l.Enqueue(key) // a reconcile whose own write comes back as an event
 			return Result{}, errFlaky
 		})
 		l.Enqueue(web)
 		l.pass(10 * time.Second)
 		if got := l.count(web); got < 8 || got > 12 {
-			t.Errorf("looked at %d times in 10 s, want about one a second: %v", got, l.times(web))
+			t.Errorf("reconciled %d times in 10 s, want about one a second: %v", got, l.times(web))
 		}
 		l.stop(t)
 	})
@@ -109,10 +109,10 @@ func TestEventsOfAFailingKeyDoNotSpin(t *testing.T) {
 
 func TestTerminalIsNotRetriedUntilAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Replay: listing(web), Dirty: func(time.Time) []Key { return []Key{web} }, FullLook: time.Hour}
-		l := newLab(t, o, always(Terminal(errFlaky)))
+		o := Options{Replay: listing(web), Dirty: func(time.Time) []Key { return []Key{web} }, FullResync: time.Hour}
+		l := newHarness(t, o, always(Terminal(errFlaky)))
 		l.pass(5 * time.Minute)
-		l.wantCount(t, web, 1, "neither a retry nor the resync looks at it")
+		l.wantCount(t, web, 1, "neither a retry nor the resync reconciles it")
 		if got := l.Snapshot().Resting; len(got) != 1 || !got[0].Terminal || got[0].Err.Error() != errFlaky.Error() {
 			t.Errorf("resting %+v, want the key, terminal, with its error", got)
 		}
@@ -121,7 +121,7 @@ func TestTerminalIsNotRetriedUntilAnEvent(t *testing.T) {
 		l.wantCount(t, web, 2, "an event wakes it")
 		l.pass(time.Hour)
 		if l.count(web) < 3 {
-			t.Error("the full look did not wake it")
+			t.Error("the full resync did not wake it")
 		}
 		l.stop(t)
 	})
@@ -130,7 +130,7 @@ func TestTerminalIsNotRetriedUntilAnEvent(t *testing.T) {
 func TestFixDuringBackoffWins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fixed atomic.Bool
-		l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
 			if fixed.Load() {
 				return Result{}, nil
 			}

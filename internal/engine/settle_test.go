@@ -38,7 +38,7 @@ func TestUnknownOutcomeWaitsForAFreshRevision(t *testing.T) {
 					}
 				}
 				var tries atomic.Int64
-				l := newLab(t, Options{Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle, Deadline: time.Minute},
+				l := newHarness(t, Options{Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle, Deadline: time.Minute},
 					func(ctx context.Context, _ Key) (Result, error) {
 						if tries.Add(1) > 1 {
 							return Result{}, nil
@@ -52,7 +52,7 @@ func TestUnknownOutcomeWaitsForAFreshRevision(t *testing.T) {
 				l.pass(2 * time.Minute)
 				l.Enqueue(web)
 				l.pass(time.Hour)
-				l.wantCount(t, web, 1, test.reason+": the store hasn't answered, neither a retry nor an event looks at the key")
+				l.wantCount(t, web, 1, test.reason+": the store hasn't answered, neither a retry nor an event reconciles the key")
 				answers <- 9
 				l.pass(time.Minute)
 				l.wantCount(t, web, 1, test.reason+": the store is at 9, the view isn't")
@@ -76,7 +76,7 @@ func TestUnknownOutcomeHoldsNobodyElseBack(t *testing.T) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		}
-		l := newLab(t, Options{Workers: 1, Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle},
+		l := newHarness(t, Options{Workers: 1, Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle},
 			func(_ context.Context, key Key) (Result, error) {
 				if key == web {
 					return Result{}, errUnanswered
@@ -106,7 +106,7 @@ func TestUnknownOutcomeIsAskedForUntilAnswered(t *testing.T) {
 			}
 			return 5, nil
 		}
-		l := newLab(t, Options{Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{Revision: v.Revision, WaitFor: v.WaitFor, Settle: settle}, func(context.Context, Key) (Result, error) {
 			if tries.Add(1) == 1 {
 				return Result{}, errUnanswered
 			}

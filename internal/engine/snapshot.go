@@ -58,10 +58,10 @@ func (c *Controller) Snapshot() State {
 
 // nextLocked returns the wall time of a key's next reconcile, unless the clock is set meanwhile.
 func (c *Controller) nextLocked(rec *record) time.Time {
-	if rec.look == nil {
+	if rec.requeue == nil {
 		return time.Time{}
 	}
-	return time.Now().Add(rec.look.due - c.clock.now()).Round(0)
+	return time.Now().Add(rec.requeue.due - c.clock.now()).Round(0)
 }
 
 func (c *Controller) keysIn(p phase) []Key {

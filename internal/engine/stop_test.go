@@ -11,7 +11,7 @@ import (
 func TestStopLetsReconcilesFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen error
-		l := newLab(t, Options{Workers: 1}, func(ctx context.Context, _ Key) (Result, error) {
+		l := newHarness(t, Options{Workers: 1}, func(ctx context.Context, _ Key) (Result, error) {
 			<-time.After(9 * time.Second)
 			seen = ctx.Err()
 			return Result{}, nil
@@ -37,7 +37,7 @@ func TestStopLetsReconcilesFinish(t *testing.T) {
 func TestStopCutsAtTheDrainTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
-		l := newLab(t, Options{DrainTime: 3 * time.Second}, func(ctx context.Context, _ Key) (Result, error) {
+		l := newHarness(t, Options{DrainTime: 3 * time.Second}, func(ctx context.Context, _ Key) (Result, error) {
 			<-ctx.Done()
 			cause = context.Cause(ctx)
 			return Result{}, ctx.Err()
@@ -58,7 +58,7 @@ func TestStopCutsAtTheDrainTime(t *testing.T) {
 func TestStopNamesWhatIgnoresItsCut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
 			<-gate
 			return Result{}, nil
 		})
@@ -81,7 +81,7 @@ func TestStopNamesWhatIgnoresItsCut(t *testing.T) {
 
 func TestStopBeforeSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{Synced: make(chan struct{}), Replay: listing(web)}, nil)
+		l := newHarness(t, Options{Synced: make(chan struct{}), Replay: listing(web)}, nil)
 		l.stop(t)
 		l.wantCount(t, web, 0, "the view never was complete")
 	})

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// lookStep is the least time between two batches of a full pass, so that many keys don't wake the process all the time.
-const lookStep = 100 * time.Millisecond
+// resyncStep is the least time between two batches of a full pass, so that many keys don't wake the process all the time.
+const resyncStep = 100 * time.Millisecond
 
 // sweep is the safety net under events: the resync and the full pass. Its alarms only signal; the passes run in one
 // goroutine of their own, since their callbacks (Dirty, Replay) may take a while and must not be called under the lock.
 type sweep struct {
-	resync, look chan struct{}
+	resync, step chan struct{}
 	round        round
 }
 
@@ -31,7 +31,7 @@ type round struct {
 func newSweep(name string, every time.Duration) sweep {
 	return sweep{
 		resync: make(chan struct{}, 1),
-		look:   make(chan struct{}, 1),
+		step:   make(chan struct{}, 1),
 		round:  round{every: every, phase: float64(hash(name)%1000) / 1000},
 	}
 }
@@ -50,8 +50,8 @@ func (c *Controller) watchDrift(ctx context.Context) {
 			return
 		case <-c.sweep.resync:
 			c.resync()
-		case <-c.sweep.look:
-			c.fullLook()
+		case <-c.sweep.step:
+			c.fullResync()
 		}
 	}
 }
@@ -85,11 +85,11 @@ func (c *Controller) beginRound() {
 	}
 	due := r.due()
 	c.mu.Unlock()
-	c.signalIn(due, c.sweep.look)
+	c.signalIn(due, c.sweep.step)
 }
 
-// fullLook enqueues the keys whose turn has come, including resting ones; a pending backoff is left alone.
-func (c *Controller) fullLook() {
+// fullResync enqueues the keys whose turn has come, including resting ones; a pending backoff is left alone.
+func (c *Controller) fullResync() {
 	c.mu.Lock()
 	now := c.clock.now()
 	r := &c.sweep.round
@@ -103,13 +103,13 @@ func (c *Controller) fullLook() {
 		}
 	}
 	over := r.next == len(r.keys) && r.start+r.every <= now
-	wait := max(r.start+r.due()-now, lookStep)
+	wait := max(r.start+r.due()-now, resyncStep)
 	c.mu.Unlock()
 	if over {
 		c.beginRound()
 		return
 	}
-	c.signalIn(wait, c.sweep.look)
+	c.signalIn(wait, c.sweep.step)
 }
 
 // due returns when the next key, or after the last one the next round, is due, counted from the round's start.

@@ -19,7 +19,7 @@ func TestResyncEnqueuesOnlyDirtyKeys(t *testing.T) {
 			return []Key{web}
 		}
 		begun := time.Now()
-		l := newLab(t, Options{Dirty: dirty, Replay: listing(web, api), Metrics: NewMetrics(registry), FullLook: time.Hour}, nil)
+		l := newHarness(t, Options{Dirty: dirty, Replay: listing(web, api), Metrics: NewMetrics(registry), FullResync: time.Hour}, nil)
 		l.pass(30 * time.Second)
 		l.wantCount(t, web, 4, "the replay and three passes")
 		l.wantCount(t, api, 1, "its plan is empty: the replay alone")
@@ -37,14 +37,14 @@ func TestSweepsDoNotShortenABackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{
 			Dirty: func(time.Time) []Key { return []Key{web} }, Resync: 100 * time.Millisecond,
-			Replay: listing(web), FullLook: 200 * time.Millisecond,
+			Replay: listing(web), FullResync: 200 * time.Millisecond,
 			Backoff: []time.Duration{10 * time.Second, time.Minute},
 		}
-		l := newLab(t, o, always(errFlaky))
+		l := newHarness(t, o, always(errFlaky))
 		l.pass(30 * time.Second)
 		times := l.times(web)
 		if len(times) != 2 || times[1] < 9*time.Second {
-			t.Errorf("looked at %v, want the first try and one after 10 s", times)
+			t.Errorf("reconciled %v, want the first try and one after 10 s", times)
 		}
 		l.stop(t)
 	})
@@ -53,7 +53,7 @@ func TestSweepsDoNotShortenABackoff(t *testing.T) {
 func TestResyncLeavesRestingKeysAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{Dirty: func(time.Time) []Key { return []Key{web} }, Backoff: []time.Duration{time.Second}}
-		l := newLab(t, o, always(errFlaky))
+		l := newHarness(t, o, always(errFlaky))
 		l.Enqueue(web)
 		l.pass(time.Hour)
 		l.wantCount(t, web, 2, "the first try and the retry, then it rests")
@@ -61,16 +61,16 @@ func TestResyncLeavesRestingKeysAlone(t *testing.T) {
 	})
 }
 
-func TestFullLookIsSpreadEvenly(t *testing.T) {
+func TestFullResyncIsSpreadEvenly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := keys(60)
-		l := newLab(t, Options{Replay: listing(all...)}, nil)
+		l := newHarness(t, Options{Replay: listing(all...)}, nil)
 		l.pass(10 * time.Minute)
 		perMinute := map[int]int{}
 		for _, key := range all {
 			times := l.times(key)
 			if len(times) != 2 {
-				t.Fatalf("%s was looked at %v, want the replay and one full look", key.Name, times)
+				t.Fatalf("%s was reconciled %v, want the replay and one full resync", key.Name, times)
 			}
 			perMinute[int(times[1]/time.Minute)]++
 		}
@@ -83,18 +83,18 @@ func TestFullLookIsSpreadEvenly(t *testing.T) {
 		for _, key := range all {
 			times := l.times(key)
 			if gap := times[2] - times[1]; gap < 9*time.Minute || gap > 11*time.Minute {
-				t.Errorf("%s: %v between two full looks, want about 10 min", key.Name, gap)
+				t.Errorf("%s: %v between two full resyncs, want about 10 min", key.Name, gap)
 			}
 		}
 		l.stop(t)
 	})
 }
 
-func TestFullLookFollowsTheListing(t *testing.T) {
+func TestFullResyncFollowsTheListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		all := []Key{web}
-		l := newLab(t, Options{FullLook: time.Minute, Replay: func() []Key {
+		l := newHarness(t, Options{FullResync: time.Minute, Replay: func() []Key {
 			mu.Lock()
 			defer mu.Unlock()
 			return slices.Clone(all)
@@ -105,7 +105,7 @@ func TestFullLookFollowsTheListing(t *testing.T) {
 		l.pass(10 * time.Minute)
 		l.wantCount(t, web, 2, "the replay and the round that had begun; then it was gone")
 		if got := l.count(api); got != 9 {
-			t.Errorf("the new key was looked at %d times in nine rounds", got)
+			t.Errorf("the new key was reconciled %d times in nine rounds", got)
 		}
 		l.stop(t)
 	})
@@ -114,16 +114,16 @@ func TestFullLookFollowsTheListing(t *testing.T) {
 func TestControllersDoNotLookInLockstep(t *testing.T) {
 	first, second := newSweep("deployment", time.Minute), newSweep("job", time.Minute)
 	if first.round.phase == second.round.phase {
-		t.Errorf("both controllers look at phase %v", first.round.phase)
+		t.Errorf("both controllers are at phase %v", first.round.phase)
 	}
 }
 
-func TestFullLookWakesRestingKeys(t *testing.T) {
+func TestFullResyncWakesRestingKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{Replay: listing(web), FullLook: time.Hour}, always(errFlaky))
+		l := newHarness(t, Options{Replay: listing(web), FullResync: time.Hour}, always(errFlaky))
 		l.pass(time.Hour + time.Hour)
 		if got := l.count(web); got < 14 {
-			t.Errorf("looked at %d times in two hours, want seven tries each hour", got)
+			t.Errorf("reconciled %d times in two hours, want seven tries each hour", got)
 		}
 		l.stop(t)
 	})

@@ -11,7 +11,7 @@ import (
 
 func TestRequeueHoldsNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{Workers: 1}, func(_ context.Context, key Key) (Result, error) {
+		l := newHarness(t, Options{Workers: 1}, func(_ context.Context, key Key) (Result, error) {
 			if key == web {
 				return Result{After: 5 * time.Minute}, nil
 			}
@@ -36,9 +36,9 @@ func TestRequeueHoldsNoWorker(t *testing.T) {
 
 func TestNewestResultReplacesAPendingWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var looks atomic.Int64
-		l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
-			if looks.Add(1) == 1 {
+		var calls atomic.Int64
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
+			if calls.Add(1) == 1 {
 				return Result{After: time.Minute}, nil
 			}
 			return Result{}, nil
@@ -47,21 +47,21 @@ func TestNewestResultReplacesAPendingWait(t *testing.T) {
 		synctest.Wait()
 		l.Enqueue(web)
 		l.pass(time.Hour)
-		l.wantCount(t, web, 2, "the second look found nothing to wait for")
+		l.wantCount(t, web, 2, "the second reconcile found nothing to wait for")
 		l.stop(t)
 	})
 }
 
 func TestEnqueueAfterKeepsTheEarliest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLab(t, Options{}, nil)
+		l := newHarness(t, Options{}, nil)
 		l.EnqueueAfter(web, 20*time.Second)
 		l.EnqueueAfter(web, 10*time.Second)
 		l.EnqueueAfter(web, 30*time.Second)
 		l.Enqueue(web)
 		l.pass(time.Hour)
 		if got, want := l.times(web), []time.Duration{0, 10 * time.Second}; !slices.Equal(got, want) {
-			t.Errorf("looked at %v, want %v", got, want)
+			t.Errorf("reconciled %v, want %v", got, want)
 		}
 		l.stop(t)
 	})
@@ -85,7 +85,7 @@ func TestTimersAreNoLongerThanAMinute(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
+				l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
 					return Result{After: 5 * time.Minute}, nil
 				})
 				var jumped atomic.Int64

@@ -110,9 +110,9 @@ func (c *Controller) report(rec record, next time.Time, out outcome) {
 	case rec.terminal:
 		c.log.Error("reconcile needs a change by a person, not retried", attrs...)
 	case rec.phase == resting:
-		c.log.Error("reconcile keeps failing, rests until an event or a full look", attrs...)
+		c.log.Error("reconcile keeps failing, rests until an event or a full resync", attrs...)
 	case errors.Is(out.err, store.ErrConflict):
-		c.log.Debug("reconcile lost a race, looks again", append(attrs, "next", next)...)
+		c.log.Debug("reconcile lost a race, is requeued", append(attrs, "next", next)...)
 	default:
 		c.log.Warn("reconcile failed, tries again", append(attrs, "next", next)...)
 	}

@@ -18,7 +18,7 @@ func TestOneWorkerPerKeyAndKeysInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
 		var running, most atomic.Int64
-		l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
 			<-gate
@@ -45,10 +45,10 @@ func TestOneWorkerPerKeyAndKeysInParallel(t *testing.T) {
 	})
 }
 
-func TestEventDuringReconcileLooksOnceMore(t *testing.T) {
+func TestEventDuringReconcileRequeuesOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		l := newLab(t, Options{}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{}, func(context.Context, Key) (Result, error) {
 			<-gate
 			return Result{After: time.Hour}, nil
 		})
@@ -59,15 +59,15 @@ func TestEventDuringReconcileLooksOnceMore(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		l.wantCount(t, web, 2, "five events during a look are one more look, not an hour later")
+		l.wantCount(t, web, 2, "five events during a reconcile are one more, not an hour later")
 		l.stop(t)
 	})
 }
 
-func TestQueuedKeyIsLookedAtOnce(t *testing.T) {
+func TestQueuedKeyIsReconciledOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})
-		l := newLab(t, Options{Workers: 1}, func(context.Context, Key) (Result, error) {
+		l := newHarness(t, Options{Workers: 1}, func(context.Context, Key) (Result, error) {
 			<-gate
 			return Result{}, nil
 		})
@@ -80,7 +80,7 @@ func TestQueuedKeyIsLookedAtOnce(t *testing.T) {
 		}
 		close(gate)
 		synctest.Wait()
-		l.wantCount(t, web, 1, "events of a queued key are one look")
+		l.wantCount(t, web, 1, "events of a queued key are one reconcile")
 		l.stop(t)
 	})
 }
@@ -97,7 +97,7 @@ func TestDeadlineCutsAndCountsAsFailed(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLab(t, Options{}, func(ctx context.Context, _ Key) (Result, error) {
+				l := newHarness(t, Options{}, func(ctx context.Context, _ Key) (Result, error) {
 					<-ctx.Done()
 					return Result{}, test.answer
 				})
@@ -122,7 +122,7 @@ func TestPanicIsRecoveredLoggedCountedRetried(t *testing.T) {
 		var log bytes.Buffer
 		registry := prometheus.NewRegistry()
 		o := Options{Metrics: NewMetrics(registry), Logger: slog.New(slog.NewTextHandler(&log, nil))}
-		l := newLab(t, o, func(_ context.Context, key Key) (Result, error) {
+		l := newHarness(t, o, func(_ context.Context, key Key) (Result, error) {
 			panic("no such slot")
 		})
 		l.Enqueue(web)

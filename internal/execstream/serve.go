@@ -143,7 +143,7 @@ func (e *session) write(kind frame.Kind, payload []byte) error {
 func (e *session) send(kind frame.Kind, value any) {
 	payload, err := json.Marshal(value)
 	if err != nil || len(payload) > frame.MaxPayload {
-		payload, _ = json.Marshal(api.Problem{Title: "Internal Server Error", Status: 500, Detail: "the outcome can't be told"})
+		payload, _ = json.Marshal(api.Problem{Title: "Internal Server Error", Status: 500, Detail: "the outcome is unknown"})
 	}
 	_ = e.write(kind, payload)
 }

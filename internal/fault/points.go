@@ -98,13 +98,13 @@ func (p *Points) call(ctx context.Context, point string, f func(ctx context.Cont
 	ctx, release := p.mortal(ctx)
 	defer release()
 	if err := f(ctx); err != nil {
-		return p.told(err)
+		return p.outcome(err)
 	}
 	return p.Hit(point + ".after")
 }
 
-// told returns the error for the caller: after the crash, any error becomes ErrCrashed.
-func (p *Points) told(err error) error {
+// outcome returns the error for the caller: after the crash, any error becomes ErrCrashed.
+func (p *Points) outcome(err error) error {
 	if err == nil || errors.Is(err, ErrCrashed) {
 		return err
 	}

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"tend.dev/tend/internal/runtime"
@@ -74,6 +75,14 @@ func (r *faultyRuntime) Pull(ctx context.Context, reference string, progress fun
 	return between(ctx, r, "pull", func(ctx context.Context) (runtime.Image, error) {
 		return r.inner.Pull(ctx, reference, progress)
 	})
+}
+
+func (r *faultyRuntime) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
+	return between(ctx, r, "saveimage", func(ctx context.Context) (io.ReadCloser, error) { return r.inner.SaveImage(ctx, id) })
+}
+
+func (r *faultyRuntime) LoadImage(ctx context.Context, id string, content io.Reader) error {
+	return r.points.call(ctx, "runtime.loadimage", func(ctx context.Context) error { return r.inner.LoadImage(ctx, id, content) })
 }
 
 func (r *faultyRuntime) Build(ctx context.Context, spec runtime.BuildSpec, output func(string)) (runtime.Image, error) {

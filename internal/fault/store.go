@@ -84,7 +84,7 @@ type mortalWatcher struct {
 	points *Points
 }
 
-func (w *mortalWatcher) Err() error { return w.points.told(w.Watcher.Err()) }
+func (w *mortalWatcher) Err() error { return w.points.outcome(w.Watcher.Err()) }
 
 // read runs f unless the server has crashed.
 func (s *faultyStore) read(ctx context.Context, f func(ctx context.Context) error) error {
@@ -93,7 +93,7 @@ func (s *faultyStore) read(ctx context.Context, f func(ctx context.Context) erro
 	}
 	ctx, release := s.points.mortal(ctx)
 	defer release()
-	return s.points.told(f(ctx))
+	return s.points.outcome(f(ctx))
 }
 
 // orZero returns the zero value with an error: a dead caller doesn't get the result of its last call.

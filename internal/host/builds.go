@@ -42,7 +42,7 @@ func (h *Host) openBuilds() error {
 		return err
 	}
 	h.builder, err = builder.New(builder.Options{
-		Runtime: h.runtime, Trees: h.openTree, Folder: root, Journal: h.journal,
+		Runtime: h.runtime, Trees: h.openTree, Secrets: h.Control.BuildSecrets, Folder: root, Journal: h.journal,
 		Images: h.ledger("images"), Logs: h.ledger("build-logs"), Registry: h.Build.Base, Timeout: h.Build.Timeout,
 		MaxBytes: h.Build.MaxBytes, Registerer: h.Registry, Logger: h.Logger,
 	})

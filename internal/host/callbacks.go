@@ -103,9 +103,9 @@ func (h *Host) serveContainers(ctx context.Context, listener net.Listener) error
 	return nil
 }
 
-// lookAgain is the interval at which the listener's address is compared with the wanted one, and a failed listener
+// checkInterval is the interval at which the listener's address is compared with the wanted one, and a failed listener
 // retried.
-const lookAgain = 30 * time.Second
+const checkInterval = 30 * time.Second
 
 // run listens while some object has callbacks. It logs an address that it can't listen at and retries: containers run
 // without it.
@@ -113,7 +113,7 @@ func (c *callbacks) run(ctx context.Context) error {
 	var at netip.Addr
 	shut := func() {}
 	defer func() { shut() }()
-	tick := time.NewTicker(lookAgain)
+	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		if c.wanted() {
@@ -127,7 +127,7 @@ func (c *callbacks) run(ctx context.Context) error {
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				c.warn("containers can't call the server back: their plugins' hooks fail; tried again", "in", lookAgain, "port", c.port, "error", err)
+				c.warn("containers can't call the server back: their plugins' hooks fail; tried again", "in", checkInterval, "port", c.port, "error", err)
 			}
 		}
 		select {

@@ -2,11 +2,14 @@ package host
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/netip"
 	"os"
+
+	"github.com/caddyserver/certmagic"
 
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/ingress/edge"
@@ -27,6 +30,9 @@ type IngressOptions struct {
 	// certificate is checked against. Default the system's.
 	Directory string
 	Roots     string
+	// DNSServer is a name server that takes dynamic updates, and DNSKey the file of the key that signs them: certificates are
+	// obtained by DNS-01 then, wildcards too. Default none.
+	DNSServer, DNSKey string
 }
 
 func (o IngressOptions) networks() ([]netip.Prefix, error) {
@@ -56,6 +62,20 @@ func (o IngressOptions) roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
+func (o IngressOptions) dns() (certmagic.DNSProvider, error) {
+	switch {
+	case o.DNSServer == "" && o.DNSKey == "":
+		return nil, nil
+	case o.DNSServer == "" || o.DNSKey == "":
+		return nil, errors.New("--acme-dns-server and --acme-dns-key belong together: give both, or neither")
+	}
+	provider, err := edge.DynamicDNS(o.DNSServer, o.DNSKey)
+	if err != nil {
+		return nil, fmt.Errorf("%w; correct --acme-dns-key", err)
+	}
+	return provider, nil
+}
+
 // Wanted reports whether the options open a listener.
 func (o IngressOptions) Wanted() bool {
 	return o.HTTP != "" && o.HTTP != off || o.HTTPS != "" && o.HTTPS != off
@@ -78,6 +98,10 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	if err != nil {
 		return nil, err
 	}
+	dns, err := o.dns()
+	if err != nil {
+		return nil, err
+	}
 	access, err := h.openAccessLog()
 	if err != nil {
 		return nil, err
@@ -91,7 +115,7 @@ func (h *Host) openEdge() (func(changed func()) agent.Edge, error) {
 	return func(changed func()) agent.Edge {
 		return edge.New(edge.Options{
 			HTTP: address(o.HTTP), HTTPS: address(o.HTTPS), Sockets: edge.Inherited(), Balancers: networks, Storage: h.Control.Certificates(),
-			Directory: o.Directory, Roots: roots, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed,
+			Directory: o.Directory, Roots: roots, DNS: dns, Registry: h.Registry, Access: access, Logger: h.Logger, Changed: changed,
 		})
 	}, nil
 }

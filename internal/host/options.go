@@ -27,7 +27,7 @@ type Options struct {
 	Network string
 	// ownNetwork: the network was named for this root only, and is removed with its last container.
 	ownNetwork bool
-	// DockerHost is the engine's address. Default: DOCKER_HOST, else the local socket.
+	// DockerHost is the engine's address. Default: the one that docker's own command uses.
 	DockerHost string
 	// CallbackPort is the port at the platform network's gateway on which containers whose manifest a plugin wrote call
 	// the server back. 0 opens no listener.

@@ -29,7 +29,7 @@ func TestWhatABalancerSays(t *testing.T) {
 	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, r.Header.Get("X-Forwarded-For"), " ", r.Header.Get("X-Real-Ip"))
 	})}}})
-	l, until := doors(t, ListenOptions{
+	l, until := listeners(t, ListenOptions{
 		HTTP: "127.0.0.1:0", Handler: proxy, Balancers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	})
 	l.Want(true, false)
@@ -75,7 +75,7 @@ func TestWhatABalancerSays(t *testing.T) {
 			}
 			text, _ := io.ReadAll(response.Body)
 			if want := test.want + " " + test.want; string(text) != want {
-				t.Errorf("%s: the pod is told %q, want %q", name, text, want)
+				t.Errorf("%s: the pod gets %q, want %q", name, text, want)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func TestIPv6(t *testing.T) {
 	proxy := New(Options{})
 	routes := []Route{{Ingress: shop, Host: "::1", Pods: []Pod{{Name: "p", Address: listener.Addr().String()}}}}
 	proxy.Update(routes)
-	l, until := doors(t, ListenOptions{HTTP: "[::1]:0", Handler: proxy})
+	l, until := listeners(t, ListenOptions{HTTP: "[::1]:0", Handler: proxy})
 	l.Want(true, false)
 	f := &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
 	for _, host := range []string{"[::1]", "[::1]:80"} {

@@ -10,7 +10,7 @@ import (
 )
 
 // policy accepts the PROXY protocol only from load balancers: any other client could claim any address with it.
-func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
+func (d *listener) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
 	from, err := netip.ParseAddrPort(options.Upstream.String())
 	if err == nil && d.isBalancer(from.Addr().Unmap()) {
 		return proxyproto.USE, nil
@@ -19,7 +19,7 @@ func (d *door) policy(options proxyproto.ConnPolicyOptions) (proxyproto.Policy, 
 }
 
 // isBalancer reports whether an address is a load balancer's.
-func (d *door) isBalancer(address netip.Addr) bool {
+func (d *listener) isBalancer(address netip.Addr) bool {
 	return slices.ContainsFunc(d.Balancers, func(network netip.Prefix) bool { return network.Contains(address) })
 }
 

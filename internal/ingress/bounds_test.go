@@ -15,10 +15,10 @@ import (
 )
 
 // within returns a front whose bounds are the test's.
-func within(t *testing.T, opts Options, places int, edit func(p *Proxy, plain *door)) *front {
+func within(t *testing.T, opts Options, places int, edit func(p *Proxy, plain *listener)) *front {
 	t.Helper()
 	proxy := New(opts)
-	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: places})
+	l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: places})
 	if edit != nil {
 		edit(proxy, l.plain)
 	}
@@ -30,7 +30,7 @@ const plainGet = "GET / HTTP/1.1\r\nHost: shop.org\r\n\r\n"
 
 // TestATricklingHead is cut off, wherever it stops, and others are served meanwhile.
 func TestATricklingHead(t *testing.T) {
-	f := within(t, Options{}, 0, func(_ *Proxy, plain *door) { plain.head = 200 * time.Millisecond })
+	f := within(t, Options{}, 0, func(_ *Proxy, plain *listener) { plain.head = 200 * time.Millisecond })
 	f.serve(podOf(t, "p", says("hello")))
 	for _, first := range []string{"G", "GET / HTTP/1.1\r\nHost: shop.org\r\nX: ", plainGet + "GET"} {
 		conn, reader := f.dial(first)
@@ -65,7 +65,7 @@ func isTimeout(err error) bool {
 
 // TestABodyThatStops is answered with 408, and one whose client leaves ends its request: neither is the pod's fault.
 func TestABodyThatStops(t *testing.T) {
-	f := within(t, Options{}, 0, func(p *Proxy, _ *door) { p.body = 200 * time.Millisecond })
+	f := within(t, Options{}, 0, func(p *Proxy, _ *listener) { p.body = 200 * time.Millisecond })
 	ended := make(chan struct{}, 4)
 	f.serve(podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -91,7 +91,7 @@ func TestABodyThatStops(t *testing.T) {
 // TestATricklingBody is answered with 408 though it never stops: with a byte now and then it would hold its place
 // forever.
 func TestATricklingBody(t *testing.T) {
-	f := within(t, Options{}, 0, func(p *Proxy, _ *door) { p.body, p.bodyRate = time.Second, 1<<20 })
+	f := within(t, Options{}, 0, func(p *Proxy, _ *listener) { p.body, p.bodyRate = time.Second, 1<<20 })
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	conn, reader := f.dial("POST / HTTP/1.1\r\nHost: shop.org\r\nContent-Length: 100000000\r\n\r\n")
 	done := make(chan struct{})
@@ -169,8 +169,8 @@ func TestAPodThatNeverAnswers(t *testing.T) {
 	}
 }
 
-// TestPlacesAtADoor: clients beyond the limit wait, and idle connections make room.
-func TestPlacesAtADoor(t *testing.T) {
+// TestPlacesAtAListener: clients beyond the limit wait, and idle connections make room.
+func TestPlacesAtAListener(t *testing.T) {
 	f := within(t, Options{}, 2, nil)
 	inside, leave := make(chan struct{}), make(chan struct{})
 	f.serve(podOf(t, "p", func(_ http.ResponseWriter, r *http.Request) {
@@ -213,7 +213,7 @@ func TestWaitingIsBoundedByIngress(t *testing.T) {
 	other.Name = "other"
 	routes := []Route{{Ingress: shop, Host: "shop.org"}, {Ingress: other, Host: "other.org"}}
 	p.Update(routes)
-	p.tell.of("prod/shop").held.Store(maxHeldEach)
+	p.metrics.of("prod/shop").held.Store(maxHeldEach)
 	if got := ask(p, t.Context()); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("beyond the bound: %d", got.Code)
 	}
@@ -223,7 +223,7 @@ func TestWaitingIsBoundedByIngress(t *testing.T) {
 		p.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://other.org/", nil))
 		answer <- w.Code
 	}()
-	for p.tell.of("prod/other").held.Load() == 0 {
+	for p.metrics.of("prod/other").held.Load() == 0 {
 		p.Update(routes)
 	}
 	routes[1].Pods = []Pod{podOf(t, "p", says("hello"))}

@@ -169,8 +169,8 @@ func gathered(t *testing.T, registry *prometheus.Registry, name string) map[stri
 	return out
 }
 
-// TestClosingADoor: connections that wait for a request are closed, and requests in flight are answered.
-func TestClosingADoor(t *testing.T) {
+// TestClosingAListener: connections that wait for a request are closed, and requests in flight are answered.
+func TestClosingAListener(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	proxy := New(Options{})
 	l := NewListeners(ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
@@ -181,7 +181,7 @@ func TestClosingADoor(t *testing.T) {
 	go func() { done <- l.Run(ctx) }()
 	l.Want(true, false)
 	<-opened
-	plain, _ := l.Doors()
+	plain, _ := l.States()
 	f := &front{Proxy: proxy, T: t, url: "http://" + plain.Address}
 	f.serve(podOf(t, "p", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {

@@ -26,7 +26,7 @@ type exchange struct {
 
 // look switches to the newest table, if the route is still in it.
 func (x *exchange) look() {
-	now := x.proxy.picture.Load()
+	now := x.proxy.routing.Load()
 	if route := now.table.Match(x.host, x.path); route != nil {
 		x.backend = now.backends[route]
 	}

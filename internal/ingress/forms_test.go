@@ -146,7 +146,7 @@ func TestRequestsTakenBack(t *testing.T) {
 		}
 	})}}})
 	var now, most atomic.Int64
-	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for before := most.Load(); n > before && !most.CompareAndSwap(before, n); before = most.Load() {

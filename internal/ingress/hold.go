@@ -9,12 +9,12 @@ import (
 // table that serves it: a replacement without a second pod is a delay then, not an error. It is nil if no route
 // fits.
 func (p *Proxy) await(r *http.Request) *backend {
-	picture := p.picture.Load()
-	b := picture.find(r)
+	routing := p.routing.Load()
+	b := routing.find(r)
 	if b == nil || b.serves() || b.Secure && r.TLS == nil || p.opts.Hold < 0 {
 		return b
 	}
-	waiting := b.tell // that of the ingress it waits for, whatever the next table makes of the route
+	waiting := b.series // that of the ingress it waits for, whatever the next table makes of the route
 	each, all := waiting.held.Add(1), p.held.Add(1)
 	defer waiting.held.Add(-1)
 	defer p.held.Add(-1)
@@ -25,20 +25,20 @@ func (p *Proxy) await(r *http.Request) *backend {
 	defer timer.Stop()
 	for {
 		select {
-		case <-picture.over:
+		case <-routing.over:
 		case <-timer.C:
 			return b
 		case <-r.Context().Done():
 			return b
 		}
-		picture = p.picture.Load()
-		if b = picture.find(r); b == nil || b.serves() {
+		routing = p.routing.Load()
+		if b = routing.find(r); b == nil || b.serves() {
 			return b
 		}
 	}
 }
 
-func (v *picture) find(r *http.Request) *backend {
+func (v *routing) find(r *http.Request) *backend {
 	return v.backends[v.table.Match(r.Host, r.URL.Path)]
 }
 

@@ -30,7 +30,7 @@ func Inherited() []*os.File {
 }
 
 // inherited returns the socket that has the listener's address, or nil if there is none. The caller need not hold mu.
-func (d *door) inherited() *os.File {
+func (d *listener) inherited() *os.File {
 	for _, file := range d.Sockets {
 		listener, err := net.FileListener(file)
 		if err != nil {

@@ -33,11 +33,11 @@ func TestASocketThatIsKeptOpen(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()
 		l.Want(false, false) // nothing to serve: the socket is open all the same
-		for plain, _ := l.Doors(); !plain.Open; plain, _ = l.Doors() {
+		for plain, _ := l.States(); !plain.Open; plain, _ = l.States() {
 			<-changed
 		}
-		if _, secure := l.Doors(); secure.Wanted {
-			t.Error("another door is wanted")
+		if _, secure := l.States(); secure.Wanted {
+			t.Error("another listener is wanted")
 		}
 		return func() { cancel(); <-done }
 	}
@@ -81,6 +81,6 @@ func TestSocketsOfAnotherProcess(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if _, left := os.LookupEnv("LISTEN_FDS"); left {
-		t.Error("children are told of them")
+		t.Error("children know of them")
 	}
 }

@@ -24,8 +24,8 @@ func TestAClientThatReadsNothing(t *testing.T) {
 	defer func() { cancel(); <-done }()
 	l.Want(true, false)
 	<-opened
-	door, _ := l.Doors()
-	f := &front{Proxy: proxy, T: t, url: "http://" + door.Address}
+	listener, _ := l.States()
+	f := &front{Proxy: proxy, T: t, url: "http://" + listener.Address}
 	left := make(chan struct{})
 	f.serve(script(t, func(conn net.Conn) {
 		if _, err := http.ReadRequest(bufio.NewReader(conn)); err != nil {

@@ -60,12 +60,12 @@ const retryBind = 5 * time.Second
 // and retried if another program holds the port. Create them with NewListeners; they run once.
 type Listeners struct {
 	opts  ListenOptions
-	plain *door
-	tls   *door
+	plain *listener
+	tls   *listener
 }
 
-// Door is the state of one listener.
-type Door struct {
+// ListenerState is the state of one listener.
+type ListenerState struct {
 	// Address is the configured address, and once the listener is open the actual one.
 	Address string
 	Wanted  bool
@@ -86,8 +86,8 @@ func NewListeners(opts ListenOptions) *Listeners {
 		opts.Connections = connlimit.Within(connlimit.Files(), 4, maxConnections)
 	}
 	l := &Listeners{opts: opts}
-	l.plain = newDoor(opts, opts.HTTP, opts.Handler, nil)
-	l.tls = newDoor(opts, opts.HTTPS, opts.Secure, opts.TLS)
+	l.plain = newListener(opts, opts.HTTP, opts.Handler, nil)
+	l.tls = newListener(opts, opts.HTTPS, opts.Secure, opts.TLS)
 	return l
 }
 
@@ -97,21 +97,21 @@ func (l *Listeners) Want(plain, secure bool) {
 	l.tls.want(secure)
 }
 
-// Doors returns the states of the plain and the secure listener.
-func (l *Listeners) Doors() (plain, secure Door) { return l.plain.state(), l.tls.state() }
+// Listeners returns the states of the plain and the secure listener.
+func (l *Listeners) States() (plain, secure ListenerState) { return l.plain.state(), l.tls.state() }
 
 // Run serves until ctx ends; then requests under way have up to ten seconds.
 func (l *Listeners) Run(ctx context.Context) error {
 	var both sync.WaitGroup
-	for _, d := range []*door{l.plain, l.tls} {
+	for _, d := range []*listener{l.plain, l.tls} {
 		both.Go(func() { d.run(ctx) })
 	}
 	both.Wait()
 	return nil
 }
 
-// door is one listener with its server.
-type door struct {
+// listener is one listener with its server.
+type listener struct {
 	ListenOptions
 	asked   string // the configured address
 	handler http.Handler
@@ -121,21 +121,21 @@ type door struct {
 	head    time.Duration
 
 	mu  sync.Mutex
-	now Door
+	now ListenerState
 }
 
-func newDoor(opts ListenOptions, address string, handler http.Handler, secure *tls.Config) *door {
-	return &door{ListenOptions: opts, asked: address, handler: handler, secure: secure, wake: make(chan struct{}, 1), stall: stallTime, head: headTime,
-		now: Door{Address: address}}
+func newListener(opts ListenOptions, address string, handler http.Handler, secure *tls.Config) *listener {
+	return &listener{ListenOptions: opts, asked: address, handler: handler, secure: secure, wake: make(chan struct{}, 1), stall: stallTime, head: headTime,
+		now: ListenerState{Address: address}}
 }
 
-func (d *door) state() Door {
+func (d *listener) state() ListenerState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.now
 }
 
-func (d *door) want(wanted bool) {
+func (d *listener) want(wanted bool) {
 	if d.asked == "" {
 		wanted = false
 	} else if d.inherited() != nil { // it stays open anyway: a client gets the answer that its host is not served
@@ -150,7 +150,7 @@ func (d *door) want(wanted bool) {
 	}
 }
 
-func (d *door) note(open bool, address string, err error) {
+func (d *listener) note(open bool, address string, err error) {
 	d.mu.Lock()
 	before := d.now
 	d.now.Open, d.now.Error = open, ""
@@ -168,7 +168,7 @@ func (d *door) note(open bool, address string, err error) {
 }
 
 // run opens and closes the listener whenever Want changes, until ctx ends.
-func (d *door) run(ctx context.Context) {
+func (d *listener) run(ctx context.Context) {
 	var server *serving
 	retry := time.NewTimer(0)
 	defer retry.Stop()
@@ -198,7 +198,7 @@ func (d *door) run(ctx context.Context) {
 }
 
 // open opens the listener and begins to serve.
-func (d *door) open() (*serving, error) {
+func (d *listener) open() (*serving, error) {
 	listener, err := d.listen()
 	if err != nil {
 		d.note(false, "", err)
@@ -233,7 +233,7 @@ func (d *door) open() (*serving, error) {
 }
 
 // listen uses an inherited socket, or opens one.
-func (d *door) listen() (net.Listener, error) {
+func (d *listener) listen() (net.Listener, error) {
 	config := net.ListenConfig{Control: letGo(d.stall)}
 	socket := d.inherited()
 	if socket == nil {
@@ -270,7 +270,7 @@ type serving struct {
 	done     chan struct{} // closed once no more connections are accepted
 }
 
-func (d *door) shut(server *serving) {
+func (d *listener) shut(server *serving) {
 	if server == nil {
 		return
 	}

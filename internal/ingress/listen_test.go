@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// doors runs listeners until the test ends. It returns them and a function that waits for a state of the plain one.
-func doors(t testing.TB, opts ListenOptions) (*Listeners, func(what string, holds func(plain Door) bool) Door) {
+// listeners runs listeners until the test ends. It returns them and a function that waits for a state of the plain one.
+func listeners(t testing.TB, opts ListenOptions) (*Listeners, func(what string, holds func(plain ListenerState) bool) ListenerState) {
 	t.Helper()
 	changed := make(chan struct{}, 16)
 	opts.Changed = func() { changed <- struct{}{} }
@@ -24,17 +24,17 @@ func doors(t testing.TB, opts ListenOptions) (*Listeners, func(what string, hold
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-done })
-	return l, func(what string, holds func(Door) bool) Door {
+	return l, func(what string, holds func(ListenerState) bool) ListenerState {
 		t.Helper()
 		limit := time.After(20 * time.Second)
 		for {
-			if plain, _ := l.Doors(); holds(plain) {
+			if plain, _ := l.States(); holds(plain) {
 				return plain
 			}
 			select {
 			case <-changed:
 			case <-limit:
-				plain, _ := l.Doors()
+				plain, _ := l.States()
 				t.Fatalf("in vain: %s: %+v", what, plain)
 			}
 		}
@@ -43,12 +43,12 @@ func doors(t testing.TB, opts ListenOptions) (*Listeners, func(what string, hold
 
 func whoAmI(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, clientAddress(r)) }
 
-func isOpen(d Door) bool { return d.Open }
-func isShut(d Door) bool { return !d.Open }
+func isOpen(d ListenerState) bool { return d.Open }
+func isShut(d ListenerState) bool { return !d.Open }
 
-func TestDoorsOpenWhenThereIsSomethingToServe(t *testing.T) {
-	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI)})
-	if plain, secure := l.Doors(); plain.Open || secure.Open || secure.Wanted {
+func TestListenersOpenWhenThereIsSomethingToServe(t *testing.T) {
+	l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI)})
+	if plain, secure := l.States(); plain.Open || secure.Open || secure.Wanted {
 		t.Errorf("%+v %+v", plain, secure)
 	}
 	l.Want(true, true)
@@ -56,8 +56,8 @@ func TestDoorsOpenWhenThereIsSomethingToServe(t *testing.T) {
 	if got := get(t, address, ""); got != "127.0.0.1" {
 		t.Errorf("%q", got)
 	}
-	if _, secure := l.Doors(); secure.Wanted {
-		t.Error("a door without an address is wanted")
+	if _, secure := l.States(); secure.Wanted {
+		t.Error("a listener without an address is wanted")
 	}
 	l.Want(false, false)
 	until("it closes", isShut)
@@ -73,16 +73,16 @@ func TestATakenPortIsTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, until := doors(t, ListenOptions{HTTP: other.Addr().String(), Handler: http.HandlerFunc(whoAmI)})
+	l, until := listeners(t, ListenOptions{HTTP: other.Addr().String(), Handler: http.HandlerFunc(whoAmI)})
 	l.Want(true, false)
 	holder := fmt.Sprintf("address already in use by ingress.test (pid %d)", os.Getpid())
-	if door := until("it says so", func(d Door) bool { return d.Error != "" }); !strings.Contains(door.Error, holder) {
-		t.Errorf("%+v", door)
+	if listener := until("it says so", func(d ListenerState) bool { return d.Error != "" }); !strings.Contains(listener.Error, holder) {
+		t.Errorf("%+v", listener)
 	}
 	other.Close()
 	l.Want(true, false) // retries at once
-	if door := until("it opens", isOpen); door.Error != "" {
-		t.Errorf("%+v", door)
+	if listener := until("it opens", isOpen); listener.Error != "" {
+		t.Errorf("%+v", listener)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestTheAddressThatABalancerTells(t *testing.T) {
 		"somebody else":           {netip.MustParsePrefix("10.0.0.0/8"), "", "127.0.0.1"},
 		"somebody who pretends":   {netip.MustParsePrefix("10.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "400"},
 	} {
-		l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI), Balancers: []netip.Prefix{test.from}})
+		l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI), Balancers: []netip.Prefix{test.from}})
 		l.Want(true, false)
 		if got := get(t, until("it opens", isOpen).Address, test.say); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)

@@ -24,7 +24,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		known: map[string]*series{},
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "tend_ingress_requests_total", Help: "Requests answered, by ingress and status code. No ingress: nobody serves the host.",
+			Name: "tend_ingress_requests_total", Help: "Requests answered, by ingress and status code. No ingress: no ingress serves the host.",
 		}, []string{"ingress", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "tend_ingress_request_duration_seconds", Help: "Time from a request's head to its answer's end.",

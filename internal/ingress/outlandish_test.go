@@ -102,7 +102,7 @@ func TestNoUpgradeToHTTP2(t *testing.T) {
 		for _, listed := range []string{"Upgrade", "Upgrade, HTTP2-Settings"} {
 			_, reader := f.dial("GET / HTTP/1.1\r\nHost: shop.org\r\nConnection: " + listed + "\r\nUpgrade: " + upgrade + "\r\nHTTP2-Settings: AAMAAABkAAQ\r\n\r\n")
 			if _, got := f.read(reader, "GET"); got != want {
-				t.Errorf("%s, %s: the pod is told %s, want %s", upgrade, listed, got, want)
+				t.Errorf("%s, %s: the pod gets %s, want %s", upgrade, listed, got, want)
 			}
 		}
 	}

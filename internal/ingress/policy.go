@@ -18,8 +18,8 @@ const (
 // backend is a route of one table with the states of its pods.
 type backend struct {
 	*Route
-	pods []*pod
-	tell *series
+	pods   []*pod
+	series *series
 	// turn is the position of the round-robin, kept from table to table.
 	turn *atomic.Uint64
 }
@@ -27,7 +27,7 @@ type backend struct {
 // failed records that a pod didn't answer a request, so that the next request goes to another one.
 func (b *backend) failed(p *pod, now time.Time) {
 	p.failed(now)
-	b.tell.failures.Inc()
+	b.series.failures.Inc()
 }
 
 // choose picks the pod for a request of a client, but none of those already tried. It picks a pod whose connections

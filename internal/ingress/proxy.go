@@ -51,18 +51,18 @@ type Options struct {
 type Proxy struct {
 	opts     Options
 	updating sync.Mutex // one table at a time
-	picture  atomic.Pointer[picture]
+	routing  atomic.Pointer[routing]
 	pods     pods
-	tell     *metrics
-	nobody   *series // requests of hosts that no ingress has
+	metrics  *metrics
+	unrouted *series // requests of hosts that no ingress has
 	held     atomic.Int64
 	body     time.Duration // bodyTime; shorter in tests
 	bodyRate int           // bodyRate; higher in tests
 	reverse  *httputil.ReverseProxy
 }
 
-// picture is one routing table with the states of its pods.
-type picture struct {
+// routing is one routing table with the states of its pods.
+type routing struct {
 	table    *Table
 	backends map[*Route]*backend
 	// over is closed when the next table is in force.
@@ -86,8 +86,8 @@ func New(opts Options) *Proxy {
 	if opts.SecurePort == 0 {
 		opts.SecurePort = 443
 	}
-	p := &Proxy{opts: opts, body: bodyTime, bodyRate: bodyRate, tell: newMetrics(opts.Registry)}
-	p.nobody = p.tell.of("")
+	p := &Proxy{opts: opts, body: bodyTime, bodyRate: bodyRate, metrics: newMetrics(opts.Registry)}
+	p.unrouted = p.metrics.of("")
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:      rewrite,
 		Transport:    &spread{now: opts.Now, retry: min(retryFor, max(opts.Hold, 0))},
@@ -106,16 +106,16 @@ func (p *Proxy) Update(routes []Route) {
 	defer p.updating.Unlock()
 	states, left := p.pods.update(routes)
 	turns, served := map[string]*atomic.Uint64{}, map[string]bool{}
-	before := p.picture.Load()
+	before := p.routing.Load()
 	if before != nil {
 		for _, b := range before.backends {
 			turns[b.Ingress.String()+b.Path] = b.turn
 		}
 	}
-	next := &picture{table: NewTable(routes), backends: map[*Route]*backend{}, over: make(chan struct{})}
+	next := &routing{table: NewTable(routes), backends: map[*Route]*backend{}, over: make(chan struct{})}
 	next.table.each(func(route *Route) {
 		name := route.Ingress.Scope + "/" + route.Ingress.Name
-		b := &backend{Route: route, turn: turns[route.Ingress.String()+route.Path], tell: p.tell.of(name)}
+		b := &backend{Route: route, turn: turns[route.Ingress.String()+route.Path], series: p.metrics.of(name)}
 		served[name] = true
 		if b.turn == nil {
 			b.turn = new(atomic.Uint64)
@@ -125,14 +125,14 @@ func (p *Proxy) Update(routes []Route) {
 		}
 		next.backends[route] = b
 	})
-	p.picture.Store(next)
+	p.routing.Store(next)
 	if before != nil {
 		close(before.over)
 	}
 	for _, gone := range left {
 		gone.leave()
 	}
-	p.tell.keep(served)
+	p.metrics.keep(served)
 }
 
 // Drained waits until a pod, which should no longer be in the table, has no request in flight, or until ctx ends.
@@ -151,24 +151,24 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seen := &watched{ResponseWriter: w}
 	if r.Method == http.MethodConnect {
 		problem(seen, http.StatusMethodNotAllowed, "this is no forward proxy")
-		p.told(r, seen, nil, began)
+		p.recordExchange(r, seen, nil, began)
 		return
 	}
 	if dotted(r.URL.Path) { // a pod that resolves the path would serve it though another route owns it
 		problem(seen, http.StatusBadRequest, "the path has segments of dots: resolve them before asking")
-		p.told(r, seen, nil, began)
+		p.recordExchange(r, seen, nil, began)
 		return
 	}
 	b := p.await(r)
 	if b == nil {
 		problem(seen, http.StatusNotFound, "no ingress serves "+hostname(r.Host)+" here")
-		p.told(r, seen, nil, began)
+		p.recordExchange(r, seen, nil, began)
 		return
 	}
 	x := &exchange{Context: r.Context(), proxy: p, host: r.Host, path: r.URL.Path, backend: b, client: clientAddress(r)}
-	b.tell.active.Inc()
-	defer b.tell.active.Dec()
-	defer func() { p.told(r, seen, x, began) }() // also if the copying was aborted
+	b.series.active.Inc()
+	defer b.series.active.Dec()
+	defer func() { p.recordExchange(r, seen, x, began) }() // also if the copying was aborted
 	switch {
 	case b.Secure && r.TLS == nil:
 		p.redirect(seen, r)

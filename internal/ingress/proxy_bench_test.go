@@ -13,7 +13,7 @@ import (
 func BenchmarkPassing(b *testing.B) {
 	proxy := New(Options{})
 	proxy.Update([]Route{{Ingress: shop, Host: "shop.org", Pods: []Pod{parrot(b)}}})
-	l, until := doors(b, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: 256})
+	l, until := listeners(b, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy, Connections: 256})
 	l.Want(true, false)
 	address := until("it opens", isOpen).Address
 	b.SetParallelism(max(32/runtime.GOMAXPROCS(0), 1))

@@ -30,7 +30,7 @@ func newFront(t *testing.T) *front {
 func newFrontWith(t *testing.T, opts Options) *front {
 	t.Helper()
 	proxy := New(opts)
-	l, until := doors(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
+	l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: proxy})
 	l.Want(true, false)
 	return &front{Proxy: proxy, T: t, url: "http://" + until("it opens", isOpen).Address}
 }

@@ -15,26 +15,26 @@ type record struct {
 	failure                           error
 }
 
-// told records an exchange that net/http read.
-func (p *Proxy) told(r *http.Request, w *watched, x *exchange, began time.Time) {
-	told := record{
+// recordExchange records an exchange that net/http read.
+func (p *Proxy) recordExchange(r *http.Request, w *watched, x *exchange, began time.Time) {
+	seen := record{
 		host: r.Host, method: r.Method, path: r.URL.Path, proto: r.Proto, status: w.status, bytes: w.bytes,
 	}
 	if x == nil {
-		told.client = clientAddress(r)
+		seen.client = clientAddress(r)
 	} else {
-		told.client, told.backend, told.pod, told.failure = x.client, x.backend, x.pod, x.failure
+		seen.client, seen.backend, seen.pod, seen.failure = x.client, x.backend, x.pod, x.failure
 	}
-	p.write(told, began)
+	p.write(seen, began)
 }
 
 // write counts an exchange in the metrics, and logs it if there is an access log.
 func (p *Proxy) write(r record, began time.Time) {
-	took, tell := p.opts.Now().Sub(began), p.nobody
+	took, of := p.opts.Now().Sub(began), p.unrouted
 	if r.backend != nil {
-		tell = r.backend.tell
+		of = r.backend.series
 	}
-	tell.served(r.status, took)
+	of.served(r.status, took)
 	if p.opts.Access == nil {
 		return
 	}
@@ -43,7 +43,7 @@ func (p *Proxy) write(r record, began time.Time) {
 		"status", r.status, "bytes", r.bytes, "took", took.Seconds(),
 	}
 	if r.backend != nil {
-		fields = append(fields, "ingress", tell.ingress)
+		fields = append(fields, "ingress", of.ingress)
 	}
 	if r.pod != nil {
 		fields = append(fields, "pod", r.pod.Name)

@@ -1,13 +1,13 @@
 package manifest
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/google/renameio/v2"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 )
 
@@ -86,14 +86,5 @@ func (l Layout) Write() error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".tend-fmt-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name()) // it has another name by then
-	_, err = file.Write(l.After)
-	if err := errors.Join(err, file.Chmod(info.Mode().Perm()), file.Close()); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), path)
+	return renameio.WriteFile(path, l.After, info.Mode().Perm(), renameio.WithTempDir(filepath.Dir(path)))
 }

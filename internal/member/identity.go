@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/renameio/v2"
+
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 )
@@ -69,16 +71,7 @@ func (i *identity) keep(known join.Membership) error {
 	if err != nil {
 		return err
 	}
-	half, err := os.CreateTemp(filepath.Dir(i.path), ".new-*") // readable by its owner alone
-	if err != nil {
-		return fmt.Errorf("keep the membership: %w", err)
-	}
-	defer os.Remove(half.Name())
-	_, err = half.Write(content)
-	if err = errors.Join(err, half.Sync(), half.Close()); err == nil {
-		err = os.Rename(half.Name(), i.path)
-	}
-	if err != nil {
+	if err := renameio.WriteFile(i.path, content, 0o600, renameio.WithTempDir(filepath.Dir(i.path))); err != nil {
 		return fmt.Errorf("keep the membership: %w", err)
 	}
 	return i.set(known)

@@ -45,6 +45,7 @@ func newServer(t *testing.T) *server {
 	}
 	s := &server{desk: join.Desk{
 		Authority: ca, Cluster: "c1", Now: time.Now, Alive: func(string) bool { return false }, MAC: func([]byte) string { return "mac" },
+		Enter: func(context.Context, authority.Machine) error { return nil }, Member: authority.MachineOf,
 	}}
 	mux := http.NewServeMux()
 	s.desk.Register(mux)

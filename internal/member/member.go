@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -21,6 +22,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/remote"
 	"tend.dev/tend/internal/nodeapi/session"
 	"tend.dev/tend/internal/secret"
+	"tend.dev/tend/internal/servicemanager"
 )
 
 // Options are the agent's flags. Root is required; Server and Token are for joining.
@@ -129,8 +131,24 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 			return nil
 		}),
 		machine,
+		engine.NewMember(func(ctx context.Context) error { return announce(ctx, machine.Ready(), o.Logger) }),
 	)
 	return errors.Join(group.Run(ctx), machine.Close())
+}
+
+// announce reports to the service manager that the agent waits for its server, is ready, and stops. Run as the last member
+// of the group, it is stopped first.
+func announce(ctx context.Context, ready <-chan struct{}, log *slog.Logger) error {
+	servicemanager.Notify(ctx, log, servicemanager.Status("waiting for the server"))
+	select {
+	case <-ready:
+		log.InfoContext(ctx, "ready")
+		servicemanager.Notify(ctx, log, servicemanager.Ready("every pod of this machine was reconciled once"))
+	case <-ctx.Done():
+	}
+	<-ctx.Done()
+	servicemanager.Notify(ctx, log, servicemanager.Stopping("finishing reconciles"))
+	return nil
 }
 
 // dialer dials the connection on which the machine answers the server. A server that is paused must not reach an agent that

@@ -78,7 +78,7 @@ func (a Action) ForClient() bool { return a.Type == ExecLocal || a.Type == Fetch
 func (a Action) fault(client bool) string {
 	switch {
 	case a.ForClient() && !client:
-		return "can only be asked for by a command: nobody is at a terminal"
+		return "can only be requested by a command: there is no terminal"
 	case a.Type == ExecLocal && len(a.Command) == 0, a.Type == FetchFile && a.RemotePath == "":
 		return "doesn't say what"
 	case a.ForClient():

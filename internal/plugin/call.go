@@ -18,15 +18,15 @@ type Call struct {
 	Env map[string]string
 	// Stdin returns the input, given the server's callback URL. Default: none.
 	Stdin func(controller string) ([]byte, error)
-	// Door opens the callback listener for the time the call runs. Default: the plugin can't call back.
-	Door Door
+	// Endpoint opens the callback listener for the time the call runs. Default: the plugin can't call back.
+	Endpoint Endpoint
 	// DryRun lets the plugin know that its answer will have no effect.
 	DryRun bool
 }
 
-// Door opens a URL on which a program can call the server back until it is shut. The context identifies the call it
+// Endpoint opens a URL on which a program can call the server back until it is shut. The context identifies the call it
 // belongs to (Origin).
-type Door func(ctx context.Context) (url string, shut func(), err error)
+type Endpoint func(ctx context.Context) (url string, shut func(), err error)
 
 // do waits for the command's turn, runs it, and reads its answer.
 func (p *Plugin) do(ctx context.Context, call Call) (Envelope, error) {
@@ -46,8 +46,8 @@ func (p *Plugin) do(ctx context.Context, call Call) (Envelope, error) {
 		return Envelope{}, err
 	}
 	url, shut := "", func() {}
-	if call.Door != nil {
-		if url, shut, err = call.Door(From(ctx, Origin{Caller: now.caller, Within: now.id})); err != nil {
+	if call.Endpoint != nil {
+		if url, shut, err = call.Endpoint(From(ctx, Origin{Caller: now.caller, Within: now.id})); err != nil {
 			return Envelope{}, err
 		}
 	}

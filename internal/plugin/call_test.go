@@ -141,7 +141,7 @@ func TestExpand(t *testing.T) {
 		"object":  {`{"manifests":[` + text + `],"actions":[{"type":"config_set","scope":"s","name":"n","kv":{"A":"1"},"skip_restart":true,"summary":"sum"}]}`, Expansion{Manifests: []Manifest{one}, Actions: []Action{{Type: ConfigSet, Scope: "s", Name: "n", KV: map[string]string{"A": "1"}, SkipRestart: true, Summary: "sum"}}}, ""},
 		"nothing": {`[]`, Expansion{}, "holds no manifest"},
 		"text":    {`"x"`, Expansion{}, "can't be used"},
-		"local":   {`{"manifests":[` + text + `],"actions":[{"type":"exec_local","command":["sh"]}]}`, Expansion{}, "nobody is at a terminal"},
+		"local":   {`{"manifests":[` + text + `],"actions":[{"type":"exec_local","command":["sh"]}]}`, Expansion{}, "there is no terminal"},
 	}
 	files := map[string]string{"p/bin/expand*": script(`cat > seen; env | grep TEND_DRY_RUN > dry; cat answer`), "p/answer": ""}
 	r := open(t, files)

@@ -61,9 +61,9 @@ func (p *Plugin) answer(command string, out output) (Envelope, error) {
 		}
 		return envelope, nil
 	}
-	told, _ := envelopeOf(out.stderr)
+	reported, _ := envelopeOf(out.stderr)
 	text := clipped(envelope.Error)
-	for _, other := range []string{told.Error, string(out.stderr), string(out.stdout)} {
+	for _, other := range []string{reported.Error, string(out.stderr), string(out.stdout)} {
 		if text == "" {
 			text = clipped(other)
 		}

@@ -55,9 +55,9 @@ type Expansion struct {
 const maxActions = 1000
 
 // Expand asks a plugin what a macro stands for. The answer must depend only on the request, because a dry run asks too.
-func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, door Door, dry bool) (Expansion, error) {
+func (p *Plugin) Expand(ctx context.Context, request ExpandRequest, endpoint Endpoint, dry bool) (Expansion, error) {
 	stdin := func(string) ([]byte, error) { return json.Marshal(request) }
-	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Door: door, DryRun: dry})
+	envelope, err := p.do(ctx, Call{Command: ExpandCommand, Stdin: stdin, Endpoint: endpoint, DryRun: dry})
 	if err != nil {
 		return Expansion{}, err
 	}

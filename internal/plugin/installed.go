@@ -2,8 +2,9 @@ package plugin
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
+
+	"github.com/google/renameio/v2"
 )
 
 // installedBy is the file within a plugin's folder that says where it came from. It lies in the folder so that both are
@@ -35,9 +36,5 @@ func (i Installed) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, installedBy)
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return renameio.WriteFile(filepath.Join(dir, installedBy), append(text, '\n'), 0o600, renameio.WithTempDir(dir))
 }

@@ -156,11 +156,11 @@ func (t *turns) end(done *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.running, done.id)
-	t.tell()
+	t.wake()
 }
 
-// tell wakes all waiting calls. The lock is held.
-func (t *turns) tell() {
+// wake wakes all waiting calls. The lock is held.
+func (t *turns) wake() {
 	close(t.ended)
 	t.ended = make(chan struct{})
 }
@@ -175,7 +175,7 @@ func (t *turns) change(ctx context.Context, plugin string) (done func(), err err
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		delete(t.changing, plugin)
-		t.tell()
+		t.wake()
 	}
 	for {
 		t.mu.Lock()

@@ -18,14 +18,14 @@ func TestPluginCallsItself(t *testing.T) {
 	r := open(t, map[string]string{"p/bin/loop*": script("echo in")})
 	p := r.must(t, "p")
 	depth := 0
-	var again Door
+	var again Endpoint
 	var last error
 	again = func(ctx context.Context) (string, func(), error) {
 		depth++
 		if _, err := p.Dispatch(ctx, "p", "loop", nil, again); err != nil && last == nil {
 			last = err
 		}
-		return "http://door", func() {}, nil
+		return "http://endpoint", func() {}, nil
 	}
 	if answer, err := p.Dispatch(t.Context(), "p", "loop", nil, again); err != nil || answer.Message != "in\n" {
 		t.Errorf("the first call: %q, %v", answer.Message, err)

@@ -73,7 +73,7 @@ func git(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// at returns a Door with a URL that doesn't answer.
-func at(url string) Door {
+// at returns a Endpoint with a URL that doesn't answer.
+func at(url string) Endpoint {
 	return func(context.Context) (string, func(), error) { return url, func() {}, nil }
 }

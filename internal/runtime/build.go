@@ -35,8 +35,12 @@ type BuildSpec struct {
 	// Command is the declared entrypoint of the language; empty means the usual one.
 	Command string
 	Args    map[string]string
-	Labels  map[string]string
-	Tags    []string
+	// Secrets are the values that steps may mount, by their id. They are in no image, and in no output.
+	Secrets map[string]string
+	// BuildKit is why only BuildKit can build the Dockerfile; nil if a classic builder can as well.
+	BuildKit error
+	Labels   map[string]string
+	Tags     []string
 	// NoCache builds without the results of earlier builds.
 	NoCache bool
 }

@@ -15,6 +15,8 @@ var (
 	ErrInUse = errors.New("in use by a container")
 	// ErrUnavailable: the engine does not answer; the state of its containers is unknown.
 	ErrUnavailable = errors.New("container engine does not answer")
+	// ErrOtherImage: what was loaded isn't the image that was expected.
+	ErrOtherImage = errors.New("another image")
 	// ErrUnsupported: this runtime can't do what was asked.
 	ErrUnsupported = errors.New("not supported by this runtime")
 )

@@ -45,6 +45,11 @@ type Runtime interface {
 	Resolve(ctx context.Context, reference string) (Image, error)
 	// Pull fetches an image and returns it. It calls progress with 0..100, or -1 while sizes are unknown.
 	Pull(ctx context.Context, reference string, progress func(percent int)) (Image, error)
+	// SaveImage reads an image so that LoadImage can add it on another machine: how images travel that no registry has.
+	// ErrNotFound if it is not on this node.
+	SaveImage(ctx context.Context, id string) (io.ReadCloser, error)
+	// LoadImage adds an image that a runtime of the same kind saved. It fails if what it reads isn't the image of that id.
+	LoadImage(ctx context.Context, id string, content io.Reader) error
 	Builder
 
 	// Logs streams a container's output.

@@ -12,7 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // TestRefusals covers every way a request can be wrong.
@@ -20,7 +20,7 @@ func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)
 	w.running("web", "aaaaaaaa", true)
-	w.put(layout.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "staging", Name: "web"}),
+	w.put(records.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "staging", Name: "web"}),
 		api.Object{Kind: api.KindDeployment, Scope: "staging", Name: "web", Spec: []byte(`{}`)})
 	const manifest = `{"kind":"deployment","scope":"prod","name":"x","spec":{"image":"x"}}`
 	cases := map[string]struct {
@@ -109,7 +109,7 @@ func TestApplyRoundTrip(t *testing.T) {
 	if err != nil || result.Objects[0].Action != api.ActionCreated || result.Revision == 0 {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	w.put(layout.StatusKey(ref("web")), api.WorkloadStatus{ObservedGeneration: 1, Replicas: 2, Release: "v1"})
+	w.put(records.StatusKey(ref("web")), api.WorkloadStatus{ObservedGeneration: 1, Replicas: 2, Release: "v1"})
 	object, err := w.client.Object(t.Context(), ref("web"))
 	if err != nil {
 		t.Fatal(err)
@@ -175,10 +175,10 @@ func TestVerbs(t *testing.T) {
 	target := client.TargetOf(ref("web"))
 	for i, image := range []string{"web:1", "web:2"} {
 		id := fmt.Sprintf("v%d", i+1)
-		w.put(layout.ReleaseKey(ref("web"), id), api.Release{ID: id, Number: i + 1, Kind: api.KindDeployment, Scope: "prod",
+		w.put(records.ReleaseKey(ref("web"), id), api.Release{ID: id, Number: i + 1, Kind: api.KindDeployment, Scope: "prod",
 			Name: "web", Spec: json.RawMessage(`{"image":"` + image + `"}`), SpecHash: image, Image: image, ImageID: "sha256:" + image, CreatedAt: started})
 	}
-	w.put(layout.StatusKey(ref("web")), api.WorkloadStatus{Release: "v2", Rollout: &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}})
+	w.put(records.StatusKey(ref("web")), api.WorkloadStatus{Release: "v2", Rollout: &api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v1"}})
 	w.running("web", "aaaaaaaa", true)
 
 	releases, err := w.client.Releases(t.Context(), target)

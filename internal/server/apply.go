@@ -7,13 +7,13 @@ import (
 	"net/http"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/verbs"
 )
 
 func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
-	opts := intent.ApplyOptions{DryRun: q.boolean("dry_run"), Prune: q.boolean("prune"), Force: q.boolean("force"),
-		Set: q.text("set"), Speaker: intent.Speaker{Actor: actorOf(r.Context()), ForceConflicts: q.boolean("force_conflicts")}}
+	opts := verbs.ApplyOptions{DryRun: q.boolean("dry_run"), Prune: q.boolean("prune"), Force: q.boolean("force"),
+		Set: q.text("set"), FieldManager: verbs.FieldManager{Actor: actorOf(r.Context()), ForceConflicts: q.boolean("force_conflicts")}}
 	if err := q.done(); err != nil {
 		s.fail(w, r, err)
 		return
@@ -39,7 +39,7 @@ func (s *Server) readObjects(w http.ResponseWriter, r *http.Request) ([]api.Obje
 		return nil, err
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, nil // intent decides what an empty apply means
+		return nil, nil // verbs decides what an empty apply means
 	}
 	objects, err := s.Decode(data, r.Header.Get("Content-Type"))
 	if err != nil {

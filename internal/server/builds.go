@@ -7,7 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/build/journal"
-	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/verbs"
 )
 
 // buildQuery names an object and the source it is to be built from.
@@ -19,8 +19,8 @@ type buildQuery struct {
 
 // setBuild sets the source that an object is built from; the source was sent before.
 func (s *Server) setBuild(ctx context.Context, in *buildQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
+	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.SetBuild(ctx, target, in.Tree, in.Force, actorOf(ctx))
 	})
 }
 

@@ -11,9 +11,9 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/records"
 )
 
 // The callback paths are those that plugins and their containers call: few, under the names they had before, and each
@@ -44,7 +44,7 @@ func (g grant) allows(scope, name string) error {
 
 // refersTo reports whether the object of a container's token refers to another name of its scope: by env_from, by
 // ${ref.…} or by depends_on. Its containers may describe that one.
-func (g grant) refersTo(snap layout.Snapshot, scope, name string) bool {
+func (g grant) refersTo(snap records.Snapshot, scope, name string) bool {
 	if g.name == "" || name == "" || !slices.Contains(g.scopes, scope) {
 		return false
 	}
@@ -58,7 +58,7 @@ func (g grant) refersTo(snap layout.Snapshot, scope, name string) bool {
 		}
 		for _, other := range api.Kinds {
 			ref := api.Ref{Kind: other, Scope: scope, Name: name}
-			isOwn := func(object layout.Read[api.Object]) bool { return object.Value.Ref() == own.Value.Ref() }
+			isOwn := func(object records.Read[api.Object]) bool { return object.Value.Ref() == own.Value.Ref() }
 			if slices.Contains(snap.Dependents(ref), own.Value.Ref()) || slices.ContainsFunc(snap.Referring(ref), isOwn) {
 				return true
 			}
@@ -128,9 +128,9 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 		within := r.Clone(context.WithValue(r.Context(), grantKey{}, g))
 		within.URL.Path, within.URL.RawPath = "/"+path, ""
 		if handler, pattern := mux.Handler(within); pattern == "" {
-			told := &refusal{header: http.Header{}, status: http.StatusNotFound}
-			handler.ServeHTTP(told, within) // 405 if only the method is wrong
-			s.failEnvelope(w, r, &api.Problem{Status: told.status, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
+			refused := &refusal{header: http.Header{}, status: http.StatusNotFound}
+			handler.ServeHTTP(refused, within) // 405 if only the method is wrong
+			s.failEnvelope(w, r, &api.Problem{Status: refused.status, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
 				Next: "docs/plugins.md lists them"})
 			return
 		}

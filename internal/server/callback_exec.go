@@ -34,7 +34,7 @@ func (s *Server) callbackExec(w http.ResponseWriter, r *http.Request, g grant) {
 		s.failEnvelope(w, r, err)
 		return
 	}
-	said, err := b.Exec(calledBy(r.Context(), g.actor), ask, s.loopbackDoor(g.actor, g.dry))
+	said, err := b.Exec(calledBy(r.Context(), g.actor), ask, s.loopbackEndpoint(g.actor, g.dry))
 	if err != nil {
 		s.failExec(w, r, err)
 		return

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/verbs"
 )
 
 // rebootstrapped is the answer to the removal of an ordinal.
@@ -46,12 +46,12 @@ func (s *Server) callbackOrdinal(w http.ResponseWriter, r *http.Request, g grant
 	}
 	out.Summary.Volumes, out.Summary.Errors = []string{}, []string{}
 	if err == nil {
-		renew := s.Intents.Recreate
+		renew := s.Verbs.Recreate
 		if prune, _ := strconv.ParseBool(r.URL.Query().Get("prune")); prune {
-			renew = s.Intents.Rebootstrap
+			renew = s.Verbs.Rebootstrap
 		}
 		var result api.VerbResult
-		result, err = renew(r.Context(), intent.TargetOf(ref), out.Ordinal, g.actor)
+		result, err = renew(r.Context(), verbs.TargetOf(ref), out.Ordinal, g.actor)
 		out.Summary.Volumes = append(out.Summary.Volumes, result.Volumes...)
 		s.settle(r.Context(), result.Revision)
 	}
@@ -96,7 +96,7 @@ func (s *Server) callbackWipe(w http.ResponseWriter, r *http.Request, g grant) {
 	case bucket.Name == "":
 		err = badRequest("add name=", "say which object")
 	case g.name != "":
-		err = &api.Problem{Status: http.StatusForbidden, Detail: "a container can't remove its own object", Next: "add ordinal= to have one ordinal made anew"}
+		err = &api.Problem{Status: http.StatusForbidden, Detail: "a container can't remove its own object", Next: "add ordinal= to have one ordinal recreated"}
 	}
 	var out wiped
 	if err == nil {
@@ -109,7 +109,7 @@ func (s *Server) callbackWipe(w http.ResponseWriter, r *http.Request, g grant) {
 	writeEnvelope(w, out)
 }
 
-func (s *Server) wipe(r *http.Request, g grant, bucket intent.Bucket) (wiped, error) {
+func (s *Server) wipe(r *http.Request, g grant, bucket verbs.Bucket) (wiped, error) {
 	out := wiped{Scope: bucket.Scope, Name: bucket.Name, Resources: []wipedKind{}, Errors: []string{}}
 	snap, err := s.snapshot()
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Server) wipe(r *http.Request, g grant, bucket intent.Bucket) (wiped, er
 			continue
 		}
 		found = true
-		result, err := s.Intents.Delete(r.Context(), intent.TargetOf(ref), g.actor)
+		result, err := s.Verbs.Delete(r.Context(), verbs.TargetOf(ref), g.actor)
 		if err != nil {
 			out.Errors = append(out.Errors, fmt.Sprintf("%s: %s", ref, err))
 			continue
@@ -145,17 +145,17 @@ func (s *Server) wipe(r *http.Request, g grant, bucket intent.Bucket) (wiped, er
 }
 
 // emptyBucket removes every key of an object's own bucket.
-func (s *Server) emptyBucket(ctx context.Context, bucket intent.Bucket, actor string) error {
-	values, err := s.Intents.ConfigValues(ctx, bucket, false, actor)
+func (s *Server) emptyBucket(ctx context.Context, bucket verbs.Bucket, actor string) error {
+	values, err := s.Verbs.ConfigValues(ctx, bucket, false, actor)
 	if err != nil || len(values) == 0 {
 		return err
 	}
-	change := intent.ConfigChange{Quiet: true, Actor: actor}
+	change := verbs.ConfigChange{Quiet: true, Actor: actor}
 	for key := range values {
 		change.Unset = append(change.Unset, key)
 	}
 	slices.Sort(change.Unset)
-	result, err := s.Intents.SetConfig(ctx, bucket, change)
+	result, err := s.Verbs.SetConfig(ctx, bucket, change)
 	s.settle(ctx, result.Revision)
 	return err
 }

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/verbs"
 )
 
 func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant) {
@@ -17,9 +17,9 @@ func (s *Server) callbackHealth(w http.ResponseWriter, _ *http.Request, _ grant)
 }
 
 // bucketOf returns the bucket a request names, where the grant covers it.
-func bucketOf(r *http.Request, g grant) (intent.Bucket, error) {
+func bucketOf(r *http.Request, g grant) (verbs.Bucket, error) {
 	q := r.URL.Query()
-	bucket := intent.Bucket{Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
+	bucket := verbs.Bucket{Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
 	if bucket.Scope == "" {
 		return bucket, badRequest("add scope=", "say which bucket")
 	}
@@ -32,7 +32,7 @@ func (s *Server) callbackConfig(w http.ResponseWriter, r *http.Request, g grant)
 	bucket, err := bucketOf(r, g)
 	var values map[string]string
 	if err == nil {
-		values, err = s.Intents.ConfigValues(r.Context(), bucket, q.Get("merge") != "false", g.actor)
+		values, err = s.Verbs.ConfigValues(r.Context(), bucket, q.Get("merge") != "false", g.actor)
 	}
 	if err != nil {
 		s.failEnvelope(w, r, err)
@@ -92,10 +92,10 @@ func (s *Server) callbackUnsetConfig(w http.ResponseWriter, r *http.Request, g g
 }
 
 // changeConfig changes a bucket; keys that go and aren't there are not an error.
-func (s *Server) changeConfig(r *http.Request, g grant, bucket intent.Bucket, set map[string]string, unset []string) error {
-	change := intent.ConfigChange{Set: set, Quiet: r.URL.Query().Get("restart") == "false", Actor: g.actor}
+func (s *Server) changeConfig(r *http.Request, g grant, bucket verbs.Bucket, set map[string]string, unset []string) error {
+	change := verbs.ConfigChange{Set: set, Quiet: r.URL.Query().Get("restart") == "false", Actor: g.actor}
 	if len(unset) > 0 {
-		there, err := s.Intents.ConfigValues(r.Context(), bucket, false, g.actor)
+		there, err := s.Verbs.ConfigValues(r.Context(), bucket, false, g.actor)
 		if err != nil {
 			return err
 		}
@@ -108,18 +108,18 @@ func (s *Server) changeConfig(r *http.Request, g grant, bucket intent.Bucket, se
 	if len(change.Set)+len(change.Unset) == 0 {
 		return nil
 	}
-	result, err := s.Intents.SetConfig(r.Context(), bucket, change)
+	result, err := s.Verbs.SetConfig(r.Context(), bucket, change)
 	s.settle(r.Context(), result.Revision)
 	return err
 }
 
 // targetOf finds the one object a request names, if the grant covers it.
-func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapshot, api.Ref, error) {
+func (s *Server) targetOf(r *http.Request, g grant, kind string) (records.Snapshot, api.Ref, error) {
 	q := r.URL.Query()
 	named := TargetQuery{Kind: kind, Scope: q.Get("scope"), Name: plugin.PlainName(q.Get("name"))}
 	target, err := named.target()
 	if err != nil {
-		return layout.Snapshot{}, api.Ref{}, err
+		return records.Snapshot{}, api.Ref{}, err
 	}
 	snap, err := s.snapshot()
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Server) targetOf(r *http.Request, g grant, kind string) (layout.Snapsho
 	if !g.all { // the caller must not learn whether another's object exists
 		err := g.allows(target.Scope, target.Name)
 		if err != nil && !(r.Method == http.MethodGet && g.refersTo(snap, target.Scope, target.Name)) {
-			return layout.Snapshot{}, api.Ref{}, err
+			return records.Snapshot{}, api.Ref{}, err
 		}
 	}
 	ref, err := target.Resolve(snap)
@@ -150,7 +150,7 @@ func (s *Server) callbackRestart(w http.ResponseWriter, r *http.Request, g grant
 	_, ref, err := s.targetOf(r, g, r.URL.Query().Get("kind"))
 	var result api.VerbResult
 	if err == nil {
-		result, err = s.Intents.Restart(r.Context(), intent.TargetOf(ref), g.actor)
+		result, err = s.Verbs.Restart(r.Context(), verbs.TargetOf(ref), g.actor)
 		s.settle(r.Context(), result.Revision)
 	}
 	if err != nil {
@@ -201,7 +201,7 @@ func wireName(pod api.Pod, dotted string) string {
 	return pod.Scope + "-" + dotted + "." + pod.Slot
 }
 
-func describedTo(snap layout.Snapshot, object api.Object) described {
+func describedTo(snap records.Snapshot, object api.Object) described {
 	out := described{Status: json.RawMessage("null"), Pods: []wirePod{}}
 	m := &out.Manifest
 	m.Kind, m.Scope, m.Name, m.Spec = object.Kind, object.Scope, object.Name, map[string]json.RawMessage{}

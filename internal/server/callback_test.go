@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // compatible is a plugin as users have them: its commands call the server back with the few methods of curl that they
@@ -21,17 +21,17 @@ esac`
 // This covers every path, query, body, status and answer that existing plugins are known to use. The rows are those of
 // docs/conformance.md, "The plugin protocol".
 func TestCallbackRoutes(t *testing.T) {
-	door := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": door.tellsAndWaits(), "old/plugin.yml": "", "old/bin/go": `exec "$VOODU_PLUGIN_DIR/run" "$@"`, "old/run": compatible})
+	endpoint := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": endpoint.tellsAndWaits(), "old/plugin.yml": "", "old/bin/go": `exec "$VOODU_PLUGIN_DIR/run" "$@"`, "old/run": compatible})
 	for _, object := range []api.Object{made("cache", "u1", "kv/prod/cache"), made("gone", "u2", "kv/prod/gone")} {
-		w.put(layout.ObjectKey(object.Ref()), object)
+		w.put(records.ObjectKey(object.Ref()), object)
 	}
 	task := api.Task{ID: "t0", Kind: api.KindStatefulSet, Scope: "prod", Name: "cache", Slot: "0", Node: "n1", Desired: api.DesiredRunning}
-	w.put(layout.TaskKey(task.ID), task)
-	w.put(layout.SlotKey(api.Ref{Kind: task.Kind, Scope: task.Scope, Name: task.Name}, "0"), task.ID)
+	w.put(records.TaskKey(task.ID), task)
+	w.put(records.SlotKey(api.Ref{Kind: task.Kind, Scope: task.Scope, Name: task.Name}, "0"), task.ID)
 	done := make(chan error, 1)
 	go func() { _, err := w.client.CallPlugin(t.Context(), "kv", "wait", []string{"prod/cache"}); done <- err }()
-	url := door.open(t)
+	url := endpoint.open(t)
 	for _, c := range []struct {
 		row, method, path, body string
 		status                  int
@@ -91,11 +91,11 @@ func TestCallbackRoutes(t *testing.T) {
 			t.Errorf("%s: %d %s %s%s, want %d %q", c.row, status, got.Status, got.Error, got.Data, c.status, c.part)
 		}
 	}
-	door.shut(t)
+	endpoint.shut(t)
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if _, there := w.view.Snapshot().Get(layout.ObjectKey(made("gone", "", "").Ref())); there {
+	if _, there := w.view.Snapshot().Get(records.ObjectKey(made("gone", "", "").Ref())); there {
 		t.Error("what was removed is there")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/verbs"
 )
 
 // ConfigQuery names a bucket: a scope's, or with a name that of one app.
@@ -22,7 +22,7 @@ type readConfigQuery struct {
 func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigResult, error) {
 	result := api.ConfigResult{Scope: in.Scope, Name: in.Name, Keys: []string{}}
 	if in.Key != "" {
-		value, err := s.Intents.ConfigValue(ctx, intent.Bucket(in.ConfigQuery), in.Key, actorOf(ctx))
+		value, err := s.Verbs.ConfigValue(ctx, verbs.Bucket(in.ConfigQuery), in.Key, actorOf(ctx))
 		result.Keys, result.Value = append(result.Keys, in.Key), &value
 		return result, err
 	}
@@ -30,9 +30,9 @@ func (s *Server) config(ctx context.Context, in *readConfigQuery) (api.ConfigRes
 	if err != nil {
 		return api.ConfigResult{}, err
 	}
-	result.Keys, result.Revision = append(result.Keys, intent.ConfigKeys(snap, intent.Bucket(in.ConfigQuery))...), snap.Revision()
+	result.Keys, result.Revision = append(result.Keys, verbs.ConfigKeys(snap, verbs.Bucket(in.ConfigQuery))...), snap.Revision()
 	if in.Name == "" {
-		result.Apps = intent.ConfigApps(snap, in.Scope)
+		result.Apps = verbs.ConfigApps(snap, in.Scope)
 	}
 	return result, nil
 }
@@ -45,7 +45,7 @@ type setConfigQuery struct {
 }
 
 func (s *Server) setConfig(ctx context.Context, in *setConfigQuery) (api.ConfigResult, error) {
-	result, err := s.Intents.SetConfig(ctx, intent.Bucket(in.ConfigQuery), intent.ConfigChange{
+	result, err := s.Verbs.SetConfig(ctx, verbs.Bucket(in.ConfigQuery), verbs.ConfigChange{
 		Set: in.Body.Set, Unset: in.Body.Unset, Quiet: in.Restart == "false", Actor: actorOf(ctx),
 	})
 	s.settle(ctx, result.Revision)

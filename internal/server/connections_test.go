@@ -16,8 +16,8 @@ import (
 func TestOneAddressLeavesConnections(t *testing.T) {
 	const total = 8
 	limit := func(o *server.Options) { o.MaxConnections = total }
-	door := newWorld(t, limit).http + "/healthz"
-	at, err := url.Parse(door)
+	endpoint := newWorld(t, limit).http + "/healthz"
+	at, err := url.Parse(endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestOneAddressLeavesConnections(t *testing.T) {
 			t.Fatal("one address holds more than half of the connections")
 		}
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, door, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, endpoint, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/server"
 )
@@ -91,7 +91,7 @@ func TestLogsAreDrained(t *testing.T) {
 	log.more <- runtime.LogLine{At: started.Add(time.Second), Text: "while it drains"}
 	next("while it drains")
 	close(log.more)
-	w.put(layout.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, Node: "n1", State: api.TaskComplete, Container: "c-aaaaaaaa", StartedAt: started, Incarnations: 1})
+	w.put(records.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, Node: "n1", State: api.TaskComplete, Container: "c-aaaaaaaa", StartedAt: started, Incarnations: 1})
 	if line, err := stream.Next(); err != io.EOF {
 		t.Errorf("%+v, %v; want the end", line, err)
 	}
@@ -131,7 +131,7 @@ func TestAnOrdinaryRequestIsDrained(t *testing.T) {
 	if err := <-stopped; err != nil {
 		t.Errorf("serve: %v", err)
 	}
-	if _, there := w.view.Snapshot().Get(layout.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"})); !there {
+	if _, there := w.view.Snapshot().Get(records.ObjectKey(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"})); !there {
 		t.Error("it was answered and not done")
 	}
 }
@@ -147,9 +147,9 @@ func TestRequestsAreLogged(t *testing.T) {
 			return said.Write(b)
 		}), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	}
-	w, door := newPluginWorld(t, nil, logs)
+	w, endpoint := newPluginWorld(t, nil, logs)
 	w.raw("GET", "/v1/objects/deployment?scope=s3cr3t", "", "")
-	ask(t, "GET", door+"s3cr3t/config?scope=prod", "")
+	ask(t, "GET", endpoint+"s3cr3t/config?scope=prod", "")
 	if err := w.stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // releaseInfos returns an object's releases, newest first.
-func (s *Server) releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseInfo {
+func (s *Server) releaseInfos(snap records.Snapshot, ref api.Ref) []api.ReleaseInfo {
 	status := api.WorkloadStatus{Rollout: &api.RolloutStatus{}}
 	if read := snap.WorkloadStatus(ref); read.Exists() {
 		status.Release, status.Outcomes = read.Value.Release, read.Value.Outcomes
@@ -36,7 +36,7 @@ func (s *Server) releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseIn
 			info.Failed, info.Message = outcome.Reason, outcome.Message
 		}
 		if before != nil {
-			info.Changed = s.Intents.ReleaseChanges(*before, *r)
+			info.Changed = s.Verbs.ReleaseChanges(*before, *r)
 		}
 		out, before = append(out, info), r
 	}
@@ -46,7 +46,7 @@ func (s *Server) releaseInfos(snap layout.Snapshot, ref api.Ref) []api.ReleaseIn
 
 // podsOfReleases counts the live pods of each release. Pods of a release that the current one repeats count for the
 // current one.
-func podsOfReleases(snap layout.Snapshot, ref api.Ref, current string) map[string]int {
+func podsOfReleases(snap records.Snapshot, ref api.Ref, current string) map[string]int {
 	pods := map[string]int{}
 	now := snap.Release(ref, current).Value
 	for _, pod := range podsOf(snap, podFilter{kind: ref.Kind, scope: ref.Scope, name: ref.Name}) {

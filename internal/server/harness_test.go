@@ -18,13 +18,13 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,18 +48,18 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	t.Helper()
 	w := &world{t: t, store: memory.New(), containers: &fakeContainers{logs: map[string]*fakeLog{}}}
 	quiet := slog.New(slog.DiscardHandler)
-	w.view = view.New(w.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: quiet, History: 50})
+	w.view = view.New(w.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet, History: 50})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = w.view.Run(ctx) })
 	<-w.view.Synced()
 	// The view must have a revision to be complete.
-	w.put(layout.SchemaKey, "1")
+	w.put(records.SchemaKey, "1")
 	nodes := &nodeapi.Fleet{}
 	nodes.Add("n1", w.containers)
 	opts := server.Options{View: w.view, Nodes: nodes, Token: token, Version: "test", Decode: manifest.Decode,
 		Drain: 5 * time.Second, Logger: quiet,
-		Intents: intent.New(intent.Options{Store: w.store, Reader: intent.FromView{Store: w.store, View: w.view},
+		Verbs: verbs.New(verbs.Options{Store: w.store, Reader: verbs.FromView{Store: w.store, View: w.view},
 			Validate: manifest.Validate, Logger: quiet,
 			Seal: func(b []byte) ([]byte, error) { return append([]byte("sealed "), reversed(b)...), nil },
 			Open: func(b []byte) ([]byte, error) { return reversed(bytes.TrimPrefix(b, []byte("sealed "))), nil }})}
@@ -80,7 +80,7 @@ func newWorld(t testing.TB, change ...func(*server.Options)) *world {
 	served := make(chan error, 1)
 	serving, end := context.WithCancel(ctx)
 	go func() {
-		served <- w.server.Serve(serving, server.Door{Listener: unix, Trusted: true}, server.Door{Listener: tcp})
+		served <- w.server.Serve(serving, server.Endpoint{Listener: unix, Trusted: true}, server.Endpoint{Listener: tcp})
 	}()
 	w.stop = sync.OnceValue(func() error { end(); return <-served })
 	w.client = w.dial("unix://"+w.socket, "")
@@ -116,7 +116,7 @@ func (w *world) dial(address, token string) *client.Client {
 // put writes a record as another part of Tend would, and waits for the view to have it.
 func (w *world) put(key string, record any) int64 {
 	w.t.Helper()
-	revision, err := layout.NewTxn("test").Put(key, record).Commit(context.Background(), w.store)
+	revision, err := records.NewTxn("test").Put(key, record).Commit(context.Background(), w.store)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func (w *world) put(key string, record any) int64 {
 
 func (w *world) delete(key string) {
 	w.t.Helper()
-	revision, err := layout.NewTxn("test").Delete(key).Commit(context.Background(), w.store)
+	revision, err := records.NewTxn("test").Delete(key).Commit(context.Background(), w.store)
 	if err == nil {
 		err = w.view.WaitFor(context.Background(), revision)
 	}
@@ -150,9 +150,9 @@ func (w *world) apply(name, spec string) api.ApplyResult {
 func (w *world) running(name, slot string, ready bool) api.Task {
 	task := api.Task{ID: "task-" + slot, Kind: api.KindDeployment, Scope: "prod", Name: name, Slot: slot, Node: "n1",
 		Release: "v1", Desired: api.DesiredRunning, CreatedAt: started, Class: api.ClassKeep}
-	w.put(layout.TaskKey(task.ID), task)
-	w.put(layout.SlotKey(task.Owner(), slot), task.ID)
-	w.put(layout.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRunning, Ready: ready,
+	w.put(records.TaskKey(task.ID), task)
+	w.put(records.SlotKey(task.Owner(), slot), task.ID)
+	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRunning, Ready: ready,
 		Container: "c-" + slot, StartedAt: started, Incarnations: 1, Reason: map[bool]string{false: "ProbeFailed"}[ready]})
 	return task
 }

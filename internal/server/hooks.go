@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // runRelease requests another run of a release command.
@@ -14,7 +14,7 @@ func (s *Server) runRelease(ctx context.Context, in *TargetQuery) (api.RunResult
 	if err != nil {
 		return api.RunResult{}, err
 	}
-	result, err := s.Intents.RunRelease(ctx, target, actorOf(ctx))
+	result, err := s.Verbs.RunRelease(ctx, target, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return result, err
 }
@@ -30,7 +30,7 @@ func (s *Server) deliveries(_ context.Context, in *TargetQuery) (api.ListResult[
 	return api.ListResult[api.Delivery]{Items: deliveriesOf(snap, ref), Revision: snap.Revision()}, nil
 }
 
-func deliveriesOf(snap layout.Snapshot, ref api.Ref) []api.Delivery {
+func deliveriesOf(snap records.Snapshot, ref api.Ref) []api.Delivery {
 	out := []api.Delivery{}
 	for _, read := range snap.Deliveries(ref) {
 		out = append(out, *read.Value)

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/verbs"
 )
 
 // traffics maps the last word of POST /v1/ingress/… to the mode it sets.
@@ -22,8 +22,8 @@ func (s *Server) setTraffic(ctx context.Context, in *trafficQuery) (api.VerbResu
 	if !known {
 		return api.VerbResult{}, badRequest("pause, resume or maintenance", "there is nothing called %s", in.Traffic)
 	}
-	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.SetTraffic(ctx, target, mode, in.Message, actorOf(ctx))
+	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.SetTraffic(ctx, target, mode, in.Message, actorOf(ctx))
 	})
 }
 

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	container "tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/verbs"
 )
 
 // logsOf says whose output to return and how much of it.
@@ -40,7 +40,7 @@ func (s *Server) podLogs(w http.ResponseWriter, r *http.Request) {
 	q := queryOf(r)
 	wanted := logsOf{init: q.text("init"), opts: logOptions(q)}
 	err := q.done()
-	var snap layout.Snapshot
+	var snap records.Snapshot
 	if err == nil {
 		snap, err = s.snapshot()
 	}
@@ -65,11 +65,11 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) {
 	named := TargetQuery{Kind: q.text("kind"), Scope: q.text("scope"), Name: q.text("name")}
 	wanted := logsOf{run: q.text("run"), init: q.text("init"), opts: logOptions(q)}
 	err := q.done()
-	var target intent.Target
+	var target verbs.Target
 	if err == nil {
 		target, err = named.target()
 	}
-	var snap layout.Snapshot
+	var snap records.Snapshot
 	if err == nil {
 		snap, err = s.snapshot()
 	}
@@ -93,7 +93,7 @@ func logOptions(q *query) container.LogOptions {
 	return container.LogOptions{Follow: q.boolean("follow"), Tail: int(q.integer("tail", -1, 0)), Since: q.moment("since")}
 }
 
-func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap layout.Snapshot, wanted logsOf) {
+func (s *Server) streamLogs(w http.ResponseWriter, r *http.Request, snap records.Snapshot, wanted logsOf) {
 	ctx, end, err := s.openStream(r, "logs")
 	if err != nil {
 		s.fail(w, r, err)
@@ -124,7 +124,7 @@ type head struct {
 }
 
 // mergeLogs writes the existing output of the pods, ordered by time.
-func (s *Server) mergeLogs(ctx context.Context, out *lines, snap layout.Snapshot, wanted logsOf) error {
+func (s *Server) mergeLogs(ctx context.Context, out *lines, snap records.Snapshot, wanted logsOf) error {
 	var heads []*head
 	defer func() {
 		for _, h := range heads {

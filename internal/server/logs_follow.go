@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store/view"
 )
@@ -28,7 +28,7 @@ func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) erro
 	}
 	resume, armed := time.NewTimer(resumeAfter), true
 	defer resume.Stop()
-	for f.look(ctx) {
+	for f.refresh(ctx) {
 		select {
 		case _, open := <-watch.Changes():
 			if !open {
@@ -47,7 +47,7 @@ func (s *Server) followLogs(ctx context.Context, out *lines, wanted logsOf) erro
 			armed = false
 			for _, pod := range f.pods {
 				if pod.cut && pod.runs {
-					pod.mark = "" // look opens it again
+					pod.mark = "" // refresh opens it again
 				}
 				pod.cut = false
 			}
@@ -71,8 +71,8 @@ type followedPod struct {
 	reading bool
 	// cut: its stream ended, but the container may have more output.
 	cut bool
-	// told records what was sent. Written by copy, read when copy has ended.
-	told told
+	// sent records what was sent. Written by copy, read when copy has ended.
+	sent sentLines
 	// err is why the client can't be written to any more.
 	err error
 }
@@ -83,7 +83,7 @@ func (f *logFollower) concerns(c view.Change) bool {
 		case *api.Task:
 			return value.Owner() == f.wanted.owner && f.wanted.wants(value)
 		case *api.TaskStatus:
-			return true // look finds out whose it is
+			return true // refresh finds out whose it is
 		case *api.Object:
 			return value.Ref() == f.wanted.owner
 		case *api.Run:
@@ -93,9 +93,9 @@ func (f *logFollower) concerns(c view.Change) bool {
 	return false
 }
 
-// look starts the readers that are missing, and reports whether more output can come.
-func (f *logFollower) look(ctx context.Context) bool {
-	snap := layout.Snapshot{Reader: f.server.View.Snapshot()}
+// refresh starts the readers that are missing, and reports whether more output can come.
+func (f *logFollower) refresh(ctx context.Context) bool {
+	snap := records.Snapshot{Reader: f.server.View.Snapshot()}
 	more := f.wanted.goesOn(snap)
 	for _, task := range snap.TasksOf(f.wanted.owner) {
 		if !f.wanted.wants(task.Value) {
@@ -129,8 +129,8 @@ func (f *logFollower) read(ctx context.Context, from source) {
 		// The container, or its replacement, runs again: continue after the last line.
 		opts.Tail = -1
 		opts.Since = pod.began
-		if pod.told.last.After(opts.Since) {
-			opts.Since = pod.told.last.Add(1)
+		if pod.sent.last.After(opts.Since) {
+			opts.Since = pod.sent.last.Add(1)
 		}
 	}
 	pod.source, pod.reading, pod.cut = from, true, false
@@ -156,7 +156,7 @@ func (p *followedPod) copy(ctx context.Context, s *Server, from source, out *lin
 		if err != nil {
 			return
 		}
-		if p.told.before(line, time.Now()) {
+		if p.sent.before(line, time.Now()) {
 			continue
 		}
 		if p.err = out.send("", lineOf(p.pod, line)); p.err != nil {

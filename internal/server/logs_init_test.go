@@ -12,16 +12,16 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
 // preparing puts a pod that is held up in its init containers.
 func preparing(w *world, slot string, state api.TaskState) api.Task {
 	task := w.running("web", slot, false)
-	w.put(layout.ReleaseKey(task.Owner(), "v1"), api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name,
+	w.put(records.ReleaseKey(task.Owner(), "v1"), api.Release{ID: "v1", Kind: task.Kind, Scope: task.Scope, Name: task.Name,
 		Spec: json.RawMessage(`{"image":"a","inits":[{"name":"first","command":["x"]},{"name":"migrate","command":["x"]}]}`)})
-	w.put(layout.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, State: state, Inits: &api.InitProgress{Next: 1, Attempt: 1}})
+	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, State: state, Inits: &api.InitProgress{Next: 1, Attempt: 1}})
 	return task
 }
 
@@ -73,7 +73,7 @@ func TestLogsFollowInits(t *testing.T) {
 	pod := preparing(w, "aaaaaaaa", api.TaskStarting)
 	says := func(attempt int, lines ...runtime.LogLine) {
 		w.containers.set(pod.InitName("migrate"), &fakeLog{lines: lines})
-		w.put(layout.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, State: api.TaskStarting, Inits: &api.InitProgress{Next: 1, Attempt: attempt}})
+		w.put(records.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, State: api.TaskStarting, Inits: &api.InitProgress{Next: 1, Attempt: attempt}})
 	}
 	says(1, line(1, "no"))
 	whole, err := w.client.Logs(t.Context(), client.LogsOptions{Target: client.TargetOf(ref("web")), Follow: true})
@@ -98,7 +98,7 @@ func TestLogsFollowInits(t *testing.T) {
 	wants(whole, "a yes")
 	wants(alone, "a yes")
 	w.containers.set(pod.ID, &fakeLog{lines: []runtime.LogLine{line(3, "serving")}})
-	w.put(layout.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, State: api.TaskRunning, StartedAt: line(3, "").At})
+	w.put(records.TaskStatusKey(pod.ID), api.TaskStatus{ID: pod.ID, State: api.TaskRunning, StartedAt: line(3, "").At})
 	wants(whole, "a serving")
 	if line, err := alone.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("got %q, %v; want the end", textOf(line), err)

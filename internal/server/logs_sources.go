@@ -11,7 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	container "tend.dev/tend/internal/runtime"
 )
 
@@ -29,7 +29,7 @@ type source struct {
 
 // sources returns the containers of a task that are wanted: the init that was asked for, else the task's own. As long
 // as that has never run its output is that of its inits.
-func (l logsOf) sources(snap layout.Snapshot, task *api.Task) []source {
+func (l logsOf) sources(snap records.Snapshot, task *api.Task) []source {
 	read := snap.TaskStatus(task.ID)
 	status := api.TaskStatus{}
 	if read.Exists() {
@@ -53,7 +53,7 @@ func (l logsOf) sources(snap layout.Snapshot, task *api.Task) []source {
 }
 
 // mayCome reports whether a task may produce more output.
-func (l logsOf) mayCome(snap layout.Snapshot, task *api.Task) bool {
+func (l logsOf) mayCome(snap records.Snapshot, task *api.Task) bool {
 	status := snap.TaskStatus(task.ID)
 	switch {
 	case !status.Exists():
@@ -72,7 +72,7 @@ func initSource(task *api.Task, name string, revision int64) source {
 }
 
 // initsOf returns the names of a task's init containers.
-func initsOf(snap layout.Snapshot, task *api.Task) []string {
+func initsOf(snap records.Snapshot, task *api.Task) []string {
 	release := snap.Release(task.Owner(), task.Release)
 	if !release.Exists() {
 		return nil
@@ -89,7 +89,7 @@ func initsOf(snap layout.Snapshot, task *api.Task) []string {
 }
 
 // checkInit refuses the name of an init container that no pod has.
-func (l logsOf) checkInit(snap layout.Snapshot) error {
+func (l logsOf) checkInit(snap records.Snapshot) error {
 	if l.init == "" {
 		return nil
 	}

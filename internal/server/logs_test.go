@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -106,16 +106,16 @@ func TestLogsFollow(t *testing.T) {
 	again := make(chan runtime.LogLine)
 	w.containers.set(a.ID, &fakeLog{lines: []runtime.LogLine{line(1, "old"), line(2, "new"), line(9, "again")}, more: again})
 	close(first)
-	w.put(layout.TaskStatusKey(a.ID), api.TaskStatus{ID: a.ID, State: api.TaskRunning, StartedAt: line(8, "").At})
+	w.put(records.TaskStatusKey(a.ID), api.TaskStatus{ID: a.ID, State: api.TaskRunning, StartedAt: line(8, "").At})
 	next("a again")
 
 	// The end of everything is the end of the stream.
 	close(again)
 	close(second)
 	for _, slot := range []string{"aaaaaaaa", "bbbbbbbb"} {
-		w.delete(layout.TaskKey("task-" + slot))
+		w.delete(records.TaskKey("task-" + slot))
 	}
-	w.delete(layout.ObjectKey(ref("web")))
+	w.delete(records.ObjectKey(ref("web")))
 	if line, err := stream.Next(); !errors.Is(err, io.EOF) {
 		t.Errorf("got %q, %v; want the end", textOf(line), err)
 	}

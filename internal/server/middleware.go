@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
+	"tend.dev/tend/internal/verbs"
 )
 
 // requestTime bounds reading a request and writing its answer; streams extend it as they proceed.
@@ -59,7 +59,7 @@ func withIdempotencyKey(r *http.Request) (*http.Request, error) {
 	if key == "" {
 		return r, nil
 	}
-	ctx, err := intent.WithIdempotencyKey(r.Context(), key)
+	ctx, err := verbs.WithIdempotencyKey(r.Context(), key)
 	return r.WithContext(ctx), err
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/verbs"
 )
 
 // objects lists or watches the objects of a kind.
@@ -55,7 +55,7 @@ func (f objectFilter) wants(o api.Object) bool {
 	return o.Kind == f.kind && (f.scope == "" || f.scope == o.Scope) && f.selector.matches(o.Metadata.Labels)
 }
 
-func (f objectFilter) list(snap layout.Snapshot) []api.Object {
+func (f objectFilter) list(snap records.Snapshot) []api.Object {
 	out := []api.Object{}
 	for read := range snap.Objects(f.kind) {
 		if f.wants(*read.Value) {
@@ -66,8 +66,8 @@ func (f objectFilter) list(snap layout.Snapshot) []api.Object {
 }
 
 // withStatus joins an object with its status.
-func withStatus(snap layout.Snapshot, object api.Object) api.Object {
-	record, ok := snap.Get(layout.StatusKey(object.Ref()))
+func withStatus(snap records.Snapshot, object api.Object) api.Object {
+	record, ok := snap.Get(records.StatusKey(object.Ref()))
 	if !ok {
 		return object
 	}
@@ -105,7 +105,7 @@ func (s *Server) object(_ context.Context, in *ObjectPath) (api.Object, error) {
 	if err != nil {
 		return api.Object{}, err
 	}
-	if ref, err = intent.TargetOf(ref).Resolve(snap); err != nil {
+	if ref, err = verbs.TargetOf(ref).Resolve(snap); err != nil {
 		return api.Object{}, err
 	}
 	return withStatus(snap, *snap.Object(ref).Value), nil
@@ -124,7 +124,7 @@ func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResu
 	if err != nil {
 		return api.DeleteResult{}, err
 	}
-	result, err := s.Intents.DeleteWith(ctx, intent.TargetOf(ref), intent.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, DryRun: in.DryRun, Actor: actorOf(ctx)})
+	result, err := s.Verbs.DeleteWith(ctx, verbs.TargetOf(ref), verbs.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, DryRun: in.DryRun, Actor: actorOf(ctx)})
 	s.settle(ctx, result.Revision)
 	return result, err
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/verbs"
 )
 
 // How long a call of a plugin, and an installation with its hook, may keep a client waiting.
@@ -46,15 +46,15 @@ func (s *Server) broker() (*broker.Broker, error) {
 }
 
 // applyObjects stores objects; for a macro, the objects it stands for.
-func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts intent.ApplyOptions) (api.ApplyResult, error) {
+func (s *Server) applyObjects(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error) {
 	if !hasMacros(objects) {
-		return s.Intents.Apply(ctx, objects, opts)
+		return s.Verbs.Apply(ctx, objects, opts)
 	}
 	b, err := s.broker()
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	return b.Apply(calledBy(ctx, opts.Actor), objects, opts, s.loopbackDoor(opts.Actor, opts.DryRun))
+	return b.Apply(calledBy(ctx, opts.Actor), objects, opts, s.loopbackEndpoint(opts.Actor, opts.DryRun))
 }
 
 // calledBy returns a context that says who calls a plugin. It may already say within which call.
@@ -160,7 +160,7 @@ func (s *Server) command(w http.ResponseWriter, r *http.Request, g grant) {
 		s.failEnvelope(w, r, err)
 		return
 	}
-	result, revision, err := b.Call(calledBy(r.Context(), g.actor), ask, s.loopbackDoor(g.actor, false))
+	result, revision, err := b.Call(calledBy(r.Context(), g.actor), ask, s.loopbackEndpoint(g.actor, false))
 	s.settle(r.Context(), revision)
 	if err != nil {
 		s.failEnvelope(w, r, err)

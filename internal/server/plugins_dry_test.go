@@ -15,24 +15,24 @@ import (
 )
 
 // In a dry run a macro's plugin can ask and change nothing, whatever it knows of dry runs.
-func TestDryRunDoor(t *testing.T) {
-	door := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": door.tellsAndWaits()})
+func TestDryRunEndpoint(t *testing.T) {
+	endpoint := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": endpoint.tellsAndWaits()})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true,
 			Objects: []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}}) // it stands for nothing
 	}()
-	door.call(t, "POST", "/config?scope=prod&name=a", `{"A":"1"}`, "this is a dry run")
+	endpoint.call(t, "POST", "/config?scope=prod&name=a", `{"A":"1"}`, "this is a dry run")
 	<-done
 }
 
 // The command line that a plugin runs in a dry run can ask, and change nothing either: it says within which call it
 // works.
 func TestDryRunWithTheCommandLine(t *testing.T) {
-	door := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(door.tellsAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
+	endpoint := newFifos(t)
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(endpoint.tellsAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
 		"kv/bin/set": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`})
 	web := []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}
 	done := make(chan struct{})
@@ -40,7 +40,7 @@ func TestDryRunWithTheCommandLine(t *testing.T) {
 		defer close(done)
 		_, _ = w.client.Apply(t.Context(), api.ApplyRequest{DryRun: true, Objects: web}) // it stands for nothing
 	}()
-	within, err := client.New(client.Options{Server: "unix://" + w.socket, PluginCall: door.open(t)})
+	within, err := client.New(client.Options{Server: "unix://" + w.socket, PluginCall: endpoint.open(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestDryRunWithTheCommandLine(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	door.shut(t)
+	endpoint.shut(t)
 	<-done
 	if _, err := within.Apply(t.Context(), api.ApplyRequest{Objects: objects}); err != nil {
 		t.Errorf("when the dry run is over: %v", err)

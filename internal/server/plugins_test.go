@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
 )
 
@@ -45,8 +45,8 @@ func newPluginWorld(t *testing.T, files map[string]string, change ...func(*serve
 	}
 	w = newWorld(t, append(change, func(o *server.Options) {
 		o.MAC = mac
-		o.Plugins = broker.New(broker.Options{Root: root, Intents: o.Intents, Decode: manifest.Decode,
-			Snapshot: func() layout.Snapshot { return layout.Snapshot{Reader: o.View.Snapshot()} }})
+		o.Plugins = broker.New(broker.Options{Root: root, Verbs: o.Verbs, Decode: manifest.Decode,
+			Snapshot: func() records.Snapshot { return records.Snapshot{Reader: o.View.Snapshot()} }})
 	})...)
 	served := httptest.NewServer(w.server.Callbacks())
 	t.Cleanup(served.Close)
@@ -81,23 +81,23 @@ func made(name, uid, macro string) api.Object {
 }
 
 func TestContainerCallbacks(t *testing.T) {
-	w, door := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "{\"status\":\"ok\",\"data\":{\"message\":\"for $*\"}}"`,
+	w, endpoint := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "{\"status\":\"ok\",\"data\":{\"message\":\"for $*\"}}"`,
 		"kv/bin/foreign": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"dev","name":"x","kv":{"A":"1"}}]}}'`, "other/bin/info": "echo hi"})
 	object, by := made("cache", "u1", "kv/prod/cache"), made("plain", "u2", "")
 	object.Spec = json.RawMessage(`{"image":"kv:1","replicas":1,"env_from":["monitored"],"env":{"P":"${ref.statefulset.peer.host}"},` +
 		`"depends_on":{"workloads":["statefulset/before"]}}`)
-	w.put(layout.ObjectKey(object.Ref()), object)
-	w.put(layout.ObjectKey(by.Ref()), by)
+	w.put(records.ObjectKey(object.Ref()), object)
+	w.put(records.ObjectKey(by.Ref()), by)
 	read := func(name, spec string) {
 		other := made(name, name, "")
 		other.Spec = json.RawMessage(spec)
-		w.put(layout.ObjectKey(other.Ref()), other)
+		w.put(records.ObjectKey(other.Ref()), other)
 	}
 	read("monitored", `{"image":"kv:1"}`)
 	read("peer", `{"image":"kv:1"}`)
 	read("before", `{"image":"kv:1"}`)
 	read("watcher", `{"image":"kv:1","env_from":["cache"]}`) // it refers to the token's object, not the other way round
-	own := door + server.ContainerToken(mac, object)
+	own := endpoint + server.ContainerToken(mac, object)
 	if status, got := ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":"1","B":"2","C":"3"}`); status != 200 {
 		t.Fatalf("%d %+v", status, got)
 	}
@@ -159,12 +159,12 @@ func TestContainerCallbacks(t *testing.T) {
 // A token belongs to one object, for one lifetime: no other object's gives access to it, and none gives access to the
 // API.
 func TestContainerTokens(t *testing.T) {
-	w, door := newPluginWorld(t, nil)
+	w, endpoint := newPluginWorld(t, nil)
 	object := made("cache", "u1", "kv/prod/cache")
-	w.put(layout.ObjectKey(object.Ref()), object)
+	w.put(records.ObjectKey(object.Ref()), object)
 	plain := made("plain", "u2", "")
 	plain.Kind = api.KindDeployment
-	w.put(layout.ObjectKey(plain.Ref()), plain)
+	w.put(records.ObjectKey(plain.Ref()), plain)
 	other := object
 	other.Metadata.UID = "another life"
 	good := server.ContainerToken(mac, object)
@@ -172,11 +172,11 @@ func TestContainerTokens(t *testing.T) {
 		"none": "", "nonsense": "x/health", "half": good[:len(good)-1] + "/health", "another life's": server.ContainerToken(mac, other) + "/health",
 		"a deployment that no plugin wrote": server.ContainerToken(mac, plain) + "/health", "no path": good, "the API's": token + "/health",
 	} {
-		if status, got := ask(t, "GET", door+path, ""); status != http.StatusUnauthorized {
+		if status, got := ask(t, "GET", endpoint+path, ""); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d %+v", reason, status, got)
 		}
 	}
-	response, err := http.Get(door + good + "/health")
+	response, err := http.Get(endpoint + good + "/health")
 	if err != nil || response.StatusCode != 200 {
 		t.Fatalf("the right one: %v, %v", response, err)
 	}
@@ -186,7 +186,7 @@ func TestContainerTokens(t *testing.T) {
 
 // While a command runs it reaches the scopes its arguments name, through a listener of its own that closes when it
 // ends.
-func TestPluginDoor(t *testing.T) {
+func TestPluginEndpoint(t *testing.T) {
 	w, _ := newPluginWorld(t, map[string]string{"kv/bin/url": `printf '%s' "$TEND_CONTROLLER_URL"`})
 	listed, err := w.client.Plugins(t.Context())
 	if err != nil || len(listed.Items) != 1 || listed.Items[0].Name != "kv" {
@@ -199,7 +199,7 @@ func TestPluginDoor(t *testing.T) {
 	}
 	if response, err := http.Get(result.Message + "/health"); err == nil {
 		response.Body.Close()
-		t.Error("the door is open when the command has ended")
+		t.Error("the endpoint is open when the command has ended")
 	}
 	if envelope, err = w.client.CallPlugin(t.Context(), "kv", "none", nil); err != nil || envelope.Status != "error" || !strings.Contains(envelope.Error, "it has: url") {
 		t.Errorf("no such command: %+v, %v", envelope, err)
@@ -208,14 +208,14 @@ func TestPluginDoor(t *testing.T) {
 
 // A program whose arguments name no scope reaches none, also not by the actions of a command that it calls.
 func TestPluginWithoutAScope(t *testing.T) {
-	door := newFifos(t)
+	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{
 		"kv/bin/set":   `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`,
-		"other/bin/go": door.tellsAndWaits(),
+		"other/bin/go": endpoint.tellsAndWaits(),
 	})
 	done := make(chan error, 1)
 	go func() { _, err := w.client.CallPlugin(t.Context(), "other", "go", nil); done <- err }()
-	door.call(t, "POST", "/plugin/kv/set", "", "no say in the scope prod")
+	endpoint.call(t, "POST", "/plugin/kv/set", "", "no say in the scope prod")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -244,13 +244,13 @@ func TestMacroProblem(t *testing.T) {
 
 // TestContainersOfAPlainStatefulSet reach their own object, as those of a plugin's do, and no plugin.
 func TestContainersOfAPlainStatefulSet(t *testing.T) {
-	w, door := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "for $*"`})
+	w, endpoint := newPluginWorld(t, map[string]string{"kv/bin/info": `echo "for $*"`})
 	object := made("db", "u1", "")
-	w.put(layout.ObjectKey(object.Ref()), object)
+	w.put(records.ObjectKey(object.Ref()), object)
 	plain := made("web", "u2", "")
 	plain.Kind = api.KindDeployment
-	w.put(layout.ObjectKey(plain.Ref()), plain)
-	own := door + server.ContainerToken(mac, object)
+	w.put(records.ObjectKey(plain.Ref()), plain)
+	own := endpoint + server.ContainerToken(mac, object)
 	for _, c := range []struct {
 		reason, method, url, body string
 		status                    int
@@ -259,7 +259,7 @@ func TestContainersOfAPlainStatefulSet(t *testing.T) {
 		{"another", "GET", own + "/describe?kind=deployment&scope=prod&name=web", "", 403},
 		{"a plugin", "POST", own + "/plugin/kv/info", `{"args":["prod/db"]}`, 403},
 		{"a plugin as it is", "POST", own + "/plugins/exec", `{"args":["kv","info","prod/db"]}`, 403},
-		{"a deployment that no plugin wrote", "GET", door + server.ContainerToken(mac, plain) + "/describe?kind=deployment&scope=prod&name=web", "", 401},
+		{"a deployment that no plugin wrote", "GET", endpoint + server.ContainerToken(mac, plain) + "/describe?kind=deployment&scope=prod&name=web", "", 401},
 	} {
 		if status, got := ask(t, c.method, c.url, c.body); status != c.status {
 			t.Errorf("%s: %d %s%s, want %d", c.reason, status, got.Error, got.Data, c.status)

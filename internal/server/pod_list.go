@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // podFilter chooses pods; the zero value chooses all.
@@ -22,7 +22,7 @@ func (f podFilter) wants(t *api.Task) bool {
 }
 
 // podsOf lists pods, sorted by scope, name, ordinal if they have one, and age.
-func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
+func podsOf(snap records.Snapshot, wanted podFilter) []api.Pod {
 	out := []api.Pod{}
 	frozen := map[api.Ref]map[string]bool{}
 	for _, task := range snap.Tasks() {
@@ -35,11 +35,26 @@ func podsOf(snap layout.Snapshot, wanted podFilter) []api.Pod {
 		}
 		out = append(out, podOf(snap, task.Value, frozen[owner][task.Value.Slot]))
 	}
-	slices.SortStableFunc(out, func(a, b api.Pod) int {
+	sortPods(out)
+	return out
+}
+
+// podsOwnedBy lists the pods of an object in the same order.
+func podsOwnedBy(snap records.Snapshot, owner api.Ref) []api.Pod {
+	var out []api.Pod
+	frozen := frozenSlots(snap, owner)
+	for _, task := range snap.TasksOf(owner) {
+		out = append(out, podOf(snap, task.Value, frozen[task.Value.Slot]))
+	}
+	sortPods(out)
+	return out
+}
+
+func sortPods(pods []api.Pod) {
+	slices.SortStableFunc(pods, func(a, b api.Pod) int {
 		return cmp.Or(strings.Compare(a.Scope, b.Scope), strings.Compare(a.Resource, b.Resource),
 			cmp.Compare(ordinalOf(a), ordinalOf(b)), a.CreatedAt.Compare(b.CreatedAt), strings.Compare(a.Name, b.Name))
 	})
-	return out
 }
 
 // ordinalOf returns a pod's ordinal, or 0 if it has none.
@@ -48,7 +63,7 @@ func ordinalOf(p api.Pod) int {
 	return n
 }
 
-func frozenSlots(snap layout.Snapshot, owner api.Ref) map[string]bool {
+func frozenSlots(snap records.Snapshot, owner api.Ref) map[string]bool {
 	slots := map[string]bool{}
 	for _, mark := range snap.Frozen(owner) {
 		slots[mark.Value.Slot] = true
@@ -57,7 +72,7 @@ func frozenSlots(snap layout.Snapshot, owner api.Ref) map[string]bool {
 }
 
 // podOf returns a pod from its task and the task's status.
-func podOf(snap layout.Snapshot, t *api.Task, frozen bool) api.Pod {
+func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	pod := api.Pod{Name: t.ContainerName(), Kind: t.Kind, Scope: t.Scope, Resource: t.Name, Slot: t.Slot, Task: t.ID,
 		Node: t.Node, Release: t.Release, State: api.TaskPending, Desired: t.Desired, Frozen: frozen, Reason: t.Reason,
 		Run: t.Run, Role: t.Role,
@@ -93,10 +108,10 @@ func observe(pod *api.Pod, status *api.TaskStatus) {
 }
 
 // findTask finds the task of a pod's name: of several that filled the slot, the one that fills it now.
-func findTask(snap layout.Snapshot, pod string) (*api.Task, error) {
+func findTask(snap records.Snapshot, pod string) (*api.Task, error) {
 	app, slot, found := cutLast(pod, ".")
 	if found {
-		if owner, ok := snap.Get(layout.NamesPrefix + app); ok {
+		if owner, ok := snap.Get(records.NamesPrefix + app); ok {
 			ref, _ := owner.Value.(*api.Ref)
 			if ref != nil {
 				if task := taskOfSlot(snap, *ref, slot); task != nil {
@@ -109,8 +124,8 @@ func findTask(snap layout.Snapshot, pod string) (*api.Task, error) {
 		Next: "`tend get pods` lists what there is; a pod is named scope-name.slot"}
 }
 
-func taskOfSlot(snap layout.Snapshot, owner api.Ref, slot string) *api.Task {
-	if record, ok := snap.Get(layout.SlotKey(owner, slot)); ok {
+func taskOfSlot(snap records.Snapshot, owner api.Ref, slot string) *api.Task {
+	if record, ok := snap.Get(records.SlotKey(owner, slot)); ok {
 		id, _ := record.Value.(string)
 		if task := snap.Task(id); task.Exists() {
 			return task.Value

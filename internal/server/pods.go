@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/verbs"
 )
 
 type podsQuery struct {
@@ -70,7 +70,7 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 	if pod.Ready && !s.observed(pod) {
 		pod.Ready = false
 		if pod.Reason == "" {
-			pod.Reason, pod.Message = reasonNotObserved, "the server has not observed the container since it started; it does as soon as the container engine answers"
+			pod.Reason, pod.Message = api.ReasonNotObserved, "the server has not observed the container since it started; it does as soon as the container engine answers"
 		}
 	}
 	status := http.StatusOK
@@ -81,9 +81,6 @@ func (s *Server) podReady(w http.ResponseWriter, r *http.Request) {
 		Pod: pod.Name, Ready: pod.Ready, State: pod.State, Reason: pod.Reason, Message: pod.Message, Probes: pod.Probes,
 	})
 }
-
-// reasonNotObserved means that an earlier process stored what is known of a pod.
-const reasonNotObserved = "NotObserved"
 
 // observed reports whether the pod's agent has observed it since it started.
 func (s *Server) observed(pod api.Pod) bool {
@@ -107,9 +104,9 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 	}
 	switch {
 	case in.Freeze && task.Kind.HasRuns():
-		return s.stopRuns(ctx, intent.TargetOf(task.Owner()), []string{task.Run})
+		return s.stopRuns(ctx, verbs.TargetOf(task.Owner()), []string{task.Run})
 	case in.Freeze && task.Role == api.RoleMain: // a stopped command of a release has ended for good anyway
-		return s.freeze(ctx, intent.TargetOf(task.Owner()), []string{task.Slot})
+		return s.freeze(ctx, verbs.TargetOf(task.Owner()), []string{task.Slot})
 	}
 	return s.stop(ctx, task.Owner(), []*api.Task{task})
 }
@@ -150,15 +147,15 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 	return s.stop(ctx, ref, tasks)
 }
 
-func (s *Server) freeze(ctx context.Context, target intent.Target, slots []string) (api.StopResult, error) {
-	result, err := s.Intents.Freeze(ctx, target, slots, actorOf(ctx))
+func (s *Server) freeze(ctx context.Context, target verbs.Target, slots []string) (api.StopResult, error) {
+	result, err := s.Verbs.Freeze(ctx, target, slots, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return withPods(result), err
 }
 
 // stopRuns ends runs of a job, all that are on if none is named.
-func (s *Server) stopRuns(ctx context.Context, target intent.Target, ids []string) (api.StopResult, error) {
-	result, err := s.Intents.StopRuns(ctx, target, ids, actorOf(ctx))
+func (s *Server) stopRuns(ctx context.Context, target verbs.Target, ids []string) (api.StopResult, error) {
+	result, err := s.Verbs.StopRuns(ctx, target, ids, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return withPods(result), err
 }
@@ -194,7 +191,7 @@ func (s *Server) startPod(ctx context.Context, in *PodPath) (api.StopResult, err
 	if err != nil {
 		return api.StopResult{}, err
 	}
-	return s.thaw(ctx, intent.TargetOf(owner), []string{slot})
+	return s.thaw(ctx, verbs.TargetOf(owner), []string{slot})
 }
 
 func (s *Server) startObject(ctx context.Context, in *TargetQuery) (api.StopResult, error) {
@@ -205,20 +202,20 @@ func (s *Server) startObject(ctx context.Context, in *TargetQuery) (api.StopResu
 	return s.thaw(ctx, target, nil)
 }
 
-func (s *Server) thaw(ctx context.Context, target intent.Target, slots []string) (api.StopResult, error) {
-	result, err := s.Intents.Thaw(ctx, target, slots, actorOf(ctx))
+func (s *Server) thaw(ctx context.Context, target verbs.Target, slots []string) (api.StopResult, error) {
+	result, err := s.Verbs.Thaw(ctx, target, slots, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return withPods(result), err
 }
 
 // slotOf finds the slot of a pod's name, even if only its frozen mark is left.
-func slotOf(snap layout.Snapshot, pod string) (api.Ref, string, error) {
+func slotOf(snap records.Snapshot, pod string) (api.Ref, string, error) {
 	task, err := findTask(snap, pod)
 	if err == nil {
 		return task.Owner(), task.Slot, nil
 	}
 	app, slot, _ := cutLast(pod, ".")
-	if owner, ok := snap.Get(layout.NamesPrefix + app); ok {
+	if owner, ok := snap.Get(records.NamesPrefix + app); ok {
 		if ref, _ := owner.Value.(*api.Ref); ref != nil && frozenSlots(snap, *ref)[slot] {
 			return *ref, slot, nil
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // TestReadyTellsProbes: the answer whether a pod is ready has the results of its probes, also if the answer is no.
@@ -14,7 +14,7 @@ func TestReadyTellsProbes(t *testing.T) {
 	w.apply("web", `{"image":"web:1"}`)
 	task := w.running("web", "aaaaaaaa", false)
 	probes := map[string]api.ProbeStatus{"readiness": {Phase: api.ProbeUnhealthy, Since: started, Message: "status 500", Transition: 2}}
-	w.put(layout.TaskStatusKey(task.ID), api.TaskStatus{
+	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{
 		ID: task.ID, Node: "n1", State: api.TaskRunning, Reason: "Unready", Message: "the readiness probe fails: status 500",
 		Probes: probes, LivenessRestarts: []time.Time{started},
 	})

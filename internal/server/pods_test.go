@@ -9,7 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -17,8 +17,8 @@ func TestPods(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1","replicas":2}`)
 	good, bad := w.running("web", "aaaaaaaa", true), w.running("web", "bbbbbbbb", false)
-	w.put(layout.NodeKey("n1"), api.NodeStatus{ID: "n1", Hostname: "host", Runtime: "docker", Ready: true})
-	w.put(layout.AliveKey("n1"), "1")
+	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Hostname: "host", Runtime: "docker", Ready: true})
+	w.put(records.AliveKey("n1"), "1")
 
 	list, err := w.client.Pods(t.Context(), client.PodFilter{Scope: "prod", Name: "web"})
 	if err != nil || len(list.Items) != 2 || list.Items[0].Name != "prod-web.aaaaaaaa" || !list.Items[0].Ready || list.Items[1].Reason != "ProbeFailed" {
@@ -56,7 +56,7 @@ func TestPodsOfAStatefulSetAreInOrder(t *testing.T) {
 	for i, slot := range []string{"10", "2", "0"} {
 		task := api.Task{ID: "t" + slot, Kind: api.KindStatefulSet, Scope: "prod", Name: "db", Slot: slot, Desired: api.DesiredRunning,
 			CreatedAt: started.Add(time.Duration(i) * time.Second), Class: api.ClassKeep}
-		w.put(layout.TaskKey(task.ID), task)
+		w.put(records.TaskKey(task.ID), task)
 	}
 	list, err := w.client.Pods(t.Context(), client.PodFilter{Name: "db"})
 	var got []string
@@ -92,8 +92,8 @@ func TestStopAndStart(t *testing.T) {
 		t.Errorf("freezing twice is no change: %+v, %v", again, err)
 	}
 	// The task of a frozen slot may be gone; its pod's name still starts it.
-	w.delete(layout.TaskKey(b.ID))
-	w.delete(layout.SlotKey(b.Owner(), b.Slot))
+	w.delete(records.TaskKey(b.ID))
+	w.delete(records.SlotKey(b.Owner(), b.Slot))
 	thawed, err := w.client.StartPod(t.Context(), b.ContainerName())
 	if err != nil || !cmp.Equal(thawed.Pods, []string{b.ContainerName()}) {
 		t.Errorf("start: %+v, %v", thawed, err)

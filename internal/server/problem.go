@@ -12,28 +12,28 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/blob"
 	"tend.dev/tend/internal/build/journal"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/manifest"
 	container "tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
-var intentStatus = map[intent.Reason]int{
-	intent.Invalid:    http.StatusUnprocessableEntity,
-	intent.NotFound:   http.StatusNotFound,
-	intent.Ambiguous:  http.StatusBadRequest,
-	intent.NameTaken:  http.StatusConflict,
-	intent.PortTaken:  http.StatusConflict,
-	intent.RouteTaken: http.StatusConflict,
-	intent.FieldOwned: http.StatusConflict,
-	intent.InUse:      http.StatusConflict,
+var intentStatus = map[verbs.Reason]int{
+	verbs.Invalid:    http.StatusUnprocessableEntity,
+	verbs.NotFound:   http.StatusNotFound,
+	verbs.Ambiguous:  http.StatusBadRequest,
+	verbs.NameTaken:  http.StatusConflict,
+	verbs.PortTaken:  http.StatusConflict,
+	verbs.RouteTaken: http.StatusConflict,
+	verbs.FieldOwned: http.StatusConflict,
+	verbs.InUse:      http.StatusConflict,
 
-	intent.RegistryTaken: http.StatusConflict,
-	intent.Terminating:   http.StatusConflict,
-	intent.RunForbidden:  http.StatusConflict,
-	intent.TooLarge:      http.StatusRequestEntityTooLarge,
-	intent.Busy:          http.StatusConflict,
+	verbs.RegistryTaken: http.StatusConflict,
+	verbs.Terminating:   http.StatusConflict,
+	verbs.RunForbidden:  http.StatusConflict,
+	verbs.TooLarge:      http.StatusRequestEntityTooLarge,
+	verbs.Busy:          http.StatusConflict,
 }
 
 // known are errors of other packages with their status and next step.
@@ -45,7 +45,7 @@ var known = []struct {
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
 	{store.ErrPaused, http.StatusServiceUnavailable, "compare with tend get, tend nodes and tend diff; then: tend resume"},
 	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},
-	{journal.ErrNotFound, http.StatusNotFound, "`tend describe` tells an object's build"},
+	{journal.ErrNotFound, http.StatusNotFound, "`tend describe` shows an object's build"},
 	{blob.ErrDigest, http.StatusBadRequest, "name it by sha256: and the 64 hex digits of its bytes"},
 	{blob.ErrMismatch, http.StatusBadRequest, "it changed while it was sent, or came damaged: send it again"},
 	{blob.ErrTooLarge, http.StatusRequestEntityTooLarge, "mount a file this large from a volume"},
@@ -67,12 +67,12 @@ var known = []struct {
 // problemOf returns what a client gets to see of an error.
 func problemOf(err error) *api.Problem {
 	var problem *api.Problem
-	var refused *intent.Error
+	var refused *verbs.Error
 	var tooLong *http.MaxBytesError
 	var malformed *manifest.Error
-	var unknown *intent.UnknownOutcomeError
-	if told := problemOfPlugin(err); told != nil {
-		return told
+	var unknown *verbs.UnknownOutcomeError
+	if fromPlugin := problemOfPlugin(err); fromPlugin != nil {
+		return fromPlugin
 	}
 	switch {
 	case errors.As(err, &problem):
@@ -84,7 +84,7 @@ func problemOf(err error) *api.Problem {
 	case errors.As(err, &unknown):
 		problem = outcomeUnknown(err, unknown.Next())
 	case errors.Is(err, store.ErrUnknownOutcome):
-		problem = outcomeUnknown(err, "look before you repeat")
+		problem = outcomeUnknown(err, "check before you repeat")
 	case errors.As(err, &tooLong):
 		problem = &api.Problem{Status: http.StatusRequestEntityTooLarge, Next: "send it in smaller parts",
 			Detail: "the body is larger than " + strconv.FormatInt(tooLong.Limit, 10) + " bytes; nothing was stored"}

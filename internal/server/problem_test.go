@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/verbs"
 )
 
 // A change without an answer of the store is neither a failure nor the end of it: 504, and what to look at for this
@@ -19,10 +19,10 @@ func TestAnUnknownOutcomeSaysWhatToLookAt(t *testing.T) {
 		err  error
 		next string
 	}{
-		"run":     {&intent.UnknownOutcomeError{Site: "run", Err: timeout}, "`tend runs` lists the run"},
-		"apply":   {&intent.UnknownOutcomeError{Site: "apply", Err: timeout}, "apply it again"},
-		"other":   {&intent.UnknownOutcomeError{Site: "freeze", Err: timeout}, "look before you repeat"},
-		"no verb": {timeout, "look before you repeat"},
+		"run":     {&verbs.UnknownOutcomeError{Site: "run", Err: timeout}, "`tend runs` lists the run"},
+		"apply":   {&verbs.UnknownOutcomeError{Site: "apply", Err: timeout}, "apply it again"},
+		"other":   {&verbs.UnknownOutcomeError{Site: "freeze", Err: timeout}, "check before you repeat"},
+		"no verb": {timeout, "check before you repeat"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			problem := problemOf(c.err)

@@ -26,9 +26,11 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
 	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
 
+	typed(s, "POST", "/v1/await", "What has become of writes; with since the answer comes when something has changed, after 25 s at the latest", s.await)
+
 	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
 	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
-	typed(s, "POST", "/v1/rebootstrap", "Make one ordinal of a statefulset anew, with empty volumes", s.rebootstrap)
+	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
 	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
 	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
@@ -38,16 +40,7 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/releases/run", "Run the release command of what is in force again", s.runRelease)
 	typed(s, "GET", "/v1/deliveries", "The webhook calls kept of an object, newest first", s.deliveries)
 
-	typed(s, "GET", "/v1/pods", "List pods", s.pods)
-	typed(s, "GET", "/v1/pods/{pod}", "One pod", s.pod)
-	s.documented("GET", "/v1/pods/{pod}/ready", "200 when the pod is ready, 503 when not", nil, s.podReady)
-	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
-		[]string{"init", "follow", "tail", "since"}, s.podLogs)
-	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
-		[]string{"kind", "scope", "name", "run", "init", "follow", "tail", "since"}, s.logs)
-	s.documented("POST", "/v1/pods/{pod}/exec", "Run a command in a pod; upgrades to tend-exec/1", nil, s.exec)
-	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
-	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)
+	s.podRoutes()
 
 	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
 	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
@@ -75,4 +68,17 @@ func (s *Server) routes() {
 	})
 	metrics := promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{})
 	s.documented("GET", "/metrics", "Prometheus metrics", nil, metrics.ServeHTTP)
+}
+
+func (s *Server) podRoutes() {
+	typed(s, "GET", "/v1/pods", "List pods", s.pods)
+	typed(s, "GET", "/v1/pods/{pod}", "One pod", s.pod)
+	s.documented("GET", "/v1/pods/{pod}/ready", "200 when the pod is ready, 503 when not", nil, s.podReady)
+	s.documented("GET", "/v1/pods/{pod}/logs", "A pod's output, a JSON line each",
+		[]string{"init", "follow", "tail", "since"}, s.podLogs)
+	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
+		[]string{"kind", "scope", "name", "run", "init", "follow", "tail", "since"}, s.logs)
+	s.documented("POST", "/v1/pods/{pod}/exec", "Run a command in a pod; upgrades to tend-exec/1", nil, s.exec)
+	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
+	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)
 }

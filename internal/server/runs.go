@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
 // longestWait bounds how long a request waits for the end of a run.
@@ -30,7 +30,7 @@ func (s *Server) runCronJob(ctx context.Context, in *RunQuery) (api.RunResult, e
 }
 
 func (s *Server) startRun(ctx context.Context, kind api.Kind, in RunQuery) (api.RunResult, error) {
-	result, err := s.Intents.Run(ctx, intent.Target{Kind: kind, Scope: in.Scope, Name: in.Name}, actorOf(ctx))
+	result, err := s.Verbs.Run(ctx, verbs.Target{Kind: kind, Scope: in.Scope, Name: in.Name}, actorOf(ctx))
 	s.settle(ctx, result.Revision)
 	return result, err
 }
@@ -49,7 +49,7 @@ func (s *Server) runs(_ context.Context, in *TargetQuery) (api.ListResult[api.Ru
 		}
 	}
 	out := []api.Run{}
-	for record := range snap.Prefix(layout.RunsPrefix) {
+	for record := range snap.Prefix(records.RunsPrefix) {
 		run, ok := record.Value.(*api.Run)
 		if ok && wanted.wants(&api.Task{Kind: run.Kind, Scope: run.Scope, Name: run.Name}) {
 			out = append(out, *run)
@@ -76,7 +76,7 @@ func (s *Server) run(ctx context.Context, in *runQuery) (api.Run, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, longestWait)
 	defer cancel()
-	key := layout.RunKey(ref, in.ID)
+	key := records.RunKey(ref, in.ID)
 	changes := s.View.Watch(ctx, view.WatchOptions{Match: func(c view.Change) bool { return c.Key == key }})
 	for {
 		run, err := s.findRun(ref, in.ID)
@@ -111,7 +111,7 @@ func noRun(ref api.Ref, id string) error {
 }
 
 // chooseRun limits the output of a job to one run: the named one, or else the newest and what follows it.
-func (l *logsOf) chooseRun(snap layout.Snapshot) error {
+func (l *logsOf) chooseRun(snap records.Snapshot) error {
 	switch {
 	case l.run != "" && !snap.Run(l.owner, l.run).Exists():
 		return noRun(l.owner, l.run)
@@ -127,7 +127,7 @@ func (l *logsOf) chooseRun(snap layout.Snapshot) error {
 }
 
 // goesOn reports whether more pods may be created.
-func (l logsOf) goesOn(snap layout.Snapshot) bool {
+func (l logsOf) goesOn(snap records.Snapshot) bool {
 	if l.run != "" {
 		run := snap.Run(l.owner, l.run)
 		return run.Exists() && !run.Value.State.Ended()

@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -25,14 +25,14 @@ func (w *world) job(run string, slot string, state api.RunState, at time.Time) {
 	}
 	task := api.Task{ID: "task-" + slot, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, Slot: slot, Node: "n1", Release: "v1",
 		Desired: api.DesiredRunning, CreatedAt: at, Class: api.ClassOnce, Run: run}
-	w.put(layout.TaskKey(task.ID), task)
-	w.put(layout.SlotKey(mail, slot), task.ID)
-	w.put(layout.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRunning, StartedAt: at})
+	w.put(records.TaskKey(task.ID), task)
+	w.put(records.SlotKey(mail, slot), task.ID)
+	w.put(records.TaskStatusKey(task.ID), api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskRunning, StartedAt: at})
 	w.run(run, slot, state, at)
 }
 
 func (w *world) run(id, slot string, state api.RunState, at time.Time) {
-	w.put(layout.RunKey(mail, id), api.Run{ID: id, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, State: state, CreatedAt: at,
+	w.put(records.RunKey(mail, id), api.Run{ID: id, Kind: mail.Kind, Scope: mail.Scope, Name: mail.Name, State: state, CreatedAt: at,
 		Attempts: []api.RunAttempt{{Task: "task-" + slot, Pod: "prod-mail." + slot}}})
 }
 
@@ -118,7 +118,7 @@ func TestLogsOfRuns(t *testing.T) {
 		"one followed": {client.LogsOptions{Target: client.TargetOf(mail), Run: "m-1", Follow: true}, []string{"a old"}},
 	} {
 		if name == "one followed" {
-			w.put(layout.TaskStatusKey("task-aaaaaaaa"), api.TaskStatus{ID: "task-aaaaaaaa", State: api.TaskFailed, StartedAt: started})
+			w.put(records.TaskStatusKey("task-aaaaaaaa"), api.TaskStatus{ID: "task-aaaaaaaa", State: api.TaskFailed, StartedAt: started})
 		}
 		if diff := cmp.Diff(c.want, allLines(t, w, c.opts)); diff != "" {
 			t.Errorf("%s: %s", name, diff)

@@ -13,23 +13,23 @@ import (
 	"tend.dev/tend/internal/connlimit"
 )
 
-// Door is a listener and whether its clients are trusted already, by the unix socket's permissions.
-type Door struct {
+// Endpoint is a listener and whether its clients are trusted already, by the unix socket's permissions.
+type Endpoint struct {
 	Listener net.Listener
 	Trusted  bool
 }
 
 // Serve answers on the listeners until ctx ends. Then it accepts no more, ends watches, and waits at most the drain
 // time for requests, commands and logs. It closes the listeners in every case.
-func (s *Server) Serve(ctx context.Context, doors ...Door) error {
-	errs := make(chan error, len(doors))
-	servers := make([]*http.Server, len(doors))
-	for i, door := range doors {
-		servers[i] = s.serverFor(door)
-		go func() { errs <- servers[i].Serve(s.limited(door.Listener, servers[i], s.MaxConnections, "api")) }()
+func (s *Server) Serve(ctx context.Context, endpoints ...Endpoint) error {
+	errs := make(chan error, len(endpoints))
+	servers := make([]*http.Server, len(endpoints))
+	for i, endpoint := range endpoints {
+		servers[i] = s.serverFor(endpoint)
+		go func() { errs <- servers[i].Serve(s.limited(endpoint.Listener, servers[i], s.MaxConnections, "api")) }()
 	}
 	var failure error
-	running := len(doors)
+	running := len(endpoints)
 	select {
 	case <-ctx.Done():
 	case err := <-errs:
@@ -72,9 +72,9 @@ func (s *Server) shutdown(servers []*http.Server) error {
 	return errors.Join(faults...)
 }
 
-func (s *Server) serverFor(door Door) *http.Server {
+func (s *Server) serverFor(endpoint Endpoint) *http.Server {
 	return &http.Server{
-		Handler:           s.Handler(door.Trusted),
+		Handler:           s.Handler(endpoint.Trusted),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,

@@ -13,17 +13,17 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/connlimit"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
-// Options are the dependencies of a Server. View and Intents are needed.
+// Options are the dependencies of a Server. View and Verbs are needed.
 type Options struct {
-	View    *view.View
-	Intents *intent.Service
+	View  *view.View
+	Verbs *verbs.Service
 	// Nodes are those that are connected: logs, exec, stats and stop of pods on others answer 503. Default: none is.
 	Nodes *nodeapi.Fleet
 	// Blobs stores the files of assets. Default: none are accepted.
@@ -134,13 +134,13 @@ func New(opts Options) *Server {
 }
 
 // snapshot returns the newest snapshot, or a problem while there is none.
-func (s *Server) snapshot() (layout.Snapshot, error) {
+func (s *Server) snapshot() (records.Snapshot, error) {
 	snap := s.View.Snapshot()
 	if snap.Revision() == 0 {
-		return layout.Snapshot{}, &api.Problem{Status: http.StatusServiceUnavailable,
+		return records.Snapshot{}, &api.Problem{Status: http.StatusServiceUnavailable,
 			Detail: "the server has not read its store yet", Next: "try again in a moment; /readyz says what it waits for"}
 	}
-	return layout.Snapshot{Reader: snap}, nil
+	return records.Snapshot{Reader: snap}, nil
 }
 
 // settle lets this server's own reads see a write before its answer is sent. A lagging view is not the writer's fault:

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/verbs"
 )
 
 // TargetQuery names an object by parameters; kind and scope may be left out where the rest is unambiguous.
@@ -17,8 +17,8 @@ type TargetQuery struct {
 	Name  string `query:"name"`
 }
 
-func (t TargetQuery) target() (intent.Target, error) {
-	target := intent.Target{Scope: t.Scope, Name: t.Name}
+func (t TargetQuery) target() (verbs.Target, error) {
+	target := verbs.Target{Scope: t.Scope, Name: t.Name}
 	if t.Name == "" {
 		return target, badRequest("add name=", "say which object")
 	}
@@ -37,14 +37,14 @@ type scaleQuery struct {
 }
 
 func (s *Server) scale(ctx context.Context, in *scaleQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.Scale(ctx, target, in.Replicas, intent.Speaker{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.Scale(ctx, target, in.Replicas, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	})
 }
 
 func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, error) {
-	return s.verb(ctx, *in, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.Restart(ctx, target, actorOf(ctx))
+	return s.verb(ctx, *in, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.Restart(ctx, target, actorOf(ctx))
 	})
 }
 
@@ -54,8 +54,8 @@ type rebootstrapQuery struct {
 }
 
 func (s *Server) rebootstrap(ctx context.Context, in *rebootstrapQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
+	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.Rebootstrap(ctx, target, in.Ordinal, actorOf(ctx))
 	})
 }
 
@@ -66,12 +66,12 @@ type rollbackQuery struct {
 }
 
 func (s *Server) rollback(ctx context.Context, in *rollbackQuery) (api.VerbResult, error) {
-	return s.verb(ctx, in.TargetQuery, func(target intent.Target) (api.VerbResult, error) {
-		return s.Intents.Rollback(ctx, target, in.Release, intent.Speaker{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
+	return s.verb(ctx, in.TargetQuery, func(target verbs.Target) (api.VerbResult, error) {
+		return s.Verbs.Rollback(ctx, target, in.Release, verbs.FieldManager{Actor: actorOf(ctx), ForceConflicts: in.ForceConflicts})
 	})
 }
 
-func (s *Server) verb(ctx context.Context, named TargetQuery, do func(intent.Target) (api.VerbResult, error),
+func (s *Server) verb(ctx context.Context, named TargetQuery, do func(verbs.Target) (api.VerbResult, error),
 ) (api.VerbResult, error) {
 	target, err := named.target()
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Server) verb(ctx context.Context, named TargetQuery, do func(intent.Tar
 }
 
 // resolved returns the object that was named, as the store is now.
-func (s *Server) resolved(in *TargetQuery) (snap layout.Snapshot, ref api.Ref, err error) {
+func (s *Server) resolved(in *TargetQuery) (snap records.Snapshot, ref api.Ref, err error) {
 	target, err := in.target()
 	if err != nil {
 		return snap, ref, err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -56,12 +56,12 @@ func (f objectFilter) concerns(c view.Change) bool {
 }
 
 func (f objectFilter) refOf(key string) (api.Ref, bool) {
-	for _, prefix := range []string{layout.DesiredPrefix, layout.StatusPrefix} {
+	for _, prefix := range []string{records.DesiredPrefix, records.StatusPrefix} {
 		path, found := strings.CutPrefix(key, prefix)
 		if !found || !strings.HasPrefix(path, string(f.kind)+"/") {
 			continue
 		}
-		ref, rest, ok := layout.ParseRef(path)
+		ref, rest, ok := records.ParseRef(path)
 		return ref, ok && rest == "" && (f.scope == "" || f.scope == ref.Scope)
 	}
 	return api.Ref{}, false
@@ -81,7 +81,7 @@ func (t *watchStream) send(event api.WatchEvent) error {
 
 // list begins a watch with the existing objects. Only the bookmark at its end carries the revision: a client that
 // resumes from there has seen them all.
-func (t *watchStream) list(snap layout.Snapshot) error {
+func (t *watchStream) list(snap records.Snapshot) error {
 	t.revision = 0
 	for _, object := range t.wanted.list(snap) {
 		if err := t.send(api.WatchEvent{Type: api.WatchPut, Object: &object}); err != nil {
@@ -119,27 +119,27 @@ func (t *watchStream) follow(ctx context.Context, watch *view.Watch) error {
 
 // batch sends what one commit changed: each object once, in its newest form.
 func (t *watchStream) batch(changes []view.Change) error {
-	snap := layout.Snapshot{Reader: t.server.View.Snapshot()}
-	told := map[api.Ref]bool{}
+	snap := records.Snapshot{Reader: t.server.View.Snapshot()}
+	sent := map[api.Ref]bool{}
 	for _, change := range changes {
 		t.revision = max(t.revision, change.Revision)
 		ref, _ := t.wanted.refOf(change.Key)
-		if told[ref] {
+		if sent[ref] {
 			continue
 		}
-		told[ref] = true
-		if err := t.tell(snap, ref, change); err != nil {
+		sent[ref] = true
+		if err := t.sendObject(snap, ref, change); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *watchStream) tell(snap layout.Snapshot, ref api.Ref, change view.Change) error {
+func (t *watchStream) sendObject(snap records.Snapshot, ref api.Ref, change view.Change) error {
 	bare := &api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}
 	read := snap.Object(ref)
 	switch {
-	case !read.Exists() && change.Deleted && strings.HasPrefix(change.Key, layout.DesiredPrefix):
+	case !read.Exists() && change.Deleted && strings.HasPrefix(change.Key, records.DesiredPrefix):
 		return t.send(api.WatchEvent{Type: api.WatchDelete, Object: bare})
 	case !read.Exists():
 		return nil // its deletion is on its way

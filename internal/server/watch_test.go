@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/server"
 )
 
@@ -34,13 +34,13 @@ func TestWatch(t *testing.T) {
 		func() {},
 		func() { w.apply("web", `{"image":"a"}`) },
 		func() { w.apply("web", `{"image":"b"}`) },
-		func() { w.put(layout.StatusKey(ref("web")), api.WorkloadStatus{Ready: 1}) },
+		func() { w.put(records.StatusKey(ref("web")), api.WorkloadStatus{Ready: 1}) },
 		func() {
 			if _, err := w.client.Delete(t.Context(), ref("old")); err != nil {
 				t.Fatal(err)
 			}
 		},
-		func() { w.delete(layout.ObjectKey(ref("old"))) },
+		func() { w.delete(records.ObjectKey(ref("old"))) },
 	}
 	for i, step := range steps {
 		step()

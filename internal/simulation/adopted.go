@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // fits: a container that takes a place in a restored store, where releases may have the numbers of others, is one that
 // the release of the place makes. Its task was known before, with the release it was made from.
 func (a *archive) fits(made taskRecord, task api.Task) {
-	release, known := a.releases[layout.ReleaseKey(task.Owner(), task.Release)]
+	release, known := a.releases[records.ReleaseKey(task.Owner(), task.Release)]
 	if !known {
 		return // it goes with its object
 	}

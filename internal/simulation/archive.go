@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -52,18 +51,18 @@ func (a *archive) commit(txn store.Txn, revision int64) {
 	defer a.mu.Unlock()
 	for _, op := range txn.Do { // what tasks refer to comes first
 		switch {
-		case strings.HasPrefix(op.Key, layout.ReleasesPrefix):
+		case strings.HasPrefix(op.Key, records.ReleasesPrefix):
 			a.release(op, revision)
-		case strings.HasPrefix(op.Key, layout.DesiredPrefix):
+		case strings.HasPrefix(op.Key, records.DesiredPrefix):
 			a.object(op, revision)
 		}
 	}
 	for _, op := range txn.Do {
 		switch {
 		case op.Delete:
-		case strings.HasPrefix(op.Key, layout.TasksPrefix):
+		case strings.HasPrefix(op.Key, records.TasksPrefix):
 			a.task(op)
-		case strings.HasPrefix(op.Key, layout.RunsPrefix):
+		case strings.HasPrefix(op.Key, records.RunsPrefix):
 			a.run(op)
 		}
 	}
@@ -103,8 +102,8 @@ func (a *archive) task(op store.Op) {
 		a.fits(before, task)
 		return
 	}
-	owner := a.objects[layout.ObjectKey(task.Owner())]
-	release, known := a.releases[layout.ReleaseKey(task.Owner(), task.Release)]
+	owner := a.objects[records.ObjectKey(task.Owner())]
+	release, known := a.releases[records.ReleaseKey(task.Owner(), task.Release)]
 	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, exclusive: owner.exclusive}
 	if !known {
 		a.w.fail("task %s (%s) was made from release %s, which the store doesn't have", task.ID, task.ContainerName(), task.Release)
@@ -117,7 +116,7 @@ func (a *archive) task(op store.Op) {
 func (a *archive) run(op store.Op) {
 	var run api.Run
 	decode(op.Value, &run)
-	if run.Reason == timetable.ReasonNodeLost {
+	if run.Reason == api.ReasonNodeLost {
 		a.lost(run)
 	}
 	if run.Trigger == api.TriggerSchedule && !run.State.Ended() {

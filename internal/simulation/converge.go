@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -228,7 +228,7 @@ func (w *World) rests() {
 }
 
 func (w *World) revision() int64 {
-	page, err := w.store.List(context.Background(), layout.ClusterKey, store.ListOptions{})
+	page, err := w.store.List(context.Background(), records.ClusterKey, store.ListOptions{})
 	if err != nil {
 		w.fail("read the store: %v", err)
 	}
@@ -260,7 +260,7 @@ func (w *World) written(since int64, but []string) []string {
 
 // declaredObjects are the objects as they lie in the store.
 func (w *World) declaredObjects() []api.Object {
-	page, err := w.store.List(context.Background(), layout.DesiredPrefix, store.ListOptions{})
+	page, err := w.store.List(context.Background(), records.DesiredPrefix, store.ListOptions{})
 	if err != nil {
 		w.fail("read the store: %v", err)
 		return nil

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 )
 
@@ -24,7 +24,7 @@ const oldEnough = 10 * time.Second
 
 // backUp copies the store.
 func backUp(w *World, _ *rand.Rand) {
-	if _, err := w.store.Get(context.Background(), layout.ClusterKey); err != nil {
+	if _, err := w.store.Get(context.Background(), records.ClusterKey); err != nil {
 		return // nothing is founded yet
 	}
 	if w.copied != nil {

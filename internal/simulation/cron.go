@@ -5,7 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/job"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // cronTime is how long a cron job may be silent once the clock is right again: what was due while it was ahead is skipped
@@ -46,7 +46,7 @@ func (w *World) clockBehind() []string {
 		}
 		conditions, _ := w.said(object.Ref())
 		if behind := api.FindCondition(conditions, job.ConditionClockBehind); behind != nil && behind.Status == api.ConditionTrue {
-			out = append(out, layout.StatusKey(object.Ref()))
+			out = append(out, records.StatusKey(object.Ref()))
 		}
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/store"
 )
@@ -34,7 +34,7 @@ func (w *World) differences() []string {
 	for _, c := range w.ours() {
 		if ref := ownerOf(c); !owned[ref] {
 			out = append(out, fmt.Sprintf("%s is left of %s, which is gone", c.Name, ref))
-		} else if _, err := w.store.Get(context.Background(), layout.TaskKey(c.Task())); err != nil {
+		} else if _, err := w.store.Get(context.Background(), records.TaskKey(c.Task())); err != nil {
 			out = append(out, fmt.Sprintf("%s is left of %s, which knows no such task", c.Name, ref))
 		}
 	}
@@ -124,7 +124,7 @@ func (w *World) differsIn(ref api.Ref, spec api.DeploymentSpec, c runtime.Contai
 // bucketsOf opens the buckets an object's environment is made of.
 func (w *World) bucketsOf(ref api.Ref) map[string]string {
 	out := map[string]string{}
-	for _, prefix := range []string{layout.ConfigScopePrefix(ref.Scope), layout.ConfigAppPrefix(ref.Scope, ref.Name)} {
+	for _, prefix := range []string{records.ConfigScopePrefix(ref.Scope), records.ConfigAppPrefix(ref.Scope, ref.Name)} {
 		page, err := w.store.List(context.Background(), prefix, store.ListOptions{})
 		if err != nil {
 			w.fail("read the store: %v", err)

@@ -30,15 +30,19 @@ func (e *edge) Update(routes []ingress.Route, _ []certs.Policy) {
 // Drained implements agent.Edge: simulated requests take no time.
 func (e *edge) Drained(context.Context, string) error { return nil }
 
-// Doors implements agent.Edge.
-func (e *edge) Doors() (plain, secure ingress.Door) { return ingress.Door{}, ingress.Door{} }
+// Listeners implements agent.Edge.
+func (e *edge) States() (plain, secure ingress.ListenerState) {
+	return ingress.ListenerState{}, ingress.ListenerState{}
+}
 
 // Certificate implements agent.Edge.
 func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
 
-// Run implements agent.Edge.
+// Run implements agent.Edge. A proxy that has stopped answers nobody, also if the process goes on, as that of an agent does
+// which forgets what it knew.
 func (e *edge) Run(ctx context.Context) error {
 	<-ctx.Done()
+	e.Update(nil, nil)
 	return nil
 }
 

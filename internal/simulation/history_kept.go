@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -18,7 +18,7 @@ func (l *link) keepsHistory(txn store.Txn) {
 		if !of || !owner.Kind.HasSlots() {
 			continue
 		}
-		entry, err := l.Store.Get(context.Background(), layout.ObjectKey(owner))
+		entry, err := l.Store.Get(context.Background(), records.ObjectKey(owner))
 		if err != nil {
 			continue // it goes as a whole
 		}
@@ -27,7 +27,7 @@ func (l *link) keepsHistory(txn store.Txn) {
 		decode(entry.Value, &object)
 		decode(object.Spec, &spec)
 		newer := 0
-		for _, kept := range l.under(layout.ReleasePrefix(owner)) {
+		for _, kept := range l.under(records.ReleasePrefix(owner)) {
 			var release api.Release
 			if decode(kept.Value, &release); release.Number > number {
 				newer++
@@ -41,8 +41,8 @@ func (l *link) keepsHistory(txn store.Txn) {
 
 // droppedRelease is whose release an operation deletes, and its number.
 func droppedRelease(op store.Op) (owner api.Ref, number int, of bool) {
-	parts := strings.Split(strings.TrimPrefix(op.Key, layout.ReleasesPrefix), "/")
-	if !op.Delete || !strings.HasPrefix(op.Key, layout.ReleasesPrefix) || len(parts) != 4 {
+	parts := strings.Split(strings.TrimPrefix(op.Key, records.ReleasesPrefix), "/")
+	if !op.Delete || !strings.HasPrefix(op.Key, records.ReleasesPrefix) || len(parts) != 4 {
 		return api.Ref{}, 0, false
 	}
 	number, err := strconv.Atoi(strings.TrimPrefix(parts[3], "v"))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -13,8 +13,8 @@ import (
 // are one place. Where people stopped some for good nothing is said: those fill places too.
 func (l *link) surplus(txn store.Txn) {
 	for owner := range madeFor(txn) {
-		entry, err := l.Store.Get(context.Background(), layout.ObjectKey(owner))
-		if err != nil || len(l.under(layout.FrozenSetPrefix(owner))) > 0 {
+		entry, err := l.Store.Get(context.Background(), records.ObjectKey(owner))
+		if err != nil || len(l.under(records.FrozenSetPrefix(owner))) > 0 {
 			continue
 		}
 		var object api.Object
@@ -32,7 +32,7 @@ func madeFor(txn store.Txn) map[api.Ref]bool {
 	out := map[api.Ref]bool{}
 	for _, condition := range txn.If {
 		for _, op := range txn.Do {
-			if op.Key != condition.Key || condition.Modified != 0 || !strings.HasPrefix(op.Key, layout.TasksPrefix) {
+			if op.Key != condition.Key || condition.Modified != 0 || !strings.HasPrefix(op.Key, records.TasksPrefix) {
 				continue
 			}
 			var task api.Task
@@ -48,14 +48,14 @@ func madeFor(txn store.Txn) map[api.Ref]bool {
 // places are how many places of a deployment are filled, as far as the store says.
 func (l *link) places(owner api.Ref) int {
 	live, replaced := map[string]bool{}, map[string]bool{}
-	for _, entry := range l.under(layout.TasksPrefix) {
+	for _, entry := range l.under(records.TasksPrefix) {
 		var task api.Task
 		var status api.TaskStatus
 		decode(entry.Value, &task)
 		if task.Owner() != owner || task.Role != api.RoleMain || task.Desired != api.DesiredRunning {
 			continue
 		}
-		if said, err := l.Store.Get(context.Background(), layout.TaskStatusKey(task.ID)); err == nil {
+		if said, err := l.Store.Get(context.Background(), records.TaskStatusKey(task.ID)); err == nil {
 			decode(said.Value, &status)
 		}
 		if !status.State.Terminal() {

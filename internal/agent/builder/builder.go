@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/build/recipe"
@@ -24,11 +27,13 @@ import (
 // DefaultTimeout is how long a build may take.
 const DefaultTimeout = time.Hour
 
-// Options are the options of a Builder. Runtime, Trees, Folder and Journal are required.
+// Options are the options of a Builder. Runtime, Trees, Secrets, Folder and Journal are required.
 type Options struct {
 	Runtime runtime.Builder
 	// Trees opens the tar of a tree by its digest; ErrNoTree if it is gone.
 	Trees func(ctx context.Context, digest string) (io.ReadCloser, error)
+	// Secrets returns the values of the secrets that the build of an object names.
+	Secrets func(ctx context.Context, owner api.Ref) (map[string]string, error)
 	// Folder is where trees are unpacked while they are built.
 	Folder  string
 	Journal *journal.Journal
@@ -157,11 +162,27 @@ func (b *Builder) run(ctx context.Context, owner api.Ref, build api.ImageBuild, 
 	defer from.Close()
 	spec := specOf(owner, build, how)
 	spec.Folder = source
+	if spec.Secrets, err = b.secrets(ctx, owner, build); err != nil {
+		return err
+	}
+	output.hide = agent.Hide(slices.Collect(maps.Values(spec.Secrets))...)
 	if spec.Tree, err = withDockerfile(from, how); err != nil {
 		return err
 	}
 	_, err = b.opts.Runtime.Build(ctx, spec, output.Line)
 	return err
+}
+
+// secrets returns the values of the secrets that a build names.
+func (b *Builder) secrets(ctx context.Context, owner api.Ref, build api.ImageBuild) (map[string]string, error) {
+	if len(build.Build.Secrets) == 0 {
+		return nil, nil
+	}
+	values, err := b.opts.Secrets(ctx, owner)
+	if errors.Is(err, node.ErrNoConfig) {
+		return nil, &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: err.Error(), Next: "set it and apply again"}
+	}
+	return values, err
 }
 
 // unpack writes the tree into a new folder. It rejects a hostile tree for good.

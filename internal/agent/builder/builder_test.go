@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/build/tree"
@@ -89,6 +91,9 @@ type bench struct {
 	journal *journal.Journal
 	folder  string
 	metrics *prometheus.Registry
+	// secrets are what builds get of those that they name, or noSecrets why they get none.
+	secrets   map[string]string
+	noSecrets error
 }
 
 func newBench(t *testing.T) *bench {
@@ -107,6 +112,7 @@ func (b *bench) reopen() {
 	}
 	b.builder, err = New(Options{
 		Runtime: b.engine, Folder: b.folder, Journal: b.journal, Timeout: time.Minute, Registerer: b.metrics,
+		Secrets: func(context.Context, api.Ref) (map[string]string, error) { return b.secrets, b.noSecrets },
 		Trees: func(_ context.Context, digest string) (io.ReadCloser, error) {
 			return io.NopCloser(bytes.NewReader(b.trees[digest])), nil
 		},
@@ -148,6 +154,29 @@ func (b *bench) log(of api.ImageBuild) (lines []string) {
 		b.Fatal(err)
 	}
 	return lines
+}
+
+// TestBuildSecrets: the runtime gets the values, and the log doesn't, also where a step prints them.
+func TestBuildSecrets(t *testing.T) {
+	b := newBench(t)
+	of := b.pack(api.Build{Secrets: []string{"TOKEN"}}, map[string]string{"Dockerfile": "FROM a\nRUN --mount=type=secret,id=TOKEN x\n"})
+	b.noSecrets = fmt.Errorf("build.secrets: %w TOKEN", node.ErrNoConfig)
+	_, err := b.build(of)
+	var rejected *runtime.RejectedError
+	if !errors.As(err, &rejected) || !strings.Contains(err.Error(), "TOKEN") || b.engine.builds > 0 {
+		t.Errorf("a key without a value: %v, %d builds", err, b.engine.builds)
+	}
+	b.noSecrets, b.secrets = nil, map[string]string{"TOKEN": "hunter2"}
+	b.engine.lines = []string{"Step 1/1 : RUN x", "the token is hunter2"}
+	if _, err := b.build(of); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.secrets, b.engine.spec.Secrets); diff != "" || b.engine.spec.BuildKit == nil {
+		t.Errorf("BuildKit is needed: %v\n%s", b.engine.spec.BuildKit, diff)
+	}
+	if log := strings.Join(b.log(of), "\n"); strings.Contains(log, "hunter2") || !strings.Contains(log, "the token is [redacted]") {
+		t.Errorf("the log:\n%s", log)
+	}
 }
 
 func (b *bench) wantClean() {
@@ -230,7 +259,7 @@ func TestWhatCannotBeBuiltIsRefused(t *testing.T) {
 		"leads out of the tree":       *api.NewImageBuild(digest, api.Build{}),
 		"no Dockerfile":               b.pack(api.Build{}, map[string]string{"x.txt": ""}),
 		"there is no file Dockerfile": b.pack(api.Build{Dockerfile: "Dockerfile"}, map[string]string{"go.mod": ""}),
-		"Dockerfile:1: RUN --mount":   b.pack(api.Build{}, map[string]string{"Dockerfile": "RUN --mount=type=cache true"}),
+		"build.secrets":               b.pack(api.Build{Secrets: []string{"A"}}, map[string]string{"go.mod": "", "main.go": "package main"}),
 	} {
 		_, err := b.build(of)
 		var rejected *runtime.RejectedError

@@ -19,13 +19,17 @@ const (
 type output struct {
 	log  *journal.Log
 	step func(text string)
+	// hide removes the values of secrets from a line; nil before they are known.
+	hide func(text string) string
 	mu   sync.Mutex
 	last []string
 }
 
 // Line adds a line.
 func (o *output) Line(text string) {
-	text = plain(text)
+	if text = plain(text); o.hide != nil {
+		text = o.hide(text)
+	}
 	o.log.Line(text)
 	o.mu.Lock()
 	step, isStep := stepOf(text)

@@ -29,6 +29,9 @@ func specOf(owner api.Ref, build api.ImageBuild, how recipe.Recipe) runtime.Buil
 	if build.Build.Lang != nil {
 		spec.Command = build.Build.Lang.Entrypoint
 	}
+	if how.BuildKit != nil {
+		spec.BuildKit = how.BuildKit
+	}
 	if how.Dockerfile == "" {
 		spec.Dockerfile = writtenDockerfile
 	}

@@ -17,8 +17,8 @@ import (
 	"tend.dev/tend/internal/core/probe"
 )
 
-// lab is a prober with scripted answers. It runs in a synctest bubble.
-type lab struct {
+// harness is a prober with scripted answers. It runs in a synctest bubble.
+type harness struct {
 	*prober.Prober
 	t     *testing.T
 	began time.Time
@@ -32,8 +32,8 @@ type lab struct {
 	changed []string
 }
 
-func start(t *testing.T, o prober.Options) *lab {
-	l := &lab{t: t, began: time.Now()}
+func start(t *testing.T, o prober.Options) *harness {
+	l := &harness{t: t, began: time.Now()}
 	o.Ask, o.Changed = l.ask, l.change
 	l.Prober = prober.New(o)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -48,7 +48,7 @@ func start(t *testing.T, o prober.Options) *lab {
 	return l
 }
 
-func (l *lab) ask(ctx context.Context, a prober.Attempt) probe.Result {
+func (l *harness) ask(ctx context.Context, a prober.Attempt) probe.Result {
 	l.mu.Lock()
 	l.asked = append(l.asked, a.Container+" "+string(a.Kind))
 	l.times = append(l.times, time.Since(l.began))
@@ -67,14 +67,14 @@ func (l *lab) ask(ctx context.Context, a prober.Attempt) probe.Result {
 	return answer(ctx, a)
 }
 
-func (l *lab) change(task string) {
+func (l *harness) change(task string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.changed = append(l.changed, task)
 }
 
 // taken returns the attempts since the last call, sorted.
-func (l *lab) taken() []string {
+func (l *harness) taken() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	out := l.asked
@@ -83,12 +83,12 @@ func (l *lab) taken() []string {
 	return out
 }
 
-func (l *lab) pass(d time.Duration) {
+func (l *harness) pass(d time.Duration) {
 	time.Sleep(d) // the bubble's clock
 	synctest.Wait()
 }
 
-func (l *lab) want(what ...string) {
+func (l *harness) want(what ...string) {
 	l.t.Helper()
 	slices.Sort(what)
 	if diff := cmp.Diff(what, l.taken()); diff != "" {

@@ -3,12 +3,14 @@ package recipe
 import (
 	"fmt"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/moby/buildkit/frontend/dockerfile/command"
+	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// BuildKitError means that a Dockerfile needs something that the classic builder doesn't have.
+// BuildKitError means that a Dockerfile needs BuildKit, and that the engine has only the classic builder.
 type BuildKitError struct {
 	File    string
 	Line    int
@@ -16,62 +18,45 @@ type BuildKitError struct {
 }
 
 func (e *BuildKitError) Error() string {
-	return fmt.Sprintf("%s:%d: %s needs BuildKit, which is not supported: write the step without it, or build the image elsewhere, "+
+	return fmt.Sprintf("%s:%d: %s needs BuildKit, which the engine does not have: write the step without it, or build the image elsewhere, "+
 		"push it, and name it in image", e.File, e.Line, e.Feature)
 }
 
-// additions are what BuildKit supports beyond the classic builder. An instruction is matched without its continuations,
-// except for flags, which are at its beginning.
-var additions = []struct {
-	feature string
-	pattern *regexp.Regexp
-}{
-	{"RUN --mount", regexp.MustCompile(`(?i)^RUN\s+(--\S+\s+)*--mount=`)},
-	{"RUN --network", regexp.MustCompile(`(?i)^RUN\s+(--\S+\s+)*--network=`)},
-	{"RUN --security", regexp.MustCompile(`(?i)^RUN\s+(--\S+\s+)*--security=`)},
-	{"--chmod", regexp.MustCompile(`(?i)^(COPY|ADD)\s+(--\S+\s+)*--chmod=`)},
-	{"--link", regexp.MustCompile(`(?i)^(COPY|ADD)\s+(--\S+\s+)*--link`)},
-	{"--parents", regexp.MustCompile(`(?i)^COPY\s+(--\S+\s+)*--parents`)},
-	{"--exclude", regexp.MustCompile(`(?i)^(COPY|ADD)\s+(--\S+\s+)*--exclude=`)},
-	{"ADD --checksum", regexp.MustCompile(`(?i)^ADD\s+(--\S+\s+)*--checksum=`)},
-	{"a here-document", regexp.MustCompile(`(?i)^(RUN|COPY|ADD)\s+(--\S+\s+)*<<-?["']?[A-Za-z_]`)},
+// additions are the flags of each instruction that BuildKit supports beyond the classic builder.
+var additions = map[string][]string{
+	command.Run:  {"--mount", "--network", "--security"},
+	command.Copy: {"--chmod", "--link", "--parents", "--exclude"},
+	command.Add:  {"--chmod", "--link", "--exclude", "--checksum"},
 }
 
-var fromLine = regexp.MustCompile(`(?im)^\s*FROM\s+(?:--platform=\S+\s+)?(\S+)(?:\s+AS\s+(\S+))?\s*$`)
-
-// classic returns the recipe of a Dockerfile of the tree.
-func classic(tree fs.FS, name, why string) (Recipe, bool, error) {
+// own returns the recipe of a Dockerfile of the tree. It doesn't fail on one that can't be parsed: the builder does, and
+// says why.
+func own(tree fs.FS, name, why string) Recipe {
 	text := (&contents{FS: tree}).text(name)
-	if err := classicFault(name, text); err != nil {
-		return Recipe{}, true, err
-	}
-	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text), Why: why}, true, nil
+	return Recipe{Language: Docker, Folder: ".", Dockerfile: name, Bases: bases(text), BuildKit: needsBuildKit(name, text), Why: why}
 }
 
-// classicFault returns an error for the first instruction that the classic builder doesn't support. A "# syntax" line
-// is not one: it is a comment to that builder, and what follows it may well be plain.
-func classicFault(name, text string) error {
-	continued := false
-	start := 0
-	var instruction strings.Builder
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") || line == "" && !continued {
-			continue
-		}
-		if !continued {
-			instruction.Reset()
-			start = i + 1
-		}
-		head, more := strings.CutSuffix(line, "\\")
-		instruction.WriteString(head + " ")
-		if continued = more; more {
-			continue
-		}
-		for _, a := range additions {
-			if a.pattern.MatchString(instruction.String()) {
-				return &BuildKitError{File: name, Line: start, Feature: a.feature}
+// instructions returns the instructions of a Dockerfile; none if it can't be parsed.
+func instructions(text string) []*parser.Node {
+	parsed, err := parser.Parse(strings.NewReader(text))
+	if err != nil {
+		return nil
+	}
+	return parsed.AST.Children
+}
+
+// needsBuildKit returns the first instruction that the classic builder doesn't support; nil if there is none. A
+// "# syntax" line is not one: it is a comment to that builder, and what follows it may well be plain.
+func needsBuildKit(name, text string) *BuildKitError {
+	for _, node := range instructions(text) {
+		instruction := strings.ToLower(node.Value)
+		for _, flag := range node.Flags {
+			if flag, _, _ = strings.Cut(flag, "="); slices.Contains(additions[instruction], flag) {
+				return &BuildKitError{File: name, Line: node.StartLine, Feature: strings.ToUpper(instruction) + " " + flag}
 			}
+		}
+		if len(node.Heredocs) > 0 {
+			return &BuildKitError{File: name, Line: node.StartLine, Feature: "a here-document"}
 		}
 	}
 	return nil
@@ -80,12 +65,17 @@ func classicFault(name, text string) error {
 // bases returns the images a Dockerfile begins its stages with; those of its own stages, and scratch, are none.
 func bases(text string) []string {
 	var out, stages []string
-	for _, match := range fromLine.FindAllStringSubmatch(text, -1) {
-		image := match[1]
+	for _, node := range instructions(text) {
+		if !strings.EqualFold(node.Value, command.From) || node.Next == nil {
+			continue
+		}
+		image := node.Next.Value
 		if image != "scratch" && !strings.Contains(image, "$") && !slices.Contains(stages, strings.ToLower(image)) && !slices.Contains(out, image) {
 			out = append(out, image)
 		}
-		stages = append(stages, strings.ToLower(match[2]))
+		if as := node.Next.Next; as != nil && as.Next != nil {
+			stages = append(stages, strings.ToLower(as.Next.Value))
+		}
 	}
 	return out
 }

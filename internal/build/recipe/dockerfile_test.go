@@ -1,7 +1,6 @@
 package recipe
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,27 +19,34 @@ func TestBuildKitIsNamed(t *testing.T) {
 		"Dockerfile:2: RUN --mount":         "FROM a\nRUN --mount=type=cache,target=/x go build",
 		"Dockerfile:3: RUN --network":       "FROM a\n\nrun --network=none \\\n  make",
 		"Dockerfile:2: RUN --security":      "FROM a\nRUN --security=insecure x",
-		"Dockerfile:2: --chmod":             "FROM a\nCOPY --from=b --chmod=755 x y",
-		"Dockerfile:2: --link":              "FROM a\nADD --link x y",
+		"Dockerfile:2: COPY --chmod":        "FROM a\nCOPY --from=b --chmod=755 x y",
+		"Dockerfile:2: ADD --link":          "FROM a\nADD --link x y",
 		"Dockerfile:4: a here-document":     "# syntax=docker/dockerfile:1\nFROM a\n# more\nRUN <<EOF\necho\nEOF",
 		"Dockerfile:2: ADD --checksum":      "FROM a\nADD --checksum=sha256:1 https://x y",
-		"Dockerfile:2: --exclude":           "FROM a\nCOPY --exclude=*.md . .",
-		"Dockerfile:2: --parents":           "FROM a\nCOPY --parents a/b .",
-		"Dockerfile:2: a here-document nee": "FROM a\nCOPY <<'EOF' /x",
+		"Dockerfile:2: COPY --exclude":      "FROM a\nCOPY --exclude=*.md . .",
+		"Dockerfile:2: COPY --parents":      "FROM a\nCOPY --parents a/b .",
+		"Dockerfile:2: a here-document nee": "FROM a\nCOPY <<'EOF' /x\nEOF",
 	} {
-		_, err := decideOn(text, "")
-		var kit *BuildKitError
-		if !errors.As(err, &kit) || !strings.HasPrefix(err.Error(), feature) || !strings.Contains(err.Error(), "not supported") {
-			t.Errorf("%q: %v", text, err)
+		recipe, err := decideOn(text, "")
+		if err != nil || recipe.BuildKit == nil || !strings.HasPrefix(recipe.BuildKit.Error(), feature) {
+			t.Errorf("%q: %v, %v, want %s", text, recipe.BuildKit, err, feature)
 		}
 	}
 	for _, plain := range []string{
 		"# syntax=docker/dockerfile:1\nFROM a\nRUN echo --mount=x", "FROM a\nRUN cat <<EOF\n", "FROM a\nCOPY --from=b --chown=1:1 x y",
-		"FROM a\nRUN true \\\n  # a comment\n  --mount=x",
+		"FROM a\nRUN true \\\n  # a comment\n  --mount=x", "",
 	} {
-		if _, err := decideOn(plain, ""); err != nil {
-			t.Errorf("%q: %v", plain, err)
+		if recipe, err := decideOn(plain, ""); err != nil || recipe.BuildKit != nil {
+			t.Errorf("%q: %v, %v", plain, recipe.BuildKit, err)
 		}
+	}
+}
+
+// TestSecretsNeedADockerfile: a Dockerfile that is written for a language mounts none.
+func TestSecretsNeedADockerfile(t *testing.T) {
+	tree := fstest.MapFS{"go.mod": {Data: []byte("module x\ngo 1.26\n")}}
+	if _, err := Decide(tree, api.Build{Secrets: []string{"TOKEN"}}, ""); err == nil || !strings.Contains(err.Error(), "build.secrets") {
+		t.Errorf("secrets that nothing mounts: %v", err)
 	}
 }
 
@@ -68,8 +74,7 @@ func TestBaseImagesMayComeFromARegistryOfOnesOwn(t *testing.T) {
 // An instruction over half a million lines is read at once, not each time from its beginning.
 func TestOneInstructionOfManyLines(t *testing.T) {
 	recipe, err := decideOn("FROM scratch\nRUN "+strings.Repeat("\\\n", 500_000)+"--mount=type=cache true", "")
-	var fault *BuildKitError
-	if !errors.As(err, &fault) || fault.Line != 2 {
-		t.Errorf("%+v, %v", recipe, err)
+	if err != nil || recipe.BuildKit == nil || recipe.BuildKit.Line != 2 {
+		t.Errorf("%v, %v", recipe.BuildKit, err)
 	}
 }

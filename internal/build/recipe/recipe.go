@@ -37,6 +37,8 @@ type Recipe struct {
 	Text       string
 	// Bases are the base images of its stages, except those that depend on an argument.
 	Bases []string
+	// BuildKit is why only BuildKit can build it; nil if the classic builder can as well.
+	BuildKit *BuildKitError
 	// Why says in a sentence why this was decided.
 	Why string
 }
@@ -78,6 +80,10 @@ func Decide(tree fs.FS, build api.Build, registry string) (Recipe, error) {
 	if recipe, found, err := ownDockerfile(tree, build); found || err != nil {
 		return recipe, err
 	}
+	if len(build.Secrets) > 0 {
+		return Recipe{}, &UndecidedError{Why: "build.secrets is for a Dockerfile of your own, and the folder has none",
+			Next: "write one with RUN --mount=type=secret,id=…, or leave secrets out"}
+	}
 	lang := api.BuildLang{}
 	if build.Lang != nil {
 		lang = *build.Lang
@@ -114,14 +120,14 @@ func ownDockerfile(tree fs.FS, build api.Build) (Recipe, bool, error) {
 		if !isFile(tree, "Dockerfile") {
 			return Recipe{}, false, nil
 		}
-		return classic(tree, "Dockerfile", "the folder has a Dockerfile")
+		return own(tree, "Dockerfile", "the folder has a Dockerfile"), true, nil
 	}
 	name := path.Clean(build.Dockerfile)
 	if !fs.ValidPath(name) || !isFile(tree, name) {
 		return Recipe{}, false, fmt.Errorf("there is no file %s in the folder: correct build.dockerfile, which is relative to build.context",
 			build.Dockerfile)
 	}
-	return classic(tree, name, "the manifest names "+name)
+	return own(tree, name, "the manifest names "+name), true, nil
 }
 
 // language returns the language of a tree: the declared one, or that of the file closest to the top.

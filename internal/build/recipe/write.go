@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// dockerfile is a generated Dockerfile: for the engine's classic builder, which has no cache mounts. What seldom
+// dockerfile is a generated Dockerfile: for either builder, so it has no cache mounts. What seldom
 // changes comes first, so that a changed source file doesn't install the dependencies again.
 type dockerfile struct{ lines []string }
 

@@ -7,13 +7,13 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 // By returns the keys of kind to reconcile after change. A change to an object's own status returns none. byNode
 // returns the keys to reconcile when a node changes.
-func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout.Snapshot) []engine.Key) []engine.Key {
+func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(records.Snapshot) []engine.Key) []engine.Key {
 	value := change.New
 	if value == nil {
 		value = change.Old
@@ -22,7 +22,7 @@ func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout
 	case *api.Object:
 		return append(around(s, kind, record.Ref()), only(kind, record.Ref())...)
 	case *api.WorkloadStatus, *api.JobStatus:
-		if ref, _, ok := layout.ParseRef(strings.TrimPrefix(change.Key, layout.StatusPrefix)); ok {
+		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.StatusPrefix)); ok {
 			return around(s, kind, ref)
 		}
 	case *api.Run:
@@ -36,13 +36,13 @@ func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout
 	case *api.ImageStatus:
 		return only(kind, record.Owner)
 	case *api.Frozen:
-		if ref, _, ok := layout.ParseRef(strings.TrimPrefix(change.Key, layout.FrozenPrefix)); ok {
+		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.FrozenPrefix)); ok {
 			return only(kind, ref)
 		}
 	case *api.NodeStatus:
 		return byNode(s)
 	case []byte:
-		if strings.HasPrefix(change.Key, layout.AlivePrefix) {
+		if strings.HasPrefix(change.Key, records.AlivePrefix) {
 			return byNode(s)
 		}
 		return bucket(s, kind, change.Key)
@@ -51,7 +51,7 @@ func By(s layout.Snapshot, kind api.Kind, change view.Change, byNode func(layout
 }
 
 // around returns the keys of the objects that refer to ref or wait for it, whether it exists or not.
-func around(s layout.Snapshot, kind api.Kind, ref api.Ref) []engine.Key {
+func around(s records.Snapshot, kind api.Kind, ref api.Ref) []engine.Key {
 	out := only(kind, s.Dependents(ref)...)
 	for _, object := range s.Referring(ref) {
 		out = append(out, only(kind, object.Value.Ref())...)
@@ -71,7 +71,7 @@ func only(kind api.Kind, refs ...api.Ref) []engine.Key {
 
 // bucket returns the keys of the objects a config value reaches: those of the scope or the app, and those that name the
 // bucket by env_from.
-func bucket(s layout.Snapshot, kind api.Kind, key string) []engine.Key {
+func bucket(s records.Snapshot, kind api.Kind, key string) []engine.Key {
 	bucket, ok := environment.BucketOf(key)
 	if !ok {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/autoscale"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -24,9 +24,6 @@ const DefaultInterval = 15 * time.Second
 // ErrRefused means that the count can't be set now, because the deployment was changed meanwhile. The next reconcile
 // sees the change.
 var ErrRefused = errors.New("the deployment was changed meanwhile")
-
-// ReasonRefused means that a step could not be taken. The status records no cooldown for it.
-const ReasonRefused = "Refused"
 
 // Options are what the autoscaler needs besides the dependencies of every controller.
 type Options struct {
@@ -89,8 +86,8 @@ func (a *Autoscaler) Keys() []engine.Key {
 			keys = append(keys, Key(ref))
 		}
 	}
-	for record := range snap.Prefix(layout.AutoscalePrefix) {
-		ref, _, ok := layout.ParseRef(strings.TrimPrefix(record.Key, layout.AutoscalePrefix))
+	for record := range snap.Prefix(records.AutoscalePrefix) {
+		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.AutoscalePrefix))
 		if ok && !snap.Object(ref).Exists() {
 			keys = append(keys, Key(ref))
 		}
@@ -99,7 +96,7 @@ func (a *Autoscaler) Keys() []engine.Key {
 }
 
 // Affected returns the deployment that changed. Changes of its pods wait for the next interval.
-func (a *Autoscaler) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
+func (a *Autoscaler) Affected(_ records.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
 		value = change.Old
@@ -137,7 +134,7 @@ func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	decided := autoscale.Decide(in, a.Now().UTC())
 	result := engine.Result{After: a.Interval}
 	if decided.Replicas != in.Replicas || autoscale.Telling(in.Status, decided.Status) {
-		revision, err := a.tell(ctx, ref, object, stored, decided.Status)
+		revision, err := a.writeStatus(ctx, ref, object, stored, decided.Status)
 		if err != nil {
 			return result, err
 		}
@@ -154,7 +151,7 @@ func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 }
 
 // observe gathers the input of the decision.
-func (a *Autoscaler) observe(ctx context.Context, snap layout.Snapshot, object api.Object, spec api.DeploymentSpec) autoscale.Input {
+func (a *Autoscaler) observe(ctx context.Context, snap records.Snapshot, object api.Object, spec api.DeploymentSpec) autoscale.Input {
 	in := autoscale.Input{
 		Spec: *spec.Autoscale, Generation: object.Metadata.Generation, Owner: a.Holder(object),
 		Replicas: spec.ReplicaCount(), Rolling: rolling(snap.WorkloadStatus(object.Ref()), object.Metadata.Generation),
@@ -171,7 +168,7 @@ func (a *Autoscaler) observe(ctx context.Context, snap layout.Snapshot, object a
 }
 
 // rolling reports whether slots are being filled or replaced, or the newest spec has not been reconciled yet.
-func rolling(status layout.Read[api.WorkloadStatus], generation int64) bool {
+func rolling(status records.Read[api.WorkloadStatus], generation int64) bool {
 	if !status.Exists() || status.Value.Rollout == nil || status.Value.ObservedGeneration < generation {
 		return true
 	}
@@ -181,7 +178,7 @@ func rolling(status layout.Read[api.WorkloadStatus], generation int64) bool {
 
 // measurable returns the tasks whose pods run and have been ready since they started. One that was ready and no longer
 // is counts too: an overloaded pod often fails its probe.
-func measurable(snap layout.Snapshot, ref api.Ref) []string {
+func measurable(snap records.Snapshot, ref api.Ref) []string {
 	var tasks []string
 	for _, task := range snap.TasksOf(ref) {
 		status := snap.TaskStatus(task.Value.ID)
@@ -195,12 +192,12 @@ func measurable(snap layout.Snapshot, ref api.Ref) []string {
 	return tasks
 }
 
-// tell writes the status, on the condition that the deployment is as it was read.
-func (a *Autoscaler) tell(ctx context.Context, ref api.Ref, object layout.Read[api.Object],
-	stored layout.Read[api.AutoscaleStatus], status api.AutoscaleStatus,
+// writeStatus writes the status, on the condition that the deployment is as it was read.
+func (a *Autoscaler) writeStatus(ctx context.Context, ref api.Ref, object records.Read[api.Object],
+	stored records.Read[api.AutoscaleStatus], status api.AutoscaleStatus,
 ) (int64, error) {
-	key := layout.AutoscaleKey(ref)
-	return a.Commit(ctx, layout.NewTxn("autoscale").If(layout.ObjectKey(ref), object.Modified).If(key, stored.Modified).
+	key := records.AutoscaleKey(ref)
+	return a.Commit(ctx, records.NewTxn("autoscale").If(records.ObjectKey(ref), object.Modified).If(key, stored.Modified).
 		Put(key, status), key)
 }
 
@@ -208,9 +205,9 @@ func (a *Autoscaler) tell(ctx context.Context, ref api.Ref, object layout.Read[a
 // that made the step fail has already requeued the key.
 func (a *Autoscaler) takeBack(ctx context.Context, ref api.Ref, noted int64, in autoscale.Input, status api.AutoscaleStatus) (int64, error) {
 	status.LastUp, status.LastDown, status.Replicas = in.Status.LastUp, in.Status.LastDown, in.Replicas
-	status.Reason, status.Message = ReasonRefused, ErrRefused.Error()+"; it is judged anew"
-	key := layout.AutoscaleKey(ref)
-	return a.Commit(ctx, layout.NewTxn("autoscale.back").If(key, noted).Put(key, status), key)
+	status.Reason, status.Message = api.ReasonRefused, ErrRefused.Error()+"; it is evaluated again"
+	key := records.AutoscaleKey(ref)
+	return a.Commit(ctx, records.NewTxn("autoscale.back").If(key, noted).Put(key, status), key)
 }
 
 // step takes the step that was noted in the status.
@@ -230,11 +227,11 @@ func (a *Autoscaler) step(ctx context.Context, ref api.Ref, in autoscale.Input, 
 }
 
 // forget removes the status of a deployment that is no longer autoscaled.
-func (a *Autoscaler) forget(ctx context.Context, ref api.Ref, stored layout.Read[api.AutoscaleStatus]) (engine.Result, error) {
+func (a *Autoscaler) forget(ctx context.Context, ref api.Ref, stored records.Read[api.AutoscaleStatus]) (engine.Result, error) {
 	if !stored.Exists() {
 		return engine.Result{}, nil
 	}
-	key := layout.AutoscaleKey(ref)
-	revision, err := a.Commit(ctx, layout.NewTxn("autoscale.forget").If(key, stored.Modified).Delete(key), key)
+	key := records.AutoscaleKey(ref)
+	revision, err := a.Commit(ctx, records.NewTxn("autoscale.forget").If(key, stored.Modified).Delete(key), key)
 	return engine.Result{Revision: revision}, err
 }

@@ -13,7 +13,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
@@ -23,8 +23,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 
-// lab is a store with one deployment, whose pods' use the test sets.
-type lab struct {
+// harness is a store with one deployment, whose pods' use the test sets.
+type harness struct {
 	t       *testing.T
 	store   *memory.Store
 	view    *view.View
@@ -40,9 +40,9 @@ type lab struct {
 	writes int
 }
 
-func newLab(t *testing.T) *lab {
-	l := &lab{t: t, store: memory.New(), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
-	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: slog.New(slog.DiscardHandler)})
+func newHarness(t *testing.T) *harness {
+	l := &harness{t: t, store: memory.New(), now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = l.view.Run(ctx) }()
@@ -51,8 +51,8 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// Commit makes the lab the controller's store. It returns once the view shows the write.
-func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+// Commit makes the harness the controller's store. It returns once the view shows the write.
+func (l *harness) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	revision, err := l.store.Commit(ctx, txn)
 	if err == nil {
 		l.writes++
@@ -61,34 +61,34 @@ func (l *lab) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return revision, err
 }
 
-func (l *lab) put(key string, record any) {
+func (l *harness) put(key string, record any) {
 	l.t.Helper()
-	if _, err := layout.NewTxn("test").Put(key, record).Commit(l.t.Context(), l); err != nil {
+	if _, err := records.NewTxn("test").Put(key, record).Commit(l.t.Context(), l); err != nil {
 		l.t.Fatal(err)
 	}
 }
 
-func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+func (l *harness) snapshot() records.Snapshot { return records.Snapshot{Reader: l.view.Snapshot()} }
 
 // deploy stores the deployment with that many replicas, all of them ready.
-func (l *lab) deploy(replicas int, autoscale *api.Autoscale) {
+func (l *harness) deploy(replicas int, autoscale *api.Autoscale) {
 	l.t.Helper()
 	raw, _ := json.Marshal(api.DeploymentSpec{Replicas: &replicas, Autoscale: autoscale})
-	l.put(layout.ObjectKey(web), api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw,
+	l.put(records.ObjectKey(web), api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw,
 		Metadata: api.Metadata{Generation: int64(replicas)}})
-	l.put(layout.StatusKey(web), api.WorkloadStatus{ObservedGeneration: int64(replicas), Rollout: &api.RolloutStatus{Phase: api.RolloutComplete}})
+	l.put(records.StatusKey(web), api.WorkloadStatus{ObservedGeneration: int64(replicas), Rollout: &api.RolloutStatus{Phase: api.RolloutComplete}})
 	for i := range replicas {
 		l.pod(string(rune('a'+i)), l.now.Add(-time.Minute))
 	}
 }
 
-func (l *lab) pod(id string, readyAt time.Time) {
-	l.put(layout.TaskKey(id), api.Task{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Desired: api.DesiredRunning})
-	l.put(layout.TaskStatusKey(id), api.TaskStatus{ID: id, State: api.TaskRunning, StartedAt: l.now.Add(-2 * time.Minute), ReadyAt: readyAt})
+func (l *harness) pod(id string, readyAt time.Time) {
+	l.put(records.TaskKey(id), api.Task{ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Desired: api.DesiredRunning})
+	l.put(records.TaskStatusKey(id), api.TaskStatus{ID: id, State: api.TaskRunning, StartedAt: l.now.Add(-2 * time.Minute), ReadyAt: readyAt})
 }
 
 // autoscaler returns an autoscaler as a new process on the same store has it.
-func (l *lab) autoscaler() *Autoscaler {
+func (l *harness) autoscaler() *Autoscaler {
 	return New(control.Deps{Snapshot: l.snapshot, Store: l, Now: func() time.Time { return l.now }}, Options{
 		Load: func(_ context.Context, tasks []string) []Sample {
 			l.asked = tasks
@@ -110,7 +110,7 @@ func (l *lab) autoscaler() *Autoscaler {
 	})
 }
 
-func (l *lab) look(a *Autoscaler) {
+func (l *harness) look(a *Autoscaler) {
 	l.t.Helper()
 	result, err := a.Reconcile(l.t.Context(), Key(web))
 	if err != nil {
@@ -121,12 +121,12 @@ func (l *lab) look(a *Autoscaler) {
 	}
 }
 
-func (l *lab) status() *api.AutoscaleStatus { return l.snapshot().AutoscaleStatus(web).Value }
+func (l *harness) status() *api.AutoscaleStatus { return l.snapshot().AutoscaleStatus(web).Value }
 
 var bounds = &api.Autoscale{Min: 1, Max: 5, CPUTarget: 50}
 
 func TestScalesByTheLoadOfItsPods(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.deploy(2, bounds)
 	l.pod("starts", time.Time{})
 	l.pod("again", l.now.Add(-3*time.Minute)) // it was ready, and has started again since
@@ -149,7 +149,7 @@ func TestScalesByTheLoadOfItsPods(t *testing.T) {
 // TestARestartKeepsTheCooldowns: a new process reads the cooldowns from the store, also after a crash between note and
 // step.
 func TestARestartKeepsTheCooldowns(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.deploy(2, bounds)
 	l.cpu = 90
 	crash := errors.New("crash")
@@ -176,11 +176,11 @@ func TestARestartKeepsTheCooldowns(t *testing.T) {
 
 // TestARefusedStepCostsNoCooldown: nothing was scaled, so the next reconcile may scale; earlier steps still count.
 func TestARefusedStepCostsNoCooldown(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.deploy(2, bounds)
 	l.cpu, l.refuse = 90, true
 	before := l.now.Add(-time.Hour)
-	l.put(layout.AutoscaleKey(web), api.AutoscaleStatus{LastUp: before, LastDown: before})
+	l.put(records.AutoscaleKey(web), api.AutoscaleStatus{LastUp: before, LastDown: before})
 	a := l.autoscaler()
 	l.look(a)
 	if s := l.status(); len(l.steps) != 0 || s.LastUp != before || s.LastDown != before || s.Replicas != 2 {
@@ -195,7 +195,7 @@ func TestARefusedStepCostsNoCooldown(t *testing.T) {
 
 // TestWritesLittle: hours of a steady load cause only a few writes.
 func TestWritesLittle(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.deploy(2, bounds)
 	l.cpu = 50
 	a := l.autoscaler()
@@ -212,19 +212,19 @@ func TestWritesLittle(t *testing.T) {
 
 func TestHoldsStill(t *testing.T) {
 	for name, tc := range map[string]struct {
-		set    func(*lab)
+		set    func(*harness)
 		reason string
 	}{
-		"no stats": {func(l *lab) { l.unknown = true }, "NoStats"},
-		"held":     {func(l *lab) { l.holder = api.ManagerApply }, "ReplicasHeld"},
-		"refused":  {func(l *lab) { l.refuse = true }, ReasonRefused},
-		"rolling": {func(l *lab) {
-			l.put(layout.StatusKey(web), api.WorkloadStatus{ObservedGeneration: 2, Rollout: &api.RolloutStatus{Phase: api.RolloutProgressing}})
+		"no stats": {func(l *harness) { l.unknown = true }, "NoStats"},
+		"held":     {func(l *harness) { l.holder = api.ManagerApply }, "ReplicasHeld"},
+		"refused":  {func(l *harness) { l.refuse = true }, api.ReasonRefused},
+		"rolling": {func(l *harness) {
+			l.put(records.StatusKey(web), api.WorkloadStatus{ObservedGeneration: 2, Rollout: &api.RolloutStatus{Phase: api.RolloutProgressing}})
 		}, "RolloutInProgress"},
-		"not looked": {func(l *lab) { l.put(layout.StatusKey(web), api.WorkloadStatus{ObservedGeneration: 1}) }, "RolloutInProgress"},
+		"not looked": {func(l *harness) { l.put(records.StatusKey(web), api.WorkloadStatus{ObservedGeneration: 1}) }, "RolloutInProgress"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.deploy(2, bounds)
 			l.cpu = 90
 			tc.set(l)
@@ -238,7 +238,7 @@ func TestHoldsStill(t *testing.T) {
 
 // TestForgets: without the autoscale block, or without the deployment, no status is left.
 func TestForgets(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.deploy(2, bounds)
 	a := l.autoscaler()
 	l.look(a)
@@ -249,8 +249,8 @@ func TestForgets(t *testing.T) {
 	if result, err := a.Reconcile(t.Context(), Key(web)); err != nil || result.After != 0 || l.status() != nil {
 		t.Errorf("%+v, %v, status %+v", result, err, l.status())
 	}
-	l.put(layout.AutoscaleKey(web), api.AutoscaleStatus{})
-	if _, err := layout.NewTxn("test").Delete(layout.ObjectKey(web)).Commit(t.Context(), l); err != nil {
+	l.put(records.AutoscaleKey(web), api.AutoscaleStatus{})
+	if _, err := records.NewTxn("test").Delete(records.ObjectKey(web)).Commit(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}
 	if keys := a.Keys(); len(keys) != 1 {

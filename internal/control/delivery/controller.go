@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -114,7 +114,7 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	case now.Before(d.NextTryAt):
 		return engine.Result{After: d.NextTryAt.Sub(now)}, nil
 	case d.Attempts == 0 && now.Sub(d.CreatedAt) > webhook.Stale:
-		return c.record(ctx, call, read, webhook.GiveUp(d, "it could not be told within "+webhook.Stale.String(), now))
+		return c.record(ctx, call, read, webhook.GiveUp(d, "it could not be delivered within "+webhook.Stale.String(), now))
 	}
 	request, err := c.request(snapshot, d)
 	if err != nil {
@@ -129,9 +129,9 @@ func forgettable(d api.Delivery, now time.Time) bool {
 }
 
 // record writes the delivery's next state, and only then forgets the answer.
-func (c *Controller) record(ctx context.Context, call callID, read layout.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
-	at := layout.DeliveryKey(next.Owner(), next.ID)
-	revision, err := c.Commit(ctx, layout.NewTxn("delivery.record").If(at, read.Modified).Put(at, next), at)
+func (c *Controller) record(ctx context.Context, call callID, read records.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
+	at := records.DeliveryKey(next.Owner(), next.ID)
+	revision, err := c.Commit(ctx, records.NewTxn("delivery.record").If(at, read.Modified).Put(at, next), at)
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -158,14 +158,14 @@ func (c *Controller) count(d api.Delivery) {
 	}
 }
 
-func (c *Controller) forget(ctx context.Context, read layout.Read[api.Delivery]) (engine.Result, error) {
-	at := layout.DeliveryKey(read.Value.Owner(), read.Value.ID)
-	revision, err := c.Commit(ctx, layout.NewTxn("delivery.forget").If(at, read.Modified).Delete(at), at)
+func (c *Controller) forget(ctx context.Context, read records.Read[api.Delivery]) (engine.Result, error) {
+	at := records.DeliveryKey(read.Value.Owner(), read.Value.ID)
+	revision, err := c.Commit(ctx, records.NewTxn("delivery.forget").If(at, read.Modified).Delete(at), at)
 	return engine.Result{Revision: revision}, err
 }
 
 // Affected returns the key of the delivery that changed.
-func (c *Controller) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
+func (c *Controller) Affected(_ records.Snapshot, change view.Change) []engine.Key {
 	if d, ok := change.New.(*api.Delivery); ok {
 		return []engine.Key{Key(d)}
 	}
@@ -174,12 +174,12 @@ func (c *Controller) Affected(_ layout.Snapshot, change view.Change) []engine.Ke
 
 // Keys returns the keys of all deliveries.
 func (c *Controller) Keys() []engine.Key {
-	return c.which(func(layout.Read[api.Delivery]) bool { return true })
+	return c.which(func(records.Read[api.Delivery]) bool { return true })
 }
 
 // Dirty returns the keys of the deliveries that are due.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	return c.which(func(read layout.Read[api.Delivery]) bool {
+	return c.which(func(read records.Read[api.Delivery]) bool {
 		d := read.Value
 		if d.State == api.DeliveryPending {
 			return !now.Before(d.NextTryAt) && !c.calls.running(callID{key: Key(d), created: read.Created, attempts: d.Attempts})
@@ -188,10 +188,10 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 	})
 }
 
-func (c *Controller) which(wanted func(layout.Read[api.Delivery]) bool) []engine.Key {
+func (c *Controller) which(wanted func(records.Read[api.Delivery]) bool) []engine.Key {
 	var out []engine.Key
-	for record := range c.Snapshot().Prefix(layout.DeliveriesPrefix) {
-		if d, ok := record.Value.(*api.Delivery); ok && wanted(layout.Read[api.Delivery]{Value: d, Created: record.Created, Modified: record.Modified}) {
+	for record := range c.Snapshot().Prefix(records.DeliveriesPrefix) {
+		if d, ok := record.Value.(*api.Delivery); ok && wanted(records.Read[api.Delivery]{Value: d, Created: record.Created, Modified: record.Modified}) {
 			out = append(out, Key(d))
 		}
 	}

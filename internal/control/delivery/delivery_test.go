@@ -11,11 +11,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 func TestDelivered(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["ok.example"] = answers(204)
 		l.object(api.Webhook{URL: "https://ok.example/a?token=secret", Headers: map[string]string{"Authorization": "Bearer secret"}})
 		l.deliver("deploy-v1-success-1-0", 0)
@@ -42,7 +42,7 @@ func TestDelivered(t *testing.T) {
 // TestRetries: a receiver that fails is called four times, with 1, 5 and 30 s between; one that recovers is notified
 // once.
 func TestRetries(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["down.example"] = answers(503)
 		l.receive["flaky.example"] = func(_ context.Context, nth int) webhook.Answer {
 			return webhook.Answer{Status: map[bool]int{true: 500, false: 200}[nth < 3]}
@@ -80,7 +80,7 @@ func TestRetries(t *testing.T) {
 
 // TestADeadReceiverHoldsUpNobody: with a hundred calls to a receiver that never answers, the others are called at once.
 func TestADeadReceiverHoldsUpNobody(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["dead.example"] = silent
 		l.receive["ok.example"] = answers(200)
 		l.object(api.Webhook{URL: "https://dead.example"}, api.Webhook{URL: "https://ok.example"})
@@ -116,7 +116,7 @@ func TestADeadReceiverHoldsUpNobody(t *testing.T) {
 
 // TestACutCallIsMadeAgain: a call is made at least once, under the same key.
 func TestACutCallIsMadeAgain(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["slow.example"] = silent
 		l.object(api.Webhook{URL: "https://slow.example"})
 		ctx, cancel := context.WithCancel(l.Context())
@@ -140,7 +140,7 @@ func TestACutCallIsMadeAgain(t *testing.T) {
 
 // TestTheHookIsReadWhenItIsCalled: the address is stored only in the spec, and a target that is gone is not called.
 func TestTheHookIsReadWhenItIsCalled(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["old.example"], l.receive["new.example"] = answers(500), answers(200)
 		l.object(api.Webhook{URL: "https://old.example"}, api.Webhook{URL: "https://old.example"})
 		l.deliver("moved", 0)
@@ -154,7 +154,7 @@ func TestTheHookIsReadWhenItIsCalled(t *testing.T) {
 		if d := l.delivery("gone"); d.State != api.DeliveryFailed || d.Error != errHookGone.Error() {
 			t.Errorf("gone is %s %s", d.State, d.Error)
 		}
-		l.write(func(txn *layout.Txn) { txn.Delete(layout.ObjectKey(web)) })
+		l.write(func(txn *records.Txn) { txn.Delete(records.ObjectKey(web)) })
 		l.deliver("orphan", 0)
 		l.after(time.Second)
 		if d := l.delivery("orphan"); d.State != api.DeliveryFailed || d.Error != errObjectGone.Error() {
@@ -166,7 +166,7 @@ func TestTheHookIsReadWhenItIsCalled(t *testing.T) {
 // TestSecretsAreLookedUpWhenItIsCalled: the value of a reference reaches the receiver and no record. A missing value is
 // named, and an attempt after it changed sends the new one.
 func TestSecretsAreLookedUpWhenItIsCalled(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["old.example"], l.receive["new.example"] = answers(500), answers(200)
 		l.config("apps/prod/web/URL", "https://old.example/s3cret", "apps/shared/hooks/TOKEN", "s3cret")
 		hook := api.Webhook{URL: "${config.URL}", Headers: map[string]string{"Authorization": "Bearer ${config.shared.hooks.TOKEN}"}}
@@ -191,7 +191,7 @@ func TestSecretsAreLookedUpWhenItIsCalled(t *testing.T) {
 }
 
 func TestFileIsReadByItsDigest(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.receive["ok.example"] = answers(200)
 		l.object(api.Webhook{URL: "https://ok.example", File: "${asset.notes.body}"}, api.Webhook{URL: "https://ok.example", File: "${asset.notes.none}"})
 		l.deliver("file", 0)
@@ -208,10 +208,10 @@ func TestFileIsReadByItsDigest(t *testing.T) {
 
 // TestStaleCallsAreNotBegun: a call that is old after a long downtime is not made.
 func TestStaleCallsAreNotBegun(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.object(api.Webhook{URL: "https://ok.example"})
-		l.write(func(txn *layout.Txn) {
-			txn.Put(layout.DeliveryKey(web, "old"), api.Delivery{ID: "old", Kind: web.Kind, Scope: web.Scope, Name: web.Name,
+		l.write(func(txn *records.Txn) {
+			txn.Put(records.DeliveryKey(web, "old"), api.Delivery{ID: "old", Kind: web.Kind, Scope: web.Scope, Name: web.Name,
 				Hook: "on_deploy.success[0]", State: api.DeliveryPending, CreatedAt: time.Now().Add(-2 * webhook.Stale)})
 		})
 		l.after(time.Second)
@@ -224,15 +224,15 @@ func TestStaleCallsAreNotBegun(t *testing.T) {
 // TestAnAnswerCountsOnlyForItsOwnDelivery: the object is deleted and created again while its webhook is being called.
 // Its delivery has the id of the old one. It makes its own call, and the late answer to the old call is ignored.
 func TestAnAnswerCountsOnlyForItsOwnDelivery(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		late := make(chan webhook.Answer, 1)
 		l.receive["old.example"] = func(context.Context, int) webhook.Answer { return <-late }
 		l.receive["new.example"] = answers(503)
 		l.object(api.Webhook{URL: "https://old.example"})
 		l.deliver("deploy-v1-success-1-0", 0)
 		l.after(time.Second)
-		l.write(func(txn *layout.Txn) {
-			txn.Delete(layout.DeliveryKey(web, "deploy-v1-success-1-0")).Delete(layout.ObjectKey(web))
+		l.write(func(txn *records.Txn) {
+			txn.Delete(records.DeliveryKey(web, "deploy-v1-success-1-0")).Delete(records.ObjectKey(web))
 		})
 		l.object(api.Webhook{URL: "https://new.example"})
 		l.deliver("deploy-v1-success-1-0", 0)

@@ -18,7 +18,7 @@ func TestAnAttemptIsRecordedOnce(t *testing.T) {
 		"never applied":      storefault.Lost,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inLab(t, func(l *lab) {
+			inHarness(t, func(l *harness) {
 				l.receive["down.example"] = answers(503)
 				l.object(api.Webhook{URL: "https://down.example"})
 				commits := 0

@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/webhook"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // The reasons why a call can't be made.
@@ -16,7 +16,7 @@ var (
 )
 
 // request builds the call from the current object.
-func (c *Controller) request(s layout.Snapshot, d api.Delivery) (webhook.Request, error) {
+func (c *Controller) request(s records.Snapshot, d api.Delivery) (webhook.Request, error) {
 	object := s.Object(d.Owner()).Value
 	if object == nil {
 		return webhook.Request{}, errObjectGone

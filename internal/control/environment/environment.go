@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Environments builds environments. It decrypts each value once per revision. It is safe for concurrent use.
@@ -34,7 +34,7 @@ func New(sealer control.Sealer) *Environments {
 
 // Of returns the environment of an object, including the contents of its secret files (see env.Split). The error is an
 // *Error if a person, or another object, has to change something first.
-func (e *Environments) Of(s layout.Snapshot, ref api.Ref, spec api.WorkloadSpec) (map[string]string, error) {
+func (e *Environments) Of(s records.Snapshot, ref api.Ref, spec api.WorkloadSpec) (map[string]string, error) {
 	_, merged, err := e.Resolve(s, ref, spec.Container)
 	return merged, err
 }
@@ -42,11 +42,11 @@ func (e *Environments) Of(s layout.Snapshot, ref api.Ref, spec api.WorkloadSpec)
 // Resolve returns, besides the environment that Of returns, the declaration with its references to other objects
 // replaced. ${config.…} stays as written there, since a declaration is stored in plain text. Resolve takes the declared
 // container, not one that was resolved before.
-func (e *Environments) Resolve(s layout.Snapshot, ref api.Ref, declared api.Container) (api.Container, map[string]string, error) {
+func (e *Environments) Resolve(s records.Snapshot, ref api.Ref, declared api.Container) (api.Container, map[string]string, error) {
 	return e.resolve(s, ref, declared, env.Change{})
 }
 
-func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Container, change env.Change,
+func (e *Environments) resolve(s records.Snapshot, ref api.Ref, declared api.Container, change env.Change,
 ) (api.Container, map[string]string, error) {
 	resolved, err := expand(s, ref, declared)
 	if err != nil {
@@ -72,7 +72,7 @@ func (e *Environments) resolve(s layout.Snapshot, ref api.Ref, declared api.Cont
 
 // values decrypts a bucket, except for the keys that a change replaces: the change may be the fix of a key that can't
 // be decrypted.
-func (e *Environments) values(s layout.Snapshot, b env.Bucket, change env.Change) (map[string]string, error) {
+func (e *Environments) values(s records.Snapshot, b env.Bucket, change env.Change) (map[string]string, error) {
 	prefix := prefixOf(b)
 	values := map[string]string{}
 	for record := range s.Prefix(prefix) {
@@ -132,7 +132,7 @@ func (e *Environments) Seal(merged map[string]string) ([]byte, error) {
 }
 
 // HashAfter returns the hash of the environment that a stored object will have after a change of a bucket.
-func (e *Environments) HashAfter(s layout.Snapshot, object api.Object, change env.Change) (string, error) {
+func (e *Environments) HashAfter(s records.Snapshot, object api.Object, change env.Change) (string, error) {
 	spec, err := api.DecodeWorkload(object.Kind, object.Spec)
 	if err != nil {
 		return "", err

@@ -9,12 +9,12 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // The buckets of the store are decrypted and merged in order. A value may contain line ends, quotes and =.
 func TestEnvironmentIsMergedInOrder(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	odd := "a=b\n\"c\" 'd'\n${ref.deployment.nobody.host}\n"
 	l.config("scopes/prod/A", "scope", "scopes/prod/B", "scope", "scopes/prod/C", "scope", "scopes/production/D", "another scope",
 		"apps/prod/web/B", "app", "apps/prod/web/C", "app", "apps/prod/web-2/E", "another app", "apps/shared/db/URL", odd)
@@ -26,7 +26,7 @@ func TestEnvironmentIsMergedInOrder(t *testing.T) {
 
 // ${config.…} in env is replaced by the value, alone or within a text; the stored declaration keeps the reference.
 func TestConfigReferences(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("scopes/prod/HOST", "db.prod", "apps/prod/web/PASSWORD", "s3cret$${ref.a}${config.HOST}", "apps/prod/db/USER", "alice", "apps/shared/q/TOKEN", "t0ken")
 	declared := api.Container{Env: map[string]string{
 		"URL": "postgres://${config.db.USER}:${config.PASSWORD}@${config.HOST}/", "TOKEN": "${config.shared.q.TOKEN}", "RAW": "$${config.PASSWORD}",
@@ -57,19 +57,19 @@ func TestConfigReferences(t *testing.T) {
 
 // A missing value is reported with the command that sets it; no other value is named.
 func TestMissingConfigValue(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("apps/prod/web/PASSWORD", "s3cret")
 	_, err := l.of(api.Container{Env: map[string]string{"URL": "${config.PASSWORD}${config.NONE}", "TOKEN": "${config.shared.q.TOKEN}"}})
 	var without *Error
 	want := "env.TOKEN: no value for TOKEN; env.URL: no value for NONE: tend config set prod/web NONE=-; tend config set shared/q TOKEN=-"
-	if !errors.As(err, &without) || without.Reason != ReasonSecretMissing || err.Error() != want {
+	if !errors.As(err, &without) || without.Reason != api.ReasonSecretKeyMissing || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}
 }
 
 // A value is decrypted once, and again after it was set to something new.
 func TestValuesAreOpenedOnce(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	read := func(want string) {
 		t.Helper()
 		merged, err := l.of(api.Container{})
@@ -85,13 +85,13 @@ func TestValuesAreOpenedOnce(t *testing.T) {
 	}
 	l.config("apps/prod/web/A", "2")
 	read("2")
-	l.write(func(txn *layout.Txn) { txn.Delete(layout.ConfigAppPrefix("prod", "web") + "A") })
+	l.write(func(txn *records.Txn) { txn.Delete(records.ConfigAppPrefix("prod", "web") + "A") })
 	read("")
 }
 
 // Equal environments have one hash, regardless of how they were built; a sealed environment decrypts to the original.
 func TestHashAndSeal(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	hash := func(merged map[string]string) string {
 		got, err := l.env.Hash(merged)
 		if err != nil {
@@ -111,7 +111,7 @@ func TestHashAndSeal(t *testing.T) {
 
 // HashAfter returns the later hash, for every kind of change to the bucket.
 func TestHashAfter(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("scopes/prod/A", "1", "apps/prod/web/B", "1", "apps/shared/db/C", "1")
 	object := l.put(web, api.DeploymentSpec{Container: api.Container{EnvFrom: []string{"shared/db"}}})
 	for name, tc := range map[string]struct {
@@ -136,12 +136,12 @@ func TestHashAfter(t *testing.T) {
 // The error about a value that can't be decrypted names the key and the reason. Setting the value again fixes it, also
 // for HashAfter.
 func TestUnreadable(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("apps/prod/web/TOKEN", "hunter2")
 	l.sealer.lost = true
 	_, err := l.of(api.Container{})
 	var without *Error
-	if !errors.As(err, &without) || without.Reason != ReasonUnreadable || !strings.Contains(err.Error(), "/config/apps/prod/web/TOKEN") {
+	if !errors.As(err, &without) || without.Reason != api.ReasonEnvironmentUnreadable || !strings.Contains(err.Error(), "/config/apps/prod/web/TOKEN") {
 		t.Errorf("%v", err)
 	}
 	object := l.put(web, api.DeploymentSpec{})
@@ -152,18 +152,18 @@ func TestUnreadable(t *testing.T) {
 }
 
 func TestConsumers(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.put(web, api.DeploymentSpec{Container: api.Container{EnvFrom: []string{"shared/db", "queue"}}})
 	l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}, api.DeploymentSpec{})
 	l.put(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"}, api.JobSpec{Container: api.Container{EnvFrom: []string{"shared/db"}}})
 	for key, want := range map[string]string{
-		layout.ConfigScopePrefix("prod") + "A":         "api web",
-		layout.ConfigAppPrefix("prod", "web") + "A":    "web",
-		layout.ConfigAppPrefix("prod", "queue") + "A":  "web",
-		layout.ConfigAppPrefix("shared", "db") + "A":   "web",
-		layout.ConfigScopePrefix("shared") + "A":       "web",
-		layout.ConfigAppPrefix("shared", "queue") + "": "",
-		layout.ConfigScopePrefix("production") + "A":   "",
+		records.ConfigScopePrefix("prod") + "A":         "api web",
+		records.ConfigAppPrefix("prod", "web") + "A":    "web",
+		records.ConfigAppPrefix("prod", "queue") + "A":  "web",
+		records.ConfigAppPrefix("shared", "db") + "A":   "web",
+		records.ConfigScopePrefix("shared") + "A":       "web",
+		records.ConfigAppPrefix("shared", "queue") + "": "",
+		records.ConfigScopePrefix("production") + "A":   "",
 	} {
 		bucket, ok := BucketOf(key)
 		if !ok {
@@ -177,7 +177,7 @@ func TestConsumers(t *testing.T) {
 			t.Errorf("%s reaches %q, want %q", key, got, want)
 		}
 	}
-	if _, ok := BucketOf(layout.ObjectKey(web)); ok {
+	if _, ok := BucketOf(records.ObjectKey(web)); ok {
 		t.Error("an object's key belongs to no bucket")
 	}
 	mail := l.snapshot().Object(api.Ref{Kind: api.KindJob, Scope: "prod", Name: "mail"})

@@ -11,18 +11,6 @@ import (
 	"tend.dev/tend/internal/core/env"
 )
 
-// The reasons why an object has no environment.
-const (
-	// ReasonUnreadable means that a config value can't be decrypted.
-	ReasonUnreadable = "EnvironmentUnreadable"
-	// ReasonUnresolved means that the target of a reference doesn't exist.
-	ReasonUnresolved = "UnresolvedReference"
-	// ReasonEnvFromEmpty means that env_from names only buckets without keys.
-	ReasonEnvFromEmpty = "EnvFromEmpty"
-	// ReasonSecretMissing means that secret_files, or ${config.…} in env, names a key that no bucket has.
-	ReasonSecretMissing = "SecretKeyMissing"
-)
-
 // Error says why an object has no environment. Running pods are not affected; the next change of what is missing causes
 // the next attempt.
 type Error struct {
@@ -52,10 +40,10 @@ func passing(err error) bool {
 
 func unresolved(cause error) error {
 	if passing(cause) {
-		return &Error{Reason: ReasonUnresolved, Cause: flat(cause), Next: "nothing: this goes on by itself", Passing: true}
+		return &Error{Reason: api.ReasonUnresolvedReference, Cause: flat(cause), Next: "nothing: this goes on by itself", Passing: true}
 	}
 	return &Error{
-		Reason: ReasonUnresolved, Cause: flat(cause),
+		Reason: api.ReasonUnresolvedReference, Cause: flat(cause),
 		Next: "apply what it points at, or correct the reference; it is tried again",
 	}
 }
@@ -87,14 +75,14 @@ func unmerged(ref api.Ref, cause error) error {
 	var values *missingValuesError
 	switch {
 	case errors.As(cause, &values):
-		return &Error{Reason: ReasonSecretMissing, Cause: cause, Next: values.next()}
+		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: values.next()}
 	case errors.As(cause, &empty):
-		return &Error{Reason: ReasonEnvFromEmpty, Cause: cause, Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
+		return &Error{Reason: api.ReasonEnvFromEmpty, Cause: cause, Next: fmt.Sprintf("tend config set %s KEY=-, or leave env_from out", empty.Entries[0])}
 	case errors.As(cause, &missing):
-		return &Error{Reason: ReasonSecretMissing, Cause: cause, Next: setSecret(ref, missing.Keys)}
+		return &Error{Reason: api.ReasonSecretKeyMissing, Cause: cause, Next: setSecret(ref, missing.Keys)}
 	}
 	return &Error{
-		Reason: ReasonUnreadable, Cause: fmt.Errorf("read its environment: %w", cause),
-		Next: "start the server with the key the value was set under, or set the value anew",
+		Reason: api.ReasonEnvironmentUnreadable, Cause: fmt.Errorf("read its environment: %w", cause),
+		Next: "start the server with the key the value was set under, or set the value again",
 	}
 }

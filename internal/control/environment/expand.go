@@ -9,12 +9,12 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/reference"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // expand replaces the references to other objects in the fields that may hold them (api.ResolvedFields). It does not
 // write to declared.
-func expand(s layout.Snapshot, consumer api.Ref, declared api.Container) (api.Container, error) {
+func expand(s records.Snapshot, consumer api.Ref, declared api.Container) (api.Container, error) {
 	spaces := reference.Spaces{api.SpaceRef: facts(s, consumer)}
 	var faults []error
 	list := func(texts *[]string) {
@@ -38,7 +38,7 @@ func expand(s layout.Snapshot, consumer api.Ref, declared api.Container) (api.Co
 
 // variables returns the declared variables with every reference replaced, including those to config values. Facts and
 // values are inserted in one pass, so that neither is taken for a reference. Errors contain no values.
-func variables(s layout.Snapshot, ref api.Ref, declared api.Container, values func(env.Bucket) (map[string]string, error)) (map[string]string, error) {
+func variables(s records.Snapshot, ref api.Ref, declared api.Container, values func(env.Bucket) (map[string]string, error)) (map[string]string, error) {
 	out := maps.Clone(declared.Env)
 	missing := map[string]string{}
 	var faults []error

@@ -7,15 +7,15 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/reference"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
-func facts(s layout.Snapshot, consumer api.Ref) reference.Lookup {
+func facts(s records.Snapshot, consumer api.Ref) reference.Lookup {
 	return func(r api.Reference) (string, error) { return fact(s, consumer, r) }
 }
 
 // fact returns the value of ${ref.kind.name.field}, as seen by its consumer.
-func fact(s layout.Snapshot, consumer api.Ref, r api.Reference) (string, error) {
+func fact(s records.Snapshot, consumer api.Ref, r api.Reference) (string, error) {
 	if err := r.CheckFact(consumer); err != nil {
 		return "", err
 	}

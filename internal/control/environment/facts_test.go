@@ -9,20 +9,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 func TestReferences(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	server := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}
 	l.put(server, api.DeploymentSpec{Ports: []string{"0.0.0.0:9000:8080", "81"}})
 	l.put(api.Ref{Kind: api.KindStatefulSet, Scope: "data", Name: "db"}, api.StatefulSetSpec{DeploymentSpec: api.DeploymentSpec{Ports: []string{"5432"}}})
 	l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "worker"}, api.DeploymentSpec{})
 	gone := l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "gone"}, api.DeploymentSpec{})
 	gone.Metadata.DeletedAt = &time.Time{}
-	l.write(func(txn *layout.Txn) {
-		txn.Put(layout.ObjectKey(gone.Ref()), gone).
-			Put(layout.StatusKey(server), api.WorkloadStatus{Release: "v3", Image: "api:3"})
+	l.write(func(txn *records.Txn) {
+		txn.Put(records.ObjectKey(gone.Ref()), gone).
+			Put(records.StatusKey(server), api.WorkloadStatus{Release: "v3", Image: "api:3"})
 	})
 	for text, tc := range map[string]struct{ reason, want, fault string }{
 		"http://${ref.deployment.api.address}/":  {"host and port", "http://api.prod:8080/", ""},
@@ -49,7 +49,7 @@ func TestReferences(t *testing.T) {
 		switch {
 		case tc.fault == "" && (err != nil || got["A"] != tc.want):
 			t.Errorf("%s: %q became %q, %v; want %q", tc.reason, text, got["A"], err, tc.want)
-		case tc.fault != "" && (!errors.As(err, &without) || without.Reason != ReasonUnresolved || !strings.Contains(err.Error(), tc.fault)):
+		case tc.fault != "" && (!errors.As(err, &without) || without.Reason != api.ReasonUnresolvedReference || !strings.Contains(err.Error(), tc.fault)):
 			t.Errorf("%s: %q: %v; want %q", tc.reason, text, err, tc.fault)
 		}
 	}
@@ -57,7 +57,7 @@ func TestReferences(t *testing.T) {
 
 // Each field that may hold references is resolved, and the declared container is not modified.
 func TestReferencesInEveryField(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.put(api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "api"}, api.DeploymentSpec{})
 	declare := func(text string) api.Container {
 		return api.Container{
@@ -76,12 +76,12 @@ func TestReferencesInEveryField(t *testing.T) {
 }
 
 func TestReferring(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.put(web, api.DeploymentSpec{Container: api.Container{Env: map[string]string{
 		"A": "${ref.deployment.api.host}${ref.deployment.api.port}", "B": "${ref.statefulset.data.db.host}",
 		"C": "$${ref.deployment.escaped.host}", "D": "${ref.deployment.malformed}"}}})
 	for name, want := range map[string]int{"deployment/prod/api": 1, "statefulset/data/db": 1, "deployment/prod/escaped": 0, "deployment/prod/malformed": 0} {
-		ref, _, _ := layout.ParseRef(name)
+		ref, _, _ := records.ParseRef(name)
 		if got := l.snapshot().Referring(ref); len(got) != want {
 			t.Errorf("%s is referred to by %d objects, want %d", name, len(got), want)
 		}

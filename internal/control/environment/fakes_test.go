@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
@@ -34,8 +34,8 @@ func (s *sealer) Decrypt(sealed []byte) ([]byte, error) {
 
 func (*sealer) HMAC(data []byte) string { return "hash of " + string(data) }
 
-// lab is a store with its view.
-type lab struct {
+// harness is a store with its view.
+type harness struct {
 	testing.TB
 	store  *memory.Store
 	view   *view.View
@@ -43,10 +43,10 @@ type lab struct {
 	env    *Environments
 }
 
-func newLab(t testing.TB) *lab {
-	l := &lab{TB: t, store: memory.New(), sealer: &sealer{}}
+func newHarness(t testing.TB) *harness {
+	l := &harness{TB: t, store: memory.New(), sealer: &sealer{}}
 	l.env = New(l.sealer)
-	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.view.Run(ctx) }()
@@ -55,11 +55,11 @@ func newLab(t testing.TB) *lab {
 	return l
 }
 
-func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+func (l *harness) snapshot() records.Snapshot { return records.Snapshot{Reader: l.view.Snapshot()} }
 
-func (l *lab) write(fill func(*layout.Txn)) {
+func (l *harness) write(fill func(*records.Txn)) {
 	l.Helper()
-	txn := layout.NewTxn("test")
+	txn := records.NewTxn("test")
 	fill(txn)
 	revision, err := txn.Commit(context.Background(), l.store)
 	if err == nil {
@@ -71,28 +71,28 @@ func (l *lab) write(fill func(*layout.Txn)) {
 }
 
 // config sets values by their key behind /config/.
-func (l *lab) config(pairs ...string) {
+func (l *harness) config(pairs ...string) {
 	l.Helper()
-	l.write(func(txn *layout.Txn) {
+	l.write(func(txn *records.Txn) {
 		for i := 0; i < len(pairs); i += 2 {
-			txn.Put(layout.ConfigPrefix+pairs[i], []byte("sealed:"+pairs[i+1]))
+			txn.Put(records.ConfigPrefix+pairs[i], []byte("sealed:"+pairs[i+1]))
 		}
 	})
 }
 
-func (l *lab) put(ref api.Ref, spec any) api.Object {
+func (l *harness) put(ref api.Ref, spec any) api.Object {
 	l.Helper()
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		l.Fatal(err)
 	}
 	object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: raw}
-	l.write(func(txn *layout.Txn) { txn.Put(layout.ObjectKey(ref), object) })
+	l.write(func(txn *records.Txn) { txn.Put(records.ObjectKey(ref), object) })
 	return object
 }
 
 // of returns the environment of a declaration.
-func (l *lab) of(declared api.Container) (map[string]string, error) {
+func (l *harness) of(declared api.Container) (map[string]string, error) {
 	return l.env.Of(l.snapshot(), web, workload(declared))
 }
 

@@ -6,12 +6,12 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
 	"tend.dev/tend/internal/core/reference"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Spaces resolves the references of an object's webhooks: facts of other objects, and values of buckets, decrypted now.
 // Errors contain no values.
-func (e *Environments) Spaces(s layout.Snapshot, ref api.Ref, envFrom []string) reference.Spaces {
+func (e *Environments) Spaces(s records.Snapshot, ref api.Ref, envFrom []string) reference.Spaces {
 	return reference.Spaces{
 		api.SpaceRef:    facts(s, ref),
 		api.SpaceConfig: func(r api.Reference) (string, error) { return e.configured(s, ref, envFrom, r) },
@@ -19,7 +19,7 @@ func (e *Environments) Spaces(s layout.Snapshot, ref api.Ref, envFrom []string) 
 }
 
 // configured returns the value of a ${config.…}. If several buckets have it, the last one wins.
-func (e *Environments) configured(s layout.Snapshot, ref api.Ref, envFrom []string, r api.Reference) (string, error) {
+func (e *Environments) configured(s records.Snapshot, ref api.Ref, envFrom []string, r api.Reference) (string, error) {
 	buckets, key := env.OfReference(ref, envFrom, r)
 	for i := len(buckets) - 1; i >= 0; i-- {
 		record, found := s.Get(prefixOf(buckets[i]) + key)
@@ -43,7 +43,7 @@ func (e *Environments) configured(s layout.Snapshot, ref api.Ref, envFrom []stri
 // prefixOf returns the store prefix of a bucket's values.
 func prefixOf(b env.Bucket) string {
 	if b.Name == "" {
-		return layout.ConfigScopePrefix(b.Scope)
+		return records.ConfigScopePrefix(b.Scope)
 	}
-	return layout.ConfigAppPrefix(b.Scope, b.Name)
+	return records.ConfigAppPrefix(b.Scope, b.Name)
 }

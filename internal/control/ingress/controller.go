@@ -8,7 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -25,17 +25,17 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	if err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := c.Commit(ctx, txn, layout.StatusKey(ref))
+	revision, err := c.Commit(ctx, txn, records.StatusKey(ref))
 	return engine.Result{Revision: revision}, err
 }
 
 // step returns the commit of one reconcile; it is empty if there is nothing to write.
-func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layout.Txn, error) {
-	object, stored, key := s.Object(ref), s.IngressStatus(ref), layout.StatusKey(ref)
+func (c *Controller) step(s records.Snapshot, ref api.Ref, now time.Time) (*records.Txn, error) {
+	object, stored, key := s.Object(ref), s.IngressStatus(ref), records.StatusKey(ref)
 	if !object.Exists() {
-		txn := layout.NewTxn("ingress.forget")
+		txn := records.NewTxn("ingress.forget")
 		if left, there := s.Get(key); there {
-			txn.If(layout.ObjectKey(ref), 0).If(key, left.Modified).Delete(key)
+			txn.If(records.ObjectKey(ref), 0).If(key, left.Modified).Delete(key)
 		}
 		return txn, nil
 	}
@@ -43,11 +43,11 @@ func (c *Controller) step(s layout.Snapshot, ref api.Ref, now time.Time) (*layou
 	if stored.Exists() {
 		before = *stored.Value
 	}
-	txn := layout.NewTxn("ingress.status")
+	txn := records.NewTxn("ingress.status")
 	next := observe(s, object).status(before, now)
 	changed, err := control.Differs(stored.Value, next)
 	if changed {
-		txn.If(layout.ObjectKey(ref), object.Modified).If(key, stored.Modified).Put(key, next)
+		txn.If(records.ObjectKey(ref), object.Modified).If(key, stored.Modified).Put(key, next)
 	}
 	return txn, err
 }
@@ -59,8 +59,8 @@ func (c *Controller) Name() string { return string(api.KindIngress) }
 func (c *Controller) Keys() []engine.Key {
 	snapshot := c.Snapshot()
 	out := control.Keys(snapshot, api.KindIngress)
-	for record := range snapshot.Prefix(layout.StatusPrefix + string(api.KindIngress) + "/") {
-		ref, _, ok := layout.ParseRef(strings.TrimPrefix(record.Key, layout.StatusPrefix))
+	for record := range snapshot.Prefix(records.StatusPrefix + string(api.KindIngress) + "/") {
+		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
 		if ok && !snapshot.Object(ref).Exists() {
 			out = append(out, control.Key(ref))
 		}
@@ -82,7 +82,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 
 // Affected returns the ingresses a change may concern: the changed one, those that a changed workload serves, or all if
 // a proxy reported.
-func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Key {
+func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
 	value := change.New
 	if value == nil {
 		value = change.Old
@@ -105,7 +105,7 @@ func (c *Controller) Affected(s layout.Snapshot, change view.Change) []engine.Ke
 	return nil
 }
 
-func servedBy(s layout.Snapshot, workload api.Ref) []engine.Key {
+func servedBy(s records.Snapshot, workload api.Ref) []engine.Key {
 	if !workload.Kind.HasSlots() {
 		return nil
 	}

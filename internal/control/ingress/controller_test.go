@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
@@ -21,8 +21,8 @@ var (
 	web   = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 )
 
-// lab is a store with its view and the controller over it. The records of all other writers are written by hand.
-type lab struct {
+// harness is a store with its view and the controller over it. The records of all other writers are written by hand.
+type harness struct {
 	*testing.T
 	store *memory.Store
 	view  *view.View
@@ -30,10 +30,10 @@ type lab struct {
 	now   time.Time
 }
 
-func newLab(t *testing.T) *lab {
+func newHarness(t *testing.T) *harness {
 	t.Helper()
-	l := &lab{T: t, store: memory.New(), now: epoch}
-	l.view = view.New(l.store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+	l := &harness{T: t, store: memory.New(), now: epoch}
+	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- l.view.Run(ctx) }()
@@ -43,14 +43,14 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-func (l *lab) snapshot() layout.Snapshot { return layout.Snapshot{Reader: l.view.Snapshot()} }
+func (l *harness) snapshot() records.Snapshot { return records.Snapshot{Reader: l.view.Snapshot()} }
 
-func (l *lab) put(key string, record any) {
+func (l *harness) put(key string, record any) {
 	l.Helper()
-	l.commit(layout.NewTxn("test").Put(key, record))
+	l.commit(records.NewTxn("test").Put(key, record))
 }
 
-func (l *lab) commit(txn *layout.Txn) {
+func (l *harness) commit(txn *records.Txn) {
 	l.Helper()
 	revision, err := txn.Commit(l.Context(), l.store)
 	if err == nil {
@@ -61,39 +61,39 @@ func (l *lab) commit(txn *layout.Txn) {
 	}
 }
 
-func (l *lab) object(ref api.Ref, spec any, stamps map[string]string) {
+func (l *harness) object(ref api.Ref, spec any, stamps map[string]string) {
 	l.Helper()
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		l.Fatal(err)
 	}
-	l.put(layout.ObjectKey(ref), api.Object{
+	l.put(records.ObjectKey(ref), api.Object{
 		Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: raw, Metadata: api.Metadata{Generation: 1, Stamps: stamps},
 	})
 }
 
-func (l *lab) pod(id string, ready bool) {
+func (l *harness) pod(id string, ready bool) {
 	l.Helper()
-	l.put(layout.TaskKey(id), api.Task{
+	l.put(records.TaskKey(id), api.Task{
 		ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Node: "n1", Desired: api.DesiredRunning, CreatedAt: epoch,
 	})
-	l.put(layout.TaskStatusKey(id), api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: ready})
+	l.put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: "n1", State: api.TaskRunning, Ready: ready})
 }
 
-func (l *lab) proxy(edit func(*api.IngressNodeStatus)) {
+func (l *harness) proxy(edit func(*api.IngressNodeStatus)) {
 	l.Helper()
 	status := api.IngressNodeStatus{
-		Node: "n1", HTTP: api.DoorStatus{Address: "[::]:80", Wanted: true, Open: true},
-		HTTPS: api.DoorStatus{Address: "[::]:443", Wanted: true, Open: true},
+		Node: "n1", HTTP: api.ListenerStatus{Address: "[::]:80", Wanted: true, Open: true},
+		HTTPS: api.ListenerStatus{Address: "[::]:443", Wanted: true, Open: true},
 	}
 	if edit != nil {
 		edit(&status)
 	}
-	l.put(layout.IngressNodeKey("n1"), status)
+	l.put(records.IngressNodeKey("n1"), status)
 }
 
 // look reconciles once and returns the status. A second reconcile must write nothing.
-func (l *lab) look() api.IngressStatus {
+func (l *harness) look() api.IngressStatus {
 	l.Helper()
 	for i := range 2 {
 		result, err := l.c.Reconcile(l.Context(), control.Key(shop))
@@ -140,12 +140,12 @@ func TestStatus(t *testing.T) {
 		"the port is taken": {
 			spec: plain, pods: []bool{true}, ready: "NotListening", degraded: "NotListening",
 			proxy: func(n *api.IngressNodeStatus) {
-				n.HTTP = api.DoorStatus{Address: ":80", Wanted: true, Error: "address already in use"}
+				n.HTTP = api.ListenerStatus{Address: ":80", Wanted: true, Error: "address already in use"}
 			},
 		},
 		"about to listen": {
 			spec: plain, pods: []bool{true}, ready: "Opening",
-			proxy: func(n *api.IngressNodeStatus) { n.HTTP = api.DoorStatus{Address: ":80"} },
+			proxy: func(n *api.IngressNodeStatus) { n.HTTP = api.ListenerStatus{Address: ":80"} },
 		},
 		"no proxy at all":     {spec: plain, pods: []bool{true}, noProxy: true, ready: "NotListening", degraded: "NotListening"},
 		"certificate awaited": {spec: tls, pods: []bool{true}, ready: "CertificatePending", url: "https://shop.org"},
@@ -188,7 +188,7 @@ func TestStatus(t *testing.T) {
 		"maintenance": {spec: plain, pods: []bool{true}, stamps: map[string]string{api.StampTraffic: "maintenance:back soon"}, ready: "Maintenance"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.object(web, api.DeploymentSpec{Ports: []string{"8000"}}, nil)
 			l.object(shop, test.spec, test.stamps)
 			if !test.noProxy {
@@ -218,10 +218,10 @@ func TestStatus(t *testing.T) {
 
 // TestAnIngressThatIsGone: its status is deleted too, even if the ingress was deleted while no controller ran.
 func TestAnIngressThatIsGone(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.object(shop, api.IngressSpec{Host: "shop.org"}, nil)
 	l.look()
-	l.commit(layout.NewTxn("test").Delete(layout.ObjectKey(shop)))
+	l.commit(records.NewTxn("test").Delete(records.ObjectKey(shop)))
 	if keys := l.c.Dirty(l.now); len(keys) != 1 || keys[0] != control.Key(shop) {
 		t.Fatalf("%v", keys)
 	}
@@ -238,7 +238,7 @@ func TestAnIngressThatIsGone(t *testing.T) {
 }
 
 func TestAffected(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.object(shop, api.IngressSpec{Host: "shop.org", Service: "web"}, nil)
 	l.pod("a", true)
 	other := api.Ref{Kind: api.KindDeployment, Scope: "other", Name: "web"}

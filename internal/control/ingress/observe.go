@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // observed is the state that an ingress depends on, read at one revision.
 type observed struct {
-	object layout.Read[api.Object]
+	object records.Read[api.Object]
 	spec   api.IngressSpec
 	broken error // why the spec can't be read
 	// serves reports whether the workload exists.
@@ -18,13 +18,13 @@ type observed struct {
 	workload api.DeploymentSpec
 	pods     int // wanted and not ended
 	ready    int
-	nodes    []layout.Read[api.IngressNodeStatus]
+	nodes    []records.Read[api.IngressNodeStatus]
 	traffic  string
 	message  string
 	now      time.Time
 }
 
-func observe(s layout.Snapshot, object layout.Read[api.Object]) observed {
+func observe(s records.Snapshot, object records.Read[api.Object]) observed {
 	o := observed{object: object, nodes: s.IngressNodes()}
 	o.spec, o.broken = api.DecodeSpec[api.IngressSpec](*object.Value)
 	o.traffic, o.message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
@@ -41,7 +41,7 @@ func observe(s layout.Snapshot, object layout.Read[api.Object]) observed {
 	return o
 }
 
-func (o *observed) count(s layout.Snapshot, workload api.Ref) {
+func (o *observed) count(s records.Snapshot, workload api.Ref) {
 	for _, task := range s.TasksOf(workload) {
 		if task.Value.Desired != api.DesiredRunning || task.Value.Run != "" || task.Value.Role != api.RoleMain {
 			continue
@@ -57,16 +57,16 @@ func (o *observed) count(s layout.Snapshot, workload api.Ref) {
 	}
 }
 
-// door returns the state of the listener that the host needs, on the node where it is best.
-func (o observed) door() api.DoorStatus {
-	var best api.DoorStatus
+// listener returns the state of the listener that the host needs, on the node where it is best.
+func (o observed) listener() api.ListenerStatus {
+	var best api.ListenerStatus
 	for _, node := range o.nodes {
-		door := node.Value.HTTP
+		listener := node.Value.HTTP
 		if o.spec.Secure() {
-			door = node.Value.HTTPS
+			listener = node.Value.HTTPS
 		}
-		if best.Address == "" || door.Open && !best.Open {
-			best = door
+		if best.Address == "" || listener.Open && !best.Open {
+			best = listener
 		}
 	}
 	return best

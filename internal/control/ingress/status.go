@@ -9,20 +9,6 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The reasons of an ingress's conditions.
-const (
-	ReasonServed             = "Served"             // requests reach a pod
-	ReasonInvalidSpec        = "InvalidSpec"        // the spec can't be read
-	ReasonNoService          = "NoService"          // there is no workload of that name in the scope
-	ReasonNoReadyPods        = "NoReadyPods"        // the workload has none that may serve
-	ReasonNotListening       = "NotListening"       // no proxy could open its listener
-	ReasonOpening            = "Opening"            // no proxy has opened its listener yet
-	ReasonCertificatePending = "CertificatePending" // a certificate is being obtained
-	ReasonCertificateFailed  = "CertificateFailed"  // the last attempt to get or renew it failed
-	ReasonPaused             = "Paused"             // an operator paused requests
-	ReasonMaintenance        = "Maintenance"        // an operator has requests answered with 503
-)
-
 // status returns the status of an ingress.
 func (o observed) status(before api.IngressStatus, now time.Time) api.IngressStatus {
 	object := o.object.Value
@@ -49,7 +35,7 @@ func (o observed) url() string {
 		scheme, usual = "https", "443"
 	}
 	host := strings.ToLower(o.spec.Host)
-	if _, port, err := net.SplitHostPort(o.door().Address); err == nil && port != usual && port != "0" && port != "" {
+	if _, port, err := net.SplitHostPort(o.listener().Address); err == nil && port != usual && port != "0" && port != "" {
 		host = net.JoinHostPort(host, port)
 	}
 	return scheme + "://" + host
@@ -60,7 +46,7 @@ func (o observed) readiness() api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
 	c.Reason, c.Message = o.hindrance()
 	if c.Reason == "" {
-		c.Status, c.Reason = api.ConditionTrue, ReasonServed
+		c.Status, c.Reason = api.ConditionTrue, api.ReasonServed
 		c.Message = fmt.Sprintf("%s is served by %d of %d pods of %s", o.url(), o.ready, o.pods, o.spec.ServiceName(o.object.Value.Name))
 	}
 	return c
@@ -68,31 +54,31 @@ func (o observed) readiness() api.Condition {
 
 // hindrance returns the first problem that keeps requests from a pod.
 func (o observed) hindrance() (reason, message string) {
-	door, certificate, service := o.door(), o.certificate(), o.spec.ServiceName(o.object.Value.Name)
+	listener, certificate, service := o.listener(), o.certificate(), o.spec.ServiceName(o.object.Value.Name)
 	switch {
 	case o.broken != nil:
-		return ReasonInvalidSpec, o.broken.Error() + ": apply a corrected manifest"
-	case door.Error != "":
-		return ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (--ingress-http, --ingress-https)", door.Error)
-	case door.Address == "":
-		return ReasonNotListening, "no node has a proxy for it: start the server with --ingress-http and --ingress-https"
-	case !door.Open:
-		return ReasonOpening, "the proxy is about to listen at " + door.Address
+		return api.ReasonInvalidSpec, o.broken.Error() + ": apply a corrected manifest"
+	case listener.Error != "":
+		return api.ReasonNotListening, fmt.Sprintf("%s: stop what holds the port, or choose another (--ingress-http, --ingress-https)", listener.Error)
+	case listener.Address == "":
+		return api.ReasonNotListening, "no node has a proxy for it: start the server with --ingress-http and --ingress-https"
+	case !listener.Open:
+		return api.ReasonOpening, "the proxy is about to listen at " + listener.Address
 	case o.traffic == api.TrafficMaintenance:
-		return ReasonMaintenance, "requests are answered with 503; `tend ingress resume` lets them through"
+		return api.ReasonMaintenance, "requests are answered with 503; `tend ingress resume` lets them through"
 	case o.traffic == api.TrafficPaused:
-		return ReasonPaused, "requests wait; `tend ingress resume` lets them through"
+		return api.ReasonPaused, "requests wait; `tend ingress resume` lets them through"
 	case !o.serves:
-		return ReasonNoService, fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
+		return api.ReasonNoService, fmt.Sprintf("there is no deployment or statefulset %s/%s", o.object.Value.Scope, service)
 	case o.ready == 0:
-		return ReasonNoReadyPods, fmt.Sprintf("none of the %d pods of %s/%s is ready", o.pods, o.object.Value.Scope, service)
+		return api.ReasonNoReadyPods, fmt.Sprintf("none of the %d pods of %s/%s is ready", o.pods, o.object.Value.Scope, service)
 	case o.spec.Secure() && !o.spec.TLS.OnDemand && (certificate == nil || certificate.NotAfter.IsZero()):
 		if certificate != nil && certificate.Error != "" {
-			return ReasonCertificateFailed, o.certificateFault(certificate)
+			return api.ReasonCertificateFailed, o.certificateFault(certificate)
 		}
-		return ReasonCertificatePending, "a certificate for " + o.spec.Host + " is being got"
+		return api.ReasonCertificatePending, "a certificate for " + o.spec.Host + " is being got"
 	case certificate != nil && o.over(certificate):
-		return ReasonCertificateFailed, o.certificateFault(certificate)
+		return api.ReasonCertificateFailed, o.certificateFault(certificate)
 	}
 	return "", ""
 }
@@ -103,12 +89,12 @@ func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
 	c.Reason, c.Message = o.hindrance()
 	switch c.Reason {
-	case ReasonInvalidSpec, ReasonNotListening, ReasonNoService, ReasonNoReadyPods, ReasonCertificateFailed:
+	case api.ReasonInvalidSpec, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonCertificateFailed:
 		c.Next = o.nextStep(c.Reason)
 		return c
 	}
 	if certificate := o.certificate(); certificate != nil && certificate.Error != "" {
-		c.Reason, c.Message = ReasonCertificateFailed, o.certificateFault(certificate)
+		c.Reason, c.Message = api.ReasonCertificateFailed, o.certificateFault(certificate)
 		return c
 	}
 	c.Status, c.Reason, c.Message = api.ConditionFalse, "AsExpected", ""
@@ -119,9 +105,9 @@ func (o observed) trouble() api.Condition {
 func (o observed) nextStep(reason string) string {
 	service := o.object.Value.Scope + "/" + o.spec.ServiceName(o.object.Value.Name)
 	switch reason {
-	case ReasonNoService:
+	case api.ReasonNoService:
 		return "apply a deployment " + service + ", or correct `service`"
-	case ReasonNoReadyPods:
+	case api.ReasonNoReadyPods:
 		return "tend describe " + service
 	}
 	return ""
@@ -136,7 +122,7 @@ func (o observed) certificateFault(c *api.CertificateStatus) string {
 	}
 	switch tls := o.spec.TLS; {
 	case tls.Certificate != "":
-		text += "; set the config keys anew"
+		text += "; set the config keys again"
 	case tls.Provider == "internal":
 		text += "; it is tried again by itself"
 	default:

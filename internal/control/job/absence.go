@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // absences records since when each node has had no heartbeat. A server that boots waits a whole timeout before it
@@ -29,7 +29,7 @@ func (a *absences) clear(node string) {
 }
 
 // lost reports whether a node is down. For a silent node that is not lost yet, left is the time until it is.
-func (a *absences) lost(s layout.Snapshot, node string) (lost bool, left time.Duration) {
+func (a *absences) lost(s records.Snapshot, node string) (lost bool, left time.Duration) {
 	if node == "" {
 		return false, 0
 	}

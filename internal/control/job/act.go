@@ -7,7 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // maxActions bounds one commit: an action is at most three operations, and a store takes 10,000. The next reconcile
@@ -23,7 +23,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	}
 	s := c.begin(o, actions, now)
 	if want, due := o.wantedImage(); due {
-		s.txn.If(layout.ImageKey(o.ref), o.request.Modified).Put(layout.ImageKey(o.ref), want)
+		s.txn.If(records.ImageKey(o.ref), o.request.Modified).Put(records.ImageKey(o.ref), want)
 	}
 	for _, action := range actions {
 		s.write(action, a.target)
@@ -33,7 +33,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	if err := s.putStatus(o.nextStatus(a, s.records(), now)); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := c.Commit(ctx, s.txn, layout.StatusKey(o.ref))
+	revision, err := c.Commit(ctx, s.txn, records.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -63,11 +63,11 @@ func (o observed) after(a assessment, more bool, now time.Time) time.Duration {
 type step struct {
 	c     *Controller
 	o     observed
-	txn   *layout.Txn
+	txn   *records.Txn
 	now   time.Time
-	tasks map[string]layout.Read[api.Task]
+	tasks map[string]records.Read[api.Task]
 	taken map[string]bool // slot ids
-	runs  *records
+	runs  *history
 	// minted is set once the fresh release is among the writes.
 	minted bool
 }
@@ -77,13 +77,13 @@ func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time
 	if len(actions) > 0 {
 		site = string(actions[0].Verb)
 	}
-	s := &step{c: c, o: o, now: now, tasks: map[string]layout.Read[api.Task]{}, taken: map[string]bool{}, runs: newRecords(o)}
-	s.txn = layout.NewTxn(string(o.ref.Kind)+"."+site).If(layout.ObjectKey(o.ref), o.object.Modified)
+	s := &step{c: c, o: o, now: now, tasks: map[string]records.Read[api.Task]{}, taken: map[string]bool{}, runs: newHistory(o)}
+	s.txn = records.NewTxn(string(o.ref.Kind)+"."+site).If(records.ObjectKey(o.ref), o.object.Modified)
 	for _, t := range o.tasks {
 		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
 	}
 	for node := range o.lostNodes() { // a node whose heartbeat comes back before this commit isn't lost
-		s.txn.If(layout.AliveKey(node), 0)
+		s.txn.If(records.AliveKey(node), 0)
 	}
 	return s
 }
@@ -108,8 +108,8 @@ func (s *step) write(a timetable.Action, t target) {
 		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredRemoved, a.Reason, s.now)
 	case timetable.ForgetTask:
 		task := s.tasks[a.Task]
-		key := layout.TaskKey(a.Task)
-		s.txn.If(key, task.Modified).Delete(key).Delete(layout.SlotKey(s.o.ref, task.Value.Slot))
+		key := records.TaskKey(a.Task)
+		s.txn.If(key, task.Modified).Delete(key).Delete(records.SlotKey(s.o.ref, task.Value.Slot))
 	case timetable.MarkMissed: // the plan's timeline counts it, and the status shows that
 	}
 }
@@ -119,7 +119,7 @@ func (s *step) start(a timetable.Action, t target) {
 	ref := s.o.ref
 	if t.fresh != nil && t.id == a.Release && !s.minted {
 		s.minted = true
-		key := layout.ReleaseKey(ref, t.id)
+		key := records.ReleaseKey(ref, t.id)
 		s.txn.If(key, 0).Put(key, t.fresh)
 	}
 	task := api.Task{
@@ -142,7 +142,7 @@ func (s *step) freshSlot() string {
 // flush writes the runs that changed.
 func (s *step) flush() {
 	for _, change := range s.runs.changes() {
-		key := layout.RunKey(s.o.ref, change.id)
+		key := records.RunKey(s.o.ref, change.id)
 		s.txn.If(key, change.modified)
 		if change.next == nil {
 			s.txn.Delete(key)
@@ -166,7 +166,7 @@ func (s *step) dropReleases(t target) {
 	}
 	for _, release := range s.o.releases {
 		if !used[release.Value.ID] {
-			s.txn.Delete(layout.ReleaseKey(s.o.ref, release.Value.ID))
+			s.txn.Delete(records.ReleaseKey(s.o.ref, release.Value.ID))
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (s *step) dropReleases(t target) {
 func (s *step) putStatus(status api.JobStatus) error {
 	changed, err := s.o.statusChanged(status)
 	if changed || !s.txn.Empty() {
-		s.txn.If(layout.StatusKey(s.o.ref), s.o.status.Modified).Put(layout.StatusKey(s.o.ref), status)
+		s.txn.If(records.StatusKey(s.o.ref), s.o.status.Modified).Put(records.StatusKey(s.o.ref), status)
 	}
 	return err
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 // fakeAgent plays the node: it answers for images and runs containers. It works after each write, and when a container
 // is due to end.
 type fakeAgent struct {
-	l      *lab
+	l      *harness
 	done   chan struct{}
 	ended  chan struct{}
 	images map[string]string
@@ -29,7 +29,7 @@ type fakeAgent struct {
 	next time.Time
 }
 
-func newFakeAgent(l *lab) *fakeAgent {
+func newFakeAgent(l *harness) *fakeAgent {
 	a := &fakeAgent{
 		l: l, done: make(chan struct{}), ended: make(chan struct{}), images: map[string]string{"mail:1": "sha256:1", "mail:2": "sha256:2"},
 		lasts: 5 * time.Second, told: map[string]time.Time{}, wake: make(chan struct{}, 1),
@@ -77,7 +77,7 @@ func (a *fakeAgent) until(at time.Time) {
 
 func (a *fakeAgent) look() {
 	s, now := a.l.snapshot(), time.Now().UTC()
-	txn := layout.NewTxn("agent")
+	txn := records.NewTxn("agent")
 	for _, request := range s.ImageRequests() {
 		a.answer(txn, s, *request.Value, now)
 	}
@@ -91,7 +91,7 @@ func (a *fakeAgent) look() {
 		if next != nil && next.State == api.TaskRunning {
 			running++
 		}
-		key := layout.TaskStatusKey(task.Value.ID)
+		key := records.TaskStatusKey(task.Value.ID)
 		switch {
 		case next == nil && was != nil:
 			txn.Delete(key)
@@ -105,14 +105,14 @@ func (a *fakeAgent) look() {
 	}
 }
 
-func (a *fakeAgent) answer(txn *layout.Txn, s layout.Snapshot, r api.ImageRequest, now time.Time) {
+func (a *fakeAgent) answer(txn *records.Txn, s records.Snapshot, r api.ImageRequest, now time.Time) {
 	next := api.ImageStatus{Owner: r.Owner, Node: "n1", Image: r.Image, Nonce: r.Nonce, State: api.ImagePresent, UpdatedAt: now}
 	if next.ImageID = a.images[r.Image]; next.ImageID == "" {
 		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound", "image "+r.Image+" is not in the registry"
 	}
 	was := s.ImageStatus("n1", r.Owner).Value
 	if was == nil || was.Nonce != next.Nonce || was.Image != next.Image || was.ImageID != next.ImageID && next.State == api.ImagePresent && was.State == api.ImagePresent {
-		txn.Put(layout.ImageStatusKey("n1", r.Owner), next)
+		txn.Put(records.ImageStatusKey("n1", r.Owner), next)
 	}
 }
 

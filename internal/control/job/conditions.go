@@ -9,22 +9,6 @@ import (
 	"tend.dev/tend/internal/control"
 )
 
-// The reasons that this package sets; the others come from the planner, the agent and the runtime.
-const (
-	ReasonDeclared       = "Declared"       // it runs on request
-	ReasonScheduled      = "Scheduled"      // it runs when it is due
-	ReasonSuspended      = "Suspended"      // it runs only on request
-	ReasonResolvingImage = "ResolvingImage" // no node has answered yet for the image
-	ReasonComplete       = "Complete"       // nothing is under way
-	ReasonRunning        = "Running"        // a run is active
-	ReasonWaiting        = "Waiting"        // a run can't begin, or go on, yet
-	ReasonIdle           = "Idle"           // no run is active
-	ReasonRunFailed      = "RunFailed"      // the run that ended last failed
-	ReasonAsExpected     = "AsExpected"     // no action is needed
-	ReasonOnTime         = "OnTime"         // the newest due time started its run
-	ReasonClockSetBack   = "ClockSetBack"   // the clock is behind due times that were already handled
-)
-
 // The types of conditions that only jobs have.
 const (
 	// ConditionActive means that a run is active.
@@ -55,25 +39,25 @@ func (o observed) readiness(a assessment) api.Condition {
 	case a.refused != nil:
 		c.Status, c.Reason = api.ConditionFalse, a.refused.Reason
 	case a.target.id == "":
-		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
+		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 	case cron == nil:
-		c.Reason, c.Message = ReasonDeclared, fmt.Sprintf("runs when asked to: tend run %s/%s", o.ref.Scope, o.ref.Name)
+		c.Reason, c.Message = api.ReasonDeclared, fmt.Sprintf("runs when asked to: tend run %s/%s", o.ref.Scope, o.ref.Name)
 	case cron.Suspend:
-		c.Reason, c.Message = ReasonSuspended, "suspended: due times begin no run"
+		c.Reason, c.Message = api.ReasonSuspended, "suspended: due times begin no run"
 	default:
-		c.Reason = ReasonScheduled
+		c.Reason = api.ReasonScheduled
 		c.Message = "runs next at " + a.plan.NextRun.In(o.declared.schedule.Zone()).Format("2006-01-02 15:04 -07:00")
 	}
 	return c
 }
 
 func (o observed) progress(a assessment) api.Condition {
-	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: ReasonComplete}
+	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionFalse, Reason: api.ReasonComplete}
 	switch {
 	case a.refused != nil:
-		c.Reason = ReasonResolvingImage
+		c.Reason = api.ReasonResolvingImage
 	case a.target.id == "":
-		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
+		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 	}
 	return c
 }
@@ -98,13 +82,13 @@ func (o observed) imageProgress() string {
 
 // trouble returns the Degraded condition: the manifest can't be run, or the run that ended last failed.
 func (o observed) trouble(a assessment, runs []api.Run) api.Condition {
-	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: ReasonAsExpected}
+	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	last := lastEnded(runs)
 	switch {
 	case a.refused != nil:
 		c.Status, c.Reason, c.Message, c.Next = api.ConditionTrue, a.refused.Reason, a.refused.Message, a.refused.Next
 	case last != nil && last.State == api.RunFailed:
-		c.Status, c.Reason = api.ConditionTrue, ReasonRunFailed
+		c.Status, c.Reason = api.ConditionTrue, api.ReasonRunFailed
 		c.Message = strings.Join(append([]string{fmt.Sprintf("run %s failed: %s", last.ID, last.Message)}, last.LastLog...), "\n")
 		c.Next = fmt.Sprintf("tend logs %s/%s --run %s", o.ref.Scope, o.ref.Name, last.ID)
 	}
@@ -122,7 +106,7 @@ func lastEnded(runs []api.Run) *api.Run {
 }
 
 func (o observed) activity(a assessment, runs []api.Run) api.Condition {
-	c := api.Condition{Type: ConditionActive, Status: api.ConditionFalse, Reason: ReasonIdle}
+	c := api.Condition{Type: ConditionActive, Status: api.ConditionFalse, Reason: api.ReasonIdle}
 	if a.plan.Active == 0 {
 		return c
 	}
@@ -132,14 +116,14 @@ func (o observed) activity(a assessment, runs []api.Run) api.Condition {
 			names = append(names, run.ID)
 		}
 	}
-	c.Status, c.Reason, c.Message = api.ConditionTrue, ReasonRunning, strings.Join(names, ", ")
+	c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonRunning, strings.Join(names, ", ")
 	switch {
 	case a.unplaced.Message != "":
-		c.Reason, c.Message, c.Next = ReasonWaiting, c.Message+": waiting for a node: "+a.unplaced.Message, a.unplaced.Next
+		c.Reason, c.Message, c.Next = api.ReasonWaiting, c.Message+": waiting for a node: "+a.unplaced.Message, a.unplaced.Next
 	case a.desired.Held != "":
-		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting for "+a.desired.Held
+		c.Reason, c.Message = api.ReasonWaiting, c.Message+": waiting for "+a.desired.Held
 	case a.plan.Waiting != "":
-		c.Reason, c.Message = ReasonWaiting, c.Message+": waiting: "+a.plan.Waiting
+		c.Reason, c.Message = api.ReasonWaiting, c.Message+": waiting: "+a.plan.Waiting
 	}
 	return c
 }
@@ -147,7 +131,7 @@ func (o observed) activity(a assessment, runs []api.Run) api.Condition {
 func missed(a assessment) api.Condition {
 	line := a.plan.Timeline
 	if line.LastMissed.IsZero() || line.LastMissed.Before(line.Last) {
-		return api.Condition{Type: ConditionMissed, Status: api.ConditionFalse, Reason: ReasonOnTime}
+		return api.Condition{Type: ConditionMissed, Status: api.ConditionFalse, Reason: api.ReasonOnTime}
 	}
 	return api.Condition{
 		Type: ConditionMissed, Status: api.ConditionTrue, Reason: line.Why,
@@ -160,10 +144,10 @@ func missed(a assessment) api.Condition {
 func clockBehind(a assessment) api.Condition {
 	line := a.plan.Timeline
 	if line.Ahead.IsZero() {
-		return api.Condition{Type: ConditionClockBehind, Status: api.ConditionFalse, Reason: ReasonOnTime}
+		return api.Condition{Type: ConditionClockBehind, Status: api.ConditionFalse, Reason: api.ReasonOnTime}
 	}
 	return api.Condition{
-		Type: ConditionClockBehind, Status: api.ConditionTrue, Reason: ReasonClockSetBack,
+		Type: ConditionClockBehind, Status: api.ConditionTrue, Reason: api.ReasonClockSetBack,
 		Message: fmt.Sprintf("the due time %s was dealt with already, and the server's clock has not reached it: "+
 			"due times up to %s begin no run. Check the clock of the server", stampOf(line.Ahead), stampOf(line.Last)),
 	}

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Options choose what a Controller does.
@@ -18,7 +18,7 @@ type Options struct {
 	// Kind is job or cronjob.
 	Kind api.Kind
 	// Refusals returns why tasks can't be placed, by task id; nil returns no reasons.
-	Refusals func(layout.Snapshot) map[string]placement.Refusal
+	Refusals func(records.Snapshot) map[string]placement.Refusal
 	// NodeTimeout is how long a node may go without heartbeat before its runs count as failed. Default 30 s.
 	NodeTimeout time.Duration
 }
@@ -27,7 +27,7 @@ type Options struct {
 type Controller struct {
 	control.Deps
 	kind     api.Kind
-	refusals func(layout.Snapshot) map[string]placement.Refusal
+	refusals func(records.Snapshot) map[string]placement.Refusal
 	env      *environment.Environments
 	declared *declarations
 	absent   *absences
@@ -79,7 +79,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return control.Dirty(c.Snapshot(), c.kind, now, c.dirty)
 }
 
-func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], now time.Time) bool {
+func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], now time.Time) bool {
 	o, err := c.observe(s, object, now)
 	status := o.status.Value
 	switch {

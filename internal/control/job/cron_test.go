@@ -6,14 +6,14 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 func cronOf(schedule string) api.CronJobSpec {
 	return api.CronJobSpec{JobSpec: jobOf("mail:1"), Schedule: schedule}
 }
 
-func (l *lab) runs(ref api.Ref) (out []api.Run) {
+func (l *harness) runs(ref api.Ref) (out []api.Run) {
 	for _, run := range l.snapshot().Runs(ref) {
 		out = append(out, *run.Value)
 	}
@@ -22,7 +22,7 @@ func (l *lab) runs(ref api.Ref) (out []api.Run) {
 
 // TestRunsBeginWithinASecond: a run is created and started within a second, also if nothing but time passes for days.
 func TestRunsBeginWithinASecond(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		spec := cronOf("7,30-32 * * * *")
 		hundred := 100
 		spec.SuccessfulHistoryLimit = &hundred
@@ -44,7 +44,7 @@ func TestRunsBeginWithinASecond(t *testing.T) {
 }
 
 func TestForbidSkipsAndTells(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts = 150 * time.Second
 		spec := cronOf("* * * * *")
 		spec.ConcurrencyPolicy = api.ConcurrencyForbid
@@ -62,7 +62,7 @@ func TestForbidSkipsAndTells(t *testing.T) {
 }
 
 func TestReplaceStopsTheOlderFirst(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts, l.agent.grace = time.Hour, 7*time.Second
 		spec := cronOf("*/2 * * * *")
 		spec.ConcurrencyPolicy = api.ConcurrencyReplace
@@ -79,7 +79,7 @@ func TestReplaceStopsTheOlderFirst(t *testing.T) {
 }
 
 func TestAllowLetsRunsOverlap(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts = 150 * time.Second
 		l.apply(backup, cronOf("* * * * *"))
 		l.pass(10 * time.Minute)
@@ -91,7 +91,7 @@ func TestAllowLetsRunsOverlap(t *testing.T) {
 
 // TestDowntime: the newest missed due time starts a run if it isn't too late, the others are counted.
 func TestDowntime(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(backup, cronOf("*/5 * * * *"))
 		l.pass(time.Minute)
 		l.stop()
@@ -120,12 +120,12 @@ func TestDowntime(t *testing.T) {
 }
 
 func TestSuspend(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		spec := cronOf("*/5 * * * *")
 		spec.Suspend = true
 		l.apply(backup, spec)
 		l.pass(12 * time.Minute)
-		l.condition(backup, api.ConditionReady, ReasonSuspended, api.ConditionTrue)
+		l.condition(backup, api.ConditionReady, api.ReasonSuspended, api.ConditionTrue)
 		l.condition(backup, ConditionMissed, "Suspended", api.ConditionTrue)
 		l.ask(backup, "m-1")
 		l.pass(time.Minute)
@@ -144,7 +144,7 @@ func TestSuspend(t *testing.T) {
 
 // A change of the time zone alone takes effect at once.
 func TestATimezoneIsEnoughOfAChange(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(backup, cronOf("0 12 * * *"))
 		l.pass(time.Second)
 		before := l.status(backup).NextRun
@@ -160,7 +160,7 @@ func TestATimezoneIsEnoughOfAChange(t *testing.T) {
 
 // An idle cron job causes no writes: neither a reconcile nor the pass over the view finds something to do.
 func TestAnIdleCronJobIsQuiet(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(backup, cronOf("0 0 1 1 *"))
 		l.pass(time.Minute)
 		before := l.view.Revision()
@@ -172,7 +172,7 @@ func TestAnIdleCronJobIsQuiet(t *testing.T) {
 }
 
 func TestDirtyNamesWhatIsDue(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(backup, cronOf("*/5 * * * *"))
 		l.pass(time.Minute)
 		l.stop()
@@ -190,22 +190,22 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 // TestAClockThatWasAheadSilencesNothing: the status holds a due time of tomorrow. Runs start again after an hour at
 // most, and a condition says why none does until then.
 func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(backup, cronOf("*/10 * * * *"))
 		l.pass(time.Minute)
-		l.condition(backup, ConditionClockBehind, ReasonOnTime, api.ConditionFalse)
+		l.condition(backup, ConditionClockBehind, api.ReasonOnTime, api.ConditionFalse)
 		status := l.status(backup)
 		status.LastScheduled = time.Now().Add(24 * time.Hour).UTC()
 		status.ObservedRevision = 0 // it is reconciled again
-		l.write(func(txn *layout.Txn) { txn.Put(layout.StatusKey(backup), status) })
+		l.write(func(txn *records.Txn) { txn.Put(records.StatusKey(backup), status) })
 		l.pass(time.Minute)
-		l.condition(backup, ConditionClockBehind, ReasonClockSetBack, api.ConditionTrue)
+		l.condition(backup, ConditionClockBehind, api.ReasonClockSetBack, api.ConditionTrue)
 		l.pass(2 * time.Hour)
 		if runs := len(l.runs(backup)); runs == 0 {
 			t.Error("no run began within two hours")
 		}
-		l.condition(backup, ConditionClockBehind, ReasonClockSetBack, api.ConditionTrue)
+		l.condition(backup, ConditionClockBehind, api.ReasonClockSetBack, api.ConditionTrue)
 		l.pass(24 * time.Hour)
-		l.condition(backup, ConditionClockBehind, ReasonOnTime, api.ConditionFalse)
+		l.condition(backup, ConditionClockBehind, api.ReasonOnTime, api.ConditionFalse)
 	})
 }

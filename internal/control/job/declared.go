@@ -7,7 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // declared is a parsed manifest. It is shared: don't modify it.
@@ -34,7 +34,7 @@ func newDeclarations() *declarations {
 	return &declarations{manifests: map[api.Ref]declared{}, schedules: map[[2]string]*timetable.Schedule{}}
 }
 
-func (d *declarations) of(object layout.Read[api.Object]) (declared, error) {
+func (d *declarations) of(object records.Read[api.Object]) (declared, error) {
 	ref := object.Value.Ref()
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -2,7 +2,7 @@
 // and image, has internal/core/timetable decide, and carries out the whole decision in one commit.
 //
 // A release is minted when a run needs one and the object asks for something other than the newest release. The image
-// is requested as soon as the object is stored, so that it is there when a run is due. internal/intent creates the runs
+// is requested as soon as the object is stored, so that it is there when a run is due. internal/verbs creates the runs
 // that people request; from then on only this package writes them. It never places a task and never touches a
 // container.
 //

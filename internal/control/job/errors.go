@@ -11,9 +11,6 @@ import (
 	"tend.dev/tend/internal/core/timetable"
 )
 
-// ReasonInvalidSpec means that this version of Tend can't read the stored manifest.
-const ReasonInvalidSpec = "InvalidSpec"
-
 // UnworkableError says that an object can't be reconciled until a person changes it. Its running tasks go on.
 type UnworkableError struct {
 	Ref   api.Ref

@@ -12,30 +12,30 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
 
 func TestApplyingAJobRunsNothing(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(mail, jobOf("mail:1"))
 		l.pass(time.Hour)
 		if tasks := l.snapshot().Tasks(); len(tasks) > 0 {
 			t.Errorf("%d tasks", len(tasks))
 		}
-		l.condition(mail, api.ConditionReady, ReasonDeclared, api.ConditionTrue)
-		l.condition(mail, api.ConditionProgressing, ReasonComplete, api.ConditionFalse)
-		l.condition(mail, ConditionActive, ReasonIdle, api.ConditionFalse)
+		l.condition(mail, api.ConditionReady, api.ReasonDeclared, api.ConditionTrue)
+		l.condition(mail, api.ConditionProgressing, api.ReasonComplete, api.ConditionFalse)
+		l.condition(mail, ConditionActive, api.ReasonIdle, api.ConditionFalse)
 	})
 }
 
 func TestARunSucceeds(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
 		l.pass(time.Second)
-		l.condition(mail, ConditionActive, ReasonRunning, api.ConditionTrue)
+		l.condition(mail, ConditionActive, api.ReasonRunning, api.ConditionTrue)
 		l.pass(10 * time.Second)
 		run := l.run(mail, "m-1")
 		if run.State != api.RunSucceeded || run.ExitCode == nil || *run.ExitCode != 0 || len(run.Attempts) != 1 || run.Release != "v1" {
@@ -56,7 +56,7 @@ func TestARunSucceeds(t *testing.T) {
 }
 
 func TestARunFailsWithItsLastWords(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.code = 7
 		spec := jobOf("mail:1")
 		spec.Retries = 2
@@ -74,17 +74,17 @@ func TestARunFailsWithItsLastWords(t *testing.T) {
 		if rest < 2*time.Second || rest > 3*time.Second {
 			t.Errorf("the second rest took %s", rest)
 		}
-		l.condition(mail, api.ConditionDegraded, ReasonRunFailed, api.ConditionTrue)
-		l.condition(mail, api.ConditionReady, ReasonDeclared, api.ConditionTrue)
+		l.condition(mail, api.ConditionDegraded, api.ReasonRunFailed, api.ConditionTrue)
+		l.condition(mail, api.ConditionReady, api.ReasonDeclared, api.ConditionTrue)
 		l.agent.code = 0
 		l.ask(mail, "m-2")
 		l.pass(time.Minute)
-		l.condition(mail, api.ConditionDegraded, ReasonAsExpected, api.ConditionFalse)
+		l.condition(mail, api.ConditionDegraded, api.ReasonAsExpected, api.ConditionFalse)
 	})
 }
 
 func TestAnAttemptIsStoppedInTime(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts, l.agent.grace = time.Hour, 3*time.Second
 		spec := jobOf("mail:1")
 		spec.Timeout = "30s"
@@ -103,7 +103,7 @@ func TestAnAttemptIsStoppedInTime(t *testing.T) {
 }
 
 func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		release := func(id string) string {
 			t.Helper()
 			l.ask(mail, id)
@@ -121,7 +121,7 @@ func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 			{func() { l.apply(mail, jobOf("mail:2")) }, "v2", "another image"},
 			{func() { l.agent.images["mail:2"] = "sha256:22"; l.agent.awaken() }, "v3", "the tag names another image"},
 			{func() {
-				l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigAppPrefix("prod", "mail")+"A", []byte("sealed:1")) })
+				l.write(func(txn *records.Txn) { txn.Put(records.ConfigAppPrefix("prod", "mail")+"A", []byte("sealed:1")) })
 			}, "v4", "a config value"},
 			{func() { spec := jobOf("mail:2"); spec.Retries, spec.Timeout = 3, "1m"; l.apply(mail, spec) }, "v4", "no container is another by that"},
 		} {
@@ -142,7 +142,7 @@ func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 }
 
 func TestHistoryIsPruned(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		spec := jobOf("mail:1")
 		two, none := 2, 0
 		spec.SuccessfulHistoryLimit, spec.FailedHistoryLimit = &two, &none
@@ -169,7 +169,7 @@ func TestHistoryIsPruned(t *testing.T) {
 			t.Errorf("%d tasks are left of 2 runs", n)
 		}
 		slots := 0
-		for range l.snapshot().Prefix(layout.SlotsPrefix) {
+		for range l.snapshot().Prefix(records.SlotsPrefix) {
 			slots++
 		}
 		if slots != 2 {
@@ -179,11 +179,11 @@ func TestHistoryIsPruned(t *testing.T) {
 }
 
 func TestARunWithoutImageFails(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(mail, jobOf("mail:9"))
 		l.pass(time.Second)
 		l.condition(mail, api.ConditionReady, "ImageNotFound", api.ConditionFalse)
-		l.condition(mail, api.ConditionProgressing, ReasonResolvingImage, api.ConditionFalse)
+		l.condition(mail, api.ConditionProgressing, api.ReasonResolvingImage, api.ConditionFalse)
 		l.ask(mail, "m-1")
 		l.pass(time.Second)
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "ImageNotFound" || len(run.Attempts) != 0 {
@@ -200,7 +200,7 @@ func TestARunWithoutImageFails(t *testing.T) {
 }
 
 func TestADeletedJobStopsItsRuns(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts, l.agent.grace = time.Hour, 5*time.Second
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
@@ -221,7 +221,7 @@ func TestADeletedJobStopsItsRuns(t *testing.T) {
 
 // A crash between any two commits is like a restart on the stored state.
 func TestARunGoesOnAfterACrash(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
 		l.pass(time.Second)
@@ -242,7 +242,7 @@ func TestARunGoesOnAfterACrash(t *testing.T) {
 }
 
 func TestARunFailsWithItsNode(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts = time.Hour
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
@@ -270,7 +270,7 @@ func TestARunFailsWithItsNode(t *testing.T) {
 // TestALapseCountsFromItsOwnBegin: a heartbeat between two lapses counts, even if no reconcile came between them.
 // Changes of the wall clock don't count.
 func TestALapseCountsFromItsOwnBegin(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts = time.Hour
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
@@ -295,7 +295,7 @@ func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 // TestAHeartbeatOnTheWayKeepsTheRun: a lagging view decides that a run is lost, but the node has sent a heartbeat
 // since.
 func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.agent.lasts = time.Hour
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
@@ -303,7 +303,7 @@ func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 		l.stop()
 		l.node(false)
 		deps, lags := l.deps(), l.snapshot()
-		deps.Snapshot = func() layout.Snapshot { return lags }
+		deps.Snapshot = func() records.Snapshot { return lags }
 		c := New(deps, Options{Kind: api.KindJob})
 		c.Dirty(time.Now())
 		l.pass(time.Minute)
@@ -318,18 +318,18 @@ func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 }
 
 func TestAnUnreadableManifestIsTold(t *testing.T) {
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		l.apply(backup, json.RawMessage(`{"image":"mail:1","schedule":"every now and then"}`))
 		l.pass(time.Minute)
-		l.condition(backup, api.ConditionReady, ReasonInvalidSpec, api.ConditionFalse)
-		l.condition(backup, api.ConditionDegraded, ReasonInvalidSpec, api.ConditionTrue)
+		l.condition(backup, api.ConditionReady, api.ReasonInvalidSpec, api.ConditionFalse)
+		l.condition(backup, api.ConditionDegraded, api.ReasonInvalidSpec, api.ConditionTrue)
 	})
 }
 
 // A run waits for what the job depends on, and starts on the event that it is ready.
 func TestARunWaitsForWhatItDependsOn(t *testing.T) {
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
-	inLab(t, func(l *lab) {
+	inHarness(t, func(l *harness) {
 		spec := jobOf("mail:1")
 		spec.DependsOn = &api.DependsOn{Workloads: []string{"deployment/web"}}
 		l.apply(mail, spec)
@@ -338,10 +338,10 @@ func TestARunWaitsForWhatItDependsOn(t *testing.T) {
 		if state := l.run(mail, "m-1").State; state != api.RunPending {
 			t.Errorf("%s before there is a deployment", state)
 		}
-		l.condition(mail, ConditionActive, ReasonWaiting, api.ConditionTrue)
+		l.condition(mail, ConditionActive, api.ReasonWaiting, api.ConditionTrue)
 		l.apply(web, api.DeploymentSpec{})
-		l.write(func(txn *layout.Txn) {
-			txn.Put(layout.StatusKey(web), api.WorkloadStatus{
+		l.write(func(txn *records.Txn) {
+			txn.Put(records.StatusKey(web), api.WorkloadStatus{
 				ObservedRevision: l.snapshot().Object(web).Modified, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionTrue}},
 			})
 		})

@@ -5,35 +5,35 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // observed is the state that an object depends on, read at one revision.
 type observed struct {
 	ref      api.Ref
-	object   layout.Read[api.Object]
+	object   records.Read[api.Object]
 	declared declared
-	status   layout.Read[api.JobStatus]
-	runs     []layout.Read[api.Run]
+	status   records.Read[api.JobStatus]
+	runs     []records.Read[api.Run]
 	tasks    []taskView
-	releases []layout.Read[api.Release]
-	request  layout.Read[api.ImageRequest]
-	images   []layout.Read[api.ImageStatus]
-	nodes    []layout.Read[api.NodeStatus]
+	releases []records.Read[api.Release]
+	request  records.Read[api.ImageRequest]
+	images   []records.Read[api.ImageStatus]
+	nodes    []records.Read[api.NodeStatus]
 	// silent is the time when the first silent node that has a task will be treated as lost; zero if there is none.
 	silent time.Time
 }
 
 // taskView is a task with both its halves.
 type taskView struct {
-	desired layout.Read[api.Task]
+	desired records.Read[api.Task]
 	status  *api.TaskStatus
 	lost    bool
 }
 
 // observe reads an object and everything related to it. An object that is being deleted is handled even if its manifest
 // is unreadable.
-func (c *Controller) observe(s layout.Snapshot, object layout.Read[api.Object], now time.Time) (observed, error) {
+func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object], now time.Time) (observed, error) {
 	ref := object.Value.Ref()
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
@@ -145,10 +145,7 @@ func (o observed) image() api.ImageStatus {
 	}
 	for _, status := range o.images {
 		s := *status.Value
-		if !s.Answers(asked) {
-			continue
-		}
-		if best.State == "" || s.State == api.ImagePresent {
+		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
 			best = s
 		}
 	}

@@ -17,14 +17,14 @@ func TestLateCommitsRunNothingTwice(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for nth, more := 1, true; more && !t.Failed(); nth++ {
-				inLab(t, func(l *lab) { more = l.runsOnce(nth, fate) })
+				inHarness(t, func(l *harness) { more = l.runsOnce(nth, fate) })
 			}
 		})
 	}
 }
 
 // runsOnce runs a job with a fate for the nth commit of its controllers. It reports whether there was one.
-func (l *lab) runsOnce(nth int, fate storefault.Fate) bool {
+func (l *harness) runsOnce(nth int, fate storefault.Fate) bool {
 	l.stop()
 	commits, site := 0, ""
 	l.late = storefault.New(l.store, func(txn store.Txn) storefault.Fate {

@@ -3,15 +3,15 @@ package job
 import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Preview returns what the controller will do once an object is stored. It writes nothing. Declaring a job runs
 // nothing: its image is looked up. Deleting a job stops its runs.
-func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
+func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref, now := object.Ref(), c.Now()
 	stored := s.Object(ref)
-	o, err := c.observe(s, layout.Read[api.Object]{Value: &object}, now)
+	o, err := c.observe(s, records.Read[api.Object]{Value: &object}, now)
 	if err != nil {
 		return nil, err
 	}

@@ -10,19 +10,19 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // records holds the runs of an object as one step leaves them.
-type records struct {
+type history struct {
 	ref  api.Ref
-	read map[string]layout.Read[api.Run]
+	read map[string]records.Read[api.Run]
 	next map[string]api.Run
 }
 
-// newRecords returns the runs, updated from the status of their tasks.
-func newRecords(o observed) *records {
-	r := &records{ref: o.ref, read: map[string]layout.Read[api.Run]{}, next: map[string]api.Run{}}
+// newHistory returns the runs, updated from the status of their tasks.
+func newHistory(o observed) *history {
+	r := &history{ref: o.ref, read: map[string]records.Read[api.Run]{}, next: map[string]api.Run{}}
 	tasks := o.timetable().Tasks
 	for _, run := range o.runs {
 		r.read[run.Value.ID] = run
@@ -31,26 +31,26 @@ func newRecords(o observed) *records {
 	return r
 }
 
-func (r *records) create(run api.Run) {
+func (r *history) create(run api.Run) {
 	run.Kind, run.Scope, run.Name = r.ref.Kind, r.ref.Scope, r.ref.Name
 	r.next[run.ID] = run
 }
 
-func (r *records) start(a timetable.Action, task api.Task) {
+func (r *history) start(a timetable.Action, task api.Task) {
 	run := r.next[a.Run]
 	run.State, run.Release = api.RunRunning, a.Release
 	run.Attempts = append(slices.Clone(run.Attempts), api.RunAttempt{Task: task.ID, Pod: task.ContainerName()})
 	r.next[a.Run] = run
 }
 
-func (r *records) finish(a timetable.Action, now time.Time) {
+func (r *history) finish(a timetable.Action, now time.Time) {
 	r.next[a.Run] = timetable.Finish(r.next[a.Run], a, now)
 }
 
-func (r *records) prune(id string) { delete(r.next, id) }
+func (r *history) prune(id string) { delete(r.next, id) }
 
 // sorted returns the remaining runs, oldest first.
-func (r *records) sorted() []api.Run {
+func (r *history) sorted() []api.Run {
 	out := make([]api.Run, 0, len(r.next))
 	for _, run := range r.next {
 		out = append(out, run)
@@ -76,7 +76,7 @@ type change struct {
 	next     *api.Run
 }
 
-func (r *records) changes() []change {
+func (r *history) changes() []change {
 	var out []change
 	for id, read := range r.read {
 		next, stays := r.next[id]

@@ -7,7 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // refuse writes into the conditions why an object can't be reconciled. There is no automatic retry: the next write of
@@ -23,7 +23,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	}
 	status.ObservedGeneration, status.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
 	for _, kind := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
-		condition := api.Condition{Type: kind, Status: api.ConditionFalse, Reason: ReasonInvalidSpec}
+		condition := api.Condition{Type: kind, Status: api.ConditionFalse, Reason: api.ReasonInvalidSpec}
 		if kind == api.ConditionDegraded {
 			condition.Status, condition.Message = api.ConditionTrue, unworkable.Error()
 			condition.Next = "apply a corrected manifest"
@@ -34,7 +34,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	if err := s.putStatus(status); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := c.Commit(ctx, s.txn, layout.StatusKey(o.ref))
+	revision, err := c.Commit(ctx, s.txn, records.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}

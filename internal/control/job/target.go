@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/spechash"
 	"tend.dev/tend/internal/core/timetable"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // target is the release that a run executes if it starts now.
@@ -35,7 +35,7 @@ type assessment struct {
 }
 
 // assess decides what an object needs.
-func (c *Controller) assess(s layout.Snapshot, o observed, now time.Time) (a assessment, err error) {
+func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a assessment, err error) {
 	held := ""
 	if !o.deleting() {
 		if a.target, a.refused, err = c.choose(s, o, now); err != nil {
@@ -52,7 +52,7 @@ func (c *Controller) assess(s layout.Snapshot, o observed, now time.Time) (a ass
 }
 
 // unplaced explains the first task that waits for a node.
-func (c *Controller) unplaced(s layout.Snapshot, o observed) placement.Refusal {
+func (c *Controller) unplaced(s records.Snapshot, o observed) placement.Refusal {
 	for _, t := range o.tasks {
 		task := t.desired.Value
 		if task.Node != "" || task.Desired != api.DesiredRunning || c.refusals == nil {
@@ -66,7 +66,7 @@ func (c *Controller) unplaced(s layout.Snapshot, o observed) placement.Refusal {
 }
 
 // choose returns the release: the newest one if it is what the object asks for, else a new one.
-func (c *Controller) choose(s layout.Snapshot, o observed, now time.Time) (target, *timetable.Refusal, error) {
+func (c *Controller) choose(s records.Snapshot, o observed, now time.Time) (target, *timetable.Refusal, error) {
 	container, env, err := c.env.Resolve(s, o.ref, o.declared.job.Container)
 	if err != nil {
 		refused, err := refusedEnv(err, now)

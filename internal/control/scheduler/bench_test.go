@@ -11,7 +11,7 @@ import (
 func BenchmarkPlan(b *testing.B) {
 	for _, n := range []int{10, 1_000, 5_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			l := newLab(b)
+			l := newHarness(b)
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{})
 			l.tasks(n, "v1", func(task *api.Task) {

@@ -6,11 +6,11 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/ports"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // tasks converts the store's tasks for placement; waiting reports whether one of them needs a node.
-func (s *Scheduler) tasks(snapshot layout.Snapshot) (out []placement.Task, waiting bool) {
+func (s *Scheduler) tasks(snapshot records.Snapshot) (out []placement.Task, waiting bool) {
 	for _, read := range snapshot.Tasks() {
 		task := read.Value
 		status := snapshot.TaskStatus(task.ID).Value
@@ -33,11 +33,11 @@ func (s *Scheduler) tasks(snapshot layout.Snapshot) (out []placement.Task, waiti
 }
 
 // taskOf returns the task in the slot that a task takes over from.
-func taskOf(snapshot layout.Snapshot, task *api.Task) string {
+func taskOf(snapshot records.Snapshot, task *api.Task) string {
 	if task.Replaces == "" {
 		return ""
 	}
-	record, ok := snapshot.Get(layout.SlotKey(task.Owner(), task.Replaces))
+	record, ok := snapshot.Get(records.SlotKey(task.Owner(), task.Replaces))
 	if !ok {
 		return ""
 	}
@@ -45,7 +45,7 @@ func taskOf(snapshot layout.Snapshot, task *api.Task) string {
 	return id
 }
 
-func nodes(snapshot layout.Snapshot) []placement.Node {
+func nodes(snapshot records.Snapshot) []placement.Node {
 	var out []placement.Node
 	for _, read := range snapshot.Nodes() {
 		node := read.Value
@@ -72,7 +72,7 @@ type demands struct {
 
 func newDemands() *demands { return &demands{known: map[int64]demand{}} }
 
-func (d *demands) of(snapshot layout.Snapshot, task *api.Task) demand {
+func (d *demands) of(snapshot records.Snapshot, task *api.Task) demand {
 	release := snapshot.Release(task.Owner(), task.Release)
 	if !release.Exists() {
 		return demand{}

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -49,8 +49,8 @@ func (s *Scheduler) Dirty(time.Time) []engine.Key {
 }
 
 // Affected returns the key when tasks are created or end, and when nodes change.
-func (s *Scheduler) Affected(_ layout.Snapshot, change view.Change) []engine.Key {
-	if strings.HasPrefix(change.Key, layout.AlivePrefix) {
+func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []engine.Key {
+	if strings.HasPrefix(change.Key, records.AlivePrefix) {
 		return []engine.Key{key} // a heartbeat began or ended
 	}
 	switch record := change.New.(type) {
@@ -72,12 +72,12 @@ func (s *Scheduler) Affected(_ layout.Snapshot, change view.Change) []engine.Key
 func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
 	snapshot := s.Snapshot()
 	assigned := s.plan(snapshot).assigned
-	txn := layout.NewTxn("schedule")
+	txn := records.NewTxn("schedule")
 	for _, a := range assigned[:min(len(assigned), maxAssignments)] {
 		read := snapshot.Task(a.Task)
 		task := *read.Value
 		task.Node = a.Node
-		txn.If(layout.TaskKey(task.ID), read.Modified).Put(layout.TaskKey(task.ID), task)
+		txn.If(records.TaskKey(task.ID), read.Modified).Put(records.TaskKey(task.ID), task)
 	}
 	revision, err := txn.Commit(ctx, s.Store)
 	result := engine.Result{Revision: revision}
@@ -88,11 +88,11 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result,
 }
 
 // Refusals returns why tasks without a node fit on none, by task id.
-func (s *Scheduler) Refusals(snapshot layout.Snapshot) map[string]placement.Refusal {
+func (s *Scheduler) Refusals(snapshot records.Snapshot) map[string]placement.Refusal {
 	return s.plan(snapshot).refused
 }
 
-func (s *Scheduler) plan(snapshot layout.Snapshot) decision {
+func (s *Scheduler) plan(snapshot records.Snapshot) decision {
 	return s.latest.at(snapshot.Revision(), func() decision {
 		tasks, waiting := s.tasks(snapshot)
 		if !waiting {

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
 
 func TestPlacesAllInOneCommit(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", true)
 	l.node("n2", true)
 	l.tasks(6, "v1", nil)
@@ -33,7 +33,7 @@ func TestPlacesAllInOneCommit(t *testing.T) {
 
 // Only the node of a task is written, and only if it has none.
 func TestFillsNodeAlone(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", true)
 	l.tasks(3, "v1", func(task *api.Task) {
 		switch task.ID {
@@ -56,17 +56,17 @@ func TestFillsNodeAlone(t *testing.T) {
 
 // If something changed between read and commit, the commit fails and nothing is placed by the old snapshot.
 func TestConflictPlacesNothing(t *testing.T) {
-	for name, change := range map[string]func(*layout.Txn, layout.Read[api.Task]){
-		"stopped meanwhile": func(txn *layout.Txn, read layout.Read[api.Task]) {
+	for name, change := range map[string]func(*records.Txn, records.Read[api.Task]){
+		"stopped meanwhile": func(txn *records.Txn, read records.Read[api.Task]) {
 			txn.RaiseTask(read, api.DesiredShutdown, "scaled down", epoch)
 		},
-		"gone meanwhile": func(txn *layout.Txn, read layout.Read[api.Task]) { txn.Delete(layout.TaskKey(read.Value.ID)) },
+		"gone meanwhile": func(txn *records.Txn, read records.Read[api.Task]) { txn.Delete(records.TaskKey(read.Value.ID)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.node("n1", true)
 			l.tasks(3, "v1", nil)
-			l.before = func() { l.write(func(txn *layout.Txn) { change(txn, l.snapshot().Task("t0001")) }) }
+			l.before = func() { l.write(func(txn *records.Txn) { change(txn, l.snapshot().Task("t0001")) }) }
 			if _, err := l.s.Reconcile(context.Background(), key); !errors.Is(err, store.ErrConflict) {
 				t.Fatalf("%v", err)
 			}
@@ -82,7 +82,7 @@ func TestConflictPlacesNothing(t *testing.T) {
 
 func TestManyTasksTakeSeveralCommits(t *testing.T) {
 	const n = maxAssignments + 200
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", true)
 	l.tasks(n, "v1", nil)
 	if result := l.looks(); l.on()["n1"] != maxAssignments || result.After != time.Millisecond {
@@ -97,36 +97,36 @@ func TestManyTasksTakeSeveralCommits(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason  string
-		prepare func(*lab)
+		prepare func(*harness)
 		says    string
 	}{
-		"no node": {"nobody has joined", func(*lab) {}, "no node has joined yet"},
-		"dead":    {"a node without a heartbeat takes nothing", func(l *lab) { l.node("n1", false) }, "node n1 does not answer"},
-		"engine away": {"nor one whose engine is away", func(l *lab) {
+		"no node": {"nobody has joined", func(*harness) {}, "no node has joined yet"},
+		"dead":    {"a node without a heartbeat takes nothing", func(l *harness) { l.node("n1", false) }, "node n1 does not answer"},
+		"engine away": {"nor one whose engine is away", func(l *harness) {
 			l.node("n1", true)
-			l.write(func(txn *layout.Txn) {
-				txn.Put(layout.NodeKey("n1"), api.NodeStatus{ID: "n1", Message: "the engine does not answer"})
+			l.write(func(txn *records.Txn) {
+				txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Message: "the engine does not answer"})
 			})
 		}, "node n1 is not ready: the engine does not answer"},
-		"memory": {"a limit is kept free", func(l *lab) {
+		"memory": {"a limit is kept free", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{Memory: "8Gi"}}}})
 		}, "node n1 lacks memory: 8Gi asked, 4Gi in all"},
-		"cores": {"so are cores", func(l *lab) {
+		"cores": {"so are cores", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Container: api.Container{Resources: &api.Resources{Limits: &api.ResourceLimits{CPU: "8"}}}})
 		}, "node n1 lacks cores: 8 asked, 4 in all"},
-		"port": {"a fixed port is held by one container a node", func(l *lab) {
+		"port": {"a fixed port is held by one container a node", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Ports: []string{"8080:80"}})
 		}, "port 8080 of node n1 is held by prod-web.s0"},
-		"port by a flag": {"docker_options fix ports as well", func(l *lab) {
+		"port by a flag": {"docker_options fix ports as well", func(l *harness) {
 			l.node("n1", true)
 			l.release("v1", api.DeploymentSpec{Container: api.Container{DockerOptions: []string{"-p", "8080:80"}}})
 		}, "port 8080 of node n1 is held by prod-web.s0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			test.prepare(l)
 			l.tasks(2, "v1", nil)
 			l.looks()
@@ -142,14 +142,14 @@ func TestRefusals(t *testing.T) {
 
 // A heartbeat that comes back places the waiting tasks.
 func TestPlacesOnceTheNodeIsBack(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", false)
 	l.tasks(1, "v1", nil)
 	l.looks()
 	if len(l.commits) != 0 {
 		t.Fatalf("it was placed on a node that doesn't answer: %v", l.on())
 	}
-	l.write(func(txn *layout.Txn) { txn.Put(layout.AliveKey("n1"), "now") })
+	l.write(func(txn *records.Txn) { txn.Put(records.AliveKey("n1"), "now") })
 	if dirty := l.s.Dirty(epoch); len(dirty) != 1 {
 		t.Errorf("dirty: %v", dirty)
 	}
@@ -160,7 +160,7 @@ func TestPlacesOnceTheNodeIsBack(t *testing.T) {
 
 // Stop-first: the successor may have the port its predecessor still holds, since it starts only after that has stopped.
 func TestSuccessorTakesThePortOver(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", true)
 	l.release("v1", api.DeploymentSpec{Ports: []string{"8080:80"}})
 	l.tasks(1, "v1", nil)
@@ -169,7 +169,7 @@ func TestSuccessorTakesThePortOver(t *testing.T) {
 		ID: "next", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "next", Release: "v1", Replaces: "s0", After: "t0000",
 		Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Hour),
 	}
-	l.write(func(txn *layout.Txn) {
+	l.write(func(txn *records.Txn) {
 		txn.RaiseTask(l.snapshot().Task("t0000"), api.DesiredShutdown, "replaced", epoch).CreateTask(next)
 	})
 	if l.looks(); l.snapshot().Task("next").Value.Node != "n1" {
@@ -179,12 +179,12 @@ func TestSuccessorTakesThePortOver(t *testing.T) {
 
 // Start-first with a fixed port: the refusal says that the task would fit if the old one were gone.
 func TestCrowdedBesideItsPredecessor(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", true)
 	l.release("v1", api.DeploymentSpec{Ports: []string{"8080:80"}})
 	l.tasks(1, "v1", nil)
 	l.looks()
-	l.write(func(txn *layout.Txn) {
+	l.write(func(txn *records.Txn) {
 		txn.CreateTask(api.Task{
 			ID: "next", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "next", Release: "v1", Replaces: "s0",
 			Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Hour),
@@ -219,12 +219,12 @@ func TestAffected(t *testing.T) {
 		"a task ended":           {view.Change{New: &api.TaskStatus{State: api.TaskFailed}}, true},
 		"a task runs":            {view.Change{New: &api.TaskStatus{State: api.TaskRunning}}, false},
 		"a node":                 {view.Change{New: &api.NodeStatus{}}, true},
-		"a heartbeat begins":     {view.Change{Key: layout.AliveKey("n1"), New: []byte("now")}, true},
-		"a heartbeat ends":       {view.Change{Key: layout.AliveKey("n1"), Old: []byte("now"), Deleted: true}, true},
+		"a heartbeat begins":     {view.Change{Key: records.AliveKey("n1"), New: []byte("now")}, true},
+		"a heartbeat ends":       {view.Change{Key: records.AliveKey("n1"), Old: []byte("now"), Deleted: true}, true},
 		"an object, or whatever": {view.Change{New: &api.Object{}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := len((&Scheduler{}).Affected(layout.Snapshot{}, test.change)) == 1; got != test.want {
+			if got := len((&Scheduler{}).Affected(records.Snapshot{}, test.change)) == 1; got != test.want {
 				t.Errorf("%v", got)
 			}
 		})
@@ -233,7 +233,7 @@ func TestAffected(t *testing.T) {
 
 // A task whose release is gone has no demands that could be checked, and does not block the others.
 func TestUnknownReleaseAsksForNothing(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.node("n1", true)
 	l.release("v1", api.DeploymentSpec{})
 	l.tasks(2, "v1", func(task *api.Task) {
@@ -249,7 +249,7 @@ func TestUnknownReleaseAsksForNothing(t *testing.T) {
 	}
 }
 
-func keysOf(l *lab) (out []string) {
+func keysOf(l *harness) (out []string) {
 	for _, k := range l.s.Keys() {
 		out = append(out, k.String())
 	}

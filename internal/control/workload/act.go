@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The next reconcile
@@ -35,11 +35,11 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 		step.write(action)
 	}
 	step.dropReleases(a.gone)
-	step.tell(append(o.deployCalls(a, status, now), o.probeCalls(now)...))
+	step.notify(append(o.deployCalls(a, status, now), o.probeCalls(now)...))
 	if err := step.putStatus(status); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := c.Commit(ctx, step.txn, layout.StatusKey(o.ref))
+	revision, err := c.Commit(ctx, step.txn, records.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}

@@ -10,12 +10,12 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
 // between runs what once, between the controller's read and its next commit.
-func (l *lab) between(what func()) {
+func (l *harness) between(what func()) {
 	l.before = func(store.Txn) {
 		l.before = nil
 		what()
@@ -26,34 +26,34 @@ func (l *lab) between(what func()) {
 func TestConflictWritesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason  string
-		change  func(*lab)
-		prepare func(*lab)
+		change  func(*harness)
+		prepare func(*harness)
 	}{
 		"the object changed": {
 			"tasks of a spec that isn't wanted any more are never made",
-			func(l *lab) { l.apply(replicas(1, "web:2")) },
-			func(l *lab) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
+			func(l *harness) { l.apply(replicas(1, "web:2")) },
+			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
 		},
 		"the object was deleted": {
 			"nothing comes up under an object that goes",
-			func(l *lab) { l.delete() },
-			func(l *lab) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
+			func(l *harness) { l.delete() },
+			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
 		},
 		"the object is gone": {
 			"nor where there is none",
-			func(l *lab) { l.write(func(txn *layout.Txn) { txn.Delete(layout.ObjectKey(web)) }) },
-			func(l *lab) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
+			func(l *harness) { l.write(func(txn *records.Txn) { txn.Delete(records.ObjectKey(web)) }) },
+			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
 		},
 		"a task got its node": {
 			"a task that changed is decided about anew",
-			func(l *lab) {
-				l.write(func(txn *layout.Txn) {
+			func(l *harness) {
+				l.write(func(txn *records.Txn) {
 					task := *l.snapshot().TasksOf(web)[0].Value
 					task.Node = "n1"
-					txn.Put(layout.TaskKey(task.ID), task)
+					txn.Put(records.TaskKey(task.ID), task)
 				})
 			},
-			func(l *lab) {
+			func(l *harness) {
 				l.apply(replicas(3, "web:1"))
 				l.looks()
 				l.obey()
@@ -63,7 +63,7 @@ func TestConflictWritesNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			test.prepare(l)
 			l.between(func() { test.change(l) })
 			before := len(l.commits)
@@ -80,7 +80,7 @@ func TestConflictWritesNothing(t *testing.T) {
 // A store takes 10,000 operations per commit: more than that is split, and the next reconcile comes at once.
 func TestManyActionsTakeSeveralCommits(t *testing.T) {
 	const n = 2500
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(n, "web:1"))
 	l.looks()
 	l.obey()
@@ -122,7 +122,7 @@ func TestFirstActionsKeepPairs(t *testing.T) {
 
 // Defect: two slots of one commit that draw the same id.
 func TestSlotsOfOneCommitDiffer(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	ids := []string{"aaaaaaaa", "aaaaaaaa", "bbbbbbbb", "aaaaaaaa", "bbbbbbbb", "cccccccc"}
 	l.c.NewSlot = func() string {
 		id := ids[0]
@@ -144,14 +144,14 @@ func TestSlotsOfOneCommitDiffer(t *testing.T) {
 
 // A task and its slot are created and deleted together, and an ended task's container is removed before its record.
 func TestTasksAndSlotsBelongTogether(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.settle()
 	l.apply(replicas(1, "web:1"))
 	l.settle()
 	tasks := l.snapshot().TasksOf(web)
 	slots := 0
-	for record := range l.snapshot().Prefix(layout.SlotKey(web, "")) {
+	for record := range l.snapshot().Prefix(records.SlotKey(web, "")) {
 		slots++
 		if id, _ := record.Value.(string); !l.snapshot().Task(id).Exists() {
 			t.Errorf("%s names a task that isn't there", record.Key)
@@ -160,7 +160,7 @@ func TestTasksAndSlotsBelongTogether(t *testing.T) {
 	if len(tasks) != 1 || slots != 1 {
 		t.Errorf("%d tasks and %d slots for one replica", len(tasks), slots)
 	}
-	for record := range l.snapshot().Prefix(layout.ActualTasksPrefix) {
+	for record := range l.snapshot().Prefix(records.ActualTasksPrefix) {
 		if id := record.Value.(*api.TaskStatus).ID; id != tasks[0].Value.ID {
 			t.Errorf("%s is left", record.Key)
 		}
@@ -168,7 +168,7 @@ func TestTasksAndSlotsBelongTogether(t *testing.T) {
 }
 
 func TestKeepReleases(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	keep := 2
 	roll := func(command string) {
 		spec := replicas(1, "web:1")
@@ -203,7 +203,7 @@ func TestKeepReleases(t *testing.T) {
 
 // A release holds the whole environment, even a large one.
 func TestLargeEnvironment(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	large := make([]byte, 16<<10)
 	for i := range large {
 		large[i] = 'x'
@@ -217,7 +217,7 @@ func TestLargeEnvironment(t *testing.T) {
 }
 
 func TestReconcileOfNothing(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	result, err := l.c.Reconcile(context.Background(), control.Key(web))
 	if err != nil || result.Revision != 0 || len(l.commits) != 0 {
 		t.Errorf("%+v, %v", result, err)

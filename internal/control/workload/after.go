@@ -10,14 +10,6 @@ import (
 	"tend.dev/tend/internal/core/gate"
 )
 
-// The reasons of api.ConditionAfterRollout.
-const (
-	ReasonWaitingForRollout  = "WaitingForRollout"  // the rollout isn't complete
-	ReasonRunningPostCommand = "RunningPostCommand" // one of them runs, or is about to
-	ReasonPostCommandFailed  = "PostCommandFailed"  // one of them failed; the release serves all the same
-	ReasonPostCommandsPassed = "PostCommandsPassed" // all have succeeded
-)
-
 // after returns the condition of the commands that follow the rollout of the release in force. ok is false if it has
 // none.
 func (o observed) after(a assessment) (c api.Condition, ok bool) {
@@ -25,7 +17,7 @@ func (o observed) after(a assessment) (c api.Condition, ok bool) {
 	if !a.known || release == nil || release.Steps == nil || len(release.Steps.After) == 0 {
 		return c, false
 	}
-	c = api.Condition{Type: api.ConditionAfterRollout, Status: api.ConditionUnknown, Reason: ReasonWaitingForRollout}
+	c = api.Condition{Type: api.ConditionAfterRollout, Status: api.ConditionUnknown, Reason: api.ReasonWaitingForRollout}
 	var fields, failed []string
 	for _, command := range o.commands(release, release.Steps.After) {
 		field, run := gate.Field(command.Role), command.Run
@@ -35,10 +27,10 @@ func (o observed) after(a assessment) (c api.Condition, ok bool) {
 			c.Message = fmt.Sprintf("%s of %s runs once the rollout is complete", field, release.ID)
 			return c, true
 		case run == nil:
-			c.Reason, c.Message = ReasonRunningPostCommand, fmt.Sprintf("%s of %s begins", field, release.ID)
+			c.Reason, c.Message = api.ReasonRunningPostCommand, fmt.Sprintf("%s of %s begins", field, release.ID)
 			return c, true
 		case !run.State.Ended():
-			c.Reason, c.Message = ReasonRunningPostCommand, fmt.Sprintf("%s of %s runs in %s", field, release.ID, podOf(*run))
+			c.Reason, c.Message = api.ReasonRunningPostCommand, fmt.Sprintf("%s of %s runs in %s", field, release.ID, podOf(*run))
 			return c, true
 		case run.State != api.RunSucceeded:
 			failed = append(failed, withLog(fmt.Sprintf("%s of %s failed: %s; %s serves all the same. `tend logs %s` shows its output; it runs again with the next release",
@@ -46,10 +38,10 @@ func (o observed) after(a assessment) (c api.Condition, ok bool) {
 		}
 	}
 	if len(failed) > 0 {
-		c.Status, c.Reason, c.Message = api.ConditionFalse, ReasonPostCommandFailed, strings.Join(failed, "\n")
+		c.Status, c.Reason, c.Message = api.ConditionFalse, api.ReasonPostCommandFailed, strings.Join(failed, "\n")
 		return c, true
 	}
-	c.Status, c.Reason, c.Message = api.ConditionTrue, ReasonPostCommandsPassed, strings.Join(fields, " and ")+" of "+release.ID+" succeeded"
+	c.Status, c.Reason, c.Message = api.ConditionTrue, api.ReasonPostCommandsPassed, strings.Join(fields, " and ")+" of "+release.ID+" succeeded"
 	return c, true
 }
 

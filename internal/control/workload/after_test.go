@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/gate"
 )
 
 // TestAfterRollout: the commands that follow a rollout have a condition of their own. It exists only if there are such
 // commands, says what failed and what to do, doesn't affect Ready, and is about the release in force.
 func TestAfterRollout(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.settle()
 	if c := api.FindCondition(l.status().Conditions, api.ConditionAfterRollout); c != nil {
@@ -22,19 +21,19 @@ func TestAfterRollout(t *testing.T) {
 	l.does["v2-post"], l.does["v2-deploy"] = breaks, hangs
 	l.apply(spec)
 	l.untilHeld()
-	l.is(api.ConditionAfterRollout, api.ConditionUnknown, ReasonRunningPostCommand, "post_deploy of v2 runs in prod-web.v2-deploy")
-	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "")
+	l.is(api.ConditionAfterRollout, api.ConditionUnknown, api.ReasonRunningPostCommand, "post_deploy of v2 runs in prod-web.v2-deploy")
+	l.is(api.ConditionReady, api.ConditionTrue, api.ReasonConverged, "")
 	l.does["v2-deploy"] = succeeds
 	l.settle()
-	l.is(api.ConditionAfterRollout, api.ConditionFalse, ReasonPostCommandFailed,
+	l.is(api.ConditionAfterRollout, api.ConditionFalse, api.ReasonPostCommandFailed,
 		"release.post_command of v2 failed: the container ended with exit code 3; v2 serves all the same. `tend logs prod-web.v2-post`")
-	l.is(api.ConditionAfterRollout, api.ConditionFalse, ReasonPostCommandFailed, "table users is locked")
-	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "1 of 1")
-	l.is(api.ConditionDegraded, api.ConditionFalse, ReasonAsExpected, "")
+	l.is(api.ConditionAfterRollout, api.ConditionFalse, api.ReasonPostCommandFailed, "table users is locked")
+	l.is(api.ConditionReady, api.ConditionTrue, api.ReasonConverged, "1 of 1")
+	l.is(api.ConditionDegraded, api.ConditionFalse, api.ReasonAsExpected, "")
 	spec.Image = "web:3"
 	l.apply(spec)
 	l.settle()
-	l.is(api.ConditionAfterRollout, api.ConditionTrue, ReasonPostCommandsPassed, "release.post_command and post_deploy of v3 succeeded")
+	l.is(api.ConditionAfterRollout, api.ConditionTrue, api.ReasonPostCommandsPassed, "release.post_command and post_deploy of v3 succeeded")
 	l.apply(replicas(1, "web:1"))
 	l.settle()
 	if c := api.FindCondition(l.status().Conditions, api.ConditionAfterRollout); c != nil {
@@ -45,7 +44,7 @@ func TestAfterRollout(t *testing.T) {
 // TestARetryLeavesAloneWhatServes: a retry of a release whose command failed replaces no pod until the command
 // succeeds, and the pods it left alone are not outdated afterwards.
 func TestARetryLeavesAloneWhatServes(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(released(2, "web:1"))
 	l.settle()
 	before := l.live()
@@ -66,8 +65,8 @@ func TestARetryLeavesAloneWhatServes(t *testing.T) {
 	if got := l.running(); !strings.HasPrefix(got, "v") || strings.Contains(got, "v1") {
 		t.Errorf("%q run once the command has passed", got)
 	}
-	l.is(api.ConditionProgressing, api.ConditionFalse, ReasonComplete, "")
-	if c := l.condition(api.ConditionDegraded); c.Reason == gate.ReasonReleaseCommandFailed {
+	l.is(api.ConditionProgressing, api.ConditionFalse, api.ReasonComplete, "")
+	if c := l.condition(api.ConditionDegraded); c.Reason == api.ReasonReleaseCommandFailed {
 		t.Errorf("it still says %s", c.Message)
 	}
 }

@@ -8,14 +8,14 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // obey lets the node's agent do all its work, and reports whether there was any.
-func (l *lab) obey() bool {
+func (l *harness) obey() bool {
 	l.Helper()
-	l.looksAt = time.Time{}
-	txn := layout.NewTxn("agent")
+	l.reconcilesAt = time.Time{}
+	txn := records.NewTxn("agent")
 	l.answerImage(txn)
 	for _, task := range l.snapshot().TasksOf(l.ref) {
 		switch {
@@ -37,7 +37,7 @@ func (l *lab) obey() bool {
 	return true
 }
 
-func (l *lab) answerImage(txn *layout.Txn) {
+func (l *harness) answerImage(txn *records.Txn) {
 	request := l.snapshot().ImageRequest(l.ref)
 	if !request.Exists() {
 		return
@@ -47,12 +47,12 @@ func (l *lab) answerImage(txn *layout.Txn) {
 		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound", "image "+next.Image+" is not in the registry"
 	}
 	if was := l.snapshot().ImageStatus("n1", l.ref); !was.Exists() || !cmp.Equal(*was.Value, next) {
-		txn.Put(layout.ImageStatusKey("n1", l.ref), next)
+		txn.Put(records.ImageStatusKey("n1", l.ref), next)
 	}
 }
 
-func (l *lab) run(txn *layout.Txn, task api.Task) {
-	key, was := layout.TaskStatusKey(task.ID), l.snapshot().TaskStatus(task.ID)
+func (l *harness) run(txn *records.Txn, task api.Task) {
+	key, was := records.TaskStatusKey(task.ID), l.snapshot().TaskStatus(task.ID)
 	next := api.TaskStatus{ID: task.ID, Node: "n1", State: api.TaskPending}
 	if was.Exists() {
 		next = *was.Value
@@ -84,21 +84,21 @@ func (l *lab) run(txn *layout.Txn, task api.Task) {
 }
 
 // watches has the agent reconcile again at a time.
-func (l *lab) watches(at time.Time) {
-	if l.looksAt.IsZero() || at.Before(l.looksAt) {
-		l.looksAt = at
+func (l *harness) watches(at time.Time) {
+	if l.reconcilesAt.IsZero() || at.Before(l.reconcilesAt) {
+		l.reconcilesAt = at
 	}
 }
 
 // waits reports whether the container that must be gone first is still there.
-func (l *lab) waits(task api.Task) bool {
+func (l *harness) waits(task api.Task) bool {
 	before := l.snapshot().TaskStatus(task.After)
 	return task.After != "" && before.Exists() && !before.Value.State.Terminal()
 }
 
 // settle reconciles, places and obeys until there is nothing left to do, and advances the clock when only time is
 // awaited.
-func (l *lab) settle() {
+func (l *harness) settle() {
 	l.Helper()
 	for range 2000 {
 		result := l.looks()
@@ -107,10 +107,10 @@ func (l *lab) settle() {
 		switch {
 		case result.Revision > 0 || placed.Revision > 0 || obeyed:
 			l.pass(1)
-		case result.After > 0 && (l.looksAt.IsZero() || l.now.Add(result.After).Before(l.looksAt)):
+		case result.After > 0 && (l.reconcilesAt.IsZero() || l.now.Add(result.After).Before(l.reconcilesAt)):
 			l.now = l.now.Add(result.After)
-		case !l.looksAt.IsZero():
-			l.now = l.looksAt
+		case !l.reconcilesAt.IsZero():
+			l.now = l.reconcilesAt
 		default:
 			return
 		}
@@ -119,7 +119,7 @@ func (l *lab) settle() {
 }
 
 // place lets the scheduler work once.
-func (l *lab) place() engine.Result {
+func (l *harness) place() engine.Result {
 	l.Helper()
 	placed, err := l.scheduler.Reconcile(context.Background(), engine.Key{})
 	if err != nil {

@@ -148,7 +148,7 @@ func (o observed) slots() []rollout.Slot {
 		slot.After = task.After
 		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
 		if refusal, refused := o.refusals[task.ID]; refused {
-			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, ReasonNoNode, refusal.Message
+			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, api.ReasonNoNode, refusal.Message
 			slot.Next = refusal.Next
 		}
 		if s := t.status; s != nil {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 func TestStrategyOrder(t *testing.T) {
@@ -32,7 +32,7 @@ func TestStrategyOrder(t *testing.T) {
 			o := scene{spec: replicas(1, "web:1")}.observed()
 			o.spec.Strategy, o.spec.Volumes = &api.Strategy{Order: test.declared}, test.volumes
 			for _, runtime := range test.runtimes {
-				o.nodes = append(o.nodes, layout.Read[api.NodeStatus]{Value: &api.NodeStatus{Runtime: runtime}})
+				o.nodes = append(o.nodes, records.Read[api.NodeStatus]{Value: &api.NodeStatus{Runtime: runtime}})
 			}
 			if got := o.strategy().Order; got != test.want {
 				t.Errorf("%s: %s, want %s", test.reason, got, test.want)
@@ -116,7 +116,7 @@ func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
 		"down":          {"what isn't wanted goes at once", &api.RolloutStatus{Replicas: 2}, 1, true, nil, 1},
 		"healing":       {"what was there is brought back", &api.RolloutStatus{Replicas: 3}, 5, true, nil, 3},
 		"status lost":   {"what runs stays", nil, 5, true, nil, 2},
-		"not told":      {"a status that doesn't say it kills nothing", &api.RolloutStatus{}, 5, true, nil, 2},
+		"not notified":  {"a status that doesn't say it kills nothing", &api.RolloutStatus{}, 5, true, nil, 2},
 		"lost and down": {"unless it isn't wanted", nil, 1, true, nil, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,8 +142,8 @@ func TestSlots(t *testing.T) {
 	placed.Node = "n1"
 	o := observed{
 		tasks: []taskView{
-			{desired: layout.Read[api.Task]{Value: &task}},
-			{desired: layout.Read[api.Task]{Value: &placed}, status: &status},
+			{desired: records.Read[api.Task]{Value: &task}},
+			{desired: records.Read[api.Task]{Value: &placed}, status: &status},
 		},
 		refusals: map[string]placement.Refusal{},
 	}
@@ -159,7 +159,7 @@ func TestSlots(t *testing.T) {
 		t.Error(diff)
 	}
 	o.refusals["t"] = placement.Refusal{Task: "t", Message: "no room", Crowded: true}
-	if got := o.slots()[0]; !got.Unplaceable || !got.Crowded || got.Reason != ReasonNoNode || got.Message != "no room" {
+	if got := o.slots()[0]; !got.Unplaceable || !got.Crowded || got.Reason != api.ReasonNoNode || got.Message != "no room" {
 		t.Errorf("refused: %+v", got)
 	}
 }

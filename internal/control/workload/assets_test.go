@@ -9,13 +9,13 @@ import (
 )
 
 // file stamps the deployment with the digest of a file it uses, as an apply of the asset does.
-func (l *lab) file(digest string) {
+func (l *harness) file(digest string) {
 	l.Helper()
 	l.stamp(api.StampAssets, `{"prod.conf.a":"`+digest+`"}`)
 }
 
 // wantFile asserts which file digest the release in force runs with, and why the release was made.
-func (l *lab) wantFile(release, digest, why string) {
+func (l *harness) wantFile(release, digest, why string) {
 	l.Helper()
 	l.settle()
 	got := l.inForce()
@@ -34,7 +34,7 @@ func (l *lab) wantFile(release, digest, why string) {
 }
 
 func TestAChangedFileRolls(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.file("one")
 	l.wantFile("v1", "one", "first release")
@@ -45,7 +45,7 @@ func TestAChangedFileRolls(t *testing.T) {
 }
 
 func TestARollbackRunsTheFilesOfItsRelease(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.file("one")
 	l.wantFile("v1", "one", "first release")
@@ -60,7 +60,7 @@ func TestARollbackRunsTheFilesOfItsRelease(t *testing.T) {
 
 // A corrected file is tried, although the spec is the same that an automatic rollback turned away from.
 func TestACorrectedFileEndsAnAutomaticRollback(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.file("one")
 	l.wantFile("v1", "one", "first release")

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
-// grown returns a lab with a deployment of n slots that is up to date.
-func grown(b *testing.B, n int) *lab {
+// grown returns a harness with a deployment of n slots that is up to date.
+func grown(b *testing.B, n int) *harness {
 	b.Helper()
-	l := newLab(b)
+	l := newHarness(b)
 	l.apply(replicas(n, "web:1"))
 	for range 30 {
 		l.looks()
@@ -80,11 +80,11 @@ func BenchmarkStep(b *testing.B) {
 
 // BenchmarkBucket measures the environment of a deployment with a thousand config values.
 func BenchmarkBucket(b *testing.B) {
-	l := newLab(b)
+	l := newHarness(b)
 	l.apply(replicas(0, "web:1"))
-	l.write(func(txn *layout.Txn) {
+	l.write(func(txn *records.Txn) {
 		for i := range 1000 {
-			txn.Put(layout.ConfigAppPrefix("prod", "web")+fmt.Sprintf("KEY_%d", i), []byte("sealed:value"))
+			txn.Put(records.ConfigAppPrefix("prod", "web")+fmt.Sprintf("KEY_%d", i), []byte("sealed:value"))
 		}
 	})
 	for b.Loop() {

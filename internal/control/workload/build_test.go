@@ -5,24 +5,24 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // tree returns a digest made of a letter; image the image built from it.
 func tree(letter string) string { return "sha256:" + strings.Repeat(letter, 64) }
 
-func (l *lab) image(letter string) string {
+func (l *harness) image(letter string) string {
 	return api.NewImageBuild(tree(letter), api.Build{}).Image(l.ref)
 }
 
 // source stamps the deployment with a tree, as an apply does.
-func (l *lab) source(letter string) {
+func (l *harness) source(letter string) {
 	l.Helper()
 	l.stamp(api.StampBuild, tree(letter))
 }
 
 // builtSpec returns a deployment that is built, and lets the nodes build the trees of these letters.
-func (l *lab) builtSpec(n int, letters ...string) api.DeploymentSpec {
+func (l *harness) builtSpec(n int, letters ...string) api.DeploymentSpec {
 	for _, letter := range letters {
 		l.images[l.image(letter)] = "sha256:of-" + letter
 	}
@@ -31,7 +31,7 @@ func (l *lab) builtSpec(n int, letters ...string) api.DeploymentSpec {
 	return spec
 }
 
-func (l *lab) wantBuild(release, letter, why string) {
+func (l *harness) wantBuild(release, letter, why string) {
 	l.Helper()
 	l.settle()
 	got := l.inForce()
@@ -45,7 +45,7 @@ func (l *lab) wantBuild(release, letter, why string) {
 }
 
 func TestAnotherTreeRolls(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(l.builtSpec(2, "a", "b"))
 	l.source("a")
 	l.wantBuild("v1", "a", "first release")
@@ -60,20 +60,20 @@ func TestAnotherTreeRolls(t *testing.T) {
 
 // TestWithoutATreeNothingIsAsked: the object waits, and says what for.
 func TestWithoutATreeNothingIsAsked(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(l.builtSpec(1))
 	l.settle()
 	if request := l.snapshot().ImageRequest(l.ref); request.Exists() {
 		t.Errorf("asked for %+v", request.Value)
 	}
-	l.is(api.ConditionReady, api.ConditionFalse, ReasonResolvingImage, "0 of 1 replicas ready")
-	l.is(api.ConditionProgressing, api.ConditionTrue, ReasonResolvingImage, "tend apply")
+	l.is(api.ConditionReady, api.ConditionFalse, api.ReasonResolvingImage, "0 of 1 replicas ready")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonResolvingImage, "tend apply")
 }
 
 // TestATreeThatFailsLeavesWhatRuns: the running pods stay, and Ready is about the newest tree though the spec is the
 // same.
 func TestATreeThatFailsLeavesWhatRuns(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(l.builtSpec(2, "a"))
 	l.source("a")
 	l.wantBuild("v1", "a", "first release")
@@ -93,11 +93,11 @@ func TestATreeThatFailsLeavesWhatRuns(t *testing.T) {
 
 // TestWhileATreeIsBuiltItsStepIsShown: the status shows how far the build is.
 func TestWhileATreeIsBuiltItsStepIsShown(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(l.builtSpec(1, "a"))
 	l.source("a")
 	o := l.observed()
-	o.images = []layout.Read[api.ImageStatus]{{Value: &api.ImageStatus{Owner: l.ref, Node: "n1", Image: l.image("a"), State: api.ImageBuilding, Step: "2/3 RUN make"}}}
+	o.images = []records.Read[api.ImageStatus]{{Value: &api.ImageStatus{Owner: l.ref, Node: "n1", Image: l.image("a"), State: api.ImageBuilding, Step: "2/3 RUN make"}}}
 	got := o.progress(assessment{target: target{awaits: true}})
 	if got.Reason != "Building" || got.Status != api.ConditionTrue || !strings.HasSuffix(got.Message, "on node n1: 2/3 RUN make") {
 		t.Errorf("%+v", got)

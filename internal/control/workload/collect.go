@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // keptAsked is how many ended runs of release commands that were requested by hand are kept.
@@ -38,17 +38,17 @@ func (o observed) collect(a assessment) assessment {
 }
 
 // surplusAsked returns the ended runs that were requested by hand, except the newest few.
-func (o observed) surplusAsked() map[string]layout.Read[api.Run] {
-	var ended []layout.Read[api.Run]
+func (o observed) surplusAsked() map[string]records.Read[api.Run] {
+	var ended []records.Read[api.Run]
 	for _, run := range o.runs {
 		if run.Value.Trigger == api.TriggerManual && run.Value.State.Ended() {
 			ended = append(ended, run)
 		}
 	}
-	slices.SortFunc(ended, func(a, b layout.Read[api.Run]) int {
+	slices.SortFunc(ended, func(a, b records.Read[api.Run]) int {
 		return cmp.Or(b.Value.FinishedAt.Compare(a.Value.FinishedAt), cmp.Compare(b.Value.ID, a.Value.ID))
 	})
-	out := map[string]layout.Read[api.Run]{}
+	out := map[string]records.Read[api.Run]{}
 	for _, run := range ended[min(keptAsked, len(ended)):] {
 		out[run.Value.ID] = run
 	}
@@ -58,10 +58,10 @@ func (o observed) surplusAsked() map[string]layout.Read[api.Run] {
 // dropReleases deletes releases with the records of their runs.
 func (s *step) dropReleases(ids []string) {
 	for _, id := range ids {
-		s.txn.Delete(layout.ReleaseKey(s.o.ref, id))
+		s.txn.Delete(records.ReleaseKey(s.o.ref, id))
 		for _, run := range s.o.runs {
 			if run.Value.Release == id {
-				s.txn.Delete(layout.RunKey(s.o.ref, run.Value.ID))
+				s.txn.Delete(records.RunKey(s.o.ref, run.Value.ID))
 			}
 		}
 	}

@@ -9,20 +9,6 @@ import (
 	"tend.dev/tend/internal/core/gate"
 )
 
-// The reasons that this package sets; the others come from the planner, the agent and the runtime.
-const (
-	ReasonConverged         = "Converged"         // every wanted slot runs the wanted release and is good
-	ReasonFrozen            = "Frozen"            // the same, except for the slots that an operator stopped
-	ReasonResolvingImage    = "ResolvingImage"    // no node has answered yet for the image
-	ReasonComplete          = "Complete"          // nothing is under way
-	ReasonStopping          = "Stopping"          // what is no longer wanted has not ended yet
-	ReasonPaused            = "Paused"            // a failed slot holds the rollout
-	ReasonEngineUnavailable = "EngineUnavailable" // no node's engine answers
-	ReasonRolledBack        = "RolledBack"        // an automatic rollback turned away from what the spec asks for
-	ReasonNoNode            = "NoNode"            // a task fits on no node
-	ReasonAsExpected        = "AsExpected"        // no action is needed
-)
-
 // conditions returns the three conditions of a deployment: Ready, Progressing, Degraded.
 func (o observed) conditions(a assessment) []api.Condition {
 	progressing, degraded := o.progress(a), o.trouble(a)
@@ -39,10 +25,10 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	ready := a.plan.Counts.Ready
 	switch {
 	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits && a.target.pending == nil:
-		c.Status, c.Reason = api.ConditionTrue, ReasonConverged
+		c.Status, c.Reason = api.ConditionTrue, api.ReasonConverged
 		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
 		if a.plan.Counts.Frozen > 0 {
-			c.Reason, c.Message = ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
+			c.Reason, c.Message = api.ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}
 		if wanted == 0 && a.plan.Counts.Frozen > 0 {
 			c.Status = api.ConditionFalse // nothing serves, though on purpose
@@ -59,7 +45,7 @@ func (o observed) progress(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionProgressing, Status: api.ConditionTrue, Reason: a.plan.Reason, Message: a.plan.Message}
 	switch {
 	case a.target.awaits:
-		c.Reason, c.Message = control.ImageReason(o.image(), ReasonResolvingImage), o.imageProgress()
+		c.Reason, c.Message = control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 		if o.image().State == api.ImageFailed {
 			c.Status = api.ConditionFalse
 		}
@@ -69,14 +55,14 @@ func (o observed) progress(a assessment) api.Condition {
 			c.Status = api.ConditionFalse
 		}
 	case a.plan.Phase == api.RolloutComplete && o.stopping() > 0:
-		c.Reason, c.Message = ReasonStopping, fmt.Sprintf("%s; %d more still stopping", c.Message, o.stopping())
+		c.Reason, c.Message = api.ReasonStopping, fmt.Sprintf("%s; %d more still stopping", c.Message, o.stopping())
 	case a.plan.Phase == api.RolloutComplete:
-		c.Status, c.Reason = api.ConditionFalse, ReasonComplete
+		c.Status, c.Reason = api.ConditionFalse, api.ReasonComplete
 	case backUnready(a):
-		c.Status, c.Reason = api.ConditionFalse, ReasonRolledBack
+		c.Status, c.Reason = api.ConditionFalse, api.ReasonRolledBack
 		c.Message = fmt.Sprintf("back on %s, whose pods aren't ready either", a.target.release.ID)
 	case a.plan.Phase == api.RolloutPaused:
-		c.Status, c.Reason = api.ConditionFalse, ReasonPaused
+		c.Status, c.Reason = api.ConditionFalse, api.ReasonPaused
 		c.Message = "paused until the failed pod is ready, or the next apply"
 	}
 	return c
@@ -127,7 +113,7 @@ func (o observed) trouble(a assessment) api.Condition {
 	image := o.image()
 	switch {
 	case control.NodesDown(o.nodes) != "":
-		c.Reason, c.Message, c.Next = ReasonEngineUnavailable, control.NodesDown(o.nodes), control.EngineStep
+		c.Reason, c.Message, c.Next = api.ReasonEngineUnavailable, control.NodesDown(o.nodes), control.EngineStep
 	case image.State == api.ImageFailed && a.target.awaits:
 		c.Reason, c.Message, c.Next = image.Reason, withLog(image.Message, image.Log), image.Next
 	case a.target.pending != nil && a.target.pending.gate.State == gate.Failed:
@@ -135,13 +121,13 @@ func (o observed) trouble(a assessment) api.Condition {
 		c.Reason, c.Message = failed.Reason, withLog(failed.Message, failed.Run.LastLog)
 		c.Next = "correct it and apply again; or run it again: " + o.again()
 	case a.target.turned != nil:
-		c.Reason, c.Message, c.Next = ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
+		c.Reason, c.Message, c.Next = api.ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
 		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
-	case a.plan.Reason == ReasonNoNode:
-		c.Reason, c.Message, c.Next = ReasonNoNode, a.plan.Message, a.plan.Next
+	case a.plan.Reason == api.ReasonNoNode:
+		c.Reason, c.Message, c.Next = api.ReasonNoNode, a.plan.Message, a.plan.Next
 	default:
-		c.Status, c.Reason = api.ConditionFalse, ReasonAsExpected
+		c.Status, c.Reason = api.ConditionFalse, api.ReasonAsExpected
 	}
 	return c
 }

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/spechash"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // scene is an observed state in the terms of the table below: two replicas of web:1 in release v1 unless it says
@@ -33,8 +33,8 @@ func (s scene) observed() observed {
 		object.Metadata.DeletedAt = &epoch
 	}
 	o := observed{
-		ref: web, object: layout.Read[api.Object]{Value: &object, Modified: 7}, spec: workloadOf(s.spec), tasks: s.tasks, refusals: s.refusals,
-		status: layout.Read[api.WorkloadStatus]{Value: &api.WorkloadStatus{Rollout: &s.rollout}},
+		ref: web, object: records.Read[api.Object]{Value: &object, Modified: 7}, spec: workloadOf(s.spec), tasks: s.tasks, refusals: s.refusals,
+		status: records.Read[api.WorkloadStatus]{Value: &api.WorkloadStatus{Rollout: &s.rollout}},
 	}
 	if !s.unminted {
 		for i, image := range []string{"web:1", "web:2"} {
@@ -42,17 +42,17 @@ func (s scene) observed() observed {
 				ID: []string{"v1", "v2"}[i], Number: i + 1, Image: image, ImageID: "sha256:" + image[4:],
 				SpecHash: spechash.Deployment(replicas(2, image), nil), HashVersion: spechash.Version, EnvHash: (&sealer{}).HMAC([]byte("null")),
 			}
-			o.releases = append(o.releases, layout.Read[api.Release]{Value: release})
+			o.releases = append(o.releases, records.Read[api.Release]{Value: release})
 		}
 	}
 	if s.image != nil {
-		o.images = append(o.images, layout.Read[api.ImageStatus]{Value: s.image})
+		o.images = append(o.images, records.Read[api.ImageStatus]{Value: s.image})
 	}
 	for _, slot := range s.frozen {
-		o.frozen = append(o.frozen, layout.Read[api.Frozen]{Value: &api.Frozen{Slot: slot}})
+		o.frozen = append(o.frozen, records.Read[api.Frozen]{Value: &api.Frozen{Slot: slot}})
 	}
 	for _, node := range s.nodes {
-		o.nodes = append(o.nodes, layout.Read[api.NodeStatus]{Value: &node})
+		o.nodes = append(o.nodes, records.Read[api.NodeStatus]{Value: &node})
 	}
 	return o
 }
@@ -68,7 +68,7 @@ func slot(id, release string, edit func(*api.Task, *api.TaskStatus)) taskView {
 	if status.State == api.TaskPending {
 		status = nil
 	}
-	return taskView{desired: layout.Read[api.Task]{Value: task}, status: status}
+	return taskView{desired: records.Read[api.Task]{Value: task}, status: status}
 }
 
 func crashed(_ *api.Task, s *api.TaskStatus) {
@@ -304,7 +304,7 @@ func TestConditions(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			o := test.scene.observed()
 			a, err := l.c.assess(o, epoch)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Controller reconciles the workloads of one kind.
@@ -18,12 +18,12 @@ type Controller struct {
 	kind api.Kind
 	control.Deps
 	env      *environment.Environments
-	refusals func(layout.Snapshot) map[string]placement.Refusal
+	refusals func(records.Snapshot) map[string]placement.Refusal
 	since    func() time.Time // when the controller began to work: its first reconcile
 }
 
 // New returns the controller of a kind. refusals returns why tasks can't be placed, by task id; nil returns no reasons.
-func New(deps control.Deps, kind api.Kind, refusals func(layout.Snapshot) map[string]placement.Refusal) *Controller {
+func New(deps control.Deps, kind api.Kind, refusals func(records.Snapshot) map[string]placement.Refusal) *Controller {
 	deps = deps.Defaults()
 	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), refusals: refusals, since: sync.OnceValue(deps.Now)}
 }
@@ -59,7 +59,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return control.Dirty(c.Snapshot(), c.kind, now, c.dirty)
 }
 
-func (c *Controller) dirty(s layout.Snapshot, object layout.Read[api.Object], now time.Time) bool {
+func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], now time.Time) bool {
 	o, err := c.observeAs(s, object)
 	switch {
 	case err != nil:

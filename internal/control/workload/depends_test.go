@@ -5,22 +5,21 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/core/gate"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 var db = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "db"}
 
 // dependency stores what web depends on, ready or not.
-func (l *lab) dependency(ready api.ConditionStatus) {
+func (l *harness) dependency(ready api.ConditionStatus) {
 	l.Helper()
 	object := api.Object{Kind: db.Kind, Scope: db.Scope, Name: db.Name, Spec: []byte(`{"image":"db:1"}`), Metadata: api.Metadata{Generation: 1}}
 	if !l.snapshot().Object(db).Exists() {
 		l.put(object)
 	}
-	l.write(func(txn *layout.Txn) {
-		txn.Put(layout.StatusKey(db), api.WorkloadStatus{
+	l.write(func(txn *records.Txn) {
+		txn.Put(records.StatusKey(db), api.WorkloadStatus{
 			ObservedGeneration: 1, ObservedRevision: l.snapshot().Object(db).Modified, Replicas: 1,
 			Conditions: []api.Condition{{Type: api.ConditionReady, Status: ready}},
 		})
@@ -35,16 +34,16 @@ func depending(n int, image string) api.DeploymentSpec {
 
 // TestStartsAfterWhatItDependsOn: the first slot of a release waits; healing and scaling don't.
 func TestStartsAfterWhatItDependsOn(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(depending(1, "web:1"))
 	l.settle()
 	if got := l.running(); got != "" {
 		t.Errorf("%q run before what they depend on exists", got)
 	}
-	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonWaitingForDependency, "v1 waits for deployment/prod/db (it does not exist)")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonWaitingForDependency, "v1 waits for deployment/prod/db (it does not exist)")
 	l.dependency(api.ConditionFalse)
 	l.settle()
-	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonWaitingForDependency, "deployment/prod/db (0 of 1 replicas ready)")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonWaitingForDependency, "deployment/prod/db (0 of 1 replicas ready)")
 	l.dependency(api.ConditionTrue)
 	l.settle()
 	if got := l.running(); got != "v1" {
@@ -70,7 +69,7 @@ func TestStartsAfterWhatItDependsOn(t *testing.T) {
 
 // TestCommandsComeAfterDependencies: a migration needs its database.
 func TestCommandsComeAfterDependencies(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	spec := depending(1, "web:1")
 	spec.Release = &api.ReleaseHooks{Command: []string{"migrate"}}
 	l.apply(spec)
@@ -83,11 +82,11 @@ func TestCommandsComeAfterDependencies(t *testing.T) {
 
 // TestAChangedDependencyWakesItsDependents: and it wakes nothing else.
 func TestAChangedDependencyWakesItsDependents(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(depending(1, "web:1"))
 	l.dependency(api.ConditionTrue)
 	for key, value := range map[string]any{
-		layout.StatusKey(db): l.snapshot().WorkloadStatus(db).Value, layout.ObjectKey(db): l.snapshot().Object(db).Value,
+		records.StatusKey(db): l.snapshot().WorkloadStatus(db).Value, records.ObjectKey(db): l.snapshot().Object(db).Value,
 	} {
 		found := false
 		for _, woken := range l.c.Affected(l.snapshot(), view.Change{Key: key, New: value}) {
@@ -97,7 +96,7 @@ func TestAChangedDependencyWakesItsDependents(t *testing.T) {
 			t.Errorf("a change of %s wakes nobody", key)
 		}
 	}
-	if woken := l.c.Affected(l.snapshot(), view.Change{Key: layout.StatusKey(web), New: &api.WorkloadStatus{}}); len(woken) > 0 {
+	if woken := l.c.Affected(l.snapshot(), view.Change{Key: records.StatusKey(web), New: &api.WorkloadStatus{}}); len(woken) > 0 {
 		t.Errorf("its own status wakes %v", woken)
 	}
 }

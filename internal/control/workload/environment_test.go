@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // beside stores another deployment, which is not reconciled here.
-func (l *lab) beside(name string, ports ...string) api.Ref {
+func (l *harness) beside(name string, ports ...string) api.Ref {
 	l.Helper()
 	ref := api.Ref{Kind: web.Kind, Scope: web.Scope, Name: name}
 	raw, err := json.Marshal(api.DeploymentSpec{Container: api.Container{Image: "web:1"}, Ports: ports})
@@ -27,12 +27,12 @@ func withEnv(n int, key, value string) api.DeploymentSpec {
 }
 
 // releaseEnv returns the environment of the release in force.
-func (l *lab) releaseEnv() map[string]string {
+func (l *harness) releaseEnv() map[string]string {
 	l.Helper()
 	return l.envOf(l.status().Release)
 }
 
-func (l *lab) envOf(release string) map[string]string {
+func (l *harness) envOf(release string) map[string]string {
 	l.Helper()
 	plain, err := l.sealer.Decrypt(l.snapshot().Release(web, release).Value.Env)
 	if err != nil {
@@ -48,7 +48,7 @@ func (l *lab) envOf(release string) map[string]string {
 // TestReferenceReachesTheContainerResolved: neither the release's spec nor its environment holds the literal reference
 // (a defect of systems that pass the environment twice), and another value makes another release.
 func TestReferenceReachesTheContainerResolved(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.beside("api", "8080")
 	l.apply(withEnv(1, "API", "http://${ref.deployment.api.address}"))
 	l.settle()
@@ -65,11 +65,11 @@ func TestReferenceReachesTheContainerResolved(t *testing.T) {
 
 // A reference that lost its target leaves running pods alone, and the target's return changes nothing.
 func TestReferenceThatLosesItsTarget(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	server := l.beside("api")
 	l.apply(withEnv(2, "API", "${ref.deployment.api.host}"))
 	l.settle()
-	l.write(func(txn *layout.Txn) { txn.Delete(layout.ObjectKey(server)) })
+	l.write(func(txn *records.Txn) { txn.Delete(records.ObjectKey(server)) })
 	if _, err := l.look(); err == nil {
 		t.Error("the reference has no target")
 	}
@@ -86,7 +86,7 @@ func TestReferenceThatLosesItsTarget(t *testing.T) {
 // TestConfigReachesAnAppWithoutOtherEnvironment: an app without scope bucket and env is rolled for its first value; an
 // app that doesn't read the bucket is not.
 func TestConfigReachesAnAppWithoutOtherEnvironment(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	l.config("apps/prod/api/A", "1")
@@ -107,7 +107,7 @@ func TestConfigReachesAnAppWithoutOtherEnvironment(t *testing.T) {
 
 // TestScaleUpBesideAnotherSpec: every replica, including the old ones, comes to the new spec.
 func TestScaleUpBesideAnotherSpec(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	spec := withEnv(4, "A", "1")
@@ -126,7 +126,7 @@ func TestScaleUpBesideAnotherSpec(t *testing.T) {
 
 // An env_from bucket reaches its readers.
 func TestEnvFromReaches(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	spec := replicas(1, "web:1")
 	spec.EnvFrom = []string{"shared/db"}
 	l.config("apps/shared/db/URL", "1")
@@ -140,7 +140,7 @@ func TestEnvFromReaches(t *testing.T) {
 }
 
 // quietly sets a value of the app's bucket and stamps the object, as config set with restart=false does.
-func (l *lab) quietly(key, value string) {
+func (l *harness) quietly(key, value string) {
 	l.Helper()
 	l.config("apps/prod/web/"+key, value)
 	merged := l.observed().env
@@ -153,15 +153,15 @@ func (l *lab) quietly(key, value string) {
 
 // A quiet change replaces nothing. The next release has it, whatever that release is made for.
 func TestQuietEnvironment(t *testing.T) {
-	for name, next := range map[string]func(l *lab){
-		"spec":     func(l *lab) { l.apply(withEnv(2, "B", "1")) },
-		"image":    func(l *lab) { l.images["web:1"] = "sha256:moved" },
-		"config":   func(l *lab) { l.stamp(api.StampQuietEnv, ""); l.config("apps/prod/web/C", "1") },
-		"loudly":   func(l *lab) { l.stamp(api.StampQuietEnv, "") },
-		"the same": func(l *lab) { l.stamp(api.StampQuietEnv, ""); l.config("apps/prod/web/A", "2") },
+	for name, next := range map[string]func(l *harness){
+		"spec":     func(l *harness) { l.apply(withEnv(2, "B", "1")) },
+		"image":    func(l *harness) { l.images["web:1"] = "sha256:moved" },
+		"config":   func(l *harness) { l.stamp(api.StampQuietEnv, ""); l.config("apps/prod/web/C", "1") },
+		"loudly":   func(l *harness) { l.stamp(api.StampQuietEnv, "") },
+		"the same": func(l *harness) { l.stamp(api.StampQuietEnv, ""); l.config("apps/prod/web/A", "2") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.config("apps/prod/web/A", "1")
 			l.apply(replicas(2, "web:1"))
 			l.settle()
@@ -191,7 +191,7 @@ func TestQuietEnvironment(t *testing.T) {
 
 // A quiet change under a rollback leaves the release that was rolled back to in force.
 func TestQuietEnvironmentUnderARollback(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("apps/prod/web/A", "1")
 	l.apply(replicas(1, "web:1"))
 	l.settle()
@@ -217,7 +217,7 @@ func TestQuietEnvironmentUnderARollback(t *testing.T) {
 
 // A dry run of a reference without a target reports it; what is applied in the same manifest counts as existing.
 func TestPreviewOfReferences(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	raw, err := json.Marshal(withEnv(1, "API", "${ref.deployment.api.host}"))
 	if err != nil {
 		t.Fatal(err)

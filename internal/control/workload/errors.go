@@ -8,10 +8,6 @@ import (
 	"tend.dev/tend/internal/control/environment"
 )
 
-// ReasonInvalidSpec means that this version of Tend can't read the stored spec. The reasons why an object has no
-// environment are those of internal/control/environment.
-const ReasonInvalidSpec = "InvalidSpec"
-
 // UnworkableError says why a deployment can't be reconciled until a person changes something. The release in force
 // stays.
 type UnworkableError struct {

@@ -30,7 +30,7 @@ func (*sealer) HMAC(data []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (l *lab) pass(ms int) { l.now = l.now.Add(time.Duration(ms) * time.Millisecond) }
+func (l *harness) pass(ms int) { l.now = l.now.Add(time.Duration(ms) * time.Millisecond) }
 
 // workloadOf returns a deployment's spec as the controller holds it.
 func workloadOf(spec api.DeploymentSpec) api.WorkloadSpec {

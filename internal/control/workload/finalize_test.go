@@ -7,19 +7,19 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
 // everything returns the keys that are kept under the object's name.
-func (l *lab) everything() (keys []string) {
+func (l *harness) everything() (keys []string) {
 	page, err := l.store.List(l.Context(), "/", store.ListOptions{})
 	if err != nil {
 		l.Fatal(err)
 	}
 	for _, entry := range page.Entries {
 		switch entry.Key {
-		case layout.NodeKey("n1"), layout.AliveKey("n1"), layout.ImageStatusKey("n1", web): // the agent's own
+		case records.NodeKey("n1"), records.AliveKey("n1"), records.ImageStatusKey("n1", web): // the agent's own
 		default:
 			keys = append(keys, entry.Key)
 		}
@@ -28,13 +28,13 @@ func (l *lab) everything() (keys []string) {
 }
 
 func TestDeletionLeavesNothing(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.settle()
 	l.apply(replicas(3, "web:2"))
 	l.settle()
 	frozen := l.live()[0].Slot
-	l.write(func(txn *layout.Txn) { txn.Put(layout.FrozenKey(web, frozen), api.Frozen{Slot: frozen}) })
+	l.write(func(txn *records.Txn) { txn.Put(records.FrozenKey(web, frozen), api.Frozen{Slot: frozen}) })
 	l.settle()
 	l.delete()
 	l.looks()
@@ -52,7 +52,7 @@ func TestDeletionLeavesNothing(t *testing.T) {
 
 // A crash anywhere in a deletion does no harm: the next reconcile continues from whatever is left.
 func TestDeletionGoesOnFromAnywhere(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	l.delete()
@@ -74,7 +74,7 @@ func TestDeletionGoesOnFromAnywhere(t *testing.T) {
 func TestDeletionTakesReleaseCommandsWithIt(t *testing.T) {
 	for name, does := range map[string]command{"fails": breaks, "runs": hangs} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.does["v1-command"] = does
 			l.apply(released(2, "web:1"))
 			l.untilHeld()
@@ -92,12 +92,12 @@ func TestDeletionTakesReleaseCommandsWithIt(t *testing.T) {
 
 // Defect: a deletion that takes away the claim by which another object holds the name.
 func TestAnothersClaimStays(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(0, "web:1"))
 	l.settle()
 	other := api.Ref{Kind: "statefulset", Scope: web.Scope, Name: web.Name}
 	l.delete()
-	l.write(func(txn *layout.Txn) { txn.Put(layout.NameKey(web), other) })
+	l.write(func(txn *records.Txn) { txn.Put(records.NameKey(web), other) })
 	l.settle()
 	if l.snapshot().Object(web).Exists() {
 		t.Error("the object did not go")
@@ -109,13 +109,13 @@ func TestAnothersClaimStays(t *testing.T) {
 
 func TestDeletionOfVeryMuchTakesSeveralCommits(t *testing.T) {
 	const marks = control.MaxLeftovers + 500
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(0, "web:1"))
 	l.settle()
-	l.write(func(txn *layout.Txn) {
+	l.write(func(txn *records.Txn) {
 		for i := range marks {
 			slot := fmt.Sprintf("f%d", i)
-			txn.Put(layout.FrozenKey(web, slot), api.Frozen{Slot: slot})
+			txn.Put(records.FrozenKey(web, slot), api.Frozen{Slot: slot})
 		}
 	})
 	l.delete()
@@ -130,16 +130,16 @@ func TestDeletionOfVeryMuchTakesSeveralCommits(t *testing.T) {
 
 // Defect: an object that can no longer be read can't be deleted either.
 func TestUnreadableObjectsCanBeDeleted(t *testing.T) {
-	for name, spoil := range map[string]func(*lab){
-		"spec": func(l *lab) {
+	for name, spoil := range map[string]func(*harness){
+		"spec": func(l *harness) {
 			object := *l.snapshot().Object(web).Value
 			object.Spec = json.RawMessage(`{"image": 7}`)
 			l.put(object)
 		},
-		"environment": func(l *lab) { l.config("apps/prod/web/A", "1"); l.sealer.lost = true },
+		"environment": func(l *harness) { l.config("apps/prod/web/A", "1"); l.sealer.lost = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.apply(replicas(2, "web:1"))
 			l.settle()
 			spoil(l)
@@ -154,7 +154,7 @@ func TestUnreadableObjectsCanBeDeleted(t *testing.T) {
 
 // The pass over the view finds a deletion that was interrupted.
 func TestDirtyFindsADeletionToFinish(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(0, "web:1"))
 	l.settle()
 	l.delete()

@@ -9,15 +9,14 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/core/gate"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
 // TestFirstReleaseWaitsForItsCommands: nothing of a release starts before its commands have succeeded, including the
 // first release.
 func TestFirstReleaseWaitsForItsCommands(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.does["v1-command"] = hangs
 	l.apply(released(2, "web:1"))
 	l.untilHeld()
@@ -25,14 +24,14 @@ func TestFirstReleaseWaitsForItsCommands(t *testing.T) {
 		t.Errorf("%s run before the release's command has ended", got)
 	}
 	l.ranOnce("v1-pre v1-command")
-	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonRunningReleaseCommand, "release.command runs in prod-web.v1-command")
-	l.is(api.ConditionReady, api.ConditionFalse, gate.ReasonRunningReleaseCommand, "0 of 2")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonRunningReleaseCommand, "release.command runs in prod-web.v1-command")
+	l.is(api.ConditionReady, api.ConditionFalse, api.ReasonRunningReleaseCommand, "0 of 2")
 	l.does["v1-command"] = succeeds
 	l.settle()
 	if got := l.running(); got != "v1 v1" {
 		t.Errorf("%q run once the commands have succeeded", got)
 	}
-	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "2 of 2")
+	l.is(api.ConditionReady, api.ConditionTrue, api.ReasonConverged, "2 of 2")
 	l.ranOnce("v1-pre v1-command")
 	if run := l.snapshot().Run(web, "v1-command").Value; run.State != api.RunSucceeded || run.Trigger != api.TriggerRelease || *run.ExitCode != 0 || run.StartedAt.IsZero() {
 		t.Errorf("the run is %+v", run)
@@ -42,7 +41,7 @@ func TestFirstReleaseWaitsForItsCommands(t *testing.T) {
 // TestFailedCommandTouchesNothing: the slots stay those that served before, the same release is not tried again, and
 // the failure is reported with its last lines.
 func TestFailedCommandTouchesNothing(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(released(2, "web:1"))
 	l.settle()
 	before := l.live()
@@ -56,12 +55,12 @@ func TestFailedCommandTouchesNothing(t *testing.T) {
 	if got := l.running(); got != "v1 v1" || l.live()[0].ID != before[0].ID || l.live()[1].ID != before[1].ID {
 		t.Errorf("the slots were touched: %q", got)
 	}
-	l.is(api.ConditionProgressing, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "")
+	l.is(api.ConditionProgressing, api.ConditionFalse, api.ReasonReleaseCommandFailed, "")
 	if next := l.condition(api.ConditionDegraded).Next; !strings.Contains(next, "tend restart prod/web") {
 		t.Errorf("next: %q", next)
 	}
-	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "exit code 3\nmigrating\ntable users is locked")
-	l.is(api.ConditionReady, api.ConditionFalse, gate.ReasonReleaseCommandFailed, "2 of 2 replicas ready")
+	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "exit code 3\nmigrating\ntable users is locked")
+	l.is(api.ConditionReady, api.ConditionFalse, api.ReasonReleaseCommandFailed, "2 of 2 replicas ready")
 	if status := l.status(); status.Release != "v1" || status.Rollout.TargetRelease != "v1" {
 		t.Errorf("in force is %s, to be reached %s", status.Release, status.Rollout.TargetRelease)
 	}
@@ -98,7 +97,7 @@ func TestNothingOldStartsBeforeACommand(t *testing.T) {
 		"from one": {1, 2, hangs, "v1"}, "from one, failed": {1, 2, breaks, "v1 v1"}, "to one": {2, 1, hangs, "v1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.apply(released(2, "web:1"))
 			l.settle()
 			l.apply(released(tc.before, "web:1"))
@@ -117,12 +116,12 @@ func TestNothingOldStartsBeforeACommand(t *testing.T) {
 }
 
 func TestRestartTriesAFailedCommandAgain(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.does["v1-pre"] = breaks
 	l.apply(released(1, "web:1"))
 	l.settle()
 	l.ranOnce("v1-pre")
-	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "release.pre_command of v1 failed")
+	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "release.pre_command of v1 failed")
 	l.stamp(api.StampRestart, "1")
 	l.settle()
 	l.ranOnce("v1-pre v2-pre v2-command")
@@ -133,17 +132,17 @@ func TestRestartTriesAFailedCommandAgain(t *testing.T) {
 
 // TestEveryReleaseIsGated: another environment, another image under the same name and a forced pull all pass the gate.
 func TestEveryReleaseIsGated(t *testing.T) {
-	cases := map[string]func(l *lab){
-		"environment": func(l *lab) {
-			l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigAppPrefix("prod", "web")+"A", []byte("sealed:1")) })
+	cases := map[string]func(l *harness){
+		"environment": func(l *harness) {
+			l.write(func(txn *records.Txn) { txn.Put(records.ConfigAppPrefix("prod", "web")+"A", []byte("sealed:1")) })
 		},
-		"image": func(l *lab) { l.images["web:1"] = "sha256:moved" },
-		"pull":  func(l *lab) { l.images["web:1"] = "sha256:moved"; l.stamp(api.StampPull, "1") },
-		"scale": func(l *lab) { l.apply(released(3, "web:2")) },
+		"image": func(l *harness) { l.images["web:1"] = "sha256:moved" },
+		"pull":  func(l *harness) { l.images["web:1"] = "sha256:moved"; l.stamp(api.StampPull, "1") },
+		"scale": func(l *harness) { l.apply(released(3, "web:2")) },
 	}
 	for name, change := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.apply(released(1, "web:1"))
 			l.settle()
 			l.does["v2-command"] = hangs
@@ -164,7 +163,7 @@ func TestEveryReleaseIsGated(t *testing.T) {
 
 // TestRollbackRunsNoCommands: the commands of the earlier release ran when it was first rolled out.
 func TestRollbackRunsNoCommands(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(released(1, "web:1"))
 	l.settle()
 	l.apply(released(1, "web:2"))
@@ -176,7 +175,7 @@ func TestRollbackRunsNoCommands(t *testing.T) {
 	if got := l.running(); got != "v3" {
 		t.Errorf("%q runs", got)
 	}
-	l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigAppPrefix("prod", "web")+"A", []byte("sealed:1")) })
+	l.write(func(txn *records.Txn) { txn.Put(records.ConfigAppPrefix("prod", "web")+"A", []byte("sealed:1")) })
 	l.settle()
 	l.ranOnce("v1-pre v1-command v2-pre v2-command v4-pre v4-command")
 }
@@ -184,7 +183,7 @@ func TestRollbackRunsNoCommands(t *testing.T) {
 // TestACommandIsLetFinish: a newer apply interrupts no migration. It waits, then runs its own; the older release never
 // serves.
 func TestACommandIsLetFinish(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(released(1, "web:1"))
 	l.settle()
 	l.does["v2-command"] = hangs
@@ -193,7 +192,7 @@ func TestACommandIsLetFinish(t *testing.T) {
 	l.apply(released(1, "web:3"))
 	l.untilHeld()
 	l.ranOnce("v1-pre v1-command v2-pre v2-command")
-	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonWaitingForCommand, "v2-command")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonWaitingForCommand, "v2-command")
 	l.does["v2-command"] = succeeds
 	l.settle()
 	l.ranOnce("v1-pre v1-command v2-pre v2-command v3-pre v3-command")
@@ -208,7 +207,7 @@ func TestACommandIsLetFinish(t *testing.T) {
 }
 
 func TestACommandHasItsTime(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.does["v1-pre"] = hangs
 	spec := released(1, "web:1")
 	spec.Release.Timeout = "30s"
@@ -220,24 +219,24 @@ func TestACommandHasItsTime(t *testing.T) {
 	l.now = l.now.Add(30 * time.Second)
 	l.settle()
 	run := l.snapshot().Run(web, "v1-pre").Value
-	if run.State != api.RunFailed || run.Reason != gate.ReasonReleaseTimeout {
+	if run.State != api.RunFailed || run.Reason != api.ReasonReleaseTimeout {
 		t.Errorf("the run is %s %s", run.State, run.Reason)
 	}
-	l.is(api.ConditionDegraded, api.ConditionTrue, gate.ReasonReleaseCommandFailed, "30s")
+	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "30s")
 	l.ranOnce("v1-pre")
 }
 
 // TestCommandsRunOnceWhateverCrashes: the process dies before any commit or right after it, and every command still
 // runs once.
 func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
-	whole := newLab(t)
+	whole := newHarness(t)
 	spec := released(2, "web:1")
 	spec.Release.PostCommand, spec.PostDeploy = []string{"warm"}, []string{"echo done"}
 	whole.apply(spec)
 	whole.settle()
 	whole.ranOnce("v1-pre v1-command v1-post v1-deploy")
 	for n := range 2 * len(whole.commits) {
-		l := newLab(t)
+		l := newHarness(t)
 		l.lost = n%2 == 1
 		l.apply(spec)
 		failing := n / 2
@@ -268,7 +267,7 @@ func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
 // TestWhatFailsBehindAGateIsTurnedBack: a release fails while a newer one waits for its command. The pods go back to
 // the good one, once, and the newer one keeps its chance.
 func TestWhatFailsBehindAGateIsTurnedBack(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	l.fails["v2"] = true

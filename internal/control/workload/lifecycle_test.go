@@ -4,18 +4,18 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // The image is requested and found, a release is minted with its tasks in one commit, and the rest follows.
 func TestFromSpecToConverged(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.looks()
 	if request := l.snapshot().ImageRequest(web); !request.Exists() || request.Value.Image != "web:1" {
 		t.Fatalf("the image was not asked for: %+v", request)
 	}
-	if c := l.condition(api.ConditionProgressing); c.Reason != ReasonResolvingImage {
+	if c := l.condition(api.ConditionProgressing); c.Reason != api.ReasonResolvingImage {
 		t.Errorf("before the image is known: %+v", c)
 	}
 	l.obey()
@@ -37,7 +37,7 @@ func TestFromSpecToConverged(t *testing.T) {
 
 // Reconciling an up-to-date deployment writes nothing, however often.
 func TestUnchangedStatusIsNeverWritten(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.settle()
 	before := len(l.commits)
@@ -54,11 +54,11 @@ func TestUnchangedStatusIsNeverWritten(t *testing.T) {
 
 // Defect: a status that says complete for a spec whose image was not looked up yet.
 func TestNotReadyBeforeTheNewSpecsImageIsKnown(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.settle()
-	l.write(func(txn *layout.Txn) {
-		txn.Put(layout.ImageStatusKey("n1", web), api.ImageStatus{Owner: web, Node: "n1", Image: "web:1", State: api.ImageFailed, Reason: "RegistryUnreachable", Message: "dial tcp"})
+	l.write(func(txn *records.Txn) {
+		txn.Put(records.ImageStatusKey("n1", web), api.ImageStatus{Owner: web, Node: "n1", Image: "web:1", State: api.ImageFailed, Reason: "RegistryUnreachable", Message: "dial tcp"})
 	})
 	spec := replicas(1, "web:1")
 	spec.Command = []string{"other"}
@@ -78,13 +78,13 @@ func TestNotReadyBeforeTheNewSpecsImageIsKnown(t *testing.T) {
 
 // A forced apply requests the image again and isn't complete before the answer.
 func TestForcedApplyWaitsForItsAnswer(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.settle()
 	l.images["web:1"] = "sha256:moved"
 	l.stamp(api.StampPull, "again")
 	l.looks()
-	if c := l.condition(api.ConditionReady); c.Status != api.ConditionFalse || c.Reason != ReasonResolvingImage {
+	if c := l.condition(api.ConditionReady); c.Status != api.ConditionFalse || c.Reason != api.ReasonResolvingImage {
 		t.Errorf("before the answer: %+v", c)
 	}
 	l.settle()

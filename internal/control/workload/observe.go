@@ -7,25 +7,25 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/placement"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // observed is the state that a deployment depends on, read at one revision.
 type observed struct {
 	ref    api.Ref
 	since  time.Time // when this controller began to work
-	object layout.Read[api.Object]
+	object records.Read[api.Object]
 	spec   api.WorkloadSpec
-	status layout.Read[api.WorkloadStatus]
+	status records.Read[api.WorkloadStatus]
 	// tasks fill slots; runTasks run a release's commands, which runs record.
 	tasks, runTasks []taskView
 
-	runs     []layout.Read[api.Run]
-	releases []layout.Read[api.Release]
-	request  layout.Read[api.ImageRequest]
-	images   []layout.Read[api.ImageStatus]
-	frozen   []layout.Read[api.Frozen]
-	nodes    []layout.Read[api.NodeStatus]
+	runs     []records.Read[api.Run]
+	releases []records.Read[api.Release]
+	request  records.Read[api.ImageRequest]
+	images   []records.Read[api.ImageStatus]
+	frozen   []records.Read[api.Frozen]
+	nodes    []records.Read[api.NodeStatus]
 	// refusals say why a task without a node can't be placed, by task id.
 	refusals map[string]placement.Refusal
 	env      map[string]string
@@ -33,17 +33,17 @@ type observed struct {
 	dependency func(api.Ref) dependency.State
 	recorded   func(call string) bool
 	// slot returns the task that fills a slot.
-	slot func(id string) layout.Read[string]
+	slot func(id string) records.Read[string]
 }
 
 // taskView is a task with both its halves.
 type taskView struct {
-	desired layout.Read[api.Task]
+	desired records.Read[api.Task]
 	status  *api.TaskStatus
 }
 
 // observe reads a deployment. ok is false if there is none.
-func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok bool, err error) {
+func (c *Controller) observe(s records.Snapshot, ref api.Ref) (o observed, ok bool, err error) {
 	object := s.Object(ref)
 	if !object.Exists() {
 		return o, false, nil
@@ -55,7 +55,7 @@ func (c *Controller) observe(s layout.Snapshot, ref api.Ref) (o observed, ok boo
 // observeAs reads everything related to an object that is, or is about to be, stored. With an *UnworkableError it
 // returns what could be read. An object that is being deleted needs neither spec nor environment: it is deleted even if
 // they are unreadable.
-func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]) (observed, error) {
+func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
 	o := observed{
 		ref: ref, object: object, since: c.since(),
@@ -63,7 +63,7 @@ func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]
 		images: s.ImageStatuses(ref), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
-		slot:       func(id string) layout.Read[string] { return s.Slot(ref, id) },
+		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
 	waiting := o.readTasks(s)
 	if waiting && c.refusals != nil {
@@ -71,7 +71,7 @@ func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]
 	}
 	var err error
 	if o.spec, err = api.DecodeWorkload(ref.Kind, object.Value.Spec); err != nil && !o.deleting() {
-		return o, &UnworkableError{Ref: ref, Reason: ReasonInvalidSpec, Cause: err, Next: "apply a corrected manifest"}
+		return o, &UnworkableError{Ref: ref, Reason: api.ReasonInvalidSpec, Cause: err, Next: "apply a corrected manifest"}
 	}
 	if o.deleting() {
 		return o, nil
@@ -83,7 +83,7 @@ func (c *Controller) observeAs(s layout.Snapshot, object layout.Read[api.Object]
 }
 
 // readTasks reads the tasks and reports whether one of them waits for a node.
-func (o *observed) readTasks(s layout.Snapshot) (waiting bool) {
+func (o *observed) readTasks(s records.Snapshot) (waiting bool) {
 	tasks := s.TasksOf(o.ref)
 	o.tasks = make([]taskView, 0, len(tasks))
 	for _, task := range tasks {
@@ -144,10 +144,7 @@ func (o observed) image() api.ImageStatus {
 	asked.Image, _ = o.wanted()
 	for _, status := range o.images {
 		s := *status.Value
-		if !s.Answers(asked) {
-			continue
-		}
-		if best.State == "" || s.State == api.ImagePresent {
+		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
 			best = s
 		}
 	}

@@ -5,7 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // ordered reports whether the slots are ordinals.
@@ -30,7 +30,7 @@ func nonce(text string) int64 {
 }
 
 // noting records on an ordinal's task, when it is stopped, which attempt follows it.
-func (s *step) noting(read layout.Read[api.Task], next int) layout.Read[api.Task] {
+func (s *step) noting(read records.Read[api.Task], next int) records.Read[api.Task] {
 	if next == 0 {
 		return read
 	}
@@ -47,7 +47,7 @@ func (o observed) keepsVolumes(slot string) bool {
 
 // wiping has the agent remove the ordinal's volumes after the container, if a person requested that: by a rebootstrap,
 // or by a deletion that includes the volumes. Every other deletion keeps them.
-func (s *step) wiping(read layout.Read[api.Task]) layout.Read[api.Task] {
+func (s *step) wiping(read records.Read[api.Task]) records.Read[api.Task] {
 	asked := s.o.rebootstraps(*read.Value) && !s.o.keepsVolumes(read.Value.Slot)
 	if s.o.deleting() {
 		asked = s.o.ordered() && read.Value.Node != "" && s.o.stamp(api.StampWipe) != ""

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
-// newSet is a lab whose workload is a statefulset with a claim, settled on n ordinals.
-func newSet(t *testing.T, n int) *lab {
+// newSet is a harness whose workload is a statefulset with a claim, settled on n ordinals.
+func newSet(t *testing.T, n int) *harness {
 	t.Helper()
-	l := newLab(t)
+	l := newHarness(t)
 	l.c = New(l.c.Deps, api.KindStatefulSet, l.scheduler.Refusals)
 	l.ref = data
 	l.applySet(n, "web:1")
@@ -21,7 +21,7 @@ func newSet(t *testing.T, n int) *lab {
 
 var data = api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "data"}
 
-func (l *lab) applySet(n int, image string) {
+func (l *harness) applySet(n int, image string) {
 	l.Helper()
 	spec := api.StatefulSetSpec{DeploymentSpec: replicas(n, image), VolumeClaims: []api.VolumeClaim{{Name: "data", MountPath: "/data"}}}
 	raw, err := json.Marshal(spec)
@@ -38,7 +38,7 @@ func (l *lab) applySet(n int, image string) {
 }
 
 // ordinals returns the tasks that fill the slots, by ordinal.
-func (l *lab) ordinals() map[string]api.Task {
+func (l *harness) ordinals() map[string]api.Task {
 	out := map[string]api.Task{}
 	for _, task := range l.snapshot().TasksOf(data) {
 		if id := l.snapshot().Slot(data, task.Value.Slot); id.Exists() && *id.Value == task.Value.ID {
@@ -67,8 +67,8 @@ func TestOrdinalsChangeHands(t *testing.T) {
 	for _, txn := range l.commits {
 		deleted, created := false, false
 		for _, op := range txn.Do {
-			deleted = deleted || op.Delete && op.Key == layout.TaskKey(first["1"].ID)
-			created = created || !op.Delete && op.Key == layout.TaskKey(second["1"].ID)
+			deleted = deleted || op.Delete && op.Key == records.TaskKey(first["1"].ID)
+			created = created || !op.Delete && op.Key == records.TaskKey(second["1"].ID)
 		}
 		if deleted != created {
 			t.Errorf("commit %s has one half of a handover", txn.Site)
@@ -171,7 +171,7 @@ func TestDeletionWipesWhereItIsAskedTo(t *testing.T) {
 }
 
 // watchWipes records each task whose volumes are to be removed.
-func (l *lab) watchWipes(into map[string]bool) {
+func (l *harness) watchWipes(into map[string]bool) {
 	l.after = func() {
 		for _, task := range l.snapshot().TasksOf(data) {
 			if task.Value.Wipe {

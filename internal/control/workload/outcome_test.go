@@ -10,7 +10,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/storefault"
 )
@@ -34,9 +34,9 @@ func TestLateCommitsFillNoSlotTwice(t *testing.T) {
 	}
 }
 
-// lateStory is a lab in which one of the controller's commits has a fate.
+// lateStory is a harness in which one of the controller's commits has a fate.
 type lateStory struct {
-	*lab
+	*harness
 	late    *storefault.Store
 	nth     int
 	commits int
@@ -44,7 +44,7 @@ type lateStory struct {
 }
 
 func newLateStory(t *testing.T, kind api.Kind, nth int, fate storefault.Fate) *lateStory {
-	s := &lateStory{lab: newLab(t), nth: nth}
+	s := &lateStory{harness: newHarness(t), nth: nth}
 	s.ref = api.Ref{Kind: kind, Scope: "prod", Name: "web"}
 	s.late = storefault.New(s.store, func(txn store.Txn) storefault.Fate {
 		if s.commits++; s.commits == nth {
@@ -87,7 +87,7 @@ func (s *lateStory) applyAs(generation int64, spec api.DeploymentSpec) {
 	}
 	object := api.Object{Kind: s.ref.Kind, Scope: s.ref.Scope, Name: s.ref.Name, Spec: raw}
 	object.Metadata.Generation = generation
-	s.write(func(txn *layout.Txn) { txn.Put(layout.ObjectKey(s.ref), object) })
+	s.write(func(txn *records.Txn) { txn.Put(records.ObjectKey(s.ref), object) })
 }
 
 func (s *lateStory) settleLate() {
@@ -117,5 +117,5 @@ func (s *lateStory) work(most int) bool {
 	}
 	placed, obeyed := s.place(), s.obey()
 	s.now = s.now.Add(max(result.After, 50*time.Millisecond))
-	return err != nil || result.Revision > 0 || result.After > 0 || placed.Revision > 0 || obeyed || !s.looksAt.IsZero()
+	return err != nil || result.Revision > 0 || result.After > 0 || placed.Revision > 0 || obeyed || !s.reconcilesAt.IsZero()
 }

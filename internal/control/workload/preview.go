@@ -8,17 +8,17 @@ import (
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Preview returns what the controller will do once an object is stored: the actions the planner will return if each
 // succeeds. It writes nothing. If the image isn't known yet, its resolution is the first action and the rest is planned
 // as if it had been found.
-func (c *Controller) Preview(s layout.Snapshot, object api.Object) ([]api.PlannedAction, error) {
+func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref := object.Ref()
-	o, err := c.observeAs(s, layout.Read[api.Object]{Value: &object})
+	o, err := c.observeAs(s, records.Read[api.Object]{Value: &object})
 	var unworkable *UnworkableError
-	if errors.As(err, &unworkable) && unworkable.Reason != ReasonInvalidSpec { // it may be stored, and waits
+	if errors.As(err, &unworkable) && unworkable.Reason != api.ReasonInvalidSpec { // it may be stored, and waits
 		return []api.PlannedAction{{Object: ref, Verb: "refuse", Reason: unworkable.Reason, Text: fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)}}, nil
 	}
 	if err != nil {
@@ -91,6 +91,6 @@ func (c *Controller) assessAsIfFound(o observed, inForce *api.Release) (assessme
 	if inForce != nil && inForce.Image == wanted {
 		found.ImageID = inForce.ImageID
 	}
-	o.images = []layout.Read[api.ImageStatus]{{Value: &found}}
+	o.images = []records.Read[api.ImageStatus]{{Value: &found}}
 	return c.assess(o, c.Now())
 }

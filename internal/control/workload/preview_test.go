@@ -11,11 +11,11 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // preview returns the dry run of a spec, as counts of verbs.
-func (l *lab) preview(spec api.DeploymentSpec) map[string]int {
+func (l *harness) preview(spec api.DeploymentSpec) map[string]int {
 	l.Helper()
 	raw, err := json.Marshal(spec)
 	if err != nil {
@@ -44,15 +44,15 @@ func (l *lab) preview(spec api.DeploymentSpec) map[string]int {
 }
 
 // done counts what the commits since did, in the same verbs.
-func (l *lab) done(since int) map[string]int {
+func (l *harness) done(since int) map[string]int {
 	out := map[string]int{}
 	for _, txn := range l.commits[since:] {
 		for _, op := range txn.Do {
 			switch {
 			case op.Delete:
-			case strings.HasPrefix(op.Key, layout.ReleasesPrefix):
+			case strings.HasPrefix(op.Key, records.ReleasesPrefix):
 				out["mint"]++
-			case strings.HasPrefix(op.Key, layout.TasksPrefix):
+			case strings.HasPrefix(op.Key, records.TasksPrefix):
 				var task api.Task
 				if err := json.Unmarshal(op.Value, &task); err != nil {
 					l.Fatal(err)
@@ -72,7 +72,7 @@ func (l *lab) done(since int) map[string]int {
 // The dry run is what happens, if the agent does its work. Resolving an image is the agent's action, not a commit's.
 func TestPreviewIsWhatHappens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		l := newLab(t)
+		l := newHarness(t)
 		history := ""
 		for range rapid.IntRange(1, 4).Draw(r, "applies") {
 			n := rapid.IntRange(0, 6).Draw(r, "replicas")
@@ -98,7 +98,7 @@ func TestPreviewIsWhatHappens(t *testing.T) {
 }
 
 func TestPreviewWritesNothing(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	said := l.preview(replicas(3, "web:1"))
 	if want := map[string]int{"resolve": 1, "mint": 1, "create": 3}; !maps.Equal(said, want) {
 		t.Errorf("it said %v, want %v", said, want)
@@ -110,7 +110,7 @@ func TestPreviewWritesNothing(t *testing.T) {
 
 // A forced apply resolves the image again; the dry run doesn't claim that it has moved.
 func TestPreviewOfAForcedApply(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	object := stamped(*l.snapshot().Object(web).Value, api.StampPull, "again")
@@ -121,7 +121,7 @@ func TestPreviewOfAForcedApply(t *testing.T) {
 }
 
 func TestPreviewOfDeletion(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	object := *l.snapshot().Object(web).Value
@@ -141,7 +141,7 @@ func TestPreviewOfDeletion(t *testing.T) {
 }
 
 func TestPreviewOfAnUnreadableSpec(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	_, err := l.c.Preview(l.snapshot(), api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: json.RawMessage(`7`)})
 	if err == nil || !strings.Contains(err.Error(), "deployment/prod/web") {
 		t.Errorf("%v", err)

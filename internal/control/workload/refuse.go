@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // refuse writes into the conditions why a deployment can't be reconciled, and keeps the release in force. There is no
@@ -28,7 +28,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 	if err := step.putStatus(o.refusedStatus(a, unworkable, now)); err != nil {
 		return engine.Result{}, err
 	}
-	revision, err := c.Commit(ctx, step.txn, layout.StatusKey(o.ref))
+	revision, err := c.Commit(ctx, step.txn, records.StatusKey(o.ref))
 	if err != nil {
 		return engine.Result{}, err
 	}
@@ -43,7 +43,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 // replicas is known and the plan is empty.
 func (o observed) standing(unworkable *UnworkableError, now time.Time) assessment {
 	release := o.release(o.rollout().TargetRelease)
-	if unworkable.Reason == ReasonInvalidSpec || release == nil {
+	if unworkable.Reason == api.ReasonInvalidSpec || release == nil {
 		return assessment{}
 	}
 	a := assessment{slots: o.asOf(release, o.slots(), now), known: true, target: target{release: release, awaits: true, superseded: true}}
@@ -60,7 +60,7 @@ func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now t
 		s = *o.status.Value
 	}
 	s.ObservedGeneration, s.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
-	if unworkable.Reason != ReasonInvalidSpec {
+	if unworkable.Reason != api.ReasonInvalidSpec {
 		s.Replicas = o.spec.ReplicaCount()
 	}
 	if counts := a.plan.Counts; a.known {

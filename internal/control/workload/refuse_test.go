@@ -7,64 +7,63 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/engine"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 func TestUnworkableObjects(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
-		spoil  func(*lab)
-		mend   func(*lab)
+		spoil  func(*harness)
+		mend   func(*harness)
 		says   string
 		words  []string // of the message
 	}{
 		"spec": {
 			"a stored spec that this version can't read",
-			func(l *lab) {
+			func(l *harness) {
 				object := *l.snapshot().Object(web).Value
 				object.Spec = json.RawMessage(`{"image": "web:1", "replicas": "three"}`)
 				l.put(object)
 			},
-			func(l *lab) { l.apply(replicas(2, "web:1")) },
-			ReasonInvalidSpec, []string{"replicas", "apply a corrected manifest"},
+			func(l *harness) { l.apply(replicas(2, "web:1")) },
+			api.ReasonInvalidSpec, []string{"replicas", "apply a corrected manifest"},
 		},
 		"key lost": {
 			"a value that was sealed under another key names itself",
-			func(l *lab) { l.config("apps/prod/web/TOKEN", "hunter2"); l.sealer.lost = true },
-			func(l *lab) { l.sealer.lost = false; l.config("apps/prod/web/TOKEN", "secret again") },
-			environment.ReasonUnreadable, []string{"/config/apps/prod/web/TOKEN", "no key fits"},
+			func(l *harness) { l.config("apps/prod/web/TOKEN", "hunter2"); l.sealer.lost = true },
+			func(l *harness) { l.sealer.lost = false; l.config("apps/prod/web/TOKEN", "secret again") },
+			api.ReasonEnvironmentUnreadable, []string{"/config/apps/prod/web/TOKEN", "no key fits"},
 		},
 		"a reference to nobody": {
 			"a reference names what it lacks, and is no text for a container",
-			func(l *lab) { l.apply(withEnv(2, "API", "${ref.deployment.api.host}")) },
-			func(l *lab) { l.beside("api") },
-			environment.ReasonUnresolved, []string{"there is no deployment/prod/api", "tried again"},
+			func(l *harness) { l.apply(withEnv(2, "API", "${ref.deployment.api.host}")) },
+			func(l *harness) { l.beside("api") },
+			api.ReasonUnresolvedReference, []string{"there is no deployment/prod/api", "tried again"},
 		},
 		"no bucket to take from": {
 			"env_from names nothing that is there",
-			func(l *lab) {
+			func(l *harness) {
 				spec := replicas(2, "web:1")
 				spec.EnvFrom = []string{"shared/db"}
 				l.apply(spec)
 			},
-			func(l *lab) { l.config("apps/shared/db/URL", "x") },
-			environment.ReasonEnvFromEmpty, []string{"shared/db", "tend config set"},
+			func(l *harness) { l.config("apps/shared/db/URL", "x") },
+			api.ReasonEnvFromEmpty, []string{"shared/db", "tend config set"},
 		},
 		"no key for a file": {
 			"a secret file's key is in no bucket",
-			func(l *lab) {
+			func(l *harness) {
 				spec := replicas(2, "web:1")
 				spec.SecretFiles = map[string]string{"/run/secrets/db": "DB_PASSWORD"}
 				l.apply(spec)
 			},
-			func(l *lab) { l.config("scopes/prod/DB_PASSWORD", "x") },
-			environment.ReasonSecretMissing, []string{"DB_PASSWORD", "tend config set"},
+			func(l *harness) { l.config("scopes/prod/DB_PASSWORD", "x") },
+			api.ReasonSecretKeyMissing, []string{"DB_PASSWORD", "tend config set"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.apply(replicas(2, "web:1"))
 			l.settle()
 			running := len(l.live())
@@ -113,15 +112,15 @@ func TestUnworkableObjects(t *testing.T) {
 // TestWhatIsInForceIsKeptWithoutItsEnvironment: the release in force fills a slot that failed again, surplus slots
 // stop, and no slot changes its release.
 func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.settle()
 	l.apply(withEnv(2, "API", "${ref.deployment.api.host}"))
 	lost := l.live()[0]
-	l.write(func(txn *layout.Txn) {
+	l.write(func(txn *records.Txn) {
 		status := *l.snapshot().TaskStatus(lost.ID).Value
 		status.State, status.Ready, status.Reason, status.FinishedAt = api.TaskFailed, false, "CrashLoop", l.now
-		txn.Put(layout.TaskStatusKey(lost.ID), status)
+		txn.Put(records.TaskStatusKey(lost.ID), status)
 	})
 	for range 10 {
 		if _, err := l.look(); !engine.IsTerminal(err) {
@@ -152,25 +151,25 @@ func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
 
 // A reference to something that has no release yet resolves in time, so a waiting command goes on waiting.
 func TestAReferenceToWhatIsOnItsWay(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	api1 := l.beside("api")
 	l.apply(withEnv(1, "API", "${ref.deployment.api.release}"))
 	_, _ = l.look()
 	if got := l.status().Replicas; got != 1 {
 		t.Errorf("%d replicas are said to be wanted", got)
 	}
-	l.is(api.ConditionProgressing, api.ConditionTrue, environment.ReasonUnresolved, "")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonUnresolvedReference, "")
 	if c := l.condition(api.ConditionDegraded); !strings.Contains(c.Message, "has no release yet") || c.Next != "nothing: this goes on by itself" {
 		t.Errorf("%+v", c)
 	}
-	l.write(func(txn *layout.Txn) { txn.Put(layout.StatusKey(api1), api.WorkloadStatus{Release: "v1"}) })
+	l.write(func(txn *records.Txn) { txn.Put(records.StatusKey(api1), api.WorkloadStatus{Release: "v1"}) })
 	l.settle()
-	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "1 of 1 replicas run v1")
+	l.is(api.ConditionReady, api.ConditionTrue, api.ReasonConverged, "1 of 1 replicas run v1")
 }
 
 // One object that can't be reconciled blocks no other.
 func TestOthersAreUnaffected(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	broken := api.Object{Kind: web.Kind, Scope: "prod", Name: "broken", Spec: json.RawMessage(`7`), Metadata: api.Metadata{Generation: 1}}
 	l.put(broken)
 	l.apply(replicas(1, "web:1"))

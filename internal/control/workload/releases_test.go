@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // history is a deployment with releases v1 to vN, none of them in use by itself, and one to keep.
@@ -15,7 +15,7 @@ func history(n int) observed {
 	o.spec.KeepReleases = &keep
 	for i := range n {
 		release := &api.Release{ID: fmt.Sprintf("v%d", i+1), Number: i + 1, SpecHash: "x"}
-		o.releases = append(o.releases, layout.Read[api.Release]{Value: release})
+		o.releases = append(o.releases, records.Read[api.Release]{Value: release})
 	}
 	return o
 }
@@ -51,7 +51,7 @@ func TestSurplusReleases(t *testing.T) {
 
 // A number that was ever used is in the status, even if its release is gone.
 func TestMintCountsOn(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	for _, test := range []struct{ releases, last, want int }{{0, 0, 1}, {2, 0, 3}, {2, 2, 3}, {1, 7, 8}, {0, 7, 8}} {
 		o := history(test.releases)
 		o.status.Value.LastReleaseNumber = test.last
@@ -69,7 +69,7 @@ func TestImageRequest(t *testing.T) {
 	if !due || want != (api.ImageRequest{Owner: web, Image: "web:1", Nonce: "n"}) {
 		t.Errorf("%+v, due: %v", want, due)
 	}
-	o.request = layout.Read[api.ImageRequest]{Value: &want}
+	o.request = records.Read[api.ImageRequest]{Value: &want}
 	if _, due := o.wantedImage(); due {
 		t.Error("it was asked for already")
 	}

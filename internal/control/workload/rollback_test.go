@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // rollBack does what the API does: the release's spec as a new generation, replicas untouched, and a stamp.
-func (l *lab) rollBack(id string) {
+func (l *harness) rollBack(id string) {
 	l.Helper()
 	object := *l.snapshot().Object(web).Value
 	var was, spec api.DeploymentSpec
@@ -24,13 +24,13 @@ func (l *lab) rollBack(id string) {
 	l.stamp(api.StampRollback, id)
 }
 
-func (l *lab) inForce() *api.Release {
+func (l *harness) inForce() *api.Release {
 	l.Helper()
 	return l.snapshot().Release(web, l.status().Release).Value
 }
 
 func TestRollbackPinsImageAndEnvironment(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("apps/prod/web/MODE", "good")
 	l.apply(replicas(2, "web:1"))
 	l.settle()
@@ -66,7 +66,7 @@ func pausing(image string) api.DeploymentSpec {
 
 // A rollback in the middle of a rollout leaves alone the pods that still run the release it returns to.
 func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(pausing("web:1"))
 	l.settle()
 	before := map[string]bool{}
@@ -107,7 +107,7 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 
 // A return to a release that failed is another attempt: the earlier failure doesn't count.
 func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(pausing("web:1"))
 	l.settle()
 	l.fails["v2"] = true
@@ -140,7 +140,7 @@ func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
 
 // Defect: config that is set after a rollback and never reaches a container.
 func TestConfigAfterARollbackIsRolledOut(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.config("apps/prod/web/MODE", "good")
 	l.apply(replicas(1, "web:1"))
 	l.settle()
@@ -173,7 +173,7 @@ func TestConfigAfterARollbackIsRolledOut(t *testing.T) {
 
 // A stamp whose release is gone doesn't block the rollout.
 func TestRollbackToAReleaseThatIsGone(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.stamp(api.StampRollback, "v9")
 	l.settle()
@@ -183,7 +183,7 @@ func TestRollbackToAReleaseThatIsGone(t *testing.T) {
 }
 
 func TestAutomaticRollback(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.settle()
 	l.fails["v2"] = true
@@ -194,7 +194,7 @@ func TestAutomaticRollback(t *testing.T) {
 		t.Fatalf("after the failure: %+v, rollout %+v", s, s.Rollout)
 	}
 	if s.Rollout.Failed.Reason != "InvalidMount" || s.Rollout.Failed.Generation != 2 || s.Ready != 3 {
-		t.Errorf("it tells %+v, %d are ready", s.Rollout.Failed, s.Ready)
+		t.Errorf("it says %+v, %d are ready", s.Rollout.Failed, s.Ready)
 	}
 	if got := s.Outcomes; !got["v1"].Good || got["v2"].Good || got["v2"].Reason != "InvalidMount" {
 		t.Errorf("the outcomes are %+v", got)
@@ -209,7 +209,7 @@ func TestAutomaticRollback(t *testing.T) {
 
 // The last lines of the slot that failed can arrive after the rollback began: the status adds them then.
 func TestLinesFollowARollback(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(3, "web:1"))
 	l.settle()
 	l.fails["v2"] = true
@@ -218,9 +218,9 @@ func TestLinesFollowARollback(t *testing.T) {
 	for _, task := range l.snapshot().TasksOf(web) {
 		status := l.snapshot().TaskStatus(task.Value.ID)
 		if task.Value.Release == "v2" && status.Exists() {
-			told := *status.Value
-			told.LastLog = []string{"cannot open /data"}
-			l.write(func(txn *layout.Txn) { txn.Put(layout.TaskStatusKey(told.ID), told) })
+			notified := *status.Value
+			notified.LastLog = []string{"cannot open /data"}
+			l.write(func(txn *records.Txn) { txn.Put(records.TaskStatusKey(notified.ID), notified) })
 		}
 	}
 	l.settle()
@@ -228,7 +228,7 @@ func TestLinesFollowARollback(t *testing.T) {
 		t.Errorf("recorded: %+v", failed)
 	}
 	if c := l.condition(api.ConditionDegraded); !strings.Contains(c.Message, "cannot open /data") {
-		t.Errorf("told: %+v", c)
+		t.Errorf("notified: %+v", c)
 	}
 }
 
@@ -236,32 +236,32 @@ func TestLinesFollowARollback(t *testing.T) {
 func TestAfterAnAutomaticRollback(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason string
-		change func(*lab)
+		change func(*harness)
 		tried  bool   // a task of a release other than the good one was made
 		ends   string // the release in force
 	}{
-		"time":     {"time alone changes nothing", func(l *lab) { l.pass(3_600_000) }, false, "v1"},
-		"again":    {"nor does the same manifest", func(l *lab) { l.apply(replicas(3, "web:2")) }, false, "v1"},
-		"old spec": {"the old one churns nothing", func(l *lab) { l.apply(replicas(3, "web:1")) }, false, "v1"},
-		"there and back": {"the same manifest after another one, with the cause gone", func(l *lab) {
+		"time":     {"time alone changes nothing", func(l *harness) { l.pass(3_600_000) }, false, "v1"},
+		"again":    {"nor does the same manifest", func(l *harness) { l.apply(replicas(3, "web:2")) }, false, "v1"},
+		"old spec": {"the old one churns nothing", func(l *harness) { l.apply(replicas(3, "web:1")) }, false, "v1"},
+		"there and back": {"the same manifest after another one, with the cause gone", func(l *harness) {
 			l.apply(replicas(3, "web:1"))
 			l.settle()
 			delete(l.fails, "v2")
 			l.apply(replicas(3, "web:2"))
 		}, true, "v2"},
-		"forced":    {"an apply with --force does", func(l *lab) { l.stamp(api.StampPull, "1") }, true, "v1"},
-		"restart":   {"a restart tries it anew", func(l *lab) { l.stamp(api.StampRestart, "1") }, true, "v1"},
-		"new image": {"so does an image behind the tag", func(l *lab) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
-		"config":    {"and an environment", func(l *lab) { l.config("apps/prod/web/A", "1") }, true, "v3"},
-		"same image": {"also where the image is the same", func(l *lab) {
+		"forced":    {"an apply with --force does", func(l *harness) { l.stamp(api.StampPull, "1") }, true, "v1"},
+		"restart":   {"a restart tries it anew", func(l *harness) { l.stamp(api.StampRestart, "1") }, true, "v1"},
+		"new image": {"so does an image behind the tag", func(l *harness) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
+		"config":    {"and an environment", func(l *harness) { l.config("apps/prod/web/A", "1") }, true, "v3"},
+		"same image": {"also where the image is the same", func(l *harness) {
 			spec := replicas(3, "web:2")
 			spec.Command = []string{"fixed"}
 			l.apply(spec)
 		}, true, "v3"},
-		"fix": {"and a corrected manifest", func(l *lab) { l.apply(replicas(3, "web:3")) }, true, "v3"},
+		"fix": {"and a corrected manifest", func(l *harness) { l.apply(replicas(3, "web:3")) }, true, "v3"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.apply(replicas(3, "web:1"))
 			l.settle()
 			l.fails["v2"] = true

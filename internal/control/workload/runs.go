@@ -6,17 +6,17 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/gate"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // runWork is the work of one reconcile on the runs of releases' commands and their tasks.
 type runWork struct {
 	// changed are runs in their next state, each with the revision it was read at.
-	changed []layout.Read[api.Run]
+	changed []records.Read[api.Run]
 	// stop are tasks to stop, remove tasks whose container is to be removed, forget tasks whose container is gone.
-	stop, remove, forget []layout.Read[api.Task]
+	stop, remove, forget []records.Read[api.Task]
 	// drop are runs to delete: nothing of them is left.
-	drop []layout.Read[api.Run]
+	drop []records.Read[api.Run]
 	// why is the reason for stopping a task of stop, by its id.
 	why map[string]string
 	// start is the command to start; nil if there is none.
@@ -30,7 +30,7 @@ type commandStart struct {
 	release *api.Release
 	role    api.TaskRole
 	// asked is the run that was requested by hand; its zero value means a step of the release.
-	asked layout.Read[api.Run]
+	asked records.Read[api.Run]
 }
 
 func (w runWork) empty() bool {
@@ -117,7 +117,7 @@ func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 }
 
 // halt stops a task, unless that is requested already.
-func (w runWork) halt(task layout.Read[api.Task], reason string) runWork {
+func (w runWork) halt(task records.Read[api.Task], reason string) runWork {
 	if _, asked := w.why[task.Value.ID]; asked {
 		return w
 	}
@@ -139,7 +139,7 @@ func sooner(a, b time.Duration) time.Duration {
 // writeRuns writes the changes to runs.
 func (s *step) writeRuns(work runWork) {
 	for _, run := range work.changed {
-		key := layout.RunKey(s.o.ref, run.Value.ID)
+		key := records.RunKey(s.o.ref, run.Value.ID)
 		s.txn.If(key, run.Modified).Put(key, run.Value)
 	}
 	for _, task := range work.stop {
@@ -149,11 +149,11 @@ func (s *step) writeRuns(work runWork) {
 		s.txn.RaiseTask(task, api.DesiredRemoved, "its release is no longer kept", s.now)
 	}
 	for _, task := range work.forget {
-		key := layout.TaskKey(task.Value.ID)
-		s.txn.If(key, task.Modified).Delete(key).Delete(layout.SlotKey(s.o.ref, task.Value.Slot))
+		key := records.TaskKey(task.Value.ID)
+		s.txn.If(key, task.Modified).Delete(key).Delete(records.SlotKey(s.o.ref, task.Value.Slot))
 	}
 	for _, run := range work.drop {
-		key := layout.RunKey(s.o.ref, run.Value.ID)
+		key := records.RunKey(s.o.ref, run.Value.ID)
 		s.txn.If(key, run.Modified).Delete(key)
 	}
 	if work.start != nil {
@@ -179,6 +179,6 @@ func (s *step) startCommand(start commandStart) {
 	}
 	run.State = api.RunRunning
 	run.Attempts = []api.RunAttempt{{Task: task.ID, Pod: task.ContainerName()}}
-	key := layout.RunKey(ref, run.ID)
+	key := records.RunKey(ref, run.ID)
 	s.txn.If(key, start.asked.Modified).Put(key, run).CreateTask(task)
 }

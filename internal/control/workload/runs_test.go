@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/core/gate"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // TestPostCommands: the commands run once the rollout is complete, in order, and a failure changes nothing.
 func TestPostCommands(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	spec := replicas(1, "web:1")
 	spec.Release = &api.ReleaseHooks{PostCommand: []string{"warm"}}
 	spec.PostDeploy = []string{"echo done"}
@@ -22,7 +21,7 @@ func TestPostCommands(t *testing.T) {
 	l.apply(spec)
 	l.settle()
 	l.ranOnce("v1-post v1-deploy")
-	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "")
+	l.is(api.ConditionReady, api.ConditionTrue, api.ReasonConverged, "")
 	l.apply(replicas(2, "web:1"))
 	l.settle()
 	l.ranOnce("v1-post v1-deploy")
@@ -33,7 +32,7 @@ func TestPostCommands(t *testing.T) {
 
 // TestRunsGoWithTheirRelease: the remains of a command are removed with the release it belongs to, containers first.
 func TestRunsGoWithTheirRelease(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	two := 2
 	for _, image := range []string{"web:1", "web:2", "web:3"} {
 		spec := released(1, image)
@@ -55,7 +54,7 @@ func TestRunsGoWithTheirRelease(t *testing.T) {
 	}
 	l.delete()
 	l.settle()
-	for _, prefix := range []string{layout.RunsPrefix, layout.TasksPrefix, layout.SlotsPrefix, layout.DeliveriesPrefix, layout.DesiredPrefix} {
+	for _, prefix := range []string{records.RunsPrefix, records.TasksPrefix, records.SlotsPrefix, records.DeliveriesPrefix, records.DesiredPrefix} {
 		for record := range l.snapshot().Prefix(prefix) {
 			t.Errorf("%s is left behind", record.Key)
 		}
@@ -64,7 +63,7 @@ func TestRunsGoWithTheirRelease(t *testing.T) {
 
 // TestFailedReleaseIsRemembered: even with a single release to keep, a failed one is not forgotten and tried again.
 func TestFailedReleaseIsRemembered(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	one := 1
 	spec := released(1, "web:1")
 	spec.KeepReleases = &one
@@ -81,14 +80,14 @@ func TestFailedReleaseIsRemembered(t *testing.T) {
 // TestARunAskedForByHand: it runs the command of the release in force, beside the slots, which it doesn't touch, one at
 // a time.
 func TestARunAskedForByHand(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(released(1, "web:1"))
 	l.settle()
 	before := l.live()[0].ID
 	for _, id := range []string{"v1-m-00000001", "v1-m-00000002"} {
 		l.does[id] = hangs
-		l.write(func(txn *layout.Txn) {
-			txn.Put(layout.RunKey(web, id), api.Run{
+		l.write(func(txn *records.Txn) {
+			txn.Put(records.RunKey(web, id), api.Run{
 				ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Trigger: api.TriggerManual, Release: "v1",
 				CreatedAt: l.now, State: api.RunPending,
 			})
@@ -96,10 +95,10 @@ func TestARunAskedForByHand(t *testing.T) {
 	}
 	l.untilHeld()
 	l.ranOnce("v1-pre v1-command v1-m-00000001")
-	l.is(api.ConditionReady, api.ConditionTrue, ReasonConverged, "")
+	l.is(api.ConditionReady, api.ConditionTrue, api.ReasonConverged, "")
 	l.apply(released(1, "web:2"))
 	l.untilHeld()
-	l.is(api.ConditionProgressing, api.ConditionTrue, gate.ReasonWaitingForCommand, "v1-m-00000001")
+	l.is(api.ConditionProgressing, api.ConditionTrue, api.ReasonWaitingForCommand, "v1-m-00000001")
 	if got := l.live()[0].ID; got != before {
 		t.Error("a run by hand touched a slot")
 	}
@@ -117,13 +116,13 @@ func TestARunAskedForByHand(t *testing.T) {
 
 // TestRunsAskedForDontPileUp: of the ended runs the newest are kept; the others leave neither record nor container.
 func TestRunsAskedForDontPileUp(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(released(1, "web:1"))
 	l.settle()
 	for i := range keptAsked + 3 {
 		id := fmt.Sprintf("v1-m-0000000%d", i)
-		l.write(func(txn *layout.Txn) {
-			txn.Put(layout.RunKey(web, id), api.Run{
+		l.write(func(txn *records.Txn) {
+			txn.Put(records.RunKey(web, id), api.Run{
 				ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Trigger: api.TriggerManual, Release: "v1",
 				CreatedAt: l.now, State: api.RunPending,
 			})

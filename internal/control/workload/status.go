@@ -30,7 +30,7 @@ func (o observed) nextStatus(a assessment, now time.Time) api.WorkloadStatus {
 	if release := a.target.minted(); release != nil {
 		s.LastReleaseNumber = max(s.LastReleaseNumber, release.Number)
 	}
-	s.Told, s.Outcomes = o.told(a, now), o.outcomes(a)
+	s.Notified, s.Outcomes = o.notified(a, now), o.outcomes(a)
 	_, s.Unhealthy = o.transitions(now)
 	for _, condition := range o.conditions(a) {
 		s.Conditions = api.SetCondition(s.Conditions, condition, now)
@@ -58,7 +58,7 @@ func (o observed) nextRollout(a assessment, now time.Time) api.RolloutStatus {
 		r.Failed = nil
 	} else {
 		r.Failed = a.target.turned
-		r.Reason, r.Message = ReasonRolledBack, rolledBackMessage(a.target)
+		r.Reason, r.Message = api.ReasonRolledBack, rolledBackMessage(a.target)
 		switch a.plan.Phase {
 		case api.RolloutComplete:
 			r.Phase = api.RolloutRolledBack
@@ -101,7 +101,7 @@ func (o observed) withLateLog(failed *api.FailedRollout) *api.FailedRollout {
 	if len(failed.LastLog) > 0 {
 		return failed
 	}
-	told := *failed
-	told.LastLog = o.lastLog(failed.Slot)
-	return &told
+	notified := *failed
+	notified.LastLog = o.lastLog(failed.Slot)
+	return &notified
 }

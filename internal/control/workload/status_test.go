@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // A rollout begins at its first reconcile, ends when all slots are good, and begins again with a scale.
 func TestRolloutTimes(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.looks()
 	l.obey()
@@ -41,7 +41,7 @@ func TestRolloutTimes(t *testing.T) {
 
 // A transition time changes only with its status, and the status names the generation it saw.
 func TestTransitionTimesAndGenerations(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.settle()
 	ready := l.condition(api.ConditionReady)
@@ -61,7 +61,7 @@ func TestTransitionTimesAndGenerations(t *testing.T) {
 
 // A replaced image counts: the numbers are about what runs now.
 func TestCountsDuringARollout(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	spec := replicas(3, "web:1")
 	spec.Strategy.Monitor = "1h"
 	l.apply(spec)
@@ -91,10 +91,10 @@ func TestCountsDuringARollout(t *testing.T) {
 
 // TestADeadlineCountsFromTheReturnOfTheServer: while the server was away, no pod was observed.
 func TestADeadlineCountsFromTheReturnOfTheServer(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.looks()
-	l.write(func(txn *layout.Txn) { l.answerImage(txn) })
+	l.write(func(txn *records.Txn) { l.answerImage(txn) })
 	l.looks()
 	l.place()
 	phase := func() api.RolloutPhase {

@@ -5,28 +5,28 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/rollout"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // step collects the writes of one reconcile into one transaction.
 type step struct {
 	c   *Controller
 	o   observed
-	txn *layout.Txn
+	txn *records.Txn
 	// monitor is how long the agent watches the tasks that this step creates.
 	monitor api.Duration
 	now     time.Time
-	tasks   map[string]layout.Read[api.Task] // by id; nil while nothing is to be done
-	taken   map[string]bool                  // slot ids, those that this step draws among them
+	tasks   map[string]records.Read[api.Task] // by id; nil while nothing is to be done
+	taken   map[string]bool                   // slot ids, those that this step draws among them
 }
 
 func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 	s := &step{c: c, o: o, now: now, monitor: a.monitor()}
-	s.txn = layout.NewTxn(string(o.ref.Kind)+"."+a.site()).If(layout.ObjectKey(o.ref), o.object.Modified)
+	s.txn = records.NewTxn(string(o.ref.Kind)+"."+a.site()).If(records.ObjectKey(o.ref), o.object.Modified)
 	if len(a.plan.Actions) == 0 {
 		return s
 	}
-	s.tasks, s.taken = make(map[string]layout.Read[api.Task], len(o.tasks)), make(map[string]bool, len(o.tasks))
+	s.tasks, s.taken = make(map[string]records.Read[api.Task], len(o.tasks)), make(map[string]bool, len(o.tasks))
 	for _, t := range o.tasks {
 		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
 	}
@@ -59,12 +59,12 @@ func (a assessment) site() string {
 // requestImage requests the image of the spec from the nodes.
 func (s *step) requestImage() {
 	if want, due := s.o.wantedImage(); due {
-		s.txn.If(layout.ImageKey(s.o.ref), s.o.request.Modified).Put(layout.ImageKey(s.o.ref), want)
+		s.txn.If(records.ImageKey(s.o.ref), s.o.request.Modified).Put(records.ImageKey(s.o.ref), want)
 	}
 }
 
 func (s *step) mint(release *api.Release) {
-	key := layout.ReleaseKey(s.o.ref, release.ID)
+	key := records.ReleaseKey(s.o.ref, release.ID)
 	s.txn.If(key, 0).Put(key, release)
 }
 
@@ -79,9 +79,9 @@ func (s *step) write(action rollout.Action) {
 	case rollout.Remove:
 		s.txn.RaiseTask(s.wiping(s.tasks[action.Task]), api.DesiredRemoved, action.Reason, s.now)
 	case rollout.Forget:
-		key := layout.TaskKey(action.Task)
+		key := records.TaskKey(action.Task)
 		s.txn.If(key, s.tasks[action.Task].Modified).Delete(key)
-		s.txn.Delete(layout.SlotKey(s.o.ref, action.Slot))
+		s.txn.Delete(records.SlotKey(s.o.ref, action.Slot))
 	case rollout.RollBack: // the status says so, and the next reconcile plans towards the older release
 	}
 }
@@ -115,7 +115,7 @@ func (s *step) freshSlot() string {
 func (s *step) putStatus(status api.WorkloadStatus) error {
 	changed, err := s.o.statusChanged(status)
 	if changed || !s.txn.Empty() {
-		s.txn.If(layout.StatusKey(s.o.ref), s.o.status.Modified).Put(layout.StatusKey(s.o.ref), status)
+		s.txn.If(records.StatusKey(s.o.ref), s.o.status.Modified).Put(records.StatusKey(s.o.ref), status)
 	}
 	return err
 }

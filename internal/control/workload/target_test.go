@@ -7,46 +7,46 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/spechash"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // What makes a new release, and what doesn't.
 func TestMint(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
-		change  func(*lab)
+		change  func(*harness)
 		release string
 		why     string
 	}{
-		"nothing":  {reason: "the same spec again is the same release", change: func(l *lab) { l.apply(replicas(2, "web:1")) }, release: "v1"},
-		"replicas": {reason: "scaling is not a release", change: func(l *lab) { l.apply(replicas(4, "web:1")) }, release: "v1"},
-		"retention": {reason: "a field outside the hash reaches no container", change: func(l *lab) {
+		"nothing":  {reason: "the same spec again is the same release", change: func(l *harness) { l.apply(replicas(2, "web:1")) }, release: "v1"},
+		"replicas": {reason: "scaling is not a release", change: func(l *harness) { l.apply(replicas(4, "web:1")) }, release: "v1"},
+		"retention": {reason: "a field outside the hash reaches no container", change: func(l *harness) {
 			spec, keep := replicas(2, "web:1"), 9
 			spec.KeepReleases = &keep
 			l.apply(spec)
 		}, release: "v1"},
-		"hash": {reason: "a field of the hash does", change: func(l *lab) {
+		"hash": {reason: "a field of the hash does", change: func(l *harness) {
 			spec := replicas(2, "web:1")
 			spec.Command = []string{"serve"}
 			l.apply(spec)
 		}, release: "v2", why: "spec changed"},
-		"spec env": {reason: "env is in the hash", change: func(l *lab) {
+		"spec env": {reason: "env is in the hash", change: func(l *harness) {
 			spec := replicas(2, "web:1")
 			spec.Env = map[string]string{"A": "1"}
 			l.apply(spec)
 		}, release: "v2", why: "spec changed"},
-		"bucket":       {reason: "a bucket reaches the container", change: func(l *lab) { l.config("apps/prod/web/A", "1") }, release: "v2", why: "environment changed"},
-		"scope bucket": {reason: "so does the scope's", change: func(l *lab) { l.config("scopes/prod/A", "1") }, release: "v2", why: "environment changed"},
-		"other bucket": {reason: "another app's doesn't", change: func(l *lab) { l.config("apps/prod/api/A", "1") }, release: "v1"},
-		"image":        {reason: "the tag moved", change: func(l *lab) { l.images["web:1"] = "sha256:moved" }, release: "v2", why: "image changed"},
-		"restart":      {reason: "a restart replaces slots under the same release", change: func(l *lab) { l.stamp(api.StampRestart, "1") }, release: "v1"},
-		"another image reference": {reason: "the image is in the hash", change: func(l *lab) {
+		"bucket":       {reason: "a bucket reaches the container", change: func(l *harness) { l.config("apps/prod/web/A", "1") }, release: "v2", why: "environment changed"},
+		"scope bucket": {reason: "so does the scope's", change: func(l *harness) { l.config("scopes/prod/A", "1") }, release: "v2", why: "environment changed"},
+		"other bucket": {reason: "another app's doesn't", change: func(l *harness) { l.config("apps/prod/api/A", "1") }, release: "v1"},
+		"image":        {reason: "the tag moved", change: func(l *harness) { l.images["web:1"] = "sha256:moved" }, release: "v2", why: "image changed"},
+		"restart":      {reason: "a restart replaces slots under the same release", change: func(l *harness) { l.stamp(api.StampRestart, "1") }, release: "v1"},
+		"another image reference": {reason: "the image is in the hash", change: func(l *harness) {
 			l.apply(replicas(2, "web:2"))
 		}, release: "v2", why: "spec changed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			l.apply(replicas(2, "web:1"))
 			l.settle()
 			test.change(l)
@@ -63,9 +63,9 @@ func TestMint(t *testing.T) {
 }
 
 // config sets a bucket's value, as the API does.
-func (l *lab) config(key, value string) {
+func (l *harness) config(key, value string) {
 	l.Helper()
-	l.write(func(txn *layout.Txn) { txn.Put(layout.ConfigPrefix+key, []byte("sealed:"+value)) })
+	l.write(func(txn *records.Txn) { txn.Put(records.ConfigPrefix+key, []byte("sealed:"+value)) })
 }
 
 // The hash of an older Tend is computed in its own form: an upgrade rolls nothing, and a real change is still detected.
@@ -106,10 +106,10 @@ func TestUpgradeOfTheHashRollsNothing(t *testing.T) {
 
 // Which release is wanted if several are the same, or if none can be determined.
 func TestChoose(t *testing.T) {
-	release := func(id string, number int, hash string) layout.Read[api.Release] {
-		return layout.Read[api.Release]{Value: &api.Release{ID: id, Number: number, SpecHash: hash, HashVersion: spechash.Version, EnvHash: "e", ImageID: "i"}}
+	release := func(id string, number int, hash string) records.Read[api.Release] {
+		return records.Read[api.Release]{Value: &api.Release{ID: id, Number: number, SpecHash: hash, HashVersion: spechash.Version, EnvHash: "e", ImageID: "i"}}
 	}
-	releases := []layout.Read[api.Release]{release("v1", 1, "a"), release("v2", 2, "b"), release("v3", 3, "a")}
+	releases := []records.Read[api.Release]{release("v1", 1, "a"), release("v2", 2, "b"), release("v3", 3, "a")}
 	older := api.FailedRollout{Release: "v2", Generation: 3, EnvHash: "e", ImageID: "i"}
 	failed := api.FailedRollout{Release: "v2", Generation: 4, EnvHash: "e", ImageID: "i"}
 	want := func(hash, image string) identity {
@@ -142,11 +142,11 @@ func TestChoose(t *testing.T) {
 		"turned, good gone": {"there is nothing to stay on", want("b", "i"), api.RolloutStatus{TargetRelease: "v2", LastGoodRelease: "v0", Failed: &failed}, nil, result{Release: "v2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := newLab(t)
+			l := newHarness(t)
 			object := api.Object{Metadata: api.Metadata{Generation: 4, Stamps: test.stamps}}
 			o := observed{
-				ref: web, object: layout.Read[api.Object]{Value: &object}, releases: releases, spec: workloadOf(replicas(1, "web:1")),
-				status: layout.Read[api.WorkloadStatus]{Value: &api.WorkloadStatus{Rollout: &test.was}},
+				ref: web, object: records.Read[api.Object]{Value: &object}, releases: releases, spec: workloadOf(replicas(1, "web:1")),
+				status: records.Read[api.WorkloadStatus]{Value: &api.WorkloadStatus{Rollout: &test.was}},
 			}
 			got, err := l.c.choose(o, test.id)
 			if err != nil {
@@ -161,7 +161,7 @@ func TestChoose(t *testing.T) {
 
 // A number is never used twice, even if the release that had it was deleted.
 func TestReleaseNumbersOnlyGrow(t *testing.T) {
-	l := newLab(t)
+	l := newHarness(t)
 	spec, keep := replicas(1, "web:1"), 1
 	spec.KeepReleases = &keep
 	for i, command := range []string{"a", "b", "a", "b"} {

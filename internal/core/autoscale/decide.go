@@ -13,6 +13,9 @@ import (
 const (
 	tooHigh = 1.1
 	tooLow  = 0.7
+	// margin is how far below tooHigh the mean must stay without one pod, in percent of a core: twice what rounding the
+	// mean (to a tenth) can hide.
+	margin = 0.2
 )
 
 // Input is everything the decision about one deployment depends on.
@@ -31,20 +34,6 @@ type Input struct {
 	// Status is the result of the last decision.
 	Status api.AutoscaleStatus
 }
-
-// The reasons of a decision.
-const (
-	ReasonScaledUp     = "ScaledUp"
-	ReasonScaledDown   = "ScaledDown"
-	ReasonOutOfBounds  = "OutOfBounds"
-	ReasonOnTarget     = "OnTarget"
-	ReasonAtMaximum    = "AtMaximum"
-	ReasonAtMinimum    = "AtMinimum"
-	ReasonCoolingDown  = "CoolingDown"
-	ReasonNoStats      = "NoStats"
-	ReasonRolling      = "RolloutInProgress"
-	ReasonReplicasHeld = "ReplicasHeld"
-)
 
 // Decision is the wanted number of replicas, and the status to report.
 type Decision struct {
@@ -69,15 +58,15 @@ func Decide(in Input, now time.Time) Decision {
 	next.CPUPercent, next.Pods = mean(in.Samples), len(in.Samples)
 	switch low, high := in.Spec.Bounds(); {
 	case in.Owner != "":
-		d.stay(ReasonReplicasHeld, "%s has set replicas to %d; apply the manifest again without replicas to hand them back", in.Owner, in.Replicas)
+		d.stay(api.ReasonReplicasHeld, "%s has set replicas to %d; apply the manifest again without replicas to hand them back", in.Owner, in.Replicas)
 	case in.Replicas < low:
-		d.step(low, ReasonOutOfBounds, "%d replicas are fewer than min", in.Replicas)
+		d.step(low, api.ReasonOutOfBounds, "%d replicas are fewer than min", in.Replicas)
 	case in.Replicas > high:
-		d.step(high, ReasonOutOfBounds, "%d replicas are more than max", in.Replicas)
+		d.step(high, api.ReasonOutOfBounds, "%d replicas are more than max", in.Replicas)
 	case in.Rolling:
-		d.stay(ReasonRolling, "a rollout is under way; the load is judged when it is over")
+		d.stay(api.ReasonRolloutInProgress, "a rollout is under way; the load is judged when it is over")
 	case len(in.Samples) == 0:
-		d.stay(ReasonNoStats, "no pod that has been ready has a sample yet")
+		d.stay(api.ReasonNoStats, "no pod that has been ready has a sample yet")
 	default:
 		d.judge(low, high)
 	}
@@ -91,21 +80,21 @@ func (d *decider) judge(low, high int) {
 	above, below := use > tooHigh*target, use < tooLow*target
 	switch {
 	case above && d.Replicas >= high:
-		d.stay(ReasonAtMaximum, "the mean of %.1f %% is above the target, and there are max replicas", use)
+		d.stay(api.ReasonAtMaximum, "the mean of %.1f %% is above the target, and there are max replicas", use)
 	case above && !d.cooled(d.Spec.CooldownUp.Or(api.DefaultCooldownUp)):
-		d.stay(ReasonCoolingDown, "the mean of %.1f %% is above the target; the last change is not cooldown_up ago", use)
+		d.stay(api.ReasonCoolingDown, "the mean of %.1f %% is above the target; the last change is not cooldown_up ago", use)
 	case above:
-		d.step(d.Replicas+1, ReasonScaledUp, "the mean of %.1f %% was above %.0f %%", use, tooHigh*target)
+		d.step(d.Replicas+1, api.ReasonScaledUp, "the mean of %.1f %% was above %.0f %%", use, tooHigh*target)
 	case below && d.Replicas <= low:
-		d.stay(ReasonAtMinimum, "the mean of %.1f %% is below the target, and there are min replicas", use)
-	case below && use*float64(d.Replicas)/float64(d.Replicas-1) > tooHigh*target:
-		d.stay(ReasonOnTarget, "the mean of %.1f %% is low, but one replica fewer would be above the target", use)
+		d.stay(api.ReasonAtMinimum, "the mean of %.1f %% is below the target, and there are min replicas", use)
+	case below && use*float64(d.Replicas)/float64(d.Replicas-1) > tooHigh*target-margin:
+		d.stay(api.ReasonOnTarget, "the mean of %.1f %% is low, but one replica fewer would be above the target", use)
 	case below && !d.cooled(d.Spec.CooldownDown.Or(api.DefaultCooldownDown)):
-		d.stay(ReasonCoolingDown, "the mean of %.1f %% is below the target; the last change is not cooldown_down ago", use)
+		d.stay(api.ReasonCoolingDown, "the mean of %.1f %% is below the target; the last change is not cooldown_down ago", use)
 	case below:
-		d.step(d.Replicas-1, ReasonScaledDown, "the mean of %.1f %% was below %.0f %%", use, tooLow*target)
+		d.step(d.Replicas-1, api.ReasonScaledDown, "the mean of %.1f %% was below %.0f %%", use, tooLow*target)
 	default:
-		d.stay(ReasonOnTarget, "the mean of %.1f %% is near the target", use)
+		d.stay(api.ReasonOnTarget, "the mean of %.1f %% is near the target", use)
 	}
 }
 
@@ -153,7 +142,7 @@ func mean(samples []float64) float64 {
 
 // How often a status is written that differs only in the CPU use, and by how much the use must differ.
 const (
-	retell     = time.Minute
+	rewrite    = time.Minute
 	difference = 1.0
 )
 
@@ -163,6 +152,6 @@ func Telling(last, next api.AutoscaleStatus) bool {
 	if last.Reason != next.Reason || last.Replicas != next.Replicas || last.ObservedGeneration != next.ObservedGeneration {
 		return true
 	}
-	aged := next.At.Sub(last.At) >= retell || next.At.Before(last.At)
+	aged := next.At.Sub(last.At) >= rewrite || next.At.Before(last.At)
 	return aged && (math.Abs(last.CPUPercent-next.CPUPercent) >= difference || last.Pods != next.Pods)
 }

@@ -52,6 +52,9 @@ func TestMerge(t *testing.T) {
 		"secret file and env": {"what the manifest declares stays", api.Container{
 			SecretFiles: map[string]string{"/run/s": "A"}, Env: map[string]string{"A": "spec"}},
 			map[string]string{"A": "spec", "B": app, "C": app, "S": scope, "=/run/s": scope}},
+		"secret of a build": {"its key leaves the environment, and a file of it stays", api.Container{
+			Build: &api.Build{Secrets: []string{"A", "S"}}, SecretFiles: map[string]string{"/run/s": "S"}, Env: map[string]string{"A": "spec"}},
+			map[string]string{"A": "spec", "B": app, "C": app, "=/run/s": scope}},
 		"two files of one key": {"each has it", api.Container{SecretFiles: map[string]string{"/a": "S", "/b": "S"}},
 			map[string]string{"A": scope, "B": app, "C": app, "=/a": scope, "=/b": scope}},
 	} {

@@ -31,6 +31,11 @@ func Merge(ref api.Ref, declared api.Container, values func(Bucket) (map[string]
 	if len(missing) > 0 {
 		return nil, &MissingKeysError{Keys: slices.Compact(slices.Sorted(slices.Values(missing)))}
 	}
+	if declared.Build != nil {
+		for _, key := range declared.Build.Secrets {
+			delete(out, key) // a build sees it, containers don't
+		}
+	}
 	maps.Copy(out, declared.Env)
 	return out, nil
 }

@@ -7,13 +7,6 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The reasons of runs that failed otherwise than by their container's exit.
-const (
-	ReasonReleaseTimeout = "ReleaseTimeout" // it took longer than release.timeout
-	ReasonInterrupted    = "Interrupted"    // it was stopped before its end
-	ReasonLost           = "Lost"           // the record of its task is gone
-)
-
 // Attempt is the one task of a command's run, with both halves. The observed one is nil while nothing was reported.
 type Attempt struct {
 	Task   *api.Task
@@ -40,7 +33,7 @@ func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) 
 	case run.State.Ended():
 		return p.lateLog(attempt.Status)
 	case attempt.Task == nil:
-		return p.fail(ReasonLost, "the record of its task is gone", now)
+		return p.fail(api.ReasonLost, "the record of its task is gone", now)
 	case attempt.Status != nil && attempt.Status.State.Terminal():
 		return p.end(attempt, timeout, now)
 	case attempt.Task.Desired != api.DesiredRunning && attempt.Task.Node == "":
@@ -48,7 +41,7 @@ func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) 
 	case attempt.Task.Desired != api.DesiredRunning:
 		return p // it is being stopped
 	case !now.Before(deadline):
-		p.Stop = ReasonReleaseTimeout
+		p.Stop = api.ReasonReleaseTimeout
 	default:
 		p.After = deadline.Sub(now)
 	}
@@ -75,10 +68,10 @@ func (p Progress) end(attempt Attempt, timeout time.Duration, now time.Time) Pro
 	case byItself && status.ExitCode != nil && *status.ExitCode == 0:
 		p.Run.State, p.Run.FinishedAt, p.Changed = api.RunSucceeded, status.FinishedAt, true
 		return p
-	case !byItself && task.Reason == ReasonReleaseTimeout:
-		p = p.fail(ReasonReleaseTimeout, fmt.Sprintf("it did not end within %s and was stopped", timeout), now)
+	case !byItself && task.Reason == api.ReasonReleaseTimeout:
+		p = p.fail(api.ReasonReleaseTimeout, fmt.Sprintf("it did not end within %s and was stopped", timeout), now)
 	case !byItself:
-		p = p.fail(ReasonInterrupted, "it was stopped before its end", now)
+		p = p.fail(api.ReasonInterrupted, "it was stopped before its end", now)
 	case status.State == api.TaskShutdown:
 		p = p.fail("Exited", fmt.Sprintf("the container ended with exit code %d", *status.ExitCode), now)
 	default:

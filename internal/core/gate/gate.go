@@ -19,14 +19,6 @@ const (
 	Failed  State = "failed"  // Decision.Run failed; nothing follows
 )
 
-// The reasons of a gate's decision.
-const (
-	ReasonWaitingForDependency  = "WaitingForDependency"  // a workload it depends on is not ready
-	ReasonWaitingForCommand     = "WaitingForCommand"     // the command of an earlier release still runs
-	ReasonRunningReleaseCommand = "RunningReleaseCommand" // its own command runs
-	ReasonReleaseCommandFailed  = "ReleaseCommandFailed"  // its command failed: nothing was touched
-)
-
 // Command is one command of a release with its run, nil if it was not requested yet.
 type Command struct {
 	Role api.TaskRole
@@ -64,9 +56,9 @@ func Decide(in Input) Decision {
 		case command.Run == nil:
 			return in.begin(i, command.Role)
 		case !command.Run.State.Ended():
-			return Decision{State: Running, Run: command.Run, Reason: ReasonRunningReleaseCommand, Message: running(command)}
+			return Decision{State: Running, Run: command.Run, Reason: api.ReasonRunningReleaseCommand, Message: running(command)}
 		case command.Run.State != api.RunSucceeded && !in.Lenient:
-			return Decision{State: Failed, Run: command.Run, Reason: ReasonReleaseCommandFailed, Message: failed(in.Release, command)}
+			return Decision{State: Failed, Run: command.Run, Reason: api.ReasonReleaseCommandFailed, Message: failed(in.Release, command)}
 		}
 	}
 	if len(in.Commands) == 0 && len(in.Waiting) > 0 {
@@ -81,15 +73,15 @@ func (in Input) begin(i int, role api.TaskRole) Decision {
 	case i == 0 && len(in.Waiting) > 0:
 		return in.wait()
 	case in.Busy != nil:
-		return Decision{State: Waiting, Run: in.Busy, Reason: ReasonWaitingForCommand,
+		return Decision{State: Waiting, Run: in.Busy, Reason: api.ReasonWaitingForCommand,
 			Message: fmt.Sprintf("%s waits for run %s, which began earlier, to end", in.Release, in.Busy.ID)}
 	}
-	return Decision{State: Start, Start: role, Reason: ReasonRunningReleaseCommand,
+	return Decision{State: Start, Start: role, Reason: api.ReasonRunningReleaseCommand,
 		Message: fmt.Sprintf("%s of %s begins", Field(role), in.Release)}
 }
 
 func (in Input) wait() Decision {
-	return Decision{State: Waiting, Reason: ReasonWaitingForDependency,
+	return Decision{State: Waiting, Reason: api.ReasonWaitingForDependency,
 		Message: in.Release + " waits for " + strings.Join(in.Waiting, ", ")}
 }
 

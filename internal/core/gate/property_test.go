@@ -73,7 +73,7 @@ func TestFollowMovesForward(t *testing.T) {
 			attempt.Task = &api.Task{
 				Node:    rapid.SampledFrom([]string{"", "n1"}).Draw(t, "node"),
 				Desired: rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"),
-				Reason:  rapid.SampledFrom([]string{"asked", ReasonReleaseTimeout}).Draw(t, "why"), EndedAt: epoch.Add(time.Minute),
+				Reason:  rapid.SampledFrom([]string{"asked", api.ReasonReleaseTimeout}).Draw(t, "why"), EndedAt: epoch.Add(time.Minute),
 			}
 		}
 		if rapid.Bool().Draw(t, "observed") {

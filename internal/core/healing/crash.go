@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"tend.dev/tend/api"
 )
 
 // When a container that keeps exiting is called looping, and when its task is given up.
@@ -86,7 +88,7 @@ func givesUp(exits []time.Time) bool {
 // looping reports a container that keeps exiting. The reason is CrashLoop unless it is killed for lack of memory.
 func (p *planner) looping(more string) { p.down(p.loopReason(), p.crashMessage()+more) }
 
-func (p *planner) loopReason() string { return p.exitReason(ReasonCrashLoop) }
+func (p *planner) loopReason() string { return p.exitReason(api.ReasonCrashLoop) }
 
 func (p *planner) crashMessage() string {
 	exits := p.out.Status.Exits
@@ -102,7 +104,7 @@ func (p *planner) crashMessage() string {
 // without an event it counts as an exit.
 func (p *planner) endedByItself() bool {
 	switch p.Status.Reason {
-	case ReasonFrozen, ReasonPluginAtWork, ReasonEngineUnavailable: // stopped on purpose, or with the engine
+	case api.ReasonFrozen, api.ReasonPluginAtWork, api.ReasonEngineUnavailable: // stopped on purpose, or with the engine
 		return false
 	}
 	if p.Cause == CauseHand || p.Cause == CauseEngine {

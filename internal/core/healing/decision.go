@@ -57,41 +57,20 @@ type Decision struct {
 	Forget bool
 	// Log names the last lines that Status needs and does not have yet; its zero value if none are needed. They are
 	// read outside of the workers, followed by another Plan.
-	Log LogWish
-	// Look is set if the state of the container is too old to decide by. Inspect it and plan again first.
-	Look bool
+	Log LogRequest
+	// Inspect is set if the state of the container is too old to decide by. Inspect it and plan again first.
+	Inspect bool
 	// Probe is set if the container runs and stays up: its probes are to be run, and Status.Probes is their state.
 	Probe bool
 	// After is when the decision changes without an event; 0 is never.
 	After time.Duration
 }
 
-// The reasons of a task's status.
-const (
-	ReasonExited            = "Exited"
-	ReasonOOMKilled         = "OOMKilled"
-	ReasonCrashLoop         = "CrashLoop"
-	ReasonRestarting        = "Restarting"
-	ReasonStopped           = "Stopped"
-	ReasonContainerRemoved  = "ContainerRemoved"
-	ReasonCreating          = "Creating"
-	ReasonStarting          = "Starting"
-	ReasonPulling           = "PullingImage"
-	ReasonWaiting           = "WaitingForPredecessor"
-	ReasonFrozen            = "Frozen"
-	ReasonPluginAtWork      = "PluginAtWork"
-	ReasonPaused            = "Paused"
-	ReasonDetached          = "NetworkDetached"
-	ReasonStopping          = "Stopping"
-	ReasonShutdown          = "Shutdown"
-	ReasonEngineUnavailable = "EngineUnavailable"
-)
-
 // Unreachable returns the observed half while the engine doesn't answer: it reports the reason and changes nothing
 // else, as the containers may well be running.
 func Unreachable(status api.TaskStatus, message string) api.TaskStatus {
 	if !status.State.Terminal() {
-		status.Reason, status.Message = ReasonEngineUnavailable, message
+		status.Reason, status.Message = api.ReasonEngineUnavailable, message
 	}
 	return status
 }

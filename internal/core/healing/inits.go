@@ -33,13 +33,6 @@ type InitContainer struct {
 	Cause Cause
 }
 
-// The reasons of init containers.
-const (
-	ReasonInitializing = "Initializing"
-	ReasonInitRetry    = "InitRetry"
-	ReasonInitFailed   = "InitFailed"
-)
-
 // Init containers run one after another between the creation of the main container and its first start. Their progress
 // is read from the containers themselves: one that passed stays until the main container runs, so a lost report repeats
 // nothing. The reported progress (api.InitProgress) stands in for containers that were removed by hand meanwhile. Both
@@ -93,7 +86,7 @@ func (p *planner) runInit(init Init, at *InitContainer, progress *api.InitProgre
 		p.watchInit(init, at)
 	case Removing:
 		p.initStep(None, init, "its container is being removed")
-		p.out.After = removingLook
+		p.out.After = removingRecheck
 	case Dead:
 		p.initStep(Remove, init, "the engine could not remove its container completely")
 	default:
@@ -136,7 +129,7 @@ func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProg
 	case at.Cause == CauseEngine:
 		p.initStep(Remove, init, "it ended with the engine and runs again")
 	case at.Attempt > init.Retries:
-		p.endOf(&at.Container, api.TaskFailed, ReasonInitFailed, init.failure(at))
+		p.endOf(&at.Container, api.TaskFailed, api.ReasonInitFailed, init.failure(at))
 	default:
 		progress.RetryAt = at.FinishedAt.Add(initRetryRest)
 		if at.FinishedAt.IsZero() || at.FinishedAt.After(p.now) {
@@ -144,7 +137,7 @@ func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProg
 		}
 		if rest := progress.RetryAt.Sub(p.now); rest > 0 {
 			p.awaitRetry(init, progress, rest)
-			p.down(ReasonInitRetry, init.failure(at)+"; it is tried again")
+			p.down(api.ReasonInitRetry, init.failure(at)+"; it is tried again")
 			return
 		}
 		p.initStep(Remove, init, init.failure(at)+"; it is tried again")
@@ -153,7 +146,7 @@ func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProg
 
 func (p *planner) awaitRetry(init Init, progress *api.InitProgress, rest time.Duration) {
 	p.advance(api.TaskPreparing)
-	p.down(ReasonInitRetry, fmt.Sprintf("init %s failed %d times; it is tried again", init.Name, progress.Attempt))
+	p.down(api.ReasonInitRetry, fmt.Sprintf("init %s failed %d times; it is tried again", init.Name, progress.Attempt))
 	p.out.After = rest
 }
 
@@ -164,7 +157,7 @@ func (p *planner) initStep(verb Verb, init Init, why string) {
 	if why != "" {
 		message += "; " + why
 	}
-	p.down(ReasonInitializing, message)
+	p.down(api.ReasonInitializing, message)
 	p.out.Action = Action{Verb: verb, Init: init.Name}
 	if verb == Stop {
 		p.out.Action.Grace = p.Grace
@@ -178,7 +171,7 @@ func (p *planner) clearInits(must func(*InitContainer) bool) bool {
 		if !must(at) {
 			continue
 		}
-		p.down(ReasonInitializing, "init "+at.Name+" is being cleared away")
+		p.down(api.ReasonInitializing, "init "+at.Name+" is being cleared away")
 		p.clearInit(at)
 		return true
 	}
@@ -190,7 +183,7 @@ func (p *planner) clearInit(at *InitContainer) {
 	case at.live():
 		p.out.Action = Action{Verb: Stop, Init: at.Name, Grace: p.Grace}
 	case at.State == Removing:
-		p.out.After = removingLook
+		p.out.After = removingRecheck
 	default:
 		p.out.Action = Action{Verb: Remove, Init: at.Name}
 	}

@@ -116,8 +116,8 @@ func (b *bench) settle() string {
 			fmt.Fprintf(&out, "%s\n", d.Action)
 			continue
 		}
-		if d.Log != (healing.LogWish{}) && b.in.Log == nil {
-			b.in.Log = &healing.LogReading{Wish: d.Log, Since: b.now, Done: true, Lines: []string{"of " + d.Log.Container}}
+		if d.Log != (healing.LogRequest{}) && b.in.Log == nil {
+			b.in.Log = &healing.LogReading{Request: d.Log, Since: b.now, Done: true, Lines: []string{"of " + d.Log.Container}}
 			continue
 		}
 		fmt.Fprintf(&out, "task %s", d.Status.State)

@@ -16,8 +16,8 @@ type Input struct {
 	Recorded string
 	// Container is the container observed now; nil if there is none.
 	Container *Container
-	// LookedAt is when the container was inspected: its state is as of then, or slightly later.
-	LookedAt time.Time
+	// InspectedAt is when the container was inspected: its state is as of then, or slightly later.
+	InspectedAt time.Time
 	// Cause is what the events say about the container's last end, or its disappearance.
 	Cause Cause
 	// LastExit is the newest exit that an event reported, of a container that is running again; nil if none is known.

@@ -11,8 +11,8 @@ import (
 // engine that is too busy to return them must not delay the report of a failure for longer.
 const logWait = 10 * time.Second
 
-// LogWish names the last lines that a status needs: of which container, and at which end. Two equal ones are the same.
-type LogWish struct {
+// LogRequest names the last lines that a status needs: of which container, and at which end. Two equal ones are the same.
+type LogRequest struct {
 	Container string
 	End       LogEnd
 }
@@ -28,17 +28,17 @@ const (
 
 // LogReading is the reading of lines that a decision asked for: when it began and, once it is over, the lines.
 type LogReading struct {
-	Wish  LogWish
-	Since time.Time
-	Done  bool
-	Lines []string
+	Request LogRequest
+	Since   time.Time
+	Done    bool
+	Lines   []string
 }
 
-// read returns the lines that were read for a wish. pending reports that lines may still come, and that it is too early
+// read returns the lines that were read for a request. pending reports that lines may still come, and that it is too early
 // to go on without them.
-func (p *planner) read(wish LogWish) (lines []string, pending bool) {
-	if p.Log == nil || p.Log.Wish != wish {
-		p.lookAfter(logWait)
+func (p *planner) read(request LogRequest) (lines []string, pending bool) {
+	if p.Log == nil || p.Log.Request != request {
+		p.recheckAfter(logWait)
 		return nil, true
 	}
 	if p.Log.Done {
@@ -48,17 +48,17 @@ func (p *planner) read(wish LogWish) (lines []string, pending bool) {
 	if left <= 0 || left > logWait { // beyond: the clock was set back
 		return nil, false
 	}
-	p.lookAfter(left)
+	p.recheckAfter(left)
 	return nil, true
 }
 
-// wish asks for lines until they are there. An output that is empty is read only once: its reading stays wished for.
-func (p *planner) wish(wish LogWish, lines []string) {
+// request asks for lines until they are there. An output that is empty is read only once: its reading stays requested.
+func (p *planner) request(request LogRequest, lines []string) {
 	if len(lines) > 0 {
 		p.out.Status.LastLog = lines
 		return
 	}
-	p.out.Log = wish
+	p.out.Log = request
 }
 
 // tellLoop reports a crash loop together with its lines. If they take too long, it reports the loop without them, and
@@ -69,9 +69,9 @@ func (p *planner) tellLoop() {
 	if !next.CrashLoop || p.Container == nil || !begins && len(p.Status.LastLog) > 0 {
 		return
 	}
-	wish := LogWish{Container: p.Container.ID, End: EndOfLoop}
-	lines, pending := p.read(wish)
-	p.wish(wish, lines)
+	request := LogRequest{Container: p.Container.ID, End: EndOfLoop}
+	lines, pending := p.read(request)
+	p.request(request, lines)
 	if begins && pending {
 		next.CrashLoop, p.heldLoop = false, true
 	}
@@ -84,17 +84,17 @@ func (p *planner) lateLog() {
 		return
 	}
 	var lines []string
-	wish := LogWish{Container: from.ID, End: EndOfTask}
-	if p.Log != nil && p.Log.Wish == wish {
+	request := LogRequest{Container: from.ID, End: EndOfTask}
+	if p.Log != nil && p.Log.Request == request {
 		lines = p.Log.Lines
 	}
-	p.wish(wish, lines)
+	p.request(request, lines)
 }
 
 // failedContainer returns the container that failed the task.
 func (p *planner) failedContainer() *Container {
 	progress := p.Status.Inits
-	if p.Status.Reason != ReasonInitFailed || progress == nil {
+	if p.Status.Reason != api.ReasonInitFailed || progress == nil {
 		return p.Container
 	}
 	if progress.Next < len(p.Inits) {

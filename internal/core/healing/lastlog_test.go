@@ -25,10 +25,10 @@ func (w *world) checkLog(t *rapid.T, d healing.Decision) {
 		t.Fatalf("told of a failure (%s, loop %v) without waiting for its lines: %+v", d.Status.State, loops, reading)
 	}
 	switch {
-	case d.Log == (healing.LogWish{}):
+	case d.Log == (healing.LogRequest{}):
 		w.in.Log = nil
-	case reading == nil || reading.Wish != d.Log:
-		w.in.Log = &healing.LogReading{Wish: d.Log, Since: w.now}
+	case reading == nil || reading.Request != d.Log:
+		w.in.Log = &healing.LogReading{Request: d.Log, Since: w.now}
 	case waited && d.Status.State == api.TaskRunning && before.Task.Class == api.ClassOnce && d.Log.End == healing.EndOfTask:
 		t.Fatalf("a failure is not told of although its reading %+v waited since %s", reading, w.now.Sub(reading.Since))
 	}
@@ -50,13 +50,13 @@ func TestFailureWaitsForItsLines(t *testing.T) {
 	if d.Status.State != api.TaskRunning || d.Status.Ready || d.Status.ExitCode == nil || d.After != logWait {
 		t.Fatalf("before its lines: %s, ready %v, again in %s", outcome(d), d.Status.Ready, d.After)
 	}
-	in.Status, in.Log = d.Status, &healing.LogReading{Wish: d.Log, Since: now}
+	in.Status, in.Log = d.Status, &healing.LogReading{Request: d.Log, Since: now}
 	if d = healing.Plan(in, now.Add(4*time.Second)); d.Status.State != api.TaskRunning || d.After != 6*time.Second {
 		t.Fatalf("while they are read: %s, again in %s", outcome(d), d.After)
 	}
 	in.Log.Done, in.Log.Lines = true, []string{"boom"}
 	d = healing.Plan(in, now.Add(5*time.Second))
-	if d.Status.State != api.TaskFailed || len(d.Status.LastLog) != 1 || d.Log != (healing.LogWish{}) || !d.Status.FinishedAt.Equal(ended) {
+	if d.Status.State != api.TaskFailed || len(d.Status.LastLog) != 1 || d.Log != (healing.LogRequest{}) || !d.Status.FinishedAt.Equal(ended) {
 		t.Errorf("with them: %s, %v, %+v", outcome(d), d.Status.LastLog, d.Log)
 	}
 }
@@ -66,9 +66,9 @@ func TestFailureWaitsForItsLines(t *testing.T) {
 func TestLinesFollowAFailure(t *testing.T) {
 	in := failing()
 	d := healing.Plan(in, now)
-	in.Status, in.Log = d.Status, &healing.LogReading{Wish: d.Log, Since: now}
+	in.Status, in.Log = d.Status, &healing.LogReading{Request: d.Log, Since: now}
 	late := now.Add(logWait)
-	if d = healing.Plan(in, late); d.Status.State != api.TaskFailed || d.Status.LastLog != nil || d.Log != in.Log.Wish {
+	if d = healing.Plan(in, late); d.Status.State != api.TaskFailed || d.Status.LastLog != nil || d.Log != in.Log.Request {
 		t.Fatalf("after %s: %s, %v, %+v", logWait, outcome(d), d.Status.LastLog, d.Log)
 	}
 	in.Status, in.Log.Done, in.Log.Lines = d.Status, true, []string{"boom"}
@@ -81,7 +81,7 @@ func TestLinesFollowAFailure(t *testing.T) {
 // TestClockSetBackEndsTheWait: a wait that would last as long as the jump ends.
 func TestClockSetBackEndsTheWait(t *testing.T) {
 	in := failing()
-	in.Log = &healing.LogReading{Wish: healing.LogWish{Container: "c1", End: healing.EndOfTask}, Since: now.Add(time.Hour)}
+	in.Log = &healing.LogReading{Request: healing.LogRequest{Container: "c1", End: healing.EndOfTask}, Since: now.Add(time.Hour)}
 	if d := healing.Plan(in, now); d.Status.State != api.TaskFailed {
 		t.Error(outcome(d))
 	}

@@ -1,5 +1,7 @@
 package healing
 
+import "tend.dev/tend/api"
+
 // killedMessage says that a container ran out of memory, and at which limit if that is known.
 func (p *planner) killedMessage() string {
 	if p.MemoryLimit == "" {
@@ -11,7 +13,7 @@ func (p *planner) killedMessage() string {
 // nextStep returns the step that helps against a reason that this package sets; empty if it depends on the program.
 func (p *planner) nextStep(reason string) string {
 	switch {
-	case reason != ReasonOOMKilled:
+	case reason != api.ReasonOOMKilled:
 		return ""
 	case p.MemoryLimit == "":
 		return "raise its memory limit, or free memory on the node"

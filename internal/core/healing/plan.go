@@ -7,10 +7,10 @@ import (
 )
 
 const (
-	// removingLook is when a container that is being removed is inspected again, in case its event is missed.
-	removingLook = time.Second
-	// recordedLook is when a container that is to be recorded is inspected again, in case the wake-up is missed.
-	recordedLook = time.Second
+	// removingRecheck is when a container that is being removed is inspected again, in case its event is missed.
+	removingRecheck = time.Second
+	// recordedRecheck is when a container that is to be recorded is inspected again, in case the wake-up is missed.
+	recordedRecheck = time.Second
 )
 
 // planner holds one decision while it is made.
@@ -47,7 +47,7 @@ func (p *planner) remove() {
 		return
 	}
 	if !p.Status.State.Terminal() { // an end keeps its reason
-		p.down(ReasonStopping, "")
+		p.down(api.ReasonStopping, "")
 	}
 	switch {
 	case p.Fault != nil:
@@ -57,7 +57,7 @@ func (p *planner) remove() {
 	case len(p.InitContainers) > 0:
 		p.clearInit(&p.InitContainers[0])
 	case p.Container.State == Removing:
-		p.out.After = removingLook
+		p.out.After = removingRecheck
 	default:
 		p.out.Action.Verb = Remove
 	}
@@ -83,13 +83,13 @@ func (p *planner) shutDown() {
 		p.down(p.Fault.Reason, p.Fault.Message)
 	case p.Container.live():
 		p.stop()
-		p.down(ReasonStopping, "")
+		p.down(api.ReasonStopping, "")
 	case p.Fault != nil && p.initRuns():
 		p.down(p.Fault.Reason, p.Fault.Message)
 	case p.stopInits():
-		p.down(ReasonStopping, "")
+		p.down(api.ReasonStopping, "")
 	default:
-		p.end(api.TaskShutdown, ReasonShutdown, p.Task.Reason)
+		p.end(api.TaskShutdown, api.ReasonShutdown, p.Task.Reason)
 	}
 }
 
@@ -120,26 +120,26 @@ func (p *planner) bring() {
 	}
 	switch p.Container.State {
 	case Created:
-		p.start(ReasonStarting, "")
+		p.start(api.ReasonStarting, "")
 	case Running:
 		p.up()
 		p.rejoin()
 		p.tidyInits(func(*InitContainer) bool { return true })
 	case Paused:
 		p.advance(api.TaskRunning)
-		p.down(ReasonPaused, "the container was paused by hand; `docker unpause` lets it go on")
+		p.down(api.ReasonPaused, "the container was paused by hand; `docker unpause` lets it go on")
 	case Restarting:
 		p.advance(api.TaskRunning)
 		if p.out.Status.CrashLoop {
 			p.looping("") // the same words as while it is up for a moment
 			return
 		}
-		p.down(p.exitReason(ReasonRestarting), p.exitMessage()+"; the engine is starting it again")
+		p.down(p.exitReason(api.ReasonRestarting), p.exitMessage()+"; the engine is starting it again")
 	case Removing:
-		p.down(ReasonContainerRemoved, "the container is being removed; it will be made again")
-		p.out.After = removingLook
+		p.down(api.ReasonContainerRemoved, "the container is being removed; it will be made again")
+		p.out.After = removingRecheck
 	case Dead:
-		p.down(ReasonContainerRemoved, "the engine could not remove the container completely")
+		p.down(api.ReasonContainerRemoved, "the engine could not remove the container completely")
 		p.out.Action.Verb = Remove
 	default:
 		p.ended()
@@ -150,7 +150,7 @@ func (p *planner) bring() {
 func (p *planner) rejoin() {
 	if p.Container.Detached && p.out.Action.Verb == None {
 		p.out.Action.Verb = Rejoin
-		p.unready(ReasonDetached, "the container was taken off its network by hand; it is joined again")
+		p.unready(api.ReasonNetworkDetached, "the container was taken off its network by hand; it is joined again")
 	}
 }
 
@@ -158,15 +158,15 @@ func (p *planner) rejoin() {
 func (p *planner) absent() {
 	switch {
 	case p.Task.Class == api.ClassOnce && p.Status.Container != "":
-		p.end(api.TaskFailed, ReasonContainerRemoved, "the container was removed before its end was seen")
+		p.end(api.TaskFailed, api.ReasonContainerRemoved, "the container was removed before its end was seen")
 	case p.PluginAtWork && p.Status.Container != "":
-		p.down(ReasonPluginAtWork, "the pod was removed while a plugin's command works on it; it is made again when the command ends")
+		p.down(api.ReasonPluginAtWork, "the pod was removed while a plugin's command works on it; it is made again when the command ends")
 	case p.Image == ImageMissing:
-		p.prepare(Pull, ReasonPulling, "the image is not on this node; it is being pulled")
+		p.prepare(Pull, api.ReasonPullingImage, "the image is not on this node; it is being pulled")
 	case p.Status.Container != "":
-		p.prepare(Create, ReasonContainerRemoved, "the container was removed; it is made again")
+		p.prepare(Create, api.ReasonContainerRemoved, "the container was removed; it is made again")
 	default:
-		p.prepare(Create, ReasonCreating, "")
+		p.prepare(Create, api.ReasonCreating, "")
 	}
 }
 
@@ -179,11 +179,11 @@ func (p *planner) ended() {
 	case p.Task.Class == api.ClassOnce || p.endedByItself():
 		p.endByExitCode()
 	case p.Cause == CauseEngine:
-		p.start(ReasonStopped, "the container ended with the engine; it is started again")
+		p.start(api.ReasonStopped, "the container ended with the engine; it is started again")
 	case p.PluginAtWork:
-		p.down(ReasonPluginAtWork, "the pod was stopped while a plugin's command works on it; it is started again when the command ends")
+		p.down(api.ReasonPluginAtWork, "the pod was stopped while a plugin's command works on it; it is started again when the command ends")
 	default:
-		p.start(ReasonStopped, "the container was stopped by hand; it is started again")
+		p.start(api.ReasonStopped, "the container was stopped by hand; it is started again")
 	}
 }
 
@@ -194,7 +194,7 @@ func (p *planner) freeze() {
 	} else {
 		p.freezeInits()
 	}
-	p.down(ReasonFrozen, "the slot was stopped on purpose; `tend start` lets it run again")
+	p.down(api.ReasonFrozen, "the slot was stopped on purpose; `tend start` lets it run again")
 }
 
 // giveUp stops the engine's restarts; the task fails once they have stopped.

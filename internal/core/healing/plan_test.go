@@ -27,9 +27,9 @@ func TestPlan(t *testing.T) {
 		return c
 	}
 	frozen := running
-	frozen.Reason = healing.ReasonFrozen
+	frozen.Reason = api.ReasonFrozen
 	held := running
-	held.Reason = healing.ReasonPluginAtWork
+	held.Reason = api.ReasonPluginAtWork
 	away := healing.Unreachable(running, "no answer")
 	noPolicy := is(healing.Exited)
 	noPolicy.Restart = "no"
@@ -165,7 +165,7 @@ func TestCrashLoopWithoutOutput(t *testing.T) {
 		d.Status.LastLog = lines
 		again := healing.Plan(healing.Input{Task: task, Status: d.Status, Container: waiting, Watched: true}, start.Add(51*time.Second))
 		if want := lines == nil; (again.Log.End == healing.EndOfLoop) != want || !again.Status.CrashLoop {
-			t.Errorf("with %d lines: wished for %+v, loop %t", len(lines), again.Log, again.Status.CrashLoop)
+			t.Errorf("with %d lines: requested %+v, loop %t", len(lines), again.Log, again.Status.CrashLoop)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
 	in := healing.Input{Task: task, Status: d.Status, Container: stopped, Cause: healing.CauseHand}
 	d = planRead(in, start.Add(time.Hour), "last words")
-	if d.Status.State != api.TaskFailed || d.Status.Reason != healing.ReasonCrashLoop || d.Status.LastLog[0] != "last words" {
+	if d.Status.State != api.TaskFailed || d.Status.Reason != api.ReasonCrashLoop || d.Status.LastLog[0] != "last words" {
 		t.Errorf("once stopped the task has failed, however long stopping took: %s", outcome(d))
 	}
 	if !strings.Contains(d.Status.Message, "ended 5 times") || !strings.Contains(d.Status.Message, "exit code 3") {
@@ -219,11 +219,11 @@ func TestEndsNobodyWatchedCountOnce(t *testing.T) {
 
 func TestUnreachableKeepsWhatWasSeen(t *testing.T) {
 	status := healing.Unreachable(runningStatus(2), "no answer")
-	if !status.Ready || status.State != api.TaskRunning || status.Reason != healing.ReasonEngineUnavailable {
+	if !status.Ready || status.State != api.TaskRunning || status.Reason != api.ReasonEngineUnavailable {
 		t.Errorf("%+v", status)
 	}
-	ended := api.TaskStatus{State: api.TaskFailed, Reason: healing.ReasonExited}
-	if got := healing.Unreachable(ended, "no answer"); got.Reason != healing.ReasonExited {
+	ended := api.TaskStatus{State: api.TaskFailed, Reason: api.ReasonExited}
+	if got := healing.Unreachable(ended, "no answer"); got.Reason != api.ReasonExited {
 		t.Errorf("an end keeps its reason, got %s", got.Reason)
 	}
 }

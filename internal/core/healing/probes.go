@@ -54,7 +54,7 @@ func (p *planner) lifeless() {
 		if left := p.restingFor(); left > 0 {
 			reason, message := p.lifelessWords()
 			p.unready(reason, message+"; it is restarted at "+p.now.Add(left).UTC().Format(time.TimeOnly)+" UTC")
-			p.lookAfter(left)
+			p.recheckAfter(left)
 			p.out.Probe = true // it may recover
 			return
 		}
@@ -128,7 +128,7 @@ func (p *planner) lifelessWords() (reason, message string) {
 	if verdict := probe.Judge(p.out.Status.Probes); verdict.Failed {
 		return verdict.Reason, verdict.Message
 	}
-	return probe.ReasonLivenessFailed, "the liveness probe failed"
+	return api.ReasonLivenessFailed, "the liveness probe failed"
 }
 
 // unready reports that the container runs and its probes say it can't serve. A crash loop takes precedence.
@@ -139,8 +139,8 @@ func (p *planner) unready(reason, message string) {
 	p.down(reason, message)
 }
 
-// lookAfter sets After, unless an earlier time is set.
-func (p *planner) lookAfter(d time.Duration) {
+// recheckAfter sets After, unless an earlier time is set.
+func (p *planner) recheckAfter(d time.Duration) {
 	if p.out.After == 0 || d < p.out.After {
 		p.out.After = d
 	}

@@ -81,7 +81,7 @@ func TestAnswersOfAnotherIncarnationDontCount(t *testing.T) {
 	in.Container = again
 	in.Status.Probes = in.Probes.Answers
 	d := healing.Plan(in, now)
-	if d.Action.Verb != healing.None || d.Status.Ready || d.Status.Reason != probe.ReasonStartupPending {
+	if d.Action.Verb != healing.None || d.Status.Ready || d.Status.Reason != api.ReasonStartupPending {
 		t.Errorf("a new incarnation begins anew: %s", outcome(d))
 	}
 	if got := d.Status.Probes["liveness"]; got.Phase != api.ProbeUnknown || got.Before != api.ProbeUnhealthy || got.Transition != 2 {
@@ -94,7 +94,7 @@ func TestUnknownProbesStay(t *testing.T) {
 	in := healing.Input{Task: keepTask, Status: runningStatus(0), Container: running()}
 	in.Status.Probes = map[string]api.ProbeStatus{"readiness": {Phase: api.ProbeUnhealthy}}
 	in.Status.Ready = false
-	if d := healing.Plan(in, now); d.Status.Ready || d.Status.Reason != probe.ReasonUnready {
+	if d := healing.Plan(in, now); d.Status.Ready || d.Status.Reason != api.ReasonUnready {
 		t.Errorf("an unready container became ready: %s", outcome(d))
 	}
 }

@@ -76,7 +76,7 @@ func (p *planner) stop() {
 func (p *planner) start(reason, message string) {
 	if p.Held {
 		p.advance(api.TaskPreparing)
-		p.down(ReasonWaiting, "starts when task "+p.Task.After+" has stopped")
+		p.down(api.ReasonWaitingForPredecessor, "starts when task "+p.Task.After+" has stopped")
 		return
 	}
 	if p.unrecorded() || p.Container.State == Created && !p.initialized() {
@@ -94,8 +94,8 @@ func (p *planner) unrecorded() bool {
 	if p.Task.Class != api.ClassOnce || p.Recorded == p.Container.ID {
 		return false
 	}
-	p.prepare(None, ReasonCreating, "starts when the store has its container's id")
-	p.out.After = recordedLook
+	p.prepare(None, api.ReasonCreating, "starts when the store has its container's id")
+	p.out.After = recordedRecheck
 	return true
 }
 
@@ -116,10 +116,10 @@ func (p *planner) end(state api.TaskState, reason, message string) {
 func (p *planner) endOf(from *Container, state api.TaskState, reason, message string) {
 	p.out.Action = Action{}
 	if state == api.TaskFailed && from != nil {
-		wish := LogWish{Container: from.ID, End: EndOfTask}
-		lines, pending := p.read(wish)
-		p.out.Log = LogWish{} // the loop's, where it had one
-		p.wish(wish, lines)
+		request := LogRequest{Container: from.ID, End: EndOfTask}
+		lines, pending := p.read(request)
+		p.out.Log = LogRequest{} // the loop's, where it had one
+		p.request(request, lines)
 		if pending {
 			p.down(reason, message)
 			return
@@ -138,12 +138,12 @@ func (p *planner) endByExitCode() {
 	if p.Container.ExitCode != 0 {
 		state = api.TaskFailed
 	}
-	p.end(state, p.exitReason(ReasonExited), p.exitMessage())
+	p.end(state, p.exitReason(api.ReasonExited), p.exitMessage())
 }
 
 func (p *planner) exitReason(otherwise string) string {
 	if p.out.Status.OOMKilled {
-		return ReasonOOMKilled
+		return api.ReasonOOMKilled
 	}
 	return otherwise
 }

@@ -17,11 +17,11 @@ func (p *planner) watchSteady() {
 	}
 	due := started.Add(monitor)
 	switch left := due.Sub(p.now); {
-	case !p.LookedAt.Before(due), started.Sub(p.now) > maxSkew:
+	case !p.InspectedAt.Before(due), started.Sub(p.now) > maxSkew:
 		next.Steady = true
 	case left > 0:
-		p.lookAfter(left)
+		p.recheckAfter(left)
 	default:
-		p.out.Look = true
+		p.out.Inspect = true
 	}
 }

@@ -32,7 +32,7 @@ func newLate() *late {
 // look lets the agent inspect the container.
 func (l *late) look() {
 	seen := l.real
-	l.in.Container, l.in.LookedAt = &seen, l.now
+	l.in.Container, l.in.InspectedAt = &seen, l.now
 }
 
 func (l *late) pass(d time.Duration) {
@@ -45,7 +45,7 @@ func (l *late) pass(d time.Duration) {
 // plan plans until no inspection is requested.
 func (l *late) plan() healing.Decision {
 	d := healing.Plan(l.in, l.now)
-	if d.Look {
+	if d.Inspect {
 		l.look()
 		d = healing.Plan(l.in, l.now)
 	}
@@ -70,15 +70,15 @@ func TestSteady(t *testing.T) {
 		t.Fatalf("at its start: steady %v, again in %s", d.Status.Steady, d.After)
 	}
 	l.pass(monitor)
-	if d := healing.Plan(l.in, l.now); !d.Look || d.Status.Steady {
-		t.Fatalf("what was seen at its start is believed: look %v, steady %v", d.Look, d.Status.Steady)
+	if d := healing.Plan(l.in, l.now); !d.Inspect || d.Status.Steady {
+		t.Fatalf("what was seen at its start is believed: look %v, steady %v", d.Inspect, d.Status.Steady)
 	}
-	if d := l.plan(); !d.Status.Steady || d.Look || d.After != 0 {
-		t.Fatalf("after the look: steady %v, look %v, again in %s", d.Status.Steady, d.Look, d.After)
+	if d := l.plan(); !d.Status.Steady || d.Inspect || d.After != 0 {
+		t.Fatalf("after the look: steady %v, look %v, again in %s", d.Status.Steady, d.Inspect, d.After)
 	}
 	l.pass(time.Hour)
-	if d := healing.Plan(l.in, l.now); d.Look || d.After != 0 || !d.Status.Steady {
-		t.Errorf("it is asked after again: look %v, again in %s", d.Look, d.After)
+	if d := healing.Plan(l.in, l.now); d.Inspect || d.After != 0 || !d.Status.Steady {
+		t.Errorf("it is asked after again: look %v, again in %s", d.Inspect, d.After)
 	}
 	l.crash()
 	l.look()
@@ -99,7 +99,7 @@ func TestLateWordIsNoProof(t *testing.T) {
 	l.pass(50 * time.Millisecond)
 	l.crash()
 	l.pass(monitor)
-	if d := l.plan(); d.Status.Steady || d.Status.Ready || d.Status.Reason != healing.ReasonRestarting {
+	if d := l.plan(); d.Status.Steady || d.Status.Ready || d.Status.Reason != api.ReasonRestarting {
 		t.Errorf("steady %v, %s", d.Status.Steady, outcome(d))
 	}
 }
@@ -119,8 +119,8 @@ func TestNobodyIsWatchedUnasked(t *testing.T) {
 	l := newLate()
 	l.in.Task.Monitor = ""
 	l.pass(time.Hour)
-	if d := healing.Plan(l.in, l.now); d.Look || d.Status.Steady || d.After != 0 {
-		t.Errorf("look %v, steady %v, again in %s", d.Look, d.Status.Steady, d.After)
+	if d := healing.Plan(l.in, l.now); d.Inspect || d.Status.Steady || d.After != 0 {
+		t.Errorf("look %v, steady %v, again in %s", d.Inspect, d.Status.Steady, d.After)
 	}
 }
 
@@ -141,8 +141,8 @@ func TestSteadyIsTrue(t *testing.T) {
 			"": func(t *rapid.T) {
 				l.pass(time.Duration(rapid.IntRange(1, 9000).Draw(t, "ms")) * time.Millisecond)
 				d := l.plan()
-				if wish := d.Log; l.in.Log == nil || l.in.Log.Wish != wish {
-					l.in.Log = &healing.LogReading{Wish: wish, Since: l.now}
+				if request := d.Log; l.in.Log == nil || l.in.Log.Request != request {
+					l.in.Log = &healing.LogReading{Request: request, Since: l.now}
 				}
 				if s := d.Status; s.Steady && l.ran[s.StartedAt] < monitor {
 					t.Fatalf("steady, but the incarnation of %s ran for %s", s.StartedAt, l.ran[s.StartedAt])

@@ -126,10 +126,10 @@ func runningStatus(restarts int) api.TaskStatus {
 // planRead plans with the last lines that the plan asks for.
 func planRead(in healing.Input, now time.Time, lines ...string) healing.Decision {
 	d := healing.Plan(in, now)
-	if d.Log == (healing.LogWish{}) {
+	if d.Log == (healing.LogRequest{}) {
 		return d
 	}
-	in.Log = &healing.LogReading{Wish: d.Log, Since: now, Done: true, Lines: lines}
+	in.Log = &healing.LogReading{Request: d.Log, Since: now, Done: true, Lines: lines}
 	return healing.Plan(in, now)
 }
 

@@ -35,7 +35,7 @@ type asked struct {
 	status api.ProbeStatus
 	// passes and fails count answers in a row.
 	passes, fails int
-	told          time.Time // the last change of the message
+	messageAt     time.Time // the last change of the message
 
 	begin  time.Time // the earliest first attempt; later for probes that the startup probe holds back
 	spread float64
@@ -148,11 +148,11 @@ func (a *asked) fail(message string, now time.Time) bool {
 		return false
 	}
 	turned := turn(a.status, api.ProbeUnhealthy, now)
-	retold := message != a.status.Message && now.Sub(a.told) >= messageRest
-	if turned.Phase == a.status.Phase && !retold {
+	messageDue := message != a.status.Message && now.Sub(a.messageAt) >= messageRest
+	if turned.Phase == a.status.Phase && !messageDue {
 		return false
 	}
 	a.status = turned
-	a.status.Message, a.told = message, now
+	a.status.Message, a.messageAt = message, now
 	return true
 }

@@ -2,14 +2,6 @@ package probe
 
 import "tend.dev/tend/api"
 
-// The reasons why a container isn't ready, by its probes.
-const (
-	ReasonStartupPending = "StartupPending" // the startup probe has not passed yet
-	ReasonStartupFailed  = "StartupFailed"  // the startup probe used up its failures
-	ReasonLivenessFailed = "LivenessFailed" // the liveness probe used up its failures
-	ReasonUnready        = "Unready"        // the readiness probe has not passed yet, or fails
-)
-
 // Verdict is the result of a running container's probes.
 type Verdict struct {
 	// Ready is set if the container is started up, alive and ready, as far as that is probed.
@@ -27,22 +19,22 @@ func Judge(probes map[string]api.ProbeStatus) Verdict {
 		switch startup.Phase {
 		case api.ProbeHealthy:
 		case api.ProbeUnhealthy:
-			return failed(ReasonStartupFailed, Startup, startup)
+			return failed(api.ReasonStartupFailed, Startup, startup)
 		case api.ProbeUnknown:
-			return Verdict{Reason: ReasonStartupPending, Message: "the startup probe has not passed yet"}
+			return Verdict{Reason: api.ReasonStartupPending, Message: "the startup probe has not passed yet"}
 		}
 	}
 	if liveness := probes[string(Liveness)]; liveness.Phase == api.ProbeUnhealthy {
-		return failed(ReasonLivenessFailed, Liveness, liveness)
+		return failed(api.ReasonLivenessFailed, Liveness, liveness)
 	}
 	readiness, ok := probes[string(Readiness)]
 	switch {
 	case !ok || readiness.Phase == api.ProbeHealthy:
 		return Verdict{Ready: true}
 	case readiness.Phase == api.ProbeUnknown:
-		return Verdict{Reason: ReasonUnready, Message: "the readiness probe has not passed yet"}
+		return Verdict{Reason: api.ReasonUnready, Message: "the readiness probe has not passed yet"}
 	}
-	return Verdict{Reason: ReasonUnready, Message: "readiness probe: " + readiness.Message}
+	return Verdict{Reason: api.ReasonUnready, Message: "readiness probe: " + readiness.Message}
 }
 
 func failed(reason string, kind Kind, status api.ProbeStatus) Verdict {

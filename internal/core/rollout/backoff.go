@@ -9,13 +9,13 @@ const (
 )
 
 // waits reports whether the place of a failed slot must still wait. A new release is tried at once.
-func (p *picture) waits(failed *Slot) bool {
+func (p *planner) waits(failed *Slot) bool {
 	return p.current(failed) && !p.passed(failed.EndedAt, p.backoff(failed))
 }
 
 // backoff returns twice the wait before the failed attempt. It is computed from the times of the dead tasks themselves,
 // so it survives every restart. An attempt that ran for maxBackoff starts over.
-func (p *picture) backoff(failed *Slot) time.Duration {
+func (p *planner) backoff(failed *Slot) time.Duration {
 	before := p.tryBefore(failed)
 	if before == nil || ranLong(failed) {
 		return minBackoff
@@ -26,7 +26,7 @@ func (p *picture) backoff(failed *Slot) time.Duration {
 func ranLong(s *Slot) bool { return !s.RunningAt.IsZero() && s.EndedAt.Sub(s.RunningAt) >= maxBackoff }
 
 // tryBefore returns the failed attempt of the same version that preceded a slot in its place; nil if there is none.
-func (p *picture) tryBefore(s *Slot) *Slot {
+func (p *planner) tryBefore(s *Slot) *Slot {
 	if s.Replaces == "" {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (p *picture) tryBefore(s *Slot) *Slot {
 const stale = 2 * maxBackoff
 
 // vacancies returns the open failures that left an empty place behind, at most as many as places are missing.
-func (p *picture) vacancies(missing int) []*Slot {
+func (p *planner) vacancies(missing int) []*Slot {
 	var out []*Slot
 	for _, s := range p.open {
 		if len(out) >= missing {

@@ -6,10 +6,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-func (p *picture) current(s *Slot) bool { return s.Version == p.desired.Target }
+func (p *planner) current(s *Slot) bool { return s.Version == p.desired.Target }
 
 // settled reports whether the next slot may be touched. If readiness is probed and not waited for, running is enough.
-func (p *picture) settled(s *Slot) bool {
+func (p *planner) settled(s *Slot) bool {
 	if s.serves() {
 		return true
 	}
@@ -17,7 +17,7 @@ func (p *picture) settled(s *Slot) bool {
 }
 
 // settledAt returns when a settled slot settled.
-func (p *picture) settledAt(s *Slot) time.Time {
+func (p *planner) settledAt(s *Slot) time.Time {
 	if p.heedless() || s.ReadyAt.IsZero() {
 		return s.RunningAt
 	}
@@ -25,17 +25,17 @@ func (p *picture) settledAt(s *Slot) time.Time {
 }
 
 // heedless reports whether there are probes and the strategy does not wait for them.
-func (p *picture) heedless() bool { return p.desired.Probed && !p.desired.Strategy.WaitReady }
+func (p *planner) heedless() bool { return p.desired.Probed && !p.desired.Strategy.WaitReady }
 
 // good reports whether the slot has proved itself: it is ready if that is probed, else it ran for the monitor time
 // without an exit.
-func (p *picture) good(s *Slot) bool {
+func (p *planner) good(s *Slot) bool {
 	return s.serves() && (p.desired.Probed || p.steady(s))
 }
 
 // steady reports whether the container was seen running after it had run for the monitor time. An earlier inspection,
 // or the absence of events since, proves little: the event of its end may be late.
-func (p *picture) steady(s *Slot) bool {
+func (p *planner) steady(s *Slot) bool {
 	if s.Monitored {
 		return s.Steady
 	}
@@ -44,7 +44,7 @@ func (p *picture) steady(s *Slot) bool {
 
 // failing reports whether the slot used up its chance. One that was ready before and no longer is fails by CrashLoop or
 // by ending.
-func (p *picture) failing(s *Slot) bool {
+func (p *planner) failing(s *Slot) bool {
 	if s.CrashLoop {
 		return true
 	}
@@ -54,7 +54,7 @@ func (p *picture) failing(s *Slot) bool {
 
 // overdue reports whether the deadline of a slot has passed. It counts from WatchedSince if that is later than the
 // slot's creation.
-func (p *picture) overdue(s *Slot) bool {
+func (p *planner) overdue(s *Slot) bool {
 	from := s.CreatedAt
 	if since := p.desired.WatchedSince; since.After(from) && !p.ahead(since) {
 		from = since
@@ -67,10 +67,10 @@ func (p *picture) overdue(s *Slot) bool {
 const maxSkew = time.Minute
 
 // ahead reports whether an observed time lies so far in the future that the clock was set back since.
-func (p *picture) ahead(t time.Time) bool { return t.Sub(p.now) > maxSkew }
+func (p *planner) ahead(t time.Time) bool { return t.Sub(p.now) > maxSkew }
 
 // passed reports whether d has passed since start. If not, it records when it will have.
-func (p *picture) passed(start time.Time, d time.Duration) bool {
+func (p *planner) passed(start time.Time, d time.Duration) bool {
 	at := start.Add(d)
 	if !p.now.Before(at) || p.ahead(start) {
 		return true

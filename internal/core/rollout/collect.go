@@ -4,7 +4,7 @@ import "tend.dev/tend/api"
 
 // collect removes what is left of ended slots: those that were stopped at once, those that failed beyond the newest
 // KeepDead. The remains of a frozen slot stay, as do those that a backoff is still computed from.
-func (p *picture) collect() {
+func (p *planner) collect() {
 	kept, needed := 0, p.needed()
 	for _, s := range p.ended {
 		keep := needed[s.ID] || p.frozen[s.ID]
@@ -23,7 +23,7 @@ func (p *picture) collect() {
 
 // needed returns the dead slots that a backoff, or the hold on a rollout, is computed from: until the next attempt has
 // run so long that its own end would start the backoff over.
-func (p *picture) needed() map[string]bool {
+func (p *planner) needed() map[string]bool {
 	out := map[string]bool{}
 	for _, failed := range p.unfilled {
 		out[failed.ID] = true
@@ -42,7 +42,7 @@ func (p *picture) needed() map[string]bool {
 
 // clear takes the next step of removing what is left of an ended slot; there is none while its agent works on the last
 // step.
-func (p *picture) clear(s *Slot, reason string) {
+func (p *planner) clear(s *Slot, reason string) {
 	act := func(verb Verb) {
 		p.actions = append(p.actions, Action{Verb: verb, Slot: s.ID, Task: s.Task, Version: s.Version, Reason: reason})
 	}
@@ -56,7 +56,7 @@ func (p *picture) clear(s *Slot, reason string) {
 }
 
 // deletion stops and forgets everything, including frozen and kept slots.
-func (p *picture) deletion() {
+func (p *planner) deletion() {
 	const reason = "the object is being deleted"
 	for _, s := range p.live {
 		p.stop(s, reason)

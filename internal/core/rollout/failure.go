@@ -9,7 +9,7 @@ import (
 
 // findFailures collects the failures for the rules: the attempts per place, the open ones, the unfilled ones, and the
 // one to report.
-func (p *picture) findFailures() {
+func (p *planner) findFailures() {
 	newest := map[string]time.Time{} // slot → when the newest attempt to take over from it was made
 	for _, s := range p.byID {
 		if s.Replaces != "" && !s.CreatedAt.Before(newest[s.Replaces]) {
@@ -34,7 +34,7 @@ func (p *picture) findFailures() {
 }
 
 // findUnfilled finds the failures whose place is still wanted and waits to be filled again, or for another successor.
-func (p *picture) findUnfilled() {
+func (p *planner) findUnfilled() {
 	places := p.places()
 	p.unfilled = p.vacancies(p.wanted() - len(places))
 	for _, s := range p.open {
@@ -51,7 +51,7 @@ func (p *picture) findUnfilled() {
 
 // firstFailure returns the oldest live slot of the target that used up its chance, or else the newest failure of the
 // target that left a place behind.
-func (p *picture) firstFailure() *Slot {
+func (p *planner) firstFailure() *Slot {
 	for _, s := range p.live {
 		if p.current(s) && !p.iced[s.ID] && p.failing(s) {
 			return s
@@ -66,7 +66,7 @@ func (p *picture) firstFailure() *Slot {
 }
 
 // unproven returns the failure whose place runs its next attempt, until that one is good.
-func (p *picture) unproven() *Slot {
+func (p *planner) unproven() *Slot {
 	for _, s := range p.live {
 		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !p.good(s) {
 			return before
@@ -76,7 +76,7 @@ func (p *picture) unproven() *Slot {
 }
 
 // rollBack gives up the target if the strategy says so: something failed, and there is a good release to return to.
-func (p *picture) rollBack() bool {
+func (p *planner) rollBack() bool {
 	d := p.desired
 	if d.Strategy.OnFailure != api.OnFailureRollback || d.LastGood == "" || d.LastGood == d.Target.Release || p.failure == nil {
 		return false
@@ -87,14 +87,11 @@ func (p *picture) rollBack() bool {
 	return true
 }
 
-// reasonOutOfMemory is the agent's reason for a container that was killed for lack of memory.
-const reasonOutOfMemory = "OOMKilled"
-
 // explain says why a slot failed.
-func (p *picture) explain(s *Slot) (reason, message string) {
+func (p *planner) explain(s *Slot) (reason, message string) {
 	reason, message = s.Reason, s.Message
 	switch {
-	case s.CrashLoop && reason != reasonOutOfMemory:
+	case s.CrashLoop && reason != api.ReasonOOMKilled:
 		reason = "CrashLoop"
 	case s.CrashLoop:
 	case s.live():

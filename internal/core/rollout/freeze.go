@@ -1,7 +1,7 @@
 package rollout
 
 // freeze stops the slots that an operator froze.
-func (p *picture) freeze() {
+func (p *planner) freeze() {
 	for _, s := range p.live {
 		if p.iced[s.ID] {
 			p.stop(s, "frozen by an operator")
@@ -11,7 +11,7 @@ func (p *picture) freeze() {
 
 // findIced finds the live slots of frozen places. The operator meant the place, so the slot that followed a frozen one
 // stops too, and both halves of a pair do.
-func (p *picture) findIced() {
+func (p *planner) findIced() {
 	if len(p.frozen) == 0 {
 		return
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// picture holds the observed slots, sorted for the rules, and the plan that the rules write. Every index is built once,
+// planner holds the observed slots, sorted for the rules, and the plan that the rules write. Every index is built once,
 // so that a decision stays linear in the slots.
-type picture struct {
+type planner struct {
 	desired Desired
 	now     time.Time
 
@@ -39,9 +39,9 @@ type picture struct {
 	due     time.Time       // the earliest instant at which time alone changes the plan
 }
 
-// newPicture sorts the slots; each kind of planner interprets them.
-func newPicture(desired Desired, slots []Slot, now time.Time) *picture {
-	p := &picture{
+// newPlanner sorts the slots; each kind of planner interprets them.
+func newPlanner(desired Desired, slots []Slot, now time.Time) *planner {
+	p := &planner{
 		desired: desired, now: now,
 		byID: make(map[string]*Slot, len(slots)), unstopped: make(map[string]*Slot, len(slots)),
 		frozen: map[string]bool{}, iced: map[string]bool{}, successor: map[string]*Slot{}, tries: map[string][]*Slot{},
@@ -51,8 +51,8 @@ func newPicture(desired Desired, slots []Slot, now time.Time) *picture {
 	return p
 }
 
-func observe(desired Desired, slots []Slot, now time.Time) *picture {
-	p := newPicture(desired, slots, now)
+func observe(desired Desired, slots []Slot, now time.Time) *planner {
+	p := newPlanner(desired, slots, now)
 	for _, s := range p.live {
 		if old := p.byID[s.Replaces]; old != nil && old.live() {
 			p.successor[old.ID] = s
@@ -65,7 +65,7 @@ func observe(desired Desired, slots []Slot, now time.Time) *picture {
 }
 
 // sort divides the slots into live and ended ones, each in an order that depends only on the slots themselves.
-func (p *picture) sort(slots []Slot) {
+func (p *planner) sort(slots []Slot) {
 	own, all := slices.Clone(slots), make([]*Slot, len(slots))
 	for i := range own {
 		all[i] = &own[i]
@@ -100,7 +100,7 @@ func (p *picture) sort(slots []Slot) {
 
 // places returns the live slots that count towards the replicas. A pair counts once, for its older half; slots that
 // this plan stops or that an operator froze don't count.
-func (p *picture) places() []*Slot {
+func (p *planner) places() []*Slot {
 	out := make([]*Slot, 0, len(p.live))
 	for _, s := range p.live {
 		old := p.byID[s.Replaces]
@@ -115,7 +115,7 @@ func (p *picture) places() []*Slot {
 // countWanted counts how many places should be filled: a frozen one stays empty, and the two halves of a frozen pair
 // are one place. If fewer replicas are wanted than there are places, a frozen one is surplus before one that is filled.
 // It is counted once, before the plan stops anything.
-func (p *picture) countWanted() int {
+func (p *planner) countWanted() int {
 	frozen := 0
 	for id := range p.frozen {
 		if !p.frozen[p.byID[id].Replaces] {
@@ -126,9 +126,9 @@ func (p *picture) countWanted() int {
 }
 
 // wanted returns how many places should be filled.
-func (p *picture) wanted() int { return p.target }
+func (p *planner) wanted() int { return p.target }
 
-func (p *picture) stop(s *Slot, reason string) {
+func (p *planner) stop(s *Slot, reason string) {
 	if p.stopped[s.ID] {
 		return
 	}
@@ -136,7 +136,7 @@ func (p *picture) stop(s *Slot, reason string) {
 	p.actions = append(p.actions, Action{Verb: Shutdown, Slot: s.ID, Task: s.Task, Version: s.Version, Reason: reason})
 }
 
-func (p *picture) create(replaces, after, reason string) {
+func (p *planner) create(replaces, after, reason string) {
 	p.created++
 	p.actions = append(p.actions, Action{Verb: Create, Version: p.desired.Target, Replaces: replaces, After: after, Reason: reason})
 }

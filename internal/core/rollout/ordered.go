@@ -11,7 +11,7 @@ import (
 // an ordinal has it in its own task: it is the only task of its place, so the next can only be created once its
 // container is gone, and the attempts are counted in the tasks.
 type ordered struct {
-	*picture
+	*planner
 	places  []*Slot // the wanted ones by ordinal; nil if there is no task
 	surplus []*Slot // of ordinals that are not wanted, the highest first
 	atOnce  bool
@@ -38,8 +38,8 @@ func decideOrdered(desired Desired, slots []Slot, now time.Time, atOnce bool) Pl
 }
 
 func observeOrdered(desired Desired, slots []Slot, now time.Time) *ordered {
-	p := newPicture(desired, slots, now)
-	o := &ordered{picture: p, places: make([]*Slot, max(desired.Replicas, 0))}
+	p := newPlanner(desired, slots, now)
+	o := &ordered{planner: p, places: make([]*Slot, max(desired.Replicas, 0))}
 	clear(p.frozen)
 	for n := range o.places {
 		if s := p.byID[strconv.Itoa(n)]; s != nil {

@@ -2,7 +2,7 @@ package rollout
 
 // endPairs finishes start-first replacements. It stops the successor if that is itself outdated or needless, unless it
 // is the half that serves. It stops the old slot when its successor is settled, and earlier if nothing is lost by it.
-func (p *picture) endPairs() {
+func (p *planner) endPairs() {
 	for _, old := range p.live {
 		next := p.successor[old.ID]
 		if next == nil || p.stopped[old.ID] || p.stopped[next.ID] {

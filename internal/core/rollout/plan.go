@@ -25,7 +25,7 @@ func Decide(desired Desired, slots []Slot, now time.Time) Plan {
 }
 
 // plan returns the plan that the rules wrote, with the time to decide again.
-func (p *picture) plan() Plan {
+func (p *planner) plan() Plan {
 	plan := Plan{Actions: p.actions, Counts: p.count()}
 	if !p.due.IsZero() {
 		plan.After = p.due.Sub(p.now)

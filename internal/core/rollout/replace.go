@@ -11,7 +11,7 @@ import (
 // replace moves outdated places to the target. A broken one is replaced at once, since nothing is lost by it: a bad
 // rollout can always be superseded. The others take turns: max_parallel lanes, each taken until the new slot has
 // settled and the pause has passed, and none of them while the target fails.
-func (p *picture) replace() {
+func (p *planner) replace() {
 	outdated := p.outdated()
 	if len(outdated) == 0 {
 		return
@@ -38,7 +38,7 @@ func (p *picture) replace() {
 
 // outdated returns the places that run something other than the target and have no successor yet: the broken ones
 // first, then those that don't serve now, then the oldest.
-func (p *picture) outdated() []*Slot {
+func (p *planner) outdated() []*Slot {
 	var out []*Slot
 	for _, s := range p.places() {
 		if !p.current(s) && p.successor[s.ID] == nil {
@@ -59,13 +59,13 @@ func (p *picture) outdated() []*Slot {
 }
 
 // held reports whether a failure of the target, or another attempt after one, stops the rollout where it is.
-func (p *picture) held() bool {
+func (p *planner) held() bool {
 	return p.desired.Strategy.OnFailure != api.OnFailureContinue && (p.failure != nil || p.unproven() != nil)
 }
 
 // freeLanes returns how many replacements may begin now. Every slot of the target that has not settled takes a lane,
 // including one that a scale or a failure brings in: an unproven slot takes precedence over replacing one that serves.
-func (p *picture) freeLanes() int {
+func (p *planner) freeLanes() int {
 	free := p.desired.Strategy.MaxParallel - p.created
 	for _, s := range p.live {
 		if p.current(s) && !p.stopped[s.ID] && p.inLane(s) {
@@ -75,7 +75,7 @@ func (p *picture) freeLanes() int {
 	return free
 }
 
-func (p *picture) inLane(s *Slot) bool {
+func (p *planner) inLane(s *Slot) bool {
 	if p.settled(s) {
 		return !p.passed(p.settledAt(s), p.desired.Strategy.Pause)
 	}
@@ -84,7 +84,7 @@ func (p *picture) inLane(s *Slot) bool {
 }
 
 // succeed begins the replacement of a slot in the strategy's order.
-func (p *picture) succeed(s *Slot) {
+func (p *planner) succeed(s *Slot) {
 	if p.desired.Strategy.Order == api.OrderStopFirst {
 		p.stopFirst(s)
 		return
@@ -93,14 +93,14 @@ func (p *picture) succeed(s *Slot) {
 }
 
 // stopFirst stops a slot and creates the one that starts when it has stopped, in one step: a crash can't lose the place.
-func (p *picture) stopFirst(s *Slot) {
+func (p *planner) stopFirst(s *Slot) {
 	p.stop(s, p.why(s))
 	p.create(s.ID, p.lastToStop(s), p.why(s))
 }
 
 // lastToStop returns the task whose container must be gone before that of a slot's successor starts: the slot's own. If
 // the slot itself still waits for another task to stop, and so never started, it is that task.
-func (p *picture) lastToStop(s *Slot) string {
+func (p *planner) lastToStop(s *Slot) string {
 	if p.waiting(s) {
 		return s.After
 	}
@@ -111,11 +111,11 @@ func (p *picture) lastToStop(s *Slot) string {
 }
 
 // waiting reports whether the slot can't have started, since the task it comes after has not stopped.
-func (p *picture) waiting(s *Slot) bool {
+func (p *planner) waiting(s *Slot) bool {
 	return s.After != "" && p.unstopped[s.After] != nil
 }
 
-func (p *picture) why(s *Slot) string {
+func (p *planner) why(s *Slot) string {
 	if s.Version.Release == p.desired.Target.Release {
 		return "restart"
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // scale creates missing slots and stops surplus ones.
-func (p *picture) scale() {
+func (p *planner) scale() {
 	places := p.places()
 	switch missing := p.wanted() - len(places); {
 	case missing > 0:
@@ -20,7 +20,7 @@ func (p *picture) scale() {
 
 // fill creates tasks for empty places. A place left by a failure of the same version waits for its backoff. Every other
 // one is filled at once, in stop-first order behind a container that is still stopping.
-func (p *picture) fill(missing int) {
+func (p *planner) fill(missing int) {
 	stopping := p.stopping()
 	behind := func() (task string) {
 		if len(stopping) > 0 {
@@ -41,7 +41,7 @@ func (p *picture) fill(missing int) {
 
 // stopping returns the containers that may still hold what the next one needs exclusively (stop-first), and that no
 // slot waits for yet; the one that was stopped first comes first.
-func (p *picture) stopping() []*Slot {
+func (p *planner) stopping() []*Slot {
 	if p.desired.Strategy.Order != api.OrderStopFirst {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (p *picture) stopping() []*Slot {
 
 // shrink stops surplus places: those that never worked first, then those that don't serve now, then outdated ones, then
 // the youngest. Both halves of a pair go.
-func (p *picture) shrink(places []*Slot, surplus int) {
+func (p *planner) shrink(places []*Slot, surplus int) {
 	rank := func(s *Slot) int {
 		switch {
 		case s.broken():

@@ -7,7 +7,7 @@ import (
 )
 
 // summarize returns the summary of the state, before the plan's actions.
-func (p *picture) summarize() Plan {
+func (p *planner) summarize() Plan {
 	plan := p.plan()
 	failure := p.failure
 	if failure == nil {
@@ -20,7 +20,7 @@ func (p *picture) summarize() Plan {
 }
 
 // failedPlan returns the plan after a failure of the target.
-func (p *picture) failedPlan(plan Plan, failure *Slot) Plan {
+func (p *planner) failedPlan(plan Plan, failure *Slot) Plan {
 	plan.Phase = api.RolloutPaused
 	if p.desired.Strategy.OnFailure == api.OnFailureContinue {
 		plan.Phase = api.RolloutProgressing
@@ -29,14 +29,14 @@ func (p *picture) failedPlan(plan Plan, failure *Slot) Plan {
 }
 
 // blame writes a failure into a plan.
-func (p *picture) blame(plan Plan, failure *Slot) Plan {
+func (p *planner) blame(plan Plan, failure *Slot) Plan {
 	plan.Reason, plan.Message = p.explain(failure)
 	plan.Slot, plan.Next = failure.ID, failure.Next
 	return plan
 }
 
 // soundPlan returns the plan while nothing fails.
-func (p *picture) soundPlan(plan Plan, complete bool) Plan {
+func (p *planner) soundPlan(plan Plan, complete bool) Plan {
 	wanted := p.wanted()
 	switch {
 	case complete:
@@ -50,11 +50,11 @@ func (p *picture) soundPlan(plan Plan, complete bool) Plan {
 }
 
 // complete reports whether the live slots are exactly the wanted ones, and all are good.
-func (p *picture) complete(c Counts) bool {
+func (p *planner) complete(c Counts) bool {
 	return len(p.live) == p.wanted() && c.Updated == p.wanted()
 }
 
-func (p *picture) progress(c Counts, wanted int) (reason, message, next string) {
+func (p *planner) progress(c Counts, wanted int) (reason, message, next string) {
 	for _, s := range p.live {
 		if s.Unplaceable && s.Crowded {
 			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first", ""
@@ -66,7 +66,7 @@ func (p *picture) progress(c Counts, wanted int) (reason, message, next string) 
 	return "Progressing", fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release), ""
 }
 
-func (p *picture) count() Counts {
+func (p *planner) count() Counts {
 	c := Counts{Wanted: p.wanted(), Frozen: len(p.frozen)}
 	for _, s := range p.live {
 		if s.State == api.TaskRunning {
@@ -94,7 +94,7 @@ func (p *picture) count() Counts {
 	return c
 }
 
-func (p *picture) deleting() Plan {
+func (p *planner) deleting() Plan {
 	plan := p.plan()
 	plan.Phase, plan.Reason, plan.Message = api.RolloutProgressing, "Deleting", "its tasks are being stopped"
 	if len(p.byID) == 0 {
@@ -103,7 +103,7 @@ func (p *picture) deleting() Plan {
 	return plan
 }
 
-func (p *picture) rollingBack() Plan {
+func (p *planner) rollingBack() Plan {
 	plan := p.plan()
 	plan.Phase = api.RolloutRollingBack
 	return p.blame(plan, p.failure)

@@ -8,19 +8,10 @@ import (
 	"tend.dev/tend/api"
 )
 
-// The reasons a run or an attempt ends with, besides those the node gives (Exited, OOMKilled, ContainerRemoved, …).
-const (
-	ReasonTimedOut = "TimedOut"
-	ReasonReplaced = "Replaced"
-	ReasonNodeLost = "NodeLost"
-	ReasonDeleted  = "Deleted"
-	ReasonStopped  = "Stopped"
-)
-
 // attempt takes the next step of one run.
 func (p *planner) attempt(r *run) {
 	if !r.active() {
-		p.stopAll(r, ReasonReplaced)
+		p.stopAll(r, api.ReasonReplaced)
 		return
 	}
 	if r.StoppedBy != "" {
@@ -28,8 +19,8 @@ func (p *planner) attempt(r *run) {
 		return
 	}
 	if p.Concurrency == api.ConcurrencyReplace && p.newerActive(r) {
-		p.stopAll(r, ReasonReplaced)
-		p.finish(r, api.RunReplaced, nil, ReasonReplaced, "a newer run took its place")
+		p.stopAll(r, api.ReasonReplaced)
+		p.finish(r, api.RunReplaced, nil, api.ReasonReplaced, "a newer run took its place")
 		return
 	}
 	task := r.newest()
@@ -56,16 +47,16 @@ func (p *planner) newerActive(r *run) bool {
 // interrupt ends a run that was stopped on request, once nothing of it runs. An attempt that had succeeded before
 // counts.
 func (p *planner) interrupt(r *run) {
-	p.stopAll(r, ReasonStopped)
+	p.stopAll(r, api.ReasonStopped)
 	task := r.newest()
 	switch {
 	case task == nil:
-		p.finish(r, api.RunFailed, nil, ReasonStopped, stoppedBy(r.StoppedBy))
+		p.finish(r, api.RunFailed, nil, api.ReasonStopped, stoppedBy(r.StoppedBy))
 	case !task.Ended():
 	case verdictOf(*task).ok:
 		p.judge(r, task)
 	default:
-		p.finish(r, api.RunFailed, verdictOf(*task).code, ReasonStopped, stoppedBy(r.StoppedBy))
+		p.finish(r, api.RunFailed, verdictOf(*task).code, api.ReasonStopped, stoppedBy(r.StoppedBy))
 	}
 }
 
@@ -78,7 +69,7 @@ func (p *planner) stopAll(r *run, why string) {
 		switch {
 		case task.Desired != api.DesiredRunning || task.terminal():
 		case task.Lost:
-			p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: ReasonNodeLost})
+			p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: api.ReasonNodeLost})
 		default:
 			p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: why})
 		}
@@ -91,7 +82,7 @@ func (p *planner) first(r *run) {
 	case p.Refused != nil && !p.Refused.At.Before(r.CreatedAt):
 		p.finish(r, api.RunFailed, nil, p.Refused.Reason, p.Refused.Message)
 	case (p.Held != "" || p.Release == "") && p.overtaken(r):
-		p.finish(r, api.RunReplaced, nil, ReasonReplaced, "a newer due time came before it could begin")
+		p.finish(r, api.RunReplaced, nil, api.ReasonReplaced, "a newer due time came before it could begin")
 	case p.Held != "":
 		p.wait(p.Held)
 	case p.Release == "":
@@ -154,12 +145,12 @@ func (p *planner) watch(r *run, task *Task) {
 		p.look(end)
 		return
 	}
-	p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: ReasonTimedOut})
+	p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: api.ReasonTimedOut})
 }
 
 // judge decides what follows the end of an attempt.
 func (p *planner) judge(r *run, task *Task) {
-	p.stopAll(r, ReasonReplaced) // lost tasks, in case their node returns
+	p.stopAll(r, api.ReasonReplaced) // lost tasks, in case their node returns
 	verdict := verdictOf(*task)
 	switch {
 	case verdict.ok:
@@ -217,11 +208,11 @@ func verdictOf(t Task) verdict {
 		v.reason = s.Reason
 	case s == nil || !s.State.Terminal():
 		if t.Lost {
-			v.reason, v.message = ReasonNodeLost, "its node is down"
+			v.reason, v.message = api.ReasonNodeLost, "its node is down"
 		}
 	}
 	if v.reason == "" {
-		v.reason = ReasonStopped
+		v.reason = api.ReasonStopped
 	}
 	if !v.ok && v.code != nil && *v.code == 0 {
 		v.code = nil // it answers Tend's stop signal, and is no success
@@ -233,7 +224,7 @@ func verdictOf(t Task) verdict {
 func (v verdict) say(attempts int, timeout time.Duration) string {
 	text := v.message
 	switch {
-	case v.reason == ReasonTimedOut:
+	case v.reason == api.ReasonTimedOut:
 		text = fmt.Sprintf("it ran longer than %s and was stopped", timeout)
 	case text == "":
 		text = "it was stopped"

@@ -67,9 +67,9 @@ func (p *planner) collect(task Task, wanted bool) {
 	case task.Desired == api.DesiredRemoved && (task.Status == nil || !task.Placed):
 		p.do(Action{Verb: ForgetTask, Run: task.Run, Task: task.ID})
 	case !wanted && unheard && task.Desired == api.DesiredRunning:
-		p.do(Action{Verb: StopAttempt, Run: task.Run, Task: task.ID, Reason: ReasonDeleted})
+		p.do(Action{Verb: StopAttempt, Run: task.Run, Task: task.ID, Reason: api.ReasonDeleted})
 	case !wanted && unheard:
 	case !wanted && task.Desired != api.DesiredRemoved:
-		p.do(Action{Verb: RemoveTask, Run: task.Run, Task: task.ID, Reason: ReasonDeleted})
+		p.do(Action{Verb: RemoveTask, Run: task.Run, Task: task.ID, Reason: api.ReasonDeleted})
 	}
 }

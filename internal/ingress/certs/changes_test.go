@@ -26,14 +26,14 @@ func TestAnAuthorityThatIsLeft(t *testing.T) {
 			defer directory.Close()
 			roots := x509.NewCertPool()
 			roots.AddCert(directory.Certificate())
-			l := newLab(t, Options{Directory: directory.URL, Roots: roots})
+			l := newHarness(t, Options{Directory: directory.URL, Roots: roots})
 			l.Update([]Policy{{Host: "shop.test"}})
 			<-asked
 			l.Update(next)
 			<-left
 			if len(next) > 0 {
 				if state := l.until("shop.test", there); state.Error != "" {
-					t.Errorf("told of the one that serves: %s", state.Error)
+					t.Errorf("reported for the one that serves: %s", state.Error)
 				}
 			}
 		})
@@ -42,7 +42,7 @@ func TestAnAuthorityThatIsLeft(t *testing.T) {
 
 // TestOneOfTwoPoliciesOfAHostGoes: the other's certificate stays in use.
 func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
-	l := newLab(t, Options{})
+	l := newHarness(t, Options{})
 	one, other := Policy{Host: "shop.test", Provider: Internal}, Policy{Host: "shop.test", Provider: Internal, Email: "ops@shop.test"}
 	l.Update([]Policy{one, other})
 	l.until("shop.test", there)
@@ -55,19 +55,19 @@ func TestOneOfTwoPoliciesOfAHostGoes(t *testing.T) {
 
 // TestAHostBelowAWildcard: the wildcard's certificate is not reported as the one that the host is to have.
 func TestAHostBelowAWildcard(t *testing.T) {
-	l := newLab(t, Options{Directory: "https://127.0.0.1:1/dir"})
+	l := newHarness(t, Options{Directory: "https://127.0.0.1:1/dir"})
 	wild := Policy{Host: "*.apps.test", Provider: Internal}
 	l.Update([]Policy{wild})
 	l.until("*.apps.test", there)
 	l.Update([]Policy{wild, {Host: "shop.apps.test"}})
 	if state := l.until("shop.apps.test", failed); there(state) {
-		t.Errorf("its certificate is told to end %s", state.NotAfter)
+		t.Errorf("its certificate ends %s", state.NotAfter)
 	}
 }
 
 // TestARenewal: the state has the new certificate's end, and no earlier refusal.
 func TestARenewal(t *testing.T) {
-	l := newLab(t, Options{})
+	l := newHarness(t, Options{})
 	p := Policy{Host: "shop.test", Provider: Internal}
 	l.Update([]Policy{p})
 	l.until("shop.test", there)

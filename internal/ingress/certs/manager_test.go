@@ -21,8 +21,8 @@ import (
 	"github.com/caddyserver/certmagic"
 )
 
-// lab is a manager with a TLS listener.
-type lab struct {
+// harness is a manager with a TLS listener.
+type harness struct {
 	*Manager
 	*testing.T
 	address string
@@ -30,9 +30,9 @@ type lab struct {
 	changed chan struct{}
 }
 
-func newLab(t *testing.T, opts Options) *lab {
+func newHarness(t *testing.T, opts Options) *harness {
 	t.Helper()
-	l := &lab{T: t, changed: make(chan struct{}, 1), roots: x509.NewCertPool()}
+	l := &harness{T: t, changed: make(chan struct{}, 1), roots: x509.NewCertPool()}
 	if opts.Storage == nil {
 		opts.Storage = &certmagic.FileStorage{Path: t.TempDir()}
 	}
@@ -60,8 +60,8 @@ func newLab(t *testing.T, opts Options) *lab {
 	return l
 }
 
-// get asks a host over TLS, checked against the lab's roots.
-func (l *lab) get(host string) (string, error) {
+// get asks a host over TLS, checked against the harness's roots.
+func (l *harness) get(host string) (string, error) {
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: l.roots},
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
@@ -79,7 +79,7 @@ func (l *lab) get(host string) (string, error) {
 }
 
 // until waits for a state of a host.
-func (l *lab) until(host string, holds func(State) bool) State {
+func (l *harness) until(host string, holds func(State) bool) State {
 	l.Helper()
 	limit := time.After(30 * time.Second)
 	for {
@@ -100,7 +100,7 @@ func failed(s State) bool      { return s.Error != "" }
 func in(s State) time.Duration { return time.Until(s.NotAfter) }
 
 func TestTheClustersOwnAuthority(t *testing.T) {
-	l := newLab(t, Options{})
+	l := newHarness(t, Options{})
 	l.Update([]Policy{{Host: "shop.test", Provider: Internal}, {Host: "*.apps.test", Provider: Internal}})
 	if life := in(l.until("shop.test", there)); life < leafLife-2*skew || life > leafLife {
 		t.Errorf("it lives %s", life)
@@ -131,7 +131,7 @@ func TestAnUpdateThatChangesNothing(t *testing.T) {
 	for n, want := range []int{0, 1, 1, 2} {
 		m.Update([][]Policy{nil, policies, policies, nil}[n])
 		if changes != want {
-			t.Errorf("after update %d it told of %d changes, want %d", n, changes, want)
+			t.Errorf("after update %d it reported %d changes, want %d", n, changes, want)
 		}
 	}
 }
@@ -139,10 +139,10 @@ func TestAnUpdateThatChangesNothing(t *testing.T) {
 // TestOneRoot: two servers over one storage have one authority, and a restart keeps certificates.
 func TestOneRoot(t *testing.T) {
 	storage := &certmagic.FileStorage{Path: t.TempDir()}
-	a := newLab(t, Options{Storage: storage})
+	a := newHarness(t, Options{Storage: storage})
 	a.Update([]Policy{{Host: "shop.test", Provider: Internal}})
 	first := a.until("shop.test", there)
-	b := newLab(t, Options{Storage: storage})
+	b := newHarness(t, Options{Storage: storage})
 	b.Update([]Policy{{Host: "shop.test", Provider: Internal}})
 	if second := b.until("shop.test", there); !second.NotAfter.Equal(first.NotAfter) {
 		t.Errorf("a certificate of its own, until %s instead of %s", second.NotAfter, first.NotAfter)
@@ -154,7 +154,7 @@ func TestOneRoot(t *testing.T) {
 }
 
 func TestCertificatesOfOnesOwn(t *testing.T) {
-	l := newLab(t, Options{})
+	l := newHarness(t, Options{})
 	certificate, key := selfSigned(t, "shop.test")
 	l.roots.AppendCertsFromPEM(certificate)
 	l.Update([]Policy{{Host: "shop.test", Certificate: certificate, Key: key}, {Host: "other.test", Certificate: certificate, Key: key}})
@@ -185,7 +185,7 @@ func TestOnDemandAsksFirst(t *testing.T) {
 		}
 	}))
 	defer ask.Close()
-	l := newLab(t, Options{})
+	l := newHarness(t, Options{})
 	l.Update([]Policy{{Host: "*.apps.test", Provider: Internal, OnDemand: true, Ask: ask.URL + "/ask?t=1"}})
 	if _, err := l.get("bad.apps.test"); err == nil {
 		t.Error("a name that was refused is served")
@@ -199,7 +199,7 @@ func TestOnDemandAsksFirst(t *testing.T) {
 }
 
 func TestWildcardsNeedDNS(t *testing.T) {
-	l := newLab(t, Options{Directory: "https://127.0.0.1:1/"})
+	l := newHarness(t, Options{Directory: "https://127.0.0.1:1/"})
 	l.Update([]Policy{{Host: "*.apps.test"}})
 	if state := l.until("*.apps.test", failed); !strings.Contains(state.Error, "DNS-01") {
 		t.Errorf("%s", state.Error)
@@ -208,7 +208,7 @@ func TestWildcardsNeedDNS(t *testing.T) {
 
 // TestAnAuthorityThatIsAway: the state says so, and other hosts are still served.
 func TestAnAuthorityThatIsAway(t *testing.T) {
-	l := newLab(t, Options{Directory: "https://127.0.0.1:1/dir"})
+	l := newHarness(t, Options{Directory: "https://127.0.0.1:1/dir"})
 	l.Update([]Policy{{Host: "acme.test"}, {Host: "shop.test", Provider: Internal}})
 	if state := l.until("acme.test", failed); !strings.Contains(state.Error, "127.0.0.1:1") {
 		t.Errorf("%s", state.Error)

@@ -61,7 +61,7 @@ func (p Policy) refused(dns bool) error {
 	}
 	wild := strings.HasPrefix(p.Host, "*.")
 	if wild && !p.OnDemand && !p.own() && p.group().provider == ACME && !dns {
-		return fmt.Errorf("%s is a wildcard, which authorities give by DNS-01 alone, and no DNS provider is set: use on_demand "+
+		return fmt.Errorf("%s is a wildcard, which authorities give by DNS-01 alone, and no name server is set (--acme-dns-server): use on_demand "+
 			"with ask, provider = \"internal\", or a certificate of your own", p.Host)
 	}
 	return nil

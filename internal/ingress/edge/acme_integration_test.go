@@ -81,13 +81,13 @@ func (s *site) until(host string, holds func(certs.State) bool) certs.State {
 func (s *site) get(roots *x509.CertPool, host string) string {
 	s.Helper()
 	for limit := time.After(20 * time.Second); ; { // a stored certificate may be there before the listener is open
-		if _, secure := s.Doors(); secure.Open {
+		if _, secure := s.States(); secure.Open {
 			break
 		}
 		select {
 		case <-s.changed:
 		case <-limit:
-			s.Fatal("the door does not open")
+			s.Fatal("the listener does not open")
 		}
 	}
 	transport := &http.Transport{

@@ -46,9 +46,9 @@ type Options struct {
 
 // Edge is one node's ingress. Safe for concurrent use; it runs once.
 type Edge struct {
-	proxy *ingress.Proxy
-	certs *certs.Manager
-	doors *ingress.Listeners
+	proxy     *ingress.Proxy
+	certs     *certs.Manager
+	listeners *ingress.Listeners
 }
 
 // New makes an Edge that serves nothing yet.
@@ -60,7 +60,7 @@ func New(o Options) *Edge {
 	e.certs = certs.New(certs.Options{
 		Storage: o.Storage, Directory: o.Directory, Roots: o.Roots, DNS: o.DNS, Resolver: o.Resolver, Changed: o.Changed,
 	})
-	e.doors = ingress.NewListeners(ingress.ListenOptions{
+	e.listeners = ingress.NewListeners(ingress.ListenOptions{
 		HTTP: o.HTTP, HTTPS: o.HTTPS, Handler: e.certs.Challenges(e.proxy), Secure: e.proxy, TLS: e.certs.TLSConfig(),
 		Balancers: o.Balancers, Sockets: o.Sockets, Changed: o.Changed, Logger: o.Logger,
 	})
@@ -71,14 +71,14 @@ func New(o Options) *Edge {
 func (e *Edge) Update(routes []ingress.Route, policies []certs.Policy) {
 	e.proxy.Update(routes)
 	e.certs.Update(policies)
-	e.doors.Want(len(routes) > 0, len(policies) > 0)
+	e.listeners.Want(len(routes) > 0, len(policies) > 0)
 }
 
 // Drained waits until a pod that left the routes has no request in flight, or until ctx ends.
 func (e *Edge) Drained(ctx context.Context, pod string) error { return e.proxy.Drained(ctx, pod) }
 
-// Doors returns the states of the plain and the secure listener.
-func (e *Edge) Doors() (plain, secure ingress.Door) { return e.doors.Doors() }
+// Listeners returns the states of the plain and the secure listener.
+func (e *Edge) States() (plain, secure ingress.ListenerState) { return e.listeners.States() }
 
 // Certificate returns the state of a host's certificate, and false if none is known yet.
 func (e *Edge) Certificate(host string) (certs.State, bool) { return e.certs.State(host) }
@@ -86,7 +86,7 @@ func (e *Edge) Certificate(host string) (certs.State, bool) { return e.certs.Sta
 // Run serves until ctx ends.
 func (e *Edge) Run(ctx context.Context) error {
 	defer e.certs.Close()
-	return e.doors.Run(ctx)
+	return e.listeners.Run(ctx)
 }
 
 // Inherited returns the sockets that a service manager opened for this process. They are handed over once.

@@ -34,8 +34,8 @@ func TestFromPlainToSecure(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- e.Run(ctx) }()
 	defer func() { cancel(); <-done }()
-	if plain, _ := e.Doors(); plain.Wanted || plain.Open {
-		t.Errorf("a door without a route: %+v", plain)
+	if plain, _ := e.States(); plain.Wanted || plain.Open {
+		t.Errorf("a listener without a route: %+v", plain)
 	}
 	pods := []ingress.Pod{{Name: "p", Address: pod.Listener.Addr().String()}}
 	e.Update(
@@ -46,7 +46,7 @@ func TestFromPlainToSecure(t *testing.T) {
 		select {
 		case <-changed:
 		case <-limit:
-			t.Fatal("no door, or no certificate")
+			t.Fatal("no listener, or no certificate")
 		}
 	}
 	client := e.client(t, storage)
@@ -64,7 +64,7 @@ func TestFromPlainToSecure(t *testing.T) {
 }
 
 func (e *Edge) serves(host string) bool {
-	plain, secure := e.Doors()
+	plain, secure := e.States()
 	state, known := e.Certificate(host)
 	return plain.Open && secure.Open && known && !state.NotAfter.IsZero()
 }
@@ -79,7 +79,7 @@ func (e *Edge) client(t *testing.T, storage certmagic.Storage) *http.Client {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(root)
-	plain, secure := e.Doors()
+	plain, secure := e.States()
 	transport := &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: roots},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {

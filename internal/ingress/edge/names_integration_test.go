@@ -6,39 +6,59 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/caddyserver/certmagic"
-	"github.com/libdns/libdns"
 	"github.com/miekg/dns"
 
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
 )
 
-// zones is a DNS provider over the test's DNS server.
-type zones struct{ *pebble }
+const (
+	updateSecret = "c2VjcmV0Ly9vZi90aGUvdGVzdA=="
+	updateKey    = "# as tsig-keygen writes it\nkey \"tend\" {\n\talgorithm hmac-sha256;\n\tsecret \"" + updateSecret + "\";\n};\n"
+)
 
-// AppendRecords implements certmagic.DNSProvider.
-func (z zones) AppendRecords(ctx context.Context, zone string, records []libdns.Record) ([]libdns.Record, error) {
-	for _, record := range records {
-		about := map[string]string{"host": libdns.AbsoluteName(record.RR().Name, zone), "value": record.RR().Data}
-		if err := z.tell(ctx, "set-txt", about); err != nil {
-			return nil, err
-		}
+// updated returns a name server that takes dynamic updates of TXT records, if they are signed, and passes them on to the
+// test's DNS server.
+func (p *pebble) updated(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return records, nil
+	server := &dns.Server{Listener: listener, TsigSecret: map[string]string{"tend.": updateSecret}, MsgAcceptFunc: func(dns.Header) dns.MsgAcceptAction { return dns.MsgAccept },
+		Handler: dns.HandlerFunc(func(w dns.ResponseWriter, update *dns.Msg) {
+			answer := new(dns.Msg).SetReply(update)
+			if update.Opcode != dns.OpcodeUpdate || update.IsTsig() == nil || w.TsigStatus() != nil || p.update(t.Context(), update.Ns) != nil {
+				answer.Rcode = dns.RcodeRefused
+			}
+			if signed := update.IsTsig(); signed != nil {
+				answer.SetTsig(signed.Hdr.Name, signed.Algorithm, 300, int64(signed.TimeSigned))
+			}
+			_ = w.WriteMsg(answer)
+		})}
+	done := make(chan error, 1)
+	go func() { done <- server.ActivateAndServe() }()
+	t.Cleanup(func() { _ = server.Shutdown(); <-done })
+	return listener.Addr().String()
 }
 
-// DeleteRecords implements certmagic.DNSProvider.
-func (z zones) DeleteRecords(ctx context.Context, zone string, records []libdns.Record) ([]libdns.Record, error) {
+func (p *pebble) update(ctx context.Context, records []dns.RR) error {
 	for _, record := range records {
-		if err := z.tell(ctx, "clear-txt", map[string]string{"host": libdns.AbsoluteName(record.RR().Name, zone)}); err != nil {
-			return nil, err
+		about, what := map[string]string{"host": record.Header().Name}, "clear-txt"
+		if text, ok := record.(*dns.TXT); ok && text.Hdr.Class == dns.ClassINET {
+			what, about["value"] = "set-txt", strings.Join(text.Txt, "")
+		}
+		if err := p.tell(ctx, what, about); err != nil {
+			return err
 		}
 	}
-	return records, nil
+	return nil
 }
 
 // zoned returns a resolver before the test's DNS server, which knows of no zones: all is the zone test.
@@ -65,13 +85,21 @@ func (p *pebble) zoned(t *testing.T) string {
 	return conn.LocalAddr().String()
 }
 
-// TestAWildcardByDNS: with a DNS provider, a wildcard's certificate is obtained like any other.
+// TestAWildcardByDNS: with a name server that takes signed updates, a wildcard's certificate is obtained like any other.
 func TestAWildcardByDNS(t *testing.T) {
 	httpPort, tlsPort := freePort(t), freePort(t)
 	p := startPebble(t, httpPort, tlsPort)
+	key := filepath.Join(t.TempDir(), "dns.key")
+	if err := os.WriteFile(key, []byte(updateKey), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	provider, err := DynamicDNS(p.updated(t), key)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := newSiteWith(t, p, Options{
 		HTTP: fmt.Sprintf("127.0.0.1:%d", httpPort), HTTPS: fmt.Sprintf("127.0.0.1:%d", tlsPort), Directory: p.directory,
-		Storage: &certmagic.FileStorage{Path: t.TempDir()}, DNS: zones{p}, Resolver: p.zoned(t),
+		Storage: &certmagic.FileStorage{Path: t.TempDir()}, DNS: provider, Resolver: p.zoned(t),
 	}, tlsPort)
 	s.Update(
 		[]ingress.Route{{Host: "*.apps.test", Secure: true, Pods: s.pods}}, []certs.Policy{{Host: "*.apps.test", Email: "ops@example.org"}},

@@ -112,9 +112,12 @@ func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
 }
 
+// Machine is who a node's certificate is of. UID tells machines apart that joined under one name, one after the other.
+type Machine struct{ Node, UID string }
+
 // Node issues the certificate of a node for its request (a PKCS #10 in DER), in PEM. It uses only the key of the
 // request.
-func (a *Authority) Node(id string, request []byte) ([]byte, error) {
+func (a *Authority) Node(of Machine, request []byte) ([]byte, error) {
 	asked, err := x509.ParseCertificateRequest(request)
 	if err != nil {
 		return nil, fmt.Errorf("the certificate request can't be read: %w", err)
@@ -122,7 +125,7 @@ func (a *Authority) Node(id string, request []byte) ([]byte, error) {
 	if err := asked.CheckSignature(); err != nil {
 		return nil, fmt.Errorf("the certificate request isn't signed with its key: %w", err)
 	}
-	template := template(pkix.Name{CommonName: id, Organization: []string{nodes}}, a.now(), NodeLife)
+	template := template(pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}, a.now(), NodeLife)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.root, asked.PublicKey, a.key)
 	if err != nil {
@@ -159,19 +162,20 @@ func NodeOf(r *http.Request) (string, error) {
 	if r.TLS == nil {
 		return "", errNoCertificate
 	}
-	return NodeOfConnection(*r.TLS)
+	machine, err := MachineOf(*r.TLS)
+	return machine.Node, err
 }
 
 var errNoCertificate = errors.New("the connection has no certificate of a node: tend agent --join")
 
-// NodeOfConnection returns the node whose certificate a connection came with.
-func NodeOfConnection(state tls.ConnectionState) (string, error) {
+// MachineOf returns the machine whose certificate a connection came with.
+func MachineOf(state tls.ConnectionState) (Machine, error) {
 	if len(state.VerifiedChains) == 0 {
-		return "", errNoCertificate
+		return Machine{}, errNoCertificate
 	}
 	subject := state.VerifiedChains[0][0].Subject
 	if len(subject.Organization) != 1 || subject.Organization[0] != nodes || subject.CommonName == "" {
-		return "", errors.New("the certificate of the connection is not a node's")
+		return Machine{}, errors.New("the certificate of the connection is not a node's")
 	}
-	return subject.CommonName, nil
+	return Machine{Node: subject.CommonName, UID: subject.SerialNumber}, nil
 }

@@ -1,6 +1,9 @@
 package join
 
 import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -26,7 +29,11 @@ type Desk struct {
 	MAC func([]byte) string
 	// Alive reports whether a node of that name answers: its name can't be taken.
 	Alive func(node string) bool
-	Now   func() time.Time
+	// Enter records that a machine is the one of its name from now on.
+	Enter func(ctx context.Context, m authority.Machine) error
+	// Member returns the machine of a connection if it is still the one of its name.
+	Member func(state tls.ConnectionState) (authority.Machine, error)
+	Now    func() time.Time
 }
 
 // Token returns a token that is valid for a while, and when it ends.
@@ -74,7 +81,7 @@ func (d Desk) answer(decide func(*http.Request, request) (answer, error)) http.H
 // nodeName is what nodes may be called: names end up in keys, labels and the host part of addresses.
 var nodeName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 
-func (d Desk) join(_ *http.Request, asked request) (answer, error) {
+func (d Desk) join(r *http.Request, asked request) (answer, error) {
 	if err := checkToken(asked.Token, d.Now(), d.MAC); err != nil {
 		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: "tend nodes add prints the command with a new token"}
 	}
@@ -86,20 +93,28 @@ func (d Desk) join(_ *http.Request, asked request) (answer, error) {
 		return answer{}, &api.Problem{Title: "NodeName", Status: http.StatusConflict,
 			Detail: "a node called " + asked.Node + " is connected already", Next: "choose another name with --node"}
 	}
-	certificate, err := d.Authority.Node(asked.Node, asked.Request)
+	machine := authority.Machine{Node: asked.Node, UID: rand.Text()}
+	certificate, err := d.Authority.Node(machine, asked.Request)
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
+	}
+	if err := d.Enter(r.Context(), machine); err != nil {
+		return answer{}, err
 	}
 	return answer{Cluster: d.Cluster, Authority: d.Authority.PEM(), Certificate: certificate}, nil
 }
 
 // renew gives a node another certificate of its own.
 func (d Desk) renew(r *http.Request, asked request) (answer, error) {
-	id, err := authority.NodeOf(r)
+	var state tls.ConnectionState
+	if r.TLS != nil {
+		state = *r.TLS
+	}
+	machine, err := d.Member(state)
 	if err != nil {
 		return answer{}, &api.Problem{Title: "NotANode", Status: http.StatusUnauthorized, Detail: err.Error()}
 	}
-	certificate, err := d.Authority.Node(id, asked.Request)
+	certificate, err := d.Authority.Node(machine, asked.Request)
 	if err != nil {
 		return answer{}, fmt.Errorf("%w: %w", wire.ErrBadRequest, err)
 	}

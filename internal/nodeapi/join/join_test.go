@@ -2,6 +2,7 @@ package join_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,8 @@ type place struct {
 	requests atomic.Int64
 	// ahead is how far its clock is ahead of this machine's.
 	ahead atomic.Int64
+	// names has the uid of the machine that each name is of.
+	names sync.Map
 	// own is the certificate that the server presents.
 	own atomic.Pointer[tls.Certificate]
 }
@@ -51,10 +54,23 @@ func newPlace(t *testing.T) *place {
 	p.own.Store(&own)
 	p.desk = join.Desk{
 		Authority: ca, Cluster: "c1", Now: now, Alive: func(node string) bool { return node == "taken" },
-		MAC: mac("secret of the cluster"),
+		MAC: mac("secret of the cluster"), Enter: p.enter, Member: p.member,
 	}
 	p.serve(t)
 	return p
+}
+
+func (p *place) enter(_ context.Context, m authority.Machine) error {
+	p.names.Store(m.Node, m.UID)
+	return nil
+}
+
+func (p *place) member(state tls.ConnectionState) (authority.Machine, error) {
+	m, err := authority.MachineOf(state)
+	if uid, _ := p.names.Load(m.Node); err == nil && uid != m.UID {
+		err = errors.New("no longer its name")
+	}
+	return m, err
 }
 
 func (p *place) serve(t *testing.T) {
@@ -261,6 +277,9 @@ func TestRenew(t *testing.T) {
 	if _, err := m.Renew(t.Context(), client(t, m)); err == nil {
 		t.Error("renewed with a certificate that has ended")
 	}
+	if _, err := renewed.Renew(t.Context(), client(t, renewed)); err != nil {
+		t.Errorf("a second time, as the same machine: %v", err)
+	}
 	_, request, err := authority.NewRequest()
 	if err != nil {
 		t.Fatal(err)
@@ -274,5 +293,18 @@ func TestRenew(t *testing.T) {
 	var given join.Membership
 	if err := json.NewDecoder(answer.Body).Decode(&given); err != nil || nameIn(t, given.Certificate) != "n1" {
 		t.Errorf("a node that asks for another's name: %q %v", nameIn(t, given.Certificate), err)
+	}
+}
+
+// TestANameIsOfOneMachine: a second that joins under it takes it over, and the first gets no certificate any more.
+func TestANameIsOfOneMachine(t *testing.T) {
+	p := newPlace(t)
+	first := p.join(t, "n1")
+	second := p.join(t, "n1")
+	if _, err := first.Renew(t.Context(), client(t, first)); err == nil || !strings.Contains(err.Error(), "no longer its name") {
+		t.Errorf("the first: %v", err)
+	}
+	if _, err := second.Renew(t.Context(), client(t, second)); err != nil {
+		t.Errorf("the second: %v", err)
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // releases returns those of the node's tasks.
-func (c *Control) releases(snap layout.Snapshot) iter.Seq[*api.Release] {
+func (c *Control) releases(snap records.Snapshot) iter.Seq[*api.Release] {
 	return func(yield func(*api.Release) bool) {
 		for _, task := range snap.TasksOn(c.node) {
 			if release := snap.Release(task.Value.Owner(), task.Value.Release); release.Exists() && !yield(release.Value) {
@@ -25,25 +25,11 @@ func (c *Control) releases(snap layout.Snapshot) iter.Seq[*api.Release] {
 	}
 }
 
-// answers reports whether the node may resolve the images of an object: it has tasks of it, or no live node has any.
-func (c *Control) answers(snap layout.Snapshot, owner api.Ref) bool {
-	elsewhere := false
-	for _, task := range snap.TasksOf(owner) {
-		switch on := task.Value.Node; {
-		case on == c.node:
-			return true
-		case on != "":
-			elsewhere = elsewhere || snap.Alive(on)
-		}
-	}
-	return !elsewhere
-}
-
 // pullsFrom reports whether the node has an image of a registry to pull. A build may start from an image of any
 // registry.
-func (c *Control) pullsFrom(snap layout.Snapshot, host string) bool {
+func (c *Control) pullsFrom(snap records.Snapshot, host string) bool {
 	for _, request := range snap.ImageRequests() {
-		if (request.Value.Build != nil || registryOf(request.Value.Image) == host) && c.answers(snap, request.Value.Owner) {
+		if (request.Value.Build != nil || registryOf(request.Value.Image) == host) && c.resolves(snap, *request.Value) {
 			return true
 		}
 	}
@@ -75,9 +61,9 @@ func (c *Control) Blob(_ context.Context, digest string) (io.ReadCloser, error) 
 }
 
 // reads reports whether a file is one that the node's tasks mount, or a source tree that it builds.
-func (c *Control) reads(snap layout.Snapshot, digest string) bool {
+func (c *Control) reads(snap records.Snapshot, digest string) bool {
 	for _, request := range snap.ImageRequests() {
-		if request.Value.Build != nil && request.Value.Build.Tree == digest && c.answers(snap, request.Value.Owner) {
+		if request.Value.Build != nil && request.Value.Build.Tree == digest && c.resolves(snap, *request.Value) {
 			return true
 		}
 	}
@@ -89,6 +75,24 @@ func (c *Control) reads(snap layout.Snapshot, digest string) bool {
 		}
 	}
 	return false
+}
+
+// BuildSecrets implements nodeapi.Control. Its errors quote no value.
+func (c *Control) BuildSecrets(_ context.Context, owner api.Ref) (map[string]string, error) {
+	snap := c.snapshot()
+	request := snap.ImageRequest(owner)
+	if !request.Exists() || request.Value.Build == nil || !c.resolves(snap, *request.Value) {
+		return nil, fmt.Errorf("secrets of the build of %s: %w", owner, node.ErrForbidden)
+	}
+	values := map[string]string{}
+	for _, key := range request.Value.Build.Build.Secrets {
+		value, err := c.configValue(snap, owner, key)
+		if err != nil {
+			return nil, fmt.Errorf("build.secrets: %w", err)
+		}
+		values[key] = string(value)
+	}
+	return values, nil
 }
 
 // Referred implements nodeapi.Control.

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/storefault"
@@ -35,7 +35,7 @@ func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
 			}
 			<-time.After(3 * time.Second)
 		}
-		if _, err := s.Get(t.Context(), layout.AliveKey("n1")); err != nil {
+		if _, err := s.Get(t.Context(), records.AliveKey("n1")); err != nil {
 			t.Errorf("the node reports every 3 s, and its heartbeat is gone: %v", err)
 		}
 	})

@@ -5,15 +5,16 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
 // effect is what a commit's change means for a node.
 type effect struct {
-	// node is whom the change concerns; all is set if it concerns every node. A task that has no node concerns none.
+	// node is whom the change concerns; all is set if it concerns every node, apart from but. A task that has no node concerns none.
 	node  string
 	all   bool
+	but   string
 	task  string
 	image api.Ref
 	// registry is the host whose credentials changed.
@@ -25,6 +26,9 @@ type effect struct {
 	// quiet is set if the readable state changed, but nothing is to be reconciled for it: the node reported it itself.
 	quiet bool
 }
+
+// concerns reports whether the effect is one on a node.
+func (e effect) concerns(node string) bool { return e.node == node || e.all && e.but != node }
 
 // changed notifies the nodes that have something to reconcile after a commit.
 func (s *Service) changed(change view.Change) {
@@ -59,18 +63,21 @@ func (s *Service) effects(change view.Change) []effect {
 	case *api.TaskStatus:
 		return s.statusChanged(change, record)
 	case *api.Frozen:
-		return s.thawed(strings.TrimPrefix(change.Key, layout.FrozenPrefix), record.Slot)
+		return s.thawed(strings.TrimPrefix(change.Key, records.FrozenPrefix), record.Slot)
 	case *api.Hold:
 		return s.released(change.Key)
 	case *api.ImageRequest:
 		return []effect{{all: true, image: record.Owner}}
 	case *api.ImageStatus:
-		return []effect{{node: record.Node, image: record.Owner, quiet: true}}
+		return imageAnswered(change, record)
 	case *api.Object:
 		return objectChanged(change, record)
 	case []byte:
-		if strings.HasPrefix(change.Key, layout.ConfigPrefix) { // certificates of a user's own
+		switch {
+		case strings.HasPrefix(change.Key, records.ConfigPrefix): // certificates of a user's own
 			return []effect{{table: true}}
+		case strings.HasPrefix(change.Key, records.AlivePrefix):
+			return s.comesOrGoes(change)
 		}
 	}
 	return nil
@@ -100,9 +107,29 @@ func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []ef
 	return out
 }
 
+// imageAnswered returns the effects of a node's answer: the others may have to answer too, or no longer.
+func imageAnswered(change view.Change, status *api.ImageStatus) []effect {
+	own := effect{node: status.Node, image: status.Owner, quiet: true}
+	if old, ok := change.Old.(*api.ImageStatus); ok && !change.Deleted && old.State == status.State && old.Image == status.Image && old.Nonce == status.Nonce {
+		return []effect{own}
+	}
+	return []effect{own, {all: true, but: status.Node, image: status.Owner}}
+}
+
+// comesOrGoes returns the effects of the first and the last heartbeat of a node: another one answers for images.
+func (s *Service) comesOrGoes(change view.Change) (out []effect) {
+	if change.Old != nil && !change.Deleted {
+		return nil
+	}
+	for _, request := range s.snapshot().ImageRequests() {
+		out = append(out, effect{all: true, image: request.Value.Owner})
+	}
+	return out
+}
+
 // thawed returns the tasks of a slot that an operator froze or thawed.
 func (s *Service) thawed(path, slot string) (out []effect) {
-	owner, _, ok := layout.ParseRef(path)
+	owner, _, ok := records.ParseRef(path)
 	if !ok {
 		return nil
 	}
@@ -116,7 +143,7 @@ func (s *Service) thawed(path, slot string) (out []effect) {
 
 // released returns the tasks of the objects that a plugin's call starts or ends working on.
 func (s *Service) released(key string) (out []effect) {
-	scope, name, ok := layout.ParseHold(key)
+	scope, name, ok := records.ParseHold(key)
 	if !ok {
 		return nil
 	}

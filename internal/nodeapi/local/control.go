@@ -5,8 +5,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -61,12 +61,12 @@ func (c *Control) Task(id string) (node.Assignment, bool) {
 	return assignment(snap, *task.Value), true
 }
 
-func assignment(snap layout.Snapshot, task api.Task) node.Assignment {
+func assignment(snap records.Snapshot, task api.Task) node.Assignment {
 	assigned := node.Assignment{Task: task}
 	if status := snap.TaskStatus(task.ID); status.Exists() {
 		assigned.Status, assigned.Observed = *status.Value, true
 	}
-	_, assigned.Frozen = snap.Get(layout.FrozenKey(task.Owner(), task.Slot))
+	_, assigned.Frozen = snap.Get(records.FrozenKey(task.Owner(), task.Slot))
 	assigned.PluginAtWork = snap.Held(task.Scope, task.Name)
 	if object := snap.Object(task.Owner()); object.Exists() {
 		assigned.CallsBack = object.Value.CallsBack()
@@ -76,7 +76,7 @@ func assignment(snap layout.Snapshot, task api.Task) node.Assignment {
 }
 
 // open reports whether a task exists that hasn't reported its end.
-func open(snap layout.Snapshot, id string) bool {
+func open(snap records.Snapshot, id string) bool {
 	if id == "" || !snap.Task(id).Exists() {
 		return false
 	}
@@ -98,7 +98,7 @@ func (c *Control) Images() []api.Ref {
 	for _, request := range snap.ImageRequests() {
 		add(request.Value.Owner)
 	}
-	for record := range snap.Prefix(layout.ActualImagesPrefix + c.node + "/") {
+	for record := range snap.Prefix(records.ActualImagesPrefix + c.node + "/") {
 		if status, ok := record.Value.(*api.ImageStatus); ok {
 			add(status.Owner)
 		}
@@ -110,7 +110,7 @@ func (c *Control) Images() []api.Ref {
 func (c *Control) Image(owner api.Ref) node.ImageAssignment {
 	snap := c.snapshot()
 	var assigned node.ImageAssignment
-	if request := snap.ImageRequest(owner); request.Exists() {
+	if request := snap.ImageRequest(owner); request.Exists() && c.resolves(snap, *request.Value) {
 		assigned.Request, assigned.Requested = *request.Value, true
 	}
 	if status := snap.ImageStatus(c.node, owner); status.Exists() {

@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 )
 
@@ -100,13 +100,11 @@ func (c *Control) concerns(change view.Change) bool {
 		value = change.Old
 	}
 	switch record := value.(type) {
-	case *api.ImageStatus:
-		return record.Node == c.node
 	case *api.NodeStatus:
 		return record.ID == c.node
 	case *api.IngressNodeStatus:
 		return record.Node == c.node
-	case *api.Task, *api.TaskStatus, *api.Frozen, *api.Hold, *api.ImageRequest, *api.Object, []byte:
+	case *api.Task, *api.TaskStatus, *api.Frozen, *api.Hold, *api.ImageRequest, *api.ImageStatus, *api.Object, []byte:
 		return true
 	}
 	return false
@@ -139,7 +137,7 @@ func (p *pending) add(c *Control, effects []effect) {
 		if e.service != "" {
 			p.services[e.service] = true
 		}
-		if !e.all && e.node != c.node {
+		if !e.concerns(c.node) {
 			continue
 		}
 		if e.task != "" {
@@ -181,7 +179,7 @@ func (c *Control) frame(p pending) node.Frame {
 
 // serving adds what proxies serve: all workloads with the table, since an ingress may name another one now, else those
 // that changed and are named.
-func (c *Control) serving(snap layout.Snapshot, p pending, out *node.Frame) {
+func (c *Control) serving(snap records.Snapshot, p pending, out *node.Frame) {
 	if !p.table && len(p.services) == 0 {
 		return
 	}

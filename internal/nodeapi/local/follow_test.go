@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi/nodeapitest"
+	"tend.dev/tend/internal/records"
 )
 
 var errEnough = errors.New("enough")
@@ -64,7 +64,7 @@ func TestASlowReaderIsListedAgain(t *testing.T) {
 	task := w.Deploy("a", nodeapitest.Here)
 	reason := func(text string) {
 		task.Reason = text
-		w.Commit(layout.NewTxn("test").Put(layout.TaskKey("a"), task))
+		w.Commit(records.NewTxn("test").Put(records.TaskKey("a"), task))
 	}
 	listed, blocked, released := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	listings, followed := 0, 0

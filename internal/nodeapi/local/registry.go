@@ -6,7 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 )
 
 // Registry implements nodeapi.Control. Its errors quote nothing of the token.
@@ -23,7 +23,7 @@ func (c *Control) Registry(_ context.Context, host string) (node.Registry, bool,
 		if spec.Helper != "" {
 			return node.Registry{Helper: spec.Helper}, true, nil
 		}
-		token, err := layout.OpenToken(spec.Secret(), c.Keys.Decrypt)
+		token, err := records.OpenToken(spec.Secret(), c.Keys.Decrypt)
 		if err != nil {
 			return node.Registry{}, false, fmt.Errorf("%s: %w", object.Value.Ref(), err)
 		}

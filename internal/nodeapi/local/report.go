@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -27,7 +27,7 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 	var err error
 	for range maxTries {
 		snap := c.snapshot()
-		w := writer{node: c.node, snap: snap, txn: layout.NewTxn("agent.report")}
+		w := writer{node: c.node, snap: snap, txn: records.NewTxn("agent.report")}
 		w.write(report)
 		var revision int64
 		revision, err = w.txn.Commit(ctx, c.Store)
@@ -51,8 +51,8 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 // writer assembles the commit of one report from one snapshot.
 type writer struct {
 	node    string
-	snap    layout.Snapshot
-	txn     *layout.Txn
+	snap    records.Snapshot
+	txn     *records.Txn
 	refused []string
 }
 
@@ -67,7 +67,7 @@ func (w *writer) write(report node.Report) {
 		w.image(status)
 	}
 	for _, owner := range report.ForgetImages {
-		key := layout.ImageStatusKey(w.node, owner)
+		key := records.ImageStatusKey(w.node, owner)
 		if stored := w.snap.ImageStatus(w.node, owner); stored.Exists() && !w.snap.ImageRequest(owner).Exists() {
 			w.txn.If(key, stored.Modified).Delete(key)
 		}
@@ -78,7 +78,7 @@ func (w *writer) write(report node.Report) {
 }
 
 // owned reports whether a task exists and is this node's; one of another node is refused.
-func (w *writer) owned(id string) (layout.Read[api.Task], bool) {
+func (w *writer) owned(id string) (records.Read[api.Task], bool) {
 	task := w.snap.Task(id)
 	if !task.Exists() {
 		return task, false
@@ -104,8 +104,8 @@ func (w *writer) task(status api.TaskStatus) {
 		w.refuse("task " + status.ID + " is reported for node " + status.Node)
 		return
 	}
-	key := layout.TaskStatusKey(status.ID)
-	w.txn.If(layout.TaskKey(status.ID), task.Modified).If(key, stored.Modified).Put(key, status)
+	key := records.TaskStatusKey(status.ID)
+	w.txn.If(records.TaskKey(status.ID), task.Modified).If(key, stored.Modified).Put(key, status)
 }
 
 // forget deletes an observed half; only a task that is desired removed may have none.
@@ -119,8 +119,8 @@ func (w *writer) forget(id string) {
 		return
 	}
 	if stored := w.snap.TaskStatus(id); stored.Exists() {
-		key := layout.TaskStatusKey(id)
-		w.txn.If(layout.TaskKey(id), task.Modified).If(key, stored.Modified).Delete(key)
+		key := records.TaskStatusKey(id)
+		w.txn.If(records.TaskKey(id), task.Modified).If(key, stored.Modified).Delete(key)
 	}
 }
 
@@ -133,9 +133,9 @@ func (w *writer) image(status api.ImageStatus) {
 		w.refuse("image of " + status.Owner.String() + " is reported for node " + status.Node)
 		return
 	}
-	key := layout.ImageStatusKey(w.node, status.Owner)
+	key := records.ImageStatusKey(w.node, status.Owner)
 	stored := w.snap.ImageStatus(w.node, status.Owner)
-	w.txn.If(layout.ImageKey(status.Owner), request.Modified).If(key, stored.Modified).Put(key, status)
+	w.txn.If(records.ImageKey(status.Owner), request.Modified).If(key, stored.Modified).Put(key, status)
 }
 
 func (w *writer) facts(status api.NodeStatus) {
@@ -143,7 +143,7 @@ func (w *writer) facts(status api.NodeStatus) {
 		w.refuse("facts of node " + status.ID)
 		return
 	}
-	key := layout.NodeKey(w.node)
+	key := records.NodeKey(w.node)
 	w.txn.If(key, w.snap.Node(w.node).Modified).Put(key, status)
 }
 
@@ -169,7 +169,7 @@ func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 			return err
 		}
 	}
-	stored, err := c.Store.Get(ctx, layout.AliveKey(c.node))
+	stored, err := c.Store.Get(ctx, records.AliveKey(c.node))
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -177,7 +177,7 @@ func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	txn := layout.NewTxn("agent.alive").If(layout.AliveKey(c.node), stored.Modified).PutLeased(layout.AliveKey(c.node), c.node, lease)
+	txn := records.NewTxn("agent.alive").If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)
 	if _, err := txn.Commit(ctx, c.Store); err != nil {
 		return err
 	}

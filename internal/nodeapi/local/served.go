@@ -8,7 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
 
@@ -29,7 +29,7 @@ func (c *Control) Served() node.Served {
 }
 
 // table returns what is served except for the workloads.
-func (c *Control) table(snap layout.Snapshot) (out node.Table) {
+func (c *Control) table(snap records.Snapshot) (out node.Table) {
 	for object := range snap.Objects(api.KindIngress) {
 		spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
 		if err != nil || object.Value.Metadata.Deleting() {
@@ -46,7 +46,7 @@ func (c *Control) table(snap layout.Snapshot) (out node.Table) {
 }
 
 // service returns the workload of a scope/name that serves: a deployment, else a statefulset.
-func service(snap layout.Snapshot, key string) (node.Service, bool) {
+func service(snap records.Snapshot, key string) (node.Service, bool) {
 	scope, name, _ := strings.Cut(key, "/")
 	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
 		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
@@ -81,10 +81,10 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 	if status.Node != c.node {
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
-	key := layout.IngressNodeKey(c.node)
+	key := records.IngressNodeKey(c.node)
 	for {
 		stored := c.snapshot().IngressNode(c.node)
-		revision, err := layout.NewTxn("agent.ingress").If(key, stored.Modified).Put(key, status).Commit(ctx, c.Store)
+		revision, err := records.NewTxn("agent.ingress").If(key, stored.Modified).Put(key, status).Commit(ctx, c.Store)
 		if err == nil {
 			return c.View.WaitFor(ctx, revision)
 		}
@@ -99,7 +99,7 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 }
 
 // certificate says where an ingress's certificate comes from, if it wants one.
-func (c *Control) certificate(snap layout.Snapshot, ref api.Ref, spec api.IngressSpec) (node.Certificate, bool) {
+func (c *Control) certificate(snap records.Snapshot, ref api.Ref, spec api.IngressSpec) (node.Certificate, bool) {
 	if !spec.Secure() {
 		return node.Certificate{}, false
 	}
@@ -120,8 +120,8 @@ func (c *Control) certificate(snap layout.Snapshot, ref api.Ref, spec api.Ingres
 }
 
 // configValue reads a key of an object's own bucket, or else of its scope's.
-func (c *Control) configValue(snap layout.Snapshot, ref api.Ref, name string) ([]byte, error) {
-	for _, prefix := range []string{layout.ConfigAppPrefix(ref.Scope, ref.Name), layout.ConfigScopePrefix(ref.Scope)} {
+func (c *Control) configValue(snap records.Snapshot, ref api.Ref, name string) ([]byte, error) {
+	for _, prefix := range []string{records.ConfigAppPrefix(ref.Scope, ref.Name), records.ConfigScopePrefix(ref.Scope)} {
 		record, found := snap.Get(prefix + name)
 		sealed, ok := record.Value.([]byte)
 		if !found || !ok {
@@ -136,5 +136,5 @@ func (c *Control) configValue(snap layout.Snapshot, ref api.Ref, name string) ([
 		}
 		return plain, nil
 	}
-	return nil, fmt.Errorf("there is no config key %s: tend config set %s/%s %s=@FILE", name, ref.Scope, ref.Name, name)
+	return nil, fmt.Errorf("%w %s: tend config set %s/%s %s=@FILE", node.ErrNoConfig, name, ref.Scope, ref.Name, name)
 }

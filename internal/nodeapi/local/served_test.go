@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
 )
@@ -37,14 +37,14 @@ func TestACertificateOfOnesOwnThatIsMissing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			txn := layout.NewTxn("test").Put(layout.ObjectKey(shop), api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name, Spec: spec})
+			txn := records.NewTxn("test").Put(records.ObjectKey(shop), api.Object{Kind: shop.Kind, Scope: shop.Scope, Name: shop.Name, Spec: spec})
 			for key, value := range test.keys {
-				txn.Put(layout.ConfigAppPrefix("prod", "shop")+key, []byte(value))
+				txn.Put(records.ConfigAppPrefix("prod", "shop")+key, []byte(value))
 			}
 			if _, err := txn.Commit(t.Context(), store); err != nil {
 				t.Fatal(err)
 			}
-			v := view.New(store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+			v := view.New(store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 			c := New(Options{Store: store, View: v, Keys: plain{}}).Node("n1")
 			go func() { _ = v.Run(t.Context()) }()
 			<-v.Synced()

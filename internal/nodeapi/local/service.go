@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"crypto/rand"
 	"io"
 	"slices"
@@ -10,7 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
 )
@@ -23,11 +24,13 @@ type Decrypter interface {
 // Options are the options of a Service. Store, View and Keys are required.
 type Options struct {
 	Store store.Store
-	// View must be fed with layout.Decode and layout.Indexes, and must not run yet.
+	// View must be fed with records.Decode and records.Indexes, and must not run yet.
 	View *view.View
 	Keys Decrypter
 	// Blobs opens the content of a digest; node.ErrNoBlob if there is none. Default: there are none at all.
 	Blobs func(digest string) (io.ReadCloser, error)
+	// ImageOf reads an image of a node; nil if images don't travel.
+	ImageOf func(ctx context.Context, node, image string) (io.ReadCloser, error)
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
 	// CallbackPath returns the path at which the containers of an object call the server back, empty if they don't. Default:
@@ -75,14 +78,14 @@ func (c *Control) Close() {
 	}
 }
 
-func (s *Service) snapshot() layout.Snapshot { return layout.Snapshot{Reader: s.View.Snapshot()} }
+func (s *Service) snapshot() records.Snapshot { return records.Snapshot{Reader: s.View.Snapshot()} }
 
 // notify passes a change on to the nodes that an effect concerns.
 func (s *Service) notify(e effect, change node.Change) {
 	s.mu.Lock()
-	controls := s.controls[e.node]
-	if e.all {
-		for _, each := range s.controls {
+	var controls []*Control
+	for id, each := range s.controls {
+		if e.concerns(id) {
 			controls = append(controls, each...)
 		}
 	}

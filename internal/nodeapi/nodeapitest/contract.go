@@ -9,8 +9,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
 )
 
 // Connect returns what a node of a world sees, ready to be read; it ends with the test.
@@ -24,7 +24,10 @@ func Run(t *testing.T, connect Connect) {
 		"Reports":          reports,
 		"Refusals":         refusals,
 		"Images":           images,
+		"OneResolves":      oneResolves,
+		"Built":            built,
 		"Registries":       registries,
+		"BuildSecrets":     buildSecrets,
 		"Files":            files,
 		"Referred":         referred,
 		"NothingOfOthers":  nothingOfOthers,
@@ -70,7 +73,7 @@ func tasks(t *testing.T, w *World, c nodeapi.Control) {
 	if _, err := c.Release(t.Context(), unknown); !errors.Is(err, node.ErrNoRelease) {
 		t.Errorf("a release that is gone: %v", err)
 	}
-	w.Commit(layout.NewTxn("test").Delete(layout.TaskKey("a")))
+	w.Commit(records.NewTxn("test").Delete(records.TaskKey("a")))
 	w.Deploy("z", Here)
 	changes.want(node.Change{Task: "z"})
 	if _, known := c.Task("a"); known || slices.Contains(c.Tasks(), "a") {
@@ -83,7 +86,7 @@ func notifications(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	old, next := w.Deploy("old", There), w.Deploy("next", Here)
 	next.After, next.Kind, next.Scope, next.Name = old.ID, old.Kind, old.Scope, old.Name
-	w.Commit(layout.NewTxn("test").Put(layout.TaskKey(next.ID), next))
+	w.Commit(records.NewTxn("test").Put(records.TaskKey(next.ID), next))
 	becomes := func(reason string, holds func(node.Assignment) bool) {
 		t.Helper()
 		changes.want(node.Change{Task: "next"})
@@ -94,9 +97,9 @@ func notifications(t *testing.T, w *World, c nodeapi.Control) {
 		changes.forget()
 	}
 	becomes("the predecessor has not ended", func(a node.Assignment) bool { return a.PredecessorOpen })
-	w.Commit(layout.NewTxn("test").Put(layout.TaskStatusKey("old"), api.TaskStatus{ID: "old", Node: There, State: api.TaskComplete}))
+	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("old"), api.TaskStatus{ID: "old", Node: There, State: api.TaskComplete}))
 	becomes("the predecessor ended on another node", func(a node.Assignment) bool { return !a.PredecessorOpen })
-	w.Commit(layout.NewTxn("test").Put(layout.FrozenKey(next.Owner(), next.Slot), api.Frozen{Slot: next.Slot}))
+	w.Commit(records.NewTxn("test").Put(records.FrozenKey(next.Owner(), next.Slot), api.Frozen{Slot: next.Slot}))
 	becomes("the slot is frozen", func(a node.Assignment) bool { return a.Frozen })
 }
 
@@ -155,37 +158,6 @@ func refusals(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
-
-func images(t *testing.T, w *World, c nodeapi.Control) {
-	changes := listen(t, c)
-	request := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
-	w.Commit(layout.NewTxn("test").Put(layout.ImageKey(web), request))
-	changes.want(node.Change{Image: web})
-	if got := c.Image(web); !got.Requested || got.Answered || got.Request != request {
-		t.Errorf("%+v", got)
-	}
-	answer := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: Here, Image: "web:1", State: api.ImagePresent, ImageID: "sha256:1"}
-	if err := c.Report(t.Context(), node.Report{Images: []api.ImageStatus{answer}}); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Image(web); !got.Answered || got.Status.ImageID != "sha256:1" {
-		t.Errorf("%+v", got)
-	}
-	changes = listen(t, c)
-	w.Commit(layout.NewTxn("test").Delete(layout.ImageKey(web)))
-	changes.want(node.Change{Image: web})
-	if got := c.Images(); !slices.Equal(got, []api.Ref{web}) {
-		t.Errorf("the answer to a request that is gone is still known: %v", got)
-	}
-	if err := c.Report(t.Context(), node.Report{ForgetImages: []api.Ref{web}}); err != nil {
-		t.Fatal(err)
-	}
-	if got := c.Images(); len(got) != 0 {
-		t.Errorf("%v is forgotten", got)
-	}
-}
-
 func registries(t *testing.T, w *World, c nodeapi.Control) {
 	w.Deploy("a", Here)
 	changes := listen(t, c)
@@ -239,15 +211,19 @@ func nothingOfOthers(t *testing.T, w *World, c nodeapi.Control) {
 	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) || got != (node.Registry{}) {
 		t.Errorf("their credentials: %+v %v", got, err)
 	}
-	build := &api.ImageBuild{ID: "abc", Tree: "sha256:tree"}
+	build := &api.ImageBuild{ID: "abc", Tree: "sha256:tree", Build: api.Build{Secrets: []string{"TOKEN"}}}
+	w.config(records.ConfigAppPrefix(theirs.Scope, theirs.Name)+"TOKEN", "t0ken")
 	w.Blobs[build.Tree] = "source"
-	w.Commit(layout.NewTxn("test").Put(layout.AliveKey(There), There).
-		Put(layout.ImageKey(theirs.Owner()), api.ImageRequest{Owner: theirs.Owner(), Image: "theirs.example/app:1", Build: build}))
+	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There).
+		Put(records.ImageKey(theirs.Owner()), api.ImageRequest{Owner: theirs.Owner(), Image: "theirs.example/app:1", Build: build}))
 	if got, _, err := c.Registry(t.Context(), "theirs.example"); !errors.Is(err, node.ErrForbidden) || got != (node.Registry{}) {
 		t.Errorf("their credentials while their image is asked for: %+v %v", got, err)
 	}
 	if _, err := c.Blob(t.Context(), build.Tree); !errors.Is(err, node.ErrForbidden) {
 		t.Errorf("the source of what they run: %v", err)
+	}
+	if got, err := c.BuildSecrets(t.Context(), theirs.Owner()); !errors.Is(err, node.ErrForbidden) || got != nil {
+		t.Errorf("the secrets of what they build: %v %v", got, err)
 	}
 	if _, err := c.Blob(t.Context(), "sha256:theirs"); !errors.Is(err, node.ErrForbidden) {
 		t.Errorf("their file: %v", err)
@@ -260,7 +236,7 @@ func heartbeat(t *testing.T, w *World, c nodeapi.Control) {
 			t.Fatal(err)
 		}
 	}
-	entry, err := w.Store.Get(t.Context(), layout.AliveKey(Here))
+	entry, err := w.Store.Get(t.Context(), records.AliveKey(Here))
 	if err != nil || entry.Lease == 0 || entry.Created != entry.Modified {
 		t.Errorf("one write, bound to a lease, however often it is renewed: %+v %v", entry, err)
 	}

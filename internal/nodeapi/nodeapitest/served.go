@@ -8,8 +8,8 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
 )
 
 // served: a proxy learns what it needs to reach pods on all nodes, and nothing of what they run with.
@@ -19,12 +19,12 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 	w.Object(api.KindIngress, "web", api.IngressSpec{Host: "Web.Example", TLS: &api.IngressTLS{Certificate: "CRT", Key: "KEY"}})
 	certificate, _ := sealer{}.Encrypt([]byte("cert"))
 	key, _ := sealer{}.Encrypt([]byte("key"))
-	prefix := layout.ConfigAppPrefix("prod", "web")
-	w.Commit(layout.NewTxn("test").Put(prefix+"CRT", certificate).Put(prefix+"KEY", key))
+	prefix := records.ConfigAppPrefix("prod", "web")
+	w.Commit(records.NewTxn("test").Put(prefix+"CRT", certificate).Put(prefix+"KEY", key))
 	task := api.Task{ID: "p", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "p", Release: "v1", Node: There, Desired: api.DesiredRunning}
-	w.Commit(layout.NewTxn("test").CreateTask(task))
+	w.Commit(records.NewTxn("test").CreateTask(task))
 	status := api.TaskStatus{ID: "p", Node: There, State: api.TaskRunning, Ready: true, Address: "10.0.0.9"}
-	w.Commit(layout.NewTxn("test").Put(layout.TaskStatusKey("p"), status))
+	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("p"), status))
 	changes.want(node.Change{Served: true})
 	eventually(t, changes, func() (any, bool) {
 		got := c.Served()
@@ -36,12 +36,12 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 		t.Errorf("what is served holds an environment: %s %v", text, err)
 	}
 	status.Ready = false
-	w.Commit(layout.NewTxn("test").Put(layout.TaskStatusKey("p"), status))
+	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("p"), status))
 	eventually(t, changes, func() (any, bool) {
 		got := c.Served().Services["prod/web"].Pods
 		return got, len(got) == 1 && !got[0].Ready
 	})
-	w.Commit(layout.NewTxn("test").Delete(layout.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"})))
+	w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.Ref{Kind: api.KindIngress, Scope: "prod", Name: "web"})))
 	eventually(t, changes, func() (any, bool) {
 		got := c.Served()
 		return got, len(got.Ingresses) == 0 && len(got.Certificates) == 0
@@ -49,7 +49,7 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 }
 
 func reportsOfIngress(t *testing.T, w *World, c nodeapi.Control) {
-	status := api.IngressNodeStatus{Node: Here, HTTP: api.DoorStatus{Open: true, Address: ":80"}}
+	status := api.IngressNodeStatus{Node: Here, HTTP: api.ListenerStatus{Open: true, Address: ":80"}}
 	if err := c.ReportIngress(t.Context(), status); err != nil {
 		t.Fatal(err)
 	}

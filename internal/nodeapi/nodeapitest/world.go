@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/certstore"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
@@ -33,6 +34,9 @@ type World struct {
 	Store   store.Store
 	View    *view.View
 	Blobs   map[string]string
+	// Images has what nodes have built: the content by node/image.
+	Images  map[string]string
+	settled int
 	t       *testing.T
 }
 
@@ -54,15 +58,15 @@ func (sealer) Decrypt(sealed []byte) ([]byte, error) {
 // sealed returns a registry's token as it is stored.
 func sealed(token string) string {
 	encrypted, _ := sealer{}.Encrypt([]byte(token))
-	return layout.SealedToken("mac", encrypted)
+	return records.SealedToken("mac", encrypted)
 }
 
 // NewWorld returns a World that ends with the test.
 func NewWorld(t *testing.T) *World {
 	t.Helper()
 	s := memory.New()
-	w := &World{Store: s, View: view.New(s, view.Options{Decode: layout.Decode, Indexes: layout.Indexes}), Blobs: map[string]string{}, t: t}
-	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: certstore.New(s, sealer{}), Blobs: w.blob})
+	w := &World{Store: s, View: view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes}), Blobs: map[string]string{}, Images: map[string]string{}, t: t}
+	w.Service = local.New(local.Options{Store: s, View: w.View, Keys: sealer{}, Certificates: certstore.New(s, sealer{}), Blobs: w.blob, ImageOf: w.image})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { _ = w.View.Run(ctx) })
@@ -82,8 +86,16 @@ func (w *World) blob(digest string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewBufferString(content)), nil
 }
 
+func (w *World) image(_ context.Context, on, id string) (io.ReadCloser, error) {
+	content, known := w.Images[on+"/"+id]
+	if !known {
+		return nil, node.ErrNotConnected
+	}
+	return io.NopCloser(bytes.NewBufferString(content)), nil
+}
+
 // Commit stores as the control plane does, and returns when the server's view has it.
-func (w *World) Commit(txn *layout.Txn) {
+func (w *World) Commit(txn *records.Txn) {
 	w.t.Helper()
 	revision, err := txn.Commit(context.Background(), w.Store)
 	if err != nil {
@@ -107,7 +119,7 @@ func (w *World) Deploy(id, on string) api.Task {
 		Spec: json.RawMessage(`{"image":"` + id + `.example/app:1"}`), AssetDigests: map[string]string{"prod.conf.a": "sha256:" + id},
 	}
 	w.Blobs["sha256:"+id] = "file of " + id
-	w.Commit(layout.NewTxn("test").Put(layout.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task))
+	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), "v1"), release).CreateTask(task))
 	return task
 }
 
@@ -119,7 +131,7 @@ func (w *World) Object(kind api.Kind, name string, spec any) {
 		w.t.Fatal(err)
 	}
 	object := api.Object{Kind: kind, Scope: "prod", Name: name, Spec: raw}
-	w.Commit(layout.NewTxn("test").Put(layout.ObjectKey(object.Ref()), object))
+	w.Commit(records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object))
 }
 
 // listener collects the notifications of a control.
@@ -172,6 +184,15 @@ func (l *listener) forget() {
 	clear(l.seen)
 }
 
+// settle waits until the node has been notified of all that was committed before: notifications come in the order of the commits.
+func (l *listener) settle(w *World) {
+	l.t.Helper()
+	w.settled++
+	id := "settled-" + strconv.Itoa(w.settled)
+	w.Deploy(id, Here)
+	l.want(node.Change{Task: id})
+}
+
 func (l *listener) has(change node.Change) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -196,4 +217,4 @@ func eventually(t *testing.T, l *listener, holds func() (any, bool)) {
 	}
 }
 
-func (w *World) snapshot() layout.Snapshot { return layout.Snapshot{Reader: w.View.Snapshot()} }
+func (w *World) snapshot() records.Snapshot { return records.Snapshot{Reader: w.View.Snapshot()} }

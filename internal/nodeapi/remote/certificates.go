@@ -1,9 +1,7 @@
 package remote
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,7 +84,7 @@ type storage struct {
 var _ certmagic.Storage = (*storage)(nil)
 
 func (s *storage) ask(ctx context.Context, do string, asked stored) (answer stored, err error) {
-	return answer, s.client.post(ctx, "certificates/"+do, asked, &answer)
+	return answer, s.client.caller.Post(ctx, "certificates/"+do, asked, &answer)
 }
 
 // Load implements certmagic.Storage.
@@ -134,8 +132,8 @@ func (s *storage) Lock(ctx context.Context, name string) error {
 		_ = open.Close()
 		cancel()
 	}
-	stop := context.AfterFunc(ctx, end)                                                         // a caller that gives up before it has the lock
-	answer, err := s.client.send(holding, http.MethodPost, "locks/"+url.PathEscape(name), body) //nolint:bodyclose // Unlock closes it
+	stop := context.AfterFunc(ctx, end)                                                                // a caller that gives up before it has the lock
+	answer, err := s.client.caller.Send(holding, http.MethodPost, "locks/"+url.PathEscape(name), body) //nolint:bodyclose // Unlock closes it
 	if !stop() && err == nil {
 		_ = answer.Body.Close()
 		err = ctx.Err()
@@ -166,42 +164,4 @@ func (s *storage) Unlock(_ context.Context, name string) error {
 	}
 	end()
 	return nil
-}
-
-// post sends a value and reads the answer.
-func (c *Client) post(ctx context.Context, path string, value, into any) error {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	return c.ask(ctx, http.MethodPost, path, bytes.NewReader(body), into)
-}
-
-func (c *Client) ask(ctx context.Context, method, path string, body io.Reader, into any) error {
-	answer, err := c.send(ctx, method, path, body)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
-		return fmt.Errorf("read the answer to %s: %w", path, err)
-	}
-	return nil
-}
-
-// send sends a request; it returns an error for an answer that is one.
-func (c *Client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.server+Prefix+path, body)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := c.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if err := wire.Answer(answer); err != nil {
-		_ = answer.Body.Close()
-		return nil, err
-	}
-	return answer, nil
 }

@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/nodeapi/wire"
 )
 
 // Options are the options of a Client. Server and HTTP are required.
@@ -32,6 +33,7 @@ type Client struct {
 	*mirror
 	server  string
 	http    *http.Client
+	caller  wire.Caller
 	log     *slog.Logger
 	storage *storage
 }
@@ -43,7 +45,7 @@ func New(o Options) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Client{mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger}
+	c := &Client{mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger, caller: wire.Caller{Base: o.Server + Prefix, Do: o.HTTP.Do}}
 	c.storage = &storage{client: c, locks: map[string]func(){}}
 	return c
 }
@@ -61,7 +63,7 @@ var ErrRestored = errors.New("the server is paused after the restore of an older
 // Current returns ErrRestored if the server is paused and the client knows something from before.
 func (c *Client) Current(ctx context.Context) error {
 	var now state
-	if err := c.ask(ctx, http.MethodGet, "state", nil, &now); err != nil {
+	if err := c.caller.Get(ctx, "state", &now); err != nil {
 		return err
 	}
 	if now.Paused != "" && c.revisionNow() > 0 {
@@ -108,7 +110,7 @@ func (c *Client) follow(ctx context.Context, connected func()) error {
 	defer cancel(nil)
 	silent := time.AfterFunc(3*heartbeatEvery, func() { cancel(errSilent) })
 	defer silent.Stop()
-	answer, err := c.send(ctx, http.MethodGet, c.position(), nil)
+	answer, err := c.caller.Send(ctx, http.MethodGet, c.position(), nil)
 	if err != nil {
 		return errOr(context.Cause(ctx), err)
 	}
@@ -136,7 +138,7 @@ func errOr(cause, err error) error {
 // Report implements nodeapi.Control.
 func (c *Client) Report(ctx context.Context, report node.Report) error {
 	var answer reported
-	if err := c.post(ctx, "report", report, &answer); err != nil {
+	if err := c.caller.Post(ctx, "report", report, &answer); err != nil {
 		return err
 	}
 	if err := c.waitFor(ctx, answer.Revision); err != nil {
@@ -150,34 +152,48 @@ func (c *Client) Report(ctx context.Context, report node.Report) error {
 
 // ReportIngress implements nodeapi.Control.
 func (c *Client) ReportIngress(ctx context.Context, status api.IngressNodeStatus) error {
-	return c.post(ctx, "ingress", status, &reported{})
+	return c.caller.Post(ctx, "ingress", status, &reported{})
 }
 
 // Alive implements nodeapi.Control.
 func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
-	return c.post(ctx, "alive", ttl, &reported{})
+	return c.caller.Post(ctx, "alive", ttl, &reported{})
 }
 
 // Release implements nodeapi.Control.
 func (c *Client) Release(ctx context.Context, task api.Task) (release node.Release, err error) {
-	return release, c.post(ctx, "release", task, &release)
+	return release, c.caller.Post(ctx, "release", task, &release)
 }
 
 // Registry implements nodeapi.Control.
 func (c *Client) Registry(ctx context.Context, host string) (node.Registry, bool, error) {
 	var answer registry
-	err := c.ask(ctx, http.MethodGet, "registry?host="+url.QueryEscape(host), nil, &answer)
+	err := c.caller.Get(ctx, "registry?host="+url.QueryEscape(host), &answer)
 	return answer.Registry, answer.Declared, err
+}
+
+// BuildSecrets implements nodeapi.Control.
+func (c *Client) BuildSecrets(ctx context.Context, owner api.Ref) (values map[string]string, err error) {
+	return values, c.caller.Post(ctx, "build-secrets", owner, &values)
 }
 
 // Referred implements nodeapi.Control.
 func (c *Client) Referred(ctx context.Context, names []string) (used map[string]bool, err error) {
-	return used, c.post(ctx, "referred", names, &used)
+	return used, c.caller.Post(ctx, "referred", names, &used)
 }
 
 // Blob implements nodeapi.Control.
 func (c *Client) Blob(ctx context.Context, digest string) (io.ReadCloser, error) {
-	answer, err := c.send(ctx, http.MethodGet, "blobs/"+url.PathEscape(digest), nil)
+	return c.read(ctx, "blobs/"+url.PathEscape(digest))
+}
+
+// Built implements nodeapi.Control.
+func (c *Client) Built(ctx context.Context, task api.Task) (io.ReadCloser, error) {
+	return c.read(ctx, "built/"+url.PathEscape(task.ID))
+}
+
+func (c *Client) read(ctx context.Context, path string) (io.ReadCloser, error) {
+	answer, err := c.caller.Send(ctx, http.MethodGet, path, nil)
 	if err != nil {
 		return nil, err
 	}

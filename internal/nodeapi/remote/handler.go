@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -57,7 +56,7 @@ func NewHandler(o HandlerOptions) *Handler {
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
-		"GET blobs/{digest}": h.blob, "POST referred": h.referred, "POST ingress": h.ingress,
+		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET built/{task}": h.built, "POST referred": h.referred, "POST ingress": h.ingress,
 		"POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -222,6 +221,18 @@ func (h *Handler) registry(c *local.Control, w http.ResponseWriter, r *http.Requ
 	return wire.Write(w, registry{declared, found})
 }
 
+func (h *Handler) buildSecrets(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	var owner api.Ref
+	if err := wire.Read(w, r, &owner); err != nil {
+		return err
+	}
+	values, err := c.BuildSecrets(r.Context(), owner)
+	if err != nil {
+		return err
+	}
+	return wire.Write(w, values)
+}
+
 func (h *Handler) referred(c *local.Control, w http.ResponseWriter, r *http.Request) error {
 	var names []string
 	if err := wire.Read(w, r, &names); err != nil {
@@ -240,9 +251,16 @@ func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request)
 		return err
 	}
 	defer content.Close()
-	w.Header().Set("Content-Type", "application/octet-stream")
-	if _, err := io.Copy(w, content); err != nil {
-		panic(http.ErrAbortHandler) // the length isn't announced: a normal end would be taken for the end of the file
+	wire.Copy(w, content)
+	return nil
+}
+
+func (h *Handler) built(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	content, err := c.Built(r.Context(), api.Task{ID: r.PathValue("task")})
+	if err != nil {
+		return err
 	}
+	defer content.Close()
+	wire.Copy(w, content)
 	return nil
 }

@@ -86,7 +86,7 @@ func nodeTLS(t *testing.T, ca *authority.Authority, id string) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificate, err := ca.Node(id, request)
+	certificate, err := ca.Node(authority.Machine{Node: id}, request)
 	if err != nil {
 		t.Fatal(err)
 	}

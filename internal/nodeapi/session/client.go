@@ -29,6 +29,7 @@ const (
 // client is the server's end of a connection. It implements nodeapi.Node.
 type client struct {
 	conn   *http.ClientConn
+	caller wire.Caller
 	ready  atomic.Bool
 	closed chan struct{}
 	once   sync.Once
@@ -61,6 +62,7 @@ func open(conn net.Conn) (*client, error) {
 		cancel()
 		return nil, err
 	}
+	c.caller = wire.Caller{Base: "http://node/", Do: c.conn.RoundTrip}
 	c.conn.SetStateHook(func(conn *http.ClientConn) {
 		if conn.Err() != nil {
 			c.end()
@@ -88,7 +90,7 @@ func (c *client) close() {
 
 // awaitReady notes when the agent has reconciled every task once.
 func (c *client) awaitReady(ctx context.Context) {
-	answer, err := c.send(ctx, http.MethodGet, "ready", nil)
+	answer, err := c.caller.Send(ctx, http.MethodGet, "ready", nil)
 	if err != nil {
 		return
 	}
@@ -99,39 +101,9 @@ func (c *client) awaitReady(ctx context.Context) {
 // Observed implements nodeapi.Node: an agent that is ready has observed the containers of all tasks.
 func (c *client) Observed(string) bool { return c.ready.Load() }
 
-// send sends a request; it returns an error for an answer that is one.
-func (c *client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://node/"+path, body)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := c.conn.RoundTrip(request)
-	if err != nil {
-		return nil, err
-	}
-	if err := wire.Answer(answer); err != nil {
-		_ = answer.Body.Close()
-		return nil, err
-	}
-	return answer, nil
-}
-
-func (c *client) ask(ctx context.Context, method, path string, value, into any) error {
-	body, err := json.Marshal(value)
-	if err != nil {
-		return err
-	}
-	answer, err := c.send(ctx, method, path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	return json.NewDecoder(answer.Body).Decode(into)
-}
-
 // List implements nodeapi.Node.
 func (c *client) List(ctx context.Context) (listed []runtime.Container, err error) {
-	return listed, c.ask(ctx, http.MethodGet, "containers", nil, &listed)
+	return listed, c.caller.Get(ctx, "containers", &listed)
 }
 
 // Stats implements nodeapi.Node.
@@ -146,7 +118,7 @@ func (c *client) Load(ctx context.Context, pods []string) []runtime.Usage {
 
 func (c *client) sample(ctx context.Context, path string, pods []string) []runtime.Usage {
 	var samples []sample
-	err := c.ask(ctx, http.MethodPost, path, pods, &samples)
+	err := c.caller.Post(ctx, path, pods, &samples)
 	if err == nil && len(samples) != len(pods) {
 		err = errOther
 	}
@@ -163,12 +135,12 @@ func (c *client) sample(ctx context.Context, path string, pods []string) []runti
 
 // Stop implements nodeapi.Node.
 func (c *client) Stop(ctx context.Context, pod string) error {
-	return c.ask(ctx, http.MethodPost, "stop/"+url.PathEscape(pod), nil, &struct{}{})
+	return c.caller.Post(ctx, "stop/"+url.PathEscape(pod), nil, &struct{}{})
 }
 
 // Discard implements nodeapi.Node.
 func (c *client) Discard(ctx context.Context, container string) error {
-	return c.ask(ctx, http.MethodPost, "discard/"+url.PathEscape(container), nil, &struct{}{})
+	return c.caller.Post(ctx, "discard/"+url.PathEscape(container), nil, &struct{}{})
 }
 
 // Logs implements nodeapi.Node.
@@ -186,7 +158,7 @@ func (c *client) Logs(ctx context.Context, pod string, opts runtime.LogOptions) 
 
 // lines requests output.
 func (c *client) lines(ctx context.Context, path string) (*lines, error) {
-	answer, err := c.send(ctx, http.MethodGet, path, nil) //nolint:bodyclose // Close of the lines ends it
+	answer, err := c.caller.Send(ctx, http.MethodGet, path, nil) //nolint:bodyclose // Close of the lines ends it
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +186,15 @@ func (c *client) BuildLog(ctx context.Context, called string, follow bool, each 
 	}
 }
 
+// SaveImage implements nodeapi.Node.
+func (c *client) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
+	answer, err := c.caller.Send(ctx, http.MethodGet, "images/"+url.PathEscape(id), nil)
+	if err != nil {
+		return nil, err
+	}
+	return answer.Body, nil
+}
+
 // Exec implements nodeapi.Node.
 func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error) {
 	head, err := json.Marshal(opts)
@@ -225,7 +206,7 @@ func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions)
 	// net/http notices the end of ctx only once the body has been read.
 	context.AfterFunc(ctx, func() { _ = in.CloseWithError(context.Cause(ctx)) })
 	sent := input{io.MultiReader(bytes.NewReader(append(head, '\n')), body), body}
-	answer, err := c.send(ctx, http.MethodPost, "exec/"+url.PathEscape(pod), sent)
+	answer, err := c.caller.Send(ctx, http.MethodPost, "exec/"+url.PathEscape(pod), sent)
 	if err != nil {
 		cancel()
 		return nil, err

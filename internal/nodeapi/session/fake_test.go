@@ -18,6 +18,7 @@ type fake struct {
 	exec     func(ctx context.Context, pod string, opts runtime.ExecOptions) (runtime.Exec, error)
 	sample   func(kind string, pods []string) []runtime.Usage
 	end      func(verb, name string) error
+	image    func(id string) (io.ReadCloser, error)
 	buildLog func(ctx context.Context, called string, follow bool, each func(string) error) error
 }
 
@@ -40,6 +41,8 @@ func (f *fake) Load(_ context.Context, pods []string) []runtime.Usage { return f
 func (f *fake) Stop(_ context.Context, pod string) error { return f.end("stop", pod) }
 
 func (f *fake) Discard(_ context.Context, container string) error { return f.end("discard", container) }
+
+func (f *fake) SaveImage(_ context.Context, id string) (io.ReadCloser, error) { return f.image(id) }
 
 func (f *fake) BuildLog(ctx context.Context, called string, follow bool, each func(string) error) error {
 	return f.buildLog(ctx, called, follow, each)

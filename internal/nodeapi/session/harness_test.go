@@ -44,7 +44,10 @@ func newCluster(t *testing.T) *cluster {
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
-	accept := session.Accept(&c.fleet, authority.NodeOfConnection, quiet)
+	accept := session.Accept(&c.fleet, func(state tls.ConnectionState) (string, error) {
+		machine, err := authority.MachineOf(state)
+		return machine.Node, err
+	}, quiet)
 	server := &http.Server{
 		Handler: http.NotFoundHandler(), Protocols: protocols, ErrorLog: slog.NewLogLogger(quiet.Handler(), slog.LevelDebug),
 		TLSConfig: c.ca.TLS(func() (*tls.Certificate, error) { return &own, nil }, session.Protocol),
@@ -85,7 +88,7 @@ func certificate(t *testing.T, ca *authority.Authority, id string) *tls.Certific
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := ca.Node(id, request)
+	text, err := ca.Node(authority.Machine{Node: id}, request)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -145,3 +148,30 @@ func TestObserved(t *testing.T) {
 }
 
 var _ nodeapi.Node = (*fake)(nil)
+
+// TestImages: they arrive whole, or their reader learns that they didn't.
+func TestImages(t *testing.T) {
+	content := strings.Repeat("layer", 200_000)
+	n, _ := serve(t, &fake{image: func(id string) (io.ReadCloser, error) {
+		switch id {
+		case "sha256:whole":
+			return io.NopCloser(strings.NewReader(content)), nil
+		case "sha256:cut":
+			return io.NopCloser(io.MultiReader(strings.NewReader(content), iotest.ErrReader(errors.New("disk on fire")))), nil
+		}
+		return nil, fmt.Errorf("%s: %w", id, runtime.ErrNotFound)
+	}})
+	for id, whole := range map[string]bool{"sha256:whole": true, "sha256:cut": false} {
+		image, err := n.SaveImage(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(image)
+		if _ = image.Close(); (err == nil && string(got) == content) != whole {
+			t.Errorf("%s: %d bytes, %v", id, len(got), err)
+		}
+	}
+	if _, err := n.SaveImage(t.Context(), "sha256:none"); !errors.Is(err, runtime.ErrNotFound) {
+		t.Error(err)
+	}
+}

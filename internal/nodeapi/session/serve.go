@@ -45,7 +45,7 @@ func Serve(ctx context.Context, conn net.Conn, n nodeapi.Node, ready <-chan stru
 	for pattern, answer := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"GET /ready": s.awaitReady, "GET /containers": s.list, "POST /stats": s.sampler(n.Stats), "POST /load": s.sampler(n.Load),
 		"POST /stop/{pod}": s.stop, "POST /discard/{pod}": s.discard, "GET /logs/{pod}": s.logs, "GET /builds/{name}": s.buildLog,
-		"POST /exec/{pod}": s.exec,
+		"POST /exec/{pod}": s.exec, "GET /images/{id}": s.image,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := answer(w, r); err != nil {
@@ -198,6 +198,16 @@ func (s *server) buildLog(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out.end(err)
+	return nil
+}
+
+func (s *server) image(w http.ResponseWriter, r *http.Request) error {
+	content, err := s.node.SaveImage(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	wire.Copy(w, content)
 	return nil
 }
 

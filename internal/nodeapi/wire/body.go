@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
 	"tend.dev/tend/api"
@@ -23,6 +24,15 @@ func Read(w http.ResponseWriter, r *http.Request, into any) error {
 func Write(w http.ResponseWriter, value any) error {
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(value)
+}
+
+// Copy answers with bytes. The length isn't announced: if they end early, so does the connection's stream, for a normal end
+// would be taken for theirs.
+func Copy(w http.ResponseWriter, content io.Reader) {
+	w.Header().Set("Content-Type", "application/octet-stream")
+	if _, err := io.Copy(w, content); err != nil {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 // Fail answers with a problem.

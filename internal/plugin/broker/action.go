@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/verbs"
 )
 
 // ActionError is an action that failed. The actions done before it stay done.
@@ -53,11 +53,11 @@ func (b *Broker) act(ctx context.Context, action plugin.Action, actor string) (i
 	scope, name := action.Target()
 	switch action.Type {
 	case plugin.ConfigSet, plugin.ConfigUnset:
-		change := intent.ConfigChange{Set: action.KV, Quiet: action.SkipRestart, Actor: actor}
+		change := verbs.ConfigChange{Set: action.KV, Quiet: action.SkipRestart, Actor: actor}
 		if action.Type == plugin.ConfigUnset {
 			change.Set = nil
 		}
-		return b.configure(ctx, intent.Bucket{Scope: scope, Name: name}, change, action.Keys)
+		return b.configure(ctx, verbs.Bucket{Scope: scope, Name: name}, change, action.Keys)
 	case plugin.ApplyManifest:
 		return b.applyOne(ctx, *action.Manifest, scope, name, actor)
 	case plugin.DeleteManifest:
@@ -65,18 +65,18 @@ func (b *Broker) act(ctx context.Context, action plugin.Action, actor string) (i
 		if err != nil {
 			return 0, err
 		}
-		result, err := b.Intents.Delete(ctx, intent.Target{Kind: kind, Scope: scope, Name: name}, actor)
-		return result.Revision, unless(err, intent.NotFound)
+		result, err := b.Verbs.Delete(ctx, verbs.Target{Kind: kind, Scope: scope, Name: name}, actor)
+		return result.Revision, unless(err, verbs.NotFound)
 	case plugin.RunJob:
-		result, err := b.Intents.Run(ctx, b.jobNamed(scope, name), actor)
+		result, err := b.Verbs.Run(ctx, b.jobNamed(scope, name), actor)
 		return result.Revision, err
 	}
 	return 0, fmt.Errorf("%q is no type of action", action.Type)
 }
 
 // unless returns err, or nil if its reason is the forgiven one.
-func unless(err error, forgiven intent.Reason) error {
-	var refused *intent.Error
+func unless(err error, forgiven verbs.Reason) error {
+	var refused *verbs.Error
 	if errors.As(err, &refused) && refused.Reason == forgiven {
 		return nil
 	}
@@ -84,9 +84,9 @@ func unless(err error, forgiven intent.Reason) error {
 }
 
 // configure changes a bucket. Keys to remove that don't exist are not an error.
-func (b *Broker) configure(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange, unset []string) (int64, error) {
+func (b *Broker) configure(ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange, unset []string) (int64, error) {
 	if len(unset) > 0 {
-		values, err := b.Intents.ConfigValues(ctx, bucket, false, change.Actor)
+		values, err := b.Verbs.ConfigValues(ctx, bucket, false, change.Actor)
 		if err != nil {
 			return 0, err
 		}
@@ -99,7 +99,7 @@ func (b *Broker) configure(ctx context.Context, bucket intent.Bucket, change int
 	if len(change.Set)+len(change.Unset) == 0 {
 		return 0, nil
 	}
-	result, err := b.Intents.SetConfig(ctx, bucket, change)
+	result, err := b.Verbs.SetConfig(ctx, bucket, change)
 	return result.Revision, err
 }
 
@@ -118,13 +118,13 @@ func (b *Broker) applyOne(ctx context.Context, manifest plugin.Manifest, scope, 
 		}
 		nameDotted(&objects[i], manifest)
 	}
-	result, err := b.Intents.Apply(ctx, objects, intent.ApplyOptions{Speaker: intent.Speaker{Actor: actor}})
+	result, err := b.Verbs.Apply(ctx, objects, verbs.ApplyOptions{FieldManager: verbs.FieldManager{Actor: actor}})
 	return result.Revision, err
 }
 
 // jobNamed returns the job of a name, or the cron job if there is none.
-func (b *Broker) jobNamed(scope, name string) intent.Target {
-	target := intent.Target{Kind: api.KindJob, Scope: scope, Name: name}
+func (b *Broker) jobNamed(scope, name string) verbs.Target {
+	target := verbs.Target{Kind: api.KindJob, Scope: scope, Name: name}
 	cron := api.Ref{Kind: api.KindCronJob, Scope: scope, Name: name}
 	if b.Snapshot().Object(cron).Exists() {
 		target.Kind = api.KindCronJob

@@ -5,27 +5,27 @@ import (
 	"os"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/verbs"
 )
 
-// Intents are the verbs a broker needs; *intent.Service has them.
-type Intents interface {
-	Apply(ctx context.Context, objects []api.Object, opts intent.ApplyOptions) (api.ApplyResult, error)
-	Delete(ctx context.Context, target intent.Target, actor string) (api.DeleteResult, error)
-	Run(ctx context.Context, target intent.Target, actor string) (api.RunResult, error)
-	SetConfig(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange) (api.ConfigResult, error)
-	Hold(ctx context.Context, names []intent.Bucket, record api.Hold) (release func(), err error)
-	ConfigValues(ctx context.Context, bucket intent.Bucket, merged bool, actor string) (map[string]string, error)
+// Verbs are the verbs a broker needs; *verbs.Service has them.
+type Verbs interface {
+	Apply(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions) (api.ApplyResult, error)
+	Delete(ctx context.Context, target verbs.Target, actor string) (api.DeleteResult, error)
+	Run(ctx context.Context, target verbs.Target, actor string) (api.RunResult, error)
+	SetConfig(ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange) (api.ConfigResult, error)
+	Hold(ctx context.Context, names []verbs.Bucket, record api.Hold) (release func(), err error)
+	ConfigValues(ctx context.Context, bucket verbs.Bucket, merged bool, actor string) (map[string]string, error)
 }
 
-// Options are the dependencies of a Broker. Root, Intents, Snapshot and Decode are needed.
+// Options are the dependencies of a Broker. Root, Verbs, Snapshot and Decode are needed.
 type Options struct {
-	Root    *plugin.Root
-	Intents Intents
+	Root  *plugin.Root
+	Verbs Verbs
 	// Snapshot returns a snapshot of the store.
-	Snapshot func() layout.Snapshot
+	Snapshot func() records.Snapshot
 	// Decode decodes manifests as the API does: the same rules apply to manifests of plugins.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
 	// Knows reports whether a kind's spec has a field. Default: it has every field.
@@ -48,11 +48,11 @@ func New(o Options) *Broker {
 	return &Broker{Options: o}
 }
 
-// Door opens a URL on which a plugin can call the server back while it runs, only about objects of the scopes.
-type Door func(ctx context.Context, scopes []string) (url string, shut func(), err error)
+// Endpoint opens a URL on which a plugin can call the server back while it runs, only about objects of the scopes.
+type Endpoint func(ctx context.Context, scopes []string) (url string, shut func(), err error)
 
-// to returns the Door for the given scopes.
-func (d Door) to(scopes []string) plugin.Door {
+// to returns the Endpoint for the given scopes.
+func (d Endpoint) to(scopes []string) plugin.Endpoint {
 	if d == nil {
 		return nil
 	}

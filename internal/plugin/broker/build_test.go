@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/verbs"
 )
 
 // What a macro stands for and is built from source needs a tree: without it nothing is done and the answer says of
@@ -21,7 +21,7 @@ func TestMacroBuiltFromSource(t *testing.T) {
 	before := w.stored()
 	web := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 	for _, dry := range []bool{true, false} {
-		_, err := w.apply("{kind: kv, scope: prod, name: m, spec: {}}", intent.ApplyOptions{DryRun: dry})
+		_, err := w.apply("{kind: kv, scope: prod, name: m, spec: {}}", verbs.ApplyOptions{DryRun: dry})
 		var wanted *broker.TreesError
 		if !errors.As(err, &wanted) {
 			t.Fatalf("dry %v: %v", dry, err)
@@ -35,7 +35,7 @@ func TestMacroBuiltFromSource(t *testing.T) {
 		t.Errorf("something was stored: %s", diff)
 	}
 	digest := "sha256:" + strings.Repeat("a", 64)
-	result, err := w.apply("{kind: kv, scope: prod, name: m, metadata: {stamps: {build/deployment/prod/web: '"+digest+"', restart: 'no'}}, spec: {}}", intent.ApplyOptions{DryRun: true})
+	result, err := w.apply("{kind: kv, scope: prod, name: m, metadata: {stamps: {build/deployment/prod/web: '"+digest+"', restart: 'no'}}, spec: {}}", verbs.ApplyOptions{DryRun: true})
 	if err != nil || len(result.Objects) != 2 || result.Objects[0].Build == "" || result.Objects[1].Build != "" {
 		t.Errorf("%+v, %v", result.Objects, err)
 	}

@@ -40,7 +40,7 @@ func (e *expanding) choose(ctx context.Context, macro api.Ref, asked api.PluginS
 		return nil, result, &plugin.Error{Reason: plugin.NotFound, Plugin: string(macro.Kind),
 			Detail: "it is not installed, and a dry run installs nothing", Next: "apply it, or install it with `tend plugins install`"}
 	case e.opts.DryRun:
-		result.Warnings = append(result.Warnings, fmt.Sprintf("the plugin %s %s is asked for and %s is installed: the apply installs it first",
+		result.Warnings = append(result.Warnings, fmt.Sprintf("the plugin %s %s is requested and %s is installed: the apply installs it first",
 			macro.Kind, asked.Version, cmp.Or(p.Version, "another version")))
 	default:
 		if p, err = e.install(ctx, macro.Kind, asked, p); err != nil {

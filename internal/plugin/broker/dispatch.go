@@ -26,7 +26,7 @@ type Command struct {
 }
 
 // Call runs a command and performs the actions in its answer. The revision is that of the last write.
-func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.PluginResult, revision int64, err error) {
+func (b *Broker) Call(ctx context.Context, ask Command, endpoint Endpoint) (result api.PluginResult, revision int64, err error) {
 	p, err := b.Root.Find(ask.Plugin)
 	if err != nil {
 		return result, 0, err
@@ -36,7 +36,7 @@ func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.P
 		return result, 0, err
 	}
 	defer release()
-	answer, err := p.Dispatch(ctx, ask.Plugin, ask.Name, ask.Args, door.to(Scopes(ask.Args)))
+	answer, err := p.Dispatch(ctx, ask.Plugin, ask.Name, ask.Args, endpoint.to(Scopes(ask.Args)))
 	if err == nil {
 		err = ask.allows(p, answer.Actions)
 	}
@@ -52,7 +52,7 @@ func (b *Broker) Call(ctx context.Context, ask Command, door Door) (result api.P
 }
 
 // Exec runs a command and returns its answer. It performs none of the actions in it.
-func (b *Broker) Exec(ctx context.Context, ask Command, door Door) (api.Envelope, error) {
+func (b *Broker) Exec(ctx context.Context, ask Command, endpoint Endpoint) (api.Envelope, error) {
 	p, err := b.Root.Find(ask.Plugin)
 	if err != nil {
 		return api.Envelope{}, err
@@ -62,7 +62,7 @@ func (b *Broker) Exec(ctx context.Context, ask Command, door Door) (api.Envelope
 		return api.Envelope{}, err
 	}
 	defer release()
-	said, err := p.Exec(ctx, ask.Name, ask.Args, ask.Env, door.to(Scopes(ask.Args)))
+	said, err := p.Exec(ctx, ask.Name, ask.Args, ask.Env, endpoint.to(Scopes(ask.Args)))
 	if err != nil || said.Status != "" {
 		return api.Envelope{Status: said.Status, Data: said.Data, Error: said.Error}, err
 	}

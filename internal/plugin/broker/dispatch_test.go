@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/verbs"
 )
 
 func TestCommandActions(t *testing.T) {
@@ -65,13 +65,13 @@ func TestAppliedManifestsNameThemselves(t *testing.T) {
 
 // listening notes how config was changed.
 type listening struct {
-	broker.Intents
+	broker.Verbs
 	quiet []bool
 }
 
-func (l *listening) SetConfig(ctx context.Context, bucket intent.Bucket, change intent.ConfigChange) (api.ConfigResult, error) {
+func (l *listening) SetConfig(ctx context.Context, bucket verbs.Bucket, change verbs.ConfigChange) (api.ConfigResult, error) {
 	l.quiet = append(l.quiet, change.Quiet)
-	return l.Intents.SetConfig(ctx, bucket, change)
+	return l.Verbs.SetConfig(ctx, bucket, change)
 }
 
 // skip_restart changes config quietly; what expand asks for is always quiet, for it is about to be applied.
@@ -79,12 +79,12 @@ func TestSkipRestart(t *testing.T) {
 	loud, quiet := `{"type":"config_set","scope":"prod","name":"cache","kv":{"A":"1"}}`, `{"type":"config_set","scope":"prod","name":"cache","kv":{"B":"1"},"skip_restart":true}`
 	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[` + loud + `,` + quiet + `]}`),
 		"kv/bin/expand": answers(`{"manifests":[{"kind":"deployment","name":"x","spec":{"image":"a:1"}}],"actions":[` + strings.ReplaceAll(loud, `"1"`, `"2"`) + `]}`)})
-	ears := &listening{Intents: w.intents}
-	w.broker.Intents = ears
+	ears := &listening{Verbs: w.verbs}
+	w.broker.Verbs = ears
 	if _, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.apply(cache, intent.ApplyOptions{}); err != nil {
+	if _, err := w.apply(cache, verbs.ApplyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]bool{false, true, true}, ears.quiet); diff != "" {
@@ -122,16 +122,16 @@ func TestWithin(t *testing.T) {
 }
 
 // The callback URL is open while the plugin runs, for the scopes its arguments name.
-func TestDoor(t *testing.T) {
+func TestEndpoint(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/go": `echo "$TEND_CONTROLLER_URL"`})
 	var scopes []string
 	open := false
 	result, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go", Args: []string{"prod/a", "--from=dev/b", "x", "https://e.org/x", "prod/c.0", "a/b/c"}},
 		func(_ context.Context, asked []string) (string, func(), error) {
 			scopes, open = asked, true
-			return "http://door", func() { open = false }, nil
+			return "http://endpoint", func() { open = false }, nil
 		})
-	if diff := cmp.Diff([]string{"prod", "dev"}, scopes); diff != "" || open || result.Message != "http://door\n" || err != nil {
+	if diff := cmp.Diff([]string{"prod", "dev"}, scopes); diff != "" || open || result.Message != "http://endpoint\n" || err != nil {
 		t.Errorf("open %v, %q, %v\n%s", open, result.Message, err, diff)
 	}
 }

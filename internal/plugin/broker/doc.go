@@ -5,6 +5,6 @@
 // found storable and before anything is stored. It also decides the order of a command's actions. A dry run asks
 // plugins what a macro stands for, because it shows that, but it installs no plugin and performs no action.
 //
-// It writes nothing itself: every write goes through the verbs of package intent, whose rules hold for plugins as for
+// It writes nothing itself: every write goes through the verbs of package verbs, whose rules hold for plugins as for
 // users.
 package broker

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/verbs"
 )
 
 // maxHeld bounds the objects that one command holds.
@@ -15,12 +15,12 @@ const maxHeld = 16
 
 // hold keeps the pods of the objects that a command's arguments name from being healed while the command works on them.
 func (b *Broker) hold(ctx context.Context, p *plugin.Plugin, ask Command) (release func(), err error) {
-	return b.Intents.Hold(ctx, objectsNamed(ask.Args), api.Hold{Plugin: p.Folder(), Command: ask.Name, By: ask.Actor})
+	return b.Verbs.Hold(ctx, objectsNamed(ask.Args), api.Hold{Plugin: p.Folder(), Command: ask.Name, By: ask.Actor})
 }
 
 // objectsNamed returns the objects that arguments name as scope/name or scope/name.ordinal.
-func objectsNamed(args []string) []intent.Bucket {
-	var out []intent.Bucket
+func objectsNamed(args []string) []verbs.Bucket {
+	var out []verbs.Bucket
 	for _, arg := range args {
 		for _, word := range strings.Split(arg, ",") {
 			found := addressed.FindStringSubmatch(word)
@@ -28,7 +28,7 @@ func objectsNamed(args []string) []intent.Bucket {
 				continue
 			}
 			name, _, _ := strings.Cut(found[2], ".")
-			object := intent.Bucket{Scope: found[1], Name: name}
+			object := verbs.Bucket{Scope: found[1], Name: name}
 			if len(out) < maxHeld && !slices.Contains(out, object) {
 				out = append(out, object)
 			}

@@ -9,8 +9,8 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/verbs"
 )
 
 // MacroError says why a macro can't be expanded.
@@ -26,11 +26,11 @@ func (e *MacroError) Unwrap() error { return e.Err }
 
 // Apply stores objects as the verb does, and for macros the objects they stand for. Actions run once everything was
 // found storable and before it is stored.
-func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts intent.ApplyOptions, door Door) (api.ApplyResult, error) {
+func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts verbs.ApplyOptions, endpoint Endpoint) (api.ApplyResult, error) {
 	if !slices.ContainsFunc(objects, isMacro) {
-		return b.Intents.Apply(ctx, objects, opts)
+		return b.Verbs.Apply(ctx, objects, opts)
 	}
-	e := &expanding{Broker: b, opts: opts, door: door, plugins: map[api.Kind]chosen{}, pending: map[intent.Bucket]map[string]*string{}, from: map[string]api.Ref{}}
+	e := &expanding{Broker: b, opts: opts, endpoint: endpoint, plugins: map[api.Kind]chosen{}, pending: map[verbs.Bucket]map[string]*string{}, from: map[string]api.Ref{}}
 	for _, object := range objects {
 		if err := e.add(ctx, object); err != nil {
 			return api.ApplyResult{}, &MacroError{Macro: object.Ref(), Err: err}
@@ -42,7 +42,7 @@ func (b *Broker) Apply(ctx context.Context, objects []api.Object, opts intent.Ap
 	if err := e.perform(ctx); err != nil {
 		return api.ApplyResult{}, e.explain(err)
 	}
-	result, err := b.Intents.Apply(ctx, e.objects, opts)
+	result, err := b.Verbs.Apply(ctx, e.objects, opts)
 	result.Macros = e.results
 	return result, e.explain(err)
 }
@@ -52,14 +52,14 @@ func isMacro(o api.Object) bool { return !o.Kind.Core() }
 // expanding is the state of expanding an apply's macros.
 type expanding struct {
 	*Broker
-	opts    intent.ApplyOptions
-	door    Door
-	objects []api.Object
-	results []api.MacroResult
-	actions []plugin.Action
-	plugins map[api.Kind]chosen
+	opts     verbs.ApplyOptions
+	endpoint Endpoint
+	objects  []api.Object
+	results  []api.MacroResult
+	actions  []plugin.Action
+	plugins  map[api.Kind]chosen
 	// pending are the changes of buckets by the actions so far; nil is a removed key.
-	pending map[intent.Bucket]map[string]*string
+	pending map[verbs.Bucket]map[string]*string
 	// trees are the objects that are built from source whose tree the manifest doesn't name.
 	trees []api.MacroBuild
 	// from says which macro an object is from.
@@ -73,7 +73,7 @@ func (e *expanding) add(ctx context.Context, object api.Object) error {
 		return nil
 	}
 	if found := api.ValidateMacro(object); len(found) > 0 {
-		return &intent.Error{Reason: intent.Invalid, Detail: "the macro can't be expanded", Next: "correct the manifest", Errors: found}
+		return &verbs.Error{Reason: verbs.Invalid, Detail: "the macro can't be expanded", Next: "correct the manifest", Errors: found}
 	}
 	asked, spec, err := splitSpec(object.Spec)
 	if err != nil {
@@ -88,7 +88,7 @@ func (e *expanding) add(ctx context.Context, object api.Object) error {
 		return err
 	}
 	request := plugin.ExpandRequest{Kind: object.Kind, Scope: object.Scope, Name: object.Name, Spec: spec, Config: config}
-	expansion, err := p.Expand(ctx, request, e.door.to(scopesOf(object)), e.opts.DryRun)
+	expansion, err := p.Expand(ctx, request, e.endpoint.to(scopesOf(object)), e.opts.DryRun)
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,12 @@ func (e *expanding) config(ctx context.Context, object api.Object) (map[string]s
 	if object.Scope == "" {
 		return nil, nil
 	}
-	own := intent.Bucket{Scope: object.Scope, Name: object.Name}
-	values, err := e.Intents.ConfigValues(ctx, own, true, actorOf(e.opts.Actor, string(object.Kind)))
+	own := verbs.Bucket{Scope: object.Scope, Name: object.Name}
+	values, err := e.Verbs.ConfigValues(ctx, own, true, actorOf(e.opts.Actor, string(object.Kind)))
 	if err != nil {
 		return nil, err
 	}
-	for _, bucket := range []intent.Bucket{{Scope: object.Scope}, own} {
+	for _, bucket := range []verbs.Bucket{{Scope: object.Scope}, own} {
 		for key, value := range e.pending[bucket] {
 			if delete(values, key); value != nil {
 				values[key] = *value
@@ -188,8 +188,8 @@ func (e *expanding) changes(ctx context.Context, action plugin.Action) (bool, er
 		return true, nil
 	}
 	scope, name := action.Target()
-	bucket := intent.Bucket{Scope: scope, Name: name}
-	values, err := e.Intents.ConfigValues(ctx, bucket, false, actorOf(e.opts.Actor, "that sets it"))
+	bucket := verbs.Bucket{Scope: scope, Name: name}
+	values, err := e.Verbs.ConfigValues(ctx, bucket, false, actorOf(e.opts.Actor, "that sets it"))
 	if err != nil {
 		return false, err
 	}
@@ -209,7 +209,7 @@ func (e *expanding) changes(ctx context.Context, action plugin.Action) (bool, er
 // expect notes what an action will make of a bucket.
 func (e *expanding) expect(action plugin.Action) {
 	scope, name := action.Target()
-	bucket := intent.Bucket{Scope: scope, Name: name}
+	bucket := verbs.Bucket{Scope: scope, Name: name}
 	if e.pending[bucket] == nil {
 		e.pending[bucket] = map[string]*string{}
 	}
@@ -228,7 +228,7 @@ func (e *expanding) perform(ctx context.Context) error {
 	}
 	rehearsal := e.opts
 	rehearsal.DryRun = true
-	result, err := e.Intents.Apply(ctx, e.objects, rehearsal)
+	result, err := e.Verbs.Apply(ctx, e.objects, rehearsal)
 	if err != nil {
 		return err
 	}
@@ -241,18 +241,18 @@ func (e *expanding) perform(ctx context.Context) error {
 
 // explain says of faults in objects that no person wrote which macro they are from.
 func (e *expanding) explain(err error) error {
-	var refused *intent.Error
+	var refused *verbs.Error
 	if !errors.As(err, &refused) {
 		return err
 	}
-	told := *refused
-	told.Errors = slices.Clone(refused.Errors)
-	for i, fault := range told.Errors {
+	described := *refused
+	described.Errors = slices.Clone(refused.Errors)
+	for i, fault := range described.Errors {
 		if macro, made := e.from[fault.Object]; made {
-			told.Errors[i].Detail += fmt.Sprintf(" (the plugin %s made it of %s)", macro.Kind, macro)
+			described.Errors[i].Detail += fmt.Sprintf(" (the plugin %s made it of %s)", macro.Kind, macro)
 		}
 	}
-	return &told
+	return &described
 }
 
 // labelled returns a macro's labels, and which macro it is.

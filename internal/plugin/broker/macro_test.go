@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/intent"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/verbs"
 )
 
 const cache = `{kind: kv, scope: prod, name: cache, metadata: {labels: {team: core}}, spec: {size: 3, env: {A: 1}, on_probe: {failure: [{url: "https://h.example.org"}]}}}`
@@ -26,18 +26,18 @@ const twoAndActions = `{"manifests":[
 
 func TestMacro(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/expand": answers(twoAndActions)})
-	if _, err := w.intents.SetConfig(t.Context(), intent.Bucket{Scope: "prod"}, intent.ConfigChange{Set: map[string]string{"S": "scope"}}); err != nil {
+	if _, err := w.verbs.SetConfig(t.Context(), verbs.Bucket{Scope: "prod"}, verbs.ConfigChange{Set: map[string]string{"S": "scope"}}); err != nil {
 		t.Fatal(err)
 	}
 	before := w.stored()
-	dry, err := w.apply(cache, intent.ApplyOptions{DryRun: true})
+	dry, err := w.apply(cache, verbs.ApplyOptions{DryRun: true})
 	if err != nil || len(dry.Objects) != 2 || !dry.Changed() {
 		t.Fatalf("dry run: %+v, %v", dry, err)
 	}
 	if diff := cmp.Diff(before, w.stored()); diff != "" {
 		t.Errorf("a dry run stored something: %s", diff)
 	}
-	result, err := w.apply(cache, intent.ApplyOptions{})
+	result, err := w.apply(cache, verbs.ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestMacro(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"PASSWORD": "p"}, w.config("prod", "cache")); diff != "" {
 		t.Error(diff)
 	}
-	again, err := w.apply(cache, intent.ApplyOptions{})
+	again, err := w.apply(cache, verbs.ApplyOptions{})
 	if err != nil || again.Changed() {
 		t.Errorf("applied again it changes something: %+v, %v", again, err)
 	}
@@ -88,7 +88,7 @@ func TestBadMacros(t *testing.T) {
 	} {
 		w := newWorld(t, map[string]string{"kv/bin/expand": c.expand})
 		before := w.stored()
-		_, err := w.apply("["+cache+", {kind: deployment, scope: prod, name: web, spec: {image: 'w:1'}}]", intent.ApplyOptions{})
+		_, err := w.apply("["+cache+", {kind: deployment, scope: prod, name: web, spec: {image: 'w:1'}}]", verbs.ApplyOptions{})
 		if text := told(err); !strings.Contains(text, c.part) {
 			t.Errorf("%s: %s, want %q", name, text, c.part)
 		}
@@ -111,7 +111,7 @@ func TestPendingConfig(t *testing.T) {
 		"one/bin/expand": answers(`{"manifests":[{"kind":"deployment","name":"a","spec":{"image":"a:1"}}],"actions":[{"type":"config_set","scope":"prod","name":"two","kv":{"FROM":"one"}}]}`),
 		"two/bin/expand": answers(`[{"kind":"deployment","name":"b","spec":{"image":"a:1"}}]`),
 	})
-	_, err := w.apply("[{kind: one, scope: prod, name: one, spec: {}}, {kind: two, scope: prod, name: two, spec: {}}]", intent.ApplyOptions{DryRun: true})
+	_, err := w.apply("[{kind: one, scope: prod, name: one, spec: {}}, {kind: two, scope: prod, name: two, spec: {}}]", verbs.ApplyOptions{DryRun: true})
 	seen, _ := os.ReadFile(filepath.Join(w.dir, "two", "seen"))
 	if err != nil || !strings.Contains(string(seen), `"config":{"FROM":"one"}`) {
 		t.Errorf("the second was given %s, %v", seen, err)
@@ -162,7 +162,7 @@ func TestPluginOfAMacro(t *testing.T) {
 		{"and another one is warned of", macro("plugin: {repo: 'acme/kv@9'}"), true, "", `{"image":"a:2"}`},
 		{"latest is from where it came", macro("plugin: {version: latest}"), false, "", `{"image":"a:2"}`},
 	} {
-		result, err := w.apply(step.macro, intent.ApplyOptions{DryRun: step.dry})
+		result, err := w.apply(step.macro, verbs.ApplyOptions{DryRun: step.dry})
 		if step.part == "" && err != nil || step.part != "" && !strings.Contains(told(err), step.part) {
 			t.Fatalf("%s: %v, want %q", step.reason, err, step.part)
 		}
@@ -177,7 +177,7 @@ func TestPluginOfAMacro(t *testing.T) {
 	if _, err := w.broker.Remove(t.Context(), "kv"); err != nil {
 		t.Fatal(err)
 	}
-	if result, err := w.apply(macro("plugin: {version: '1'}"), intent.ApplyOptions{}); err != nil || result.Macros[0].Installed == nil || result.Macros[0].Installed.Source != one {
+	if result, err := w.apply(macro("plugin: {version: '1'}"), verbs.ApplyOptions{}); err != nil || result.Macros[0].Installed == nil || result.Macros[0].Installed.Source != one {
 		t.Errorf("from the server's default: %+v, %v", result.Macros, err)
 	}
 }
@@ -189,7 +189,7 @@ func TestUnknownFieldsReachThePlugin(t *testing.T) {
 		"kv/bin/expand": answers(`[{"kind":"statefulset","name":"cache","spec":{"image":"kv:1","sentinel":{"enabled":true},"probes":{}}}]`)})
 	w.broker.Knows = manifest.HasField
 	result, err := w.apply(`{kind: kv, scope: prod, name: cache, spec: {plugin: {version: '1', channel: beta}, sentinel: {enabled: true}, probes: {}}}`,
-		intent.ApplyOptions{})
+		verbs.ApplyOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestUnknownFieldsReachThePlugin(t *testing.T) {
 // Prune takes what a macro doesn't stand for any more.
 func TestMacroPrune(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/expand": answers(twoAndActions)})
-	opts := intent.ApplyOptions{Set: "s", Prune: true}
+	opts := verbs.ApplyOptions{Set: "s", Prune: true}
 	if _, err := w.apply(cache, opts); err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestMacroPrune(t *testing.T) {
 
 func TestMacroErrorNamesTheMacro(t *testing.T) {
 	w := newWorld(t, nil)
-	_, err := w.apply(cache, intent.ApplyOptions{})
+	_, err := w.apply(cache, verbs.ApplyOptions{})
 	var macro *broker.MacroError
 	var fault *plugin.Error
 	if !errors.As(err, &macro) || macro.Macro.String() != "kv/prod/cache" || !errors.As(err, &fault) || fault.Reason != plugin.NotFound {

@@ -13,23 +13,23 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
-	"tend.dev/tend/internal/intent"
-	"tend.dev/tend/internal/layout"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/plugin"
 	"tend.dev/tend/internal/plugin/broker"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/memory"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
 )
 
 // world is a broker over a store in memory, with plugins that are shell scripts.
 type world struct {
 	*testing.T
-	dir     string
-	view    *view.View
-	intents *intent.Service
-	broker  *broker.Broker
-	env     map[string]string
+	dir    string
+	view   *view.View
+	verbs  *verbs.Service
+	broker *broker.Broker
+	env    map[string]string
 }
 
 func newWorld(t *testing.T, files map[string]string) *world {
@@ -38,26 +38,26 @@ func newWorld(t *testing.T, files map[string]string) *world {
 	store := memory.New()
 	w := &world{T: t, dir: filepath.Join(t.TempDir(), "plugins"), env: map[string]string{}}
 	w.lay(files)
-	w.view = view.New(store, view.Options{Decode: layout.Decode, Indexes: layout.Indexes, Logger: quiet})
+	w.view = view.New(store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: quiet})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
 	wait.Go(func() { _ = w.view.Run(ctx) })
 	<-w.view.Synced()
 	t.Cleanup(func() { cancel(); wait.Wait(); store.Close() })
-	w.intents = intent.New(intent.Options{Store: store, Reader: intent.FromView{Store: store, View: w.view}, Validate: manifest.Validate, Logger: quiet,
+	w.verbs = verbs.New(verbs.Options{Store: store, Reader: verbs.FromView{Store: store, View: w.view}, Validate: manifest.Validate, Logger: quiet,
 		Seal:    func(b []byte) ([]byte, error) { return append([]byte("sealed "), b...), nil },
 		Open:    func(b []byte) ([]byte, error) { return bytes.TrimPrefix(b, []byte("sealed ")), nil },
-		EnvHash: func(layout.Snapshot, api.Object, env.Change) (string, error) { return "hash", nil }})
+		EnvHash: func(records.Snapshot, api.Object, env.Change) (string, error) { return "hash", nil }})
 	root, err := plugin.Open(plugin.Options{Dir: w.dir, Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.broker = broker.New(broker.Options{Root: root, Intents: w.intents, Snapshot: w.snapshot, Decode: manifest.Decode,
+	w.broker = broker.New(broker.Options{Root: root, Verbs: w.verbs, Snapshot: w.snapshot, Decode: manifest.Decode,
 		Getenv: func(name string) string { return w.env[name] }})
 	return w
 }
 
-func (w *world) snapshot() layout.Snapshot { return layout.Snapshot{Reader: w.view.Snapshot()} }
+func (w *world) snapshot() records.Snapshot { return records.Snapshot{Reader: w.view.Snapshot()} }
 
 // lay writes files of plugins; those in bin are executable.
 func (w *world) lay(files map[string]string) {
@@ -92,7 +92,7 @@ func (w *world) objects(text string) []api.Object {
 	return objects
 }
 
-func (w *world) apply(text string, opts intent.ApplyOptions) (api.ApplyResult, error) {
+func (w *world) apply(text string, opts verbs.ApplyOptions) (api.ApplyResult, error) {
 	w.Helper()
 	opts.Actor = "tester"
 	result, err := w.broker.Apply(context.Background(), w.objects(text), opts, nil)
@@ -122,15 +122,15 @@ func (w *world) stored() map[string]int64 {
 	return out
 }
 
-func intentsReader(w *world) (layout.Snapshot, error) {
+func intentsReader(w *world) (records.Snapshot, error) {
 	// A read of config waits for every commit made before.
-	_, err := w.intents.ConfigValues(context.Background(), intent.Bucket{Scope: "prod"}, false, "tester")
+	_, err := w.verbs.ConfigValues(context.Background(), verbs.Bucket{Scope: "prod"}, false, "tester")
 	return w.snapshot(), err
 }
 
 func (w *world) config(scope, name string) map[string]string {
 	w.Helper()
-	values, err := w.intents.ConfigValues(context.Background(), intent.Bucket{Scope: scope, Name: name}, false, "tester")
+	values, err := w.verbs.ConfigValues(context.Background(), verbs.Bucket{Scope: scope, Name: name}, false, "tester")
 	if err != nil {
 		w.Fatal(err)
 	}

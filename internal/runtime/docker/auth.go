@@ -3,18 +3,16 @@ package docker
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/distribution/reference"
+	"github.com/docker/cli/cli/config"
 )
 
 // Auth are the credentials for a registry.
@@ -33,65 +31,41 @@ type AuthProvider func(ctx context.Context, reference string) (Auth, bool, error
 const dockerHub = "https://index.docker.io/v1/"
 
 const (
-	maxConfigBytes = 1 << 20
 	maxHelperBytes = 64 << 10
 	helperTimeout  = 10 * time.Second
 )
 
-// ConfigAuth reads docker's config file at each pull, so that a docker login takes effect at once. A missing file has
-// no credentials.
-func ConfigAuth(path string) AuthProvider {
+// ConfigAuth reads docker's config file in a folder at each pull, so that a docker login takes effect at once. A missing
+// file has no credentials.
+func ConfigAuth(dir string) AuthProvider {
 	return func(ctx context.Context, ref string) (Auth, bool, error) {
-		config, err := readConfig(path)
+		file, err := config.Load(dir)
 		if err != nil {
 			return Auth{}, false, fmt.Errorf("registry credentials: %w", err)
 		}
-		auth, ok, err := config.find(ctx, registryKey(ref))
-		if err != nil {
-			return Auth{}, false, fmt.Errorf("registry credentials in %s: %w", path, err)
+		registry := registryKey(ref)
+		if helper := first(file.CredentialHelpers[registry], file.CredentialsStore); helper != "" {
+			auth, found, err := askHelper(ctx, helper, registry)
+			if err != nil {
+				err = fmt.Errorf("registry credentials in %s: %w", file.Filename, err)
+			}
+			return auth, found, err
 		}
-		return auth, ok, nil
+		entry, err := file.GetAuthConfig(registry)
+		if err != nil {
+			return Auth{}, false, fmt.Errorf("registry credentials in %s: %w", file.Filename, err)
+		}
+		auth := Auth{Username: entry.Username, Password: entry.Password, IdentityToken: entry.IdentityToken, Server: entry.ServerAddress}
+		return auth, auth.Username != "" || auth.IdentityToken != "", nil
 	}
 }
 
 // UserAuth returns the credentials of the user this process runs as: what docker login left in docker's config file.
-func UserAuth() AuthProvider { return ConfigAuth(defaultConfigPath()) }
+func UserAuth() AuthProvider { return ConfigAuth(configDir()) }
 
-func defaultConfigPath() string {
-	if dir := os.Getenv("DOCKER_CONFIG"); dir != "" {
-		return filepath.Join(dir, "config.json")
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return "" // a service without a home has no credentials of its own
-	}
-	return filepath.Join(home, ".docker", "config.json")
-}
-
-type configFile struct {
-	Auths map[string]struct {
-		Auth          string `json:"auth"`
-		IdentityToken string `json:"identitytoken"`
-	} `json:"auths"`
-	Store   string            `json:"credsStore"`
-	Helpers map[string]string `json:"credHelpers"`
-}
-
-func readConfig(path string) (configFile, error) {
-	var config configFile
-	file, err := os.Open(path)
-	if os.IsNotExist(err) || path == "" {
-		return config, nil
-	}
-	if err != nil {
-		return config, err
-	}
-	defer file.Close()
-	if err := json.NewDecoder(io.LimitReader(file, maxConfigBytes)).Decode(&config); err != nil {
-		return config, fmt.Errorf("%s is not a docker config file: %w", path, err)
-	}
-	return config, nil
-}
+// configDir returns the folder of docker's config file: DOCKER_CONFIG, else .docker in the user's home. A service
+// without HOME has that of /etc/passwd.
+func configDir() string { return first(os.Getenv(config.EnvOverrideConfigDir), config.Dir()) }
 
 func registryKey(ref string) string {
 	named, err := reference.ParseNormalizedNamed(ref)
@@ -102,35 +76,6 @@ func registryKey(ref string) string {
 		return domain
 	}
 	return dockerHub
-}
-
-// find asks the helper if one is named for the registry, else it reads the file itself.
-func (c configFile) find(ctx context.Context, registry string) (Auth, bool, error) {
-	if helper := first(c.Helpers[registry], c.Store); helper != "" {
-		return askHelper(ctx, helper, registry)
-	}
-	for server, entry := range c.Auths {
-		if server != registry && hostOf(server) != registry {
-			continue
-		}
-		if entry.IdentityToken != "" {
-			return Auth{IdentityToken: entry.IdentityToken, Server: server}, true, nil
-		}
-		decoded, err := base64.StdEncoding.DecodeString(entry.Auth)
-		username, password, found := strings.Cut(string(decoded), ":")
-		if err != nil || !found {
-			return Auth{}, false, fmt.Errorf("the entry of %s is not base64 of user:password; docker login again", server)
-		}
-		return Auth{Username: username, Password: strings.TrimRight(password, "\x00"), Server: server}, true, nil
-	}
-	return Auth{}, false, nil
-}
-
-// hostOf returns the host of a registry that is written as a URL, which is the older form.
-func hostOf(server string) string {
-	server = strings.TrimPrefix(strings.TrimPrefix(server, "https://"), "http://")
-	host, _, _ := strings.Cut(server, "/")
-	return host
 }
 
 // askHelper runs docker-credential-<name>. One that says it has none is not an error.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/distribution/reference"
 	"github.com/moby/moby/api/types/build"
@@ -17,32 +16,55 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// Build builds an image with the engine's classic builder.
+// Build builds an image with BuildKit if the engine has it, else with the engine's classic builder.
 func (r *Runtime) Build(ctx context.Context, spec runtime.BuildSpec, output func(line string)) (runtime.Image, error) {
-	auths, err := r.baseAuths(ctx, spec.Bases)
-	if err != nil {
-		return runtime.Image{}, err
-	}
 	labels := map[string]string{api.LabelBuildCluster: r.options.Cluster}
 	for name, value := range spec.Labels {
 		labels[name] = value
 	}
-	answer, err := r.client.ImageBuild(ctx, spec.Tree, client.ImageBuildOptions{
-		Tags: spec.Tags, Dockerfile: spec.Dockerfile, BuildArgs: pointers(spec.Args), Labels: labels, AuthConfigs: auths,
-		NoCache: spec.NoCache, Remove: true, ForceRemove: true, Version: build.BuilderV1,
-	})
+	options := client.ImageBuildOptions{
+		Tags: spec.Tags, Dockerfile: spec.Dockerfile, BuildArgs: pointers(spec.Args), Labels: labels,
+		NoCache: spec.NoCache, Remove: true, ForceRemove: true,
+	}
+	end, err := r.chooseBuilder(ctx, spec, &options)
 	if err != nil {
-		return runtime.Image{}, buildFault("", err)
+		return runtime.Image{}, err
+	}
+	defer end()
+	answer, err := r.client.ImageBuild(ctx, spec.Tree, options)
+	if err != nil {
+		return runtime.Image{}, buildFault("", "", err)
 	}
 	defer answer.Body.Close()
-	follow := &buildOutput{line: output}
+	follow := newBuildOutput(output)
 	if err := follow.read(json.NewDecoder(answer.Body)); err != nil {
 		if ctx.Err() != nil {
 			return runtime.Image{}, fmt.Errorf("build: %w", ctx.Err())
 		}
-		return runtime.Image{}, buildFault(follow.step, err)
+		return runtime.Image{}, oldFrontend(spec, buildFault(follow.step, follow.base, err))
 	}
 	return r.Resolve(ctx, spec.Tags[0])
+}
+
+// chooseBuilder sets the builder in the options, with what it needs beside the source. The caller must call end after
+// the build.
+func (r *Runtime) chooseBuilder(ctx context.Context, spec runtime.BuildSpec, options *client.ImageBuildOptions) (end func(), err error) {
+	session, err := r.openSession(ctx, spec.Secrets)
+	switch {
+	case err != nil:
+		return nil, buildFault("", "", err)
+	case session != nil:
+		options.Version, options.SessionID = build.BuilderBuildKit, session.ID()
+		return session.end, nil
+	case spec.BuildKit != nil:
+		return nil, &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: spec.BuildKit.Error()}
+	case len(spec.Secrets) > 0:
+		return nil, &runtime.RejectedError{Reason: api.ReasonBuildFailed,
+			Detail: "build.secrets needs BuildKit, which the engine does not have", Next: "leave secrets out, or upgrade the engine"}
+	}
+	options.Version = build.BuilderV1
+	options.AuthConfigs, err = r.baseAuths(ctx, spec.Bases)
+	return func() {}, err
 }
 
 func pointers(args map[string]string) map[string]*string {
@@ -74,68 +96,9 @@ func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]reg
 	return out, nil
 }
 
-// buildOutput turns the engine's messages into lines.
-type buildOutput struct {
-	line func(string)
-	// step is the current step, as its line names it.
-	step    string
-	partial strings.Builder
-}
-
-// maxBuildLine bounds one line; a longer one is split into several.
-const maxBuildLine = 8 << 10
-
-func (o *buildOutput) read(messages *json.Decoder) error {
-	defer o.flush()
-	for messages.More() {
-		var message jsonstream.Message
-		if err := messages.Decode(&message); err != nil {
-			return err
-		}
-		switch {
-		case message.Error != nil:
-			return message.Error
-		case message.Stream != "":
-			o.write(message.Stream)
-		case message.Status != "" && (message.Progress == nil || message.Progress.Total == 0 && message.Progress.Current == 0):
-			o.write(strings.TrimPrefix(message.ID+": ", ": ") + message.Status + "\n")
-		}
-	}
-	_, err := messages.Token() // an answer that was cut is no end
-	if err != nil && err.Error() != "EOF" {
-		return err
-	}
-	return nil
-}
-
-func (o *buildOutput) write(text string) {
-	for text != "" {
-		head, rest, ended := strings.Cut(text, "\n")
-		if room := maxBuildLine - o.partial.Len(); len(head) > room {
-			head, rest, ended = head[:room], text[room:], true
-		}
-		o.partial.WriteString(head)
-		if ended {
-			o.flush()
-		}
-		text = rest
-	}
-}
-
-func (o *buildOutput) flush() {
-	line := strings.TrimRight(o.partial.String(), "\r")
-	o.partial.Reset()
-	if line == "" {
-		return
-	}
-	if step, found := strings.CutPrefix(line, "Step "); found && strings.Contains(step, " : ") {
-		o.step = strings.Replace(step, " : ", " ", 1)
-	}
-	o.line(line)
-}
-
-// buildFault classifies the error of a failed build. step is the one it failed in.
-func buildFault(step string, err error) error {
+// buildFault classifies the error of a failed build. step is the one it failed in; base is the image that it could not
+// get, if that was why.
+func buildFault(step, base string, err error) error {
 	var spoken *jsonstream.Error
 	if !errors.As(err, &spoken) && unavailable(err) {
 		return fault("build", err)
@@ -144,20 +107,26 @@ func buildFault(step string, err error) error {
 	if containsAll(detail, []string{"no space left on device"}) {
 		return &runtime.TransientError{Reason: "DiskFull", Detail: "build: " + detail, Next: "free space on the node"}
 	}
-	_, instruction, _ := strings.Cut(step, " ")
-	if base, found := strings.CutPrefix(instruction, "FROM "); found {
-		name, _, _ := strings.Cut(strings.TrimSpace(base), " ")
-		if named, err2 := reference.ParseNormalizedNamed(name); err2 == nil {
-			return pullFault(named, err)
-		}
+	if named, err2 := reference.ParseNormalizedNamed(base); err2 == nil {
+		return pullFault(named, err)
 	}
 	rejected := &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: detail, Next: "correct the source or the Dockerfile and apply again"}
 	if step != "" {
 		rejected.Detail = "step " + step + ": " + detail
 	}
 	if containsAll(detail, []string{"requires buildkit"}) {
-		rejected.Next = "the engine's classic builder is used, which BuildKit's additions don't work in: write the step without them, " +
-			"or build the image elsewhere, push it, and name it in image"
+		rejected.Next = "the engine's classic builder is used: write the step without it, or build the image elsewhere, push it, and name it in image"
 	}
 	return rejected
+}
+
+// oldFrontend adds to an error of the engine's Dockerfile parser how a newer one is had, if the Dockerfile has something
+// that an old one doesn't know.
+func oldFrontend(spec runtime.BuildSpec, err error) error {
+	var rejected *runtime.RejectedError
+	if spec.BuildKit == nil || !errors.As(err, &rejected) || !containsAll(rejected.Detail, []string{"unknown"}) {
+		return err
+	}
+	return &runtime.RejectedError{Reason: rejected.Reason, Detail: rejected.Detail,
+		Next: "the engine's own BuildKit may be too old for it: put # syntax=docker/dockerfile:1 into the first line, or upgrade the engine"}
 }

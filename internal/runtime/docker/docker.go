@@ -19,8 +19,8 @@ import (
 
 // Options choose the engine and whose containers the runtime handles. Cluster and Node are needed.
 type Options struct {
-	// Host is the engine's address (unix:///var/run/docker.sock, tcp://…). Default: DOCKER_HOST and its companions,
-	// else the local socket.
+	// Host is the engine's address (unix:///var/run/docker.sock, tcp://…). Default: the engine that docker's own command
+	// uses: DOCKER_HOST and its companions, else docker's context, else the local socket.
 	Host string
 	// Cluster is the value of LabelCluster on everything this runtime may touch; Node that of LabelNode.
 	Cluster string
@@ -31,7 +31,7 @@ type Options struct {
 	NetworkName string
 	// NetworkSubnet is its address range when it has to be created. Default: the engine chooses.
 	NetworkSubnet netip.Prefix
-	// Auth finds the credentials for a reference's registry. Default: the engine user's docker config (ConfigAuth).
+	// Auth finds the credentials for a reference's registry. Default: UserAuth.
 	Auth AuthProvider
 }
 
@@ -62,13 +62,13 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	if options.Auth == nil {
-		options.Auth = ConfigAuth(defaultConfigPath())
+		options.Auth = UserAuth()
 	}
-	address := client.Opt(client.FromEnv)
-	if options.Host != "" {
-		address = client.WithHost(options.Host)
+	address, err := engineAddress(options.Host, options.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}
-	engine, err := client.New(client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost), address)
+	engine, err := client.New(append([]client.Opt{client.WithHTTPClient(newHTTPClient()), client.WithHost(client.DefaultDockerHost)}, address...)...)
 	if err != nil {
 		return nil, fmt.Errorf("docker runtime: engine address: %w", err)
 	}

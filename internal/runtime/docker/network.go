@@ -140,7 +140,7 @@ func (n *platformNetwork) create(ctx context.Context) error {
 // await waits for the network of a faster process, whose subnet may be taken a moment before the network is visible;
 // failure is the error that suggested that there is one.
 func (n *platformNetwork) await(ctx context.Context, failure error) error {
-	for found := range n.looks(ctx, 40) {
+	for found := range n.polls(ctx, 40) {
 		if len(found) > 0 {
 			return nil
 		}
@@ -168,7 +168,7 @@ func (n *platformNetwork) yield(ctx context.Context, own string) error {
 // settle waits until there is exactly one network of the name: the engine refuses two as ambiguous. Each process that
 // created a network removes it again unless it is the oldest.
 func (n *platformNetwork) settle(ctx context.Context) error {
-	for found := range n.looks(ctx, 200) {
+	for found := range n.polls(ctx, 200) {
 		if len(found) == 1 {
 			n.gateway = gatewayOf(found[0])
 			return nil
@@ -193,8 +193,8 @@ func gatewayOf(found network.Summary) netip.Addr {
 	return netip.Addr{}
 }
 
-// looks yields the networks of the name every 50 ms, at most the given number of times.
-func (n *platformNetwork) looks(ctx context.Context, times int) iter.Seq[[]network.Summary] {
+// polls yields the networks of the name every 50 ms, at most the given number of times.
+func (n *platformNetwork) polls(ctx context.Context, times int) iter.Seq[[]network.Summary] {
 	return func(yield func([]network.Summary) bool) {
 		again := time.NewTicker(50 * time.Millisecond)
 		defer again.Stop()

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,7 +119,6 @@ func TestStatsOfBothCgroupVersions(t *testing.T) {
 
 func TestConfigAuth(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "config.json")
 	write := func(name, text string, mode os.FileMode) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestConfigAuth(t *testing.T) {
 	write("docker-credential-box", "#!/bin/sh\nread server\necho \"{\\\"Username\\\":\\\"<token>\\\",\\\"Secret\\\":\\\"of-$server\\\"}\"\n", 0o755)
 	write("docker-credential-empty", "#!/bin/sh\necho credentials not found in native keychain\nexit 1\n", 0o755)
 	write("config.json", `{
-	  "auths": {"https://index.docker.io/v1/": {"auth": "YW5uOnI6aWdodA=="}, "shop.example:5000": {"identitytoken": "tok"}, "bad.example": {"auth": "?"}},
+	  "auths": {"https://index.docker.io/v1/": {"auth": "YW5uOnI6aWdodA=="}, "shop.example:5000": {"identitytoken": "tok"}, "https://old.example/v1/": {"auth": "YW5uOng="}},
 	  "credHelpers": {"box.example": "box", "empty.example": "empty", "escape.example": "../box"}}`, 0o600)
 	tests := map[string]struct {
 		reason, ref string
@@ -140,12 +140,12 @@ func TestConfigAuth(t *testing.T) {
 		"helper": {"a helper is asked", "box.example/web", Auth{IdentityToken: "of-box.example", Server: "box.example"}, true, false},
 		"empty":  {"a helper may have none", "empty.example/web", Auth{}, false, false},
 		"other":  {"another registry has none", "other.example/web", Auth{}, false, false},
-		"bad":    {"a broken entry is said", "bad.example/web", Auth{}, false, true},
+		"old":    {"a registry may be written as a URL", "old.example/web", Auth{Username: "ann", Password: "x", Server: "https://old.example/v1/"}, true, false},
 		"escape": {"a helper is a name, not a path", "escape.example/web", Auth{}, false, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, found, err := ConfigAuth(path)(t.Context(), test.ref)
+			got, found, err := ConfigAuth(dir)(t.Context(), test.ref)
 			if diff := cmp.Diff(test.want, got); diff != "" || found != test.found || (err != nil) != test.fail {
 				t.Errorf("%s: found %v, error %v (-want +got):\n%s", test.reason, found, err, diff)
 			}
@@ -153,6 +153,10 @@ func TestConfigAuth(t *testing.T) {
 	}
 	if _, found, err := ConfigAuth(filepath.Join(dir, "absent"))(t.Context(), "web"); found || err != nil {
 		t.Errorf("no config file: %v, %v", found, err)
+	}
+	write("config.json", `{"auths": {"bad.example": {"auth": "?"}}}`, 0o600)
+	if _, found, err := ConfigAuth(dir)(t.Context(), "bad.example/web"); found || err == nil || !strings.Contains(err.Error(), dir) {
+		t.Errorf("a broken entry: %v, %v, want the file's name", found, err)
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 type shop struct {
 	*testing.T
 	runtime.Runtime
-	door      atomic.Pointer[http.HandlerFunc]
+	override  atomic.Pointer[http.HandlerFunc]
 	shelves   http.Handler
 	reference string
 	digest    string
@@ -40,8 +40,8 @@ func newShop(t *testing.T) *shop {
 	t.Parallel()
 	s := &shop{T: t, shelves: registry.New(registry.Logger(log.New(io.Discard, "", 0)))}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if door := s.door.Load(); door != nil {
-			(*door)(w, r)
+		if override := s.override.Load(); override != nil {
+			(*override)(w, r)
 			return
 		}
 		s.shelves.ServeHTTP(w, r)
@@ -87,7 +87,7 @@ func (s *shop) stock() {
 	s.digest = digest.String()
 }
 
-func (s *shop) put(door http.HandlerFunc) { s.door.Store(&door) }
+func (s *shop) put(override http.HandlerFunc) { s.override.Store(&override) }
 
 func isBlob(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/blobs/")
@@ -183,7 +183,7 @@ func TestPullFromARegistryInTrouble(t *testing.T) {
 	s.put(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "on fire", http.StatusServiceUnavailable) })
 	_, err = s.Pull(t.Context(), s.reference, nil)
 	wantTransient(t, err, "RegistryFailed")
-	s.door.Store(nil)
+	s.override.Store(nil)
 	image, err := s.Pull(t.Context(), s.reference, nil)
 	s.wantPulled(image, err)
 }

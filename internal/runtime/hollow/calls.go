@@ -64,8 +64,8 @@ func (r *Runtime) begin(ctx context.Context, verb, subject string) error {
 	return hook(verb, subject)
 }
 
-// look runs f with the engine locked and answering.
-func (r *Runtime) look(ctx context.Context, f func(e *Engine) error) error {
+// inspect runs f with the engine locked and answering.
+func (r *Runtime) inspect(ctx context.Context, f func(e *Engine) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -77,9 +77,9 @@ func (r *Runtime) look(ctx context.Context, f func(e *Engine) error) error {
 	return f(r.engine)
 }
 
-// with is look for one container of the cluster, by id or name.
+// with is inspect for one container of the cluster, by id or name.
 func (r *Runtime) with(ctx context.Context, id string, f func(e *Engine, c *container) error) error {
-	return r.look(ctx, func(e *Engine) error {
+	return r.inspect(ctx, func(e *Engine) error {
 		c := e.containers[id]
 		if c == nil {
 			c = e.names[id]

@@ -40,7 +40,7 @@ func (r *Runtime) Close() error {
 // Info implements runtime.Runtime.
 func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	info := runtime.Info{Name: "hollow", Version: "1", CPUs: 4, MemoryBytes: 8 << 30}
-	err := r.look(ctx, func(e *Engine) error {
+	err := r.inspect(ctx, func(e *Engine) error {
 		if e.opts.CPUs > 0 {
 			info.CPUs = e.opts.CPUs
 		}
@@ -58,7 +58,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 // List implements runtime.Runtime.
 func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	var out []runtime.Container
-	err := r.look(ctx, func(e *Engine) error {
+	err := r.inspect(ctx, func(e *Engine) error {
 		for _, c := range e.sortedLocked() {
 			if c.cluster() == r.cluster {
 				out = append(out, c.view())
@@ -88,7 +88,7 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 		return runtime.Container{}, err
 	}
 	var out runtime.Container
-	err := r.look(ctx, func(e *Engine) error {
+	err := r.inspect(ctx, func(e *Engine) error {
 		c, err := r.createLocked(spec)
 		if err == nil {
 			out = c.view()

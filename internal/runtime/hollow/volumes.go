@@ -12,7 +12,7 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 	if err := r.begin(ctx, "ensurevolume", name); err != nil {
 		return err
 	}
-	return r.look(ctx, func(e *Engine) error {
+	return r.inspect(ctx, func(e *Engine) error {
 		if _, there := e.volumes[name]; !there {
 			e.volumes[name] = maps.Clone(labels)
 		}
@@ -22,7 +22,7 @@ func (r *Runtime) EnsureVolume(ctx context.Context, name string, labels map[stri
 
 // OlderVolume returns the predecessor's volume of a claim, as the docker runtime does.
 func (r *Runtime) OlderVolume(ctx context.Context, name string) (older string, err error) {
-	err = r.look(ctx, func(e *Engine) error {
+	err = r.inspect(ctx, func(e *Engine) error {
 		rest, ours := strings.CutPrefix(name, "tend-")
 		_, made := e.volumes[name]
 		if _, there := e.volumes["voodu-"+rest]; ours && there && !made {
@@ -38,7 +38,7 @@ func (r *Runtime) RemoveVolume(ctx context.Context, name string) error {
 	if err := r.begin(ctx, "removevolume", name); err != nil {
 		return err
 	}
-	return r.look(ctx, func(e *Engine) error {
+	return r.inspect(ctx, func(e *Engine) error {
 		for _, c := range e.sortedLocked() {
 			for _, mount := range c.spec.Spec.Volumes {
 				if strings.HasPrefix(mount, name+":") {

@@ -96,11 +96,11 @@ func (r *Runtime) buildGo(ctx context.Context, spec runtime.BuildSpec, made stri
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 	command.WaitDelay = buildEnd
 	output("Step 1/1 : go build " + target)
-	return told(ctx, command, output)
+	return streamed(ctx, command, output)
 }
 
-// told runs a command and passes its output on line by line.
-func told(ctx context.Context, command *exec.Cmd, output func(line string)) error {
+// streamed runs a command and passes its output on line by line.
+func streamed(ctx context.Context, command *exec.Cmd, output func(line string)) error {
 	reader, writer := io.Pipe()
 	command.Stdout, command.Stderr = writer, writer
 	read := make(chan struct{})

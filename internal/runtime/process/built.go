@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/google/renameio/v2"
+
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/shim"
 )
@@ -44,8 +46,7 @@ func (r *Runtime) remember(reference string, image built) error {
 		return err
 	}
 	path := filepath.Join(r.builtFolder(), reference)
-	half := path + ".new" // no name of an image: it holds a dot
-	return diskFull(errors.Join(os.WriteFile(half, raw, 0o600), os.Rename(half, path)))
+	return diskFull(renameio.WriteFile(path, raw, 0o600, renameio.WithTempDir(r.builtFolder()))) // until then it begins with a dot, as no image does
 }
 
 // recall reads a name; false if no built image has it.

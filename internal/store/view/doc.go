@@ -5,10 +5,10 @@
 // memory. When the store deletes history that the view has yet to read, the view lists again and reports the difference
 // to its readers, deletions included, as one commit.
 //
-// It makes no decisions, writes nothing and knows no record types: Decode and Indexes come from internal/layout. What
+// It makes no decisions, writes nothing and knows no record types: Decode and Indexes come from internal/records. What
 // it returns is shared and must not be modified.
 //
-//	v := view.New(s, view.Options{Decode: layout.Decode, Indexes: layout.Indexes})
+//	v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 //	go v.Run(ctx)
 //	<-v.Synced()
 //	for record := range v.Snapshot().Prefix("/desired/") { … }

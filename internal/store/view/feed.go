@@ -68,16 +68,16 @@ func (v *View) decode(entry store.Entry) (ready staged, err error) {
 	return ready, nil
 }
 
-// install applies one commit to v.picture and publishes it.
+// install applies one commit to v.draft and publishes it.
 func (v *View) install(revision int64, commit []staged) {
 	changes := make([]Change, 0, len(commit))
 	for _, s := range commit {
 		change := Change{Revision: revision, Key: s.key, Deleted: s.deleted}
 		var old *Record
 		if s.record == nil {
-			old = v.picture.remove(s.key)
+			old = v.draft.remove(s.key)
 		} else {
-			old = v.picture.put(s.record, s.values)
+			old = v.draft.put(s.record, s.values)
 			change.New = s.record.Value
 		}
 		if old != nil {
@@ -94,7 +94,7 @@ func (v *View) install(revision int64, commit []staged) {
 func (v *View) publish(revision int64, changes []Change) {
 	first := v.Revision() == 0
 	v.mu.Lock()
-	v.current.Store(v.picture.snapshot(revision))
+	v.current.Store(v.draft.snapshot(revision))
 	if first {
 		v.history.begin(revision)
 		v.watches.begin(revision)

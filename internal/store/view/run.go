@@ -52,7 +52,7 @@ func (v *View) follow(ctx context.Context) (progressed bool, err error) {
 // list reads the store page by page at one revision and publishes the differences. Nothing is published unless the
 // listing is complete, so a failing one is never taken for a wave of deletions.
 func (v *View) list(ctx context.Context) (int64, error) {
-	seen := make(map[string]struct{}, v.picture.Len())
+	seen := make(map[string]struct{}, v.draft.Len())
 	var changed []staged
 	opts := store.ListOptions{Limit: v.options.PageSize}
 	for {
@@ -82,7 +82,7 @@ func (v *View) list(ctx context.Context) (int64, error) {
 // has reports whether the view already shows an entry. An entry that doesn't decode must be absent: a failed listing
 // may have staged it before the view removed the value it replaced.
 func (v *View) has(entry store.Entry) bool {
-	record, shown := v.picture.Get(entry.Key)
+	record, shown := v.draft.Get(entry.Key)
 	if bad, ok := v.undecodable[entry.Key]; ok {
 		return bad == entry.Modified && !shown
 	}
@@ -92,7 +92,7 @@ func (v *View) has(entry store.Entry) bool {
 // unseen stages the deletion of what a listing did not find.
 func (v *View) unseen(seen map[string]struct{}) []staged {
 	var gone []staged
-	for record := range v.picture.Prefix("") {
+	for record := range v.draft.Prefix("") {
 		if _, ok := seen[record.Key]; !ok {
 			gone = append(gone, staged{key: record.Key, deleted: true})
 		}

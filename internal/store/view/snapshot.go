@@ -86,24 +86,24 @@ func (i *indexed) key() string {
 	return i.record.Key
 }
 
-// picture is the state that the feeding goroutine writes to. Its trees are copied on write: a snapshot is a clone that
+// draft is the state that the feeding goroutine writes to. Its trees are copied on write: a snapshot is a clone that
 // shares everything with it until the next change.
-type picture struct{ Snapshot }
+type draft struct{ Snapshot }
 
-func newPicture(indexes []Index) *picture {
-	return &picture{Snapshot{
+func newDraft(indexes []Index) *draft {
+	return &draft{Snapshot{
 		records: btree.NewG(32, func(a, b *Record) bool { return a.Key < b.Key }),
 		indexed: btree.NewG(32, (*indexed).before),
 		indexes: indexes,
 	}}
 }
 
-func (p *picture) snapshot(revision int64) *Snapshot {
+func (p *draft) snapshot(revision int64) *Snapshot {
 	return &Snapshot{revision: revision, records: p.records.Clone(), indexed: p.indexed.Clone(), indexes: p.indexes}
 }
 
 // put writes a record with its index values and returns the previous one.
-func (p *picture) put(r *Record, values [][]string) *Record {
+func (p *draft) put(r *Record, values [][]string) *Record {
 	old, existed := p.records.ReplaceOrInsert(r)
 	if existed {
 		p.unindex(old)
@@ -117,7 +117,7 @@ func (p *picture) put(r *Record, values [][]string) *Record {
 }
 
 // remove deletes a record and returns it.
-func (p *picture) remove(key string) *Record {
+func (p *draft) remove(key string) *Record {
 	old, existed := p.records.Delete(&Record{Key: key})
 	if existed {
 		p.unindex(old)
@@ -125,7 +125,7 @@ func (p *picture) remove(key string) *Record {
 	return old
 }
 
-func (p *picture) unindex(r *Record) {
+func (p *draft) unindex(r *Record) {
 	for i, index := range p.indexes {
 		for _, value := range index.Keys(r.Key, r.Value) {
 			p.indexed.Delete(&indexed{i, value, r})

@@ -50,8 +50,8 @@ type View struct {
 	synced  chan struct{}
 	current atomic.Pointer[Snapshot]
 
-	// picture and undecodable belong to the goroutine in Run.
-	picture     *picture
+	// draft and undecodable belong to the goroutine in Run.
+	draft       *draft
 	undecodable map[string]int64 // key → the revision of the value that doesn't decode
 
 	mu      sync.Mutex
@@ -85,10 +85,10 @@ func New(s store.Store, o Options) *View {
 		o.Logger = slog.Default()
 	}
 	v := &View{
-		store: s, options: o, synced: make(chan struct{}), picture: newPicture(o.Indexes),
+		store: s, options: o, synced: make(chan struct{}), draft: newDraft(o.Indexes),
 		undecodable: map[string]int64{}, watches: watches{}, history: history{limit: o.History},
 	}
-	v.current.Store(v.picture.snapshot(0))
+	v.current.Store(v.draft.snapshot(0))
 	return v
 }
 

@@ -167,7 +167,7 @@ func copyEntry(h hash.Hash, dir string, item entry, root *os.Root) error {
 	switch {
 	case item.info.IsDir():
 		fmt.Fprintf(h, "dir %q %o\n", item.path, mode)
-		return root.Mkdir(name, mode|0o700)
+		return errors.Join(root.Mkdir(name, 0o700), root.Chmod(name, mode|0o700))
 	case item.link != "":
 		fmt.Fprintf(h, "link %q %q\n", item.path, item.link)
 		return root.Symlink(item.link, name)

@@ -40,7 +40,7 @@ func (s *Store) layout(ctx context.Context, dir, tag string) (Image, error) {
 	image, err := s.add(id.String(), configOf(config.Config), func(root *os.Root) error {
 		content := mutate.Extract(source)
 		defer content.Close()
-		return unpack(ctx, content, root)
+		return unpack(ctx, tar.NewReader(content), root)
 	})
 	if err != nil {
 		return Image{}, fmt.Errorf("image %s: unpack: %w", dir, err)
@@ -80,9 +80,8 @@ func openLayout(dir, tag string) (v1.Image, error) {
 	return index.Image(fits[0].Digest)
 }
 
-// unpack writes an archive under root. No entry can reach outside, by name or through a link.
-func unpack(ctx context.Context, archive io.Reader, root *os.Root) error {
-	reader := tar.NewReader(archive)
+// unpack writes the rest of an archive under root. No entry can reach outside, by name or through a link.
+func unpack(ctx context.Context, reader *tar.Reader, root *os.Root) error {
 	var bytes int64
 	for n := 0; ; n++ {
 		header, err := reader.Next()

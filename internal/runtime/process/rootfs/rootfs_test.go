@@ -250,7 +250,7 @@ func TestEscapes(t *testing.T) {
 				t.Fatal(err)
 			}
 			err := fillFolder(dir, func(root *os.Root) error {
-				return unpack(context.Background(), bytes.NewReader(archive(t, tc.entries...)), root)
+				return unpack(context.Background(), tar.NewReader(bytes.NewReader(archive(t, tc.entries...))), root)
 			})
 			if (err != nil) != tc.fails {
 				t.Errorf("%s: %v", tc.reason, err)
@@ -268,7 +268,9 @@ func TestEscapes(t *testing.T) {
 func TestSetuid(t *testing.T) {
 	dir := t.TempDir()
 	header := tar.Header{Name: "su", Typeflag: tar.TypeReg, Mode: 0o4755}
-	err := fillFolder(dir, func(root *os.Root) error { return unpack(t.Context(), bytes.NewReader(archive(t, header)), root) })
+	err := fillFolder(dir, func(root *os.Root) error {
+		return unpack(t.Context(), tar.NewReader(bytes.NewReader(archive(t, header))), root)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/renameio/v2"
 )
 
 // ErrNotFound: there is no image at that place.
@@ -145,8 +147,7 @@ func (s *Store) add(id string, config Config, fill func(root *os.Root) error) (I
 	if err != nil {
 		return Image{}, err
 	}
-	half := s.configPath(hex) + ".new"
-	if err := errors.Join(os.WriteFile(half, raw, 0o644), os.Rename(half, s.configPath(hex))); err != nil {
+	if err := renameio.WriteFile(s.configPath(hex), raw, 0o644, renameio.WithTempDir(s.dir)); err != nil {
 		return Image{}, err
 	}
 	return Image{ID: id, Root: target, Config: config}, nil

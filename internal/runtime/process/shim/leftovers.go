@@ -19,8 +19,8 @@ const Mark = "TEND_CONTAINER"
 // A process that is just becoming another program has no environment for a moment, and one that forks is ahead of any
 // list. So KillLeftovers searches until several searches in a row found nothing.
 func KillLeftovers(id string) {
-	const looks, tries = 4, 100
-	for quiet, n := 0, 0; quiet < looks && n < tries; n++ {
+	const sweeps, tries = 4, 100
+	for quiet, n := 0, 0; quiet < sweeps && n < tries; n++ {
 		if killMarked(id) > 0 {
 			quiet = 0
 		} else {

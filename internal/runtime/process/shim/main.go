@@ -81,13 +81,13 @@ func supervise(dir string) error {
 	defer s.output.Close()
 	s.listen()
 	if conn := inherited(); conn != nil {
-		s.door.admit(conn, Message{At: time.Now()})
+		s.listener.admit(conn, Message{At: time.Now()})
 	}
 	if err := s.first(); err != nil {
-		s.tell(Message{Ready: true, Error: err.Error(), Reason: reasonOf(err)})
+		s.notify(Message{Ready: true, Error: err.Error(), Reason: reasonOf(err)})
 		return nil
 	}
-	s.tell(Message{Ready: true})
+	s.notify(Message{Ready: true})
 	s.run()
 	return nil
 }
@@ -119,7 +119,7 @@ func newSupervisor(dir string) (*supervisor, error) {
 		return nil, err
 	}
 	s.child = &child{dir: dir, record: record, group: group, home: homeGroups()}
-	s.door, err = openDoor(dir)
+	s.listener, err = listenAt(dir)
 	return s, err
 }
 

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/google/renameio/v2"
+
 	"tend.dev/tend/api"
 )
 
@@ -118,17 +120,7 @@ func writeJSON(dir, name string, value any) error {
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp(dir, name+".new-")
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(raw)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), filepath.Join(dir, name))
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
+	if err := renameio.WriteFile(filepath.Join(dir, name), raw, 0o600, renameio.WithTempDir(dir)); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(dir, name), err)
 	}
 	return nil

@@ -74,17 +74,17 @@ func TestSocketOfADeepFolder(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	door, err := openDoor(dir)
+	listener, err := listenAt(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer door.listener.Close()
+	defer listener.listener.Close()
 	conn, err := Watch(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	door.tell(Message{Event: runtime.EventStart})
+	listener.notify(Message{Event: runtime.EventStart})
 	if message, err := conn.Next(); err != nil || message.Event != runtime.EventStart {
 		t.Errorf("message %+v, %v", message, err)
 	}
@@ -93,7 +93,7 @@ func TestSocketOfADeepFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop.Close()
-	request := <-door.stops
+	request := <-listener.stops
 	request.done()
 	if message, err := stop.Next(); err != nil || !message.Stopped || request.grace != time.Second {
 		t.Errorf("answer %+v to %+v, %v", message, request, err)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// door is the shim's listener for runtimes: it passes their stops to the supervisor and sends them events.
-type door struct {
+// listener is the shim's listener for runtimes: it passes their stops to the supervisor and sends them events.
+type listener struct {
 	listener net.Listener
 	stops    chan stopRequest
 	mu       sync.Mutex
@@ -26,10 +26,10 @@ type stopRequest struct {
 	done  func()
 }
 
-// openDoor listens in the folder. The folder's permissions protect the socket: 0700.
-func openDoor(dir string) (*door, error) {
+// listenAt listens in the folder. The folder's permissions protect the socket: 0700.
+func listenAt(dir string) (*listener, error) {
 	_ = os.Remove(filepath.Join(dir, socketFile))
-	d := &door{stops: make(chan stopRequest), watchers: map[net.Conn]struct{}{}}
+	d := &listener{stops: make(chan stopRequest), watchers: map[net.Conn]struct{}{}}
 	err := atShortPath(dir, func(path string) (err error) {
 		d.listener, err = net.Listen("unix", path)
 		return err
@@ -41,7 +41,7 @@ func openDoor(dir string) (*door, error) {
 	return d, nil
 }
 
-func (d *door) accept() {
+func (d *listener) accept() {
 	for {
 		conn, err := d.listener.Accept()
 		if err != nil {
@@ -51,7 +51,7 @@ func (d *door) accept() {
 	}
 }
 
-func (d *door) serve(conn net.Conn) {
+func (d *listener) serve(conn net.Conn) {
 	var what request
 	if err := json.NewDecoder(io.LimitReader(conn, 1<<10)).Decode(&what); err != nil {
 		_ = conn.Close()
@@ -71,16 +71,16 @@ func (d *door) serve(conn net.Conn) {
 }
 
 // admit adds a watcher, whose first message is hello.
-func (d *door) admit(conn net.Conn, hello Message) {
+func (d *listener) admit(conn net.Conn, hello Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	say(conn, hello)
 	d.watchers[conn] = struct{}{}
 }
 
-// tell sends a message to every watcher. A watcher that doesn't take it within 100 ms loses its connection, and notices
+// notify sends a message to every watcher. A watcher that doesn't take it within 100 ms loses its connection, and notices
 // that.
-func (d *door) tell(message Message) {
+func (d *listener) notify(message Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for conn := range d.watchers {

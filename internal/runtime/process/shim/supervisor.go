@@ -17,11 +17,11 @@ import (
 // supervisor runs a program from its first start to its last end. All of it happens in one loop on one thread; the
 // listener and the output's readers run beside it.
 type supervisor struct {
-	dir    string
-	child  *child
-	door   *door
-	output *journal.Writer
-	policy restart.Policy
+	dir      string
+	child    *child
+	listener *listener
+	output   *journal.Writer
+	policy   restart.Policy
 
 	status   Status
 	backoff  restart.Backoff
@@ -79,7 +79,7 @@ func (s *supervisor) start() error {
 	s.status.State, s.status.PID, s.status.StartedAt = runtime.StateRunning, run.pid, time.Now()
 	s.status.Error, s.status.ExitCode, s.status.OOMKilled = "", 0, false
 	s.save()
-	s.tell(Message{Event: runtime.EventStart})
+	s.notify(Message{Event: runtime.EventStart})
 	return nil
 }
 
@@ -89,7 +89,7 @@ func (s *supervisor) run() {
 		select {
 		case <-s.children:
 			s.collect()
-		case request := <-s.door.stops:
+		case request := <-s.listener.stops:
 			s.stop(request)
 		case <-s.ends:
 			s.shutdown = true
@@ -141,11 +141,11 @@ func (s *supervisor) ended(code int) {
 	}
 	s.save()
 	if s.status.OOMKilled {
-		s.tell(Message{Event: runtime.EventOOM})
+		s.notify(Message{Event: runtime.EventOOM})
 	}
-	s.tell(Message{Event: runtime.EventDie, ExitCode: code})
+	s.notify(Message{Event: runtime.EventDie, ExitCode: code})
 	if stopped {
-		s.tell(Message{Event: runtime.EventStop})
+		s.notify(Message{Event: runtime.EventStop})
 	}
 }
 
@@ -182,7 +182,7 @@ func (s *supervisor) stop(request stopRequest) {
 		s.again.Stop()
 		s.status.State = runtime.StateExited
 		s.save()
-		s.tell(Message{Event: runtime.EventStop})
+		s.notify(Message{Event: runtime.EventStop})
 		return
 	}
 	if len(s.waiting) == 1 {
@@ -195,7 +195,7 @@ func (s *supervisor) stop(request stopRequest) {
 
 // signal signals the program and its process group, as a terminal would.
 func (s *supervisor) signal(number syscall.Signal) {
-	s.tell(Message{Event: runtime.EventKill, Signal: signalName(number)})
+	s.notify(Message{Event: runtime.EventKill, Signal: signalName(number)})
 	_ = syscall.Kill(-s.status.PID, number)
 }
 
@@ -211,7 +211,7 @@ func (s *supervisor) save() {
 	}
 }
 
-func (s *supervisor) tell(message Message) {
+func (s *supervisor) notify(message Message) {
 	message.At = time.Now()
-	s.door.tell(message)
+	s.listener.notify(message)
 }

@@ -1,0 +1,206 @@
+package api
+
+// Reasons are CamelCase words for the state of something: in conditions, of pods, runs and nodes. Programs may compare them;
+// docs/reasons.md lists them.
+
+// Reasons of workloads: deployments and statefulsets, in their conditions.
+const (
+	// ReasonConverged: every wanted pod runs the wanted release and is ready.
+	ReasonConverged = "Converged"
+	// ReasonFrozen: the same, apart from pods that an operator stopped.
+	ReasonFrozen = "Frozen"
+	// ReasonComplete: nothing is under way.
+	ReasonComplete = "Complete"
+	// ReasonStopping: what is no longer wanted has not ended yet.
+	ReasonStopping = "Stopping"
+	// ReasonResolvingImage: no node has answered yet which image the reference names.
+	ReasonResolvingImage = "ResolvingImage"
+	// ReasonBuilding: the image is being built from its source.
+	ReasonBuilding = "Building"
+	// ReasonBuildFailed: a step of the build failed, or it can't be built at all.
+	ReasonBuildFailed = "BuildFailed"
+	// ReasonPaused: a failed pod holds the rollout; of a server: it changes nothing until an operator resumes; of an ingress: an operator holds requests.
+	ReasonPaused = "Paused"
+	// ReasonRolledBack: an automatic rollback turned away from what the spec asks for.
+	ReasonRolledBack = "RolledBack"
+	// ReasonNoNode: a pod fits on no node.
+	ReasonNoNode = "NoNode"
+	// ReasonEngineUnavailable: no node's container engine answers.
+	ReasonEngineUnavailable = "EngineUnavailable"
+	// ReasonAsExpected: no action is needed.
+	ReasonAsExpected = "AsExpected"
+	// ReasonInvalidSpec: this version of Tend can't read the stored spec.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonEnvironmentUnreadable: a config value can't be decrypted.
+	ReasonEnvironmentUnreadable = "EnvironmentUnreadable"
+	// ReasonUnresolvedReference: the target of a reference doesn't exist.
+	ReasonUnresolvedReference = "UnresolvedReference"
+	// ReasonEnvFromEmpty: env_from names only buckets without keys.
+	ReasonEnvFromEmpty = "EnvFromEmpty"
+	// ReasonSecretKeyMissing: secret_files, or ${config.…} in env, names a key that no bucket has.
+	ReasonSecretKeyMissing = "SecretKeyMissing"
+)
+
+// Reasons of releases: what holds one back, and what its commands came to.
+const (
+	// ReasonWaitingForDependency: a workload it depends on is not ready.
+	ReasonWaitingForDependency = "WaitingForDependency"
+	// ReasonWaitingForCommand: the command of an earlier release still runs.
+	ReasonWaitingForCommand = "WaitingForCommand"
+	// ReasonRunningReleaseCommand: its own command runs.
+	ReasonRunningReleaseCommand = "RunningReleaseCommand"
+	// ReasonReleaseCommandFailed: its command failed: no pod was replaced.
+	ReasonReleaseCommandFailed = "ReleaseCommandFailed"
+	// ReasonReleaseTimeout: its command took longer than release.timeout.
+	ReasonReleaseTimeout = "ReleaseTimeout"
+	// ReasonInterrupted: its command was stopped before its end.
+	ReasonInterrupted = "Interrupted"
+	// ReasonLost: the record of its command's task is gone.
+	ReasonLost = "Lost"
+	// ReasonWaitingForRollout: the commands that follow the rollout wait until it is complete.
+	ReasonWaitingForRollout = "WaitingForRollout"
+	// ReasonRunningPostCommand: a command that follows the rollout runs, or is about to.
+	ReasonRunningPostCommand = "RunningPostCommand"
+	// ReasonPostCommandFailed: a command that follows the rollout failed; the release serves all the same.
+	ReasonPostCommandFailed = "PostCommandFailed"
+	// ReasonPostCommandsPassed: all commands that follow the rollout have succeeded.
+	ReasonPostCommandsPassed = "PostCommandsPassed"
+)
+
+// Reasons of pods and their containers.
+const (
+	// ReasonPullingImage: the image is being pulled.
+	ReasonPullingImage = "PullingImage"
+	// ReasonWaitingForPredecessor: the pod it takes over from has not ended yet.
+	ReasonWaitingForPredecessor = "WaitingForPredecessor"
+	// ReasonCreating: its container is being created.
+	ReasonCreating = "Creating"
+	// ReasonStarting: its container is being started.
+	ReasonStarting = "Starting"
+	// ReasonInitializing: its init containers run.
+	ReasonInitializing = "Initializing"
+	// ReasonInitRetry: an init container failed and is tried again.
+	ReasonInitRetry = "InitRetry"
+	// ReasonInitFailed: an init container failed for good.
+	ReasonInitFailed = "InitFailed"
+	// ReasonRestarting: the container ended and is started again.
+	ReasonRestarting = "Restarting"
+	// ReasonCrashLoop: the container keeps ending.
+	ReasonCrashLoop = "CrashLoop"
+	// ReasonExited: the container ended by itself.
+	ReasonExited = "Exited"
+	// ReasonOOMKilled: the container was killed for lack of memory.
+	ReasonOOMKilled = "OOMKilled"
+	// ReasonContainerRemoved: the container was removed from outside.
+	ReasonContainerRemoved = "ContainerRemoved"
+	// ReasonNetworkDetached: the container runs, and was taken off its network.
+	ReasonNetworkDetached = "NetworkDetached"
+	// ReasonStopped: an operator stopped it.
+	ReasonStopped = "Stopped"
+	// ReasonPluginAtWork: a plugin's call works on it.
+	ReasonPluginAtWork = "PluginAtWork"
+	// ReasonShutdown: it was stopped because it is no longer wanted.
+	ReasonShutdown = "Shutdown"
+	// ReasonStartupPending: the startup probe has not passed yet.
+	ReasonStartupPending = "StartupPending"
+	// ReasonStartupFailed: the startup probe used up its failures.
+	ReasonStartupFailed = "StartupFailed"
+	// ReasonLivenessFailed: the liveness probe used up its failures.
+	ReasonLivenessFailed = "LivenessFailed"
+	// ReasonUnready: the readiness probe has not passed yet, or fails.
+	ReasonUnready = "Unready"
+	// ReasonNotObserved: an earlier server process stored what is known; this one has not observed the container yet.
+	ReasonNotObserved = "NotObserved"
+	// ReasonImageNotFound: the image doesn't exist.
+	ReasonImageNotFound = "ImageNotFound"
+	// ReasonImageGone: an image that was built is on no node any more.
+	ReasonImageGone = "ImageGone"
+	// ReasonImageAway: an image that was built is on a node that isn't connected.
+	ReasonImageAway = "ImageAway"
+	// ReasonVolumeNotRemoved: a volume that is to be emptied can't be removed yet.
+	ReasonVolumeNotRemoved = "VolumeNotRemoved"
+	// ReasonOlderVolume: the predecessor's volume holds the ordinal's data, which a new empty volume would hide.
+	ReasonOlderVolume = "OlderVolume"
+)
+
+// Reasons of jobs, cron jobs and their runs.
+const (
+	// ReasonDeclared: it runs on request.
+	ReasonDeclared = "Declared"
+	// ReasonScheduled: it runs when it is due.
+	ReasonScheduled = "Scheduled"
+	// ReasonSuspended: it runs only on request.
+	ReasonSuspended = "Suspended"
+	// ReasonIdle: no run is active.
+	ReasonIdle = "Idle"
+	// ReasonRunning: a run is active.
+	ReasonRunning = "Running"
+	// ReasonWaiting: a run can't begin, or go on, yet.
+	ReasonWaiting = "Waiting"
+	// ReasonRunFailed: the run that ended last failed.
+	ReasonRunFailed = "RunFailed"
+	// ReasonOnTime: the newest due time started its run.
+	ReasonOnTime = "OnTime"
+	// ReasonClockSetBack: the clock is behind due times that were already handled.
+	ReasonClockSetBack = "ClockSetBack"
+	// ReasonTimedOut: it took longer than its timeout.
+	ReasonTimedOut = "TimedOut"
+	// ReasonReplaced: another run took its place.
+	ReasonReplaced = "Replaced"
+	// ReasonNodeLost: its node has not answered for too long.
+	ReasonNodeLost = "NodeLost"
+	// ReasonDeleted: it, or its owner, was deleted.
+	ReasonDeleted = "Deleted"
+)
+
+// Reasons of ingresses.
+const (
+	// ReasonServed: requests reach a pod.
+	ReasonServed = "Served"
+	// ReasonNoService: there is no workload of that name in the scope.
+	ReasonNoService = "NoService"
+	// ReasonNoReadyPods: the workload has no pod that may serve.
+	ReasonNoReadyPods = "NoReadyPods"
+	// ReasonNotListening: no proxy could open its listener.
+	ReasonNotListening = "NotListening"
+	// ReasonOpening: no proxy has opened its listener yet.
+	ReasonOpening = "Opening"
+	// ReasonCertificatePending: a certificate is being obtained.
+	ReasonCertificatePending = "CertificatePending"
+	// ReasonCertificateFailed: the last attempt to obtain or renew a certificate failed.
+	ReasonCertificateFailed = "CertificateFailed"
+	// ReasonMaintenance: an operator has requests answered with 503.
+	ReasonMaintenance = "Maintenance"
+)
+
+// Reasons of the autoscaler.
+const (
+	// ReasonScaledUp: the mean was above the target.
+	ReasonScaledUp = "ScaledUp"
+	// ReasonScaledDown: the mean was below the target.
+	ReasonScaledDown = "ScaledDown"
+	// ReasonOutOfBounds: the replicas were outside min and max.
+	ReasonOutOfBounds = "OutOfBounds"
+	// ReasonOnTarget: the mean is near the target.
+	ReasonOnTarget = "OnTarget"
+	// ReasonAtMaximum: the mean is above the target, and there are max replicas.
+	ReasonAtMaximum = "AtMaximum"
+	// ReasonAtMinimum: the mean is below the target, and there are min replicas.
+	ReasonAtMinimum = "AtMinimum"
+	// ReasonCoolingDown: the last change is too recent.
+	ReasonCoolingDown = "CoolingDown"
+	// ReasonNoStats: no pod that has been ready has a sample yet.
+	ReasonNoStats = "NoStats"
+	// ReasonRolloutInProgress: the load is evaluated when the rollout is over.
+	ReasonRolloutInProgress = "RolloutInProgress"
+	// ReasonReplicasHeld: another field manager has set replicas.
+	ReasonReplicasHeld = "ReplicasHeld"
+	// ReasonRefused: a step could not be taken.
+	ReasonRefused = "Refused"
+)
+
+// Reasons of nodes.
+const (
+	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes.
+	ReasonDiskFull = "DiskFull"
+)

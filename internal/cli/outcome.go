@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+func settled(all []seen) bool {
+	return !slices.ContainsFunc(all, func(s seen) bool { return s.State == api.OutcomePending })
+}
+
+// warnOf prints the warnings of objects that have converged.
+func (a *app) warnOf(all []seen) {
+	for _, s := range all {
+		if s.Warning != "" && s.State == api.OutcomeConverged {
+			fmt.Fprintf(a.err, "warning: %s: %s\n", s.Ref, printable(s.Warning, "\n"))
+		}
+	}
+}
+
+// verdict returns the command's result: nil if all converged, else every trouble. An error decides the exit code.
+func verdict(all []seen) error {
+	worst := exitOK
+	var texts []string
+	for _, s := range all {
+		switch s.State {
+		case api.OutcomeFailed:
+			worst = exitError
+		case api.OutcomeHeld:
+			if worst == exitOK {
+				worst = exitPaused
+			}
+		default:
+			continue
+		}
+		texts = append(texts, trouble(s))
+	}
+	if worst == exitOK {
+		return nil
+	}
+	return &exitStatus{code: worst, text: strings.Join(texts, "\n")}
+}
+
+// trouble says why a write came to nothing, with the last lines of the failed container and the next step.
+func trouble(s seen) string {
+	text := fmt.Sprintf("%s: %s", s.Ref, s.Cause)
+	for _, line := range s.Log {
+		text += "\n  | " + line
+	}
+	return text + nextLine("  ", s.Next)
+}
+
+// nextLine returns a line of its own; nothing if there is no step.
+func nextLine(indent, step string) string {
+	if step == "" {
+		return ""
+	}
+	return "\n" + indent + "Next: " + step
+}
+
+func timedOut(all []seen, timeout time.Duration) error {
+	text := fmt.Sprintf("not converged after %s; Tend goes on with it", timeout)
+	for _, s := range all {
+		if s.State != api.OutcomeConverged {
+			head, _, _ := strings.Cut(s.Message, "\n")
+			text += fmt.Sprintf("\n  %s: %s", s.Ref, head) + holdUps(s) + nextLine("    ", s.Next)
+		}
+	}
+	return &exitStatus{code: exitTimeout, text: text}
+}
+
+// holdUps returns what the pods say that are not ready, the first few of them.
+func holdUps(s seen) (text string) {
+	const few = 3
+	shown := 0
+	for _, pod := range s.Pods {
+		if head, _, _ := strings.Cut(pod.Message, "\n"); !pod.Ready && head != "" && shown < few && !strings.Contains(s.Message, head) {
+			text += fmt.Sprintf("\n    %s: %s", pod.Name, printable(head, "")) + nextLine("      ", printable(pod.Next, ""))
+			shown++
+		}
+	}
+	return text
+}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+var (
+	webRef = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+	asked  = wait{Awaited: api.Awaited{Ref: webRef, Revision: 10, Generation: 2}}
+)
+
+func TestVerdict(t *testing.T) {
+	at := func(state api.OutcomeState, cause string, log ...string) seen {
+		return seen{asked, api.Outcome{State: state, Cause: cause, Log: log, Next: "tend describe prod/web"}}
+	}
+	good, bad := at(api.OutcomeConverged, ""), at(api.OutcomeFailed, "no such image")
+	paused := at(api.OutcomeHeld, "paused: it ended", "last line")
+	cases := map[string]struct {
+		reason string
+		all    []seen
+		code   int
+		parts  []string
+	}{
+		"Good":          {"all converged", []seen{good, good}, exitOK, nil},
+		"Failed":        {"an error with the next step", []seen{good, bad}, exitError, []string{"deployment/prod/web: no such image\n  Next: tend describe prod/web"}},
+		"Paused":        {"held, with the last lines", []seen{paused}, exitPaused, []string{"paused: it ended\n  | last line\n  Next: "}},
+		"ErrorWins":     {"an error weighs more than a pause, both are reported", []seen{bad, paused}, exitError, []string{"no such image", "it ended"}},
+		"ErrorWinsLast": {"whatever the order", []seen{paused, bad}, exitError, []string{"no such image", "it ended"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			code, text := codeOf(verdict(tc.all))
+			if code != tc.code {
+				t.Errorf("%s: code %d, want %d", tc.reason, code, tc.code)
+			}
+			for _, part := range tc.parts {
+				if !strings.Contains(text, part) {
+					t.Errorf("%s: %q is not in %q", tc.reason, part, text)
+				}
+			}
+		})
+	}
+}
+
+func codeOf(err error) (int, string) {
+	var status *exitStatus
+	if !errors.As(err, &status) {
+		return exitOK, ""
+	}
+	return status.code, status.text
+}
+
+// TestDenied: a socket without permission to open is reported as such, and is not retried.
+func TestDenied(t *testing.T) {
+	err := &client.UnreachableError{Server: "unix:///x", Err: fmt.Errorf("dial: %w", syscall.EACCES)}
+	if transient(err) || !strings.Contains(err.Error(), "use sudo") || strings.Contains(err.Error(), "start one") {
+		t.Errorf("transient %v: %v", transient(err), err)
+	}
+	if !transient(&client.UnreachableError{Err: syscall.ECONNREFUSED}) {
+		t.Error("a server that is being restarted is waited for")
+	}
+}
+
+// TestTimedOut: the error has what is pending and what failed, and the messages of pods beside the counts.
+func TestTimedOut(t *testing.T) {
+	code, text := codeOf(timedOut([]seen{
+		{asked, api.Outcome{State: api.OutcomeConverged, Message: "done"}},
+		{asked, api.Outcome{State: api.OutcomeFailed, Message: "no bucket has the key"}},
+		{asked, api.Outcome{State: api.OutcomePending, Message: "0 of 1\nmore", Pods: []api.Pod{
+			{Name: "prod-web.a", Message: "readiness probe: refused\nlog"}, {Name: "prod-web.b", Ready: true, Message: "well"},
+		}}},
+	}, time.Minute))
+	if code != exitTimeout || !strings.Contains(text, "0 of 1\n    prod-web.a: readiness probe: refused") || !strings.Contains(text, "no bucket has the key") {
+		t.Errorf("code %d, %q", code, text)
+	}
+	for _, part := range []string{"done", "more", "prod-web.b", "log"} {
+		if strings.Contains(text, part) {
+			t.Errorf("%q says %q", text, part)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package placement
+
+import (
+	"hash/fnv"
+	"slices"
+)
+
+// Progress is how far a node has come with an image that was requested.
+type Progress int
+
+// The stages of an image on a node.
+const (
+	Untried Progress = iota
+	Failed
+	Working
+	Present
+)
+
+// Resolver is a node that could find out which image a reference names: pull it, or build it.
+type Resolver struct {
+	Node string
+	// Alive reports whether its agent answers.
+	Alive    bool
+	Progress Progress
+	// Runs is set if the node has tasks of the image's owner.
+	Runs bool
+}
+
+// Resolvers returns the nodes that answer the request for an owner's image. One is enough, and where it has answered, it
+// remains the one, alive or not: a tag may name another image elsewhere. A node that failed retries, and another one
+// tries too.
+func Resolvers(owner string, nodes []Resolver) (asked []string) {
+	var chosen *Resolver
+	for i, n := range nodes {
+		if n.Progress == Failed && n.Alive {
+			asked = append(asked, n.Node)
+		} else if (n.Alive && n.Progress != Failed || n.Progress == Present) && (chosen == nil || n.before(*chosen, owner)) {
+			chosen = &nodes[i]
+		}
+	}
+	if chosen != nil {
+		asked = append(asked, chosen.Node)
+	}
+	slices.Sort(asked)
+	return asked
+}
+
+// before reports whether n is asked rather than other: the one that has come further, then one that runs the owner's
+// tasks; a rendezvous hash spreads the owners over the rest.
+func (n Resolver) before(other Resolver, owner string) bool {
+	if n.Progress != other.Progress {
+		return n.Progress > other.Progress
+	}
+	if n.Runs != other.Runs {
+		return n.Runs
+	}
+	return n.weight(owner) > other.weight(owner)
+}
+
+func (n Resolver) weight(owner string) uint64 {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(owner + "\x00" + n.Node))
+	return sum.Sum64()
+}

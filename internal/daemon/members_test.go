@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"crypto/tls"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/join"
+	"tend.dev/tend/internal/nodeapi/remote"
+)
+
+// A name is of one machine at a time: of two clones of one disk that join, the second has it, and the first is refused
+// whatever it asks for. The server's own name can't be taken.
+func TestANameIsOfOneMachine(t *testing.T) {
+	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
+	token, err := r.client.JoinToken(t.Context(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(node string) (join.Membership, error) {
+		return join.Join(t.Context(), nil, "https://"+token.Address, token.Token, node)
+	}
+	if _, err := as("n1"); err == nil || !strings.Contains(err.Error(), "connected already") {
+		t.Errorf("the server's own name: %v", err)
+	}
+	first, err := as("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := asks(t, first); err != nil {
+		t.Errorf("the first, alone: %v", err)
+	}
+	second, err := as("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := asks(t, first); err == nil || !strings.Contains(err.Error(), "another machine has joined as worker since") {
+		t.Errorf("the first after the second: %v", err)
+	}
+	if _, err := first.Renew(t.Context(), webOf(t, first)); err == nil || !strings.Contains(err.Error(), "another machine") {
+		t.Errorf("the first renews: %v", err)
+	}
+	if err := asks(t, second); err != nil {
+		t.Errorf("the second: %v", err)
+	}
+	renewed, err := second.Renew(t.Context(), webOf(t, second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := asks(t, renewed); err != nil {
+		t.Errorf("the second with its next certificate: %v", err)
+	}
+}
+
+// webOf returns a client that a membership authenticates.
+func webOf(t *testing.T, m join.Membership) *http.Client {
+	t.Helper()
+	pair, err := m.Pair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := authority.NodeTLS(m.Authority, func() (*tls.Certificate, error) { return &pair, nil }, "h2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// asks makes a request of a node.
+func asks(t *testing.T, m join.Membership) error {
+	return remote.New(remote.Options{Server: m.Server, HTTP: webOf(t, m)}).Current(t.Context())
+}

@@ -1,5 +1,0 @@
-// Package layout defines the records of the store: keys, codecs and preconditions of every record, in one place.
-//
-// It makes no decisions. Its Txn collects typed writes into one store.Txn, and its Snapshot reads typed records from a
-// view. A record's writer is named next to its key.
-package layout

@@ -1,0 +1,114 @@
+package nodeapitest
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
+)
+
+var web = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
+
+func images(t *testing.T, w *World, c nodeapi.Control) {
+	changes := listen(t, c)
+	request := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), request))
+	changes.want(node.Change{Image: web})
+	if got := c.Image(web); !got.Requested || got.Answered || got.Request != request {
+		t.Errorf("%+v", got)
+	}
+	answer := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: Here, Image: "web:1", State: api.ImagePresent, ImageID: "sha256:1"}
+	if err := c.Report(t.Context(), node.Report{Images: []api.ImageStatus{answer}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Image(web); !got.Answered || got.Status.ImageID != "sha256:1" {
+		t.Errorf("%+v", got)
+	}
+	changes = listen(t, c)
+	w.Commit(records.NewTxn("test").Delete(records.ImageKey(web)))
+	changes.want(node.Change{Image: web})
+	if got := c.Images(); !slices.Equal(got, []api.Ref{web}) {
+		t.Errorf("the answer to a request that is gone is still known: %v", got)
+	}
+	if err := c.Report(t.Context(), node.Report{ForgetImages: []api.Ref{web}}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, changes, func() (any, bool) {
+		got := c.Images()
+		return got, len(got) == 0
+	})
+}
+
+// oneResolves: of the nodes that answer, one is asked for an image; another takes over from one that fails or goes away,
+// and nobody from one that has answered.
+func oneResolves(t *testing.T, w *World, c nodeapi.Control) {
+	request := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
+	theirs := func(state api.ImageState) *records.Txn {
+		status := api.ImageStatus{Owner: web, OwnerUID: "u1", Node: There, Image: "web:1", State: state}
+		return records.NewTxn("test").Put(records.ImageStatusKey(There, web), status)
+	}
+	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There))
+	w.Commit(theirs(api.ImageBuilding))
+	w.Commit(records.NewTxn("test").Put(records.ImageKey(web), request))
+	changes, asked := listen(t, c), false
+	changes.settle(w)
+	for _, step := range []struct {
+		name string
+		txn  *records.Txn
+		want bool
+	}{
+		{"theirs failed", theirs(api.ImageFailed), true},
+		{"they try again", theirs(api.ImagePulling), false},
+		{"they go away", records.NewTxn("test").Delete(records.AliveKey(There)), true},
+		{"they come back", records.NewTxn("test").Put(records.AliveKey(There), There), false},
+		{"they have it", theirs(api.ImagePresent), false},
+		{"they go away with it", records.NewTxn("test").Delete(records.AliveKey(There)), false},
+	} {
+		changes.forget()
+		w.Commit(step.txn)
+		changes.settle(w)
+		if step.want != asked {
+			changes.want(node.Change{Image: web})
+			asked = step.want
+		}
+		if got := c.Image(web).Requested; got != step.want {
+			t.Errorf("%s: asked %v", step.name, got)
+		}
+	}
+}
+
+// built: a node gets the image of its own tasks' releases from a node that has it, and of nobody else's.
+func built(t *testing.T, w *World, c nodeapi.Control) {
+	const id = "sha256:1"
+	ours := api.Task{ID: "ours", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "1", Release: "v1", Node: Here, Desired: api.DesiredRunning}
+	theirs := ours
+	theirs.ID, theirs.Slot, theirs.Node = "theirs", "2", There
+	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, ImageID: id, Build: &api.ImageBuild{ID: "abc"}}
+	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).CreateTask(ours).CreateTask(theirs))
+	if _, err := c.Built(t.Context(), ours); !errors.Is(err, node.ErrNotConnected) || errors.Is(err, node.ErrNoImage) {
+		t.Errorf("the node that may have it is away: %v", err)
+	}
+	w.Images[There+"/"+id] = "layers"
+	content, err := c.Built(t.Context(), ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	if got, err := io.ReadAll(content); string(got) != "layers" || err != nil {
+		t.Errorf("%q %v", got, err)
+	}
+	for name, task := range map[string]api.Task{"another node's task": theirs, "a task that isn't there": {ID: "none"}} {
+		if _, err := c.Built(t.Context(), task); !errors.Is(err, node.ErrForbidden) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	w.Deploy("pulled", Here)
+	if _, err := c.Built(t.Context(), api.Task{ID: "pulled"}); !errors.Is(err, node.ErrNoImage) {
+		t.Errorf("an image of a registry: %v", err)
+	}
+}

@@ -1,0 +1,156 @@
+package records
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// The prefixes of the store, each with its one writer.
+const (
+	DesiredPrefix       = "/desired/"        // manifests with metadata: the API
+	StatusPrefix        = "/status/"         // statuses: the kind's controller
+	TasksPrefix         = "/tasks/"          // desired halves of tasks: the control plane, forward only
+	SlotsPrefix         = "/slots/"          // which task fills a slot: created with the task
+	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
+	ImagesPrefix        = "/images/"         // image requests: the workload's controller
+	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
+	HoldsPrefix         = "/holds/"          // objects that a plugin's call works on, bound to a lease: the API
+	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
+	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
+	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
+	ActualImagesPrefix  = "/actual/images/"  // image states: that agent
+	ActualIngressPrefix = "/actual/ingress/" // proxies: that agent
+	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
+	AlivePrefix         = "/alive/"          // heartbeats, bound to a lease: that agent
+	ConfigPrefix        = "/config/"         // buckets, encrypted: the API
+	RunsPrefix          = "/runs/"           // runs: created by their trigger, then written by their owner's controller
+	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with their data, then the delivery controller
+	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
+	LeasesPrefix        = "/leases/"         // elections: the server
+	GuardKey            = "/guards/verbs"    // compared and written by every verb, so that only one decides from a state: the API
+	MembersPrefix       = "/members/"        // which machine a node's name is of: the server where it joins
+	AuthorityKey        = "/authority/nodes" // what issues the certificates of nodes, encrypted: the first server that listens for them
+	ClusterKey          = "/cluster"         // the store's uid and key material's fingerprint: the first boot
+	SchemaKey           = "/schema"          // the layout's version: the server that boots
+)
+
+// ObjectKey returns the key of an object's manifest.
+func ObjectKey(r api.Ref) string { return DesiredPrefix + refPath(r) }
+
+// StatusKey returns the key of an object's status.
+func StatusKey(r api.Ref) string { return StatusPrefix + refPath(r) }
+
+// TaskKey returns the key of the desired half of a task.
+func TaskKey(id string) string { return TasksPrefix + id }
+
+// TaskStatusKey returns the key of the observed half of a task.
+func TaskStatusKey(id string) string { return ActualTasksPrefix + id }
+
+// SlotKey returns the key that names the task of a slot.
+func SlotKey(r api.Ref, slot string) string { return SlotsPrefix + refPath(r) + "/" + slot }
+
+// ReleaseKey returns the key of a release.
+func ReleaseKey(r api.Ref, id string) string { return ReleasesPrefix + refPath(r) + "/" + id }
+
+// ReleasePrefix returns the prefix of the releases of an object.
+func ReleasePrefix(r api.Ref) string { return ReleasesPrefix + refPath(r) + "/" }
+
+// ImageKey returns the key of a workload's image request.
+func ImageKey(r api.Ref) string { return ImagesPrefix + refPath(r) }
+
+// ImageStatusKey returns the key of a node's answer to an image request.
+func ImageStatusKey(node string, r api.Ref) string {
+	return ActualImagesPrefix + node + "/" + refPath(r)
+}
+
+// FrozenKey returns the key that marks a frozen slot.
+func FrozenKey(r api.Ref, slot string) string { return FrozenSetPrefix(r) + slot }
+
+// FrozenSetPrefix returns the prefix of the frozen slots of an object.
+func FrozenSetPrefix(r api.Ref) string { return FrozenPrefix + refPath(r) + "/" }
+
+// HoldKey returns the key of a call's hold of an object.
+func HoldKey(scope, name, call string) string { return HoldSetPrefix(scope, name) + call }
+
+// HoldSetPrefix returns the prefix of the holds of the objects of a name.
+func HoldSetPrefix(scope, name string) string { return HoldsPrefix + scope + "/" + name + "/" }
+
+// ParseHold parses scope and name from the key of a hold.
+func ParseHold(key string) (scope, name string, ok bool) {
+	parts := strings.Split(strings.TrimPrefix(key, HoldsPrefix), "/")
+	if len(parts) != 3 || !strings.HasPrefix(key, HoldsPrefix) {
+		return "", "", false
+	}
+	return parts[0], parts[1], true
+}
+
+// RunKey returns the key of a run.
+func RunKey(r api.Ref, id string) string { return RunSetPrefix(r) + id }
+
+// RunSetPrefix returns the prefix of the runs of an object.
+func RunSetPrefix(r api.Ref) string { return RunsPrefix + refPath(r) + "/" }
+
+// DeliveryKey returns the key of a webhook call.
+func DeliveryKey(r api.Ref, id string) string { return DeliverySetPrefix(r) + id }
+
+// DeliverySetPrefix returns the prefix of the webhook calls of an object.
+func DeliverySetPrefix(r api.Ref) string { return DeliveriesPrefix + refPath(r) + "/" }
+
+// AutoscaleKey returns the key of the autoscaler's status of a workload.
+func AutoscaleKey(r api.Ref) string { return AutoscalePrefix + refPath(r) }
+
+// NameKey returns the key of the claim of <scope>-<name>. Its value is the Ref of the owner.
+func NameKey(r api.Ref) string { return NamesPrefix + r.AppID() }
+
+// NodeKey returns the key of a node's facts.
+func NodeKey(id string) string { return ActualNodesPrefix + id }
+
+// MemberKey returns the key that says which machine a node's name is of.
+func MemberKey(node string) string { return MembersPrefix + node }
+
+// IngressNodeKey returns the key of the facts of a node's proxy.
+func IngressNodeKey(node string) string { return ActualIngressPrefix + node }
+
+// AliveKey returns the key of a node's heartbeat.
+func AliveKey(id string) string { return AlivePrefix + id }
+
+func refPath(r api.Ref) string { return string(r.Kind) + "/" + r.Scope + "/" + r.Name }
+
+// ParseRef parses kind/scope/name from the beginning of a path, and returns the rest.
+func ParseRef(path string) (ref api.Ref, rest string, ok bool) {
+	parts := strings.SplitN(path, "/", 4)
+	if len(parts) < 3 {
+		return api.Ref{}, "", false
+	}
+	if len(parts) == 4 {
+		rest = parts[3]
+	}
+	return api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}, rest, true
+}
+
+// ConfigScopePrefix returns the prefix of a scope's bucket: one encrypted value per key.
+func ConfigScopePrefix(scope string) string { return ConfigPrefix + "scopes/" + scope + "/" }
+
+// ConfigAppsPrefix returns the prefix of the buckets of all apps of a scope.
+func ConfigAppsPrefix(scope string) string { return ConfigPrefix + "apps/" + scope + "/" }
+
+// ConfigAppPrefix returns the prefix of the bucket of one app of a scope.
+func ConfigAppPrefix(scope, name string) string { return ConfigAppsPrefix(scope) + name + "/" }
+
+// ParseConfig parses the bucket from the key of a config value: a scope's, or with a name one app's.
+func ParseConfig(key string) (scope, name string, ok bool) {
+	if rest, found := strings.CutPrefix(key, ConfigPrefix+"apps/"); found {
+		parts := strings.SplitN(rest, "/", 3)
+		if len(parts) != 3 {
+			return "", "", false
+		}
+		return parts[0], parts[1], true
+	}
+	rest, found := strings.CutPrefix(key, ConfigPrefix+"scopes/")
+	if !found {
+		return "", "", false
+	}
+	scope, _, ok = strings.Cut(rest, "/")
+	return scope, "", ok
+}

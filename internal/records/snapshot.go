@@ -1,0 +1,242 @@
+package records
+
+import (
+	"iter"
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store/view"
+)
+
+// The indexes of the view.
+const (
+	IndexTasksByOwner  = "tasks.owner"  // Ref.String() → tasks
+	IndexTasksByNode   = "tasks.node"   // node id → tasks
+	IndexImagesByOwner = "images.owner" // Ref.String() → image states of every node
+)
+
+// Indexes are the indexes that Snapshot requires of its view.
+var Indexes = []view.Index{
+	dependents,
+	{Name: IndexTasksByOwner, Keys: func(_ string, value any) []string {
+		if task, ok := value.(*api.Task); ok {
+			return []string{task.Owner().String()}
+		}
+		return nil
+	}},
+	{Name: IndexTasksByNode, Keys: func(_ string, value any) []string {
+		if task, ok := value.(*api.Task); ok && task.Node != "" {
+			return []string{task.Node}
+		}
+		return nil
+	}},
+	{Name: IndexImagesByOwner, Keys: func(_ string, value any) []string {
+		if image, ok := value.(*api.ImageStatus); ok {
+			return []string{image.Owner.String()}
+		}
+		return nil
+	}},
+	{Name: IndexReferring, Keys: referring},
+}
+
+// Reader is an immutable snapshot of the store, as a view returns it.
+type Reader interface {
+	Revision() int64
+	Get(key string) (view.Record, bool)
+	Prefix(prefix string) iter.Seq[view.Record]
+	Index(name, value string) iter.Seq[view.Record]
+}
+
+// Snapshot reads typed records. What it returns is shared and must not be modified.
+type Snapshot struct{ Reader }
+
+// Read is a record with the revision it was last modified at; the zero value means there is none.
+type Read[T any] struct {
+	Value    *T
+	Created  int64
+	Modified int64
+}
+
+// Exists reports whether there is a record.
+func (r Read[T]) Exists() bool { return r.Value != nil }
+
+// Object reads a manifest, with its metadata's revision filled in.
+func (s Snapshot) Object(ref api.Ref) Read[api.Object] {
+	return withRevision(get[api.Object](s, ObjectKey(ref)))
+}
+
+// Objects returns the manifests of a kind, ordered by scope and name.
+func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
+	return func(yield func(Read[api.Object]) bool) {
+		for record := range s.Prefix(DesiredPrefix + string(kind) + "/") {
+			if !yield(withRevision(asRead[api.Object](record))) {
+				return
+			}
+		}
+	}
+}
+
+// WorkloadStatus reads the status of a deployment or a statefulset.
+func (s Snapshot) WorkloadStatus(ref api.Ref) Read[api.WorkloadStatus] {
+	return get[api.WorkloadStatus](s, StatusKey(ref))
+}
+
+// Task reads the desired half of a task.
+func (s Snapshot) Task(id string) Read[api.Task] { return get[api.Task](s, TaskKey(id)) }
+
+// TaskStatus reads the observed half of a task.
+func (s Snapshot) TaskStatus(id string) Read[api.TaskStatus] {
+	return get[api.TaskStatus](s, TaskStatusKey(id))
+}
+
+// TasksOf returns the tasks of a workload, oldest first.
+func (s Snapshot) TasksOf(ref api.Ref) []Read[api.Task] {
+	tasks := collect[api.Task](s.Index(IndexTasksByOwner, ref.String()))
+	slices.SortStableFunc(tasks, func(a, b Read[api.Task]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
+	return tasks
+}
+
+// TasksOn returns the tasks assigned to a node.
+func (s Snapshot) TasksOn(node string) []Read[api.Task] {
+	return collect[api.Task](s.Index(IndexTasksByNode, node))
+}
+
+// Tasks returns all tasks.
+func (s Snapshot) Tasks() []Read[api.Task] { return collect[api.Task](s.Prefix(TasksPrefix)) }
+
+// Releases returns the releases of a workload, oldest first.
+func (s Snapshot) Releases(ref api.Ref) []Read[api.Release] {
+	releases := collect[api.Release](s.Prefix(ReleasePrefix(ref)))
+	slices.SortFunc(releases, func(a, b Read[api.Release]) int { return a.Value.Number - b.Value.Number })
+	return releases
+}
+
+// Release reads one release.
+func (s Snapshot) Release(ref api.Ref, id string) Read[api.Release] {
+	return get[api.Release](s, ReleaseKey(ref, id))
+}
+
+// ImageRequest reads a workload's image request.
+func (s Snapshot) ImageRequest(ref api.Ref) Read[api.ImageRequest] {
+	return get[api.ImageRequest](s, ImageKey(ref))
+}
+
+// ImageRequests returns all image requests.
+func (s Snapshot) ImageRequests() []Read[api.ImageRequest] {
+	return collect[api.ImageRequest](s.Prefix(ImagesPrefix))
+}
+
+// ImageStatuses returns the answers of all nodes to a workload's image request.
+func (s Snapshot) ImageStatuses(ref api.Ref) []Read[api.ImageStatus] {
+	return collect[api.ImageStatus](s.Index(IndexImagesByOwner, ref.String()))
+}
+
+// ImageStatus reads one node's answer.
+func (s Snapshot) ImageStatus(node string, ref api.Ref) Read[api.ImageStatus] {
+	return get[api.ImageStatus](s, ImageStatusKey(node, ref))
+}
+
+// JobStatus reads the status of a job or a cron job.
+func (s Snapshot) JobStatus(ref api.Ref) Read[api.JobStatus] {
+	return get[api.JobStatus](s, StatusKey(ref))
+}
+
+// Run reads one run.
+func (s Snapshot) Run(ref api.Ref, id string) Read[api.Run] { return get[api.Run](s, RunKey(ref, id)) }
+
+// Runs returns the runs of an object that are kept, oldest first.
+func (s Snapshot) Runs(ref api.Ref) []Read[api.Run] {
+	runs := collect[api.Run](s.Prefix(RunSetPrefix(ref)))
+	slices.SortStableFunc(runs, func(a, b Read[api.Run]) int { return a.Value.CreatedAt.Compare(b.Value.CreatedAt) })
+	return runs
+}
+
+// Delivery reads one webhook call.
+func (s Snapshot) Delivery(ref api.Ref, id string) Read[api.Delivery] {
+	return get[api.Delivery](s, DeliveryKey(ref, id))
+}
+
+// Deliveries returns the webhook calls of an object that are kept.
+func (s Snapshot) Deliveries(ref api.Ref) []Read[api.Delivery] {
+	return collect[api.Delivery](s.Prefix(DeliverySetPrefix(ref)))
+}
+
+// AutoscaleStatus reads the autoscaler's status of a workload.
+func (s Snapshot) AutoscaleStatus(ref api.Ref) Read[api.AutoscaleStatus] {
+	return get[api.AutoscaleStatus](s, AutoscaleKey(ref))
+}
+
+// Frozen returns the slots of a workload that an operator stopped on purpose.
+func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
+	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
+}
+
+// Held reports whether a plugin's call works on the objects of a name.
+func (s Snapshot) Held(scope, name string) bool {
+	for range s.Prefix(HoldSetPrefix(scope, name)) {
+		return true
+	}
+	return false
+}
+
+// Node reads a node's facts.
+func (s Snapshot) Node(id string) Read[api.NodeStatus] { return get[api.NodeStatus](s, NodeKey(id)) }
+
+// Nodes returns all nodes that ever reported.
+func (s Snapshot) Nodes() []Read[api.NodeStatus] {
+	return collect[api.NodeStatus](s.Prefix(ActualNodesPrefix))
+}
+
+// Alive reports whether a node's heartbeat exists.
+func (s Snapshot) Alive(node string) bool {
+	_, ok := s.Get(AliveKey(node))
+	return ok
+}
+
+// Slot reads the id of the task that fills a slot.
+func (s Snapshot) Slot(ref api.Ref, slot string) Read[string] {
+	record, ok := s.Get(SlotKey(ref, slot))
+	id, isID := record.Value.(string)
+	if !ok || !isID {
+		return Read[string]{}
+	}
+	return Read[string]{Value: &id, Created: record.Created, Modified: record.Modified}
+}
+
+// NameOwner reads the object that claimed <scope>-<name>.
+func (s Snapshot) NameOwner(ref api.Ref) Read[api.Ref] { return get[api.Ref](s, NameKey(ref)) }
+
+func get[T any](s Snapshot, key string) Read[T] {
+	record, ok := s.Get(key)
+	if !ok {
+		return Read[T]{}
+	}
+	return asRead[T](record)
+}
+
+func collect[T any](records iter.Seq[view.Record]) []Read[T] {
+	var out []Read[T]
+	for record := range records {
+		if read := asRead[T](record); read.Exists() {
+			out = append(out, read)
+		}
+	}
+	return out
+}
+
+func asRead[T any](record view.Record) Read[T] {
+	value, ok := record.Value.(*T)
+	if !ok {
+		return Read[T]{}
+	}
+	return Read[T]{Value: value, Created: record.Created, Modified: record.Modified}
+}
+
+func withRevision(read Read[api.Object]) Read[api.Object] {
+	if read.Exists() {
+		object := *read.Value
+		object.Metadata.Revision = read.Modified
+		read.Value = &object
+	}
+	return read
+}

@@ -1,0 +1,127 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/store"
+)
+
+// Committer is the part of a store that writes.
+type Committer interface {
+	Commit(ctx context.Context, txn store.Txn) (int64, error)
+}
+
+// Txn collects typed writes that are committed together or not at all. The zero value is not usable: see NewTxn.
+type Txn struct {
+	txn store.Txn
+	err error
+}
+
+// NewTxn returns an empty transaction; site names the place in the code for failpoints and metrics.
+func NewTxn(site string) *Txn { return &Txn{txn: store.Txn{Site: site}} }
+
+// If requires that a key was last modified at a revision; 0 requires that it does not exist.
+func (t *Txn) If(key string, modified int64) *Txn {
+	t.txn.If = append(t.txn.If, store.Condition{Key: key, Modified: modified})
+	return t
+}
+
+// Put writes a record as JSON; a string is written as it is.
+func (t *Txn) Put(key string, record any) *Txn {
+	value, err := encode(record)
+	if err != nil && t.err == nil {
+		t.err = fmt.Errorf("encode %s: %w", key, err)
+	}
+	t.txn.Do = append(t.txn.Do, store.Op{Key: key, Value: value})
+	return t
+}
+
+// PutLeased writes a record that is deleted when its lease ends.
+func (t *Txn) PutLeased(key string, record any, lease store.LeaseID) *Txn {
+	t.Put(key, record)
+	t.txn.Do[len(t.txn.Do)-1].Lease = lease
+	return t
+}
+
+// Delete removes a key.
+func (t *Txn) Delete(key string) *Txn {
+	t.txn.Do = append(t.txn.Do, store.Op{Key: key, Delete: true})
+	return t
+}
+
+// CreateTask writes a new task and claims its slot, on the condition that neither exists, so that a slot never has two
+// live tasks.
+func (t *Txn) CreateTask(task api.Task) *Txn {
+	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
+	return t.If(SlotKey(task.Owner(), task.Slot), 0).Put(SlotKey(task.Owner(), task.Slot), task.ID)
+}
+
+// ReplaceTask deletes the record of an ended task and gives its slot to a new one, on the condition that neither was
+// written since they were read: slot is the record that names the task of the slot.
+func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) *Txn {
+	if !slot.Exists() || *slot.Value != old.Value.ID {
+		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
+		return t
+	}
+	t.If(TaskKey(old.Value.ID), old.Modified).Delete(TaskKey(old.Value.ID))
+	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
+	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
+}
+
+// RaiseTask writes a task with a raised desired state, on the condition that it was not written since it was read.
+func (t *Txn) RaiseTask(read Read[api.Task], desired api.DesiredState, reason string, now time.Time) *Txn {
+	task := *read.Value
+	if !task.Desired.CanBecome(desired) {
+		t.err = fmt.Errorf("task %s: desired state can't fall from %s to %s", task.ID, task.Desired, desired)
+		return t
+	}
+	if task.EndedAt.IsZero() {
+		task.EndedAt, task.Reason = now, reason
+	}
+	task.Desired = desired
+	return t.If(TaskKey(task.ID), read.Modified).Put(TaskKey(task.ID), task)
+}
+
+// Guards reports whether the transaction compares key and also writes it, so that of two transactions decided from the
+// same state only one can ever be applied, however late. One that only deletes needs only the comparison.
+func (t *Txn) Guards(key string) bool {
+	compares := slices.ContainsFunc(t.txn.If, func(c store.Condition) bool { return c.Key == key })
+	writes := slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return op.Key == key })
+	deletes := !slices.ContainsFunc(t.txn.Do, func(op store.Op) bool { return !op.Delete })
+	return compares && (writes || deletes)
+}
+
+// Site returns the place in the code that commits.
+func (t *Txn) Site() string { return t.txn.Site }
+
+// Empty reports whether nothing would be written.
+func (t *Txn) Empty() bool { return len(t.txn.Do) == 0 }
+
+// Len returns the number of operations.
+func (t *Txn) Len() int { return len(t.txn.Do) }
+
+// Commit writes everything, or nothing. An empty transaction writes nothing and returns 0.
+func (t *Txn) Commit(ctx context.Context, to Committer) (int64, error) {
+	if t.err != nil {
+		return 0, t.err
+	}
+	if t.Empty() {
+		return 0, nil
+	}
+	return to.Commit(ctx, t.txn) // its errors name the site
+}
+
+func encode(record any) ([]byte, error) {
+	switch r := record.(type) {
+	case string:
+		return []byte(r), nil
+	case []byte:
+		return r, nil
+	}
+	return json.Marshal(record)
+}

@@ -1,0 +1,197 @@
+package docker
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// trace turns BuildKit's progress into lines. BuildKit runs steps in parallel: a line "Step 2/5 : …" says whose output
+// follows.
+//
+// The messages are read field by field. The types that BuildKit generates for them would add 1.5 MB to the binary.
+type trace struct {
+	line     func(string)
+	vertices map[string]*vertex // by digest
+	current  *vertex
+}
+
+// vertex is a node of BuildKit's graph: a step of the Dockerfile, or something done around them.
+type vertex struct {
+	name                       string
+	cached, started, completed bool
+	fault                      string
+	output                     lines
+}
+
+// The numbers of the fields that are read, of StatusResponse, Vertex and VertexLog.
+const (
+	statusVertexes, statusLogs                                                          = 1, 3
+	vertexDigest, vertexName, vertexCached, vertexStarted, vertexCompleted, vertexError = 1, 3, 4, 5, 6, 7
+	logVertex, logText                                                                  = 1, 4
+)
+
+// add reads a StatusResponse, in base64.
+func (t *trace) add(aux json.RawMessage) error {
+	var status []byte
+	if err := json.Unmarshal(aux, &status); err != nil {
+		return fmt.Errorf("the engine's progress: %w", err)
+	}
+	var vertices, logs [][]byte
+	eachField(status, func(field protowire.Number, value []byte) {
+		switch field {
+		case statusVertexes:
+			vertices = append(vertices, value)
+		case statusLogs:
+			logs = append(logs, value)
+		}
+	})
+	for _, message := range vertices {
+		t.vertex(message)
+	}
+	for _, message := range logs {
+		t.log(message)
+	}
+	return nil
+}
+
+// eachField visits the fields of a message. A number that isn't zero is passed as one byte.
+func eachField(message []byte, visit func(field protowire.Number, value []byte)) {
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return
+		}
+		message = message[n:]
+		var value []byte
+		switch kind {
+		case protowire.BytesType:
+			value, n = protowire.ConsumeBytes(message)
+		case protowire.VarintType:
+			var number uint64
+			if number, n = protowire.ConsumeVarint(message); number != 0 {
+				value = []byte{1}
+			}
+		default:
+			n = protowire.ConsumeFieldValue(field, kind, message)
+		}
+		if n < 0 {
+			return
+		}
+		message = message[n:]
+		visit(field, value)
+	}
+}
+
+func (t *trace) vertex(message []byte) {
+	var digest string
+	var now vertex
+	eachField(message, func(field protowire.Number, value []byte) {
+		switch field {
+		case vertexDigest:
+			digest = string(value)
+		case vertexName:
+			now.name = string(value)
+		case vertexCached:
+			now.cached = len(value) > 0
+		case vertexStarted:
+			now.started = true
+		case vertexCompleted:
+			now.completed = true
+		case vertexError:
+			now.fault = string(value)
+		}
+	})
+	known := t.vertices[digest]
+	if known == nil {
+		known = &vertex{name: now.name}
+		known.output.emit = func(line string) {
+			t.announce(known)
+			t.line(line)
+		}
+		t.vertices[digest] = known
+	}
+	if now.started && !known.started {
+		t.announce(known)
+	}
+	if now.completed && !known.completed {
+		known.output.flush()
+		if now.cached && known.step() != "" {
+			known.output.emit(" ---> Using cache")
+		}
+	}
+	known.started, known.completed, known.fault = known.started || now.started, known.completed || now.completed, now.fault
+}
+
+func (t *trace) log(message []byte) {
+	var of *vertex
+	var text string
+	eachField(message, func(field protowire.Number, value []byte) {
+		switch field {
+		case logVertex:
+			of = t.vertices[string(value)]
+		case logText:
+			text = string(value)
+		}
+	})
+	if of != nil {
+		of.output.write(text)
+	}
+}
+
+// announce says whose output follows, unless the last line was of the same vertex.
+func (t *trace) announce(v *vertex) {
+	if t.current == v {
+		return
+	}
+	if step, base := v.step(), v.base(); step != "" {
+		count, text, _ := strings.Cut(step, " ")
+		t.line("Step " + count + " : " + text)
+	} else if base != "" {
+		t.line("Looking up " + base)
+	}
+	t.current = v
+}
+
+// failed returns the step that failed, and the base image if it could not be had.
+func (t *trace) failed() (step, base string) {
+	for _, v := range t.vertices {
+		if v.fault == "" || strings.Contains(v.fault, "context canceled") { // as those end that run beside one that failed
+			continue
+		}
+		v.output.flush()
+		t.announce(v)
+		return v.step(), v.base()
+	}
+	return "", ""
+}
+
+var (
+	unnamedStage = regexp.MustCompile(`^stage-\d+$`)
+
+	stepName = regexp.MustCompile(`^\[(?:(.+) )?(\d+/\d+)\] (.*)$`)
+	baseName = regexp.MustCompile(`^(?:\[internal\] load metadata for |\[(?:.+ )?\d+/\d+\] FROM |resolve image config for )(\S+)`)
+)
+
+// step returns "2/5 RUN make", or "2/5 [build] RUN make" for a stage with a name; empty if it is no step.
+func (v *vertex) step() string {
+	match := stepName.FindStringSubmatch(v.name)
+	switch {
+	case match == nil:
+		return ""
+	case match[1] == "" || unnamedStage.MatchString(match[1]):
+		return match[2] + " " + match[3]
+	}
+	return match[2] + " [" + match[1] + "] " + match[3]
+}
+
+// base returns the image that the vertex gets; empty if it gets none.
+func (v *vertex) base() string {
+	if match := baseName.FindStringSubmatch(v.name); match != nil {
+		return match[1]
+	}
+	return ""
+}

@@ -1,0 +1,41 @@
+//go:build integration
+
+package docker_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/internal/runtime"
+)
+
+// TestAnImageMoves: what the engine saves it loads, as the same image; anything else is refused.
+func TestAnImageMoves(t *testing.T) {
+	c := newCluster(t)
+	image, err := c.Resolve(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := c.SaveImage(t.Context(), image.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	archive, err := io.ReadAll(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.LoadImage(t.Context(), image.ID, bytes.NewReader(archive)); err != nil {
+		t.Errorf("loaded again: %v", err)
+	}
+	absent := "sha256:" + strings.Repeat("0", 64)
+	if err := c.LoadImage(t.Context(), absent, bytes.NewReader(archive)); !errors.Is(err, runtime.ErrOtherImage) {
+		t.Errorf("as another image: %v", err)
+	}
+	if _, err := c.SaveImage(t.Context(), absent); !errors.Is(err, runtime.ErrNotFound) {
+		t.Errorf("an image that isn't there: %v", err)
+	}
+}

@@ -1,0 +1,44 @@
+package server
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/outcome"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/verbs"
+)
+
+// awaiting is a request for outcomes.
+type awaiting struct{ Body api.AwaitRequest }
+
+// await returns what has become of writes: at once, or when something has changed since an earlier answer.
+func (s *Server) await(ctx context.Context, in *awaiting) (api.AwaitResult, error) {
+	ctx, cancel := context.WithTimeout(ctx, longestWait)
+	defer cancel()
+	snap, err := s.snapshot()
+	if err != nil {
+		return api.AwaitResult{}, err
+	}
+	if snap.Revision() == in.Body.Since {
+		changes := s.View.Watch(ctx, view.WatchOptions{From: in.Body.Since + 1})
+		select {
+		case <-changes.Changes(): // also if it ended: then the state is to be read anyway
+		case <-s.closing:
+		}
+		if snap, err = s.snapshot(); err != nil {
+			return api.AwaitResult{}, err
+		}
+	}
+	outcomes, err := outcome.Judge(in.Body.Objects, func(ref api.Ref) outcome.Observed { return observed(snap, ref) })
+	return api.AwaitResult{Revision: snap.Revision(), Outcomes: outcomes}, err
+}
+
+func observed(snap records.Snapshot, ref api.Ref) outcome.Observed {
+	found, err := verbs.TargetOf(ref).Resolve(snap)
+	if err != nil {
+		return outcome.Observed{}
+	}
+	return outcome.Observed{Found: true, Object: withStatus(snap, *snap.Object(found).Value), Pods: podsOwnedBy(snap, ref)}
+}

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/plugin"
+	"tend.dev/tend/internal/plugin/broker"
+)
+
+// loopbackEndpoint opens callback listeners for running plugins: each has its own port on loopback and its own token, and
+// closes when the plugin has ended. In a dry run nothing can be changed through them.
+func (s *Server) loopbackEndpoint(actor string, dry bool) broker.Endpoint {
+	return func(ctx context.Context, scopes []string) (string, func(), error) {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return "", nil, fmt.Errorf("open an endpoint for the plugin: %w", err)
+		}
+		random := make([]byte, 24)
+		_, _ = rand.Read(random) // never fails
+		token := hex.EncodeToString(random)
+		served := s.callbackServer(func(given string) (grant, bool) {
+			return grant{scopes: scopes, dry: dry, actor: actor + " through a plugin"}, same(given, token)
+		})
+		within := plugin.From(context.Background(), plugin.OriginOf(ctx))
+		served.BaseContext = func(net.Listener) context.Context { return within }
+		done := make(chan struct{})
+		limited := s.limited(listener, served, min(s.MaxConnections, maxPluginConnections), "plugin callbacks")
+		go func() { defer close(done); _ = served.Serve(limited) }()
+		return "http://" + listener.Addr().String() + "/t/" + token, func() { _ = served.Close(); <-done }, nil
+	}
+}
+
+// maxPluginConnections is the maximum number of connections of one plugin call's listener.
+const maxPluginConnections = 256
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+
+func (s *Server) callbackServer(resolve func(token string) (grant, bool)) *http.Server {
+	return &http.Server{
+		Handler: s.callbacks(resolve), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: commandTime,
+		WriteTimeout: commandTime, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
+	}
+}
+
+// Callbacks returns what answers the containers of nodes: each within its own object, which its token names.
+func (s *Server) Callbacks() http.Handler { return s.callbacks(s.containerGrant) }
+
+// ContainerToken returns the token of an object's containers: their identity, and a proof that only this server can
+// make. An object that is deleted and created again under the same name gets another one.
+func ContainerToken(mac func(plain []byte) string, object api.Object) string {
+	identity := strings.Join([]string{"callback", object.Ref().String(), object.Metadata.UID}, "\x00")
+	return object.Scope + "." + object.Name + "." + mac([]byte(identity))
+}
+
+// containerGrant returns what a container may touch: its own object, and the commands of the plugin that wrote its
+// manifest, if one did, about objects of its scope.
+func (s *Server) containerGrant(token string) (grant, bool) {
+	scope, rest, _ := strings.Cut(token, ".")
+	name, _, _ := strings.Cut(rest, ".")
+	snap, err := s.snapshot()
+	if err != nil || s.MAC == nil {
+		return grant{}, false
+	}
+	for _, kind := range api.Kinds {
+		object := snap.Object(api.Ref{Kind: kind, Scope: scope, Name: name})
+		if !kind.HasSlots() || !object.Exists() || object.Value.Metadata.Deleting() {
+			continue
+		}
+		macro, _, _ := strings.Cut(object.Value.Metadata.Labels[api.LabelMacro], "/")
+		if object.Value.CallsBack() && same(token, ContainerToken(s.MAC, *object.Value)) {
+			return grant{scopes: []string{scope}, name: name, plugin: macro, actor: "containers of " + object.Value.Ref().String()}, true
+		}
+	}
+	return grant{}, false
+}

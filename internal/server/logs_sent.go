@@ -1,0 +1,59 @@
+package server
+
+import (
+	"time"
+
+	container "tend.dev/tend/internal/runtime"
+)
+
+// sentLines remembers what of a container's output was sent, so that nothing is repeated when an engine begins its file
+// again (it was rotated under a flood, or the stream was cut). Lines of one stream are written in the order of their
+// times.
+type sentLines struct {
+	// last is the time of the line that was sent last.
+	last    time.Time
+	streams map[string]*sentStream
+}
+
+type sentStream struct {
+	at time.Time
+	// lines is how many lines were sent with that very time; again counts those of them that were repeated.
+	lines, again int
+	repeats      bool
+}
+
+// before reports whether a line was sent before, and remembers one that wasn't.
+func (t *sentLines) before(line container.LogLine, now time.Time) bool {
+	if line.At.IsZero() {
+		return false // its time is unknown
+	}
+	if t.streams == nil {
+		t.streams = map[string]*sentStream{}
+	}
+	s := t.streams[line.Stream]
+	if s == nil {
+		s = &sentStream{}
+		t.streams[line.Stream] = s
+	}
+	if s.before(line, now) {
+		return true
+	}
+	t.last = line.At
+	return false
+}
+
+func (s *sentStream) before(line container.LogLine, now time.Time) bool {
+	switch {
+	case line.At.Before(s.at) && !s.at.After(now):
+		s.repeats, s.again = true, 0
+		return true
+	case line.At.Equal(s.at) && s.repeats && s.again < s.lines:
+		s.again++
+		return true
+	case line.At.Equal(s.at):
+		s.lines, s.again = s.lines+1, s.again+1
+	default: // newer, or the clock was set back: then it is older than what was sent
+		*s = sentStream{at: line.At, lines: 1}
+	}
+	return false
+}

@@ -1,0 +1,27 @@
+package servicemanager
+
+import (
+	"context"
+	"log/slog"
+
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+)
+
+// State is what a process reports, in the words of sd_notify(3).
+type State string
+
+// Status returns a state that says what the process does at the moment, and changes nothing else.
+func Status(text string) State { return State("STATUS=" + text) }
+
+// Ready returns the state of a process that has started.
+func Ready(text string) State { return systemd.SdNotifyReady + "\n" + Status(text) }
+
+// Stopping returns the state of a process that is about to end.
+func Stopping(text string) State { return systemd.SdNotifyStopping + "\n" + Status(text) }
+
+// Notify reports a state. A service manager that can't be reached is logged, and stops nothing.
+func Notify(ctx context.Context, log *slog.Logger, state State) {
+	if _, err := systemd.SdNotify(false, string(state)); err != nil {
+		log.WarnContext(ctx, "can't notify the service manager", "error", err)
+	}
+}

@@ -1,0 +1,79 @@
+package verbs
+
+import (
+	"context"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// ApplyOptions are the options of an apply.
+type ApplyOptions struct {
+	// DryRun decides and answers, but stores nothing.
+	DryRun bool
+	// Prune deletes the objects that Set applied before and that are not among the objects now.
+	Prune bool
+	// Force makes every object resolve its image again.
+	Force bool
+	// Set names the sources of the apply; empty leaves the objects' set as it is.
+	Set string
+	FieldManager
+}
+
+// Apply stores all the objects or none. Objects that are unchanged are not written.
+func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOptions) (api.ApplyResult, error) {
+	if err := checkRequest(objects, opts); err != nil {
+		return api.ApplyResult{}, err
+	}
+	if err := opts.check(); err != nil {
+		return api.ApplyResult{}, err
+	}
+	if checkObjects(objects, api.CheckDeclared) != nil {
+		return api.ApplyResult{}, checkObjects(objects, s.declared) // with all other errors
+	}
+	if err := s.holdTrees(objects, opts.DryRun); err != nil {
+		return api.ApplyResult{}, err
+	}
+	objects, gathered, err := s.materialize(ctx, objects, opts.DryRun)
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
+		decided, err := s.prepareApply(snap, objects, gathered, opts)
+		if err != nil || !opts.DryRun {
+			return decided, err
+		}
+		decided.txn = records.NewTxn("apply.dryrun")
+		return decided, s.preview(snap, decided)
+	})
+	if err != nil {
+		return api.ApplyResult{}, err
+	}
+	result := decided.result
+	result.DryRun, result.Revision = opts.DryRun, revision
+	for i := range result.Objects {
+		if result.Objects[i].Action != api.ActionUnchanged && !opts.DryRun {
+			result.Objects[i].Revision = revision
+		}
+	}
+	s.note("apply", opts.Actor, revision, decided.written()...)
+	return result, nil
+}
+
+func (s *Service) preview(snap records.Snapshot, decided *applyDecision) error {
+	if s.opts.Preview == nil {
+		return nil
+	}
+	plan, err := s.opts.Preview(snap, decided.next, decided.result.Pruned)
+	decided.result.Plan = plan
+	return err
+}
+
+// declared returns every error in an object as it was declared.
+func (s *Service) declared(object api.Object) []api.FieldError {
+	found := api.CheckDeclared(object)
+	if s.opts.Validate != nil {
+		found = append(s.opts.Validate(object), found...)
+	}
+	return found
+}

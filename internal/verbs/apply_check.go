@@ -1,0 +1,93 @@
+package verbs
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+
+	"tend.dev/tend/api"
+)
+
+// setName matches the names of apply sets: they are part of a stamp and of query strings.
+var setName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$`)
+
+// checkRequest finds errors in an apply as a whole.
+func checkRequest(objects []api.Object, opts ApplyOptions) error {
+	switch {
+	case len(objects) == 0 && opts.Prune:
+		return invalid("to remove everything, delete the objects by name",
+			"an empty input with prune would delete all the set ever applied")
+	case len(objects) == 0:
+		return invalid("give at least one manifest", "nothing to apply")
+	case len(objects) > api.MaxApplyObjects:
+		return &Error{Reason: TooLarge, Next: "apply in smaller parts",
+			Detail: plural(len(objects), "object") + " in one apply; at most " + plural(api.MaxApplyObjects, "object")}
+	case opts.Prune && opts.Set == "":
+		return invalid("name the set (set=…): the CLI makes one from its sources",
+			"prune removes only what the same set applied before, and no set is named")
+	case opts.Set != "" && !setName.MatchString(opts.Set):
+		return invalid("use letters, digits and . _ : / -, at most 128", "%q is no name of a set", opts.Set)
+	}
+	return nil
+}
+
+// checkObjects finds every error in the objects that doesn't depend on the store. Without validate it checks only the
+// form: the stored object may have what a manager leaves out.
+func checkObjects(objects []api.Object, validate func(api.Object) []api.FieldError) error {
+	var all []api.FieldError
+	seen := make(map[api.Ref]bool, len(objects))
+	for _, object := range objects {
+		ref := object.Ref()
+		if seen[ref] {
+			all = append(all, api.FieldError{Object: ref.String(), Detail: "is declared twice"})
+			continue
+		}
+		seen[ref] = true
+		all = append(all, checkObject(object, validate)...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &Error{Reason: Invalid, Detail: plural(len(all), "fault") + " found; nothing was stored",
+		Next: "correct the manifests and apply again", Errors: all}
+}
+
+func checkObject(object api.Object, validate func(api.Object) []api.FieldError) []api.FieldError {
+	ref := object.Ref().String()
+	if object.Kind == "" || object.Name == "" {
+		return []api.FieldError{{Object: ref, Detail: "kind and name are needed"}}
+	}
+	fields, err := fieldsOf(object.Spec)
+	if err != nil {
+		return []api.FieldError{{Object: ref, Field: "spec", Detail: err.Error()}}
+	}
+	var found []api.FieldError
+	if _, has := fields["env_file"]; has {
+		found = append(found, api.FieldError{Object: ref, Field: "env_file",
+			Detail: "is read by the client and merged into env; the server can't see the client's files"})
+		delete(fields, "env_file")
+		object.Spec, _ = json.Marshal(fields)
+	}
+	if validate == nil {
+		return found
+	}
+	for _, fault := range validate(object) {
+		if fault.Object == "" {
+			fault.Object = ref
+		}
+		found = append(found, fault)
+	}
+	return found
+}
+
+// normalSpec returns the spec as stored: as written but for white space, and {} if there is none.
+func normalSpec(spec json.RawMessage) json.RawMessage {
+	if len(bytes.TrimSpace(spec)) == 0 || string(bytes.TrimSpace(spec)) == "null" {
+		return json.RawMessage("{}")
+	}
+	var out bytes.Buffer
+	if json.Compact(&out, spec) != nil {
+		return spec
+	}
+	return out.Bytes()
+}

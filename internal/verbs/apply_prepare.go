@@ -1,0 +1,170 @@
+package verbs
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// applyDecision is the outcome of an apply on one snapshot of the store.
+type applyDecision struct {
+	txn    *records.Txn
+	result api.ApplyResult
+	// next are the objects that are written, as they will be stored.
+	next []api.Object
+	// placed are all objects, written or not.
+	placed []placed
+}
+
+// placed is one object of an apply: as it is stored, as it will be, and its result.
+type placed struct {
+	stored records.Read[api.Object]
+	next   api.Object
+	result api.ObjectResult
+	// tree is the source that came with it; empty if none did.
+	tree string
+}
+
+func (d *applyDecision) merged() []api.Object {
+	out := make([]api.Object, len(d.placed))
+	for i, p := range d.placed {
+		out[i] = p.next
+	}
+	return out
+}
+
+func (d *applyDecision) transaction() *records.Txn { return d.txn }
+
+func (d *applyDecision) written() []api.Ref {
+	refs := make([]api.Ref, 0, len(d.next)+len(d.result.Pruned))
+	for _, object := range d.next {
+		refs = append(refs, object.Ref())
+	}
+	return append(refs, d.result.Pruned...)
+}
+
+// prepareApply decides an apply of objects whose form is checked already.
+func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m material, opts ApplyOptions) (*applyDecision, error) {
+	decided, now := &applyDecision{txn: records.NewTxn("apply")}, s.opts.Now()
+	found := &faults{}
+	claimed := claims{}
+	for _, object := range objects {
+		stored := snap.Object(object.Ref())
+		if stored.Exists() && stored.Value.Metadata.Deleting() {
+			found.add(Terminating, object.Ref(), "", nextTerminating, "is being deleted")
+			continue
+		}
+		claimed.check(snap, object.Ref(), found)
+		object, err := s.sealSecrets(stored, object, found)
+		if err != nil {
+			return nil, err
+		}
+		next, result, err := merge(stored, object, opts, now, s.opts.NewUID)
+		if err != nil {
+			return nil, err
+		}
+		decided.placed = append(decided.placed, placed{stored: stored, next: next, result: result, tree: object.Tree()})
+		if !opts.DryRun {
+			opts.refuse(object.Ref(), result.Conflicts, found)
+		}
+	}
+	if err := checkObjects(decided.merged(), s.opts.Validate); err != nil {
+		return nil, err
+	}
+	var pruned []records.Read[api.Object]
+	if opts.Prune {
+		pruned = prunable(snap, objects, opts.Set)
+	}
+	decided.stampAssets(snap, m, pruned, found)
+	decided.stampBuilds(snap, opts, now, found)
+	for i := range decided.placed {
+		decided.placed[i].warnOfHooks(snap)
+		decided.placed[i].warnOfPorts()
+	}
+	decided.put(now, opts.Actor)
+	checkRegistries(snap, decided.next, pruned, found)
+	checkPorts(snap, decided.next, pruned, found)
+	checkDependencies(snap, decided.next, pruned, found)
+	checkRoutes(snap, decided.next, pruned, found)
+	if err := found.err(conflictsText(found)); err != nil {
+		return nil, err
+	}
+	for _, object := range pruned {
+		decided.result.Pruned = append(decided.result.Pruned, object.Value.Ref())
+		removeObject(decided.txn, object, now)
+	}
+	return decided, nil
+}
+
+// put adds the result of each object to the decision, and the write unless it is stored like that already.
+func (d *applyDecision) put(now time.Time, actor string) {
+	for _, p := range d.placed {
+		written := !p.stored.Exists() || !sameObject(*p.stored.Value, p.next)
+		switch {
+		case !p.stored.Exists():
+			p.result.Action = api.ActionCreated
+		case !written || sameButSet(*p.stored.Value, p.next):
+			p.result.Action = api.ActionUnchanged
+		default:
+			p.result.Action = api.ActionConfigured
+		}
+		p.result.Changes = shownChanges(p.next.Kind, p.result.Changes)
+		for i, conflict := range p.result.Conflicts {
+			p.result.Conflicts[i].Value = shownValue(p.next.Kind, conflict.Path, conflict.Value)
+		}
+		d.result.Objects = append(d.result.Objects, p.result)
+		if !written {
+			continue
+		}
+		p.next.Metadata.UpdatedAt, p.next.Metadata.Change = now, &api.Change{Verb: "apply", Actor: actor}
+		d.next = append(d.next, p.next)
+		key := records.ObjectKey(p.next.Ref())
+		d.txn.If(key, p.stored.Modified).Put(key, p.next)
+		if !p.stored.Exists() && ownsName(p.next.Kind) {
+			d.txn.If(records.NameKey(p.next.Ref()), 0).Put(records.NameKey(p.next.Ref()), p.next.Ref())
+		}
+	}
+}
+
+func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, now time.Time) map[string]string {
+	stamps := maps.Clone(old.Metadata.Stamps)
+	if stamps == nil {
+		stamps = map[string]string{}
+	}
+	if opts.Set != "" {
+		stamps[api.StampApplySet] = opts.Set
+	}
+	if opts.Force {
+		stamps[api.StampPull] = strconv.FormatInt(now.UnixMilli(), 36)
+	}
+	if opts.Force || asksForRelease(changes) {
+		// A rollback's pin holds until the spec changes; a change of replicas doesn't count.
+		delete(stamps, api.StampRollback)
+	}
+	if len(stamps) == 0 {
+		return nil
+	}
+	return stamps
+}
+
+// sameButSet reports whether at most the name of the object's sources differs: a note of Tend's for --prune, which does
+// not count as a change.
+func sameButSet(stored, next api.Object) bool {
+	stored.Metadata.Stamps, next.Metadata.Stamps = maps.Clone(stored.Metadata.Stamps), maps.Clone(next.Metadata.Stamps)
+	delete(stored.Metadata.Stamps, api.StampApplySet)
+	delete(next.Metadata.Stamps, api.StampApplySet)
+	return sameObject(stored, next)
+}
+
+// sameObject reports whether writing next would change anything that was stored.
+func sameObject(stored, next api.Object) bool {
+	a, b := stored.Metadata, next.Metadata
+	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) &&
+		maps.Equal(a.Annotations, b.Annotations) && maps.Equal(a.Stamps, b.Stamps) &&
+		slices.Equal(a.Finalizers, b.Finalizers) && bytes.Equal(a.Fields, b.Fields)
+}

@@ -1,0 +1,55 @@
+package verbs
+
+import (
+	"slices"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+const (
+	maxConfigKeys  = 1000
+	maxConfigValue = 64 << 10
+)
+
+func checkConfig(bucket Bucket, set map[string]string, unset []string) error {
+	if err := bucket.check(); err != nil {
+		return err
+	}
+	if len(set)+len(unset) == 0 {
+		return invalid("give KEY=VALUE pairs, or keys to remove", "nothing to set")
+	}
+	if len(set)+len(unset) > maxConfigKeys {
+		return &Error{Reason: TooLarge, Detail: "more than 1000 keys at once", Next: "set them in parts"}
+	}
+	for key, v := range set {
+		if err := api.CheckConfigKey(key); err != nil {
+			return invalid("choose another name", "%v", err)
+		}
+		if err := api.CheckEnv(key, v); err != nil { // runtimes quote a variable they can't set, with its value
+			return invalid("mount a file for binary data", "%s: %v", key, err)
+		}
+		if len(v) > maxConfigValue {
+			return &Error{Reason: TooLarge, Detail: "the value of " + key + " is larger than 64 KiB", Next: "mount a file instead"}
+		}
+	}
+	for i, key := range unset {
+		if _, both := set[key]; both {
+			return invalid("choose one", "%s is to be set and removed", key)
+		}
+		if slices.Contains(unset[:i], key) {
+			return invalid("name it once", "%s is to be removed twice", key)
+		}
+	}
+	return nil
+}
+
+// noKey returns an error that says that a bucket lacks a key, and which other bucket has it.
+func noKey(snap records.Snapshot, bucket Bucket, key string) error {
+	if bucket.Name != "" {
+		if _, there := snap.Get(records.ConfigScopePrefix(bucket.Scope) + key); there {
+			return notFound("name the scope alone to reach it", "%s has no key %s of its own; it is in the bucket of the scope", bucket, key)
+		}
+	}
+	return notFound("`tend config list` shows the keys there are", "there is no key %s", key)
+}

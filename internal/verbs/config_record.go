@@ -1,0 +1,85 @@
+package verbs
+
+import (
+	"fmt"
+	"maps"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/records"
+)
+
+// tellConsumers writes every workload whose environment changes with a bucket. A loud change removes the mark of
+// earlier quiet ones: its restart applies their values too. A quiet change records the hash of the new environment, so
+// that this environment is no reason to replace the running pods. A workload that already runs on another environment
+// is about to be replaced, so there a quiet change has nothing to preserve and is applied too.
+func (s *Service) tellConsumers(d *configDecision, snap records.Snapshot, change env.Change, by ConfigChange) {
+	for _, kind := range api.Kinds {
+		if !kind.HasSlots() {
+			continue
+		}
+		for object := range snap.Objects(kind) {
+			if object.Value.Metadata.Deleting() || !env.ReadBy(*object.Value, change.Bucket) {
+				continue
+			}
+			before, after := s.envHash(snap, *object.Value, env.Change{}), s.envHash(snap, *object.Value, change)
+			if before != after || before == "" {
+				s.record(d, snap, object, before, after, by)
+			}
+		}
+	}
+}
+
+func (s *Service) record(d *configDecision, snap records.Snapshot, object records.Read[api.Object], before, after string, by ConfigChange) {
+	next := *object.Value
+	next.Metadata.Revision, next.Metadata.UpdatedAt = 0, s.opts.Now()
+	next.Metadata.Change = &api.Change{Verb: "config", Actor: by.Actor}
+	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+	delete(next.Metadata.Stamps, api.StampQuietEnv)
+	if by.Quiet && after != "" && runsOn(snap, *object.Value, before) {
+		if next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		next.Metadata.Stamps[api.StampQuietEnv] = after
+		// A release made meanwhile may carry another environment: then the verb decides again.
+		d.txn.If(records.ReleaseKey(next.Ref(), nextRelease(snap, next.Ref())), 0)
+	}
+	key := records.ObjectKey(next.Ref())
+	d.txn.If(key, object.Modified).Put(key, next)
+	d.result.Affected = append(d.result.Affected, next.Ref())
+}
+
+// envHash returns the hash of an object's environment. It is empty if there is none, or if it can't be computed.
+func (s *Service) envHash(snap records.Snapshot, object api.Object, change env.Change) string {
+	if s.opts.EnvHash == nil {
+		return ""
+	}
+	hash, err := s.opts.EnvHash(snap, object, change)
+	if err != nil {
+		return ""
+	}
+	return hash
+}
+
+// runsOn reports whether the newest release was made for an environment, or a quiet change keeps it from that
+// environment.
+func runsOn(snap records.Snapshot, object api.Object, hash string) bool {
+	releases := snap.Releases(object.Ref())
+	if len(releases) == 0 || hash == "" {
+		return false
+	}
+	newest := releases[len(releases)-1].Value
+	return newest.EnvHash == hash || newest.EnvOver == hash || object.Metadata.Stamps[api.StampQuietEnv] == hash
+}
+
+// nextRelease returns the id that the next release will have.
+func nextRelease(snap records.Snapshot, ref api.Ref) string {
+	number := 0
+	if releases := snap.Releases(ref); len(releases) > 0 {
+		number = releases[len(releases)-1].Value.Number
+	}
+	if status := snap.WorkloadStatus(ref); status.Exists() {
+		number = max(number, status.Value.LastReleaseNumber)
+	}
+	return fmt.Sprintf("v%d", number+1)
+}

@@ -1,0 +1,146 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/records"
+)
+
+type deleteDecision struct {
+	txn    *records.Txn
+	result api.DeleteResult
+}
+
+func (d *deleteDecision) transaction() *records.Txn { return d.txn }
+
+// DeleteOptions say what is deleted besides the object. The zero value keeps its bucket and its volumes.
+type DeleteOptions struct {
+	// Prune removes the config of the object's own bucket. It is refused while another object reads it by env_from.
+	Prune bool
+	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all their data.
+	Volumes bool
+	// DryRun decides and answers, but deletes nothing.
+	DryRun bool
+	Actor  string
+}
+
+// Delete asks that an object and everything made for it go. Asking twice is not an error; the answer says so.
+func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.DeleteResult, error) {
+	return s.DeleteWith(ctx, target, DeleteOptions{Actor: actor})
+}
+
+// DeleteWith is Delete with options.
+func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
+	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*deleteDecision, error) {
+		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
+		if err == nil && opts.DryRun {
+			decided.txn, decided.result.DryRun = records.NewTxn("delete.dryrun"), true
+		}
+		return decided, err
+	})
+	if err != nil {
+		return api.DeleteResult{}, err
+	}
+	result := decided.result
+	if revision != 0 {
+		result.Revision = revision
+	}
+	s.note("delete", opts.Actor, revision, result.Object)
+	return result, nil
+}
+
+func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now time.Time) (*deleteDecision, error) {
+	object, err := target.findExactly(snap)
+	if err != nil {
+		return nil, err
+	}
+	decided := &deleteDecision{txn: records.NewTxn("delete"), result: api.DeleteResult{
+		Object: object.Value.Ref(), DeletedAt: now, Revision: object.Modified,
+	}}
+	if at := object.Value.Metadata.DeletedAt; at != nil {
+		decided.result.Already, decided.result.DeletedAt = true, *at
+		return decided, decided.prune(snap, *object.Value, opts)
+	}
+	if err := checkUnused(snap, object.Value.Ref()); err != nil {
+		return nil, err
+	}
+	decided.result.Dependents = dependents(snap, object.Value.Ref())
+	decided.result.Volumes = keptVolumes(snap, *object.Value)
+	if opts.Volumes {
+		object = decided.removeVolumes(snap, object)
+	}
+	removeObject(decided.txn, object, now)
+	return decided, decided.prune(snap, *object.Value, opts)
+}
+
+// removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod stay,
+// because no agent would remove them.
+func (d *deleteDecision) removeVolumes(snap records.Snapshot, object records.Read[api.Object]) records.Read[api.Object] {
+	if object.Value.Kind != api.KindStatefulSet {
+		return object
+	}
+	spec, err := api.DecodeSpec[api.StatefulSetSpec](*object.Value)
+	if err != nil {
+		return object
+	}
+	for _, task := range snap.TasksOf(object.Value.Ref()) {
+		if n, ok := task.Value.Ordinal(); ok && task.Value.Node != "" {
+			d.result.RemovedVolumes = append(d.result.RemovedVolumes, volumesOfTask(snap, *task.Value, spec, n)...)
+		}
+	}
+	slices.Sort(d.result.RemovedVolumes)
+	d.result.RemovedVolumes = slices.Compact(d.result.RemovedVolumes)
+	d.result.Volumes = slices.DeleteFunc(d.result.Volumes, func(volume string) bool { return slices.Contains(d.result.RemovedVolumes, volume) })
+	next := *object.Value
+	next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+	if next.Metadata.Stamps == nil {
+		next.Metadata.Stamps = map[string]string{}
+	}
+	next.Metadata.Stamps[api.StampWipe] = "true"
+	object.Value = &next
+	return object
+}
+
+// prune removes the keys of the object's own bucket. Kinds without containers have no bucket: one of their name belongs
+// to another object.
+func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts DeleteOptions) error {
+	if !opts.Prune || !object.Kind.HasContainers() {
+		return nil
+	}
+	ref, bucket := object.Ref(), Bucket{Scope: object.Scope, Name: object.Name}
+	for _, kind := range api.Kinds {
+		for other := range snap.Objects(kind) {
+			if other.Value.Ref() != ref && !other.Value.Metadata.Deleting() && env.ReadBy(*other.Value, env.Bucket(bucket)) && other.Value.Kind.HasContainers() {
+				return &Error{Reason: InUse, Detail: fmt.Sprintf("%s reads the config of %s (env_from); nothing was deleted", other.Value.Ref(), bucket),
+					Next: "delete without pruning, or change what reads it first"}
+			}
+		}
+	}
+	for record := range snap.Prefix(bucket.prefix()) {
+		d.txn.If(record.Key, record.Modified).Delete(record.Key)
+		d.result.RemovedConfig = append(d.result.RemovedConfig, strings.TrimPrefix(record.Key, bucket.prefix()))
+	}
+	return nil
+}
+
+// removeObject marks an object for deletion. An object without finalizers is deleted at once.
+func removeObject(txn *records.Txn, object records.Read[api.Object], now time.Time) {
+	next := *object.Value
+	key := records.ObjectKey(next.Ref())
+	txn.If(key, object.Modified)
+	if len(next.Metadata.Finalizers) == 0 {
+		txn.Delete(key)
+		return
+	}
+	next.Metadata.Revision = 0
+	next.Metadata.DeletedAt = &now
+	next.Metadata.UpdatedAt = now
+	txn.Put(key, next)
+}

@@ -1,0 +1,17 @@
+// Package verbs holds the verbs by which people change what is desired: apply, delete, scale, restart, rollback,
+// freeze and thaw, and the buckets of config.
+//
+// Each verb is one atomic commit. It reads a snapshot of the store that is at least as new as every commit made before,
+// decides with a pure function (prepareX: snapshot and time in, transaction and answer out), and commits on the
+// condition that nothing it decided from has changed. If something has, it decides again. So a verb is stored
+// completely or not at all, and two verbs at once end as if one had come after the other.
+//
+// Every change of a spec names a field manager, which owns the fields it sets (package ownership). A value that another
+// manager owns is refused, unless it is taken over by force.
+//
+// Input from outside is resolved here, before any decision: the bytes of assets are stored, and their digests stamped
+// on every object that uses them; a registry's token is encrypted.
+//
+// The package writes only under /desired, /names, /frozen and /config; the controllers act on it. It never touches a
+// container, and it never waits for one.
+package verbs

@@ -1,0 +1,96 @@
+package verbs
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+)
+
+// Reason says in one word why a verb was refused.
+type Reason string
+
+// The reasons for which a verb is refused. Nothing was stored then.
+const (
+	// Invalid: the request or a manifest in it is wrong, independent of the store.
+	Invalid Reason = "Invalid"
+	// NotFound: the object, release or pod doesn't exist.
+	NotFound Reason = "NotFound"
+	// Ambiguous: several objects match the name.
+	Ambiguous Reason = "Ambiguous"
+	// NameTaken: another object owns <scope>-<name>.
+	NameTaken Reason = "NameTaken"
+	// PortTaken: two containers would publish the same port of the host.
+	PortTaken Reason = "PortTaken"
+	// RouteTaken: two ingresses would serve the same host and path.
+	RouteTaken Reason = "RouteTaken"
+	// RegistryTaken: two registries would define the login to one host.
+	RegistryTaken Reason = "RegistryTaken"
+	// InUse: another object needs it.
+	InUse Reason = "InUse"
+	// FieldOwned: another manager set a field to another value.
+	FieldOwned Reason = "FieldOwned"
+	// RunForbidden: a run is under way, and the cron job allows one at a time.
+	RunForbidden Reason = "RunForbidden"
+	// Terminating: the object is being deleted.
+	Terminating Reason = "Terminating"
+	// TooLarge: the change exceeds what can be stored at once.
+	TooLarge Reason = "TooLarge"
+	// Busy: concurrent changes kept changing what the verb decided from.
+	Busy Reason = "Busy"
+)
+
+// Error is a refusal: what, where and the next step.
+type Error struct {
+	Reason Reason
+	Detail string
+	Next   string
+	// Errors lists every fault if there are several.
+	Errors []api.FieldError
+}
+
+func (e *Error) Error() string {
+	text := e.Detail
+	for _, fault := range e.Errors {
+		text += "; " + fault.Error()
+	}
+	return text
+}
+
+// faults collects refusals, so that a user sees all of them at once. The first one gives the reason.
+type faults struct {
+	reason Reason
+	next   string
+	errors []api.FieldError
+}
+
+func (f *faults) add(reason Reason, ref api.Ref, field, next, format string, args ...any) {
+	if f.reason == "" {
+		f.reason, f.next = reason, next
+	}
+	f.errors = append(f.errors, api.FieldError{Object: ref.String(), Field: field, Detail: fmt.Sprintf(format, args...)})
+}
+
+func (f *faults) err(detail string) error {
+	if len(f.errors) == 0 {
+		return nil
+	}
+	return &Error{Reason: f.reason, Detail: detail, Next: f.next, Errors: f.errors}
+}
+
+func conflictsText(found *faults) string {
+	return plural(len(found.errors), "conflict") + " with what is stored; nothing was stored"
+}
+
+func notFound(next, format string, args ...any) error {
+	return &Error{Reason: NotFound, Detail: fmt.Sprintf(format, args...), Next: next}
+}
+
+func invalid(next, format string, args ...any) error {
+	return &Error{Reason: Invalid, Detail: fmt.Sprintf(format, args...), Next: next}
+}
+
+func terminating(ref api.Ref) error {
+	return &Error{Reason: Terminating, Detail: ref.String() + " is being deleted", Next: nextTerminating}
+}
+
+const nextTerminating = "wait until it is gone, then try again"

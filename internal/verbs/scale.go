@@ -1,0 +1,68 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"strconv"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// MaxReplicas bounds what scale accepts, so that a typo doesn't become ten million containers.
+const MaxReplicas = 10_000
+
+// verbDecision is the outcome of a verb on one object.
+type verbDecision struct {
+	txn    *records.Txn
+	result api.VerbResult
+}
+
+func (d *verbDecision) transaction() *records.Txn { return d.txn }
+
+// Scale sets spec.replicas.
+func (s *Service) Scale(ctx context.Context, target Target, replicas int, by FieldManager) (api.VerbResult, error) {
+	if replicas < 0 || replicas > MaxReplicas {
+		return api.VerbResult{}, invalid("give a count between 0 and "+strconv.Itoa(MaxReplicas),
+			"%d replicas can't be", replicas)
+	}
+	if err := by.check(); err != nil {
+		return api.VerbResult{}, err
+	}
+	return s.verb(ctx, "scale", by.Actor, func(snap records.Snapshot) (*verbDecision, error) {
+		return s.prepareScale(snap, target, replicas, by)
+	})
+}
+
+func (s *Service) prepareScale(snap records.Snapshot, target Target, replicas int, by FieldManager) (*verbDecision, error) {
+	object, err := target.findSlotted(snap, "scaled")
+	if err != nil {
+		return nil, err
+	}
+	spec, err := api.DecodeSpec[api.DeploymentSpec](*object.Value)
+	if err != nil {
+		return nil, err
+	}
+	before := spec.ReplicaCount()
+	decided := unchanged("scale", object)
+	decided.result.PreviousReplicas, decided.result.Replicas = &before, &replicas
+	if before == replicas && (spec.Replicas == nil || spec.Autoscale != nil && *spec.Replicas == replicas && !by.ForceConflicts) {
+		return decided, nil
+	}
+	if err := checkScale(*object.Value, spec, replicas, by); err != nil {
+		return nil, err
+	}
+	next := *object.Value
+	if next.Spec, err = withField(next.Spec, "replicas", json.RawMessage(strconv.Itoa(replicas))); err != nil {
+		return nil, err
+	}
+	if by.manager() == api.ManagerApply && before != replicas {
+		next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps)
+		if next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		next.Metadata.Stamps[api.StampScaled] = "true"
+	}
+	return decided, s.amend(snap, decided, object, next, by, isReplicas)
+}

@@ -1,0 +1,32 @@
+package verbs
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"tend.dev/tend/api"
+)
+
+// keepScale returns the declared object with the count of the last `tend scale` if it sets no replicas. So a manifest
+// without replicas doesn't reset them, and one with replicas sets them again. A declared autoscale decides by itself.
+func keepScale(old, declared api.Object) (api.Object, error) {
+	if old.Metadata.Stamps[api.StampScaled] == "" {
+		return declared, nil
+	}
+	was, err := api.DecodeSpec[api.DeploymentSpec](old)
+	if err != nil {
+		return declared, nil //nolint:nilerr // what is declared replaces what can't be read
+	}
+	is, err := api.DecodeSpec[api.DeploymentSpec](declared)
+	if err != nil || is.Replicas != nil || is.Autoscale != nil || was.Replicas == nil {
+		return declared, nil //nolint:nilerr // validation says what is wrong with what is declared
+	}
+	declared.Spec, err = withField(declared.Spec, "replicas", json.RawMessage(strconv.Itoa(*was.Replicas)))
+	return declared, err
+}
+
+// isScaled reports whether the object's replicas are those of a `tend scale` once declared is stored.
+func isScaled(old, declared api.Object) bool {
+	is, err := api.DecodeSpec[api.DeploymentSpec](declared)
+	return err == nil && is.Replicas == nil && is.Autoscale == nil && old.Metadata.Stamps[api.StampScaled] != ""
+}

@@ -1,0 +1,171 @@
+package verbs
+
+import (
+	"context"
+	cryptorand "crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+)
+
+// Reader returns snapshots of the store that are at least as new as every commit made before the call.
+type Reader interface {
+	Fresh(ctx context.Context) (records.Snapshot, error)
+}
+
+// Options are the dependencies of a Service. Store and Reader are needed.
+type Options struct {
+	Store  records.Committer
+	Reader Reader
+	// Leases make the marks of Hold expire. Default: Hold marks nothing.
+	Leases Leases
+	// Validate returns the errors in a manifest that don't depend on the store. Default: none.
+	Validate func(api.Object) []api.FieldError
+	// Preview lists what the controllers will do once the objects in next are stored and those in deleted are gone.
+	// Default: an empty plan.
+	Preview func(snap records.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error)
+	// Seal encrypts a config value, or a registry's token. Default: both are refused.
+	Seal func(plain []byte) ([]byte, error)
+	// MAC is a keyed hash that identifies a sealed token. Needed with Seal for registries.
+	MAC func(plain []byte) string
+	// Open decrypts what Seal encrypted. Needed with Seal for buckets.
+	Open func(sealed []byte) ([]byte, error)
+	// EnvHash identifies the environment an object will have once a bucket has changed. Default: every reader of a bucket
+	// counts as affected by its changes, and quiet changes are refused.
+	EnvHash func(snap records.Snapshot, object api.Object, change env.Change) (string, error)
+	// Assets keep the bytes of assets. Default: assets are refused.
+	Assets Assets
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+	// NewUID names an object. Default: 128 random bits.
+	NewUID func() string
+	// Logger gets a line for each verb that wrote. Default slog.Default.
+	Logger *slog.Logger
+}
+
+// Service performs the verbs. Safe for concurrent use.
+type Service struct {
+	opts Options
+	// turn lets one verb decide and commit at a time, so that the verbs of one server don't conflict with each other.
+	turn chan struct{}
+}
+
+// New makes a Service.
+func New(opts Options) *Service {
+	if opts.Validate == nil {
+		opts.Validate = func(api.Object) []api.FieldError { return nil }
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.NewUID == nil {
+		opts.NewUID = randomUID
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	return &Service{opts: opts, turn: make(chan struct{}, 1)}
+}
+
+// maxTries bounds how often a verb decides again because what it decided from had changed.
+const maxTries = 20
+
+// decision is what a verb wants to write, and on which conditions.
+type decision interface {
+	transaction() *records.Txn
+}
+
+// decide lets prepare decide from a fresh snapshot and commits the outcome. It repeats both if a precondition did not
+// hold. The revision is 0 if there was nothing to write.
+//
+// Rules hold between objects: two may not use one port of the host, an object carries the digests of the assets it
+// mounts. So every commit compares and writes the guard: of two decided from the same state only one is ever applied,
+// whichever server made it and however late it arrives.
+func decide[D decision](ctx context.Context, s *Service, prepare func(records.Snapshot) (D, error)) (D, int64, error) {
+	var none D
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return none, 0, ctx.Err()
+	}
+	for try := range maxTries {
+		if err := rest(ctx, try); err != nil {
+			return none, 0, err
+		}
+		snap, err := s.opts.Reader.Fresh(ctx)
+		if err != nil {
+			return none, 0, err
+		}
+		decided, err := prepare(snap)
+		if err != nil {
+			return none, 0, err
+		}
+		revision, err := guarded(snap, decided.transaction()).Commit(ctx, s.opts.Store)
+		switch {
+		case err == nil:
+			return decided, revision, nil
+		case errors.Is(err, store.ErrTooLarge):
+			return none, 0, &Error{Reason: TooLarge, Detail: "nothing was stored: " + err.Error(),
+				Next: "apply in smaller parts"}
+		case errors.Is(err, store.ErrUnknownOutcome):
+			return none, 0, &UnknownOutcomeError{Site: decided.transaction().Site(), Err: err}
+		case !errors.Is(err, store.ErrConflict):
+			return none, 0, err
+		}
+	}
+	return none, 0, &Error{Reason: Busy, Detail: "others kept changing the same objects; nothing was stored",
+		Next: "try again"}
+}
+
+// guarded adds the guard to a transaction that writes.
+func guarded(snap records.Snapshot, txn *records.Txn) *records.Txn {
+	if txn.Empty() {
+		return txn
+	}
+	guard, _ := snap.Get(records.GuardKey)
+	return txn.If(records.GuardKey, guard.Modified).Put(records.GuardKey, txn.Site())
+}
+
+// rest waits before another try, with a growing and random delay, so that two servers that change the same object don't
+// stay in step. The first try doesn't wait.
+func rest(ctx context.Context, try int) error {
+	if try == 0 {
+		return nil
+	}
+	timer := time.NewTimer(rand.N(time.Duration(try) * 2 * time.Millisecond))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// note writes the audit line of a verb that changed something.
+func (s *Service) note(verb, actor string, revision int64, objects ...api.Ref) {
+	if revision == 0 {
+		return
+	}
+	names := make([]string, 0, min(len(objects), 20))
+	for _, ref := range objects[:min(len(objects), 20)] {
+		names = append(names, ref.String())
+	}
+	s.opts.Logger.Info("verb committed", "verb", verb, "actor", actor, "revision", revision,
+		"count", len(objects), "objects", names)
+}
+
+func randomUID() string {
+	random := make([]byte, 16)
+	// crypto/rand.Read never fails on the systems Go supports; it ends the process instead.
+	_, _ = cryptorand.Read(random)
+	return hex.EncodeToString(random)
+}
