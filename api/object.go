@@ -2,66 +2,11 @@ package api
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 )
 
-// Kind names a sort of object. It is the block type of a manifest and a segment of every key and path.
-type Kind string
-
-// The kinds a manifest may declare.
-const (
-	KindDeployment  Kind = "deployment"
-	KindApp         Kind = "app"
-	KindStatefulSet Kind = "statefulset"
-	KindJob         Kind = "job"
-	KindCronJob     Kind = "cronjob"
-	KindIngress     Kind = "ingress"
-	KindAsset       Kind = "asset"
-	KindRegistry    Kind = "registry"
-	KindLab         Kind = "lab"
-	KindNode        Kind = "node"
-)
-
-// Kinds lists every core kind, in the order listings show them.
-var Kinds = []Kind{
-	KindDeployment, KindApp, KindStatefulSet, KindJob, KindCronJob, KindIngress, KindAsset, KindRegistry, KindLab, KindNode,
-}
-
 // Unscoped is the scope of an asset or a registry that was declared without one.
 const Unscoped = "_"
-
-// HasSlots says whether objects of the kind keep slots filled: they scale, restart, roll out and roll back.
-func (k Kind) HasSlots() bool { return k == KindDeployment || k == KindStatefulSet }
-
-// HasRuns says whether objects of the kind run to an end.
-func (k Kind) HasRuns() bool { return k == KindJob || k == KindCronJob }
-
-// HasContainers says whether anything of the kind runs in containers.
-func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() }
-
-// Plural is the kind's word for several.
-func (k Kind) Plural() string {
-	switch {
-	case strings.HasSuffix(string(k), "y"):
-		return strings.TrimSuffix(string(k), "y") + "ies"
-	case strings.HasSuffix(string(k), "s"):
-		return string(k) + "es"
-	}
-	return string(k) + "s"
-}
-
-// ParseKind reads a kind as people type it: any case, one or several, or with a plain s behind it.
-func ParseKind(text string) (Kind, error) {
-	lower := strings.ToLower(strings.TrimSpace(text))
-	for _, kind := range Kinds {
-		if lower == string(kind) || lower == string(kind)+"s" || lower == kind.Plural() {
-			return kind, nil
-		}
-	}
-	return "", fmt.Errorf("unknown kind %q", text)
-}
 
 // Ref names one object.
 type Ref struct {

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 )
 
 // LabelMacro is the label of objects that stand for a macro: <kind>/<scope>/<name> of the block a plugin expanded.
@@ -21,10 +20,6 @@ func (o Object) CallsBack() bool {
 
 // EnvController is the variable that says where containers reach the server; see CallsBack.
 const EnvController = "TEND_CONTROLLER_URL"
-
-// Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's name
-// says which objects it stands for, and it is never stored itself.
-func (k Kind) Core() bool { return slices.Contains(Kinds, k) }
 
 // MacroPlugin is the field of a macro's spec that says where its plugin is from; plugins don't see it.
 const MacroPlugin = "plugin"

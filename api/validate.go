@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // Limits of one object. What exceeds them is refused.
@@ -22,7 +23,7 @@ const (
 // what depends on other objects is the server's to check, and docker_options are internal/core/dockerflags'.
 func ValidateObject(o Object) []FieldError {
 	c := &checker{object: o.Ref().String()}
-	if o.Scope != Unscoped || o.Kind != KindAsset && o.Kind != KindRegistry {
+	if o.Scope != Unscoped || o.Kind.Info().Scope == ScopeRequired {
 		c.name("scope", o.Scope)
 	}
 	c.name("name", o.Name)
@@ -40,25 +41,14 @@ func ValidateObject(o Object) []FieldError {
 
 // spec checks an object's spec by its kind.
 func (c *checker) spec(o Object) {
-	switch o.Kind {
-	case KindDeployment:
-		validate(c, o.Spec, c.deployment)
-	case KindStatefulSet:
-		validate(c, o.Spec, c.statefulSet)
-	case KindJob:
-		validate(c, o.Spec, c.job)
-	case KindCronJob:
-		validate(c, o.Spec, c.cronJob)
-	case KindIngress:
-		validate(c, o.Spec, c.ingress)
-	case KindAsset:
-		validate(c, o.Spec, c.asset)
-	case KindRegistry:
-		validate(c, o.Spec, c.registry)
-	case KindApp:
-		c.add("kind", "an app is a deployment and an ingress; whoever reads the manifest makes these of it")
-	default:
+	info := o.Kind.Info()
+	switch {
+	case len(info.StandsFor) > 0:
+		c.add("kind", "an %s is not stored itself: send the %s that it stands for", o.Kind, andList(info.StandsFor))
+	case info.Spec == nil:
 		c.add("kind", "kind %q is not supported yet", o.Kind)
+	default:
+		info.check(c, o.Spec)
 	}
 }
 
@@ -147,6 +137,14 @@ func key(field, name string) string {
 }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func andList(kinds []Kind) string {
+	words := make([]string, len(kinds))
+	for i, kind := range kinds {
+		words[i] = string(kind)
+	}
+	return strings.Join(words, " and ")
+}
 
 func orList(words []string) string {
 	text := ""

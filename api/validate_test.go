@@ -170,7 +170,7 @@ func TestValidateObject(t *testing.T) {
 	}{
 		"good":    {"nothing is wrong", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x"}`)}, nil},
 		"kind":    {"a kind of later", api.Object{Kind: "lab", Scope: "prod", Name: "web"}, []string{`lab/prod/web: kind: kind "lab" is not supported yet`}},
-		"macro":   {"an app that nobody expanded", api.Object{Kind: "app", Scope: "prod", Name: "web"}, []string{"app/prod/web: kind: an app is a deployment and an ingress; whoever reads the manifest makes these of it"}},
+		"macro":   {"an app that nobody expanded", api.Object{Kind: "app", Scope: "prod", Name: "web"}, []string{"app/prod/web: kind: an app is not stored itself: send the deployment and ingress that it stands for"}},
 		"no spec": {"an object without its spec", api.Object{Kind: "job", Scope: "prod", Name: "web"}, []string{"job/prod/web: spec: is required"}},
 		"too long": {"a container could not be named", api.Object{Kind: "deployment", Scope: long, Name: long, Spec: json.RawMessage(`{"image":"x"}`)},
 			[]string{"deployment/" + long + "/" + long + ": name: scope and name together are longer than 53 characters, so containers could not be named after them"}},

@@ -20,16 +20,12 @@ type address struct {
 // podWords may stand in front of a pod's name in place of a kind.
 var podWords = []string{"pod", "pods", "po"}
 
-// shortKinds maps short names of kinds, also those that other tools use, to the kinds.
-var shortKinds = map[string]api.Kind{
-	"deploy": api.KindDeployment, "sts": api.KindStatefulSet, "cj": api.KindCronJob, "ing": api.KindIngress,
-	"svc": api.KindIngress, "service": api.KindIngress, "services": api.KindIngress,
-}
-
-// parseKind parses a kind as users type it.
+// parseKind parses a kind as users type it, also by the short names that other tools have for it.
 func parseKind(text string) (api.Kind, error) {
-	if kind, short := shortKinds[strings.ToLower(text)]; short {
-		return kind, nil
+	for _, kind := range api.Kinds {
+		if slices.Contains(kind.Info().Short, strings.ToLower(text)) {
+			return kind, nil
+		}
 	}
 	return api.ParseKind(text)
 }

@@ -119,7 +119,7 @@ func (a *app) tellKept(ctx context.Context, c *client.Client, request api.ApplyR
 		applied[object.Ref()] = true
 	}
 	var stored []api.Object
-	for _, kind := range kinds {
+	for _, kind := range api.KindsThat(api.Kind.Stored) {
 		listed, err := c.Objects(ctx, kind, client.ObjectFilter{})
 		if err != nil {
 			return err
@@ -185,7 +185,7 @@ func (a *app) applied(ctx context.Context, c *client.Client, ask applying, resul
 	}
 	var waits []wait
 	for _, object := range result.Objects {
-		if object.Ref.Kind.HasContainers() || object.Ref.Kind == api.KindIngress { // the other kinds take effect once they are stored
+		if object.Ref.Kind.HasController() { // the other kinds take effect once they are stored
 			waits = append(waits, wait{Awaited: api.Awaited{Ref: object.Ref, Revision: object.Revision, Generation: object.Generation, Built: object.Build != ""}, build: object.Build})
 		}
 	}

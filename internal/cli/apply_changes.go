@@ -57,7 +57,7 @@ var privateFields = []string{"env", "files", "assets", "secret_files", "headers"
 	"docker_options", "on_deploy", "on_probe"}
 
 func isPrivate(kind api.Kind, path string) bool {
-	if kind == api.KindAsset || kind == api.KindRegistry {
+	if kind.Info().Private {
 		return true
 	}
 	names := strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' })

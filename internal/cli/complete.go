@@ -27,7 +27,7 @@ func (a *app) completePods(cmd *cobra.Command, args []string, _ string) ([]strin
 func (a *app) completeGet(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		words := []string{"pods", "nodes"}
-		for _, kind := range kinds {
+		for _, kind := range api.KindsThat(api.Kind.Stored) {
 			words = append(words, kind.Plural())
 		}
 		return words, cobra.ShellCompDirectiveNoFileComp
@@ -53,7 +53,7 @@ func (a *app) complete(cmd *cobra.Command, args []string, withPods bool) ([]stri
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 	defer cancel()
 	var names []string
-	for _, kind := range kinds {
+	for _, kind := range api.KindsThat(api.Kind.Stored) {
 		list, err := c.Objects(ctx, kind, client.ObjectFilter{})
 		if err != nil {
 			return nil, none
@@ -83,7 +83,7 @@ func (a *app) completeInits(cmd *cobra.Command, args []string, _ string) ([]stri
 	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
 	defer cancel()
 	names := map[string]bool{}
-	for _, kind := range kinds {
+	for _, kind := range api.KindsThat(api.Kind.Stored) {
 		if !kind.HasSlots() {
 			continue
 		}

@@ -71,7 +71,7 @@ func (a *app) deleteCommand() *cobra.Command {
 // madeOf returns the objects that stand for a macro.
 func madeOf(ctx context.Context, c *client.Client, macro api.Ref) ([]api.Ref, error) {
 	var refs []api.Ref
-	for _, kind := range kinds {
+	for _, kind := range api.KindsThat(api.Kind.Stored) {
 		listed, err := c.Objects(ctx, kind, client.ObjectFilter{Selector: api.LabelMacro + "=" + macro.String()})
 		if err != nil {
 			return nil, err
@@ -147,7 +147,7 @@ func (a *app) reportLeft(result api.DeleteResult) {
 }
 
 func usedByOthers(ref api.Ref) int {
-	if ref.Kind == api.KindAsset || ref.Kind == api.KindRegistry {
+	if !ref.Kind.HasController() {
 		return 1
 	}
 	return 0

@@ -80,7 +80,7 @@ func bucketsIn(ctx context.Context, c *client.Client, scope string) ([]api.Confi
 // everythingIn lists the objects of a scope; what others use comes last.
 func everythingIn(ctx context.Context, c *client.Client, scope string) (refs []api.Ref, err error) {
 	for _, used := range []int{0, 1} {
-		for _, kind := range kinds {
+		for _, kind := range api.KindsThat(api.Kind.Stored) {
 			listed, err := c.Objects(ctx, kind, client.ObjectFilter{Scope: scope})
 			if err != nil {
 				return nil, err

@@ -53,11 +53,11 @@ func (a *app) getCommand() *cobra.Command {
 
 func (a *app) get(ctx context.Context, c *client.Client, q query, args []string) error {
 	if len(args) == 0 {
-		return a.getKinds(ctx, c, q, kinds)
+		return a.getKinds(ctx, c, q, api.KindsThat(api.Kind.Stored))
 	}
 	switch word := strings.ToLower(args[0]); {
 	case word == "all" && len(args) == 1:
-		return a.getKinds(ctx, c, q, kinds)
+		return a.getKinds(ctx, c, q, api.KindsThat(api.Kind.Stored))
 	case isPodWord(word) || strings.HasPrefix(word, "pod/"):
 		return a.getPods(ctx, c, q, args)
 	case word == "node" || word == "nodes":

@@ -29,7 +29,10 @@ func tableOf(kind api.Kind) table {
 	case api.KindRegistry:
 		return registryTable
 	}
-	return workloadTable
+	if kind.HasSlots() {
+		return workloadTable
+	}
+	return plainTable
 }
 
 // objectListing returns the listing of objects of one kind.
@@ -82,6 +85,18 @@ var ingressTable = table{
 			cmp.Or(status.URL, spec.Host), cmp.Or(status.Service, spec.Service, object.Name), fmt.Sprintf("%d/%d", status.ReadyPods, status.Pods),
 			state, age(object.Metadata.CreatedAt, now),
 		}, []string{fmt.Sprint(object.Metadata.Generation), dash(message)}
+	},
+}
+
+// plainTable lists objects of which nothing is known but their conditions.
+var plainTable = table{
+	header: []string{"STATE", "AGE"},
+	wide:   []string{"GENERATION", "MESSAGE"},
+	row: func(object api.Object, now time.Time) (cells, wide []string) {
+		status, _ := api.DecodeStatus[api.WorkloadStatus](object)
+		state, message := stateOf(object, status)
+		message, _, _ = strings.Cut(message, "\n")
+		return []string{state, age(object.Metadata.CreatedAt, now)}, []string{fmt.Sprint(object.Metadata.Generation), dash(message)}
 	},
 }
 

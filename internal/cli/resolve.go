@@ -10,15 +10,10 @@ import (
 	"tend.dev/tend/client"
 )
 
-// kinds are those this version stores, in the order listings show them.
-var kinds = []api.Kind{
-	api.KindDeployment, api.KindStatefulSet, api.KindJob, api.KindCronJob, api.KindIngress, api.KindAsset, api.KindRegistry,
-}
-
 // storedAs returns the kinds whose objects a kind stands for: an app is two, any other is itself.
 func storedAs(kind api.Kind) []api.Kind {
-	if kind == api.KindApp {
-		return []api.Kind{api.KindDeployment, api.KindIngress}
+	if parts := kind.Info().StandsFor; len(parts) > 0 {
+		return parts
 	}
 	return []api.Kind{kind}
 }
@@ -48,9 +43,7 @@ func workloadsFirst(found []api.Ref) []api.Ref {
 }
 
 func resolveAmong(ctx context.Context, c *client.Client, wanted address, choose func([]api.Ref) []api.Ref) (api.Ref, error) {
-	if wanted.kind == api.KindApp {
-		wanted.kind = api.KindDeployment // which carries what the app runs
-	}
+	wanted.kind = storedAs(wanted.kind)[0] // of an app the deployment, which carries what it runs
 	if wanted.pod != "" {
 		return api.Ref{}, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
 	}
@@ -75,7 +68,7 @@ func resolveAmong(ctx context.Context, c *client.Client, wanted address, choose 
 }
 
 func candidates(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
-	among := kinds
+	among := api.KindsThat(api.Kind.Stored)
 	if wanted.kind != "" {
 		among = []api.Kind{wanted.kind}
 	}

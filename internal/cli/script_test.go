@@ -8,12 +8,15 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tend.dev/tend/internal/controlplane"
+	"tend.dev/tend/internal/controlplane/toy"
 	"tend.dev/tend/internal/race"
 )
 
 // The scripts run this test binary as `tend`: the real command line, in processes of its own, against real servers over
 // simulated engines.
 func TestMain(m *testing.M) {
+	controlplane.Kinds = append(controlplane.Kinds, toy.Kind)
 	testscript.Main(m, map[string]func(){
 		"tend": func() { os.Exit(Main(context.Background(), os.Args[1:])) },
 	})

@@ -16,12 +16,16 @@ import (
 	"tend.dev/tend/internal/version"
 )
 
-// controllers returns the controllers of a term, which commit through a store, in the order they are started. A new
-// kind is added here.
+// Kinds are the kinds whose controllers need nothing but the store. A new kind is a folder and a line here.
+var Kinds = []control.Kind{
+	ingress.Kind,
+}
+
+// controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
 	nodes := scheduler.New(deps)
-	return []control.Controller{
+	out := []control.Controller{
 		nodes,
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
@@ -30,11 +34,14 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		workload.New(deps, api.KindStatefulSet, nodes.Refusals),
 		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
 		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
-		ingress.New(deps),
 		autoscaler.New(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Scale: p.Scale, Holder: p.ReplicasHolder, Stepped: p.Scaled,
 		}),
 	}
+	for _, kind := range Kinds {
+		out = append(out, kind.New(deps))
+	}
+	return out
 }
 
 // Effects are the functions by which controllers act outside of the store.

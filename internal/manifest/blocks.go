@@ -23,13 +23,12 @@ func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 }
 
 func draftOfBlock(src *source, block field, f *faults) *draft {
-	kind := knownKind(block.key)
+	kind := api.Kind(block.key)
 	scope, name, ok := "", "", false
 	switch {
-	case kind != "":
+	case kind.Core():
 		scope, name, ok = blockNames(src, kind, block, f)
 	case macroKind(block.key):
-		kind = api.Kind(block.key)
 		scope, name, ok = macroNames(src, block, f)
 	default:
 		f.at(src, block.at, closestKind(block.key), "there is no kind %q, and no plugin can have the name", block.key)
@@ -63,21 +62,21 @@ func (d *draft) assumeBuild() {
 
 // keepBroken keeps a refused draft for the search for duplicates, unless it has no spec type.
 func keepBroken(d *draft) *draft {
-	if _, supported := specTypes[d.object.Kind]; !supported && d.object.Kind.Core() {
+	if d.object.Kind.Core() && !declarable(d.object.Kind) {
 		return nil
 	}
 	d.broken = true
 	return d
 }
 
-// blockNames reads a block's labels. Only a registry has no scope, and an asset needs none.
+// blockNames reads a block's labels: its scope, where the kind has one, and its name.
 func blockNames(src *source, kind api.Kind, block field, f *faults) (scope, name string, ok bool) {
 	labels := block.value.labels
 	least, most := 2, 2
-	switch kind {
-	case api.KindRegistry, api.KindNode:
+	switch kind.Info().Scope {
+	case api.ScopeNone:
 		least, most = 1, 1
-	case api.KindAsset:
+	case api.ScopeOptional:
 		least = 1
 	}
 	if len(labels) < least || len(labels) > most {

@@ -40,12 +40,12 @@ func TestNothingUsualIsTooDeep(t *testing.T) {
 // of deployments, which describes what the kinds share. A cron job's field may also be on the page of jobs.
 func TestDocsNameEveryField(t *testing.T) {
 	shared := page(t, "deployment")
-	for _, kind := range supportedKinds() {
+	for _, kind := range api.KindsThat(declarable) {
 		own := page(t, string(kind))
 		if kind == api.KindCronJob {
 			own += page(t, string(api.KindJob))
 		}
-		for _, p := range properties(specTypes[kind]) {
+		for _, p := range properties(kind.Info().Spec) {
 			if !names(own, p.native) && !names(shared, p.native) {
 				t.Errorf("docs/kinds/%s.md does not name %s", kind, p.native)
 			}

@@ -43,7 +43,7 @@ func canonicalPath(path string) string {
 // says what holds where it is left out.
 func TestEveryFieldHasItsForms(t *testing.T) {
 	shown := map[api.Kind]*forms{}
-	for _, kind := range supportedKinds() {
+	for _, kind := range api.KindsThat(declarable) {
 		shown[kind] = &forms{accepted: map[string]bool{}, refused: map[string]bool{}, defaults: map[string]string{}}
 	}
 	for _, file := range fieldFiles(t) {
@@ -51,12 +51,12 @@ func TestEveryFieldHasItsForms(t *testing.T) {
 			shown[kind].add(t, kind, file)
 		}
 	}
-	for _, kind := range supportedKinds() {
+	for _, kind := range api.KindsThat(declarable) {
 		if kind == api.KindAsset {
 			continue // its fields are named by their author; asset.txt shows the forms of a file
 		}
-		for _, path := range leaves(specTypes[kind], "") {
-			if slices.Contains(refusedFields[specTypes[kind]], strings.Split(path, ".")[0]) {
+		for _, path := range leaves(kind.Info().Spec, "") {
+			if slices.Contains(refusedFields[kind.Info().Spec], strings.Split(path, ".")[0]) {
 				continue
 			}
 			path = canonicalPath(path)

@@ -60,7 +60,7 @@ func fuzzFormat(f *testing.F, format string) {
 			}
 			read := json.NewDecoder(bytes.NewReader(d.object.Spec))
 			read.DisallowUnknownFields()
-			if err := read.Decode(reflect.New(specTypes[d.object.Kind]).Interface()); err != nil {
+			if err := read.Decode(reflect.New(d.object.Kind.Info().Spec).Interface()); err != nil {
 				t.Fatalf("%s was decoded to what can't be read: %v", d.object.Spec, err)
 			}
 			for _, fault := range Validate(d.object) {

@@ -1,26 +1,13 @@
 package manifest
 
 import (
-	"reflect"
 	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
 )
 
-// specTypes are the kinds a manifest may declare in this version. Adding a kind adds a line here.
-var specTypes = map[api.Kind]reflect.Type{
-	api.KindDeployment:  reflect.TypeFor[api.DeploymentSpec](),
-	api.KindApp:         reflect.TypeFor[api.AppSpec](),
-	api.KindStatefulSet: reflect.TypeFor[api.StatefulSetSpec](),
-	api.KindJob:         reflect.TypeFor[api.JobSpec](),
-	api.KindCronJob:     reflect.TypeFor[api.CronJobSpec](),
-	api.KindIngress:     reflect.TypeFor[api.IngressSpec](),
-	api.KindAsset:       reflect.TypeFor[api.AssetSpec](),
-	api.KindRegistry:    reflect.TypeFor[api.RegistrySpec](),
-}
-
-// bodies decode the bodies that aren't simply the fields of the struct in specTypes.
+// bodies decode the bodies that aren't simply the fields of the kind's spec.
 var bodies = map[api.Kind]func(d *decoder, n *node) map[string]any{
 	api.KindCronJob: (*decoder).cronJob,
 	api.KindAsset:   (*decoder).asset,
@@ -28,27 +15,16 @@ var bodies = map[api.Kind]func(d *decoder, n *node) map[string]any{
 
 // HasField reports whether the spec of a kind has a field, as JSON names it.
 func HasField(kind api.Kind, field string) bool {
-	t := specTypes[kind]
+	t := kind.Info().Spec
 	return t != nil && slices.ContainsFunc(properties(t), func(p property) bool { return p.name == field })
 }
 
-func knownKind(word string) api.Kind {
-	for _, kind := range api.Kinds {
-		if word == string(kind) {
-			return kind
-		}
-	}
-	return ""
-}
-
-// supportedKinds returns those of specTypes, in the order listings show them.
-func supportedKinds() []api.Kind {
-	return slices.DeleteFunc(slices.Clone(api.Kinds), func(kind api.Kind) bool { return specTypes[kind] == nil })
-}
+// declarable reports whether a manifest may declare objects of a kind.
+func declarable(kind api.Kind) bool { return kind.Info().Spec != nil }
 
 func kindNames() []string {
 	var names []string
-	for _, kind := range supportedKinds() {
+	for _, kind := range api.KindsThat(declarable) {
 		names = append(names, string(kind))
 	}
 	return names
@@ -63,13 +39,13 @@ func closestKind(word string) string {
 }
 
 // scopeless reports whether objects of a kind need no scope: without one they are in api.Unscoped.
-func scopeless(kind api.Kind) bool { return kind == api.KindAsset || kind == api.KindRegistry }
+func scopeless(kind api.Kind) bool { return kind.Info().Scope != api.ScopeRequired }
 
 // cronJob accepts the fields of its job beside the schedule, or in an object `job`, as plugins write it.
 func (d *decoder) cronJob(n *node) map[string]any {
 	nested := n.find("job")
 	if d.native || nested == nil || nested.value.kind != objectNode {
-		return d.structure(n, specTypes[api.KindCronJob], "")
+		return d.structure(n, api.KindCronJob.Info().Spec, "")
 	}
 	flat := *n
 	flat.fields = nil
@@ -79,7 +55,7 @@ func (d *decoder) cronJob(n *node) map[string]any {
 		}
 	}
 	flat.fields = append(flat.fields, nested.value.fields...)
-	return d.structure(&flat, specTypes[api.KindCronJob], "")
+	return d.structure(&flat, api.KindCronJob.Info().Spec, "")
 }
 
 // expandApp returns the deployment and the ingress that an app stands for, and any other draft as it is.
@@ -90,12 +66,8 @@ func expandApp(d *draft) []*draft {
 	deployment, ingress := *d, *d
 	deployment.object.Kind, ingress.object.Kind = api.KindDeployment, api.KindIngress
 	deployment.spec, ingress.spec = map[string]any{}, map[string]any{}
-	routed := map[string]bool{}
-	for _, p := range properties(specTypes[api.KindIngress]) {
-		routed[p.name] = true
-	}
 	for name, value := range d.spec {
-		if routed[name] {
+		if HasField(api.KindIngress, name) {
 			ingress.spec[name] = value
 		} else {
 			deployment.spec[name] = value

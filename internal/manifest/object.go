@@ -63,8 +63,8 @@ func (d *draft) diagnose(e api.FieldError) Diagnostic {
 
 // decodeSpec decodes an object's spec by its kind; false if it was refused.
 func (d *draft) decodeSpec(n *node, native bool, f *faults) bool {
-	t, supported := specTypes[d.object.Kind]
-	if !supported && d.object.Kind.Core() {
+	t := d.object.Kind.Info().Spec
+	if t == nil && d.object.Kind.Core() {
 		f.at(d.src, d.at, "", "kind %q is not supported yet", d.object.Kind)
 		return false
 	}

@@ -119,7 +119,7 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 			"spec":     {Type: "object"},
 		},
 	}
-	for _, kind := range supportedKinds() {
+	for _, kind := range api.KindsThat(declarable) {
 		manifest.Properties["kind"].Enum = append(manifest.Properties["kind"].Enum, string(kind))
 		manifest.AllOf = append(manifest.AllOf, g.ofKind(kind))
 	}
@@ -134,7 +134,7 @@ func generateSchema(t *testing.T) *jsonschema.Schema {
 
 // ofKind says what the spec is where the manifest is of a kind.
 func (g *schemaMaker) ofKind(kind api.Kind) *jsonschema.Schema {
-	then := &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"spec": g.of(specTypes[kind], "")}}
+	then := &jsonschema.Schema{Properties: map[string]*jsonschema.Schema{"spec": g.of(kind.Info().Spec, "")}}
 	if !scopeless(kind) {
 		then.Required = []string{"scope"}
 		then.Properties["scope"] = &jsonschema.Schema{Pattern: "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", MaxLength: pointerTo(api.MaxNameBytes)}

@@ -54,8 +54,8 @@ func (w *writer) object(o api.Object) error {
 			return err
 		}
 	} else {
-		t, known := specTypes[o.Kind]
-		if !known {
+		t := o.Kind.Info().Spec
+		if t == nil {
 			return fmt.Errorf("kind %q is not supported yet", o.Kind)
 		}
 		fields, err := readObject(o.Spec)

@@ -3,6 +3,7 @@ package records
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -11,7 +12,7 @@ import (
 // codecs maps prefixes to the types of their values. Longer prefixes come first if one contains another.
 var codecs = []struct {
 	prefix string
-	decode func([]byte) (any, error)
+	decode func(key string, value []byte) (any, error)
 }{
 	{DesiredPrefix, decodeAs[api.Object]},
 	{TasksPrefix, decodeAs[api.Task]},
@@ -23,24 +24,20 @@ var codecs = []struct {
 	{ActualTasksPrefix, decodeAs[api.TaskStatus]},
 	{ActualNodesPrefix, decodeAs[api.NodeStatus]},
 	{ActualImagesPrefix, decodeAs[api.ImageStatus]},
-	{StatusPrefix + string(api.KindDeployment) + "/", decodeAs[api.WorkloadStatus]},
-	{StatusPrefix + string(api.KindStatefulSet) + "/", decodeAs[api.WorkloadStatus]},
-	{StatusPrefix + string(api.KindJob) + "/", decodeAs[api.JobStatus]},
-	{StatusPrefix + string(api.KindCronJob) + "/", decodeAs[api.JobStatus]},
-	{StatusPrefix + string(api.KindIngress) + "/", decodeAs[api.IngressStatus]},
+	{StatusPrefix, decodeStatus},
 	{ActualIngressPrefix, decodeAs[api.IngressNodeStatus]},
 	{RunsPrefix, decodeAs[api.Run]},
 	{DeliveriesPrefix, decodeAs[api.Delivery]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
-	{SlotsPrefix, func(b []byte) (any, error) { return string(b), nil }},
+	{SlotsPrefix, func(_ string, value []byte) (any, error) { return string(value), nil }},
 }
 
-// Decode turns a stored value into its record: a pointer to the type named in codecs, a string for slots, and the bytes
-// themselves for what has no type (status of other kinds, config, leases).
+// Decode turns a stored value into its record: a pointer to the type named in codecs or in the table of kinds, a string
+// for slots, and the bytes themselves for what has no type (config, leases).
 func Decode(key string, value []byte) (any, error) {
 	for _, c := range codecs {
 		if strings.HasPrefix(key, c.prefix) {
-			record, err := c.decode(value)
+			record, err := c.decode(key, value)
 			if err != nil {
 				return nil, fmt.Errorf("decode %s: %w", key, err)
 			}
@@ -50,7 +47,21 @@ func Decode(key string, value []byte) (any, error) {
 	return value, nil
 }
 
-func decodeAs[T any](value []byte) (any, error) {
+// decodeStatus decodes a status by the kind that its key names.
+func decodeStatus(key string, value []byte) (any, error) {
+	kind, _, _ := strings.Cut(strings.TrimPrefix(key, StatusPrefix), "/")
+	of := api.Kind(kind).Info().Status
+	if of == nil {
+		return value, nil
+	}
+	record := reflect.New(of).Interface()
+	if err := json.Unmarshal(value, record); err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+func decodeAs[T any](_ string, value []byte) (any, error) {
 	record := new(T)
 	if err := json.Unmarshal(value, record); err != nil {
 		return nil, err

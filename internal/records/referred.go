@@ -36,10 +36,7 @@ func (s Snapshot) ReferredFiles() map[string]bool {
 // be made from, what agents were asked for, and what releases were made with. Tasks refer to releases.
 func (s Snapshot) ReferredImages() map[string]bool {
 	used := map[string]bool{}
-	for _, kind := range api.Kinds {
-		if !kind.HasContainers() {
-			continue
-		}
+	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 		for object := range s.Objects(kind) {
 			if spec, err := api.DecodeWorkload(kind, object.Value.Spec); err == nil {
 				if image, build := object.Value.WantedImage(spec.Container); build != nil {

@@ -118,10 +118,7 @@ func stampText(digests map[string]string) string {
 // consumers returns the stored objects that may use assets, but for those that are going.
 func consumers(snap records.Snapshot) iter.Seq[records.Read[api.Object]] {
 	return func(yield func(records.Read[api.Object]) bool) {
-		for _, kind := range api.Kinds {
-			if !kind.HasContainers() {
-				continue
-			}
+		for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 			for object := range snap.Objects(kind) {
 				if !object.Value.Metadata.Deleting() && !yield(object) {
 					return

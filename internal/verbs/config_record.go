@@ -14,10 +14,7 @@ import (
 // that this environment is no reason to replace the running pods. A workload that already runs on another environment
 // is about to be replaced, so there a quiet change has nothing to preserve and is applied too.
 func (s *Service) tellConsumers(d *configDecision, snap records.Snapshot, change env.Change, by ConfigChange) {
-	for _, kind := range api.Kinds {
-		if !kind.HasSlots() {
-			continue
-		}
+	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		for object := range snap.Objects(kind) {
 			if object.Value.Metadata.Deleting() || !env.ReadBy(*object.Value, change.Bucket) {
 				continue

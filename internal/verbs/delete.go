@@ -115,9 +115,9 @@ func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts De
 		return nil
 	}
 	ref, bucket := object.Ref(), Bucket{Scope: object.Scope, Name: object.Name}
-	for _, kind := range api.Kinds {
+	for _, kind := range api.KindsThat(api.Kind.HasContainers) {
 		for other := range snap.Objects(kind) {
-			if other.Value.Ref() != ref && !other.Value.Metadata.Deleting() && env.ReadBy(*other.Value, env.Bucket(bucket)) && other.Value.Kind.HasContainers() {
+			if other.Value.Ref() != ref && !other.Value.Metadata.Deleting() && env.ReadBy(*other.Value, env.Bucket(bucket)) {
 				return &Error{Reason: InUse, Detail: fmt.Sprintf("%s reads the config of %s (env_from); nothing was deleted", other.Value.Ref(), bucket),
 					Next: "delete without pruning, or change what reads it first"}
 			}

@@ -7,18 +7,12 @@ import (
 
 // ownsName reports whether objects of a kind have containers, volumes or DNS names that begin with <scope>-<name>, so
 // that no other object may have the name.
-func ownsName(kind api.Kind) bool {
-	switch kind {
-	case api.KindDeployment, api.KindStatefulSet, api.KindJob, api.KindCronJob, api.KindLab:
-		return true
-	}
-	return false
-}
+func ownsName(kind api.Kind) bool { return kind.HasContainers() }
 
 // finalizersOf returns what keeps an object of a kind until what it made is gone.
 func finalizersOf(kind api.Kind) []string {
-	if ownsName(kind) {
-		return []string{api.FinalizerTasks}
+	if finalizer := kind.Info().Finalizer; finalizer != "" {
+		return []string{finalizer}
 	}
 	return nil
 }

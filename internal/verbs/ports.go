@@ -59,7 +59,7 @@ func checkPorts(snap records.Snapshot, written []api.Object, going []records.Rea
 		skip[object.Value.Ref()] = true
 	}
 	taken := publishers{}
-	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		for object := range snap.Objects(kind) {
 			if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
 				taken.add(object.Value.Ref(), fixedPorts(*object.Value))

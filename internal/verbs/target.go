@@ -41,8 +41,8 @@ func (t Target) Resolve(snap records.Snapshot) (api.Ref, error) {
 }
 
 func (t Target) find(snap records.Snapshot) (records.Read[api.Object], error) {
-	if t.Kind == api.KindApp {
-		t.Kind = api.KindDeployment
+	if parts := t.Kind.Info().StandsFor; len(parts) > 0 {
+		t.Kind = parts[0]
 	}
 	return t.choose(snap, workloadsFirst)
 }

@@ -1,8 +1,6 @@
 package ingress
 
 import (
-	"context"
-	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -13,71 +11,23 @@ import (
 )
 
 // Controller reconciles ingresses.
-type Controller struct{ control.Deps }
+type Controller struct {
+	control.Reporter[api.IngressStatus]
+}
+
+// Kind is the row of the ingress in the table of controllers.
+var Kind = control.Kind{
+	KindInfo: api.KindIngress.Info(),
+	New:      func(deps control.Deps) control.Controller { return New(deps) },
+}
 
 // New returns the controller of ingresses.
-func New(deps control.Deps) *Controller { return &Controller{deps.Defaults()} }
-
-// Reconcile writes the status of one ingress, or deletes the status of one that is gone.
-func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Result, error) {
-	ref := api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}
-	txn, err := c.step(c.Snapshot(), ref, c.Now())
-	if err != nil {
-		return engine.Result{}, err
-	}
-	revision, err := c.Commit(ctx, txn, records.StatusKey(ref))
-	return engine.Result{Revision: revision}, err
+func New(deps control.Deps) *Controller {
+	return &Controller{control.Reporter[api.IngressStatus]{Deps: deps.Defaults(), Kind: api.KindIngress, Status: status}}
 }
 
-// step returns the commit of one reconcile; it is empty if there is nothing to write.
-func (c *Controller) step(s records.Snapshot, ref api.Ref, now time.Time) (*records.Txn, error) {
-	object, stored, key := s.Object(ref), s.IngressStatus(ref), records.StatusKey(ref)
-	if !object.Exists() {
-		txn := records.NewTxn("ingress.forget")
-		if left, there := s.Get(key); there {
-			txn.If(records.ObjectKey(ref), 0).If(key, left.Modified).Delete(key)
-		}
-		return txn, nil
-	}
-	var before api.IngressStatus
-	if stored.Exists() {
-		before = *stored.Value
-	}
-	txn := records.NewTxn("ingress.status")
-	next := observe(s, object).status(before, now)
-	changed, err := control.Differs(stored.Value, next)
-	if changed {
-		txn.If(records.ObjectKey(ref), object.Modified).If(key, stored.Modified).Put(key, next)
-	}
-	return txn, err
-}
-
-// Name implements control.Controller.
-func (c *Controller) Name() string { return string(api.KindIngress) }
-
-// Keys returns all ingresses, and those of which only the status is left.
-func (c *Controller) Keys() []engine.Key {
-	snapshot := c.Snapshot()
-	out := control.Keys(snapshot, api.KindIngress)
-	for record := range snapshot.Prefix(records.StatusPrefix + string(api.KindIngress) + "/") {
-		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
-		if ok && !snapshot.Object(ref).Exists() {
-			out = append(out, control.Key(ref))
-		}
-	}
-	return out
-}
-
-// Dirty returns the ingresses for which a reconcile would write something.
-func (c *Controller) Dirty(now time.Time) []engine.Key {
-	var out []engine.Key
-	for _, key := range c.Keys() {
-		txn, err := c.step(c.Snapshot(), api.Ref{Kind: api.KindIngress, Scope: key.Scope, Name: key.Name}, now)
-		if err != nil || !txn.Empty() {
-			out = append(out, key)
-		}
-	}
-	return out
+func status(s records.Snapshot, object records.Read[api.Object], before api.IngressStatus, now time.Time) api.IngressStatus {
+	return observe(s, object).status(before, now)
 }
 
 // Affected returns the ingresses a change may concern: the changed one, those that a changed workload serves, or all if

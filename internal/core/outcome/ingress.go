@@ -1,10 +1,23 @@
 package outcome
 
 import (
+	"cmp"
 	"slices"
 
 	"tend.dev/tend/api"
 )
+
+// judgeReady returns what has become of an object without containers, by its Ready and Degraded conditions.
+func judgeReady(s judged, ready api.Condition, degraded *api.Condition) judged {
+	s.Reason, s.Message, s.Next = ready.Reason, cmp.Or(ready.Message, ready.Reason), ready.Next
+	switch {
+	case ready.Status == api.ConditionTrue:
+		s.State = api.OutcomeConverged
+	case degraded != nil && degraded.Status == api.ConditionTrue:
+		s.State, s.Reason, s.Message, s.Next = api.OutcomeFailed, degraded.Reason, degraded.Message, degraded.Next
+	}
+	return s
+}
 
 // judgeIngress returns what has become of an ingress, by its Ready condition. The ingress is observed already, and
 // not being deleted.

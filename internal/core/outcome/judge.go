@@ -33,11 +33,13 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	case object.Metadata.Deleting():
 		s.State, s.Reason, s.Message = api.OutcomeFailed, "Deleting", "another command is deleting it"
 		return s
-	case ready == nil || progressing == nil && object.Kind != api.KindIngress || status.ObservedRevision < w.Revision:
+	case ready == nil || progressing == nil && object.Kind.HasContainers() || status.ObservedRevision < w.Revision:
 		s.Reason, s.Message = "Unseen", "waiting for the controller"
 		return s
 	case object.Kind == api.KindIngress:
 		return judgeIngress(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
+	case !object.Kind.HasContainers():
+		return judgeReady(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse && s.follows != "" && !w.Counts:
 		s.Reason, s.Message = api.ReasonRunningPostCommand, s.follows
 		return s
@@ -78,7 +80,7 @@ func (s *judged) judgeStored(object api.Object, status api.WorkloadStatus, ready
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "registered"
 		s.judgeBuild(ready, progressing)
 		return true
-	case object.Kind == api.KindAsset || object.Kind == api.KindRegistry:
+	case !object.Kind.HasController():
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Stored", "stored"
 		return true
 	}

@@ -33,9 +33,9 @@ func TestJudge(t *testing.T) {
 		return api.Condition{Status: api.ConditionFalse, Reason: reason, Message: "message of " + reason}
 	}
 	now := time.Now()
-	present := api.Object{Metadata: api.Metadata{Generation: 2, Revision: 10}}
-	deleting := api.Object{Metadata: api.Metadata{Generation: 2, Revision: 11, DeletedAt: &now}}
-	newer := api.Object{Metadata: api.Metadata{Generation: 3, Revision: 12}}
+	present := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 2, Revision: 10}}
+	deleting := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 2, Revision: 11, DeletedAt: &now}}
+	newer := api.Object{Kind: api.KindDeployment, Metadata: api.Metadata{Generation: 3, Revision: 12}}
 	goneOf := api.Awaited{Ref: webRef, Revision: 11, Gone: true}
 
 	cases := map[string]struct {
@@ -143,7 +143,7 @@ func TestRollbackOffered(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			s := judge(asked, api.Object{}, api.WorkloadStatus{Rollout: tc.rollout})
+			s := judge(asked, api.Object{Kind: api.KindDeployment}, api.WorkloadStatus{Rollout: tc.rollout})
 			s.State, s.Reason = api.OutcomeHeld, "CrashLoop"
 			s.explain()
 			if got := strings.Contains(s.Next, "tend rollback"); got != tc.want {

@@ -148,10 +148,7 @@ func (s *Service) released(key string) (out []effect) {
 		return nil
 	}
 	snap := s.snapshot()
-	for _, kind := range api.Kinds {
-		if !kind.HasSlots() {
-			continue
-		}
+	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		for _, task := range snap.TasksOf(api.Ref{Kind: kind, Scope: scope, Name: name}) {
 			out = append(out, effect{node: task.Value.Node, task: task.Value.ID})
 		}

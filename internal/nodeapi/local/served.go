@@ -48,7 +48,7 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 // service returns the workload of a scope/name that serves: a deployment, else a statefulset.
 func service(snap records.Snapshot, key string) (node.Service, bool) {
 	scope, name, _ := strings.Cut(key, "/")
-	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
 		object := snap.Object(ref)
 		if !object.Exists() {

@@ -25,10 +25,10 @@ func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugi
 	}
 	var out []api.Object
 	for i, manifest := range manifests {
-		if manifest.Scope == "" && manifest.Kind != string(api.KindRegistry) {
+		if manifest.Scope == "" && api.Kind(manifest.Kind).Info().Scope != api.ScopeNone {
 			manifest.Scope = macro.Scope
 		}
-		if macro.Scope != "" && manifest.Scope != macro.Scope && manifest.Kind != string(api.KindRegistry) {
+		if macro.Scope != "" && manifest.Scope != macro.Scope && api.Kind(manifest.Kind).Info().Scope != api.ScopeNone {
 			return nil, foreign(p, fmt.Sprintf("manifests[%d] (%.40s %.80s/%.80s) is in another scope", i, manifest.Kind, manifest.Scope, manifest.Name), macro)
 		}
 		b.dropPassedOn(macro, &manifest, result)

@@ -1,0 +1,173 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Kind names a sort of object. It is the block type of a manifest and a segment of every key and path.
+type Kind string
+
+// The kinds of the table below that other code names.
+const (
+	KindDeployment  Kind = "deployment"
+	KindApp         Kind = "app"
+	KindStatefulSet Kind = "statefulset"
+	KindJob         Kind = "job"
+	KindCronJob     Kind = "cronjob"
+	KindIngress     Kind = "ingress"
+	KindAsset       Kind = "asset"
+	KindRegistry    Kind = "registry"
+	KindLab         Kind = "lab"
+	KindNode        Kind = "node"
+)
+
+// KindInfo describes a kind to everything that handles objects of all kinds: manifests and their schema, validation,
+// the store, the verbs, the server and the commands.
+type KindInfo struct {
+	Kind Kind
+	// Short are further names that users may type for it.
+	Short []string
+	// Spec is the type of its spec; nil for a kind that no manifest may declare.
+	Spec reflect.Type
+	// Status is the type of the status that its controller writes; nil for a kind without a controller, whose objects
+	// take effect once they are stored.
+	Status reflect.Type
+	// Scope says whether its objects have a scope.
+	Scope ScopeRule
+	// Slots: its objects keep slots filled. Runs: they run to an end.
+	Slots, Runs bool
+	// Finalizer keeps a deleted object until its controller has removed what it made; empty if nothing does.
+	Finalizer string
+	// Private: no value of its fields is shown where changes are.
+	Private bool
+	// StandsFor are the kinds that a manifest of this kind declares objects of; empty if it is stored itself.
+	StandsFor []Kind
+	// check adds what is wrong with a spec.
+	check func(*checker, json.RawMessage)
+}
+
+// ScopeRule says whether the objects of a kind have a scope.
+type ScopeRule int
+
+// The values of ScopeRule.
+const (
+	// ScopeRequired: a name is unique in its scope.
+	ScopeRequired ScopeRule = iota
+	// ScopeOptional: an object without a scope is in Unscoped.
+	ScopeOptional
+	// ScopeNone: every object is in Unscoped.
+	ScopeNone
+)
+
+// Kinds lists every kind of the table, in the order listings show them.
+var Kinds []Kind
+
+var kindTable = map[Kind]KindInfo{}
+
+// The table of kinds. It is filled here and not where it is declared, because the checks read it too.
+func init() {
+	slots := func(i KindInfo) KindInfo { i.Slots, i.Finalizer = true, FinalizerTasks; return i }
+	runs := func(i KindInfo) KindInfo { i.Runs, i.Finalizer = true, FinalizerTasks; return i }
+	for _, info := range []KindInfo{
+		slots(kindOf[DeploymentSpec, WorkloadStatus](KindInfo{Kind: KindDeployment, Short: []string{"deploy"}}, (*checker).deployment)),
+		{Kind: KindApp, Spec: reflect.TypeFor[AppSpec](), StandsFor: []Kind{KindDeployment, KindIngress}},
+		slots(kindOf[StatefulSetSpec, WorkloadStatus](KindInfo{Kind: KindStatefulSet, Short: []string{"sts"}}, (*checker).statefulSet)),
+		runs(kindOf[JobSpec, JobStatus](KindInfo{Kind: KindJob}, (*checker).job)),
+		runs(kindOf[CronJobSpec, JobStatus](KindInfo{Kind: KindCronJob, Short: []string{"cj"}}, (*checker).cronJob)),
+		kindOf[IngressSpec, IngressStatus](KindInfo{Kind: KindIngress, Short: []string{"ing", "svc", "service", "services"}}, (*checker).ingress),
+		kindOf[AssetSpec, NoStatus](KindInfo{Kind: KindAsset, Scope: ScopeOptional, Private: true}, (*checker).asset),
+		kindOf[RegistrySpec, NoStatus](KindInfo{Kind: KindRegistry, Scope: ScopeNone, Private: true}, (*checker).registry),
+		{Kind: KindLab},
+		{Kind: KindNode, Scope: ScopeNone},
+	} {
+		RegisterKind(info)
+	}
+}
+
+// NoStatus is the status of a kind without a controller.
+type NoStatus struct{}
+
+// KindOf returns info with the types of a kind's spec and status and with its validation: the spec is decoded strictly,
+// and what check says of it is wrong with the object.
+func KindOf[Spec, Status any](info KindInfo, check func(Spec) []FieldError) KindInfo {
+	return kindOf[Spec, Status](info, func(c *checker, spec Spec) {
+		for _, e := range check(spec) {
+			c.add(e.Field, "%s", e.Detail)
+		}
+	})
+}
+
+func kindOf[Spec, Status any](info KindInfo, check func(*checker, Spec)) KindInfo {
+	info.Spec, info.Status = reflect.TypeFor[Spec](), reflect.TypeFor[Status]()
+	if info.Status == reflect.TypeFor[NoStatus]() {
+		info.Status = nil
+	}
+	info.check = func(c *checker, raw json.RawMessage) {
+		validate(c, raw, func(spec Spec) { check(c, spec) })
+	}
+	return info
+}
+
+// RegisterKind adds a kind to the table, before anything reads it, and returns it. A kind that is registered twice is a
+// mistake of the program, and panics.
+func RegisterKind(info KindInfo) KindInfo {
+	if _, known := kindTable[info.Kind]; known {
+		panic("kind " + string(info.Kind) + " is registered twice")
+	}
+	Kinds = append(Kinds, info.Kind)
+	kindTable[info.Kind] = info
+	return info
+}
+
+// Info returns the kind's row of the table; a zero KindInfo for a macro.
+func (k Kind) Info() KindInfo { return kindTable[k] }
+
+// Core says whether the kind is one of Tend's own. An object of any other kind is a macro: the plugin of the kind's name
+// says which objects it stands for, and it is never stored itself.
+func (k Kind) Core() bool { _, core := kindTable[k]; return core }
+
+// HasSlots says whether objects of the kind keep slots filled: they scale, restart, roll out and roll back.
+func (k Kind) HasSlots() bool { return k.Info().Slots }
+
+// HasRuns says whether objects of the kind run to an end.
+func (k Kind) HasRuns() bool { return k.Info().Runs }
+
+// HasContainers says whether anything of the kind runs in containers.
+func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() }
+
+// HasController says whether something works on objects of the kind; those of the others take effect once they are stored.
+func (k Kind) HasController() bool { return k.Info().Status != nil }
+
+// Stored says whether the store has objects of the kind.
+func (k Kind) Stored() bool { i := k.Info(); return i.Spec != nil && len(i.StandsFor) == 0 }
+
+// KindsThat returns the kinds of the table that are as asked, such as Kind.HasSlots.
+func KindsThat(are func(Kind) bool) []Kind {
+	return slices.DeleteFunc(slices.Clone(Kinds), func(k Kind) bool { return !are(k) })
+}
+
+// Plural is the kind's word for several.
+func (k Kind) Plural() string {
+	switch {
+	case strings.HasSuffix(string(k), "y"):
+		return strings.TrimSuffix(string(k), "y") + "ies"
+	case strings.HasSuffix(string(k), "s"):
+		return string(k) + "es"
+	}
+	return string(k) + "s"
+}
+
+// ParseKind reads a kind as people type it: any case, one or several, or with a plain s behind it.
+func ParseKind(text string) (Kind, error) {
+	lower := strings.ToLower(strings.TrimSpace(text))
+	for _, kind := range Kinds {
+		if lower == string(kind) || lower == string(kind)+"s" || lower == kind.Plural() {
+			return kind, nil
+		}
+	}
+	return "", fmt.Errorf("unknown kind %q", text)
+}
