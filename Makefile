@@ -112,7 +112,7 @@ bench: binary ## measure against the raw Docker API and peers in the same run
 
 .PHONY: bench-tools
 bench-tools: ## install what the ingress is measured against and with (Debian, as root)
-	apt-get install -y --no-install-recommends nginx-light caddy wrk
+	apt-get install -y --no-install-recommends nginx-light caddy haproxy wrk nghttp2-client
 
 .PHONY: generate
 generate: ## rewrite generated files (JSON schema)

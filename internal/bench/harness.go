@@ -24,12 +24,13 @@ type harness struct {
 	id      string // tells this run's things from all others
 	dir     string
 	network string
-	ingress string // where Tend's proxy listens, once there is an ingress
-	images  [2]string
-	engine  *engine.Client
-	server  *server
-	follow  *follower
-	raw     *raw
+	// ingress and secureIngress are where Tend's proxy listens for plain HTTP and for TLS, once there is an ingress.
+	ingress, secureIngress string
+	images                 [2]string
+	engine                 *engine.Client
+	server                 *server
+	follow                 *follower
+	raw                    *raw
 	// workers is the raw API's best parallelism, as deploy-20 finds it.
 	workers int
 	turns   int // names what is deployed
@@ -74,8 +75,11 @@ func (l *harness) startTend(ctx context.Context) (err error) {
 	if l.ingress, err = freeAddress(); err != nil {
 		return err
 	}
+	if l.secureIngress, err = freeAddress(); err != nil {
+		return err
+	}
 	l.server, err = startServer(ctx, l.tend, filepath.Join(l.dir, "state"), "--network", l.network, "--starts", strconv.Itoa(l.starts),
-		"--ingress-http", l.ingress, "--ingress-https", "off")
+		"--ingress-http", l.ingress, "--ingress-https", l.secureIngress)
 	if err != nil {
 		return err
 	}

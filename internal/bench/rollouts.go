@@ -37,7 +37,10 @@ func ingressRollouts(ctx context.Context, l *harness) (err error) {
 		return errors.Join(errors.New("there is no pod to serve"), err)
 	}
 	pod := net.JoinHostPort(pods[0].Address, "8080")
-	nginx, err := startNginx(ctx, l.dir, pod)
+	if _, err := makeCertificate(l.dir); err != nil {
+		return err
+	}
+	nginx, err := startPeer(ctx, "nginx", l.dir, pod)
 	if err != nil {
 		return err
 	}
