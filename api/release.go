@@ -109,7 +109,7 @@ type RolloutPhase string
 const (
 	RolloutProgressing RolloutPhase = "progressing"
 	RolloutComplete    RolloutPhase = "complete"
-	RolloutPaused      RolloutPhase = "paused" // a slot failed; outdated slots are left alone until it is good
+	RolloutPaused      RolloutPhase = "paused" // a slot failed; outdated slots are left alone until it is healthy
 	RolloutRollingBack RolloutPhase = "rollingback"
 	RolloutRolledBack  RolloutPhase = "rolledback"
 )

@@ -57,7 +57,7 @@ func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 	}
 	want := map[string]string{"A": "at /assets/two/pem", "B": "${asset.conf.a}", "C": "plain", "BUCKET": "${asset.conf.a}"}
 	if diff := cmp.Diff(want, got.Env); diff != "" {
-		t.Errorf("what a bucket gave means itself:\n%s", diff)
+		t.Errorf("a bucket's value is literal:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"/assets/one/a:/a:ro", "/assets/two/pem:/b:z,ro", "/assets/one/a:/c:ro", "data:/d"}, got.Spec.Volumes); diff != "" {
 		t.Error(diff)

@@ -175,7 +175,7 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 		l.commit(records.NewTxn("test").Delete(records.ImageKey(web)))
 		l.settle()
 		if len(w.seen(&w.cut)) != 2 {
-			t.Errorf("nobody wants it any more, and it goes on: cut %v", w.seen(&w.cut))
+			t.Errorf("no request wants it any more, and it goes on: cut %v", w.seen(&w.cut))
 		}
 	})
 }

@@ -24,7 +24,7 @@ func (c *containers) happened(event runtime.Event) bool {
 	}
 	e := c.entries[event.Container]
 	if e == nil {
-		e = c.strangerLocked(event)
+		e = c.foreignLocked(event)
 	} else if old(e, event) {
 		return false
 	}
@@ -32,8 +32,8 @@ func (c *containers) happened(event runtime.Event) bool {
 	return e.take(event)
 }
 
-// strangerLocked adds an entry for a container that is not known yet.
-func (c *containers) strangerLocked(event runtime.Event) *entry {
+// foreignLocked adds an entry for a container that is not known yet.
+func (c *containers) foreignLocked(event runtime.Event) *entry {
 	labels := map[string]string{api.LabelTask: event.Task}
 	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels}, stale: true, watched: true}
 	c.addLocked(e)

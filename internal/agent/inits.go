@@ -39,7 +39,7 @@ func (a *Agent) observeInits(ctx context.Context, in *healing.Input) error {
 		}
 		in.Fault = &fault
 	}
-	in.InitContainers, err = a.containers.lookInits(ctx, in.Task.ID)
+	in.InitContainers, err = a.containers.inspectInits(ctx, in.Task.ID)
 	return err
 }
 
@@ -53,8 +53,8 @@ func (a *Agent) knownInits(in *healing.Input) (stale bool) {
 	return id != ""
 }
 
-// lookInits returns a task's init containers as they are now.
-func (c *containers) lookInits(ctx context.Context, task string) ([]healing.InitContainer, error) {
+// inspectInits returns a task's init containers as they are now.
+func (c *containers) inspectInits(ctx context.Context, task string) ([]healing.InitContainer, error) {
 	for {
 		seen, id := c.seenInits(task)
 		if id == "" {

@@ -29,8 +29,8 @@ func TestQuarantine(t *testing.T) {
 		leaves string // the container that goes while its task is asked for
 		want   []string
 	}{
-		"strangers": {"a container of no task is shown", "", []string{"shop-web.1", "shop-web.2"}},
-		"leaving":   {"one that goes at this moment was just removed, and its task forgotten", "t1", []string{"shop-web.2"}},
+		"unknown": {"a container of no task is shown", "", []string{"shop-web.1", "shop-web.2"}},
+		"leaving": {"one that goes at this moment was just removed, and its task forgotten", "t1", []string{"shop-web.2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &Agent{containers: newContainers(nil, time.Now)}

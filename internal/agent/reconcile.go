@@ -65,7 +65,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
 		if decision.Inspect {
-			if in, err = a.lookAnew(ctx, assigned, in); err != nil {
+			if in, err = a.inspectAgain(ctx, assigned, in); err != nil {
 				return engine.Result{}, err
 			}
 			continue
@@ -99,8 +99,8 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 	return engine.Result{After: time.Second}, nil
 }
 
-// lookAnew inspects the container again, and keeps the status decided so far.
-func (a *Agent) lookAnew(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
+// inspectAgain inspects the container again, and keeps the status decided so far.
+func (a *Agent) inspectAgain(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
 	a.containers.touch(before.Container.ID)
 	in, err := a.observe(ctx, assigned)
 	in.Status = before.Status

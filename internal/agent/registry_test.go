@@ -21,7 +21,7 @@ func (l *harness) registry(host, username string) {
 	l.settle()
 }
 
-func TestFailedPullsBeginAnewWhenTheirRegistryChanges(t *testing.T) {
+func TestFailedPullsAreRetriedWhenTheirRegistryChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
 		l.engine.FailPulls("shop.example/web:1", errors.New("unauthorized"))

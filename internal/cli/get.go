@@ -100,7 +100,7 @@ func (a *app) watching(ctx context.Context, list func(*app) error) error {
 			}
 		}
 		if pause(ctx, watchInterval) != nil {
-			return nil //nolint:nilerr // whoever watches has seen enough
+			return nil //nolint:nilerr // the user has seen enough
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestFailurePausesAndIsSuperseded(t *testing.T) {
 	m.exactly("app", 3, "v3")
 }
 
-// TestFailureContinues: told to go on, the rollout turns every slot; the correction still converges.
+// TestFailureContinues: with on_failure = continue, the rollout replaces every slot; the correction still converges.
 func TestFailureContinues(t *testing.T) {
 	m := newMachine(t).start()
 	careless := func(s *api.DeploymentSpec) {

@@ -24,8 +24,8 @@ type exchange struct {
 	failure     error
 }
 
-// look switches to the newest table, if the route is still in it.
-func (x *exchange) look() {
+// refresh switches to the newest table, if the route is still in it.
+func (x *exchange) refresh() {
 	now := x.proxy.routing.Load()
 	if route := now.table.Match(x.host, x.path); route != nil {
 		x.backend = now.backends[route]
@@ -41,7 +41,7 @@ func (x *exchange) take(tried []*pod, now time.Time) *pod {
 			return p
 		}
 		before := x.backend
-		if x.look(); x.backend == before {
+		if x.refresh(); x.backend == before {
 			tried = append(tried, p)
 		}
 	}

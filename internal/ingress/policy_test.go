@@ -92,7 +92,7 @@ func TestFailingPodsAreLeftOutForAWhile(t *testing.T) {
 		}
 	}
 	if got := b.choose("", []*pod{b.pods[1]}, now); got != p {
-		t.Error("nobody else is left, and the failing pod is not even tried")
+		t.Error("no other pod is left, and the failing pod is not even tried")
 	}
 	if got := b.choose("", b.pods, now); got != nil {
 		t.Error("a pod was tried twice")

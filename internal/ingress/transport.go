@@ -50,7 +50,7 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		timer.Stop()
 		pause = min(2*pause, 200*time.Millisecond)
-		x.look()
+		x.refresh()
 	}
 }
 

@@ -136,13 +136,13 @@ func TestContainerCallbacks(t *testing.T) {
 		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache&ordinal=x", "", 400, "ordinal is no number"},
 		{"its plugin", "POST", "/plugin/kv/info", `{"args":["prod/main","--n","1"]}`, 200, "for prod/main --n 1"},
 		{"its plugin about another scope", "POST", "/plugin/kv/info", `{"args":["dev/main"]}`, 403, "no say"},
-		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 400, "no say in the scope dev"},
-		{"another plugin", "POST", "/plugin/other/info", "", 403, "no say in the plugin"},
+		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 400, "not allowed to access the scope dev"},
+		{"another plugin", "POST", "/plugin/other/info", "", 403, "not allowed to access the plugin"},
 		{"no plugin", "POST", "/plugin/none/info", "", 404, "no plugin is named"},
 		{"not a callback path", "GET", "/v1/objects/deployment", "", 404, "not part of the callback paths"},
 		{"not a method", "PUT", "/config?scope=prod&name=cache", "", 405, "not part"},
 		{"its plugin as it is", "POST", "/plugins/exec", `{"args":["kv","info","prod/a"]}`, 200, "for prod/a"},
-		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403, "no say in the plugin"},
+		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403, "not allowed to access the plugin"},
 		{"its plugin about another scope as it is", "POST", "/plugins/exec", `{"args":["kv","info","dev/a"]}`, 403, "no say"},
 		{"a variable that chooses a program", "POST", "/plugins/exec", `{"args":["kv","info"],"env":{"PATH":"/tmp"}}`, 400, "can't be set"},
 	} {
@@ -211,11 +211,11 @@ func TestPluginWithoutAScope(t *testing.T) {
 	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{
 		"kv/bin/set":   `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`,
-		"other/bin/go": endpoint.tellsAndWaits(),
+		"other/bin/go": endpoint.printsURLAndWaits(),
 	})
 	done := make(chan error, 1)
 	go func() { _, err := w.client.CallPlugin(t.Context(), "other", "go", nil); done <- err }()
-	endpoint.call(t, "POST", "/plugin/kv/set", "", "no say in the scope prod")
+	endpoint.call(t, "POST", "/plugin/kv/set", "", "not allowed to access the scope prod")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

@@ -35,7 +35,7 @@ func TestDependenciesOfAnApply(t *testing.T) {
 			[]api.Object{dependsOn("web", "statefulset/db")}, "did you mean deployment/prod/db?"},
 		"itself": {"nobody waits for himself", nil, []api.Object{dependsOn("web", "deployment/web")},
 			"deployment/prod/web → deployment/prod/web"},
-		"circle": {"a circle is told with its way", nil,
+		"circle": {"a circle is reported with its path", nil,
 			[]api.Object{dependsOn("a", "deployment/b"), dependsOn("b", "deployment/c"), dependsOn("c", "deployment/a")},
 			"deployment/prod/a → deployment/prod/b → deployment/prod/c → deployment/prod/a"},
 		"circle through the store": {"also one that only this apply closes", []api.Object{dependsOn("a"), dependsOn("b", "deployment/a")},

@@ -97,7 +97,7 @@ func (p *planner) shutDown() {
 func (p *planner) run() {
 	p.observe()
 	crashing := p.Task.Class != api.ClassOnce && p.countCrashes()
-	p.tellLoop()
+	p.reportLoop()
 	switch {
 	case p.Fault != nil:
 		p.failedAction()

@@ -14,7 +14,7 @@ var leaseChecks = map[string]check{
 	"keeping it alive keeps its keys":       leaseKeptAlive,
 	"revoking deletes its keys":             leaseRevoked,
 	"an unknown lease is refused":           leaseUnknown,
-	"writing a key anew frees it":           leaseReplaced,
+	"rewriting a key frees it":              leaseReplaced,
 }
 
 func grant(t *testing.T, s store.Store, ttl time.Duration) store.LeaseID {
