@@ -47,7 +47,7 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 				c.compare([]runtime.Container{found}, c.mark(), i == 0)
 			}
 			if tc.event != "" {
-				c.happened(runtime.Event{Kind: tc.event, Container: "c1", Task: "t1", At: started.Add(time.Minute)})
+				c.recordEvent(runtime.Event{Kind: tc.event, Container: "c1", Task: "t1", At: started.Add(time.Minute)})
 			}
 			if got := c.serves(status); got != tc.want {
 				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
@@ -83,8 +83,8 @@ func TestTheIndexOfTasksFollowsTheContainers(t *testing.T) {
 	c.put(made("c2", "t1"))
 	c.put(made("c1", "t1"))
 	check("made, and made again")
-	c.happened(runtime.Event{Kind: runtime.EventCreate, Container: "c3", Task: "t2"})
-	c.happened(runtime.Event{Kind: runtime.EventDestroy, Container: "c2", Task: "t1"})
+	c.recordEvent(runtime.Event{Kind: runtime.EventCreate, Container: "c3", Task: "t2"})
+	c.recordEvent(runtime.Event{Kind: runtime.EventDestroy, Container: "c2", Task: "t1"})
 	check("after events")
 	c.compare([]runtime.Container{made("c1", "t1"), made("c4", "t4")}, c.mark(), true)
 	check("after a list")

@@ -55,7 +55,7 @@ var layers = []layer{
 	{"internal/servicemanager", nil, "it says to systemd what it is given; what a process waits for is the process's concern"},
 	{"internal/race", nil, "a constant for tests"},
 	{"internal/portowner", nil, "it reads /proc for the messages of any layer"},
-	{"internal/connlimit", nil, "it bounds the connections of any listener; what is spoken over them is its user's concern"},
+	{"internal/connlimit", nil, "it bounds the connections of any listener; the protocol is its user's concern"},
 	{"internal/ingress", []string{"api", "internal/connlimit", "internal/core", "internal/portowner"}, "a proxy serves the table it is given; callers say which pods are ready"},
 	{"internal/certstore", []string{"internal/store"}, "bytes of certificates in the store; what they are is the proxy's affair"},
 	{"internal/build", []string{"api", "internal/core"}, "from a folder of source to what an image is made from; engines and stores are others' affairs"},

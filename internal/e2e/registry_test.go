@@ -50,7 +50,7 @@ func TestRegistry(t *testing.T) {
 	m.wantSaid(m.tend("apply", "-f", m.file("second.hcl", `registry "second" {
   url    = "http://`+host+`/"
   helper = "box"
-}`)), 1, "registry/_/shop speaks for "+host+" already")
+}`)), 1, "registry/_/shop already declares "+host)
 	shown := m.tend("get", "registry", "_/shop", "-o", "json")
 	m.wantSaid(shown, 0, "sealed:")
 	for _, text := range []string{shown.output, said.output, m.output.String()} {

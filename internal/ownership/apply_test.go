@@ -122,7 +122,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestAboutLeavesTheRest: a change that speaks of one field claims no other.
+// TestAboutLeavesTheRest: a change of one field claims no other.
 func TestAboutLeavesTheRest(t *testing.T) {
 	o := &object{t: t, now: noon}
 	o.store(o.outcome("sync", `{"image":"a","replicas":1}`))

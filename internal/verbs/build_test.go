@@ -92,7 +92,7 @@ func TestTheSameAfterAFailureIsTriedAgain(t *testing.T) {
 	w.put(records.ImageStatusKey("n1", ref("prod", "web")), api.ImageStatus{Owner: ref("prod", "web"), Node: "n1", Image: image, State: api.ImageFailed})
 	w.mustApply(built("web", one))
 	if w.object(ref("prod", "web")).Metadata.Stamps[api.StampPull] == "" {
-		t.Error("nobody asks for another try")
+		t.Error("no one asks for another try")
 	}
 }
 

@@ -33,7 +33,7 @@ func TestDependenciesOfAnApply(t *testing.T) {
 		"nowhere":      {"a release would wait for ever", nil, []api.Object{dependsOn("web", "deployment/db")}, "deployment/prod/db does not exist"},
 		"another kind": {"the likely slip is named", []api.Object{dependsOn("db")},
 			[]api.Object{dependsOn("web", "statefulset/db")}, "did you mean deployment/prod/db?"},
-		"itself": {"nobody waits for himself", nil, []api.Object{dependsOn("web", "deployment/web")},
+		"itself": {"an object can't wait for itself", nil, []api.Object{dependsOn("web", "deployment/web")},
 			"deployment/prod/web → deployment/prod/web"},
 		"circle": {"a circle is reported with its path", nil,
 			[]api.Object{dependsOn("a", "deployment/b"), dependsOn("b", "deployment/c"), dependsOn("c", "deployment/a")},

@@ -74,7 +74,7 @@ func TestBadMacros(t *testing.T) {
 	action := `"actions":[{"type":"config_set","scope":"prod","name":"cache","kv":{"A":"1"}}]`
 	for name, c := range map[string]struct{ expand, part string }{
 		"foreign scope":  {answers(`[` + good + `,{"kind":"deployment","scope":"other","name":"x","spec":{"image":"a:1"}}]`), "is in another scope"},
-		"foreign action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "speaks for the scope prod alone"},
+		"foreign action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "may only change the scope prod"},
 		"no core kind":   {answers(`[` + good + `,{"kind":"kv","name":"x","spec":{}}]`), "a macro stands for core kinds"},
 		"no name":        {answers(`[{"kind":"deployment","spec":{"image":"a:1"}}]`), "it has no name"},
 		"no spec":        {answers(`[{"kind":"deployment","name":"x"}]`), "its spec is no object"},
