@@ -41,7 +41,7 @@ type Orphan struct {
 // Adoption gives a container the place of a task.
 type Adoption struct {
 	Old api.Task
-	// New is the task of the container: a copy of the old one, in the container's slot. It takes over the old task'o
+	// New is the task of the container: a copy of the old one, in the container's slot. It takes over the old task's
 	// Replaces.
 	New api.Task
 }
