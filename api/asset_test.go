@@ -47,7 +47,7 @@ func TestWhereFilesOfAssetsMayBeUsed(t *testing.T) {
 	}
 }
 
-func TestAssetsTextsMeanThemselves(t *testing.T) {
+func TestAssetTextsAreLiteral(t *testing.T) {
 	spec := json.RawMessage(`{"files":{"nginx":"proxy_pass ${ref.x} ${asset.a.b} $${c.d};"}}`)
 	if faults := ValidateObject(Object{Kind: KindAsset, Scope: Unscoped, Name: "conf", Spec: spec}); len(faults) > 0 {
 		t.Error(faults)

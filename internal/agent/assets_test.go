@@ -73,7 +73,7 @@ func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsGoneIsSaid(t *testing.T) {
+func TestAMissingFileIsReported(t *testing.T) {
 	spec := api.DeploymentSpec{Container: api.Container{Volumes: []string{"${asset.conf.a}:/a"}}}
 	for reason, tc := range map[string]struct {
 		digests  map[string]string

@@ -144,7 +144,7 @@ func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
 	})
 }
 
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
+func TestTransientFaultsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildHarness(t)
 		defer l.close()
@@ -180,8 +180,8 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 	})
 }
 
-// TestABuildThatWasCutBeginsAgain: the request exists, the image doesn't.
-func TestABuildThatWasCutBeginsAgain(t *testing.T) {
+// TestAnInterruptedBuildStartsAgain: the request exists, the image doesn't.
+func TestAnInterruptedBuildStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildHarness(t)
 		image := l.ask("a", "")

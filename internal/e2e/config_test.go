@@ -81,9 +81,9 @@ func TestConfigReachesContainersAsItIs(t *testing.T) {
 	m.delete("app") // its file lies outside of the machine's root
 }
 
-// TestConfigRollsWhoReadsIt: an app without any other environment is rolled by its first value, through the bucket of its
+// TestConfigRollsItsReaders: an app without any other environment is rolled by its first value, through the bucket of its
 // scope, its own, or one it names; an app that doesn't read the bucket is left alone, and so is one whose value stays.
-func TestConfigRollsWhoReadsIt(t *testing.T) {
+func TestConfigRollsItsReaders(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("config", "set", "shared-"+m.scope+"/db", "URL=one"), 0)
 	m.deploy(m.manifest("plain"))

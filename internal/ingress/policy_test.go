@@ -55,8 +55,8 @@ func TestLeastConnTakesTheIdlest(t *testing.T) {
 	}
 }
 
-// TestIPHashMovesOnlyWhoMust: a client keeps its pod, and when one leaves only its own clients move.
-func TestIPHashMovesOnlyWhoMust(t *testing.T) {
+// TestIPHashMovesNoMoreClientsThanNeeded: a client keeps its pod, and when one leaves only its own clients move.
+func TestIPHashMovesNoMoreClientsThanNeeded(t *testing.T) {
 	b := backendOf(PolicyIPHash, 5)
 	before := map[string]string{}
 	for i := range 500 {

@@ -96,7 +96,7 @@ func TestConsumersAreStampedWithTheFilesTheyUse(t *testing.T) {
 	}
 }
 
-func TestAChangedFileRestampsWhoUsesItInTheSameCommit(t *testing.T) {
+func TestAChangedFileRestampsItsUsersInTheSameCommit(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	w.mustApply(asset("prod", "conf", map[string]string{"a": "one", "b": "same"}),
 		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`), deployment("prod", "other", `{"image":"web","volumes":["${asset.conf.b}:/a"]}`),

@@ -74,7 +74,7 @@ func TestPasswordsAreSealedToo(t *testing.T) {
 	}
 }
 
-func TestOneRegistryAHost(t *testing.T) {
+func TestOneRegistryPerHost(t *testing.T) {
 	w := newRegistryWorld(t)
 	w.mustApply(registry("hub", `{"url":"docker.io","helper":"a"}`))
 	_, err := w.apply(ApplyOptions{}, registry("second", `{"url":"https://index.docker.io/v1/","helper":"b"}`))

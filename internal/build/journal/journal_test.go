@@ -110,7 +110,7 @@ func TestFollowFromTheFirstMoment(t *testing.T) {
 	}
 }
 
-func TestWhoFollowsMayLeave(t *testing.T) {
+func TestAFollowerMayLeave(t *testing.T) {
 	j := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
