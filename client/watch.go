@@ -29,7 +29,7 @@ type Watch struct {
 	stream  *stream
 }
 
-// The rests before a watch is opened again, doubling.
+// The backoffs before a watch is opened again, doubling.
 const (
 	firstRest = 100 * time.Millisecond
 	lastRest  = 5 * time.Second

@@ -28,7 +28,7 @@ func TestFailedPullsAreRetriedWhenTheirRegistryChanges(t *testing.T) {
 		l.start()
 		defer l.close()
 		l.request("shop.example/web:1", "")
-		l.pass(time.Hour) // the rests have grown
+		l.pass(time.Hour) // the backoffs have grown
 		before := l.engine.Calls()["pull"]
 		l.registry("elsewhere.example", "a")
 		if n := l.engine.Calls()["pull"]; n != before {

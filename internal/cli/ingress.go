@@ -15,7 +15,7 @@ import (
 func (a *app) ingressCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "ingress", Short: "hold, answer or let through the requests of an ingress",
-		Long: "Hold, answer or let through the requests of an ingress. What was said holds over applies and restarts, until\n" +
+		Long: "Hold, answer or let through the requests of an ingress. The setting survives applies and restarts, until\n" +
 			"`tend ingress resume`.",
 	}
 	command.AddCommand(

@@ -151,7 +151,7 @@ func TestALogIsBounded(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	if got := read(t, j, "prod-web.abc"); got[len(got)-1] != "failed" {
-		t.Error("its last words are lost")
+		t.Error("its last lines are lost")
 	}
 }
 
