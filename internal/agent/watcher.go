@@ -44,7 +44,7 @@ func (w *watcher) watch(ctx context.Context) error {
 	case <-w.agent.control.Synced():
 	}
 	defer w.release()
-	rest := firstReconnect
+	backoff := firstReconnect
 	for ctx.Err() == nil {
 		reached, err := w.follow(ctx)
 		if ctx.Err() != nil {
@@ -53,15 +53,15 @@ func (w *watcher) watch(ctx context.Context) error {
 		w.agent.containers.gap()
 		w.guard(ctx)
 		if reached {
-			rest = firstReconnect
+			backoff = firstReconnect
 			continue // at once: it may be back already
 		}
 		w.lost(err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(rest):
+		case <-time.After(backoff):
 		}
-		rest = min(2*rest, lastReconnect)
+		backoff = min(2*backoff, lastReconnect)
 	}
 	return nil
 }

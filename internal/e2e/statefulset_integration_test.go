@@ -116,7 +116,7 @@ func TestStatefulSetGoesInOrder(t *testing.T) {
 	m.exactly("db", 2, "v3")
 }
 
-// TestStatefulSetPlanIsWhatHappens: the dry run lists the very steps, in their order.
+// TestStatefulSetPlanIsWhatHappens: the dry run lists the exact steps, in their order.
 func TestStatefulSetPlanIsWhatHappens(t *testing.T) {
 	m := newSets(t)
 	m.deploy(m.set("db", replicas(2)))

@@ -31,7 +31,7 @@ func Plan(in Input, now time.Time) Decision {
 	case in.Task.Desired == api.DesiredRemoved:
 		p.remove()
 	case in.Status.State.Terminal():
-		p.rest()
+		p.stayEnded()
 	case in.Task.Desired == api.DesiredShutdown:
 		p.shutDown()
 	default:
@@ -63,8 +63,8 @@ func (p *planner) remove() {
 	}
 }
 
-// rest keeps an ended task at its end, even if the container is started by hand.
-func (p *planner) rest() {
+// stayEnded keeps an ended task at its end, even if the container is started by hand.
+func (p *planner) stayEnded() {
 	switch {
 	case p.Fault != nil:
 	case p.Container.live():

@@ -37,7 +37,7 @@ func TestExpand(t *testing.T) {
 		"${asset._.ca.pem}":                     {"an asset without a scope", "/_/ca/pem${ref.deployment.api.host}", ""},
 		"${ref.deployment.db.host}":             {"no such object", "", "deployment/prod/db has no host"},
 		"${ref.deployment.api.hosts} ${ref.a}":  {"every fault is reported", "", "want ${ref.kind.name.field}"},
-		"${refs.deployment.api.host}":           {"a slip of the pen", "", "write ${ref.…; or $$${refs.deployment.api.host}"},
+		"${refs.deployment.api.host}":           {"a typo", "", "write ${ref.…; or $$${refs.deployment.api.host}"},
 		"${ref.deployment.api}":                 {"a field is missing", "", "want ${ref.kind.name.field}"},
 		"${ref.thing.api.host}":                 {"no kind", "", `unknown kind "thing"`},
 		"${ref.deployment.a b.host}":            {"no name", "", `"a b" is no name`},
