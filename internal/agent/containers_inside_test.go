@@ -88,8 +88,8 @@ func TestTheIndexOfTasksFollowsTheContainers(t *testing.T) {
 	check("after events")
 	c.compare([]runtime.Container{made("c1", "t1"), made("c4", "t4")}, c.mark(), true)
 	check("after a list")
-	c.gone("c1")
-	c.gone("c1")
+	c.remove("c1")
+	c.remove("c1")
 	check("after a removal")
 	if c.ofLocked("t4") == nil || c.ofLocked("t1") != nil {
 		t.Error("it finds the wrong ones")

@@ -39,7 +39,7 @@ func TestQuarantine(t *testing.T) {
 			}
 			a.control = forgetful{asked: func(task string) {
 				if task == tt.leaves {
-					a.containers.gone("c1")
+					a.containers.remove("c1")
 				}
 			}}
 			if diff := cmp.Diff(tt.want, a.quarantined()); diff != "" {

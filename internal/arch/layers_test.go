@@ -78,7 +78,7 @@ var layers = []layer{
 		"internal/version"},
 		"commands speak to a server through the public client, as any other program would"},
 	{"cmd", []string{"internal/cli", "internal/runtime/process"}, "main hands over; the process runtime's shim is the same binary"},
-	{"examples", []string{"api", "client"}, "an example shows what anybody could write"},
+	{"examples", []string{"api", "client"}, "an example shows what a user could write"},
 	{"internal/simulation", []string{"api", "client", "internal"}, "a simulated world stands around the whole server; nothing of the product knows it"},
 	{"internal/bench", []string{"api", "client", "internal"}, "benchmarks measure every part"},
 	{"internal/e2e", nil, "it is tests alone: of the binary, through its commands and the API"},

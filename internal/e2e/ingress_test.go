@@ -244,7 +244,7 @@ func (c *clients) talk() error {
 	for n := range 20 {
 		fmt.Fprintf(conn, "line %d\n", n)
 		if line, err := reader.ReadString('\n'); line != fmt.Sprintf("line %d\n", n) {
-			return fmt.Errorf("the conversation broke off: %q %v", line, err)
+			return fmt.Errorf("the connection broke: %q %v", line, err)
 		}
 		<-tick.C
 	}

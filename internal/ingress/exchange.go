@@ -37,7 +37,7 @@ func (x *exchange) refresh() {
 func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	for {
 		p := x.backend.choose(x.client, tried, now)
-		if p == nil || p.begin() {
+		if p == nil || p.acquire() {
 			return p
 		}
 		before := x.backend

@@ -108,12 +108,12 @@ func (p *planner) run() {
 	case p.Frozen:
 		p.freeze()
 	default:
-		p.bring()
+		p.stepToRunning()
 	}
 }
 
-// bring takes the next step towards a running container.
-func (p *planner) bring() {
+// stepToRunning takes the next step towards a running container.
+func (p *planner) stepToRunning() {
 	if p.Container == nil {
 		p.absent()
 		return
