@@ -16,7 +16,7 @@ const (
 	wrkFor         = 5 * time.Second
 )
 
-// load is what wrk reports of a run.
+// load is what wrk tells of a run.
 type load struct {
 	each time.Duration // the run's time by its requests: what one costs
 	p99  time.Duration
