@@ -24,7 +24,7 @@ type ApplyRequest struct {
 	Force bool
 	// ForceConflicts takes over fields that another manager set to another value. Query force_conflicts.
 	ForceConflicts bool
-	// Set names the sources an apply speaks for (a hash of their identity); objects are stamped with it. Query set.
+	// Set names the sources of an apply (a hash of their identity); objects are stamped with it. Query set.
 	Set string
 }
 

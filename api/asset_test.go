@@ -16,7 +16,7 @@ func TestWhereFilesOfAssetsMayBeUsed(t *testing.T) {
 		`"volumes":["` + file + `:/etc/nginx.conf:rw"]`:                      {"never writable", "mounted read-only"},
 		`"volumes":["` + file + `/sub:/etc"]`:                                {"a file has nothing below it", "nothing else"},
 		`"volumes":["/data/` + file + `:/etc"]`:                              {"nor before it", "nothing else"},
-		`"volumes":["` + file + `:/a","` + file + `:/a/"]`:                   {"targets are still told apart", "the target of volumes[0] already"},
+		`"volumes":["` + file + `:/a","` + file + `:/a/"]`:                   {"targets are still distinct", "the target of volumes[0] already"},
 		`"env":{"CONF":"` + file + `"}`:                                      {"its path in a variable", ""},
 		`"command":["sh","` + file + `"]`:                                    {"its path in a command", ""},
 		`"labels":{"conf":"` + file + `"}`:                                   {"its path in a label", ""},
@@ -47,7 +47,7 @@ func TestWhereFilesOfAssetsMayBeUsed(t *testing.T) {
 	}
 }
 
-func TestAssetsTextsMeanThemselves(t *testing.T) {
+func TestAssetTextsAreLiteral(t *testing.T) {
 	spec := json.RawMessage(`{"files":{"nginx":"proxy_pass ${ref.x} ${asset.a.b} $${c.d};"}}`)
 	if faults := ValidateObject(Object{Kind: KindAsset, Scope: Unscoped, Name: "conf", Spec: spec}); len(faults) > 0 {
 		t.Error(faults)

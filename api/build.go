@@ -21,7 +21,7 @@ type Build struct {
 	Dockerfile string `json:"dockerfile,omitempty" hcl:"dockerfile,optional"`
 	// Path is the package a Go program is built from, relative to its module. Default: the module's own folder.
 	Path string `json:"path,omitempty" hcl:"path,optional"`
-	// Args are the build's arguments (ARG): no place for secrets, for anyone who has the image can read them.
+	// Args are the build's arguments (ARG): no place for secrets, because every user of the image can read them.
 	Args map[string]string `json:"args,omitempty" hcl:"args,optional"`
 	// Secrets are config keys whose values a step of the Dockerfile may mount (RUN --mount=type=secret,id=KEY). The image
 	// doesn't hold them, and a value that changes is no reason to build again.

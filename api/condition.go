@@ -30,7 +30,7 @@ const (
 	ConditionReady = "Ready"
 	// ConditionProgressing: a rollout or a scale is under way.
 	ConditionProgressing = "Progressing"
-	// ConditionDegraded: something failed and a person should look; the reason says what.
+	// ConditionDegraded: something failed and needs a person; the reason says what.
 	ConditionDegraded = "Degraded"
 	// ConditionAfterRollout: the commands that follow a rollout (release.post_command, post_deploy) succeeded for the
 	// release in force. Unknown while they are to come or run; absent where there are none.

@@ -101,6 +101,6 @@ type DependsOn struct {
 	// rolls the slots although no field refers to it.
 	Assets []string `json:"assets,omitempty" hcl:"assets,optional"`
 	// Workloads are kind/name (of the same scope) or kind/scope/name. The first slot of a release is touched once each of
-	// them is Ready; what runs already and is healed waits for nobody.
+	// them is Ready; what runs already and is healed waits for nothing.
 	Workloads []string `json:"workloads,omitempty" hcl:"workloads,optional"`
 }

@@ -32,7 +32,7 @@ type CertificateStatus struct {
 
 // IngressStatus is the status of an ingress. Its controller alone writes it.
 type IngressStatus struct {
-	// ObservedGeneration and ObservedRevision say which write of the object this status speaks of.
+	// ObservedGeneration and ObservedRevision say which write of the object this status describes.
 	ObservedGeneration int64 `json:"observedGeneration"`
 	ObservedRevision   int64 `json:"observedRevision"`
 	// URL is where it is served; Host and TLS are its parts.

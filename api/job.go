@@ -67,7 +67,7 @@ func orDefault(n *int, fallback int) int {
 
 // JobStatus is the status of a job or a cron job. Its controller alone writes it.
 type JobStatus struct {
-	// ObservedGeneration and ObservedRevision say which write of the object this status speaks of.
+	// ObservedGeneration and ObservedRevision say which write of the object this status describes.
 	ObservedGeneration int64 `json:"observedGeneration"`
 	ObservedRevision   int64 `json:"observedRevision"`
 	// Release is the newest snapshot, which the next run uses; Image and ImageID what it runs.

@@ -12,7 +12,7 @@ const (
 	LabelSlot    = "tend.slot"
 	LabelTask    = "tend.task"
 	LabelRelease = "tend.release"
-	// LabelFingerprint tells releases of one number apart: those of an object that was deleted and made again, or of a store
+	// LabelFingerprint distinguishes releases of one number: those of an object that was deleted and made again, or of a store
 	// that was restored.
 	LabelFingerprint = "tend.fingerprint"
 	LabelNode        = "tend.node"

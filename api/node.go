@@ -33,7 +33,7 @@ type ImageRequest struct {
 	// OwnerUID is the owner's uid: an answer counts only for the object that asked.
 	OwnerUID string `json:"ownerUID,omitempty"`
 	Image    string `json:"image"`
-	// Nonce changes to ask for another try, or another look, at the same reference.
+	// Nonce changes to ask for another attempt at the same reference.
 	Nonce string `json:"nonce,omitempty"`
 	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
 	Build *ImageBuild `json:"build,omitempty"`

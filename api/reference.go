@@ -11,7 +11,7 @@ const (
 	SpaceRef   = "ref"   // a fact of another object: ${ref.kind.name.field}, ${ref.kind.scope.name.field}
 	SpaceAsset = "asset" // a file of an asset: ${asset.name.key}, ${asset.scope.name.key}
 	// SpaceConfig is a value of a bucket: ${config.KEY} of those the object reads, ${config.name.KEY} and
-	// ${config.scope.name.KEY} of one app's. It is a reference in env and webhooks alone; elsewhere the text means itself.
+	// ${config.scope.name.KEY} of one app's. It is a reference in env and webhooks alone; elsewhere the text is literal.
 	SpaceConfig = "config"
 )
 

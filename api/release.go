@@ -109,7 +109,7 @@ type RolloutPhase string
 const (
 	RolloutProgressing RolloutPhase = "progressing"
 	RolloutComplete    RolloutPhase = "complete"
-	RolloutPaused      RolloutPhase = "paused" // a slot failed; outdated slots are left alone until it is good
+	RolloutPaused      RolloutPhase = "paused" // a slot failed; outdated slots are left alone until it is healthy
 	RolloutRollingBack RolloutPhase = "rollingback"
 	RolloutRolledBack  RolloutPhase = "rolledback"
 )
@@ -117,13 +117,13 @@ const (
 // RolloutStatus is the state of the newest rollout: all the planner needs to go on after a crash.
 type RolloutStatus struct {
 	Phase RolloutPhase `json:"phase"`
-	// TargetRelease is what slots are being turned to: the newest, or the last good one after an automatic rollback.
+	// TargetRelease is the one that slots are updated to: the newest, or the last good one after an automatic rollback.
 	TargetRelease string `json:"targetRelease"`
 	// TurnedAt is when that began. Pods of the target that failed before are of an earlier try.
 	TurnedAt time.Time `json:"turnedAt,omitzero"`
 	// Replicas is how many slots it fills. It may lag behind the spec while a newer spec's image is being looked for.
 	Replicas int `json:"replicas"`
-	// LastGoodRelease is the last one that every slot ran and was good.
+	// LastGoodRelease is the last one with which every slot was healthy.
 	LastGoodRelease string    `json:"lastGoodRelease,omitempty"`
 	StartedAt       time.Time `json:"startedAt,omitzero"`
 	EndedAt         time.Time `json:"endedAt,omitzero"`
@@ -154,9 +154,9 @@ type FailedRollout struct {
 
 // WorkloadStatus is the status of a deployment or a statefulset. Its controller alone writes it.
 type WorkloadStatus struct {
-	// ObservedGeneration is the generation this status speaks of.
+	// ObservedGeneration is the generation this status describes.
 	ObservedGeneration int64 `json:"observedGeneration"`
-	// ObservedRevision is the revision of the object's last write that this status speaks of: it also moves with
+	// ObservedRevision is the revision of the object's last write that this status describes: it also moves with
 	// writes that don't change the spec (restart, rollback).
 	ObservedRevision int64 `json:"observedRevision"`
 	// Replicas are wanted, Running and Ready of any release, Updated of the target release and good.

@@ -16,7 +16,7 @@ type VolumeClaim struct {
 	Name string `json:"name" hcl:"name,label"`
 	// MountPath is the absolute path it is mounted at.
 	MountPath string `json:"mount_path" hcl:"mount_path"`
-	// Size is shown to people and enforced by nobody: local volumes have no size.
+	// Size is shown to people and never enforced: local volumes have no size.
 	Size string `json:"size,omitempty" hcl:"size,optional"`
 }
 

@@ -17,10 +17,10 @@ type Strategy struct {
 	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
 	// WaitReady makes the next slot wait until this one is ready. Default: on where a readiness or startup probe exists.
 	WaitReady *bool `json:"wait_ready,omitempty" hcl:"wait_ready,optional"`
-	// Monitor is how long a slot without probes must run without an exit to count as good. Default 5s. It runs beside
+	// Monitor is how long a slot without probes must run without an exit to count as healthy. Default 5s. It runs beside
 	// the next slot and delays none.
 	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
-	// Deadline is how long one slot may take to become good before it counts as failed. Default 5m. After the server was
+	// Deadline is how long one slot may take to become healthy before it counts as failed. Default 5m. After the server was
 	// away, or paused, a slot has all of it again.
 	Deadline Duration `json:"deadline,omitempty" hcl:"deadline,optional"`
 	// Drain is how long a pod that goes may finish the requests an ingress sent it, before the stop signal; it gets no new

@@ -94,15 +94,15 @@ type Task struct {
 	// the first. Backoffs are read from it.
 	Attempt int `json:"attempt,omitempty"`
 	// NextAttempt is the attempt of the task that fills the ordinal after this one, noted when this one was to stop.
-	// 0 where nobody was to follow it: it was scaled down, or frozen.
+	// 0 if no task was to follow it: it was scaled down, or frozen.
 	NextAttempt int `json:"nextAttempt,omitempty"`
 	// Bootstrap is the rebootstrap nonce of its ordinal the task was created under; see StampRebootstrap.
 	Bootstrap string `json:"bootstrap,omitempty"`
 	// With Wipe the agent removes the volumes of the ordinal's claims once the container is gone, before it forgets
 	// the task.
 	Wipe bool `json:"wipe,omitempty"`
-	// Monitor is how long an incarnation must have run before its agent looks at it again and says that it is steady, as the
-	// strategy said when the task was made; empty where nobody waits for that.
+	// Monitor is how long an incarnation must have run before its agent inspects it again and says that it is steady, as the
+	// strategy said when the task was made; empty if nothing waits for that.
 	Monitor Duration `json:"monitor,omitempty"`
 	// Run is the run the task works for; empty for what fills a slot of a workload.
 	Run string `json:"run,omitempty"`

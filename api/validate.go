@@ -19,7 +19,7 @@ const (
 	MaxReplicas = 10000
 )
 
-// ValidateObject says everything that is wrong with an object, in the order of its fields. It looks at the object alone:
+// ValidateObject says everything that is wrong with an object, in the order of its fields. It checks the object alone:
 // what depends on other objects is the server's to check, and docker_options are internal/core/dockerflags'.
 func ValidateObject(o Object) []FieldError {
 	c := &checker{object: o.Ref().String()}

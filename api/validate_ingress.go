@@ -60,7 +60,7 @@ func (c *checker) tls(t IngressTLS) {
 	}
 	switch ask, err := url.Parse(t.Ask); {
 	case t.OnDemand && t.Ask == "":
-		c.add("tls.ask", "is required with on_demand: without a question anybody could make the host ask for certificates")
+		c.add("tls.ask", "is required with on_demand: without a check any client could make the host request certificates")
 	case !t.OnDemand && t.Ask != "":
 		c.add("tls.ask", "is asked with on_demand = true alone")
 	case t.Ask != "" && (err != nil || ask.Host == "" || ask.Scheme != "http" && ask.Scheme != "https"):

@@ -14,7 +14,7 @@ import (
 var ResolvedFields = []string{"env", "labels", "command", "entrypoint", "extra_hosts", "docker_options"}
 
 // ReferenceFields are the fields of a spec whose texts may hold references of a space. In any other field a reference is
-// refused, for nobody would replace it.
+// refused, because it would never be replaced.
 var ReferenceFields = map[string][]string{
 	SpaceRef: slices.Concat(ResolvedFields, hookFields),
 	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release", "post_deploy", "probes",
@@ -50,7 +50,7 @@ var withinBlock = map[string]map[string]block{
 
 func hasReference(text string) bool { return len(References(text)) > 0 }
 
-// references checks every reference of a spec, wherever it stands. An asset's texts are its files: they mean themselves.
+// references checks every reference of a spec, wherever it stands. An asset's texts are its files, which are literal.
 func (c *checker) references(o Object) {
 	if o.Kind == KindAsset || !bytes.Contains(o.Spec, []byte("${")) {
 		return

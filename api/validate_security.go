@@ -10,7 +10,7 @@ import (
 var securityOpts = []string{"apparmor", "label", "no-new-privileges", "seccomp"}
 
 // CheckSecurityOpt checks one entry of security_opt. A seccomp profile is given as its JSON: a path would be read on the
-// machine that runs the command by docker's client, and by nobody here.
+// machine that runs the command by docker's client, and Tend has no such client.
 func CheckSecurityOpt(entry string) error {
 	key, value, found := strings.Cut(entry, "=")
 	switch {

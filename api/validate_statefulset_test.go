@@ -22,7 +22,7 @@ func TestStatefulSetRules(t *testing.T) {
 	}{
 		"bare":          {"claims are optional", with(nil), ""},
 		"claim":         {"a name and a path are enough", with(nil, data), ""},
-		"size":          {"told to people in either spelling", with(nil, sized("10Gi")), ""},
+		"size":          {"shown to people in either spelling", with(nil, sized("10Gi")), ""},
 		"small size":    {"or the other", with(nil, sized("64m")), ""},
 		"no size":       {"which must be one", with(nil, sized("large")), "volume_claims[0].size"},
 		"name":          {"it becomes part of a volume's name", with(nil, VolumeClaim{Name: "Data", MountPath: "/data"}), "volume_claims[0].name"},

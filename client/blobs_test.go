@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// blobServer keeps what is put, and refuses what is compressed where it is told to.
+// blobServer keeps what is put, and refuses compressed bodies if so configured.
 func blobServer(t *testing.T, refuses bool) (c *Client, encodings *[]string, kept *[]byte) {
 	t.Helper()
 	encodings, kept = &[]string{}, &[]byte{}

@@ -45,7 +45,7 @@ func TestDiscover(t *testing.T) {
 		"xdg":         {"XDG_DATA_HOME moves it", map[string]string{"HOME": "/none", "XDG_DATA_HOME": filepath.Dir(user)}, Options{Server: "unix://" + user + "/tend.sock"}},
 		"token file":  {"http servers get the root's token", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user}, Options{Server: "http://127.0.0.1:1", Token: "tend-token", TokenFrom: user + "/token"}},
 		"token given": {"TEND_TOKEN wins", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": user, "TEND_TOKEN": "t"}, Options{Server: "http://127.0.0.1:1", Token: "t", TokenFrom: "TEND_TOKEN"}},
-		"no token": {"it says where it looked", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": root + "/none"},
+		"no token": {"it says which places it tried", map[string]string{"TEND_SERVER": "http://127.0.0.1:1", "TEND_ROOT": root + "/none"},
 			Options{Server: "http://127.0.0.1:1", TokenFrom: "--token, TEND_TOKEN, " + root + "/none/token"}},
 		"socket alone": {"the socket needs no token", map[string]string{"TEND_ROOT": user}, Options{Server: "unix://" + user + "/tend.sock"}},
 	}
@@ -100,7 +100,7 @@ func TestDiscoverDev(t *testing.T) {
 		if err := os.Chown(socket, 12345, -1); err != nil {
 			t.Fatal(err)
 		}
-		want(user, "it is somebody else's")
+		want(user, "it belongs to another user")
 		if err := os.Chown(socket, 0, -1); err != nil {
 			t.Fatal(err)
 		}
@@ -146,14 +146,14 @@ func serve(t *testing.T, handle http.HandlerFunc) *Client {
 	return c
 }
 
-func TestStrangersAnswers(t *testing.T) {
+func TestUnexpectedAnswers(t *testing.T) {
 	cases := map[string]struct {
 		reason      string
 		contentType string
 		body        string
 		status      int
 	}{
-		"a proxy's page": {"what stands between is said", "text/html", "<h1>Bad Gateway</h1>", 502},
+		"a proxy's page": {"the error names the proxy", "text/html", "<h1>Bad Gateway</h1>", 502},
 		"a redirect":     {"redirects are not followed: the token stays here", "", "", 302},
 		"half a problem": {"a broken problem is an error all the same", "application/problem+json", `{"tit`, 500},
 	}
@@ -180,7 +180,7 @@ func TestTooLargeIsNotSent(t *testing.T) {
 	}
 }
 
-// TestWatchGoesOn cuts a watch in every way that loses nothing: each event is told once, in order.
+// TestWatchGoesOn cuts a watch in every way that loses nothing: each event is delivered once, in order.
 func TestWatchGoesOn(t *testing.T) {
 	var calls atomic.Int64
 	var since []string

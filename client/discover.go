@@ -86,7 +86,7 @@ func roots(getenv func(string) string) []string {
 
 // tokenIn reads the first token there is, and says where it is from, or where there is none.
 func tokenIn(roots []string) (token, from string) {
-	looked := []string{"--token", "TEND_TOKEN"}
+	tried := []string{"--token", "TEND_TOKEN"}
 	for _, root := range roots {
 		path := filepath.Join(root, TokenName)
 		content, err := os.ReadFile(path)
@@ -96,7 +96,7 @@ func tokenIn(roots []string) (token, from string) {
 		if errors.Is(err, fs.ErrPermission) {
 			path += " (no permission to read it)"
 		}
-		looked = append(looked, path)
+		tried = append(tried, path)
 	}
-	return "", strings.Join(looked, ", ")
+	return "", strings.Join(tried, ", ")
 }

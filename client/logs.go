@@ -53,7 +53,7 @@ func (c *Client) Logs(ctx context.Context, opts LogsOptions) (*LogStream, error)
 	return &LogStream{opened}, nil
 }
 
-// Next is the next line; io.EOF at the end. A line with an Error tells why a pod's part ended.
+// Next is the next line; io.EOF at the end. A line with an Error says why a pod's part ended.
 func (l *LogStream) Next() (api.LogLine, error) {
 	var line api.LogLine
 	err := l.stream.next(&line)

@@ -24,7 +24,7 @@ func (c *Client) Apply(ctx context.Context, request api.ApplyRequest) (api.Apply
 	return c.applyBody(ctx, body, "application/json", request)
 }
 
-// ApplyBody is Apply with manifests as the server decodes them (JSON or YAML); request.Objects is not looked at.
+// ApplyBody is Apply with manifests as the server decodes them (JSON or YAML); request.Objects is ignored.
 func (c *Client) ApplyBody(ctx context.Context, body []byte, contentType string, r api.ApplyRequest) (api.ApplyResult, error) {
 	return c.applyBody(ctx, body, contentType, r)
 }

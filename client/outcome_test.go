@@ -18,7 +18,7 @@ func TestRepeat(t *testing.T) {
 	unknown := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(http.StatusGatewayTimeout)
-		_ = json.NewEncoder(w).Encode(api.Problem{Title: api.OutcomeUnknown, Detail: "the store did not answer", Next: "look"})
+		_ = json.NewEncoder(w).Encode(api.Problem{Title: api.OutcomeUnknown, Detail: "the store did not answer", Next: "check"})
 	}
 	cut := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
 	refuse := func(w http.ResponseWriter) { w.WriteHeader(http.StatusConflict) }

@@ -118,7 +118,7 @@ func (c *sshConn) Write(p []byte) (int, error) {
 		if c.fault != nil {
 			err = c.fault
 		}
-	case <-time.After(2 * lingering): // nobody reads, or it closed its input and lives
+	case <-time.After(2 * lingering): // no reader, or it closed its input and lives
 	}
 	return n, err
 }

@@ -44,7 +44,7 @@ func TestSSHArguments(t *testing.T) {
 			t.Errorf("%s: %q, %v", address, got, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
+			t.Errorf("the error shows the password: %v", err)
 		}
 	}
 }
@@ -69,7 +69,7 @@ func TestWhatSSHSays(t *testing.T) {
 	}
 }
 
-// TestWhatSSHLeavesBehind does not hold up its error, nor is a machine without ssh told to start a server.
+// TestWhatSSHLeavesBehind does not hold up its error, and a machine without ssh gets no advice to start a server.
 func TestWhatSSHLeavesBehind(t *testing.T) {
 	bin := t.TempDir()
 	left := filepath.Join(bin, "left")

@@ -29,10 +29,10 @@ type Watch struct {
 	stream  *stream
 }
 
-// The rests before a watch is opened again, doubling.
+// The backoffs before a watch is opened again, doubling.
 const (
-	firstRest = 100 * time.Millisecond
-	lastRest  = 5 * time.Second
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 5 * time.Second
 )
 
 // Watch begins to follow; the first connection is made by the first Next. Close it.
@@ -47,13 +47,13 @@ func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *W
 // Next is the next event that isn't a bookmark. A cut connection is opened again from where it was; IsGone means that
 // this can't be: list again. Any other error is the server's refusal or the context's end.
 func (w *Watch) Next() (api.WatchEvent, error) {
-	for rest := firstRest; ; {
+	for backoff := firstBackoff; ; {
 		event, err := w.step()
 		switch {
 		case err == nil && event.Type != api.WatchBookmark:
 			return event, nil
 		case err == nil:
-			rest = firstRest
+			backoff = firstBackoff
 			continue
 		case w.ctx.Err() != nil:
 			return api.WatchEvent{}, context.Cause(w.ctx)
@@ -61,8 +61,8 @@ func (w *Watch) Next() (api.WatchEvent, error) {
 			return api.WatchEvent{}, err
 		}
 		select {
-		case <-time.After(rest):
-			rest = min(2*rest, lastRest)
+		case <-time.After(backoff):
+			backoff = min(2*backoff, lastBackoff)
 		case <-w.ctx.Done():
 			return api.WatchEvent{}, context.Cause(w.ctx)
 		}

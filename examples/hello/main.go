@@ -1,5 +1,5 @@
 // Command hello is the example workload: a small HTTP server that says who it is. It listens on $PORT (default 8080),
-// answers /healthz, and ends at once when told to.
+// answers /healthz, and stops at once when asked to.
 package main
 
 import (

@@ -55,7 +55,7 @@ func (a *Agent) Discard(ctx context.Context, container string) error {
 func (a *Agent) pod(ctx context.Context, name string) (runtime.Container, error) {
 	if assigned, known := a.control.Task(name); known {
 		name = assigned.Task.ContainerName()
-		if seen, _ := a.containers.seen(assigned.Task.ID); seen != nil {
+		if seen, _ := a.containers.known(assigned.Task.ID); seen != nil {
 			name = seen.container.ID
 		}
 	}

@@ -88,7 +88,7 @@ func imageMissing(err error) bool {
 func (a *Agent) start(ctx context.Context, id string) error {
 	err := a.runtime.Start(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
-		a.containers.gone(id)
+		a.containers.remove(id)
 		return nil
 	}
 	a.containers.touch(id)
@@ -99,7 +99,7 @@ func (a *Agent) remove(ctx context.Context, id string) error {
 	if err := a.runtime.Remove(ctx, id); err != nil {
 		return err
 	}
-	a.containers.gone(id)
+	a.containers.remove(id)
 	return nil
 }
 

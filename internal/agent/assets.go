@@ -68,7 +68,7 @@ func (r *releases) link(ctx context.Context, release node.Release) error {
 func missingAsset(release node.Release, cause error) error {
 	detail := fmt.Sprintf("release %s: %s", release.ID, strings.ReplaceAll(cause.Error(), "\n", "; "))
 	if !errors.Is(cause, node.ErrNoBlob) {
-		return &runtime.TransientError{Reason: "AssetUnreadable", Detail: detail, Next: "look at the node's disk; it is tried again"}
+		return &runtime.TransientError{Reason: "AssetUnreadable", Detail: detail, Next: "check the node's disk; it is tried again"}
 	}
 	return &runtime.RejectedError{Reason: "AssetMissing", Detail: detail, Next: "apply the asset and this object again, or restore the blobs of a backup"}
 }

@@ -57,7 +57,7 @@ func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 	}
 	want := map[string]string{"A": "at /assets/two/pem", "B": "${asset.conf.a}", "C": "plain", "BUCKET": "${asset.conf.a}"}
 	if diff := cmp.Diff(want, got.Env); diff != "" {
-		t.Errorf("what a bucket gave means itself:\n%s", diff)
+		t.Errorf("a bucket's value is literal:\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"/assets/one/a:/a:ro", "/assets/two/pem:/b:z,ro", "/assets/one/a:/c:ro", "data:/d"}, got.Spec.Volumes); diff != "" {
 		t.Error(diff)
@@ -73,7 +73,7 @@ func TestReleasesNameTheFilesOfTheNode(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsGoneIsSaid(t *testing.T) {
+func TestAMissingFileIsReported(t *testing.T) {
 	spec := api.DeploymentSpec{Container: api.Container{Volumes: []string{"${asset.conf.a}:/a"}}}
 	for reason, tc := range map[string]struct {
 		digests  map[string]string

@@ -123,8 +123,8 @@ func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engi
 		if next.RetryAt.IsZero() {
 			return engine.Result{}
 		}
-		if rest := next.RetryAt.Sub(a.now()); rest > 0 {
-			return engine.Result{After: min(rest, maxWait)}
+		if backoff := next.RetryAt.Sub(a.now()); backoff > 0 {
+			return engine.Result{After: min(backoff, maxWait)}
 		}
 	}
 	if a.builds.builder == nil {

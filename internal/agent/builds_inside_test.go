@@ -59,20 +59,20 @@ func TestTheSameImageOfTwo(t *testing.T) {
 		until := make(chan struct{})
 		b := newBuilds(lingering{"a", until}, newOperations(2))
 		var ended []api.Kind
-		told := make(chan api.Kind, 2)
+		notified := make(chan api.Kind, 2)
 		for _, kind := range []api.Kind{api.KindDeployment, api.KindJob} {
 			owner := api.Ref{Kind: kind, Scope: "prod", Name: "web"}
 			b.begin(api.ImageRequest{Owner: owner, Image: "prod-web:a", Build: &api.ImageBuild{ID: "a"}}, listener{
-				progress: func() {}, ended: func(error) { told <- kind },
+				progress: func() {}, ended: func(error) { notified <- kind },
 			})
 		}
 		close(until)
 		synctest.Wait()
-		for len(told) > 0 {
-			ended = append(ended, <-told)
+		for len(notified) > 0 {
+			ended = append(ended, <-notified)
 		}
 		if slices.Sort(ended); len(ended) != 2 {
-			t.Errorf("told: %v", ended)
+			t.Errorf("notified: %v", ended)
 		}
 	})
 }

@@ -144,7 +144,7 @@ func TestAFailedBuildIsTriedAgainWhenAskedOnly(t *testing.T) {
 	})
 }
 
-func TestWhatMayPassIsTriedAgain(t *testing.T) {
+func TestTransientFaultsAreRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildHarness(t)
 		defer l.close()
@@ -175,13 +175,13 @@ func TestAnotherTreeEndsTheBuildOfTheLast(t *testing.T) {
 		l.commit(records.NewTxn("test").Delete(records.ImageKey(web)))
 		l.settle()
 		if len(w.seen(&w.cut)) != 2 {
-			t.Errorf("nobody wants it any more, and it goes on: cut %v", w.seen(&w.cut))
+			t.Errorf("no request wants it any more, and it goes on: cut %v", w.seen(&w.cut))
 		}
 	})
 }
 
-// TestABuildThatWasCutBeginsAgain: the request exists, the image doesn't.
-func TestABuildThatWasCutBeginsAgain(t *testing.T) {
+// TestAnInterruptedBuildStartsAgain: the request exists, the image doesn't.
+func TestAnInterruptedBuildStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, w := newBuildHarness(t)
 		image := l.ask("a", "")

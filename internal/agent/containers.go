@@ -83,7 +83,7 @@ func (c *containers) updateLocked(e *entry, found runtime.Container) {
 // observe returns a task's container as it is now, or nil if there is none.
 func (c *containers) observe(ctx context.Context, task string) (*observation, error) {
 	for {
-		seen, id := c.seen(task)
+		seen, id := c.known(task)
 		if id == "" {
 			return seen, nil
 		}
@@ -93,8 +93,8 @@ func (c *containers) observe(ctx context.Context, task string) (*observation, er
 	}
 }
 
-// seen returns the known state of a task's container, and its id if it must be inspected first.
-func (c *containers) seen(task string) (*observation, string) {
+// known returns the last known state of a task's container, and its id if it must be inspected first.
+func (c *containers) known(task string) (*observation, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.ofLocked(task)
@@ -141,7 +141,7 @@ func (c *containers) inspect(ctx context.Context, id string) error {
 	c.mu.Unlock()
 	found, err := c.runtime.Inspect(ctx, id)
 	if errors.Is(err, runtime.ErrNotFound) {
-		c.gone(id)
+		c.remove(id)
 		return nil
 	}
 	if err != nil {
@@ -239,7 +239,7 @@ func (c *containers) touchOlder(id string, age time.Duration) bool {
 	return old
 }
 
-func (c *containers) gone(id string) {
+func (c *containers) remove(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clock++

@@ -30,15 +30,15 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 		"nothing listed":  {"the engine has not answered", nil, "", false},
 		"as stored":       {"it is what it was", []runtime.Container{observed}, "", true},
 		"another address": {"the stored one may be another container's", []runtime.Container{with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false},
-		"moved between looks": {
-			"also where no event told of it", []runtime.Container{observed, with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false,
+		"moved between listings": {
+			"even if no event reported it", []runtime.Container{observed, with(func(c *runtime.Container) { c.Address = "172.18.0.3" })}, "", false,
 		},
-		"started again":      {"its probes have yet to pass", []runtime.Container{with(func(c *runtime.Container) { c.StartedAt = started.Add(time.Second) })}, "", false},
-		"stopped":            {"it does not run", []runtime.Container{with(func(c *runtime.Container) { c.State = runtime.StateExited })}, "", false},
-		"another container":  {"made again under the same task", []runtime.Container{with(func(c *runtime.Container) { c.ID = "c2" })}, "", false},
-		"its end was told":   {"its address is free from then on", []runtime.Container{observed}, runtime.EventDie, false},
-		"its removal was":    {"the same", []runtime.Container{observed}, runtime.EventDestroy, false},
-		"it was told of oom": {"a process of it was killed, not it", []runtime.Container{observed}, runtime.EventOOM, true},
+		"started again":        {"its probes have yet to pass", []runtime.Container{with(func(c *runtime.Container) { c.StartedAt = started.Add(time.Second) })}, "", false},
+		"stopped":              {"it does not run", []runtime.Container{with(func(c *runtime.Container) { c.State = runtime.StateExited })}, "", false},
+		"another container":    {"made again under the same task", []runtime.Container{with(func(c *runtime.Container) { c.ID = "c2" })}, "", false},
+		"its end was reported": {"its address is free from then on", []runtime.Container{observed}, runtime.EventDie, false},
+		"its removal was":      {"the same", []runtime.Container{observed}, runtime.EventDestroy, false},
+		"an oom was reported":  {"a process of it was killed, not it", []runtime.Container{observed}, runtime.EventOOM, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestServesWhatWasObservedAlone(t *testing.T) {
 				c.compare([]runtime.Container{found}, c.mark(), i == 0)
 			}
 			if tc.event != "" {
-				c.happened(runtime.Event{Kind: tc.event, Container: "c1", Task: "t1", At: started.Add(time.Minute)})
+				c.recordEvent(runtime.Event{Kind: tc.event, Container: "c1", Task: "t1", At: started.Add(time.Minute)})
 			}
 			if got := c.serves(status); got != tc.want {
 				t.Errorf("%s: %v, want %v", tc.reason, got, tc.want)
@@ -83,13 +83,13 @@ func TestTheIndexOfTasksFollowsTheContainers(t *testing.T) {
 	c.put(made("c2", "t1"))
 	c.put(made("c1", "t1"))
 	check("made, and made again")
-	c.happened(runtime.Event{Kind: runtime.EventCreate, Container: "c3", Task: "t2"})
-	c.happened(runtime.Event{Kind: runtime.EventDestroy, Container: "c2", Task: "t1"})
+	c.recordEvent(runtime.Event{Kind: runtime.EventCreate, Container: "c3", Task: "t2"})
+	c.recordEvent(runtime.Event{Kind: runtime.EventDestroy, Container: "c2", Task: "t1"})
 	check("after events")
 	c.compare([]runtime.Container{made("c1", "t1"), made("c4", "t4")}, c.mark(), true)
 	check("after a list")
-	c.gone("c1")
-	c.gone("c1")
+	c.remove("c1")
+	c.remove("c1")
 	check("after a removal")
 	if c.ofLocked("t4") == nil || c.ofLocked("t1") != nil {
 		t.Error("it finds the wrong ones")

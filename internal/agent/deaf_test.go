@@ -12,9 +12,9 @@ import (
 // deaf is a runtime that loses events and answers on request, and returns output as slowly as is set.
 type deaf struct {
 	*hollow.Runtime
-	events  *atomic.Bool
-	mute    *atomic.Bool
-	telling *atomic.Int64
+	events      *atomic.Bool
+	mute        *atomic.Bool
+	outputDelay *atomic.Int64
 }
 
 func (d *deaf) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.Container, error) {
@@ -27,7 +27,7 @@ func (d *deaf) Create(ctx context.Context, spec runtime.ContainerSpec) (runtime.
 
 func (d *deaf) Logs(ctx context.Context, id string, opts runtime.LogOptions) (runtime.LogReader, error) {
 	select {
-	case <-time.After(time.Duration(d.telling.Load())):
+	case <-time.After(time.Duration(d.outputDelay.Load())):
 		return d.Runtime.Logs(ctx, id, opts)
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -44,8 +44,8 @@ func (m *machine) onHost(port int) api.DeploymentSpec {
 	return spec
 }
 
-// tells makes a pod's server answer its probes with a status from now on.
-func (m *machine) tells(task api.Task, code int) {
+// setProbeAnswer makes a pod's server answer its probes with a status from now on.
+func (m *machine) setProbeAnswer(task api.Task, code int) {
 	m.t.Helper()
 	url := fmt.Sprintf("http://%s:8080/health?code=%d", m.status(task).Address, code)
 	request, err := http.NewRequestWithContext(m.t.Context(), http.MethodGet, url, nil)
@@ -155,16 +155,16 @@ func TestDockerProbesFollowTheContainer(t *testing.T) {
 	defer func() { m.stop() }()
 	task := m.deploySpec(m.serving(httpGet("/healthz")))
 	before := m.untilRunning(task)
-	m.tells(task, 500)
+	m.setProbeAnswer(task, 500)
 	m.untilUnready(task)
-	m.tells(task, 200)
+	m.setProbeAnswer(task, 200)
 	m.untilRunning(task)
 
 	m.docker("restart", "-t", "1", task.ContainerName())
 	m.until(task, "restarted", func(s api.TaskStatus) bool { return s.Incarnations > before.Incarnations && s.Ready })
-	m.tells(task, 503)
+	m.setProbeAnswer(task, 503)
 	m.untilUnready(task)
-	m.tells(task, 200)
+	m.setProbeAnswer(task, 200)
 	m.untilRunning(task)
 
 	// Another container gets its address, and no event of the container reports it.
@@ -172,7 +172,7 @@ func TestDockerProbesFollowTheContainer(t *testing.T) {
 	m.docker("run", "-d", "--network", m.network, "--label", api.LabelCluster+"="+m.cluster, m.image, testimage.Program, "wait")
 	m.docker("network", "connect", m.network, task.ContainerName())
 	after := m.until(task, "ready at its new address", func(s api.TaskStatus) bool { return s.Ready && s.Address != before.Address })
-	m.tells(task, 500)
+	m.setProbeAnswer(task, 500)
 	if m.untilUnready(task); after.Incarnations != before.Incarnations+1 {
 		t.Errorf("moving it restarted it: %+v", after)
 	}
@@ -190,7 +190,7 @@ func TestDockerProbesSurviveTheAgent(t *testing.T) {
 	if after := m.status(task); !after.Ready || after.Probes["readiness"] != before.Probes["readiness"] {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
-	m.tells(task, 500)
+	m.setProbeAnswer(task, 500)
 	m.untilUnready(task)
 }
 

@@ -25,7 +25,7 @@ func TestShutdownKeepsTheContainerAndRemovalTakesIt(t *testing.T) {
 		l.want(task, api.TaskShutdown, false, "Shutdown")
 		l.wantContainer(task, runtime.StateExited)
 		if status := l.status(task); status.ExitCode == nil || *status.ExitCode != 0 || status.FinishedAt.IsZero() {
-			t.Errorf("a shut down task tells how it ended: %+v", status)
+			t.Errorf("the status of a shut down task lacks how it ended: %+v", status)
 		}
 		l.raise(task, api.DesiredRemoved)
 		l.wantContainer(task, "")
@@ -76,7 +76,7 @@ func TestStopsHoldNoWorker(t *testing.T) {
 	})
 }
 
-func TestCrashLoopIsToldAndGivenUp(t *testing.T) {
+func TestCrashLoopIsReportedAndGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
 			return hollow.Behaviour{Exits: true, ExitAfter: time.Second, ExitCode: 3, Output: []string{"cannot open /data"}}
@@ -93,7 +93,7 @@ func TestCrashLoopIsToldAndGivenUp(t *testing.T) {
 		l.wantContainer(task, runtime.StateExited)
 		status := l.status(task)
 		if len(status.Exits) != 5 || status.ExitCode == nil || *status.ExitCode != 3 || len(status.LastLog) == 0 {
-			t.Errorf("a task that was given up tells why: %+v", status)
+			t.Errorf("the status of a task that was given up lacks why: %+v", status)
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestRejections(t *testing.T) {
 	}{
 		"create": {"a mount that isn't there", hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no /x"}}, "InvalidMount"},
 		"start":  {"a port that is taken", hollow.Behaviour{StartError: &runtime.RejectedError{Reason: "PortTaken", Detail: "8080 is taken"}}, "PortTaken"},
-		"name":   {"a name somebody else holds", hollow.Behaviour{CreateError: runtime.ErrNameTaken}, "NameTaken"},
+		"name":   {"a name that another container holds", hollow.Behaviour{CreateError: runtime.ErrNameTaken}, "NameTaken"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestRejections(t *testing.T) {
 	}
 }
 
-func TestTransientFaultIsToldAndTriedAgain(t *testing.T) {
+func TestTransientFaultIsReportedAndRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
 		left := 2

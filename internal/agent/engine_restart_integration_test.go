@@ -135,7 +135,7 @@ func TestDockerEngineRestarts(t *testing.T) {
 		"unless-stopped, agent up":   {"the engine or the agent brings it back", "unless-stopped", true, api.TaskRunning},
 		"unless-stopped, agent down": {"the engine brings it back", "unless-stopped", false, api.TaskRunning},
 		"no, agent up":               {"it ended with the engine, not by itself", "no", true, api.TaskRunning},
-		"no, agent down":             {"nobody knows why it ended: as an exit", "no", false, api.TaskComplete},
+		"no, agent down":             {"why it ended is unknown: as an exit", "no", false, api.TaskComplete},
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine := newPrivateEngine(t)

@@ -44,8 +44,8 @@ type harness struct {
 	deaf atomic.Bool
 	// mute is set while the answers to creations are lost.
 	mute atomic.Bool
-	// telling is how long the engine takes to return a container's output.
-	telling atomic.Int64
+	// outputDelay is how long the engine takes to return a container's output.
+	outputDelay atomic.Int64
 	// memory is the folder of secret files; env the merged environment of releases, as JSON.
 	memory, env string
 	// builder builds images, if it is set.
@@ -73,7 +73,7 @@ func (l *harness) start() {
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}}), logger)
-	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, telling: &l.telling}
+	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
 	if l.edge != nil {
 		opts.Edge = func(func()) agent.Edge { return l.edge }

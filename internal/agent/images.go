@@ -16,8 +16,8 @@ import (
 
 // The backoff between two pulls of an image that fails.
 const (
-	firstPullRest = 10 * time.Second
-	lastPullRest  = 5 * time.Minute
+	firstPullBackoff = 10 * time.Second
+	lastPullBackoff  = 5 * time.Minute
 )
 
 // reconcileImage answers one image request: which image the reference names on this node, or why there is none. A tag
@@ -120,8 +120,8 @@ func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Resu
 	if of, again := a.retries.LoadAndDelete(owner); again && of == this && next.State == api.ImageFailed {
 		next.RetryAt, next.Attempts = time.Time{}, 0
 	}
-	if rest := next.RetryAt.Sub(a.now()); !running && next.State == api.ImageFailed && rest > 0 {
-		return engine.Result{After: min(rest, maxWait)}
+	if backoff := next.RetryAt.Sub(a.now()); !running && next.State == api.ImageFailed && backoff > 0 {
+		return engine.Result{After: min(backoff, maxWait)}
 	}
 	if !running {
 		percent = -1
@@ -153,9 +153,9 @@ func (a *Agent) retryImages(host string) {
 
 // imageFailed reports in plain words why a pull failed, and when it is retried.
 func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Result {
-	rest := lastPullRest
+	backoff := lastPullBackoff
 	if next.Attempts < 5 {
-		rest = min(firstPullRest<<next.Attempts, lastPullRest)
+		backoff = min(firstPullBackoff<<next.Attempts, lastPullBackoff)
 	}
 	if next.State == api.ImageFailed && next.RetryAt.After(a.now()) {
 		return engine.Result{After: min(next.RetryAt.Sub(a.now()), maxWait)}
@@ -163,7 +163,7 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	built := next.State == api.ImageBuilding
 	next.State, next.Progress = api.ImageFailed, 0
 	next.Attempts++
-	next.RetryAt = a.now().Add(rest)
+	next.RetryAt = a.now().Add(backoff)
 	next.Reason, next.Message, next.Next = "PullFailed", cause.Error(), ""
 	if built {
 		next.Reason = api.ReasonBuildFailed
@@ -174,14 +174,14 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	case errors.As(cause, &rejected):
 		next.Reason, next.Message, next.Next = rejected.Reason, rejected.Detail, rejected.Next
 		if built {
-			next.RetryAt, rest = time.Time{}, 0 // the same source fails the same way
+			next.RetryAt, backoff = time.Time{}, 0 // the same source fails the same way
 		}
 	case errors.As(cause, &transient):
 		next.Reason, next.Message, next.Next = transient.Reason, transient.Detail, transient.Next
 	}
 	a.log.Warn("image can't be had", "image", next.Image, "owner", next.Owner.String(), "reason", next.Reason, "error", cause)
 	a.reports.reportImage(last, next, a.now())
-	return engine.Result{After: min(rest, maxWait)}
+	return engine.Result{After: min(backoff, maxWait)}
 }
 
 func imageOwner(key engine.Key) api.Ref {

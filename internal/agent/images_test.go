@@ -69,7 +69,7 @@ func TestAbsentImageIsPulled(t *testing.T) {
 	})
 }
 
-func TestFailedPullIsToldAndTriedAgain(t *testing.T) {
+func TestFailedPullIsReportedAndRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
 		l.start()

@@ -39,7 +39,7 @@ func (a *Agent) observeInits(ctx context.Context, in *healing.Input) error {
 		}
 		in.Fault = &fault
 	}
-	in.InitContainers, err = a.containers.lookInits(ctx, in.Task.ID)
+	in.InitContainers, err = a.containers.inspectInits(ctx, in.Task.ID)
 	return err
 }
 
@@ -49,14 +49,14 @@ func (a *Agent) knownInits(in *healing.Input) (stale bool) {
 		in.Inits = a.declaredInits(in.Task, release)
 	}
 	var id string
-	in.InitContainers, id = a.containers.seenInits(in.Task.ID)
+	in.InitContainers, id = a.containers.knownInitContainers(in.Task.ID)
 	return id != ""
 }
 
-// lookInits returns a task's init containers as they are now.
-func (c *containers) lookInits(ctx context.Context, task string) ([]healing.InitContainer, error) {
+// inspectInits returns a task's init containers as they are now.
+func (c *containers) inspectInits(ctx context.Context, task string) ([]healing.InitContainer, error) {
 	for {
-		seen, id := c.seenInits(task)
+		seen, id := c.knownInitContainers(task)
 		if id == "" {
 			return seen, nil
 		}
@@ -66,8 +66,8 @@ func (c *containers) lookInits(ctx context.Context, task string) ([]healing.Init
 	}
 }
 
-// seenInits returns the known state of a task's init containers, and the id of one that must be inspected first.
-func (c *containers) seenInits(task string) (seen []healing.InitContainer, stale string) {
+// knownInitContainers returns the known state of a task's init containers, and the id of one that must be inspected first.
+func (c *containers) knownInitContainers(task string) (seen []healing.InitContainer, stale string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range c.byTask[task] {

@@ -18,10 +18,10 @@ func failing(runtime.ContainerSpec) hollow.Behaviour {
 func once(task *api.Task, _ *api.DeploymentSpec) { task.Class = api.ClassOnce }
 
 // failedTask runs a task that fails, on an engine that takes that long to return output, until it has ended.
-func failedTask(t *testing.T, telling time.Duration, then func(*harness, api.Task)) {
+func failedTask(t *testing.T, outputDelay time.Duration, then func(*harness, api.Task)) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{Behaviour: failing})
-		l.telling.Store(int64(telling))
+		l.outputDelay.Store(int64(outputDelay))
 		l.start()
 		defer l.close()
 		task := l.deploy(taskID(1), once)
@@ -37,8 +37,8 @@ func (l *harness) wantLines(task api.Task, n int) {
 	}
 }
 
-// TestFailureIsToldWithItsLines: the lines come a moment after the end, and the end is reported with them.
-func TestFailureIsToldWithItsLines(t *testing.T) {
+// TestFailureIsReportedWithItsLines: the lines come a moment after the end, and the end is reported with them.
+func TestFailureIsReportedWithItsLines(t *testing.T) {
 	failedTask(t, 3*time.Second, func(l *harness, task api.Task) {
 		l.want(task, api.TaskRunning, false, "Exited")
 		l.pass(3 * time.Second)
@@ -47,8 +47,8 @@ func TestFailureIsToldWithItsLines(t *testing.T) {
 	})
 }
 
-// TestFailureIsToldWithoutItsLines: the wait for the lines is bounded, and they follow.
-func TestFailureIsToldWithoutItsLines(t *testing.T) {
+// TestFailureIsReportedWithoutItsLines: the wait for the lines is bounded, and they follow.
+func TestFailureIsReportedWithoutItsLines(t *testing.T) {
 	failedTask(t, 15*time.Second, func(l *harness, task api.Task) {
 		l.pass(9 * time.Second)
 		l.want(task, api.TaskRunning, false, "Exited")
@@ -61,8 +61,8 @@ func TestFailureIsToldWithoutItsLines(t *testing.T) {
 	})
 }
 
-// TestOutputThatIsNeverTold: it is given up, and not requested again.
-func TestOutputThatIsNeverTold(t *testing.T) {
+// TestOutputThatNeverComes: it is given up, and not requested again.
+func TestOutputThatNeverComes(t *testing.T) {
 	failedTask(t, time.Hour, func(l *harness, task api.Task) {
 		l.pass(time.Minute)
 		l.want(task, api.TaskFailed, false, "Exited")
@@ -78,7 +78,7 @@ func TestOutputThatIsNeverTold(t *testing.T) {
 func TestLastLinesHoldNoWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{Behaviour: failing})
-		l.telling.Store(int64(4 * time.Second))
+		l.outputDelay.Store(int64(4 * time.Second))
 		l.start()
 		defer l.close()
 		var broken []api.Task

@@ -97,14 +97,14 @@ func unready(status api.NodeStatus, message string) api.NodeStatus {
 // touched: only a task that is desired removed has its container removed. A task is forgotten once its container is
 // gone, so a container that still exists after a lookup of its task found none is not just one that is being removed.
 func (a *Agent) quarantined() []string {
-	strangers := map[string]bool{}
+	unknown := map[string]bool{}
 	for _, c := range a.containers.all() {
 		_, known := a.control.Task(c.Task())
-		strangers[c.ID] = !known
+		unknown[c.ID] = !known
 	}
 	var names []string
 	for _, c := range a.containers.all() {
-		if strangers[c.ID] && c.Name != "" {
+		if unknown[c.ID] && c.Name != "" {
 			names = append(names, c.Name)
 		}
 	}

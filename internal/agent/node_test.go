@@ -104,8 +104,8 @@ func TestEngineIsAwayAtBoot(t *testing.T) {
 func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
-		stranger := map[string]string{api.LabelCluster: cluster, api.LabelTask: "lost"}
-		l.must(l.engine.RunByHand("shop-web.lost", stranger))
+		labels := map[string]string{api.LabelCluster: cluster, api.LabelTask: "lost"}
+		l.must(l.engine.RunByHand("shop-web.lost", labels))
 		l.must(l.engine.RunByHand("other", map[string]string{api.LabelCluster: "elsewhere", api.LabelTask: "x"}))
 		l.start()
 		defer l.close()
@@ -122,7 +122,7 @@ func TestUnknownContainersAreShownAndLeftAlone(t *testing.T) {
 			t.Errorf("%d calls that change something", n)
 		}
 		if err := l.agent.Stop(context.Background(), "shop-web.lost"); !errors.Is(err, node.ErrNoPod) {
-			t.Errorf("a container in quarantine is nobody's pod: %v", err)
+			t.Errorf("a container in quarantine is no pod: %v", err)
 		}
 	})
 }

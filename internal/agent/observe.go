@@ -28,7 +28,7 @@ func (a *Agent) observe(ctx context.Context, assigned node.Assignment) (healing.
 	if err != nil {
 		return in, err
 	}
-	see(&in, seen)
+	setObserved(&in, seen)
 	in.Log = a.lastLogs.of(assigned.Task.ID)
 	return in, a.observeInits(ctx, &in)
 }
@@ -41,13 +41,13 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 		if !ok {
 			continue
 		}
-		seen, stale := a.containers.seen(id)
+		seen, stale := a.containers.known(id)
 		in := healing.Input{
 			Task: assigned.Task, Status: a.reports.task(assigned), Recorded: assigned.Status.Container,
 			Frozen: assigned.Frozen, PluginAtWork: assigned.PluginAtWork, Held: assigned.PredecessorOpen,
 			Probes: a.probing(assigned.Task),
 		}
-		see(&in, seen)
+		setObserved(&in, seen)
 		unknown := a.knownInits(&in) || stale != ""
 		if next := healing.Plan(in, now); unknown || next.Inspect || next.Action.Verb != healing.None {
 			keys = append(keys, taskKey(id))
@@ -94,8 +94,8 @@ func (a *Agent) memoryLimit(task api.Task) string {
 	return release.Spec.Resources.Limits.Memory
 }
 
-// see copies a observation into an input.
-func see(in *healing.Input, seen *observation) {
+// setObserved copies an observation into an input.
+func setObserved(in *healing.Input, seen *observation) {
 	if seen == nil {
 		return
 	}

@@ -22,7 +22,7 @@ func TestReachedAt(t *testing.T) {
 			runtime.Container{Address: "fd00::2"}, "[fd00::2]:8080"},
 		"host network": {"what shares the node's network listens where it declares",
 			runtime.Container{Address: api.Loopback}, "127.0.0.1:8080"},
-		"process": {"a plain process listens where it was told to",
+		"process": {"a plain process listens where its environment says",
 			runtime.Container{Address: api.Loopback, Ports: given("127.0.0.1", 8080, 20123)}, "127.0.0.1:20123"},
 		"process on all addresses": {"all addresses are loopback too",
 			runtime.Container{Address: api.Loopback, Ports: given("0.0.0.0", 8080, 20123)}, "127.0.0.1:20123"},

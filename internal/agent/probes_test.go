@@ -181,7 +181,7 @@ func TestLivenessRestartsInPlace(t *testing.T) {
 				id = status.Container
 			}
 			if status.Container != id {
-				t.Error("the container was made anew instead of restarted")
+				t.Error("the container was recreated instead of restarted")
 			}
 		}
 		l.pass(45 * time.Second)
@@ -232,8 +232,8 @@ func TestProbesSurviveTheAgent(t *testing.T) {
 	})
 }
 
-// TestNewIncarnationBeginsAnew: a container that was restarted by hand has to start up again.
-func TestNewIncarnationBeginsAnew(t *testing.T) {
+// TestNewIncarnationStartsUpAgain: a container that was restarted by hand has to start up again.
+func TestNewIncarnationStartsUpAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
 		l := newHarness(t, p.engine())
@@ -253,8 +253,8 @@ func TestNewIncarnationBeginsAnew(t *testing.T) {
 	})
 }
 
-// TestNobodyIsAskedWhileStopping: the end of a container is no failure of its probes.
-func TestNobodyIsAskedWhileStopping(t *testing.T) {
+// TestNoProbesWhileStopping: the end of a container is no failure of its probes.
+func TestNoProbesWhileStopping(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatient()
 		o := p.engine()
@@ -315,7 +315,7 @@ func TestAnEngineThatIsAwayCountsNothing(t *testing.T) {
 		l.pass(10 * time.Second)
 		l.want(task, api.TaskRunning, true, "")
 		if n := len(l.status(task).LivenessRestarts); n > 0 {
-			t.Errorf("restarted %d times by a probe nobody could ask", n)
+			t.Errorf("restarted %d times by a probe that got no answer", n)
 		}
 	})
 }

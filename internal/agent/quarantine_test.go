@@ -29,8 +29,8 @@ func TestQuarantine(t *testing.T) {
 		leaves string // the container that goes while its task is asked for
 		want   []string
 	}{
-		"strangers": {"a container of no task is shown", "", []string{"shop-web.1", "shop-web.2"}},
-		"leaving":   {"one that goes at this moment was just removed, and its task forgotten", "t1", []string{"shop-web.2"}},
+		"unknown": {"a container of no task is shown", "", []string{"shop-web.1", "shop-web.2"}},
+		"leaving": {"one that goes at this moment was just removed, and its task forgotten", "t1", []string{"shop-web.2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := &Agent{containers: newContainers(nil, time.Now)}
@@ -39,7 +39,7 @@ func TestQuarantine(t *testing.T) {
 			}
 			a.control = forgetful{asked: func(task string) {
 				if task == tt.leaves {
-					a.containers.gone("c1")
+					a.containers.remove("c1")
 				}
 			}}
 			if diff := cmp.Diff(tt.want, a.quarantined()); diff != "" {

@@ -32,15 +32,15 @@ func (a *Agent) reconcileTask(ctx context.Context, key engine.Key) (engine.Resul
 	if trouble := a.watcher.trouble.Load(); trouble != nil {
 		return engine.Result{}, a.unreachable(assigned, *trouble)
 	}
-	result, err := a.bring(ctx, assigned)
+	result, err := a.runSteps(ctx, assigned)
 	if errors.Is(err, runtime.ErrUnavailable) {
 		return result, errors.Join(err, a.unreachable(assigned, err.Error()))
 	}
 	return result, err
 }
 
-// lasts reports whether the action of verb may run for more than a moment.
-func lasts(verb healing.Verb) bool {
+// isSlow reports whether the action of verb may run for more than a moment.
+func isSlow(verb healing.Verb) bool {
 	return verb == healing.None || verb == healing.Pull || verb == healing.Stop
 }
 
@@ -52,9 +52,9 @@ func (a *Agent) unreachable(assigned node.Assignment, message string) error {
 	return nil
 }
 
-// bring plans and acts until the plan for the task is empty. It reports the first step, the last one, and any step that
+// runSteps plans and acts until the plan for the task is empty. It reports the first step, the last one, and any step that
 // can take long; the others finish too quickly to be worth a write.
-func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Result, error) {
+func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.Result, error) {
 	in, err := a.observe(ctx, assigned)
 	if err != nil {
 		return engine.Result{}, err
@@ -65,7 +65,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
 		if decision.Inspect {
-			if in, err = a.lookAnew(ctx, assigned, in); err != nil {
+			if in, err = a.inspectAgain(ctx, assigned, in); err != nil {
 				return engine.Result{}, err
 			}
 			continue
@@ -76,7 +76,7 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 				return a.notWiped(assigned, in.Status, err)
 			}
 		}
-		if step == 0 || lasts(decision.Action.Verb) {
+		if step == 0 || isSlow(decision.Action.Verb) {
 			a.reportDecision(assigned, decision)
 		}
 		if decision.Action.Verb == healing.None {
@@ -99,8 +99,8 @@ func (a *Agent) bring(ctx context.Context, assigned node.Assignment) (engine.Res
 	return engine.Result{After: time.Second}, nil
 }
 
-// lookAnew inspects the container again, and keeps the status decided so far.
-func (a *Agent) lookAnew(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
+// inspectAgain inspects the container again, and keeps the status decided so far.
+func (a *Agent) inspectAgain(ctx context.Context, assigned node.Assignment, before healing.Input) (healing.Input, error) {
 	a.containers.touch(before.Container.ID)
 	in, err := a.observe(ctx, assigned)
 	in.Status = before.Status

@@ -9,9 +9,9 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// TestErrorsDontTellTheEnvironment: values of the environment that the engine quotes reach neither a status nor the
+// TestErrorsDontShowTheEnvironment: values of the environment that the engine quotes reach neither a status nor the
 // store.
-func TestErrorsDontTellTheEnvironment(t *testing.T) {
+func TestErrorsDontShowTheEnvironment(t *testing.T) {
 	const text = `setenv "COLOUR=blue": invalid argument`
 	for name, tc := range map[string]struct {
 		reason string
@@ -41,7 +41,7 @@ func TestErrorsDontTellTheEnvironment(t *testing.T) {
 				for _, txn := range l.store.reports() {
 					for _, op := range txn.Do {
 						if strings.Contains(string(op.Value), "blue") {
-							t.Errorf("%s: %s tells the value", tc.reason, op.Key)
+							t.Errorf("%s: %s shows the value", tc.reason, op.Key)
 						}
 					}
 				}

@@ -21,14 +21,14 @@ func (l *harness) registry(host, username string) {
 	l.settle()
 }
 
-func TestFailedPullsBeginAnewWhenTheirRegistryChanges(t *testing.T) {
+func TestFailedPullsAreRetriedWhenTheirRegistryChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
 		l.engine.FailPulls("shop.example/web:1", errors.New("unauthorized"))
 		l.start()
 		defer l.close()
 		l.request("shop.example/web:1", "")
-		l.pass(time.Hour) // the rests have grown
+		l.pass(time.Hour) // the backoffs have grown
 		before := l.engine.Calls()["pull"]
 		l.registry("elsewhere.example", "a")
 		if n := l.engine.Calls()["pull"]; n != before {

@@ -38,7 +38,7 @@ func (a *Agent) sample(ctx context.Context, s *sampler, tasks []string) []runtim
 	s.prune()
 	var wait sync.WaitGroup
 	for i, task := range tasks {
-		seen, _ := a.containers.seen(task)
+		seen, _ := a.containers.known(task)
 		if seen == nil || seen.container.State != runtime.StateRunning {
 			out[i].Err = fmt.Errorf("task %s: %w that runs", task, node.ErrNoPod)
 			continue

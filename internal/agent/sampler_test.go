@@ -35,7 +35,7 @@ func TestStatsOfHundreds(t *testing.T) {
 		}
 		l.pass(time.Second)
 		began := time.Now()
-		usages := l.agent.Stats(context.Background(), append(tasks, "nobody"))
+		usages := l.agent.Stats(context.Background(), append(tasks, "unknown"))
 		if took := time.Since(began); took > 250*time.Millisecond {
 			t.Errorf("a first round took %s, want the shortest window of a rate", took)
 		}
@@ -45,7 +45,7 @@ func TestStatsOfHundreds(t *testing.T) {
 			}
 		}
 		if err := usages[count].Err; !errors.Is(err, node.ErrNoPod) {
-			t.Errorf("a task nobody knows: %v", err)
+			t.Errorf("an unknown task: %v", err)
 		}
 		before := usages[0].At
 		if again := l.agent.Stats(context.Background(), tasks[:1]); !again[0].At.Equal(before) {
@@ -93,8 +93,8 @@ func TestStatsAreCut(t *testing.T) {
 	})
 }
 
-// TestLoadIsTheMeanSinceTheLastLook: the mean is of one incarnation, however often others call Stats.
-func TestLoadIsTheMeanSinceTheLastLook(t *testing.T) {
+// TestLoadIsTheMeanSinceTheLastSample: the mean is of one incarnation, however often others call Stats.
+func TestLoadIsTheMeanSinceTheLastSample(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, burning(80))
 		l.start()
@@ -103,11 +103,11 @@ func TestLoadIsTheMeanSinceTheLastLook(t *testing.T) {
 		l.settle()
 		load := func() runtime.Usage { return l.agent.Load(context.Background(), []string{task.ID})[0] }
 		if first := load(); !errors.Is(first.Err, agent.ErrNoRate) {
-			t.Errorf("the first look: %+v", first)
+			t.Errorf("the first sample: %+v", first)
 		}
 		l.pass(time.Second)
 		if soon := load(); !errors.Is(soon.Err, agent.ErrNoRate) {
-			t.Errorf("a look within half the window: %+v", soon)
+			t.Errorf("a sample within half the window: %+v", soon)
 		}
 		l.pass(14 * time.Second)
 		mean := load()
@@ -117,7 +117,7 @@ func TestLoadIsTheMeanSinceTheLastLook(t *testing.T) {
 		l.must(l.engine.RestartByHand(task.ContainerName()))
 		l.pass(15 * time.Second)
 		if other := load(); !errors.Is(other.Err, agent.ErrNoRate) {
-			t.Errorf("the first look at another incarnation: %+v", other)
+			t.Errorf("the first sample of another incarnation: %+v", other)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func writeSecret(path, content string, by owner) error {
 
 func unwritten(err error) error {
 	return &runtime.TransientError{
-		Reason: "SecretFilesUnwritten", Detail: "write secret files: " + err.Error(), Next: "look at the folder; it is tried again",
+		Reason: "SecretFilesUnwritten", Detail: "write secret files: " + err.Error(), Next: "check the folder; it is tried again",
 	}
 }
 

@@ -168,8 +168,8 @@ func TestSecretFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestLastLogDoesNotTellTheEnvironment: secrets that a container printed are not stored.
-func TestLastLogDoesNotTellTheEnvironment(t *testing.T) {
+// TestLastLogDoesNotShowTheEnvironment: secrets that a container printed are not stored.
+func TestLastLogDoesNotShowTheEnvironment(t *testing.T) {
 	memory := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		v := newVault(t, memory)
@@ -185,17 +185,17 @@ func TestLastLogDoesNotTellTheEnvironment(t *testing.T) {
 			v.pass(time.Second)
 		}
 		v.pass(time.Minute)
-		told := 0
+		redacted := 0
 		for _, txn := range v.store.reports() {
 			for _, op := range txn.Do {
 				text := string(op.Value)
-				told += strings.Count(text, "token=[redacted] colour=[redacted] extra=[redacted]")
+				redacted += strings.Count(text, "token=[redacted] colour=[redacted] extra=[redacted]")
 				if strings.Contains(text, "t0ken") || strings.Contains(text, "s3cret") || strings.Contains(text, "-hunt") {
-					t.Errorf("%s tells the value", op.Key)
+					t.Errorf("%s shows the value", op.Key)
 				}
 			}
 		}
-		if told == 0 {
+		if redacted == 0 {
 			t.Error("no last lines were stored at all")
 		}
 	})

@@ -12,9 +12,9 @@ import (
 
 func monitored(task *api.Task, _ *api.DeploymentSpec) { task.Monitor = "5s" }
 
-// TestSteadyIsToldOnce: a container that keeps running is inspected once after the monitor time, reported, and left
+// TestSteadyIsReportedOnce: a container that keeps running is inspected once after the monitor time, reported, and left
 // alone.
-func TestSteadyIsToldOnce(t *testing.T) {
+func TestSteadyIsReportedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t)
 		l.start()
@@ -36,8 +36,8 @@ func TestSteadyIsToldOnce(t *testing.T) {
 	})
 }
 
-// TestCrashNobodyHeardOf: the engine reports no end within the monitor time; the inspection after it finds it.
-func TestCrashNobodyHeardOf(t *testing.T) {
+// TestCrashWithoutAnEvent: the engine reports no end within the monitor time; the inspection after it finds it.
+func TestCrashWithoutAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, hollow.Options{Behaviour: func(runtime.ContainerSpec) hollow.Behaviour {
 			return hollow.Behaviour{Exits: true, ExitAfter: 3 * time.Second, ExitCode: 3}

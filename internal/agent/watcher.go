@@ -44,7 +44,7 @@ func (w *watcher) watch(ctx context.Context) error {
 	case <-w.agent.control.Synced():
 	}
 	defer w.release()
-	rest := firstReconnect
+	backoff := firstReconnect
 	for ctx.Err() == nil {
 		reached, err := w.follow(ctx)
 		if ctx.Err() != nil {
@@ -53,15 +53,15 @@ func (w *watcher) watch(ctx context.Context) error {
 		w.agent.containers.gap()
 		w.guard(ctx)
 		if reached {
-			rest = firstReconnect
+			backoff = firstReconnect
 			continue // at once: it may be back already
 		}
 		w.lost(err)
 		select {
 		case <-ctx.Done():
-		case <-time.After(rest):
+		case <-time.After(backoff):
 		}
-		rest = min(2*rest, lastReconnect)
+		backoff = min(2*backoff, lastReconnect)
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (w *watcher) follow(ctx context.Context) (reached bool, err error) {
 			if !open {
 				return true, errStreamEnded
 			}
-			w.agent.happened(event)
+			w.agent.handleEvent(event)
 		case <-ticker.C:
 			lists.begin(ctx)
 		}
@@ -143,8 +143,8 @@ func (w *watcher) lost(err error) {
 	w.once.Do(func() { close(w.listed) })
 }
 
-// happened handles one event.
-func (a *Agent) happened(event runtime.Event) {
+// handleEvent handles one event.
+func (a *Agent) handleEvent(event runtime.Event) {
 	if event.Kind == runtime.EventImage {
 		a.images.Enqueue(a.imageKeys()...)
 		return
@@ -154,7 +154,7 @@ func (a *Agent) happened(event runtime.Event) {
 	if event.Kind == runtime.EventDie {
 		defer a.serving.changed()
 	}
-	if a.containers.happened(event) && !a.stops.runs(event.Container) {
+	if a.containers.recordEvent(event) && !a.stops.runs(event.Container) {
 		a.tasks.Enqueue(taskKey(event.Task))
 	}
 }

@@ -23,7 +23,7 @@ var bans = []ban{
 		"its client costs 4 MB of binary: a session and the parser of Dockerfiles are what is used"},
 	{"github.com/docker/cli", []string{"internal/runtime/docker"}, false, "docker's settings are read in one place, and only those: its commands link the world"},
 	{"go.etcd.io/etcd", []string{"internal/store/etcd", "internal/bench"}, false,
-		"one package speaks etcd; everybody else has store.Store, and its contract"},
+		"one package speaks etcd; the others have store.Store, and its contract"},
 	{"sigs.k8s.io/controller-runtime", []string{"internal/operator"}, true, "only the operator runs on Kubernetes' machinery"},
 	{"k8s.io/client-go", []string{"internal/engine"}, true, "its workqueue serves the engine, nothing else of it is wanted"},
 	{"sigs.k8s.io/structured-merge-diff", []string{"internal/ownership"}, true, "one package knows how sets of fields are written"},

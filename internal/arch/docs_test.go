@@ -124,7 +124,7 @@ var metricName = regexp.MustCompile(`^tend_[a-z_]+$`)
 // documentedName is a metric in the first column of a table.
 var documentedName = regexp.MustCompile("(?m)^\\| `(tend_[a-z_]+)`")
 
-// metricFaults compares the names in sources that speak Prometheus with the tables of the page, both ways.
+// metricFaults compares the metric names in sources with the tables of the page, both ways.
 func metricFaults(all []*source, page string) []string {
 	const client = "github.com/prometheus/client_golang/prometheus"
 	documented := map[string]bool{}

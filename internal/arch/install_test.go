@@ -94,6 +94,6 @@ func TestInstalledPagesHaveNoDeadLinks(t *testing.T) {
 		return err
 	})
 	if err != nil || checked == 0 {
-		t.Fatalf("%d links looked at: %v", checked, err)
+		t.Fatalf("%d links checked: %v", checked, err)
 	}
 }

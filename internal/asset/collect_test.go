@@ -50,7 +50,7 @@ func TestDue(t *testing.T) {
 func TestCollect(t *testing.T) {
 	s := newSite(t)
 	s.want("one")
-	inUse, nobody := referring(blob.Digest([]byte("one"))), referring()
+	inUse, unused := referring(blob.Digest([]byte("one"))), referring()
 	later := time.Now().Add(2 * time.Hour)
 	if err := os.WriteFile(filepath.Join(s.root, "blobs", "sha256", ".half-1"), []byte("of a server that was killed"), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,12 +62,12 @@ func TestCollect(t *testing.T) {
 		left     int
 	}{
 		{"referred to; what is half written goes", later, inUse, 2},
-		{"young", time.Now(), nobody, 2},
-		{"old, and nobody refers to it: it waits in quarantine", later, nobody, 2},
-		{"still waiting", later.Add(retention.Wait - time.Minute), nobody, 2},
+		{"young", time.Now(), unused, 2},
+		{"old, and nothing refers to it: it waits in quarantine", later, unused, 2},
+		{"still waiting", later.Add(retention.Wait - time.Minute), unused, 2},
 		{"referred to again", later.Add(retention.Wait), inUse, 2},
-		{"waits again", later.Add(retention.Wait + time.Minute), nobody, 2},
-		{"a day later", later.Add(2*retention.Wait + time.Minute), nobody, 0},
+		{"waits again", later.Add(retention.Wait + time.Minute), unused, 2},
+		{"a day later", later.Add(2*retention.Wait + time.Minute), unused, 0},
 	} {
 		s.library.opts.Now = func() time.Time { return step.at }
 		if err := s.library.Collect(t.Context(), step.referred); err != nil {
@@ -84,21 +84,21 @@ func TestRunCollectsAtBootAndEveryHour(t *testing.T) {
 	s := newSite(t)
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		synced, looks := make(chan struct{}), 0
+		synced, passes := make(chan struct{}), 0
 		done := make(chan error, 1)
 		go func() {
-			done <- s.library.Run(ctx, synced, func(context.Context, []string) (map[string]bool, error) { looks++; return nil, nil })
+			done <- s.library.Run(ctx, synced, func(context.Context, []string) (map[string]bool, error) { passes++; return nil, nil })
 		}()
 		synctest.Wait()
-		if looks != 0 {
+		if passes != 0 {
 			t.Error("it collected before the state was complete")
 		}
 		close(synced)
 		synctest.Wait()
 		time.Sleep(2*time.Hour + time.Minute)
 		synctest.Wait()
-		if looks != 3 {
-			t.Errorf("%d looks in two hours", looks)
+		if passes != 3 {
+			t.Errorf("%d passes in two hours", passes)
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -123,8 +123,8 @@ func TestWhatAFailingURLComesTo(t *testing.T) {
 	}{
 		"the last bytes count":             {before: true, fail: func(s *site) { s.status, s.etag = 500, "" }, warns: "500 Internal Server Error"},
 		"none are there":                   {fail: func(s *site) { s.status = 404 }, fault: "404 Not Found"},
-		"told to fail although they are":   {before: true, fail: func(s *site) { s.status, s.etag = 500, "" }, change: orError, fault: "500"},
-		"nobody answers, and they are":     {before: true, fail: func(s *site) { s.url, s.etag = s.url+"\x00", "" }, fault: "invalid"},
+		"on_error = error, and they are":   {before: true, fail: func(s *site) { s.status, s.etag = 500, "" }, change: orError, fault: "500"},
+		"no server answers, and they are":  {before: true, fail: func(s *site) { s.url, s.etag = s.url+"\x00", "" }, fault: "invalid"},
 		"a redirect to nowhere is a fault": {fail: func(s *site) { s.status = 302 }, fault: "302"},
 	} {
 		s := newSite(t)
@@ -164,7 +164,7 @@ func TestASilentServerIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestSecretsInAURLAreNotTold(t *testing.T) {
+func TestSecretsInAURLAreNotShown(t *testing.T) {
 	s := newSite(t)
 	s.status = 403
 	for _, address := range []string{s.url + "/?token=hunter2", strings.Replace(s.url, "//", "//me:hunter2@", 1), "http://127.0.0.1:1/?a=hunter2"} {

@@ -20,10 +20,10 @@ const atOnce = 2000
 type arrivals struct {
 	name, address string
 	perSecond     int
-	done          func(ctx context.Context, err error) // of each; nil where nobody counts
+	done          func(ctx context.Context, err error) // of each; nil if nothing counts them
 
 	mu   sync.Mutex
-	took []time.Duration // since the last look
+	took []time.Duration // since the last call of taken
 }
 
 // run makes them until ctx ends, and returns when the last was answered.
@@ -66,8 +66,8 @@ func (a *arrivals) ask(ctx context.Context) {
 	}
 }
 
-// look is what those since the last look took.
-func (a *arrivals) look() []time.Duration {
+// taken returns how long those since the last call took.
+func (a *arrivals) taken() []time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := a.took

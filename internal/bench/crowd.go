@@ -117,7 +117,7 @@ func (c *crowd) talk(ctx context.Context) error {
 		want := fmt.Sprintf("line %d\n", n)
 		fmt.Fprint(conn, want)
 		if line, err := reader.ReadString('\n'); line != want {
-			return fmt.Errorf("the conversation broke off: %q %w", line, err)
+			return fmt.Errorf("the connection broke: %q %w", line, err)
 		}
 		if pause(ctx, 20*time.Millisecond) != nil {
 			break

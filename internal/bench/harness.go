@@ -21,7 +21,7 @@ const cleanUpTime = 2 * time.Minute
 // harness holds what the figures share: the engine, a private Tend, two versions of an image, and the network both sides use.
 type harness struct {
 	settings
-	id      string // tells this run's things from all others
+	id      string // distinguishes this run's objects from all others
 	dir     string
 	network string
 	// ingress and secureIngress are where Tend's proxy listens for plain HTTP and for TLS, once there is an ingress.

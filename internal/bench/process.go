@@ -28,7 +28,7 @@ func parseResident(status string) (float64, error) {
 			return kilobytes / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("the kernel tells no VmRSS")
+	return 0, fmt.Errorf("the kernel reports no VmRSS")
 }
 
 // processorTimeOf is what a process has used so far.

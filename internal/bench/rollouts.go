@@ -24,8 +24,8 @@ const (
 )
 
 // ingressRollouts rolls a deployment out again and again under load and counts the requests that failed, of all kinds, and
-// how long those on new connections took against before. Rollouts take the processors from everybody, so the same is asked
-// of a deployment that nobody touches, at the same moments: of its pod straight, and of nginx in front of it.
+// how long those on new connections took against before. Rollouts take the processors from all, so the same is asked
+// of a deployment that stays as it is, at the same moments: of its pod straight, and of nginx in front of it.
 func ingressRollouts(ctx context.Context, l *harness) (err error) {
 	still := l.deployment(1)
 	if _, err := still.deploy(ctx); err != nil {
@@ -75,7 +75,7 @@ func (l *harness) rollUnderLoad(ctx context.Context, figure string, d *deploymen
 	defer stop()
 	c.gather(clients)
 	for _, a := range all {
-		a.look()
+		a.taken()
 		c.all.Go(func() { a.run(clients) })
 	}
 	err := pause(ctx, rolledBefore)
@@ -110,11 +110,11 @@ func (l *harness) rollUnderLoad(ctx context.Context, figure string, d *deploymen
 	return nil
 }
 
-// p99s look at arrivals, all over the same time.
+// p99s returns the percentiles of arrivals, all over the same time.
 func p99s(all []*arrivals) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	for _, a := range all {
-		out[a.name] = percentile(a.look(), 99)
+		out[a.name] = percentile(a.taken(), 99)
 	}
 	return out
 }

@@ -85,7 +85,7 @@ func (s *server) pid() int { return s.command.Process.Pid }
 // stop ends the server; its containers keep running.
 func (s *server) stop() error {
 	defer s.client.Close()
-	_ = s.command.Process.Signal(syscall.SIGTERM) // it may have ended by itself: the wait tells
+	_ = s.command.Process.Signal(syscall.SIGTERM) // it may have ended by itself: the wait shows it
 	select {
 	case err := <-s.exited:
 		return err

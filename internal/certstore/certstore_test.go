@@ -122,7 +122,7 @@ func TestLocks(t *testing.T) {
 	}
 }
 
-func TestALockIsWaitedForInVain(t *testing.T) {
+func TestWaitingForALockIsBounded(t *testing.T) {
 	s, below := newStorage(t)
 	must(t, s.Lock(t.Context(), "x"))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -54,7 +54,7 @@ func (a *app) applyCommand() *cobra.Command {
 			defer dropTrees(trees)
 			ask.request.Objects, ask.request.Set = loaded.Objects, ask.from.set(args)
 			return a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-				if err := a.tellPruned(ctx, c, ask.request, loaded); err != nil {
+				if err := a.printPruned(ctx, c, ask.request, loaded); err != nil {
 					return located(err, loaded)
 				}
 				if !ask.request.DryRun {
@@ -76,7 +76,7 @@ func (a *app) applyCommand() *cobra.Command {
 	flags := command.Flags()
 	flags.BoolVar(&ask.request.DryRun, "dry-run", false, "show what would happen, as the diff command does; change nothing")
 	flags.BoolVar(&ask.request.Prune, "prune", false, "delete what the same set (--set, or the same files) applied before and no longer hold")
-	flags.BoolVar(&ask.request.Force, "force", false, "look for (and pull) images anew although their references did not change, and build what is built anew")
+	flags.BoolVar(&ask.request.Force, "force", false, "resolve (and pull) images again although their references did not change, and repeat builds")
 	flags.BoolVar(&ask.request.ForceConflicts, "force-conflicts", false, forceConflictsUsage)
 	ask.wait.flags(command)
 	return command
@@ -84,8 +84,8 @@ func (a *app) applyCommand() *cobra.Command {
 
 const forceConflictsUsage = "take over fields that another manager set to another value"
 
-// tellPruned prints what a prune will delete before anything is stored.
-func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.ApplyRequest, loaded manifest.Result) error {
+// printPruned prints what a prune will delete before anything is stored.
+func (a *app) printPruned(ctx context.Context, c *client.Client, request api.ApplyRequest, loaded manifest.Result) error {
 	if !request.Prune || request.DryRun || a.structured() || a.output == "name" {
 		return nil
 	}
@@ -108,12 +108,12 @@ func (a *app) tellPruned(ctx context.Context, c *client.Client, request api.Appl
 			return err
 		}
 	}
-	return a.tellKept(ctx, c, request)
+	return a.printKept(ctx, c, request)
 }
 
-// tellKept prints objects that are not pruned although the user may expect it: they were applied together with objects
+// printKept prints objects that are not pruned although the user may expect it: they were applied together with objects
 // of this apply, from other files. A renamed file counts as another one.
-func (a *app) tellKept(ctx context.Context, c *client.Client, request api.ApplyRequest) error {
+func (a *app) printKept(ctx context.Context, c *client.Client, request api.ApplyRequest) error {
 	applied, sets := map[api.Ref]bool{}, map[string]bool{}
 	for _, object := range request.Objects {
 		applied[object.Ref()] = true

@@ -37,7 +37,7 @@ func (a *app) configCommand() *cobra.Command {
 func (a *app) configListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list SCOPE[/NAME]", Short: "list the keys of a bucket, without values", Args: takes(1, 1),
-		Long:    "List the keys of a bucket, without values. Of a scope the apps that have keys of their own are named too.",
+		Long:    "List the keys of a bucket, without values. For a scope it also names the apps that have keys of their own.",
 		Example: "  tend config list prod/web\n  tend config list prod",
 		RunE: a.onBucket(func(ctx context.Context, c *client.Client, b bucket, _ []string) error {
 			return a.listBucket(ctx, c, b)
@@ -100,7 +100,7 @@ func (a *app) configSetCommand() *cobra.Command {
 func (a *app) configUnsetCommand() *cobra.Command {
 	return a.configChange(&cobra.Command{
 		Use: "unset SCOPE[/NAME] KEY...", Short: "remove keys and wait until what they change runs", Args: takes(2, 1<<20),
-		Long:    "Remove keys. One that is not there is an error, and then none is removed." + configWaits,
+		Long:    "Remove keys. If one doesn't exist, it is an error and none is removed." + configWaits,
 		Example: "  tend config unset prod/web DATABASE_URL",
 	}, nil, func(_ context.Context, _, keys []string) (api.ConfigRequest, error) {
 		return api.ConfigRequest{Unset: keys}, nil

@@ -61,7 +61,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	ask.from.flags(command)
 	ask.wait.flags(command)
 	command.Flags().StringVar(&ask.scope, "scope", "", "everything in a `SCOPE`")
-	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "what is not there is no error")
+	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "objects that don't exist are no error")
 	command.Flags().BoolVar(&ask.with.Prune, "prune", false, "remove the config of each object's own bucket too")
 	command.Flags().BoolVarP(&ask.yes, "yes", "y", false, "don't ask")
 	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false, "remove the volumes of statefulsets' pods too, with all data in them")

@@ -12,7 +12,7 @@ import (
 const maxDeliveries = 10
 
 func deliveryListing(deliveries []api.Delivery, now time.Time) listing {
-	l := listing{header: []string{"WEBHOOK", "STATE", "ATTEMPTS", "ANSWER", "TELLS OF", "AGE"}, empty: "no webhook calls"}
+	l := listing{header: []string{"WEBHOOK", "STATE", "ATTEMPTS", "ANSWER", "EVENT", "AGE"}, empty: "no webhook calls"}
 	for _, d := range deliveries[:min(len(deliveries), maxDeliveries)] {
 		answer := "-"
 		switch {
@@ -22,12 +22,12 @@ func deliveryListing(deliveries []api.Delivery, now time.Time) listing {
 			answer = fmt.Sprint(d.StatusCode)
 		}
 		l.names = append(l.names, d.ID)
-		l.rows = append(l.rows, []string{d.Hook, string(d.State), fmt.Sprint(d.Attempts), answer, tellsOf(d), age(d.CreatedAt, now)})
+		l.rows = append(l.rows, []string{d.Hook, string(d.State), fmt.Sprint(d.Attempts), answer, deliveryEvent(d), age(d.CreatedAt, now)})
 	}
 	return l
 }
 
-func tellsOf(d api.Delivery) string {
+func deliveryEvent(d api.Delivery) string {
 	if pod := d.Tokens["pod"]; pod != "" {
 		return fmt.Sprintf("%s of %s, %s", d.Tokens["probe"], pod, d.Tokens["transition"])
 	}

@@ -20,7 +20,7 @@ func (a *app) diffCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "diff [-f FILE...]",
-		Short: "show what apply would change, and the very actions that would run",
+		Short: "show what apply would change, and the actions that would run",
 		Long: "Show what apply would change: the fields, and the actions the planner will ask for. Nothing is stored.\n\n" +
 			"Exit status: 0, or with --detailed-exitcode 0 no changes, 1 error, 2 changes.",
 		Example: "  tend diff -f web.hcl\n  tend diff -f deploy/ --prune --detailed-exitcode",

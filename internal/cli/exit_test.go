@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 		"Joined":      {"a code among several errors", errors.Join(&exitStatus{code: 3, text: "late"}, errors.New("missing")), 3, "error: late\nmissing\n"},
 		"Interrupted": {"who pressed Ctrl-C knows", stopped, 130, ""},
 		"Terminated":  {"as a shell has it", &interruptedError{signal: syscall.SIGTERM}, 143, ""},
-		"WhileWaiting": {"what goes on is worth telling",
+		"WhileWaiting": {"what goes on is worth showing",
 			fmt.Errorf("%w; Tend goes on with it", stopped), 130, "error: interrupted; Tend goes on with it\n"},
 	}
 	for name, tc := range cases {
@@ -39,6 +39,6 @@ func TestReport(t *testing.T) {
 		})
 	}
 	if !errors.Is(stopped, context.Canceled) {
-		t.Error("a server that is told to end takes it for a fault")
+		t.Error("a server that is asked to stop takes it for a fault")
 	}
 }

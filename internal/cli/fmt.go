@@ -30,7 +30,7 @@ func (a *app) fmtCommand() *cobra.Command {
 			return a.layOut(args, check)
 		},
 	}
-	command.Flags().BoolVar(&check, "check", false, "change nothing; list what would be, and fail where that is anything")
+	command.Flags().BoolVar(&check, "check", false, "change nothing; list the files that would change, and fail if there are any")
 	return command
 }
 

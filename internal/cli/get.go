@@ -29,7 +29,7 @@ func (a *app) getCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "get [KIND|pods|nodes] [[SCOPE/]NAME]",
 		Short: "list objects, pods or nodes",
-		Long:  "List objects with how they are. Without arguments it lists every object; with an address, that object alone.",
+		Long:  "List objects with their state. Without arguments it lists every object; with an address, only that object.",
 		Example: "  tend get\n  tend get deployments -s prod\n  tend get deployment prod/web -o yaml\n" +
 			"  tend get pods prod/web -o wide\n  tend get pods -o name\n  tend get deployments -l team=core",
 		Args:              takes(0, 3),
@@ -100,7 +100,7 @@ func (a *app) watching(ctx context.Context, list func(*app) error) error {
 			}
 		}
 		if pause(ctx, watchInterval) != nil {
-			return nil //nolint:nilerr // whoever watches has seen enough
+			return nil //nolint:nilerr // the user has seen enough
 		}
 	}
 }

@@ -33,7 +33,7 @@ type destination struct {
 
 func (d *destination) flags(command *cobra.Command, usage string) {
 	command.Flags().StringVarP(&d.file, "out", "O", "", usage)
-	command.Flags().BoolVar(&d.force, "force", false, "write over a file that is there")
+	command.Flags().BoolVar(&d.force, "force", false, "overwrite an existing file")
 }
 
 // dir returns the folder the text will lie in: paths in it are relative to that one.
@@ -81,8 +81,8 @@ func (a *app) importComposeCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "compose [FILE...]",
 		Short: "write manifests from Compose files, and report what could not be carried",
-		Long: "Write manifests from Compose files: on standard output, or into the file -O names. Every key that is not carried is\n" +
-			"reported on standard error, with its place; what is carried and means something else is too.\n\n" +
+		Long: "Write manifests from Compose files: on standard output, or into the file -O names. Every key that is not carried,\n" +
+			"or is carried with another meaning, is reported on standard error, with its place.\n\n" +
 			"Exit status: 0, 1 a file that Compose or Tend could not run, 2 with --strict where something was not carried.",
 		Example: "  tend import compose > prod.hcl\n  tend import compose compose.yaml compose.prod.yaml --scope prod -O prod.hcl --strict",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -167,7 +167,7 @@ func (a *app) importProcfileCommand() *cobra.Command {
 	)
 	command := &cobra.Command{
 		Use:   "procfile [FILE]",
-		Short: "write manifests from a Procfile, to go on from there",
+		Short: "write manifests from a Procfile, as a starting point",
 		Long: "Write the manifests that `tend apply` would make of a Procfile: into .tend/SCOPE.hcl, or the file -O names. From then\n" +
 			"on apply that file: `tend apply -f` reads .tend/SCOPE.hcl by its name alone.",
 		Example: "  tend import procfile --image ghcr.io/example/app:1\n  tend import procfile Procfile --app shop -O -",

@@ -15,7 +15,7 @@ import (
 func (a *app) ingressCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "ingress", Short: "hold, answer or let through the requests of an ingress",
-		Long: "Hold, answer or let through the requests of an ingress. What was said holds over applies and restarts, until\n" +
+		Long: "Hold, answer or let through the requests of an ingress. The setting survives applies and restarts, until\n" +
 			"`tend ingress resume`.",
 	}
 	command.AddCommand(
@@ -72,15 +72,15 @@ func describeIngress(w io.Writer, object api.Object, now time.Time) {
 		fmt.Fprintf(w, "  requests: %s\n", status.Traffic)
 	}
 	if c := status.Certificate; c != nil && !c.NotAfter.IsZero() {
-		fmt.Fprintln(w, "  certificate "+lasts(object, c.NotAfter, now))
+		fmt.Fprintln(w, "  certificate "+expiry(object, c.NotAfter, now))
 	}
 	if c := status.Certificate; c != nil && c.Error != "" {
 		fmt.Fprintf(w, "  certificate: tried %s ago: %s\n", age(c.At, now), c.Error)
 	}
 }
 
-// lasts says when a certificate expires, and whether it is renewed automatically.
-func lasts(object api.Object, end, now time.Time) string {
+// expiry says when a certificate expires, and whether it is renewed automatically.
+func expiry(object api.Object, end, now time.Time) string {
 	at := end.UTC().Format(time.RFC3339)
 	if !end.After(now) {
 		return fmt.Sprintf("ended %s (%s ago)", at, age(end, now))

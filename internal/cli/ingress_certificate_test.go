@@ -21,7 +21,7 @@ func TestUntilWhenACertificateLasts(t *testing.T) {
 		"one that is over": {`{"host":"a.org","tls":{}}`, now.Add(-48 * time.Hour), "ended 2026-11-19T12:00:00Z (2d ago)"},
 	} {
 		object := api.Object{Kind: api.KindIngress, Scope: "prod", Name: "a", Spec: json.RawMessage(test.spec)}
-		if got := lasts(object, test.end, now); got != test.want {
+		if got := expiry(object, test.end, now); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}

@@ -36,7 +36,7 @@ func (a *app) logsCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "logs POD | [KIND] SCOPE/NAME",
 		Short: "show the output of a pod, or of every pod of an object",
-		Long: "Show the output of a pod, or of every pod of an object, those that ended and are kept included. Lines are ordered by\n" +
+		Long: "Show the output of a pod, or of every pod of an object, including kept pods that ended. Lines are ordered by\n" +
 			"time, stdout and stderr of the pods together. With -f it starts with the last 100 lines of each pod and goes on with\n" +
 			"new ones, also over a rollout, until the pod has ended or the object is gone. Without -f a terminal gets the last\n" +
 			"1000 lines of each pod, a pipe gets all. A pod that never ran yet shows the output of its init containers.",
@@ -72,7 +72,7 @@ func (a *app) logsCommand() *cobra.Command {
 		})(cmd, args)
 	}
 	flags := command.Flags()
-	flags.BoolVarP(&ask.follow, "follow", "f", false, "go on with what comes")
+	flags.BoolVarP(&ask.follow, "follow", "f", false, "follow new output")
 	flags.BoolVarP(&ask.timestamps, "timestamps", "t", false, "show when each line was written")
 	flags.StringVar(&ask.run, "run", "", "of a job only this `RUN` (default: the newest, and with -f those after it)")
 	flags.StringVar(&ask.init, "init", "", "of this `INIT` container of each pod, while it is there: until the pod runs, or it failed")

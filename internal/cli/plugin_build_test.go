@@ -46,6 +46,6 @@ func TestSourceOfAMacro(t *testing.T) {
 		}
 	}
 	if _, err := sourceOf(api.MacroBuild{Macro: macro}, manifest.Result{}); err == nil {
-		t.Error("a macro nobody applied has a source")
+		t.Error("a macro that was not applied has a source")
 	}
 }

@@ -35,8 +35,8 @@ func newRoot(s streams) *cobra.Command {
 			"that closes the difference between what should be and what is, for as long as it takes.",
 		Example: "  tend dev                      # a private server, in one terminal\n" +
 			"  tend apply -f web.hcl         # in another: store manifests, wait until they run\n" +
-			"  tend get                      # what there is\n" +
-			"  tend logs prod/web -f         # what it says\n" +
+			"  tend get                      # list objects\n" +
+			"  tend logs prod/web -f         # its output\n" +
 			"  tend describe prod/web        # why it is as it is",
 		SilenceUsage:      true,
 		SilenceErrors:     true,

@@ -50,7 +50,7 @@ func (a *app) serverCommand() *cobra.Command {
 		Use:   "server",
 		Short: "run the server: store, controllers, API, and the agent of this machine",
 		Long: "Run the server: store, controllers, API, and the agent of this machine, until Ctrl-C or SIGTERM. What runs goes on\n" +
-			"without it. An engine that is away is waited for. Each flag has an environment variable that counts where the flag is\n" +
+			"without it. If Docker is not running, Tend waits for it. Each flag has an environment variable that counts where the flag is\n" +
 			"left out: TEND_LOG_FORMAT for --log-format; for --name it is TEND_MEMBER_NAME.",
 		Example: "  tend server\n  tend server --root ~/tend --http off\n  tend server --runtime process --root /srv/tend",
 		Args:    takes(0, 0),

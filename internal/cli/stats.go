@@ -40,7 +40,7 @@ func (a *app) statsCommand() *cobra.Command {
 			}
 		}),
 	}
-	command.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it until interrupted")
+	command.Flags().BoolVarP(&watch, "watch", "w", false, "refresh until interrupted")
 	command.Flags().DurationVar(&interval, "interval", 2*time.Second, "time between two lists with --watch")
 	return command
 }

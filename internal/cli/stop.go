@@ -15,7 +15,7 @@ func (a *app) stopCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use:   "stop POD | [KIND] SCOPE/NAME",
 		Short: "stop a pod, or all of an object, until `tend start`",
-		Long: "Stop a pod, or all pods of an object. Their slots are frozen: they stay stopped, whatever is applied, until\n" +
+		Long: "Stop a pod, or all pods of an object. They stay stopped, even after another apply, until\n" +
 			"`tend start` or `tend restart`. With --no-freeze Tend starts them again.\n\n" +
 			"Of a job the runs that are on, or wait, end for good; with --no-freeze their attempts do, and retries follow.",
 		Example:           "  tend stop prod/web\n  tend stop prod-web.1a2b3c4d\n  tend stop job prod/import",
@@ -31,15 +31,15 @@ func (a *app) stopCommand() *cobra.Command {
 		},
 		did: "%s stopped", none: "%s: nothing runs",
 	})
-	command.Flags().BoolVar(&noFreeze, "no-freeze", false, "stop it just now: Tend starts it again")
+	command.Flags().BoolVar(&noFreeze, "no-freeze", false, "stop it once: Tend starts it again")
 	return command
 }
 
 func (a *app) startCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:               "start POD | [KIND] SCOPE/NAME",
-		Short:             "let a stopped pod, or all of an object, run again",
-		Long:              "Let what `tend stop` froze run again: one slot, or all of an object. New pods fill them.",
+		Short:             "start a stopped pod, or all stopped pods of an object",
+		Long:              "Start what `tend stop` stopped: a pod, or all pods of an object. New pods take their places.",
 		Example:           "  tend start prod/web\n  tend start prod-web.1a2b3c4d",
 		Args:              takes(1, 2),
 		ValidArgsFunction: a.completePods,

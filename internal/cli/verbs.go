@@ -75,7 +75,7 @@ func (a *app) scaleCommand() *cobra.Command {
 		example: "  tend scale prod/web 5\n  tend scale deployment prod/web 0",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error) {
 			if len(rest) != 1 {
-				return api.VerbResult{}, "", fmt.Errorf("say how many replicas: tend scale %s/%s 3", ref.Scope, ref.Name)
+				return api.VerbResult{}, "", fmt.Errorf("give the number of replicas: tend scale %s/%s 3", ref.Scope, ref.Name)
 			}
 			replicas, err := strconv.Atoi(strings.TrimPrefix(rest[0], "="))
 			if err != nil || replicas < 0 {
@@ -99,9 +99,9 @@ func scaleText(ref api.Ref, result api.VerbResult, replicas int) string {
 
 func (a *app) restartCommand() *cobra.Command {
 	return a.verb(verb{
-		use: "restart [KIND] SCOPE/NAME", short: "replace every slot by the strategy, without a change; thaws frozen slots",
-		long: "Replace every slot by the object's strategy, without a change of its spec. Slots that `tend stop` froze run again.\n" +
-			"Where a command of a newer release failed, that release is tried again and what serves is left alone until it passes." + exitStatusOfVerbs,
+		use: "restart [KIND] SCOPE/NAME", short: "restart all pods, following the rollout strategy; also restarts stopped pods",
+		long: "Restart all pods, following the rollout strategy. Pods that `tend stop` stopped run again.\n" +
+			"If a command of a newer release failed, Tend retries that release; pods keep serving until the command succeeds." + exitStatusOfVerbs,
 		example: "  tend restart prod/web",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, _ []string) (api.VerbResult, string, error) {
 			result, err := c.Restart(ctx, client.TargetOf(ref))
@@ -117,8 +117,8 @@ func (a *app) rollbackCommand() *cobra.Command {
 	var force bool
 	return forcing(a.verb(verb{
 		use: "rollback [KIND] SCOPE/NAME [RELEASE]", short: "return to an earlier release: spec, image and environment; not replicas", extra: 1,
-		long: "Return to an earlier release: its spec, image and environment, not its replicas. Without RELEASE it is the newest one\n" +
-			"before the current that was good. `tend releases` lists them." + exitStatusOfVerbs,
+		long: "Return to an earlier release: its spec, image and environment, not its replicas. Without RELEASE it is the newest good\n" +
+			"one before the current. `tend releases` lists them." + exitStatusOfVerbs,
 		example: "  tend rollback prod/web\n  tend rollback prod/web v3",
 		act: func(ctx context.Context, c *client.Client, ref api.Ref, rest []string) (api.VerbResult, string, error) {
 			release := ""

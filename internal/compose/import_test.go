@@ -78,13 +78,13 @@ func TestImport(t *testing.T) {
 			dir, files := unpack(t, archive)
 			text, report := outcome(t, dir, Options{Files: files, Environment: []string{"FROM_SHELL=shell", "TAG=1.2"}})
 			kept := txtar.Archive{Comment: archive.Comment}
-			var wanted, told string
+			var wanted, wantedReport string
 			for _, f := range archive.Files {
 				switch f.Name {
 				case "want.hcl":
 					wanted = string(f.Data)
 				case "want.report":
-					told = string(f.Data)
+					wantedReport = string(f.Data)
 				default:
 					kept.Files = append(kept.Files, f)
 				}
@@ -99,7 +99,7 @@ func TestImport(t *testing.T) {
 			if diff := cmp.Diff(wanted, text); diff != "" {
 				t.Errorf("manifests (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(told, report); diff != "" {
+			if diff := cmp.Diff(wantedReport, report); diff != "" {
 				t.Errorf("report (-want +got):\n%s", diff)
 			}
 			if text != "" {

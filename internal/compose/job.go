@@ -17,7 +17,7 @@ func (c *converter) job(j types.JobConfig) error {
 	spec.DockerOptions = u.flags()
 	c.report.carry(at, at+".profiles", at+".profiles[*]", at+".triggers", at+".triggers.manual", at+".triggers.schedule")
 	if j.Triggers != nil && j.Triggers.Manual != nil && !*j.Triggers.Manual {
-		c.report.lost(at+".triggers.manual", "anybody who may run commands may run a job")
+		c.report.lost(at+".triggers.manual", "a user who may run commands may run a job")
 	}
 	if j.Triggers == nil || len(j.Triggers.Schedule) == 0 {
 		return c.add(api.KindJob, u, spec)

@@ -28,7 +28,7 @@ var silent = map[string]string{
 	"services.all.ports[2].mode":       "one machine has one way to publish a port",
 	"services.all.ports[2].protocol":   "tcp is the default",
 	"jobs.report.profiles[0]":          "what must be asked for by a profile is a job, which must be asked for",
-	"volumes.other.external":           "a volume is mounted by its name, whoever made it",
+	"volumes.other.external":           "a volume is mounted by its name, its maker doesn't matter",
 	"configs.placed.name":              "the asset goes by the name in the file",
 	"secrets.placedsecret.name":        "the bucket's key goes by the name in the file",
 	"secrets.far.name":                 "the bucket's key goes by the name in the file",
@@ -46,7 +46,7 @@ func TestNoKeyIsSilent(t *testing.T) {
 	if err := yaml.Unmarshal(text, &document); err != nil {
 		t.Fatal(err)
 	}
-	whole := told(t, dir, file)
+	whole := wholeReport(t, dir, file)
 	checked := 0
 	eachCut(document.Content[0], "", lostIn(whole), func(path string) {
 		if checked++; checked%race.Few != 0 {
@@ -60,10 +60,10 @@ func TestNoKeyIsSilent(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, excused := silent[path]
-		if same := told(t, dir, file) == whole; same && !excused {
-			t.Errorf("%s: it is in the file, and nothing tells of it", path)
+		if same := wholeReport(t, dir, file) == whole; same && !excused {
+			t.Errorf("%s: it is in the file, and no report mentions it", path)
 		} else if !same && excused {
-			t.Errorf("%s: it is told; take it off the list", path)
+			t.Errorf("%s: it is reported; take it off the list", path)
 		}
 	})
 	if checked < 120 {
@@ -83,8 +83,8 @@ func everything(t *testing.T) (dir, file string) {
 
 var position = regexp.MustCompile(`\.yaml:\d+:\d+`)
 
-// told returns everything an import reports, without the positions: these change when something is removed.
-func told(t *testing.T, dir, file string) string {
+// wholeReport returns everything an import reports, without the positions: these change when something is removed.
+func wholeReport(t *testing.T, dir, file string) string {
 	text, report := outcome(t, dir, Options{Files: []string{file}, Environment: []string{"FROM_SHELL=x"}, valid: true})
 	lines := strings.Split(position.ReplaceAllString(report, ".yaml"), "\n")
 	slices.Sort(lines)

@@ -33,7 +33,7 @@ var reasons = map[string]string{
 	"services.*.deploy.resources.reservations":          "Tend sets limits, and reserves nothing",
 	"services.*.healthcheck.start_interval":             "a probe has one period",
 	"services.*.deploy.restart_policy.delay":            "an engine waits longer after each restart by itself",
-	"services.*.deploy.restart_policy.window":           "a container counts as good after strategy.monitor",
+	"services.*.deploy.restart_policy.window":           "a container counts as healthy after strategy.monitor",
 	"services.*.volumes.volume.subpath":                 "a volume is mounted whole",
 	"services.*.secrets.uid":                            ownerFixed,
 	"services.*.secrets.gid":                            ownerFixed,

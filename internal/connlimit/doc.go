@@ -5,7 +5,7 @@
 // always room for the next one. Connections of an address beyond that are closed at once. An IPv6 client counts by its
 // /64 network, which is what one host is usually given.
 //
-// The package knows only connections. What is spoken over them, and which of them are idle, is the caller's concern:
+// The package knows only connections. Their protocol, and which of them are idle, is the caller's concern:
 //
 //	server := &http.Server{Handler: handler}
 //	listener = connlimit.New(listener, connlimit.Options{Total: 1024, Reclaim: func() { connlimit.CloseIdle(server) }})

@@ -27,7 +27,7 @@ func TestFoundingInAUsedRootWarns(t *testing.T) {
 		{reason: "a new root", store: first},
 		{reason: "the same store again", store: first},
 		{reason: "the store is another, empty one", store: second, want: 1},
-		{reason: "told once", store: second},
+		{reason: "warned of once", store: second},
 	} {
 		var log bytes.Buffer
 		d := &daemon{store: step.store, Options: Options{

@@ -15,9 +15,9 @@ import (
 func TestAKindWithoutAHandlerIsNothing(t *testing.T) {
 	m := newMachine(t)
 	m.engine.AddImage("web:1")
-	stranger := api.Object{Kind: "starship", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"warp":9}`)}
-	key := records.ObjectKey(stranger.Ref())
-	if _, err := records.NewTxn("test").Put(key, stranger).Commit(t.Context(), m.store); err != nil {
+	unknown := api.Object{Kind: "starship", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"warp":9}`)}
+	key := records.ObjectKey(unknown.Ref())
+	if _, err := records.NewTxn("test").Put(key, unknown).Commit(t.Context(), m.store); err != nil {
 		t.Fatal(err)
 	}
 	before, err := m.store.Get(t.Context(), key)

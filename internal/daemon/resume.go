@@ -79,7 +79,7 @@ func (d *daemon) absent(snap records.Snapshot) (out []string) {
 
 // stray is a container without a task, and its node.
 type stray struct {
-	adoption.Stranger
+	adoption.Orphan
 	node string
 }
 
@@ -95,7 +95,7 @@ func (d *daemon) found(ctx context.Context, snap records.Snapshot) (adopted []ad
 		if err != nil {
 			return nil, nil, fmt.Errorf("list the containers of %s: %w", id, err)
 		}
-		own, others := adoption.Match(vacant(snap, id, listed), strangers(snap, listed))
+		own, others := adoption.Match(vacant(snap, id, listed), orphans(snap, listed))
 		adopted = append(adopted, own...)
 		adopted = append(adopted, unplaced(snap, id, listed, own)...)
 		for _, other := range others {
@@ -145,13 +145,13 @@ func unplaced(snap records.Snapshot, node string, listed []runtime.Container, ad
 	return out
 }
 
-// strangers returns the containers whose task the store doesn't know.
-func strangers(snap records.Snapshot, listed []runtime.Container) (out []adoption.Stranger) {
+// orphans returns the containers whose task the store doesn't know.
+func orphans(snap records.Snapshot, listed []runtime.Container) (out []adoption.Orphan) {
 	for _, c := range listed {
 		if snap.Task(c.Task()).Exists() {
 			continue
 		}
-		out = append(out, adoption.Stranger{
+		out = append(out, adoption.Orphan{
 			ID: c.ID, Name: c.Name, Task: c.Task(), Slot: c.Labels[api.LabelSlot], Release: c.Labels[api.LabelRelease], Fingerprint: c.Labels[api.LabelFingerprint],
 			Owner:     api.Ref{Kind: api.Kind(c.Labels[api.LabelKind]), Scope: c.Labels[api.LabelScope], Name: c.Labels[api.LabelName]},
 			Running:   c.State == runtime.StateRunning,

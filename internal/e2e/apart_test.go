@@ -17,14 +17,14 @@ const apartVariable = "TEND_TEST_APART"
 
 var apart = os.Getenv(apartVariable) != ""
 
-// apartStories are told a second time with `tend server --no-agent` and `tend agent`, which meet over TLS.
+// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS.
 var apartStories = []string{
 	"TestDeploy", "TestHealsInPlace", "TestFrozenStaysStopped", "TestScaleTouchesNothingElse", "TestRollStartFirst", "TestRollStopFirst",
 	"TestConfigRollsOnceAndTheSameValueNever", "TestRollback", "TestAutomaticRollback", "TestReleaseCommandsSeeTheRelease", "TestAssetChanges",
 	"TestSecretFiles", "TestBuildFromADockerfile", "TestAJobIsTriedAgain",
 }
 
-// TestDeploymentsOverTheNetwork tells the stories of deployments again, with the agent as a process of its own.
+// TestDeploymentsOverTheNetwork runs the tests of deployments again, with the agent as a process of its own.
 func TestDeploymentsOverTheNetwork(t *testing.T) {
 	if apart {
 		t.Fatal("it runs itself")
@@ -37,7 +37,7 @@ func TestDeploymentsOverTheNetwork(t *testing.T) {
 	}
 	for _, story := range apartStories {
 		if !strings.Contains(string(output), "--- PASS: "+story+" ") {
-			t.Errorf("%s was not told", story)
+			t.Errorf("%s did not run", story)
 		}
 	}
 }

@@ -177,7 +177,7 @@ func (m *machine) blobs() (out []string) {
 	return out
 }
 
-// TestAssetURL: only what changed is sent again; a server that fails leaves what is there, or refuses, as told.
+// TestAssetURL: only what changed is sent again; a server that fails leaves what is there, or refuses, as configured.
 func TestAssetURL(t *testing.T) {
 	m := newMachine(t).start()
 	var content atomic.Value
@@ -223,14 +223,14 @@ func TestAssetInUse(t *testing.T) {
 	both := m.file("both.hcl", `
 asset "SCOPE" "conf" { main = "mine" }
 asset "SCOPE-b" "conf" { main = "theirs" }
-asset "conf" { all = "everybody's" }
+asset "conf" { all = "shared" }
 deployment "SCOPE" "app" {
   image   = "IMAGE"
   volumes = ["${asset.conf.main}:/data/app.conf", "${asset.SCOPE-b.conf.main}:/data/theirs", "${asset.conf.all}:/data/all"]
 }`)
 	m.wantSaid(m.tend("apply", "-f", both), 0)
 	for id := range m.running("app") {
-		for path, want := range map[string]string{mounted: "mine", "/data/theirs": "theirs", "/data/all": "everybody's"} {
+		for path, want := range map[string]string{mounted: "mine", "/data/theirs": "theirs", "/data/all": "shared"} {
 			if got := m.reads(id, path); got != want {
 				t.Errorf("%s holds %q, want %q", path, got, want)
 			}

@@ -11,7 +11,7 @@ import (
 )
 
 // TestAutoscaleFollowsTheLoad: pods that burn bring others, idle ones let them go; in between the same manifest resets
-// nothing, people are told whose the count is, and another server process keeps the cooldowns.
+// nothing, messages name the owner of the count, and another server process keeps the cooldowns.
 func TestAutoscaleFollowsTheLoad(t *testing.T) {
 	m := newMachine(t, "--autoscale-interval", "2s").start()
 	object := m.manifest("app", func(s *api.DeploymentSpec) {
@@ -24,7 +24,7 @@ func TestAutoscaleFollowsTheLoad(t *testing.T) {
 	m.until("a burning pod brings another one", func() bool { return len(m.running("app")) == 2 })
 	m.converged("app", 0)
 	two := m.containers("app")
-	m.until("the autoscaler tells of it", func() bool {
+	m.until("the autoscaler reports it", func() bool {
 		status := m.status("app").Autoscale
 		return status != nil && !status.LastUp.IsZero()
 	})
@@ -48,7 +48,7 @@ func TestAutoscaleFollowsTheLoad(t *testing.T) {
 		m.goesOn(name)
 	}
 	m.until("idle pods go", func() bool { return len(m.running("app")) == 1 })
-	m.until("the autoscaler tells of it", func() bool { return m.status("app").Autoscale.LastDown.After(up) })
+	m.until("the autoscaler reports it", func() bool { return m.status("app").Autoscale.LastDown.After(up) })
 	if status := m.status("app").Autoscale; status.LastDown.Sub(status.LastUp).Seconds() < 10 {
 		t.Errorf("the step down came within the cooldown: %+v", status)
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestTwoServersOnOneRoot: the second is told who holds it, at once, and the first doesn't notice.
+// TestTwoServersOnOneRoot: the second's error names the holder, at once, and the first doesn't notice.
 func TestTwoServersOnOneRoot(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app"))

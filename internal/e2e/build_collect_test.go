@@ -28,7 +28,7 @@ func (m *machine) releaseImages(kind api.Kind, name string) (out []string) {
 }
 
 // TestSurplusImagesAreCollected: those beyond keep_releases go; none that a stopped slot, a run or a release still needs,
-// and nobody else's.
+// and none of another object.
 func TestSurplusImagesAreCollected(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(`deployment "SCOPE" "app" {

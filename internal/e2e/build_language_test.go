@@ -158,7 +158,7 @@ func TestBuildOfALanguage(t *testing.T) {
 	if want := "python runs print() with flask"; said != want {
 		t.Errorf("it says %q, want %q", said, want)
 	}
-	// A base image that isn't there is told as such, and what serves goes on.
+	// A base image that isn't there is reported as such, and what serves goes on.
 	before := m.containers("app")
 	if err := os.WriteFile(filepath.Join(folder, ".python-version"), []byte("3.99\n"), 0o644); err != nil {
 		t.Fatal(err)

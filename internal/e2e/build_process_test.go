@@ -55,7 +55,7 @@ func TestBuildWithoutDocker(t *testing.T) {
 	}
 }
 
-// TestServerIsKilledDuringABuildWithoutDocker: nothing goes on building for nobody.
+// TestServerIsKilledDuringABuildWithoutDocker: no build goes on without a server.
 func TestServerIsKilledDuringABuildWithoutDocker(t *testing.T) {
 	folder := t.TempDir()
 	for _, part := range []string{folder, filepath.Dir(folder)} { // who builds passes through

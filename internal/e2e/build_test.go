@@ -128,7 +128,7 @@ func TestBuildFromADockerfile(t *testing.T) {
 	}
 	m.wantSaid(s.apply("--force"), 0, "Step 1/")
 	if m.runningImage("app") == first {
-		t.Error("by force nothing was built anew")
+		t.Error("by force nothing was built again")
 	}
 }
 
@@ -209,7 +209,7 @@ func TestReceivePack(t *testing.T) {
 	m.wantSaid(m.piped("true", "receive-pack", m.scope+"/none"), 1)
 }
 
-// TestBuiltImagesAreCollected with their object, and nobody else's are.
+// TestBuiltImagesAreCollected with their object, and no others are.
 func TestBuiltImagesAreCollected(t *testing.T) {
 	m := newMachine(t).start()
 	s := m.source(sourceManifest)

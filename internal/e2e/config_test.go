@@ -81,9 +81,9 @@ func TestConfigReachesContainersAsItIs(t *testing.T) {
 	m.delete("app") // its file lies outside of the machine's root
 }
 
-// TestConfigRollsWhoReadsIt: an app without any other environment is rolled by its first value, through the bucket of its
+// TestConfigRollsItsReaders: an app without any other environment is rolled by its first value, through the bucket of its
 // scope, its own, or one it names; an app that doesn't read the bucket is left alone, and so is one whose value stays.
-func TestConfigRollsWhoReadsIt(t *testing.T) {
+func TestConfigRollsItsReaders(t *testing.T) {
 	m := newMachine(t).start()
 	m.wantSaid(m.tend("config", "set", "shared-"+m.scope+"/db", "URL=one"), 0)
 	m.deploy(m.manifest("plain"))
@@ -147,7 +147,7 @@ func TestQuietConfig(t *testing.T) {
 }
 
 // TestReferences: applied together, in either order; the container has what the reference stands for, and is rolled when
-// that changes. What points at nobody waits and says so, and nothing that runs is touched.
+// that changes. What points at a missing object waits and says so, and nothing that runs is touched.
 func TestReferences(t *testing.T) {
 	m := newMachine(t).start()
 	consumer := m.manifest("app", env(map[string]string{"API": "http://${ref.deployment.api.address}/", "RAW": "$${ref.deployment.api.host}"}))
@@ -175,7 +175,7 @@ func TestReferences(t *testing.T) {
 	m.has("app", "API", "http://api."+m.scope+":9090/")
 }
 
-// TestSecretFiles: owned by the container's user, readable by nobody else, on no disk, in no environment, and back after
+// TestSecretFiles: owned by the container's user, readable by no one else, on no disk, in no environment, and back after
 // a reboot has emptied the memory.
 func TestSecretFiles(t *testing.T) {
 	m := newMachine(t).start()

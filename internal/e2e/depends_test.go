@@ -14,7 +14,7 @@ func needs(workloads ...string) func(*api.DeploymentSpec) {
 }
 
 // TestDependenciesStartFirst: three applied at once start one after another, each once the one before is ready, as the
-// engine itself tells it.
+// engine itself reports it.
 func TestDependenciesStartFirst(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.follow()
@@ -39,7 +39,7 @@ func TestDependenciesStartFirst(t *testing.T) {
 	if !slices.Equal(order, []string{"db", "api", "web"}) {
 		t.Errorf("they started in the order %v", order)
 	}
-	// What heals waits for nobody.
+	// What heals waits for nothing.
 	m.apply(m.manifest("db", does("exit", "1"), watched("10s")))
 	m.degraded("db", "CrashLoop")
 	web := m.pods("web")[0]

@@ -37,7 +37,7 @@ func TestFullDisk(t *testing.T) {
 		return err != nil
 	})
 	if client.StatusOf(err) != 507 && client.StatusOf(err) != 503 || !strings.Contains(err.Error(), "MiB free") {
-		t.Errorf("%d %v, want a refusal that speaks of the disk", client.StatusOf(err), err)
+		t.Errorf("%d %v, want a refusal that names the disk", client.StatusOf(err), err)
 	}
 	t.Log(err)
 	if len(m.pods("app")) != 2 || len(m.running("app")) != 2 || !contains(before, m.containers("app")) {
@@ -73,7 +73,7 @@ func TestFullDisk(t *testing.T) {
 // saysFull: who asks how the server is hears of the full disk.
 func (m *machine) saysFull() {
 	m.Helper()
-	m.until("readiness speaks of the disk", func() bool {
+	m.until("readiness names the disk", func() bool {
 		readiness, err := m.client.Readiness(m.Context())
 		return err == nil && !readiness.Ready && len(readiness.Missing) == 1 && strings.Contains(readiness.Missing[0], "MiB free")
 	})

@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// watched is how long a slot has to run to count as good. A program that ends at once may take a second for that on a busy
+// watched is how long a slot has to run to count as healthy. A program that ends at once may take a second for that on a busy
 // machine.
 func watched(long api.Duration) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) { s.Strategy.Monitor = long }
@@ -55,7 +55,7 @@ func TestFailurePausesAndIsSuperseded(t *testing.T) {
 	m.exactly("app", 3, "v3")
 }
 
-// TestFailureContinues: told to go on, the rollout turns every slot; the correction still converges.
+// TestFailureContinues: with on_failure = continue, the rollout replaces every slot; the correction still converges.
 func TestFailureContinues(t *testing.T) {
 	m := newMachine(t).start()
 	careless := func(s *api.DeploymentSpec) {

@@ -56,13 +56,13 @@ func TestFrozenStaysStopped(t *testing.T) {
 	m.exactly("app", 4, "v1")
 }
 
-// TestStrangersAreLeftAlone: a container without labels, one of another cluster that claims the same names, and one that
-// stands where nobody put it, each with its own state.
-func TestStrangersAreLeftAlone(t *testing.T) {
+// TestForeignContainersAreLeftAlone: a container without labels, one of another cluster that claims the same names, and one that
+// Tend didn't start, each with its own state.
+func TestForeignContainersAreLeftAlone(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(2)))
 	cluster := m.inspect(m.pods("app")[0].Name).Config.Labels[api.LabelCluster]
-	strangers := map[string][]string{
+	foreign := map[string][]string{
 		"without labels":    nil,
 		"another cluster's": {"tend.cluster=other", "tend.kind=deployment", "tend.scope=" + m.scope, "tend.name=app", "tend.slot=00000000"},
 		"an unknown task's": {"tend.cluster=" + cluster, "tend.kind=deployment", "tend.scope=" + m.scope, "tend.name=app", "tend.task=00"},
@@ -73,7 +73,7 @@ func TestStrangersAreLeftAlone(t *testing.T) {
 			m.engine("rm", "-f", id).ignored() // the labelled ones are gone already
 		}
 	})
-	for who, labels := range strangers {
+	for who, labels := range foreign {
 		args := []string{"run", "-d", "--name", "tendtest-" + random(), "--network", "none"}
 		for _, label := range labels {
 			args = append(args, "--label", label)
@@ -111,7 +111,7 @@ func TestATakenNetworkIsJoinedAgain(t *testing.T) {
 		return len(pods) == 1 && pods[0].Ready && answer(pods[0]) == "hello v1 from "+pod.Name+"\n"
 	})
 	if after := m.inspect(pod.Name); after.ID != before.ID || after.State.StartedAt != before.State.StartedAt {
-		t.Errorf("it was made anew: %s", after.ID)
+		t.Errorf("it was recreated: %s", after.ID)
 	}
 	m.knowsItself(pod)
 	m.delete("hello")

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// happening is an event of the engine.
-type happening struct {
+// engineEvent is an event of the engine.
+type engineEvent struct {
 	Action string
 	Actor  struct {
 		ID         string
@@ -19,15 +19,15 @@ type happening struct {
 	}
 }
 
-// history is what the engine told of a machine's containers, in order: unlike samples it misses nothing between.
+// history holds the engine's events of a machine's containers, in order: unlike samples it misses nothing between.
 type history struct {
 	m      *machine
 	cancel context.CancelFunc
 	ended  chan struct{}
 
-	mu    sync.Mutex
-	told  []happening
-	marks map[string]bool // the tags that were told of
+	mu     sync.Mutex
+	events []engineEvent
+	marks  map[string]bool // the tags that were reported
 }
 
 // follow begins to write down every start and end of a container of the machine, from now on.
@@ -50,34 +50,34 @@ func (m *machine) follow() *history {
 		defer response.Body.Close()
 		decoder := json.NewDecoder(response.Body)
 		for {
-			var next happening
+			var next engineEvent
 			if decoder.Decode(&next) != nil {
 				return
 			}
 			h.take(next)
 		}
 	}()
-	h.caughtUp() // the engine answers before it begins to tell
+	h.caughtUp() // the engine answers before it begins to report
 	return h
 }
 
-func (h *history) take(next happening) {
+func (h *history) take(next engineEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch attributes := next.Actor.Attributes; {
 	case next.Action == "tag":
 		h.marks[attributes["name"]] = true
 	case attributes["tend.scope"] == h.m.scope:
-		h.told = append(h.told, next)
+		h.events = append(h.events, next)
 	}
 }
 
-// caughtUp waits until all is written down that happened before: a tag set now is told of after it.
+// caughtUp waits until all earlier events are recorded: a tag that is set now is reported after them.
 func (h *history) caughtUp() {
 	h.m.Helper()
 	mark := "tendtest-" + random() + "/mark:now"
 	h.m.afterwards(func() { h.m.engine("rmi", mark).ignored() })
-	h.m.until("the engine has told what happened", func() bool {
+	h.m.until("the engine has reported what happened", func() bool {
 		h.m.engine("tag", image("v1"), mark).must()
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -91,10 +91,10 @@ func (h *history) stop() {
 	<-h.ended
 }
 
-func (h *history) all() []happening {
+func (h *history) all() []engineEvent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]happening(nil), h.told...)
+	return append([]engineEvent(nil), h.events...)
 }
 
 // bounds are the fewest and the most containers of an object that ran at any time, beginning with how many did at first.

@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestSecretsOfWebhooksAreFoundNowhere: what a webhook needs and nobody may see lies in buckets. It reaches the receiver,
+// TestSecretsOfWebhooksAreFoundNowhere: secrets of a webhook are kept in buckets. It reaches the receiver,
 // and no answer, log, record, diff or file, also where the call fails.
 func TestSecretsOfWebhooksAreFoundNowhere(t *testing.T) {
 	r := newReceiver(t, func(path string, _ int) int {
@@ -29,7 +29,7 @@ func TestSecretsOfWebhooksAreFoundNowhere(t *testing.T) {
 	}
 	path, token, dead := secret("ADDRESS", r.URL+"/"), secret("TOKEN", ""), secret("DEAD", "")
 	p.plant(hooks, "ROUTING_KEY") // quotes and a line end: a body may hold anything
-	told := func(s *api.DeploymentSpec) {
+	calling := func(s *api.DeploymentSpec) {
 		informs(api.DeployHooks{Success: []api.Webhook{
 			{URL: "${config.hooks.ADDRESS}", Headers: map[string]string{"Authorization": "Bearer ${config.hooks.TOKEN}"},
 				Body: api.Payload{"routing_key": "${config.hooks.ROUTING_KEY}", "text": "{{name}}"}},
@@ -37,18 +37,18 @@ func TestSecretsOfWebhooksAreFoundNowhere(t *testing.T) {
 			{URL: "http://${config.hooks.TOKEN}.invalid/"},
 		}})(s)
 	}
-	p.deploy(p.manifest("app", told))
-	p.until("both are told", func() bool { return len(r.heard("/"+path)) == 1 && len(r.heard("/dead/"+dead)) == 1 })
+	p.deploy(p.manifest("app", calling))
+	p.until("both are called", func() bool { return len(r.heard("/"+path)) == 1 && len(r.heard("/dead/"+dead)) == 1 })
 	heard := r.heard("/" + path)[0]
 	if heard.authorization != "Bearer "+token || heard.body["routing_key"] != p.secrets[3] || heard.body["text"] != "app" {
-		t.Errorf("told %+v", heard)
+		t.Errorf("got %+v", heard)
 	}
 	p.until("the calls are recorded", func() bool {
 		said := p.tend("describe", p.scope+"/app").output
 		return strings.Contains(said, "delivered") && strings.Contains(said, "answered 410") && strings.Contains(said, "call the receiver")
 	})
 	p.everywhere()
-	p.in("diff", []byte(p.tend("diff", "-f", p.text("app.json", p.manifestText(told, func(s *api.DeploymentSpec) { s.Image = image("v2") }))).output))
+	p.in("diff", []byte(p.tend("diff", "-f", p.text("app.json", p.manifestText(calling, func(s *api.DeploymentSpec) { s.Image = image("v2") }))).output))
 	p.terminate()
 	p.inFiles(p.root)
 }

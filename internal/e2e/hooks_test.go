@@ -15,11 +15,11 @@ import (
 	"tend.dev/tend/api"
 )
 
-// receiver is a real HTTP server that writes down what it is told.
+// receiver is a real HTTP server that records what it receives.
 type receiver struct {
 	*httptest.Server
-	mu   sync.Mutex
-	told []heard
+	mu       sync.Mutex
+	requests []heard
 	// answer says what the nth request to a path, from 1, is answered; nil answers 200.
 	answer func(path string, nth int) int
 }
@@ -38,7 +38,7 @@ func newReceiver(t *testing.T, answer func(path string, nth int) int) *receiver 
 		raw, _ := io.ReadAll(q.Body)
 		_ = json.Unmarshal(raw, &h.body)
 		r.mu.Lock()
-		r.told = append(r.told, h)
+		r.requests = append(r.requests, h)
 		r.mu.Unlock()
 		if r.answer != nil {
 			w.WriteHeader(r.answer(h.path, len(r.heard(h.path))))
@@ -48,11 +48,11 @@ func newReceiver(t *testing.T, answer func(path string, nth int) int) *receiver 
 	return r
 }
 
-// heard is what a path was told, in order.
+// heard returns the requests to a path, in order.
 func (r *receiver) heard(path string) (out []heard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range r.told {
+	for _, h := range r.requests {
 		if h.path == path {
 			out = append(out, h)
 		}
@@ -64,8 +64,8 @@ func informs(hooks api.DeployHooks) func(*api.DeploymentSpec) {
 	return func(s *api.DeploymentSpec) { s.OnDeploy = &hooks }
 }
 
-// TestDeployWebhooks: three targets of a success are told once each, a flaky one at the third attempt and a dead one
-// never, which holds up nobody; a failure is told with its reason.
+// TestDeployWebhooks: three targets of a success are called once each, a flaky one until the third attempt. A dead
+// one holds up no other. A failure is sent with its reason.
 func TestDeployWebhooks(t *testing.T) {
 	r := newReceiver(t, func(path string, nth int) int {
 		if path == "/flaky" && nth < 3 {
@@ -90,27 +90,27 @@ func TestDeployWebhooks(t *testing.T) {
 		Failure: []api.Webhook{{URL: r.URL + "/failure"}},
 	}
 	m.deploy(m.manifest("app", informs(hooks)))
-	m.until("all that live are told", func() bool {
+	m.until("all that live are called", func() bool {
 		return len(r.heard("/plain")) == 1 && len(r.heard("/chat")) == 1 && len(r.heard("/flaky")) == 3
 	})
 	plain := r.heard("/plain")[0]
 	if plain.method != "POST" || plain.contentType != "application/json" || !strings.HasPrefix(plain.agent, "tend-webhook/") || plain.key == "" ||
 		plain.body["kind"] != "deployment" || plain.body["scope"] != m.scope || plain.body["release_id"] != "v1" || plain.body["status"] != "success" {
-		t.Errorf("told %+v", plain)
+		t.Errorf("got %+v", plain)
 	}
 	chat := r.heard("/chat")[0]
 	if chat.method != "PUT" || chat.contentType != "application/vnd.chat+json" || chat.body["text"] != "app v1 success" || chat.body["n"] != 1.0 ||
 		chat.body["blocks"].([]any)[0].(map[string]any)["image"] != image("v1") {
-		t.Errorf("told %+v", chat)
+		t.Errorf("got %+v", chat)
 	}
 	if flaky := r.heard("/flaky"); flaky[0].key != flaky[2].key {
 		t.Error("another attempt has another key")
 	}
 	m.apply(m.manifest("app", informs(hooks), onFailure(api.OnFailureRollback), func(s *api.DeploymentSpec) { s.Command = []string{"/no/such/program"} }))
-	m.until("the failure is told", func() bool { return len(r.heard("/failure")) == 1 })
+	m.until("the failure is sent", func() bool { return len(r.heard("/failure")) == 1 })
 	failure := r.heard("/failure")[0].body
 	if failure["release_id"] != "v2" || failure["status"] != "failure" || failure["error"] == "" {
-		t.Errorf("told %v", failure)
+		t.Errorf("got %v", failure)
 	}
 	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "on_deploy.success[1]", "delivered", "on_deploy.failure[0]", "v2 failed")
 	if said := m.process.output.tail(); strings.Contains(said, "/secret") {
@@ -118,7 +118,7 @@ func TestDeployWebhooks(t *testing.T) {
 	}
 }
 
-// TestProbeWebhooks: a probe that fails is told once, and that it has recovered; its first success tells nothing.
+// TestProbeWebhooks: a probe's failure is sent once, and its recovery; its first success sends nothing.
 func TestProbeWebhooks(t *testing.T) {
 	r := newReceiver(t, nil)
 	m := newMachine(t).start()
@@ -126,15 +126,15 @@ func TestProbeWebhooks(t *testing.T) {
 		s.OnProbe = &api.ProbeHooks{Failure: []api.Webhook{{URL: r.URL + "/failure"}}, Recovery: []api.Webhook{{URL: r.URL + "/recovery"}}}
 	}))
 	pod := m.pods("app")[0]
-	m.tells(pod, "503")
-	m.until("the failure is told", func() bool { return len(r.heard("/failure")) == 1 })
-	m.tells(pod, "200")
-	m.until("the recovery is told", func() bool { return len(r.heard("/recovery")) == 1 })
+	m.setProbeAnswer(pod, "503")
+	m.until("the failure is sent", func() bool { return len(r.heard("/failure")) == 1 })
+	m.setProbeAnswer(pod, "200")
+	m.until("the recovery is sent", func() bool { return len(r.heard("/recovery")) == 1 })
 	for path, word := range map[string]string{"/failure": "failure", "/recovery": "recovery"} {
-		told := r.heard(path)
-		if len(told) != 1 || told[0].body["pod"] != pod.Name || told[0].body["probe"] != "readiness" || told[0].body["transition"] != word ||
-			told[0].body["scope"] != m.scope {
-			t.Errorf("%s was told %+v", path, told)
+		got := r.heard(path)
+		if len(got) != 1 || got[0].body["pod"] != pod.Name || got[0].body["probe"] != "readiness" || got[0].body["transition"] != word ||
+			got[0].body["scope"] != m.scope {
+			t.Errorf("%s got %+v", path, got)
 		}
 	}
 }

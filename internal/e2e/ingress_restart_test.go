@@ -78,7 +78,7 @@ func TestRestartOnAKeptSocket(t *testing.T) {
 	}
 }
 
-// TestRestartWithoutASocket: new connections are refused until the server is back, which clients can tell from an answer;
+// TestRestartWithoutASocket: new connections are refused until the server is back, which clients can distinguish from an answer;
 // a request that was under way is answered.
 func TestRestartWithoutASocket(t *testing.T) {
 	f := newFront(t)
@@ -154,7 +154,7 @@ func TestAnUnreadyPodGetsNoRequests(t *testing.T) {
 	}
 	f.until("both serve", both)
 	pod := f.pods("app")[0]
-	f.tells(pod, "500")
+	f.setProbeAnswer(pod, "500")
 	f.until("the pod is unready", func() bool { return !f.readiness(pod).Ready })
 	f.until("one serves", func() bool { return !both() })
 	left := who()
@@ -163,6 +163,6 @@ func TestAnUnreadyPodGetsNoRequests(t *testing.T) {
 			t.Fatalf("%s serves, though it isn't ready", got)
 		}
 	}
-	f.tells(pod, "200")
+	f.setProbeAnswer(pod, "200")
 	f.until("both serve again", both)
 }

@@ -100,7 +100,7 @@ func TestIngress(t *testing.T) {
 		t.Errorf("%d %q", status, text)
 	}
 	if _, text := f.body(secure, "https://app.test/address"); text != "127.0.0.1 https" {
-		t.Errorf("the pod is told %q", text)
+		t.Errorf("the pod receives %q", text)
 	}
 	if status, _ := f.body(plain, "http://app.test/"); status != http.StatusPermanentRedirect {
 		t.Errorf("plain: %d", status)
@@ -118,7 +118,7 @@ func TestIngress(t *testing.T) {
 	f.until("it is back", func() bool { status, _ := f.body(secure, "https://app.test/"); return status == 200 })
 
 	f.deploy(f.manifest("app", replicas(0)))
-	f.until("it says that nobody serves", func() bool { return f.ingress("app", "Degraded").Reason == "NoReadyPods" })
+	f.until("it says that no pod serves", func() bool { return f.ingress("app", "Degraded").Reason == "NoReadyPods" })
 	f.wantSaid(f.tend("delete", "ingress", f.scope+"/app"), 0)
 	f.until("the listener is closed", func() bool {
 		conn, err := net.Dial("tcp", f.plain)
@@ -165,7 +165,7 @@ func (c *clients) fault(format string, args ...any) {
 	c.first.CompareAndSwap(nil, &text)
 }
 
-// run repeats something until the clients are told to stop.
+// run repeats something until the clients are stopped.
 func (c *clients) run(n int, do func() error) {
 	for range n {
 		c.all.Go(func() {
@@ -244,7 +244,7 @@ func (c *clients) talk() error {
 	for n := range 20 {
 		fmt.Fprintf(conn, "line %d\n", n)
 		if line, err := reader.ReadString('\n'); line != fmt.Sprintf("line %d\n", n) {
-			return fmt.Errorf("the conversation broke off: %q %v", line, err)
+			return fmt.Errorf("the connection broke: %q %v", line, err)
 		}
 		<-tick.C
 	}
@@ -252,7 +252,7 @@ func (c *clients) talk() error {
 }
 
 // TestNoRequestIsLostInRollouts: while a deployment is replaced over and over, nothing that clients ask for fails: new
-// connections, kept ones, upgraded ones, and bodies that come slowly. The pods end at once when they are told to: what
+// connections, kept ones, upgraded ones, and bodies that come slowly. The pods end at once when they are asked to: what
 // keeps requests whole is that they were drained before.
 func TestNoRequestIsLostInRollouts(t *testing.T) {
 	const rollouts = 6

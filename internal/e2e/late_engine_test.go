@@ -15,9 +15,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestALateEngineMixesNoAppsUp: while the server is down, the containers of two apps change addresses. The server starts,
+// TestALateEngineDoesNotMixUpApps: while the server is down, the containers of two apps change addresses. The server starts,
 // and the engine answers late. No request reaches the other app: those that come meanwhile wait.
-func TestALateEngineMixesNoAppsUp(t *testing.T) {
+func TestALateEngineDoesNotMixUpApps(t *testing.T) {
 	d := &relay{t: t, path: filepath.Join(t.TempDir(), "engine.sock")}
 	d.open()
 	defer d.shut()

@@ -46,7 +46,7 @@ func newMachine(t *testing.T, flags ...string) *machine {
 func (m *machine) beside() *machine {
 	m.Helper()
 	other := machineAt(m.T, m.scope)
-	m.Cleanup(m.process.kill) // before the other cleans up, lest it heal what is removed
+	m.Cleanup(m.process.kill) // before the other cleans up, so that it doesn't heal what is removed
 	return other
 }
 

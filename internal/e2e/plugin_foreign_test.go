@@ -152,8 +152,8 @@ func TestMacroBuilt(t *testing.T) {
 	m.wantSaid(s.apply(), 0, "deployment/"+m.scope+"/app configured", "1 of 1 replicas run v2")
 }
 
-// TestPluginsThatCallPlugins: one that calls another is answered, one that calls itself ends with an error, and nobody
-// else has to wait for it.
+// TestPluginsThatCallPlugins: one that calls another is answered, one that calls itself ends with an error, and no
+// other call has to wait for it.
 func TestPluginsThatCallPlugins(t *testing.T) {
 	m := newMachine(t, "--runtime", "process").start()
 	m.wantSaid(m.tend("plugins", "install", m.foreign("store")), 0, "store")

@@ -32,8 +32,8 @@ func neverReady(s *api.DeploymentSpec) {
 	s.Strategy.Deadline = "4s"
 }
 
-// tells has a pod answer its probes with a status from now on.
-func (m *machine) tells(pod api.Pod, code string) {
+// setProbeAnswer makes a pod answer its probes with a status from now on.
+func (m *machine) setProbeAnswer(pod api.Pod, code string) {
 	m.Helper()
 	response, err := web.Get("http://" + pod.Address + ":8080/health?code=" + code)
 	if err != nil {
@@ -70,14 +70,14 @@ func (m *machine) countReady(name string, first int) *readyCount {
 			case <-c.end:
 				return
 			default:
-				c.look(m, name)
+				c.count(m, name)
 			}
 		}
 	}()
 	return c
 }
 
-func (c *readyCount) look(m *machine, name string) {
+func (c *readyCount) count(m *machine, name string) {
 	list, err := m.client.Pods(m.Context(), client.PodFilter{Scope: m.scope, Name: name})
 	if err != nil {
 		return
@@ -150,10 +150,10 @@ func TestProbesGoOnAfterTheServerWasKilled(t *testing.T) {
 	if !after.Ready || after.Probes["readiness"] != before.Probes["readiness"] || after.Probes["startup"] != before.Probes["startup"] {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
-	m.tells(pod, "500")
+	m.setProbeAnswer(pod, "500")
 	m.until("the pod is unready", func() bool { return !m.readiness(pod).Ready })
 	m.wantSaid(m.tend("describe", pod.Name), 0, "readiness", "unhealthy", "answered 500")
-	m.tells(pod, "200")
+	m.setProbeAnswer(pod, "200")
 	m.until("the pod is ready", func() bool { return m.readiness(pod).Ready })
 	if now := m.pods("app")[0]; now.Container != pod.Container || now.Incarnations != pod.Incarnations {
 		t.Errorf("readiness restarted the container: %+v", now)

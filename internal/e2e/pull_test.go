@@ -23,7 +23,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// shop is a registry on loopback that asks for a password, and holds layers back until it is told to go on.
+// shop is a registry on loopback that asks for a password, and holds layers back until it is released.
 type shop struct {
 	t         *testing.T
 	shelves   http.Handler

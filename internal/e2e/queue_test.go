@@ -13,9 +13,9 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestASlowRolloutDelaysNobody: another object converges while a rollout waits out its pause, and while another's
+// TestASlowRolloutDelaysNoOther: another object converges while a rollout waits out its pause, and while another's
 // container takes its whole grace to stop.
-func TestASlowRolloutDelaysNobody(t *testing.T) {
+func TestASlowRolloutDelaysNoOther(t *testing.T) {
 	m := newMachine(t).start()
 	slow := func(s *api.DeploymentSpec) { s.Strategy.Pause, s.StopGracePeriod = "10m", "5m" }
 	m.deploy(m.manifest("slow", replicas(3), slow, does("ignore-term")))
@@ -78,14 +78,14 @@ func TestVerbsAtOnce(t *testing.T) {
 	t.Logf("%d releases were made on the way", status.LastReleaseNumber)
 }
 
-// seen waits until the controller has looked at an object as it is stored now.
+// seen waits until the controller has reconciled an object as it is stored now.
 func (m *machine) seen(name string) {
 	m.Helper()
 	object, err := m.client.Object(m.Context(), m.ref(name))
 	if err != nil {
 		m.Fatal(err)
 	}
-	m.until("the newest write of "+name+" is looked at", func() bool {
+	m.until("the newest write of "+name+" is reconciled", func() bool {
 		return m.status(name).ObservedRevision >= object.Metadata.Revision
 	})
 }

@@ -54,7 +54,7 @@ func (m *machine) nothingStored() {
 	}
 }
 
-// TestBadRequestsStoreNothing: the server trusts no client to have looked before.
+// TestBadRequestsStoreNothing: the server trusts no client to have checked before.
 func TestBadRequestsStoreNothing(t *testing.T) {
 	m := newMachine(t).start()
 	object := func(name, spec string) string {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestRegistryHelper: a helper on the server's PATH is asked for the registry's host, and what it answers logs in; one that
-// fails is told of by name, and what it answers is nowhere to be read.
+// fails is reported by name, and what it answers is stored nowhere.
 func TestRegistryHelper(t *testing.T) {
 	s := newShop(t)
 	s.release()
@@ -34,7 +34,7 @@ func TestRegistryHelper(t *testing.T) {
   helper = "box"
 }`)), 0, "registry/_/shop created")
 	revision := m.apply(m.manifest("app", func(o *api.DeploymentSpec) { o.Image = s.reference }))
-	m.until("the helper's fault is told", func() bool {
+	m.until("the helper's fault is reported", func() bool {
 		c := api.FindCondition(m.status("app").Conditions, api.ConditionDegraded)
 		return c != nil && c.Status == api.ConditionTrue && strings.Contains(c.Message, "docker-credential-box")
 	})

@@ -50,12 +50,12 @@ func TestRegistry(t *testing.T) {
 	m.wantSaid(m.tend("apply", "-f", m.file("second.hcl", `registry "second" {
   url    = "http://`+host+`/"
   helper = "box"
-}`)), 1, "registry/_/shop speaks for "+host+" already")
-	told := m.tend("get", "registry", "_/shop", "-o", "json")
-	m.wantSaid(told, 0, "sealed:")
-	for _, text := range []string{told.output, said.output, m.output.String()} {
+}`)), 1, "registry/_/shop already declares "+host)
+	shown := m.tend("get", "registry", "_/shop", "-o", "json")
+	m.wantSaid(shown, 0, "sealed:")
+	for _, text := range []string{shown.output, said.output, m.output.String()} {
 		if strings.Contains(text, wrong) {
-			t.Errorf("the token is told:\n%s", text)
+			t.Errorf("the token is shown:\n%s", text)
 		}
 	}
 	if found := holding(t, m.root, wrong); len(found) > 0 {

@@ -69,8 +69,8 @@ func TestRollStopFirst(t *testing.T) {
 	})
 }
 
-// freePort is one that nobody listens on, and that neither the kernel nor the engine gives to anybody who doesn't ask for it
-// by its number.
+// freePort returns a port without a listener that neither the kernel nor the engine assigns: it must be asked for by its
+// number.
 func freePort(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -106,7 +106,7 @@ func TestConfigRollsOnceAndTheSameValueNever(t *testing.T) {
 	if strings.Contains(listed.output+m.tend("config", "list", m.scope+"/app").output, "blue") {
 		t.Error("a value is shown again")
 	}
-	status := m.deploy(m.manifest("app", replicas(3))) // its look comes after the config's
+	status := m.deploy(m.manifest("app", replicas(3))) // its reconcile comes after the config's
 	if status.Release != "v2" || !contains(m.containers("app"), before) {
 		t.Errorf("the same value again rolled to %s: %v -> %v", status.Release, before, m.containers("app"))
 	}

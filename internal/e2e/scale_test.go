@@ -10,7 +10,7 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestScaleTouchesNothingElse: containers come and go, those that stay are the very same, and no release is made.
+// TestScaleTouchesNothingElse: containers come and go, those that stay are the same, and no release is made.
 func TestScaleTouchesNothingElse(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(2)))

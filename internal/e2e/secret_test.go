@@ -72,7 +72,7 @@ func TestHoldsBites(t *testing.T) {
 	}
 }
 
-// inFiles looks through every file below a folder.
+// inFiles searches every file below a folder.
 func (p *planted) inFiles(root string) {
 	p.Helper()
 	files := 0
@@ -86,7 +86,7 @@ func (p *planted) inFiles(root string) {
 		return err
 	})
 	if err != nil || files < 5 {
-		p.Errorf("%d files were looked through: %v", files, err)
+		p.Errorf("%d files were searched: %v", files, err)
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *planted) followAll() (end func() []byte) {
 	return func() []byte { cancel(); reading.Wait(); return text.Bytes() }
 }
 
-// story sets secrets in every way there is, rolls, fails and rolls back, and looks everywhere after each step.
+// story sets secrets in every way there is, rolls, fails and rolls back, and searches everywhere after each step.
 func (p *planted) story(base, change, fails func(*api.DeploymentSpec)) {
 	p.Helper()
 	shared := "shared-" + p.scope
@@ -197,7 +197,7 @@ func (p *planted) everywhere() {
 }
 
 // TestSecretsAreFoundNowhere: not in the data dir, in a log, an event, an answer, a label or a diff, also of containers
-// that print their environment as they fail. One that is mounted as a file isn't in what the engine tells either.
+// that print their environment as they fail. One that is mounted as a file isn't in what the engine shows either.
 func TestSecretsAreFoundNowhere(t *testing.T) {
 	p := &planted{machine: newMachine(t, "--log-level", "debug").start()}
 	p.plant(p.scope+"/app", "IN_FILE")
@@ -215,7 +215,7 @@ func TestSecretsAreFoundNowhere(t *testing.T) {
 		p.in("the labels of "+b.name(), labels)
 		var all json.RawMessage
 		if p.ask("/containers/"+b.ID+"/json", &all) {
-			filed.in("what the engine tells of "+b.name(), all)
+			filed.in("what the engine shows of "+b.name(), all)
 		}
 	}
 	p.delete("app")

@@ -174,13 +174,13 @@ func TestBuildOverSSH(t *testing.T) {
 		t.Errorf("an upload that was cut off made a release: %v, %v", list, err)
 	}
 
-	stranger := *h
-	stranger.folder = t.TempDir()
-	stranger.key("key")
+	unknown := *h
+	unknown.folder = t.TempDir()
+	unknown.key("key")
 	script, err := os.ReadFile(filepath.Join(h.folder, "ssh"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger.write("ssh", strings.ReplaceAll(string(script), h.folder+"/key", stranger.folder+"/key"), 0o755)
-	m.wantSaid(stranger.away("tend get deployments"), 1, "Permission denied", "has to work without a question first")
+	unknown.write("ssh", strings.ReplaceAll(string(script), h.folder+"/key", unknown.folder+"/key"), 0o755)
+	m.wantSaid(unknown.away("tend get deployments"), 1, "Permission denied", "has to work without a question first")
 }

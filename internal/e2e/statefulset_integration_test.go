@@ -64,18 +64,18 @@ func (h *history) story(name string) (out []string) {
 	return out
 }
 
-// became waits for a story: the engine tells of an end a moment after it.
+// became waits for a story: the engine reports an end a moment after it.
 func (h *history) became(name string, want ...string) {
 	h.m.Helper()
-	var told []string
-	h.m.until(fmt.Sprintf("%s is told as %v", name, want), func() bool {
-		told = h.story(name)
-		return len(told) >= len(want)
+	var story []string
+	h.m.until(fmt.Sprintf("the events of %s are %v", name, want), func() bool {
+		story = h.story(name)
+		return len(story) >= len(want)
 	})
 	h.caughtUp()
-	told = h.story(name)
-	if !slices.Equal(told, want) {
-		h.m.Errorf("it happened as %v, want %v", told, want)
+	story = h.story(name)
+	if !slices.Equal(story, want) {
+		h.m.Errorf("it happened as %v, want %v", story, want)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestStatefulSetGoesInOrder(t *testing.T) {
 	m.exactly("db", 2, "v3")
 }
 
-// TestStatefulSetPlanIsWhatHappens: the dry run lists the very steps, in their order.
+// TestStatefulSetPlanIsWhatHappens: the dry run lists the exact steps, in their order.
 func TestStatefulSetPlanIsWhatHappens(t *testing.T) {
 	m := newSets(t)
 	m.deploy(m.set("db", replicas(2)))

@@ -14,7 +14,7 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// TestMissingImage is told in plain words, harms nobody else, and converges when the image is built.
+// TestMissingImage: it is reported in plain words, affects no other object, and converges when the image is built.
 func TestMissingImage(t *testing.T) {
 	m := newMachine(t).start()
 	tag := "tendtest-" + random() + "/late:v1"
@@ -48,19 +48,19 @@ func TestContainerThatEndsAtOnce(t *testing.T) {
 	m.exactly("app", 1, "v1")
 }
 
-// TestPortTaken by a stranger: said by name, and converges when the stranger goes.
+// TestPortTaken by a foreign process: the message names it, and the rollout converges when it goes.
 func TestPortTaken(t *testing.T) {
 	m := newMachine(t).start()
-	stranger, err := net.Listen("tcp", "127.0.0.1:0")
+	holder, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Close()
-	port := stranger.Addr().(*net.TCPAddr).Port
+	defer holder.Close()
+	port := holder.Addr().(*net.TCPAddr).Port
 	revision := m.apply(m.manifest("app", func(s *api.DeploymentSpec) { s.Ports = []string{fmt.Sprintf("%d:8080", port)} }))
 	m.degraded("app", "PortTaken", fmt.Sprint(port))
 	m.deploy(m.manifest("other"))
-	if err := stranger.Close(); err != nil {
+	if err := holder.Close(); err != nil {
 		t.Fatal(err)
 	}
 	m.converged("app", revision)

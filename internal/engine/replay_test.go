@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestReplayLooksAtEveryKeyOnce(t *testing.T) {
+func TestReplayReconcilesEveryKeyOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		synced := make(chan struct{})
 		all := keys(20)

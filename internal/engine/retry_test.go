@@ -31,7 +31,7 @@ func TestRetryBacksOffThenRests(t *testing.T) {
 		}
 		l.Enqueue(web)
 		l.pass(time.Hour)
-		l.wantCount(t, web, 14, "an event gives a resting key all its tries anew")
+		l.wantCount(t, web, 14, "an event gives a resting key all its tries again")
 		l.stop(t)
 	})
 }
@@ -73,7 +73,7 @@ func TestSuccessClearsTheFailures(t *testing.T) {
 	})
 }
 
-func TestEventDuringBackoffLooksAtOnceAndKeepsTheCount(t *testing.T) {
+func TestEventDuringBackoffReconcilesAtOnceAndKeepsTheCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newHarness(t, Options{}, always(errFlaky))
 		l.Enqueue(web)

@@ -69,7 +69,7 @@ func TestUnknownOutcomeWaitsForAFreshRevision(t *testing.T) {
 }
 
 // Keys with a known outcome continue meanwhile, including those that wait for the view.
-func TestUnknownOutcomeHoldsNobodyElseBack(t *testing.T) {
+func TestUnknownOutcomeDelaysNoOtherKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &pretendView{revision: 5}
 		settle := func(ctx context.Context) (int64, error) {

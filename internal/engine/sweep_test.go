@@ -111,7 +111,7 @@ func TestFullResyncFollowsTheListing(t *testing.T) {
 	})
 }
 
-func TestControllersDoNotLookInLockstep(t *testing.T) {
+func TestControllersDoNotResyncInLockstep(t *testing.T) {
 	first, second := newSweep("deployment", time.Minute), newSweep("job", time.Minute)
 	if first.round.phase == second.round.phase {
 		t.Errorf("both controllers are at phase %v", first.round.phase)

@@ -80,8 +80,8 @@ func TestKillsTheProcess(t *testing.T) {
 	if status, ok := exit.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 		t.Errorf("the child ended with %v, want SIGKILL", err)
 	}
-	told, err := os.ReadFile(trace)
-	if want := strings.Repeat("store.apply.before\n", 2); err != nil || string(told) != want {
-		t.Errorf("the trace is %q (%v), want %q", told, err, want)
+	traced, err := os.ReadFile(trace)
+	if want := strings.Repeat("store.apply.before\n", 2); err != nil || string(traced) != want {
+		t.Errorf("the trace is %q (%v), want %q", traced, err, want)
 	}
 }

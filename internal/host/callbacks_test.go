@@ -48,14 +48,14 @@ func TestCallbacksFollowTheirAddress(t *testing.T) {
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
 	s := &serving{starts: make(chan string)}
-	looked, warned := make(chan struct{}), make(chan string, 10)
+	checked, warned := make(chan struct{}), make(chan string, 10)
 	var (
 		wanted, away atomic.Bool
 		addr         atomic.Value
 	)
 	addr.Store(netip.MustParseAddr("127.0.0.2"))
 	c := &callbacks{port: port, serve: s.serve, again: make(chan struct{}), warn: func(msg string, _ ...any) { warned <- msg },
-		wanted: func() bool { looked <- struct{}{}; return wanted.Load() },
+		wanted: func() bool { checked <- struct{}{}; return wanted.Load() },
 		addr: func(context.Context) (netip.Addr, error) {
 			if away.Load() {
 				return netip.Addr{}, errors.New("the engine is away")
@@ -65,21 +65,21 @@ func TestCallbacksFollowTheirAddress(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.run(ctx) }()
-	look := func() { c.again <- struct{}{}; <-looked }
+	check := func() { c.again <- struct{}{}; <-checked }
 
-	<-looked
+	<-checked
 	away.Store(true)
 	wanted.Store(true)
-	look()
+	check()
 	<-warned
 	away.Store(false)
-	look()
+	check()
 	if at := <-s.starts; at != "127.0.0.2" {
 		t.Errorf("it listens at %s", at)
 	}
-	look()
+	check()
 	addr.Store(netip.MustParseAddr("127.0.0.3"))
-	look()
+	check()
 	if at := <-s.starts; at != "127.0.0.3" {
 		t.Errorf("it listens at %s, want where the gateway is now", at)
 	}

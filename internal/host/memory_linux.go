@@ -30,7 +30,7 @@ func memoryFolder(cluster string, make bool) (string, error) {
 	case user == 0:
 		base = "/run/tend"
 	default:
-		return "", errors.New("XDG_RUNTIME_DIR names no tmpfs, and " + shared + " is none")
+		return "", errors.New("XDG_RUNTIME_DIR is not a tmpfs, and neither is " + shared)
 	}
 	folder := filepath.Join(base, cluster, "secrets")
 	if !make {

@@ -39,6 +39,6 @@ func TestMemoryFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := makePrivate(open, "c0ffee"); err == nil {
-		t.Error("everybody may write to it")
+		t.Error("every user may write to it")
 	}
 }

@@ -38,7 +38,7 @@ func (o *Options) makeRoot() (used bool, err error) {
 	used = missing == nil
 	info, err := os.Stat(o.Root)
 	if err != nil {
-		return used, fmt.Errorf("look at %s: %w", o.Root, err)
+		return used, fmt.Errorf("read %s: %w", o.Root, err)
 	}
 	if info.Mode().Perm()&openTo&^o.rootMode() != 0 && !used && !o.isProjects() && !o.holdsOnlyOurs() {
 		return used, fmt.Errorf("%s is open to other users (%04o) and holds files that are not Tend's: choose a folder of its own with --root, or chmod 0700 it if it is",
@@ -78,7 +78,7 @@ const openTo = 0o077
 func (o *Options) closeRoot() error {
 	info, err := os.Stat(o.Root)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", o.Root, err)
+		return fmt.Errorf("read %s: %w", o.Root, err)
 	}
 	mode := o.rootMode()
 	if info.Mode().Perm()&openTo&^mode == 0 {

@@ -38,7 +38,7 @@ func TestWhatABalancerSays(t *testing.T) {
 	for name, test := range map[string]struct{ say, want string }{
 		"version 1":                 {v1, "192.0.2.7"},
 		"version 1, IPv6":           {"PROXY TCP6 2001:db8::7 ::1 5000 80\r\n", "2001:db8::7"},
-		"version 1, nobody knows":   {"PROXY UNKNOWN\r\n", "127.0.0.1"},
+		"version 1, unknown":        {"PROXY UNKNOWN\r\n", "127.0.0.1"},
 		"version 2":                 {second(1, 0x11, pair("192.0.2.7", "127.0.0.1")), "192.0.2.7"},
 		"version 2, IPv6":           {second(1, 0x21, pair("2001:db8::7", "::1")), "2001:db8::7"},
 		"version 2, with more":      {second(1, 0x11, append(pair("192.0.2.7", "127.0.0.1"), 4, 0, 1, 0)), "192.0.2.7"},

@@ -107,7 +107,7 @@ const halfTime = 2 * time.Minute
 // to as well.
 func counted(body io.ReadCloser, p *pod) io.ReadCloser {
 	if both, ok := body.(io.ReadWriteCloser); ok {
-		return &countedConn{ReadWriteCloser: both, end: sync.OnceFunc(p.end)}
+		return &countedConn{ReadWriteCloser: both, end: sync.OnceFunc(p.release)}
 	}
 	return &countedBody{ReadCloser: body, pod: p}
 }
@@ -122,7 +122,7 @@ func (b *countedBody) Close() error {
 	if !b.ended.CompareAndSwap(false, true) {
 		return nil
 	}
-	defer b.pod.end()
+	defer b.pod.release()
 	return b.ReadCloser.Close()
 }
 

@@ -32,7 +32,7 @@ func TestAPodThatIsGoneIsLeftOut(t *testing.T) {
 		f.visit()
 	}
 	if got := conns.Load(); got > 1 {
-		t.Errorf("a pod that answers nobody was tried %d times in a second", got)
+		t.Errorf("a pod that never answers was tried %d times in a second", got)
 	}
 }
 

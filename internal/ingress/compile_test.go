@@ -84,7 +84,7 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfIngressesIsNoMatter(t *testing.T) {
+func TestTheOrderOfIngressesDoesNotMatter(t *testing.T) {
 	of := func(name string) Declared {
 		return Declared{Ref: api.Ref{Kind: api.KindIngress, Scope: "prod", Name: name}, Spec: api.IngressSpec{Host: "same.org"}}
 	}

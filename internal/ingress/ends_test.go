@@ -34,7 +34,7 @@ func TestAClientThatLeaves(t *testing.T) {
 		select {
 		case <-gone:
 		case <-time.After(20 * time.Second):
-			t.Fatalf("the pod works on for nobody: %.4s", request)
+			t.Fatalf("the pod works on without a client: %.4s", request)
 		}
 	}
 	if err := f.Drained(t.Context(), "p"); err != nil {

@@ -24,8 +24,8 @@ type exchange struct {
 	failure     error
 }
 
-// look switches to the newest table, if the route is still in it.
-func (x *exchange) look() {
+// refresh switches to the newest table, if the route is still in it.
+func (x *exchange) refresh() {
 	now := x.proxy.routing.Load()
 	if route := now.table.Match(x.host, x.path); route != nil {
 		x.backend = now.backends[route]
@@ -37,11 +37,11 @@ func (x *exchange) look() {
 func (x *exchange) take(tried []*pod, now time.Time) *pod {
 	for {
 		p := x.backend.choose(x.client, tried, now)
-		if p == nil || p.begin() {
+		if p == nil || p.acquire() {
 			return p
 		}
 		before := x.backend
-		if x.look(); x.backend == before {
+		if x.refresh(); x.backend == before {
 			tried = append(tried, p)
 		}
 	}

@@ -43,7 +43,7 @@ func TestASocketThatIsKeptOpen(t *testing.T) {
 	}
 	stop := serve()
 	if got := get(t, address, ""); got != "404" {
-		t.Errorf("nobody serves the host: %q", got)
+		t.Errorf("no pod serves the host: %q", got)
 	}
 	stop()
 	conn, err := net.Dial("tcp", address)

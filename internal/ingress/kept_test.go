@@ -32,8 +32,8 @@ func script(t *testing.T, serve func(conn net.Conn)) Pod {
 	return Pod{Name: "script", Address: listener.Addr().String()}
 }
 
-// TestWhatNobodyAskedFor: data that a pod sends after an answer never becomes the answer of another client's request.
-func TestWhatNobodyAskedFor(t *testing.T) {
+// TestUnrequestedData: data that a pod sends after an answer never becomes the answer of another client's request.
+func TestUnrequestedData(t *testing.T) {
 	f := newFront(t)
 	read, said := make(chan struct{}), make(chan struct{})
 	f.serve(script(t, func(conn net.Conn) {

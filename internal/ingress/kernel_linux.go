@@ -13,10 +13,10 @@ import (
 func letGo(after time.Duration) func(network, address string, conn syscall.RawConn) error {
 	return func(_, _ string, conn syscall.RawConn) error {
 		var err error
-		looked := conn.Control(func(fd uintptr) {
+		failed := conn.Control(func(fd uintptr) {
 			err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(after.Milliseconds()))
 		})
-		return errors.Join(looked, err)
+		return errors.Join(failed, err)
 	}
 }
 

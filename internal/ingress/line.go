@@ -13,7 +13,7 @@ import (
 type line struct {
 	*net.TCPConn
 	raw     syscall.RawConn
-	look    func(fd uintptr) // sets the next
+	peek    func(fd uintptr) // sets nothing
 	nothing bool             // whether the kernel has no unread data from the pod
 
 	mu      sync.Mutex
@@ -30,7 +30,7 @@ func dialLine(ctx context.Context, network, address string) (net.Conn, error) {
 	}
 	l := &line{TCPConn: conn.(*net.TCPConn)}
 	l.changed.L = &l.mu
-	l.look = func(fd uintptr) {
+	l.peek = func(fd uintptr) {
 		var one [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		l.nothing = err == syscall.EAGAIN || err == syscall.EINTR
@@ -98,5 +98,5 @@ func (l *line) silent() bool {
 	for !l.reading && !l.closed {
 		l.changed.Wait()
 	}
-	return !l.closed && l.raw.Control(l.look) == nil && l.nothing
+	return !l.closed && l.raw.Control(l.peek) == nil && l.nothing
 }

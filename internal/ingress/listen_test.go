@@ -67,8 +67,8 @@ func TestListenersOpenWhenThereIsSomethingToServe(t *testing.T) {
 	}
 }
 
-// TestATakenPortIsTold: an occupied port is reported, and opened once it is free.
-func TestATakenPortIsTold(t *testing.T) {
+// TestATakenPortIsReported: an occupied port is reported, and opened once it is free.
+func TestATakenPortIsReported(t *testing.T) {
 	other, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestATakenPortIsTold(t *testing.T) {
 	}
 }
 
-func TestTheAddressThatABalancerTells(t *testing.T) {
+func TestTheAddressThatABalancerSends(t *testing.T) {
 	for name, test := range map[string]struct {
 		from netip.Prefix
 		say  string
@@ -94,8 +94,8 @@ func TestTheAddressThatABalancerTells(t *testing.T) {
 	}{
 		"a balancer":              {netip.MustParsePrefix("127.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "192.0.2.7"},
 		"a balancer that is mute": {netip.MustParsePrefix("127.0.0.0/8"), "", "127.0.0.1"},
-		"somebody else":           {netip.MustParsePrefix("10.0.0.0/8"), "", "127.0.0.1"},
-		"somebody who pretends":   {netip.MustParsePrefix("10.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "400"},
+		"another host":            {netip.MustParsePrefix("10.0.0.0/8"), "", "127.0.0.1"},
+		"another that pretends":   {netip.MustParsePrefix("10.0.0.0/8"), "PROXY TCP4 192.0.2.7 127.0.0.1 5000 80\r\n", "400"},
 	} {
 		l, until := listeners(t, ListenOptions{HTTP: "127.0.0.1:0", Handler: http.HandlerFunc(whoAmI), Balancers: []netip.Prefix{test.from}})
 		l.Want(true, false)

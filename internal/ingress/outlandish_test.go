@@ -17,10 +17,10 @@ import (
 // drain waits for nothing.
 func TestAnswersThatCannotBePassedOn(t *testing.T) {
 	for name, answer := range map[string]string{
-		"an upgrade nobody asked for": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
-		"an upgrade to no name":       "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: \x80\r\n\r\n",
-		"no status at all":            "HTTP/1.1 000 Odd\r\nContent-Length: 2\r\n\r\nhi",
-		"a status below all":          "HTTP/1.1 042 Odd\r\nContent-Length: 2\r\n\r\nhi",
+		"an upgrade not asked for": "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n",
+		"an upgrade to no name":    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: \x80\r\n\r\n",
+		"no status at all":         "HTTP/1.1 000 Odd\r\nContent-Length: 2\r\n\r\nhi",
+		"a status below all":       "HTTP/1.1 042 Odd\r\nContent-Length: 2\r\n\r\nhi",
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFront(t)

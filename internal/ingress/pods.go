@@ -17,9 +17,9 @@ const (
 type pod struct {
 	Pod
 	active atomic.Int64
-	// gone is set once the table no longer contains the pod. A request that sees it set must pick another pod.
-	gone  atomic.Bool
-	lines *lines
+	// removed is set once the table no longer contains the pod. A request that sees it set must pick another pod.
+	removed atomic.Bool
+	lines   *lines
 
 	failing  atomic.Bool // whether failures is more than 0
 	mu       sync.Mutex
@@ -28,24 +28,24 @@ type pod struct {
 	idle     chan struct{} // closed when the last request ended; nil while nothing waits
 }
 
-// begin counts a request as in flight. It returns false if the table no longer contains the pod, because its drain may
+// acquire counts a request as in flight. It returns false if the table no longer contains the pod, because its drain may
 // already be over; the caller must then pick another one.
-func (p *pod) begin() bool {
+func (p *pod) acquire() bool {
 	p.active.Add(1)
-	if !p.gone.Load() {
+	if !p.removed.Load() {
 		return true
 	}
-	p.end()
+	p.release()
 	return false
 }
 
-// leave marks a pod that the table no longer contains, and closes its idle connections.
-func (p *pod) leave() {
-	p.gone.Store(true) // before active is read: see begin
+// markRemoved marks a pod that the table no longer contains, and closes its idle connections.
+func (p *pod) markRemoved() {
+	p.removed.Store(true) // before active is read: see acquire
 	p.lines.closeIdle()
 }
 
-func (p *pod) end() {
+func (p *pod) release() {
 	if p.active.Add(-1) > 0 {
 		return
 	}
@@ -116,7 +116,7 @@ type pods struct {
 	known  map[Pod]*pod
 }
 
-// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls leave on
+// update adds the pods of a new table and forgets those that left it and have no requests. The caller calls markRemoved on
 // those that left once the table is in force: a request that chose one of them then finds another pod in it.
 func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	p.mu.Lock()
@@ -133,7 +133,7 @@ func (p *pods) update(routes []Route) (wanted map[Pod]*pod, left []*pod) {
 	}
 	next := make(map[Pod]*pod, len(wanted))
 	for key, known := range wanted {
-		known.gone.Store(false)
+		known.removed.Store(false)
 		next[key] = known
 	}
 	for key, known := range p.known {

@@ -55,8 +55,8 @@ func TestLeastConnTakesTheIdlest(t *testing.T) {
 	}
 }
 
-// TestIPHashMovesOnlyWhoMust: a client keeps its pod, and when one leaves only its own clients move.
-func TestIPHashMovesOnlyWhoMust(t *testing.T) {
+// TestIPHashMovesNoMoreClientsThanNeeded: a client keeps its pod, and when one leaves only its own clients move.
+func TestIPHashMovesNoMoreClientsThanNeeded(t *testing.T) {
 	b := backendOf(PolicyIPHash, 5)
 	before := map[string]string{}
 	for i := range 500 {
@@ -92,7 +92,7 @@ func TestFailingPodsAreLeftOutForAWhile(t *testing.T) {
 		}
 	}
 	if got := b.choose("", []*pod{b.pods[1]}, now); got != p {
-		t.Error("nobody else is left, and the failing pod is not even tried")
+		t.Error("no other pod is left, and the failing pod is not even tried")
 	}
 	if got := b.choose("", b.pods, now); got != nil {
 		t.Error("a pod was tried twice")

@@ -130,7 +130,7 @@ func (p *Proxy) Update(routes []Route) {
 		close(before.over)
 	}
 	for _, gone := range left {
-		gone.leave()
+		gone.markRemoved()
 	}
 	p.metrics.keep(served)
 }

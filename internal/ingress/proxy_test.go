@@ -87,7 +87,7 @@ func (f *front) do(method, path string, body io.Reader, edit ...func(*http.Reque
 	return response, string(text)
 }
 
-func TestWhatAPodIsTold(t *testing.T) {
+func TestHeadersThatAPodGets(t *testing.T) {
 	f := newFront(t)
 	var got http.Header
 	var path, host string
@@ -124,7 +124,7 @@ func TestAQueryIsThePodsToRead(t *testing.T) {
 	}
 }
 
-func TestWhoServesNobody(t *testing.T) {
+func TestRequestsWithoutAReadyPod(t *testing.T) {
 	f := newFront(t)
 	f.opts.Hold = -1
 	f.serve()

@@ -50,7 +50,7 @@ func (s *spread) RoundTrip(request *http.Request) (*http.Response, error) {
 		}
 		timer.Stop()
 		pause = min(2*pause, 200*time.Millisecond)
-		x.look()
+		x.refresh()
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *spread) offer(request *http.Request, p *pod, first bool) (*http.Respons
 		err = fmt.Errorf("the pod answered with the status %03d, which there is none of", response.StatusCode)
 	}
 	if err != nil {
-		p.end()
+		p.release()
 		return nil, err
 	}
 	p.worked()

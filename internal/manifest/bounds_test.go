@@ -62,7 +62,7 @@ func page(t *testing.T, kind string) string {
 	return string(text)
 }
 
-// names reports whether a page speaks of a field: in code, with what lies below it, or as a title.
+// names reports whether a page mentions a field: in code, with what lies below it, or as a title.
 func names(page, field string) bool {
 	return strings.Contains(page, "`"+field+"`") || strings.Contains(page, "`"+field+".") || strings.Contains(page, "`"+field+" ") || strings.Contains(page, "## "+field)
 }

@@ -46,7 +46,7 @@ func (b *bucketValues) lookup(name string) (string, bool) {
 	return "", false
 }
 
-// bucketsOf returns the buckets (scope and name; no name is the scope's own) that a source speaks of. Variables are
+// bucketsOf returns the buckets (scope and name; no name is the scope's own) that a source refers to. Variables are
 // read as 0 for that: a name that holds one has no bucket.
 func bucketsOf(src *source, format string) (buckets [][2]string) {
 	ignored := func(string) (string, bool) { return "0", true }

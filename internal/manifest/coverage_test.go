@@ -72,16 +72,16 @@ func TestEveryFieldHasItsForms(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreTold: what the files say of defaults is what the code takes.
-func TestDefaultsAreTold(t *testing.T) {
+// TestDefaultsAreDocumented: the defaults in the files are those of the code.
+func TestDefaultsAreDocumented(t *testing.T) {
 	for _, file := range fieldFiles(t) {
-		for path, told := range file.defaults() {
+		for path, said := range file.defaults() {
 			want, known := defaults()[path]
 			switch {
-			case known && want != told:
-				t.Errorf("%s: %s: told %q, and the code takes %q", file.name, path, told, want)
-			case !known && told != "required" && !strings.HasPrefix(told, "none, "):
-				t.Errorf("%s: %s: %q is no default the code has; say `none, ` and why, or `required`", file.name, path, told)
+			case known && want != said:
+				t.Errorf("%s: %s: the file says %q, and the code takes %q", file.name, path, said, want)
+			case !known && said != "required" && !strings.HasPrefix(said, "none, "):
+				t.Errorf("%s: %s: %q is no default the code has; say `none, ` and why, or `required`", file.name, path, said)
 			}
 		}
 	}
@@ -110,8 +110,8 @@ func (f fieldFile) defaults() map[string]string {
 	out := map[string]string{}
 	for _, line := range f.lines {
 		if rest, found := strings.CutPrefix(line, "default "); found {
-			path, told, _ := strings.Cut(rest, ": ")
-			out[path] = told
+			path, said, _ := strings.Cut(rest, ": ")
+			out[path] = said
 		}
 	}
 	return out
@@ -124,8 +124,8 @@ func (f *forms) add(t *testing.T, kind api.Kind, file fieldFile) {
 		if strings.HasPrefix(body, "env_file = ") && !strings.HasPrefix(outcome, "error: ") {
 			f.accepted["env_file"] = true // which is gone once it was read
 		}
-		if told, wrong := strings.CutPrefix(outcome, "error: "); wrong {
-			for part := range strings.SplitSeq(told, " | ") {
+		if said, wrong := strings.CutPrefix(outcome, "error: "); wrong {
+			for part := range strings.SplitSeq(said, " | ") {
 				field, _, _ := strings.Cut(part, ": ")
 				for path := canonicalPath(field); path != ""; path = path[:max(strings.LastIndexAny(path, ".["), 0)] {
 					f.refused[path] = true

@@ -119,7 +119,7 @@ func outcomeOf(t *testing.T, kind api.Kind, body string) string {
 	}
 	objects, err := loadBody(kind, strings.ReplaceAll(body, "⏎", "\n"))
 	if err != nil {
-		return strings.ReplaceAll(toldOf(t, err), string(kind)+"/", "KIND/")
+		return strings.ReplaceAll(faultsOf(t, err), string(kind)+"/", "KIND/")
 	}
 	var parts []string
 	for _, object := range objects {
@@ -169,8 +169,8 @@ func without(t *testing.T, spec json.RawMessage, added []string) string {
 	return string(raw)
 }
 
-// toldOf returns what a load says is wrong, on one line.
-func toldOf(t *testing.T, err error) string {
+// faultsOf returns what a load says is wrong, on one line.
+func faultsOf(t *testing.T, err error) string {
 	t.Helper()
 	var faults *Error
 	if !errors.As(err, &faults) {

@@ -14,16 +14,16 @@ func validateSchedule(o api.Object) []api.FieldError {
 		return nil // reported already
 	}
 	var faults []api.FieldError
-	tell := func(field string, err error) {
+	report := func(field string, err error) {
 		faults = append(faults, api.FieldError{Object: o.Ref().String(), Field: field, Detail: err.Error()})
 	}
 	_, err = timetable.Parse(spec.Schedule, spec.Timezone)
 	if zone := new(timetable.ZoneError); errors.As(err, &zone) {
-		tell("timezone", err)
+		report("timezone", err)
 		_, err = timetable.Parse(spec.Schedule, "") // its own faults don't depend on the zone
 	}
 	if err != nil {
-		tell("schedule", err)
+		report("schedule", err)
 	}
 	return faults
 }

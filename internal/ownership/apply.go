@@ -168,10 +168,10 @@ func (r record) after(c comparison, change Change, taken, all *fieldpath.Set) re
 	return out.add(change, claimed)
 }
 
-func about(fields *fieldpath.Set, spoken func(field string) bool) *fieldpath.Set {
+func about(fields *fieldpath.Set, mentioned func(field string) bool) *fieldpath.Set {
 	out := fieldpath.NewSet()
 	fields.Iterate(func(path fieldpath.Path) {
-		if spoken(*path[0].FieldName) {
+		if mentioned(*path[0].FieldName) {
 			out.Insert(path)
 		}
 	})

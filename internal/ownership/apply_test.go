@@ -97,7 +97,7 @@ func TestApply(t *testing.T) {
 		"block for value":   {"nor of the value", "", []step{{sync, `{"x":3}`}, {people, `{"x":{"a":{"b":1}}}`}}, []string{`x.a.b=1 apply@2`}, []string{`x: sync/by-sync@1 set 3`}},
 		"null is absent":    {"it sets nothing", "", []step{{scaler, `{"replicas":3}`}, {people, `{"image":"a","replicas":null,"logs":{"max_size":null}}`}}, []string{`image="a" apply@2`, `replicas=3 autoscaler@1`}, nil},
 		"stored before":     {"people set it, when it was last written", `{"image":"a","replicas":2}`, []step{{people, `{"image":"b","replicas":2}`}}, []string{`image="b" apply@1`, `replicas=2 apply@-60`}, nil},
-		"kept from others":  {"and not whoever comes first", `{"image":"a","replicas":2}`, []step{{scaler, `{"replicas":3}`}}, []string{`image="a" apply@-60`, `replicas=3 autoscaler@1`}, []string{`replicas: apply/@-60 set 2`}},
+		"kept from others":  {"and not the first other", `{"image":"a","replicas":2}`, []step{{scaler, `{"replicas":3}`}}, []string{`image="a" apply@-60`, `replicas=3 autoscaler@1`}, []string{`replicas: apply/@-60 set 2`}},
 		"dotted keys":       {"a path is unambiguous", "", []step{{people, `{"labels":{"a.b/c":"1","a\"b":"2"}}`}}, []string{`labels["a\"b"]="2" apply@1`, `labels["a.b/c"]="1" apply@1`}, nil},
 	}
 	for name, tc := range cases {
@@ -122,7 +122,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestAboutLeavesTheRest: a change that speaks of one field claims no other.
+// TestAboutLeavesTheRest: a change of one field claims no other.
 func TestAboutLeavesTheRest(t *testing.T) {
 	o := &object{t: t, now: noon}
 	o.store(o.outcome("sync", `{"image":"a","replicas":1}`))

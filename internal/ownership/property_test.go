@@ -133,7 +133,7 @@ func safety(t *rapid.T) {
 		}
 		for _, path := range paths(m.spec) {
 			if !owned[path] {
-				t.Fatalf("nobody owns %s", path)
+				t.Fatalf("no manager owns %s", path)
 			}
 			delete(owned, path)
 		}
@@ -151,7 +151,7 @@ func safety(t *rapid.T) {
 			got, leftOut := at(m.spec, path), at(declared, path) == ""
 			switch {
 			case leftOut && !others && got != "":
-				t.Fatalf("%s left %s out and nobody else owns it; it is %s", manager, path, got)
+				t.Fatalf("%s left %s out and no other owns it; it is %s", manager, path, got)
 			case others && !taken && got != at(before, path) && !(at(before, path) == "{}" && got == ""):
 				t.Fatalf("another's %s became %q without a conflict", path, got)
 			}

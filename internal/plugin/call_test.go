@@ -23,7 +23,7 @@ func TestBadPlugins(t *testing.T) {
 		"crash":             {"a signal ended it", "kill -SEGV $$", Failed, "segmentation fault"},
 		"silent":            {"it fails and says nothing", "exit 7", Failed, "ended with 7"},
 		"stderr envelope":   {"its error is on stderr", `echo '{"status":"error","error":"no such cache"}' >&2; exit 1`, Failed, "x: no such cache"},
-		"envelope and more": {"the envelope's words go before stderr", `echo '{"status":"error","error":"told"}'; echo noise >&2; exit 1`, Failed, "x: told"},
+		"envelope and more": {"the envelope's words go before stderr", `echo '{"status":"error","error":"full"}'; echo noise >&2; exit 1`, Failed, "x: full"},
 		"stderr":            {"stderr goes before stdout", "echo out; echo broken >&2; exit 1", Failed, "x: broken"},
 		"stdout":            {"stdout is better than nothing", "echo only out; exit 1", Failed, "x: only out"},
 		"said so":           {"it says error and exits 0", `echo '{"status":"error","error":"no"}'`, Failed, "x: no"},
@@ -33,7 +33,7 @@ func TestBadPlugins(t *testing.T) {
 		"homeless action":   {"an action about nothing", `echo '{"status":"ok","data":{"actions":[{"type":"config_set","kv":{"A":"1"}}]}}'`, Nonsense, "needs scope and name"},
 		"hangs on TERM":     {"it can't refuse to be ended for what it writes", "trap '' TERM INT HUP; while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done", Flood, "wrote more than"},
 		"one long line":     {"a flood without an end of line", "exec head -c 100000 /dev/zero", Flood, "wrote more than"},
-		"deep nonsense":     {"JSON deeper than anybody reads", `printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "no envelope"},
+		"deep nonsense":     {"JSON that is too deep", `printf '{"status":"ok","data":{"actions":'; head -c 30000 /dev/zero | tr '\0' '['`, Nonsense, "no envelope"},
 		"half an envelope":  {"it broke off", `printf '{"status":"ok","data":{"message":"do'`, Nonsense, "no envelope"},
 		"wrong types":       {"actions that are none", `echo '{"status":"ok","data":{"actions":{"a":1}}}'`, Nonsense, "can't be used"},
 	}
@@ -158,7 +158,7 @@ func TestExpand(t *testing.T) {
 		}
 		dry, _ := os.ReadFile(filepath.Join(p.Dir, "dry"))
 		if (string(dry) == "TEND_DRY_RUN=1\n") != (name == "one") {
-			t.Errorf("%s: the dry run is told as %q", name, dry)
+			t.Errorf("%s: the dry run is passed as %q", name, dry)
 		}
 	}
 	seen, _ := os.ReadFile(filepath.Join(p.Dir, "seen"))

@@ -90,7 +90,7 @@ func tooLarge(folder string) bool {
 	}
 	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // it went, or nobody may look
+			return nil //nolint:nilerr // it is gone, or unreadable
 		}
 		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
 			limit -= info.Size()

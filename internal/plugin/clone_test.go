@@ -47,8 +47,8 @@ while :; do sleep 1; done`)}), "git")
 	left(t, r)
 }
 
-// TestCredentialsAreNotTold: an error is read by more people than may read the source.
-func TestCredentialsAreNotTold(t *testing.T) {
+// TestCredentialsAreNotShown: an error is read by more people than may read the source.
+func TestCredentialsAreNotShown(t *testing.T) {
 	r := open(t, nil)
 	for _, source := range []string{"https://s3cr3t@127.0.0.1:1/x", "https://me:s3cr3t@127.0.0.1:1/x", "http://s3cr3t@127.0.0.1:1/x.tar.gz"} {
 		_, err := r.Install(t.Context(), Request{Source: source})

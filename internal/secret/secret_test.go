@@ -72,7 +72,7 @@ func TestEncrypt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stranger, err := Open(filepath.Join(folder, "b"), "")
+	unrelated, err := Open(filepath.Join(folder, "b"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestEncrypt(t *testing.T) {
 	if err != nil || !bytes.Equal(opened, plain) {
 		t.Errorf("decrypt after a restart: %q, %v", opened, err)
 	}
-	if _, err := stranger.Decrypt(sealed); !errors.Is(err, ErrDecrypt) {
+	if _, err := unrelated.Decrypt(sealed); !errors.Is(err, ErrDecrypt) {
 		t.Errorf("another key: %v, want ErrDecrypt", err)
 	}
 	sealed[len(sealed)-1] ^= 1
@@ -107,11 +107,11 @@ func TestHMAC(t *testing.T) {
 	folder := t.TempDir()
 	keys, _ := Open(filepath.Join(folder, "a"), "")
 	again, _ := Open(filepath.Join(folder, "a"), "")
-	stranger, _ := Open(filepath.Join(folder, "b"), "")
+	unrelated, _ := Open(filepath.Join(folder, "b"), "")
 	if keys.HMAC([]byte("x")) != again.HMAC([]byte("x")) {
 		t.Error("the hash of the same data differs after a restart: every env would seem changed")
 	}
-	if keys.HMAC([]byte("x")) == keys.HMAC([]byte("y")) || keys.HMAC([]byte("x")) == stranger.HMAC([]byte("x")) {
+	if keys.HMAC([]byte("x")) == keys.HMAC([]byte("y")) || keys.HMAC([]byte("x")) == unrelated.HMAC([]byte("x")) {
 		t.Error("the hash doesn't depend on data and key")
 	}
 }

@@ -53,7 +53,7 @@ func TestRefusals(t *testing.T) {
 		"scale without count":   {"POST", "/v1/scale?name=web&scope=prod", "", "", 400, "replicas"},
 		"scale by words":        {"POST", "/v1/scale?name=web&scope=prod&replicas=many", "", "", 400, "replicas"},
 		"scale below nothing":   {"POST", "/v1/scale?name=web&scope=prod&replicas=-1", "", "", 422, "-1"},
-		"scale nobody":          {"POST", "/v1/scale?replicas=1", "", "", 400, "object"},
+		"scale nothing":         {"POST", "/v1/scale?replicas=1", "", "", 400, "object"},
 		"ambiguous":             {"POST", "/v1/restart?name=web", "", "", 400, "deployment/staging/web"},
 		"restart unknown":       {"POST", "/v1/restart?name=none", "", "", 404, "none"},
 		"rollback, no releases": {"POST", "/v1/rollback?name=web&scope=prod", "", "", 404, "no release"},
@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 		"bad tail":              {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?tail=few", "", "", 400, "tail"},
 		"bad since":             {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=yesterday", "", "", 400, "since"},
 		"no container yet":      {"GET", "/v1/pods/prod-web.aaaaaaaa/logs", "", "", 404, ""},
-		"logs of nobody":        {"GET", "/v1/logs", "", "", 400, "object"},
+		"logs of nothing":       {"GET", "/v1/logs", "", "", 400, "object"},
 		"exec by curl":          {"POST", "/v1/pods/prod-web.aaaaaaaa/exec", "application/json", `{"command":["ls"]}`, 426, "frames"},
 		"start unknown":         {"POST", "/v1/pods/x/start", "", "", 404, "x"},
 		"config without scope":  {"GET", "/v1/config", "", "", 400, "scope"},
@@ -209,7 +209,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-func TestConfigIsToldByItsKeyAlone(t *testing.T) {
+func TestAValueIsReadByItsKeyAlone(t *testing.T) {
 	w := newWorld(t)
 	result, err := w.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"PASSWORD": "hunter2", "B": "2"}})
 	if err != nil || !cmp.Equal(result.Keys, []string{"B", "PASSWORD"}) {

@@ -38,7 +38,7 @@ func (g grant) allows(scope, name string) error {
 	if g.all || slices.Contains(g.scopes, scope) && (g.name == "" || g.name == name) {
 		return nil
 	}
-	return &api.Problem{Status: http.StatusForbidden, Detail: "this token has no say in " + clip(scope+"/"+name),
+	return &api.Problem{Status: http.StatusForbidden, Detail: "this token is not allowed to access " + clip(scope+"/"+name),
 		Next: "a plugin reaches the scopes its command names, a container its own object"}
 }
 
@@ -86,7 +86,7 @@ func (g grant) narrow(b *broker.Broker, ask *broker.Command) error {
 		return err
 	}
 	if own, err := b.NameOf(g.plugin); g.plugin == "" || err != nil || own != asked {
-		return &api.Problem{Status: http.StatusForbidden, Detail: "this token has no say in the plugin " + clip(asked),
+		return &api.Problem{Status: http.StatusForbidden, Detail: "this token is not allowed to access the plugin " + clip(asked),
 			Next: "a container runs the commands of the plugin that wrote its manifest"}
 	}
 	return nil

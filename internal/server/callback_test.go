@@ -22,7 +22,7 @@ esac`
 // docs/conformance.md, "The plugin protocol".
 func TestCallbackRoutes(t *testing.T) {
 	endpoint := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": endpoint.tellsAndWaits(), "old/plugin.yml": "", "old/bin/go": `exec "$VOODU_PLUGIN_DIR/run" "$@"`, "old/run": compatible})
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/wait": endpoint.printsURLAndWaits(), "old/plugin.yml": "", "old/bin/go": `exec "$VOODU_PLUGIN_DIR/run" "$@"`, "old/run": compatible})
 	for _, object := range []api.Object{made("cache", "u1", "kv/prod/cache"), made("gone", "u2", "kv/prod/gone")} {
 		w.put(records.ObjectKey(object.Ref()), object)
 	}

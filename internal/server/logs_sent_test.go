@@ -12,9 +12,9 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// TestNothingIsToldTwice: an engine may begin again from any earlier line, any number of times. Each line is sent once,
+// TestNoLineIsSentTwice: an engine may begin again from any earlier line, any number of times. Each line is sent once,
 // in order, also lines of the same moment.
-func TestNothingIsToldTwice(t *testing.T) {
+func TestNoLineIsSentTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var written []container.LogLine
 		at := noon
@@ -55,9 +55,9 @@ func TestNothingIsToldTwice(t *testing.T) {
 	})
 }
 
-// TestWhatIsToldAtAnyClock: a clock that was set back suppresses no line, and the streams don't suppress each other's
+// TestLinesAreSentAtAnyClock: a clock that was set back suppresses no line, and the streams don't suppress each other's
 // lines.
-func TestWhatIsToldAtAnyClock(t *testing.T) {
+func TestLinesAreSentAtAnyClock(t *testing.T) {
 	var seen sentLines
 	for _, step := range []struct {
 		reason string

@@ -17,7 +17,7 @@ import (
 // In a dry run a macro's plugin can ask and change nothing, whatever it knows of dry runs.
 func TestDryRunEndpoint(t *testing.T) {
 	endpoint := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": endpoint.tellsAndWaits()})
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": endpoint.printsURLAndWaits()})
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -32,7 +32,7 @@ func TestDryRunEndpoint(t *testing.T) {
 // works.
 func TestDryRunWithTheCommandLine(t *testing.T) {
 	endpoint := newFifos(t)
-	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(endpoint.tellsAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
+	w, _ := newPluginWorld(t, map[string]string{"kv/bin/expand": strings.Replace(endpoint.printsURLAndWaits(), "TEND_CONTROLLER_URL", "TEND_PLUGIN_CALL", 1),
 		"kv/bin/set": `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`})
 	web := []api.Object{{Kind: "kv", Scope: "prod", Name: "a", Spec: json.RawMessage(`{}`)}}
 	done := make(chan struct{})
@@ -80,7 +80,7 @@ func newFifos(t *testing.T) fifos {
 	return d
 }
 
-func (d fifos) tellsAndWaits() string {
+func (d fifos) printsURLAndWaits() string {
 	return fmt.Sprintf("printf '%%s' \"$TEND_CONTROLLER_URL\" >%s; cat %s", d.url, d.end)
 }
 

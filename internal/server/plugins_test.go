@@ -115,35 +115,35 @@ func TestContainerCallbacks(t *testing.T) {
 		{"a key goes", "DELETE", "/config?scope=prod&name=cache&key=C", "", 200, ""},
 		{"no key named", "DELETE", "/config?scope=prod&name=cache", "", 400, "add key="},
 		{"not JSON", "POST", "/config?scope=prod&name=cache", "x", 400, "can't be read"},
-		{"another's bucket", "GET", "/config?scope=prod&name=plain", "", 403, "no say"},
-		{"the scope's bucket", "GET", "/config?scope=prod", "", 403, "no say"},
-		{"another's bucket written", "POST", "/config?scope=dev&name=cache", `{"A":"1"}`, 403, "no say"},
+		{"another's bucket", "GET", "/config?scope=prod&name=plain", "", 403, "not allowed to access"},
+		{"the scope's bucket", "GET", "/config?scope=prod", "", 403, "not allowed to access"},
+		{"another's bucket written", "POST", "/config?scope=dev&name=cache", `{"A":"1"}`, 403, "not allowed to access"},
 		{"no bucket", "GET", "/config", "", 400, "add scope="},
 		{"itself", "GET", "/describe?kind=statefulset&scope=prod&name=cache", "", 200, `"_asset_digests":{"prod.conf.main":"sha256:00"}`},
 		{"one it reads the bucket of", "GET", "/describe?kind=statefulset&scope=prod&name=monitored", "", 200, `"name":"monitored"`},
 		{"one it names by ${ref}", "GET", "/describe?kind=statefulset&scope=prod&name=peer", "", 200, `"name":"peer"`},
 		{"one it depends on", "GET", "/describe?kind=statefulset&scope=prod&name=before", "", 200, `"name":"before"`},
-		{"one that reads its bucket", "GET", "/describe?kind=statefulset&scope=prod&name=watcher", "", 403, "no say"},
-		{"the bucket of one it refers to", "GET", "/config?scope=prod&name=monitored", "", 403, "no say"},
-		{"one it refers to restarted", "POST", "/restart?kind=statefulset&scope=prod&name=monitored", "", 403, "no say"},
-		{"an ordinal of one it refers to", "DELETE", "/resource?scope=prod&name=monitored&ordinal=0", "", 403, "no say"},
-		{"another", "GET", "/describe?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
-		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403, "no say"},
+		{"one that reads its bucket", "GET", "/describe?kind=statefulset&scope=prod&name=watcher", "", 403, "not allowed to access"},
+		{"the bucket of one it refers to", "GET", "/config?scope=prod&name=monitored", "", 403, "not allowed to access"},
+		{"one it refers to restarted", "POST", "/restart?kind=statefulset&scope=prod&name=monitored", "", 403, "not allowed to access"},
+		{"an ordinal of one it refers to", "DELETE", "/resource?scope=prod&name=monitored&ordinal=0", "", 403, "not allowed to access"},
+		{"another", "GET", "/describe?kind=statefulset&scope=prod&name=plain", "", 403, "not allowed to access"},
+		{"whether another is there", "GET", "/describe?kind=statefulset&scope=prod&name=nothing", "", 403, "not allowed to access"},
 		{"restarted", "POST", "/restart?kind=statefulset&scope=prod&name=cache", "", 200, `"name":"cache"`},
-		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "no say"},
+		{"another restarted", "POST", "/restart?kind=statefulset&scope=prod&name=plain", "", 403, "not allowed to access"},
 		{"an ordinal that isn't there", "DELETE", "/resource?scope=prod&name=cache&ordinal=4", "", 404, "has no ordinal 4"},
 		{"itself as a whole", "DELETE", "/resource?scope=prod&name=cache", "", 403, "can't remove its own object"},
 		{"no ordinal", "DELETE", "/resource?scope=prod&name=cache&ordinal=x", "", 400, "ordinal is no number"},
 		{"its plugin", "POST", "/plugin/kv/info", `{"args":["prod/main","--n","1"]}`, 200, "for prod/main --n 1"},
-		{"its plugin about another scope", "POST", "/plugin/kv/info", `{"args":["dev/main"]}`, 403, "no say"},
-		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 400, "no say in the scope dev"},
-		{"another plugin", "POST", "/plugin/other/info", "", 403, "no say in the plugin"},
+		{"its plugin about another scope", "POST", "/plugin/kv/info", `{"args":["dev/main"]}`, 403, "not allowed to access"},
+		{"an action in another scope", "POST", "/plugin/kv/foreign", "", 400, "not allowed to access the scope dev"},
+		{"another plugin", "POST", "/plugin/other/info", "", 403, "not allowed to access the plugin"},
 		{"no plugin", "POST", "/plugin/none/info", "", 404, "no plugin is named"},
 		{"not a callback path", "GET", "/v1/objects/deployment", "", 404, "not part of the callback paths"},
 		{"not a method", "PUT", "/config?scope=prod&name=cache", "", 405, "not part"},
 		{"its plugin as it is", "POST", "/plugins/exec", `{"args":["kv","info","prod/a"]}`, 200, "for prod/a"},
-		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403, "no say in the plugin"},
-		{"its plugin about another scope as it is", "POST", "/plugins/exec", `{"args":["kv","info","dev/a"]}`, 403, "no say"},
+		{"another plugin as it is", "POST", "/plugins/exec", `{"args":["other","info"]}`, 403, "not allowed to access the plugin"},
+		{"its plugin about another scope as it is", "POST", "/plugins/exec", `{"args":["kv","info","dev/a"]}`, 403, "not allowed to access"},
 		{"a variable that chooses a program", "POST", "/plugins/exec", `{"args":["kv","info"],"env":{"PATH":"/tmp"}}`, 400, "can't be set"},
 	} {
 		status, got := ask(t, c.method, own+c.path, c.body)
@@ -211,11 +211,11 @@ func TestPluginWithoutAScope(t *testing.T) {
 	endpoint := newFifos(t)
 	w, _ := newPluginWorld(t, map[string]string{
 		"kv/bin/set":   `echo '{"status":"ok","data":{"actions":[{"type":"config_set","scope":"prod","name":"web","kv":{"A":"1"}}]}}'`,
-		"other/bin/go": endpoint.tellsAndWaits(),
+		"other/bin/go": endpoint.printsURLAndWaits(),
 	})
 	done := make(chan error, 1)
 	go func() { _, err := w.client.CallPlugin(t.Context(), "other", "go", nil); done <- err }()
-	endpoint.call(t, "POST", "/plugin/kv/set", "", "no say in the scope prod")
+	endpoint.call(t, "POST", "/plugin/kv/set", "", "not allowed to access the scope prod")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// TestReadyTellsProbes: the answer whether a pod is ready has the results of its probes, also if the answer is no.
-func TestReadyTellsProbes(t *testing.T) {
+// TestReadyShowsProbes: the answer whether a pod is ready has the results of its probes, also if the answer is no.
+func TestReadyShowsProbes(t *testing.T) {
 	w := newWorld(t)
 	w.apply("web", `{"image":"web:1"}`)
 	task := w.running("web", "aaaaaaaa", false)
@@ -27,7 +27,7 @@ func TestReadyTellsProbes(t *testing.T) {
 		t.Errorf("%+v, %v", pod, err)
 	}
 	if response, _ := w.raw("GET", "/v1/pods/prod-web.cccccccc/ready", "", ""); response.StatusCode != 404 {
-		t.Errorf("a pod nobody knows: status %d, want 404", response.StatusCode)
+		t.Errorf("an unknown pod: status %d, want 404", response.StatusCode)
 	}
 }
 

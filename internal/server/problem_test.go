@@ -11,9 +11,9 @@ import (
 	"tend.dev/tend/internal/verbs"
 )
 
-// A change without an answer of the store is neither a failure nor the end of it: 504, and what to look at for this
+// A change without an answer of the store is neither a failure nor the end of it: 504, and what to check for this
 // verb.
-func TestAnUnknownOutcomeSaysWhatToLookAt(t *testing.T) {
+func TestAnUnknownOutcomeSaysWhatToCheck(t *testing.T) {
 	timeout := fmt.Errorf("commit run: etcdserver: request timed out: %w", store.ErrUnknownOutcome)
 	for name, c := range map[string]struct {
 		err  error

@@ -14,8 +14,8 @@ import (
 	"tend.dev/tend/internal/server"
 )
 
-// told returns the next event in the form that the tests compare.
-func told(t *testing.T, w *client.Watch) string {
+// nextEvent returns the next event in the form that the tests compare.
+func nextEvent(t *testing.T, w *client.Watch) string {
 	t.Helper()
 	event, err := w.Next()
 	if err != nil {
@@ -44,7 +44,7 @@ func TestWatch(t *testing.T) {
 	}
 	for i, step := range steps {
 		step()
-		if got := told(t, watch); got != want[i] {
+		if got := nextEvent(t, watch); got != want[i] {
 			t.Fatalf("event %d: %s, want %s", i, got, want[i])
 		}
 	}
@@ -58,7 +58,7 @@ func TestWatchResumes(t *testing.T) {
 	watch := w.client.Watch(t.Context(), api.KindDeployment, client.WatchOptions{Since: first.Revision})
 	defer watch.Close()
 	for _, want := range []string{"put b 1", "put c 1"} {
-		if got := told(t, watch); got != want {
+		if got := nextEvent(t, watch); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -106,11 +106,11 @@ func TestWatchSelects(t *testing.T) {
 	}
 	labelled("back", nil)
 	labelled("front", map[string]string{"tier": "front"})
-	if got := told(t, watch); got != "put front 1" {
+	if got := nextEvent(t, watch); got != "put front 1" {
 		t.Errorf("%s", got)
 	}
 	labelled("front", map[string]string{"tier": "back"})
-	if got := told(t, watch); got != "delete front 0" {
+	if got := nextEvent(t, watch); got != "delete front 0" {
 		t.Errorf("%s: an object that no longer matches is gone for this watch", got)
 	}
 }
@@ -161,6 +161,6 @@ func TestShutdownEndsStreams(t *testing.T) {
 	}
 	rest, err := io.ReadAll(response.Body)
 	if err != nil || !strings.Contains(string(rest), "shutting down") {
-		t.Errorf("the stream was not told to end: %v, %s", err, rest)
+		t.Errorf("the stream was not ended: %v, %s", err, rest)
 	}
 }

@@ -76,7 +76,7 @@ func (w *World) joinToken(ctx context.Context) string {
 		if _, err := os.Stat(filepath.Join(w.agentRoot(), "joined")); !errors.Is(err, fs.ErrNotExist) {
 			return ""
 		}
-		if !w.unmounted.Load() { // nobody joins machines to a server that has lost its store
+		if !w.unmounted.Load() { // no machine joins a server that has lost its store
 			if token, err := w.client.JoinToken(ctx, time.Hour); err == nil && !w.unmounted.Load() {
 				return token.Token
 			}
@@ -142,12 +142,12 @@ func (w *World) mishap(step int) {
 		w.count.faults.Add(1)
 		w.storyf("for %s, the cable to the agent is cut", d)
 		w.cable.cut()
-		w.lasting(d, w.cable.mend)
+		w.lasting(d, w.cable.repair)
 	case 2:
 		w.count.faults.Add(1)
 		w.storyf("for %s, the cable to the agent passes nothing on", d)
 		w.cable.hold()
-		w.lasting(d, w.cable.mend)
+		w.lasting(d, w.cable.repair)
 	case 3:
 		w.count.faults.Add(1)
 		w.storyf("the agent is killed")

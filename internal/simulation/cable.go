@@ -51,7 +51,7 @@ func (c *cable) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return near, nil
 }
 
-// cut ends all connections, and refuses others until the cable is mended.
+// cut ends all connections, and refuses others until the cable is repaired.
 func (c *cable) cut() {
 	c.mu.Lock()
 	c.broken = true
@@ -63,10 +63,10 @@ func (c *cable) cut() {
 	}
 }
 
-// hold passes nothing on until the cable is mended; connections stay open.
+// hold passes nothing on until the cable is repaired; connections stay open.
 func (c *cable) hold() { c.set(false, true) }
 
-func (c *cable) mend() { c.set(false, false) }
+func (c *cable) repair() { c.set(false, false) }
 
 func (c *cable) set(broken, held bool) {
 	c.mu.Lock()

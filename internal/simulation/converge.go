@@ -79,7 +79,7 @@ func (w *World) suspend() {
 	w.people.wait.Wait()
 }
 
-// never is a schedule that isn't due while anyone looks.
+// never is a schedule that isn't due during a run.
 const never = "0 0 29 2 *"
 
 // insist applies an object until that is done.

@@ -83,7 +83,7 @@ func (w *World) standsStill() {
 	w.pass(time.Second)
 	change := api.ConfigRequest{Set: map[string]string{"X": w.people.fresh()}}
 	if w.askNow(api.Ref{Kind: "config", Scope: scope}, input{verb: "config"}, w.setting("", change)) {
-		w.fail("config was set, although an older store was put back and nobody resumed")
+		w.fail("config was set, although an older store was put back and not resumed")
 	}
 }
 

@@ -22,7 +22,7 @@ func damage(w *World, random *rand.Rand) {
 		case filepath.Base(filepath.Dir(path)) == "cache":
 			cached = append(cached, path)
 		}
-		return nil //nolint:nilerr // what can't be looked into is left alone
+		return nil //nolint:nilerr // what can't be read is left alone
 	})
 	path := filepath.Join(anyOf(random, folders), "stray-"+strconv.FormatUint(random.Uint64(), 36))
 	var err error

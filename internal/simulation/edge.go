@@ -38,7 +38,7 @@ func (e *edge) States() (plain, secure ingress.ListenerState) {
 // Certificate implements agent.Edge.
 func (e *edge) Certificate(string) (certs.State, bool) { return certs.State{}, false }
 
-// Run implements agent.Edge. A proxy that has stopped answers nobody, also if the process goes on, as that of an agent does
+// Run implements agent.Edge. A proxy that has stopped answers no request, also if the process goes on, as that of an agent does
 // which forgets what it knew.
 func (e *edge) Run(ctx context.Context) error {
 	<-ctx.Done()

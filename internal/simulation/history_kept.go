@@ -11,7 +11,7 @@ import (
 )
 
 // keepsHistory: what drops a release of a workload leaves as many newer ones as are to be kept, whatever still refers to older
-// ones. A release is in the way of nobody's rollback.
+// ones. A release never prevents a rollback.
 func (l *link) keepsHistory(txn store.Txn) {
 	for _, op := range txn.Do {
 		owner, number, of := droppedRelease(op)

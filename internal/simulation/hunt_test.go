@@ -25,17 +25,17 @@ func TestMutants(t *testing.T) {
 	for _, m := range readMutants(t, *mutantFlag) {
 		t.Run(m.name, func(t *testing.T) {
 			binary := m.build(t)
-			var told []byte
+			var output []byte
 			var err error
 			var found [][]byte
 			for _, worlds := range []string{"TestKeptSeeds$", "TestFresh$"} { // the kept ones first: they are few
-				told, err = exec.Command(binary, "-test.run", worlds, "-from", "1", "-worlds", mutantWorlds, "-terse", "-test.v").CombinedOutput()
-				if found = finding.FindSubmatch(told); err != nil {
+				output, err = exec.Command(binary, "-test.run", worlds, "-from", "1", "-worlds", mutantWorlds, "-terse", "-test.v").CombinedOutput()
+				if found = finding.FindSubmatch(output); err != nil {
 					break
 				}
 			}
 			if err == nil || found == nil {
-				t.Fatalf("nothing was seen in %s worlds: %v\n%s", mutantWorlds, err, told)
+				t.Fatalf("nothing was seen in %s worlds: %v\n%s", mutantWorlds, err, output)
 			}
 			t.Logf("world %s: %s", found[1], found[2])
 		})
@@ -67,8 +67,8 @@ func (m mutant) build(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told, err := exec.Command("go", "test", "-c", "-tags", "simulate", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatal(fmt.Errorf("build: %w\n%s", err, told))
+	if output, err := exec.Command("go", "test", "-c", "-tags", "simulate", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatal(fmt.Errorf("build: %w\n%s", err, output))
 	}
 	return binary
 }

@@ -44,10 +44,10 @@ func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	case fate.late > 0:
 		l.w.weather.late.Go(func() {
 			sleepFor(fate.late)
-			_, _ = l.applyLate(txn) // nobody hears of it
+			_, _ = l.applyLate(txn) // the caller is not answered
 		})
 	default:
-		_, _ = l.applyLate(txn) // nobody hears of it
+		_, _ = l.applyLate(txn) // the caller is not answered
 	}
 	return 0, noAnswer(ctx)
 }

@@ -51,7 +51,7 @@ func (p *promises) kept(w *World) {
 	pods := slices.Concat(slices.Collect(maps.Values(p.stopped))...)
 	for _, c := range w.ours() {
 		if c.State == runtime.StateRunning && slices.Contains(pods, c.Name) {
-			w.fail("%s runs, although it was stopped for good and nobody asked for more", c.Name)
+			w.fail("%s runs, although it was stopped for good and not started again", c.Name)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-// requests sends some to every host, and looks who answers.
+// requests sends some to every host, and checks who answers.
 func (w *World) requests(n int) {
 	select {
 	case <-w.server.done:

@@ -77,7 +77,7 @@ func (w *World) runsNow(ref api.Ref) (sorts, release string) {
 	return strings.Join(slices.Sorted(maps.Keys(found)), "\n"), release
 }
 
-// renewFiles declares files that nobody had before, twice: a file that is new has the time of the machine, and one that is
+// renewFiles declares files that are new, twice: a file that is new has the time of the machine, and one that is
 // declared again that of the world.
 func (w *World) renewFiles() {
 	content := map[string]api.AssetFile{}

@@ -13,14 +13,14 @@ import (
 
 // `make simulate` sets these.
 var (
-	seedFlag  = flag.Uint64("seed", 0, "live through the world of this seed alone, and tell its story where it fails")
+	seedFlag  = flag.Uint64("seed", 0, "run the world of this seed alone, and print its story if it fails")
 	stepsFlag = flag.Int("steps", 0, "steps of a world; 0 is the default")
 	timeFlag  = flag.Duration("time", 0, "live through fresh worlds for so long")
 	worlds    = flag.Int("worlds", 0, "live through so many worlds")
 	fromFlag  = flag.Uint64("from", 0, "the seed of the first of them; 0 takes one from the clock")
 	logFlag   = flag.String("log", "", "file for the log of the server, with -seed")
 	onlyFlag  = flag.String("only", "", "with -seed, the numbers of the only steps to take, with commas between")
-	storyFlag = flag.Bool("story", false, "tell the story with -seed although nothing fails")
+	storyFlag = flag.Bool("story", false, "print the story with -seed although nothing fails")
 )
 
 // TestSeed lives through the world of -seed.

@@ -108,7 +108,7 @@ type World struct {
 	crashIn atomic.Int64
 	// unmounted says that the server runs over an empty store.
 	unmounted atomic.Bool
-	// away says that the engine was told to be unreachable.
+	// away says that the engine was made unreachable.
 	away atomic.Bool
 	// listener is where the server that lives is reached.
 	listener atomic.Pointer[pipe]

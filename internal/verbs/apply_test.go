@@ -255,6 +255,6 @@ func TestForceAndRollbackStamps(t *testing.T) {
 		t.Errorf("force: %+v, %v; want configured at generation 3", result, err)
 	}
 	if w.object(ref("prod", "web")).Metadata.Stamps[api.StampPull] == "" {
-		t.Error("force did not ask for another look at the image")
+		t.Error("force did not ask for the image again")
 	}
 }

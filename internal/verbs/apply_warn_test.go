@@ -9,9 +9,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// TestAMissingValueOfAHookIsToldEarly: a missing value refuses nothing, because it may be set later, and each apply
+// TestAMissingValueOfAHookIsReportedEarly: a missing value refuses nothing, because it may be set later, and each apply
 // warns of it.
-func TestAMissingValueOfAHookIsToldEarly(t *testing.T) {
+func TestAMissingValueOfAHookIsReportedEarly(t *testing.T) {
 	w := newWorld(t, withKeys)
 	web := deployment("prod", "web", `{"image":"web","env":{"A":"${config.MINE}"},"on_deploy":{"failure":[
 		{"url":"${config.URL}","headers":{"X":"${config.shared.hooks.TOKEN}"}},{"url":"http://a/${config.hooks.PATH}","body":{"own":"$${config.NONE}"}}]}}`)

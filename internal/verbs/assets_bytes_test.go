@@ -24,7 +24,7 @@ func TestBytesBecomeDigestsAtTheBorder(t *testing.T) {
 		t.Errorf("applied again: %v", again.Objects)
 	}
 	if again := w.mustApply(api.Object{Kind: api.KindAsset, Scope: "prod", Name: "conf", Spec: stored.Spec}); again.Changed() {
-		t.Errorf("applied as it is told: %v", again.Objects)
+		t.Errorf("applied as it is shown: %v", again.Objects)
 	}
 }
 
@@ -33,7 +33,7 @@ func TestADigestNeedsItsBytes(t *testing.T) {
 	large := api.Object{Kind: api.KindAsset, Scope: "prod", Name: "conf", Spec: json.RawMessage(`{"files":{"a":{"_source":"file","digest":"` + digest("big") + `"}}}`)}
 	_, err := w.apply(ApplyOptions{}, large)
 	if refused := wantReason(t, err, Invalid); refused.Errors[0].Field != "files.a" || !strings.Contains(refused.Next, "PUT /v1/blobs/") {
-		t.Errorf("told as %v, next %s", refused.Errors, refused.Next)
+		t.Errorf("refused with %v, next %s", refused.Errors, refused.Next)
 	}
 	if _, err := w.apply(ApplyOptions{DryRun: true}, large); err != nil {
 		t.Errorf("a dry run comes before the upload: %v", err)
@@ -56,11 +56,11 @@ func TestURLsAreFetchedOutsideOfTheTurn(t *testing.T) {
 	s.urls["http://x/a"] = "two"
 	result = w.mustApply(remote)
 	if got := w.assets(ref("prod", "web"))["prod.conf.a"]; got != digest("two") || result.Objects[0].Generation != 1 || result.Objects[0].Action != api.ActionConfigured {
-		t.Errorf("stamped %s, told %+v", got, result.Objects[0])
+		t.Errorf("stamped %s, result %+v", got, result.Objects[0])
 	}
 	delete(s.urls, "http://x/a")
 	_, err := w.apply(ApplyOptions{}, remote)
-	if refused := wantReason(t, err, Invalid); refused.Errors[0].Field != "files.a" || !strings.Contains(refused.Errors[0].Detail, "nobody answers") {
-		t.Errorf("told as %v", refused.Errors)
+	if refused := wantReason(t, err, Invalid); refused.Errors[0].Field != "files.a" || !strings.Contains(refused.Errors[0].Detail, "no answer") {
+		t.Errorf("refused with %v", refused.Errors)
 	}
 }

@@ -47,7 +47,7 @@ func (s *shelf) Fetch(_ context.Context, file api.AssetFile, dry bool) (string, 
 	s.fetching()
 	content, ok := s.urls[file.URL]
 	if !ok {
-		return "", "", errors.New("fetch " + file.URL + ": nobody answers")
+		return "", "", errors.New("fetch " + file.URL + ": no answer")
 	}
 	if dry {
 		return api.AssetDigest([]byte(content)), s.warnings[file.URL], nil
@@ -96,7 +96,7 @@ func TestConsumersAreStampedWithTheFilesTheyUse(t *testing.T) {
 	}
 }
 
-func TestAChangedFileRestampsWhoUsesItInTheSameCommit(t *testing.T) {
+func TestAChangedFileRestampsItsUsersInTheSameCommit(t *testing.T) {
 	w, _ := newAssetWorld(t)
 	w.mustApply(asset("prod", "conf", map[string]string{"a": "one", "b": "same"}),
 		deployment("prod", "web", `{"image":"web","volumes":["${asset.conf.a}:/a"]}`), deployment("prod", "other", `{"image":"web","volumes":["${asset.conf.b}:/a"]}`),
@@ -106,11 +106,11 @@ func TestAChangedFileRestampsWhoUsesItInTheSameCommit(t *testing.T) {
 	if n := w.commits.Load() - before; n != 1 {
 		t.Errorf("%d commits", n)
 	}
-	var told []string
+	var actions []string
 	for _, object := range result.Objects {
-		told = append(told, object.Ref.String()+" "+string(object.Action))
+		actions = append(actions, object.Ref.String()+" "+string(object.Action))
 	}
-	if diff := cmp.Diff([]string{"asset/prod/conf configured", "deployment/prod/web configured", "cronjob/far/backup configured"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"asset/prod/conf configured", "deployment/prod/web configured", "cronjob/far/backup configured"}, actions); diff != "" {
 		t.Error(diff)
 	}
 	web := w.object(ref("prod", "web"))
@@ -119,7 +119,7 @@ func TestAChangedFileRestampsWhoUsesItInTheSameCommit(t *testing.T) {
 	}
 	changes := result.Objects[1].Changes
 	if len(changes) != 1 || changes[0].Path != `assets["prod.conf.a"]` || string(changes[0].New) != `"`+digest("two")+`"` {
-		t.Errorf("told as %v", changes)
+		t.Errorf("reported as %v", changes)
 	}
 	again := w.mustApply(asset("prod", "conf", map[string]string{"a": "two", "b": "same"}))
 	if again.Changed() || len(again.Objects) != 1 {
@@ -168,12 +168,12 @@ func TestAFileThatIsNotThereRefusesTheApply(t *testing.T) {
 		_, err := w.apply(ApplyOptions{}, deployment("prod", "new", `{"image":"web"}`), deployment("prod", "web", `{"image":"web","env":{"A":"`+reference+`"}}`))
 		refused := wantReason(t, err, Invalid)
 		if len(refused.Errors) != 1 || refused.Errors[0].Field != "env.A" || !strings.Contains(refused.Errors[0].Detail, reference) {
-			t.Errorf("told as %v", refused.Errors)
+			t.Errorf("refused with %v", refused.Errors)
 		}
 	}
 	_, err := w.apply(ApplyOptions{}, deployment("prod", "web", `{"image":"web","depends_on":{"assets":["conf.b"]}}`))
 	if refused := wantReason(t, err, Invalid); refused.Errors[0].Field != "depends_on.assets[0]" {
-		t.Errorf("told as %v", refused.Errors)
+		t.Errorf("refused with %v", refused.Errors)
 	}
 	if w.revision() != before {
 		t.Error("something was stored")
@@ -188,7 +188,7 @@ func TestWhatIsUsedStays(t *testing.T) {
 	}
 	_, err := w.service.Delete(t.Context(), Target{Kind: api.KindAsset, Scope: "prod", Name: "conf"}, "")
 	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Errors[0].Detail, "deployment/prod/web uses it (volumes[0])") {
-		t.Errorf("told as %v", refused.Errors)
+		t.Errorf("refused with %v", refused.Errors)
 	}
 	_, err = w.apply(ApplyOptions{}, asset("prod", "conf", map[string]string{"b": "two"}))
 	wantReason(t, err, InUse)
@@ -210,7 +210,7 @@ func TestPruningKeepsFromOthersWhatTheyUse(t *testing.T) {
 	wantReason(t, err, InUse)
 }
 
-func TestADryRunKeepsNoFileAndTellsTheWholePlan(t *testing.T) {
+func TestADryRunKeepsNoFileAndShowsTheWholePlan(t *testing.T) {
 	s := newShelf()
 	var planned []string
 	w := newWorld(t, func(o *Options) {

@@ -117,7 +117,7 @@ func TestAutoscaleGoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.mustApply(deployment("prod", "web", plainSpec))
-			w.wantReplicas("nobody said otherwise", 6, "")
+			w.wantReplicas("the count was not changed", 6, "")
 			wantRefused(t, w.scaleTo(7, cpu), Invalid, "no autoscale")
 			if err := next(w); err != nil {
 				t.Fatal(err)

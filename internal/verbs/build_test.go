@@ -24,7 +24,7 @@ func TestAnAppliedTreeIsStampedBesideTheSpec(t *testing.T) {
 	first := w.mustApply(built("web", one))
 	web := w.object(ref("prod", "web"))
 	if web.Tree() != one || string(web.Spec) != `{"build":{}}` || first.Objects[0].Build != one[7:19] {
-		t.Errorf("stamped %v, spec %s, told %q", web.Metadata.Stamps, web.Spec, first.Objects[0].Build)
+		t.Errorf("stamped %v, spec %s, reported %q", web.Metadata.Stamps, web.Spec, first.Objects[0].Build)
 	}
 	if again := w.mustApply(built("web", one)); again.Changed() {
 		t.Errorf("the same tree: %v", again.Objects)
@@ -35,7 +35,7 @@ func TestAnAppliedTreeIsStampedBesideTheSpec(t *testing.T) {
 	next := w.mustApply(built("web", two))
 	changes := next.Objects[0].Changes
 	if len(changes) != 1 || changes[0].Path != "build.source" || string(changes[0].New) != `"`+two+`"` || next.Objects[0].Generation != 1 {
-		t.Errorf("told as %v, generation %d", changes, next.Objects[0].Generation)
+		t.Errorf("reported as %v, generation %d", changes, next.Objects[0].Generation)
 	}
 	w.mustApply(deployment("prod", "web", `{"image":"web:1"}`))
 	if stamps := w.object(ref("prod", "web")).Metadata.Stamps; stamps[api.StampBuild] != "" {
@@ -43,7 +43,7 @@ func TestAnAppliedTreeIsStampedBesideTheSpec(t *testing.T) {
 	}
 }
 
-func TestForceBuildsAnewUntilAnotherTreeComes(t *testing.T) {
+func TestForceBuildsAgainUntilTheTreeChanges(t *testing.T) {
 	w, s := newAssetWorld(t)
 	one, two := digest("one"), digest("two")
 	s.files[one], s.files[two] = true, true
@@ -72,7 +72,7 @@ func TestATreeHasToBeHere(t *testing.T) {
 		_, err := w.apply(ApplyOptions{}, deployment("prod", "other", `{"image":"web"}`), built("web", test.tree))
 		refused := wantReason(t, err, Invalid)
 		if len(refused.Errors) != 1 || refused.Errors[0].Field != "build" || !strings.Contains(refused.Errors[0].Detail, test.want) || refused.Next == "" {
-			t.Errorf("%s: told as %v, next %q", name, refused.Errors, refused.Next)
+			t.Errorf("%s: refused with %v, next %q", name, refused.Errors, refused.Next)
 		}
 	}
 	if w.revision() != before {
@@ -92,7 +92,7 @@ func TestTheSameAfterAFailureIsTriedAgain(t *testing.T) {
 	w.put(records.ImageStatusKey("n1", ref("prod", "web")), api.ImageStatus{Owner: ref("prod", "web"), Node: "n1", Image: image, State: api.ImageFailed})
 	w.mustApply(built("web", one))
 	if w.object(ref("prod", "web")).Metadata.Stamps[api.StampPull] == "" {
-		t.Error("nobody asks for another try")
+		t.Error("no one asks for another try")
 	}
 }
 

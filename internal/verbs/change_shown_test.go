@@ -32,18 +32,18 @@ func TestADiffShowsNoSecret(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told, err := json.Marshal(result)
+			answer, err := json.Marshal(result)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, secret := range []string{"hunter2", "hunter3", base64.StdEncoding.EncodeToString([]byte("local hunter2")), base64.StdEncoding.EncodeToString([]byte("local hunter3")), "user x"} {
-				if strings.Contains(string(told), secret) {
-					t.Errorf("%s: the answer holds %q: %s", step.reason, secret, told)
+				if strings.Contains(string(answer), secret) {
+					t.Errorf("%s: the answer holds %q: %s", step.reason, secret, answer)
 				}
 			}
 			for _, part := range []string{"env.DB_PASSWORD", `"(hidden`, "files.conf", "files.local", "sha256:", `"` + step.open + `"`, "postgres://app:***@db/x", "headers.Authorization"} {
-				if !strings.Contains(string(told), part) {
-					t.Errorf("%s: the answer doesn't say %q: %s", step.reason, part, told)
+				if !strings.Contains(string(answer), part) {
+					t.Errorf("%s: the answer doesn't say %q: %s", step.reason, part, answer)
 				}
 			}
 		}

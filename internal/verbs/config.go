@@ -55,7 +55,7 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	case s.opts.Seal == nil || s.opts.Open == nil:
 		return api.ConfigResult{}, invalid("start the server with its key", "this server has no key to keep values under")
 	case change.Quiet && s.opts.EnvHash == nil:
-		return api.ConfigResult{}, invalid("leave restart=false out", "this server can't tell environments apart")
+		return api.ConfigResult{}, invalid("leave restart=false out", "this server doesn't compare environments")
 	}
 	if err := checkConfig(bucket, change.Set, change.Unset); err != nil {
 		return api.ConfigResult{}, err
@@ -129,7 +129,7 @@ func (s *Service) prepareConfig(snap records.Snapshot, bucket Bucket, change Con
 	}
 	d.result.Keys = keysAfter(ConfigKeys(snap, bucket), d.result)
 	if len(effect.Set)+len(effect.Unset) > 0 {
-		s.tellConsumers(d, snap, effect, change)
+		s.updateConsumers(d, snap, effect, change)
 	}
 	return d, nil
 }

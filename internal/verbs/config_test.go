@@ -126,8 +126,8 @@ func TestConfigSortsKeys(t *testing.T) {
 	}
 	// A value that can't be decrypted any more is set again by the same value.
 	w.put(ofWeb.prefix()+"A", []byte("of another key"))
-	if mended := w.set(ofWeb, "A", "1"); !slices.Equal(mended.Changed, []string{"A"}) {
-		t.Errorf("%+v", mended)
+	if repaired := w.set(ofWeb, "A", "1"); !slices.Equal(repaired.Changed, []string{"A"}) {
+		t.Errorf("%+v", repaired)
 	}
 }
 

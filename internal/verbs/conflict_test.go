@@ -11,7 +11,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-func TestApplyDecidesAnewOnConflict(t *testing.T) {
+func TestApplyDecidesAgainOnConflict(t *testing.T) {
 	w := newWorld(t)
 	w.mustApply(deployment("prod", "web", `{"image":"web:1","replicas":1}`))
 	w.before = func() {

@@ -24,12 +24,12 @@ func TestDeleteNamesDependents(t *testing.T) {
 	if err != nil || !got.DryRun {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	var told []string
+	var named []string
 	for _, d := range got.Dependents {
-		told = append(told, fmt.Sprintf("%s %s", d.Ref, d.Field))
+		named = append(named, fmt.Sprintf("%s %s", d.Ref, d.Field))
 	}
 	want := []string{"deployment/far/c env_from", "deployment/prod/a env.DB", "deployment/prod/b depends_on", "ingress/prod/front service"}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, named); diff != "" {
 		t.Error(diff)
 	}
 	if w.object(ref("prod", "db")).Metadata.Deleting() {

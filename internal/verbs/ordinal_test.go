@@ -38,8 +38,8 @@ func TestRebootstrap(t *testing.T) {
 		"runs":      {"its task carries an older nonce from now on", 1, func(*api.Task) {}, ""},
 		"stopped":   {"a frozen one has a task too", 1, func(t *api.Task) { t.Desired = api.DesiredShutdown }, ""},
 		"beyond":    {"there is no such ordinal", 3, func(*api.Task) {}, NotFound},
-		"removed":   {"what is on its way out could miss the wish", 1, func(t *api.Task) { t.Desired = api.DesiredRemoved }, Busy},
-		"no node":   {"nobody could remove the volume", 1, func(t *api.Task) { t.Node = "" }, Busy},
+		"removed":   {"what is on its way out could miss the request", 1, func(t *api.Task) { t.Desired = api.DesiredRemoved }, Busy},
+		"no node":   {"no node could remove the volume", 1, func(t *api.Task) { t.Node = "" }, Busy},
 		"no task":   {"nor is there one without a task", 2, func(*api.Task) {}, Busy},
 		"no number": {"an ordinal is not negative", -1, func(*api.Task) {}, Invalid},
 	}

@@ -20,7 +20,7 @@ func (e *UnknownOutcomeError) Error() string { return e.Err.Error() }
 // Unwrap returns the store's error.
 func (e *UnknownOutcomeError) Unwrap() error { return e.Err }
 
-// Next returns what to look at before the verb is repeated.
+// Next returns what to check before the verb is repeated.
 func (e *UnknownOutcomeError) Next() string {
 	if next, ok := nextCheck[e.Site]; ok {
 		return next

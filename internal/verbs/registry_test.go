@@ -40,7 +40,7 @@ func TestTokensAreSealedAtTheBorder(t *testing.T) {
 	stored := w.object(ghcr.Ref())
 	all, _ := json.Marshal([]any{created, stored})
 	if strings.Contains(string(all), "hunter2") {
-		t.Errorf("the token is told: %s", all)
+		t.Errorf("the token is shown: %s", all)
 	}
 	spec, err := api.DecodeSpec[api.RegistrySpec](*stored)
 	if err != nil {
@@ -53,16 +53,16 @@ func TestTokensAreSealedAtTheBorder(t *testing.T) {
 		t.Errorf("the same token applied again: %v", again.Objects)
 	}
 	if again := w.mustApply(registry("ghcr", string(stored.Spec))); again.Changed() {
-		t.Errorf("applied as `get` tells it: %v", again.Objects)
+		t.Errorf("applied as `get` shows it: %v", again.Objects)
 	}
 	rotated := w.mustApply(registry("ghcr", `{"url":"ghcr.io","username":"ann","token":"correct horse"}`))
 	changes, _ := json.Marshal(rotated.Objects[0].Changes)
 	if want := `[{"path":"token","old":"(sealed)","new":"(sealed)"}]`; string(changes) != want {
-		t.Errorf("told as %s, want %s", changes, want)
+		t.Errorf("reported as %s, want %s", changes, want)
 	}
 	_, err = w.apply(ApplyOptions{}, registry("other", `{"url":"quay.io","username":"ann","token":"`+spec.Token+`"}`))
 	if refused := wantReason(t, err, Invalid); strings.Contains(refused.Error(), spec.Token) {
-		t.Errorf("told as %v", refused)
+		t.Errorf("refused with %v", refused)
 	}
 }
 
@@ -74,12 +74,12 @@ func TestPasswordsAreSealedToo(t *testing.T) {
 	}
 }
 
-func TestOneRegistryAHost(t *testing.T) {
+func TestOneRegistryPerHost(t *testing.T) {
 	w := newRegistryWorld(t)
 	w.mustApply(registry("hub", `{"url":"docker.io","helper":"a"}`))
 	_, err := w.apply(ApplyOptions{}, registry("second", `{"url":"https://index.docker.io/v1/","helper":"b"}`))
-	if refused := wantReason(t, err, RegistryTaken); !strings.Contains(refused.Errors[0].Detail, "registry/_/hub speaks for docker.io already") {
-		t.Errorf("told as %v", refused.Errors)
+	if refused := wantReason(t, err, RegistryTaken); !strings.Contains(refused.Errors[0].Detail, "registry/_/hub already declares docker.io") {
+		t.Errorf("refused with %v", refused.Errors)
 	}
 	_, err = w.apply(ApplyOptions{}, registry("a", `{"url":"ghcr.io","helper":"a"}`), registry("b", `{"url":"GHCR.io","helper":"b"}`))
 	wantReason(t, err, RegistryTaken)

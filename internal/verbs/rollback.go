@@ -139,7 +139,7 @@ func inForce(status *api.WorkloadStatus, releases []records.Read[api.Release]) *
 	return newest
 }
 
-// wasGood reports whether a release once ran in every slot and was good.
+// wasGood reports whether every slot was once healthy with a release.
 func wasGood(status *api.WorkloadStatus, id string) bool {
 	return status != nil && (status.Outcomes[id].Good || status.Rollout != nil && status.Rollout.LastGoodRelease == id)
 }

@@ -10,7 +10,7 @@ import (
 
 func main() {
 	address := ":8080"
-	if port := os.Getenv("PORT"); port != "" { // plain processes are told their port
+	if port := os.Getenv("PORT"); port != "" { // plain processes get their port
 		address = os.Getenv("HOST") + ":" + port
 	}
 	name, err := os.Hostname()

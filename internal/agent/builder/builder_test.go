@@ -222,7 +222,7 @@ func TestAWrittenDockerfileComesBeforeTheTree(t *testing.T) {
 	}
 }
 
-func TestAFailureSaysTheLastLinesOfItsStep(t *testing.T) {
+func TestAFailureShowsTheLastLinesOfItsStep(t *testing.T) {
 	b := newBench(t)
 	of := b.pack(api.Build{}, map[string]string{"Dockerfile": "FROM scratch"})
 	b.engine.fail = &runtime.RejectedError{Reason: api.ReasonBuildFailed, Detail: "step 2/2 RUN make: failed"}
@@ -282,7 +282,7 @@ func TestABuildIsBoundedInTime(t *testing.T) {
 	})
 }
 
-func TestWhatACrashLeftBehindGoes(t *testing.T) {
+func TestLeftoversOfACrashAreRemoved(t *testing.T) {
 	b := newBench(t)
 	if err := os.MkdirAll(filepath.Join(b.folder, "tree-123", "source"), 0o755); err != nil {
 		t.Fatal(err)

@@ -209,7 +209,7 @@ func TestExec(t *testing.T) {
 		"passes":       {command{prints: "fine"}, passes},
 		"fails":        {command{code: 3}, fails("exit code 3")},
 		"says why":     {command{code: 1, prints: "a\nno database\n"}, fails("exit code 1: no database")},
-		"tells a key":  {command{code: 1, prints: "bad password hunter2"}, fails("bad password [redacted]")},
+		"prints a key": {command{code: 1, prints: "bad password hunter2"}, fails("bad password [redacted]")},
 		"prints a lot": {command{code: 1, prints: strings.Repeat("é", 10_000)}, fails("exit code 1: its last line is longer than 8 KiB")},
 		"many lines":   {command{code: 1, prints: strings.Repeat("line\n", 10_000) + "last"}, fails("exit code 1: last")},
 	} {

@@ -10,7 +10,7 @@
 // current address, and ends at its timeout; a command that keeps running is killed and counts as failed. If nothing can
 // be learned about the container (the engine is away, the container is just ending), nothing is counted.
 //
-//	p := prober.New(prober.Options{Ask: prober.Asking(containers), Changed: look})
+//	p := prober.New(prober.Options{Ask: prober.Asking(containers), Changed: reconcile})
 //	p.Follow(prober.Target{Task: "t1", Container: id, StartedAt: at, Probes: spec.Probes, Status: status.Probes})
 //	err := p.Run(ctx)
 package prober

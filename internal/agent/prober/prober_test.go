@@ -115,7 +115,7 @@ func TestFollowsEachIncarnationOnce(t *testing.T) {
 		synctest.Wait()
 		l.want("c1 readiness")
 		if got, _ := l.Answers("t1"); got.Status["readiness"].Phase != api.ProbeHealthy || len(l.changed) != 1 {
-			t.Errorf("answers %+v, told of %v", got, l.changed)
+			t.Errorf("answers %+v, notified of %v", got, l.changed)
 		}
 		l.Follow(first) // as every reconcile does
 		l.pass(20 * time.Second)

@@ -95,9 +95,9 @@ func (j *Journal) Names() ([]string, error) {
 	return out, nil
 }
 
-// Surplus removes the logs that keep doesn't want, but for the newest spare ones of those: users read the logs of
+// Surplus removes the logs that keep doesn't want, but for the newest extra ones of those: users read the logs of
 // failed builds later.
-func (j *Journal) Surplus(keep func(called string) bool, spare int) error {
+func (j *Journal) Surplus(keep func(called string) bool, extra int) error {
 	entries, err := os.ReadDir(j.folder)
 	if err != nil {
 		return fmt.Errorf("list the builds' logs: %w", err)
@@ -117,7 +117,7 @@ func (j *Journal) Surplus(keep func(called string) bool, spare int) error {
 	}
 	slices.SortFunc(unwanted, func(a, b old) int { return b.at.Compare(a.at) })
 	var faults []error
-	for _, o := range unwanted[min(spare, len(unwanted)):] {
+	for _, o := range unwanted[min(extra, len(unwanted)):] {
 		if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			faults = append(faults, err)
 		}

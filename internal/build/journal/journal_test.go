@@ -110,7 +110,7 @@ func TestFollowFromTheFirstMoment(t *testing.T) {
 	}
 }
 
-func TestWhoFollowsMayLeave(t *testing.T) {
+func TestAFollowerMayLeave(t *testing.T) {
 	j := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
@@ -151,7 +151,7 @@ func TestALogIsBounded(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	if got := read(t, j, "prod-web.abc"); got[len(got)-1] != "failed" {
-		t.Error("its last words are lost")
+		t.Error("its last lines are lost")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/api"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
 
 func treeOf(files map[string]string) fs.FS {
 	tree := fstest.MapFS{}

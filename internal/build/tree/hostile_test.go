@@ -116,7 +116,7 @@ func hostile(t testing.TB) map[string][]byte {
 		"a link over a folder":          tarOf(t, entry{name: "d/f"}, entry{name: "d", link: ".", kind: tar.TypeSymlink}),
 		"a link to itself, and through": tarOf(t, entry{name: "l", link: "l", kind: tar.TypeSymlink}, entry{name: "l/x"}),
 		"a block device":                tarOf(t, entry{name: "sda", kind: tar.TypeBlock}),
-		"a type of nobody":              join(block("x", 'Z', size, "x")),
+		"an unknown type":               join(block("x", 'Z', size, "x")),
 		"tame: a name of bytes":         tarOf(t, entry{name: "\xff\xfe"}),
 		"a checksum that lies":          append(block("x", tar.TypeReg, size, "x")[:100], make([]byte, 2000)...),
 		"tame: new lines in names":      tarOf(t, entry{name: "a\nb/c\r\n", content: "x"}, entry{name: "\x1b[2J"}),

@@ -4,5 +4,5 @@
 // know. If such a container runs the release of such a task, it takes the task's place, so that nothing is started
 // twice. The package does not decide about the other containers; an operator does.
 //
-//	adopted, left := adoption.Match(vacant, strangers)
+//	adopted, left := adoption.Match(vacant, orphans)
 package adoption

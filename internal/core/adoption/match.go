@@ -24,8 +24,8 @@ func (v Vacant) turn() int {
 	return 0
 }
 
-// Stranger is a container of this cluster whose task the store doesn't know.
-type Stranger struct {
+// Orphan is a container of this cluster whose task the store doesn't know.
+type Orphan struct {
 	ID, Name string
 	// Task, Owner, Slot, Release and its Fingerprint are read from the container's labels.
 	Task                 string
@@ -46,25 +46,25 @@ type Adoption struct {
 	New api.Task
 }
 
-// Match pairs strangers with vacant tasks and returns the strangers that are left. A pair has the same owner, release
+// Match pairs orphans with vacant tasks and returns the orphans that are left. A pair has the same owner, release
 // and fingerprint; an ordinal also the same slot. Each is in at most one pair, and the order of the input doesn't
 // matter.
-func Match(vacant []Vacant, strangers []Stranger) (adopted []Adoption, left []Stranger) {
-	vacant, strangers = slices.Clone(vacant), slices.Clone(strangers)
+func Match(vacant []Vacant, orphans []Orphan) (adopted []Adoption, left []Orphan) {
+	vacant, orphans = slices.Clone(vacant), slices.Clone(orphans)
 	slices.SortFunc(vacant, func(a, b Vacant) int {
 		return cmp.Or(cmp.Compare(a.turn(), b.turn()), strings.Compare(a.Task.ID, b.Task.ID))
 	})
-	slices.SortFunc(strangers, func(a, b Stranger) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
-	for _, s := range strangers {
-		at := slices.IndexFunc(vacant, func(v Vacant) bool { return fits(v, s) })
+	slices.SortFunc(orphans, func(a, b Orphan) int { return strings.Compare(a.Name+"/"+a.ID, b.Name+"/"+b.ID) })
+	for _, o := range orphans {
+		at := slices.IndexFunc(vacant, func(v Vacant) bool { return fits(v, o) })
 		if at < 0 {
-			left = append(left, s)
+			left = append(left, o)
 			continue
 		}
 		old := vacant[at].Task
 		vacant = slices.Delete(vacant, at, at+1)
 		next := old
-		next.ID, next.Slot, next.After = s.Task, s.Slot, ""
+		next.ID, next.Slot, next.After = o.Task, o.Slot, ""
 		adopted = append(adopted, Adoption{Old: old, New: next})
 	}
 	for i := range adopted {
@@ -85,11 +85,11 @@ func Rename(task *api.Task, adopted []Adoption) bool {
 	return false
 }
 
-func fits(v Vacant, s Stranger) bool {
-	if !s.Running || s.Auxiliary || s.Task == "" || s.Slot == "" {
+func fits(v Vacant, o Orphan) bool {
+	if !o.Running || o.Auxiliary || o.Task == "" || o.Slot == "" {
 		return false
 	}
 	_, ordinal := v.Task.Ordinal()
 	return v.Task.Desired == api.DesiredRunning && v.Task.Run == "" && v.Task.Role == "" &&
-		v.Task.Owner() == s.Owner && v.Task.Release == s.Release && v.Fingerprint == s.Fingerprint && (!ordinal || v.Task.Slot == s.Slot)
+		v.Task.Owner() == o.Owner && v.Task.Release == o.Release && v.Fingerprint == o.Fingerprint && (!ordinal || v.Task.Slot == o.Slot)
 }

@@ -11,34 +11,34 @@ func TestMatch(t *testing.T) {
 	task := func(ref api.Ref, id, slot string) Vacant {
 		return Vacant{Fingerprint: "f1", Task: api.Task{ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Slot: slot, Release: "v1", Desired: api.DesiredRunning}}
 	}
-	container := func(ref api.Ref, id, slot string, change ...func(*Stranger)) Stranger {
-		s := Stranger{ID: "c" + id, Name: ref.AppID() + "." + slot, Task: id, Owner: ref, Slot: slot, Release: "v1", Fingerprint: "f1", Running: true}
+	container := func(ref api.Ref, id, slot string, change ...func(*Orphan)) Orphan {
+		s := Orphan{ID: "c" + id, Name: ref.AppID() + "." + slot, Task: id, Owner: ref, Slot: slot, Release: "v1", Fingerprint: "f1", Running: true}
 		for _, f := range change {
 			f(&s)
 		}
 		return s
 	}
 	for name, tc := range map[string]struct {
-		reason    string
-		vacant    []Vacant
-		strangers []Stranger
-		want      map[string]string // the old task by the new one
+		reason  string
+		vacant  []Vacant
+		orphans []Orphan
+		want    map[string]string // the old task by the new one
 	}{
-		"a deployment":    {"its slots are interchangeable", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb")}, map[string]string{"t2": "t1"}},
-		"an ordinal":      {"the same one", []Vacant{task(db, "t1", "0")}, []Stranger{container(db, "t2", "0")}, map[string]string{"t2": "t1"}},
-		"another ordinal": {"its volumes are others", []Vacant{task(db, "t1", "0")}, []Stranger{container(db, "t2", "1")}, nil},
+		"a deployment":    {"its slots are interchangeable", []Vacant{task(web, "t1", "aa")}, []Orphan{container(web, "t2", "bb")}, map[string]string{"t2": "t1"}},
+		"an ordinal":      {"the same one", []Vacant{task(db, "t1", "0")}, []Orphan{container(db, "t2", "0")}, map[string]string{"t2": "t1"}},
+		"another ordinal": {"its volumes are others", []Vacant{task(db, "t1", "0")}, []Orphan{container(db, "t2", "1")}, nil},
 		"another release": {"the store doesn't know what it runs", []Vacant{task(web, "t1", "aa")},
-			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Release = "v2" })}, nil},
+			[]Orphan{container(web, "t2", "bb", func(s *Orphan) { s.Release = "v2" })}, nil},
 		"another image": {"a release of the same number", []Vacant{task(web, "t1", "aa")},
-			[]Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Fingerprint = "f2" })}, nil},
-		"another object": {"", []Vacant{task(db, "t1", "0")}, []Stranger{container(web, "t2", "0")}, nil},
-		"ended":          {"it fills no place", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Running = false })}, nil},
-		"an init":        {"it prepares another", []Vacant{task(web, "t1", "aa")}, []Stranger{container(web, "t2", "bb", func(s *Stranger) { s.Auxiliary = true })}, nil},
+			[]Orphan{container(web, "t2", "bb", func(s *Orphan) { s.Fingerprint = "f2" })}, nil},
+		"another object": {"", []Vacant{task(db, "t1", "0")}, []Orphan{container(web, "t2", "0")}, nil},
+		"ended":          {"it fills no place", []Vacant{task(web, "t1", "aa")}, []Orphan{container(web, "t2", "bb", func(s *Orphan) { s.Running = false })}, nil},
+		"an init":        {"it prepares another", []Vacant{task(web, "t1", "aa")}, []Orphan{container(web, "t2", "bb", func(s *Orphan) { s.Auxiliary = true })}, nil},
 		"more than there are places": {"one place, one container", []Vacant{task(web, "t1", "aa")},
-			[]Stranger{container(web, "t2", "bb"), container(web, "t3", "cc")}, map[string]string{"t2": "t1"}},
+			[]Orphan{container(web, "t2", "bb"), container(web, "t3", "cc")}, map[string]string{"t2": "t1"}},
 	} {
-		adopted, left := Match(tc.vacant, tc.strangers)
-		if len(adopted) != len(tc.want) || len(left) != len(tc.strangers)-len(tc.want) {
+		adopted, left := Match(tc.vacant, tc.orphans)
+		if len(adopted) != len(tc.want) || len(left) != len(tc.orphans)-len(tc.want) {
 			t.Errorf("%s: %s: %d adopted, %d left", name, tc.reason, len(adopted), len(left))
 		}
 		for _, a := range adopted {
@@ -55,16 +55,16 @@ func TestAPlaceKeepsItsSuccessor(t *testing.T) {
 	of := func(id, slot, replaces string) api.Task {
 		return api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: slot, Release: "v1", Desired: api.DesiredRunning, Replaces: replaces}
 	}
-	stranger := func(id, slot string) Stranger {
-		return Stranger{ID: "c" + id, Name: "prod-web." + slot, Task: id, Owner: of("", "", "").Owner(), Slot: slot, Release: "v1", Fingerprint: "f", Running: true}
+	orphan := func(id, slot string) Orphan {
+		return Orphan{ID: "c" + id, Name: "prod-web." + slot, Task: id, Owner: of("", "", "").Owner(), Slot: slot, Release: "v1", Fingerprint: "f", Running: true}
 	}
 	vacant := []Vacant{{Task: of("t1", "aa", ""), Fingerprint: "f", Succeeded: true}, {Task: of("t2", "bb", "aa"), Fingerprint: "f"}}
 
-	adopted, _ := Match(vacant, []Stranger{stranger("t9", "xx")})
+	adopted, _ := Match(vacant, []Orphan{orphan("t9", "xx")})
 	if len(adopted) != 1 || adopted[0].Old.ID != "t2" || adopted[0].New.Replaces != "aa" {
 		t.Errorf("one container: %+v", adopted)
 	}
-	adopted, _ = Match(vacant, []Stranger{stranger("t8", "ww"), stranger("t9", "xx")})
+	adopted, _ = Match(vacant, []Orphan{orphan("t8", "ww"), orphan("t9", "xx")})
 	if len(adopted) != 2 || adopted[0].Old.ID != "t2" || adopted[1].Old.ID != "t1" || adopted[0].New.Replaces != "xx" {
 		t.Errorf("two containers: %+v", adopted)
 	}

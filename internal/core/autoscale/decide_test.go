@@ -43,7 +43,7 @@ func TestDecide(t *testing.T) {
 			}
 			now = now.Add(length)
 			fallthrough
-		case "look":
+		case "decide":
 			if d.HasArg("cpu") {
 				in.Samples = nil
 				for _, arg := range d.CmdArgs {
@@ -52,7 +52,7 @@ func TestDecide(t *testing.T) {
 					}
 				}
 			}
-			return look(&in, now)
+			return decide(&in, now)
 		}
 		t.Fatalf("no such command: %s", d.Cmd)
 		return ""
@@ -74,8 +74,8 @@ func numbers(t *testing.T, texts []string) []float64 {
 	return out
 }
 
-// look decides once and applies the decision.
-func look(in *autoscale.Input, now time.Time) string {
+// decide decides once and applies the decision.
+func decide(in *autoscale.Input, now time.Time) string {
 	d := autoscale.Decide(*in, now)
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d replicas, %s: %s", d.Replicas, d.Status.Reason, d.Status.Message)

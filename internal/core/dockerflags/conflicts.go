@@ -16,8 +16,8 @@ func Conflicts(spec api.DeploymentSpec, o Options) []error {
 	}
 	ownNetwork := spec.Network != "" || len(spec.Networks) > 0 || spec.NetworkMode != "" && spec.NetworkMode != "bridge"
 	both := []struct {
-		flag, field   string
-		given, spoken bool
+		flag, field    string
+		given, written bool
 	}{
 		{"--entrypoint", "entrypoint", o.Entrypoint != nil, len(spec.Entrypoint) > 0},
 		{"--user", "user", o.User != "", spec.User != ""},
@@ -34,17 +34,17 @@ func Conflicts(spec api.DeploymentSpec, o Options) []error {
 	}
 	var found []error
 	for _, b := range both {
-		if b.given && b.spoken {
+		if b.given && b.written {
 			found = append(found, &FlagError{Flag: b.flag, Detail: "says again what " + b.field + " says; keep one of them"})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(o.Env)) {
-		if _, spoken := spec.Env[key]; spoken {
+		if _, written := spec.Env[key]; written {
 			found = append(found, &FlagError{Flag: "--env", Detail: key + " is in env too; keep one of them"})
 		}
 	}
 	for _, limit := range o.Ulimits {
-		if _, spoken := spec.Ulimits[limit.Name]; spoken {
+		if _, written := spec.Ulimits[limit.Name]; written {
 			found = append(found, &FlagError{Flag: "--ulimit", Detail: limit.Name + " is in ulimits too; keep one of them"})
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// initRetryRest is the time between the end of a failed attempt and the next one.
-const initRetryRest = 2 * time.Second
+// initRetryDelay is the time between the end of a failed attempt and the next one.
+const initRetryDelay = 2 * time.Second
 
 // Init is the declaration of one init container.
 type Init struct {
@@ -96,8 +96,8 @@ func (p *planner) runInit(init Init, at *InitContainer, progress *api.InitProgre
 
 // makeInit creates the next attempt's container. One that vanished unobserved is created again and doesn't count.
 func (p *planner) makeInit(init Init, progress *api.InitProgress) {
-	if rest := progress.RetryAt.Sub(p.now); rest > 0 {
-		p.awaitRetry(init, progress, rest)
+	if backoff := progress.RetryAt.Sub(p.now); backoff > 0 {
+		p.awaitRetry(init, progress, backoff)
 		return
 	}
 	if init.Image == ImageMissing {
@@ -131,12 +131,12 @@ func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProg
 	case at.Attempt > init.Retries:
 		p.endOf(&at.Container, api.TaskFailed, api.ReasonInitFailed, init.failure(at))
 	default:
-		progress.RetryAt = at.FinishedAt.Add(initRetryRest)
+		progress.RetryAt = at.FinishedAt.Add(initRetryDelay)
 		if at.FinishedAt.IsZero() || at.FinishedAt.After(p.now) {
-			progress.RetryAt = p.now.Add(initRetryRest)
+			progress.RetryAt = p.now.Add(initRetryDelay)
 		}
-		if rest := progress.RetryAt.Sub(p.now); rest > 0 {
-			p.awaitRetry(init, progress, rest)
+		if backoff := progress.RetryAt.Sub(p.now); backoff > 0 {
+			p.awaitRetry(init, progress, backoff)
 			p.down(api.ReasonInitRetry, init.failure(at)+"; it is tried again")
 			return
 		}
@@ -144,10 +144,10 @@ func (p *planner) initEnded(init Init, at *InitContainer, progress *api.InitProg
 	}
 }
 
-func (p *planner) awaitRetry(init Init, progress *api.InitProgress, rest time.Duration) {
+func (p *planner) awaitRetry(init Init, progress *api.InitProgress, backoff time.Duration) {
 	p.advance(api.TaskPreparing)
 	p.down(api.ReasonInitRetry, fmt.Sprintf("init %s failed %d times; it is tried again", init.Name, progress.Attempt))
-	p.out.After = rest
+	p.out.After = backoff
 }
 
 // initStep plans one step with an init's container, or none, and reports what is going on.

@@ -126,7 +126,7 @@ type ImageState string
 
 // The states of the image.
 const (
-	ImageAssumed ImageState = ""        // nothing speaks against it
+	ImageAssumed ImageState = ""        // no sign that it is missing
 	ImageMissing ImageState = "missing" // the engine refused for lack of it; also while it is being pulled
 )
 

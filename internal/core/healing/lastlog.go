@@ -61,9 +61,9 @@ func (p *planner) request(request LogRequest, lines []string) {
 	p.out.Log = request
 }
 
-// tellLoop reports a crash loop together with its lines. If they take too long, it reports the loop without them, and
+// reportLoop reports a crash loop together with its lines. If they take too long, it reports the loop without them, and
 // they follow.
-func (p *planner) tellLoop() {
+func (p *planner) reportLoop() {
 	next := &p.out.Status
 	begins := !p.Status.CrashLoop
 	if !next.CrashLoop || p.Container == nil || !begins && len(p.Status.LastLog) > 0 {

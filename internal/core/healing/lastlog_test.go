@@ -22,7 +22,7 @@ func (w *world) checkLog(t *rapid.T, d healing.Decision) {
 	reading := before.Log
 	waited := reading != nil && (reading.Done || w.now.Sub(reading.Since) >= logWait)
 	if (ends || loops) && before.Container != nil && !waited {
-		t.Fatalf("told of a failure (%s, loop %v) without waiting for its lines: %+v", d.Status.State, loops, reading)
+		t.Fatalf("reported a failure (%s, loop %v) without waiting for its lines: %+v", d.Status.State, loops, reading)
 	}
 	switch {
 	case d.Log == (healing.LogRequest{}):
@@ -30,7 +30,7 @@ func (w *world) checkLog(t *rapid.T, d healing.Decision) {
 	case reading == nil || reading.Request != d.Log:
 		w.in.Log = &healing.LogReading{Request: d.Log, Since: w.now}
 	case waited && d.Status.State == api.TaskRunning && before.Task.Class == api.ClassOnce && d.Log.End == healing.EndOfTask:
-		t.Fatalf("a failure is not told of although its reading %+v waited since %s", reading, w.now.Sub(reading.Since))
+		t.Fatalf("a failure is not reported although its reading %+v waited since %s", reading, w.now.Sub(reading.Since))
 	}
 }
 

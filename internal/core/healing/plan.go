@@ -31,7 +31,7 @@ func Plan(in Input, now time.Time) Decision {
 	case in.Task.Desired == api.DesiredRemoved:
 		p.remove()
 	case in.Status.State.Terminal():
-		p.rest()
+		p.stayEnded()
 	case in.Task.Desired == api.DesiredShutdown:
 		p.shutDown()
 	default:
@@ -63,8 +63,8 @@ func (p *planner) remove() {
 	}
 }
 
-// rest keeps an ended task at its end, even if the container is started by hand.
-func (p *planner) rest() {
+// stayEnded keeps an ended task at its end, even if the container is started by hand.
+func (p *planner) stayEnded() {
 	switch {
 	case p.Fault != nil:
 	case p.Container.live():
@@ -97,7 +97,7 @@ func (p *planner) shutDown() {
 func (p *planner) run() {
 	p.observe()
 	crashing := p.Task.Class != api.ClassOnce && p.countCrashes()
-	p.tellLoop()
+	p.reportLoop()
 	switch {
 	case p.Fault != nil:
 		p.failedAction()
@@ -108,12 +108,12 @@ func (p *planner) run() {
 	case p.Frozen:
 		p.freeze()
 	default:
-		p.bring()
+		p.stepToRunning()
 	}
 }
 
-// bring takes the next step towards a running container.
-func (p *planner) bring() {
+// stepToRunning takes the next step towards a running container.
+func (p *planner) stepToRunning() {
 	if p.Container == nil {
 		p.absent()
 		return

@@ -61,7 +61,7 @@ func TestPlan(t *testing.T) {
 		"a plugin stopped it": {"what a plugin's command stops stays so while the command runs",
 			healing.Input{Task: keep, Status: running, PluginAtWork: true, Container: is(healing.Exited), Cause: healing.CauseHand},
 			"leave it; task running PluginAtWork"},
-		"a plugin stopped it, nobody watched": {"also where no event told of it",
+		"a plugin stopped it, unwatched": {"even if no event reported it",
 			healing.Input{Task: keep, Status: running, PluginAtWork: true, Container: is(healing.Exited)}, "leave it; task running PluginAtWork"},
 		"a plugin removed it": {"and what it removes is not made again under its hands",
 			healing.Input{Task: keep, Status: running, PluginAtWork: true, Cause: healing.CauseHand}, "leave it; task running PluginAtWork"},
@@ -77,7 +77,7 @@ func TestPlan(t *testing.T) {
 		"rejected": {"what the engine refuses ends the task, with its words",
 			healing.Input{Task: keep, Container: is(healing.Created), Fault: &healing.Fault{Rejected: true, Reason: "PortTaken"}},
 			"leave it; task rejected PortTaken"},
-		"transient fault": {"what may work later is told and tried again by the engine",
+		"transient fault": {"what may work later is reported and retried by the engine",
 			healing.Input{Task: keep, Fault: &healing.Fault{Reason: "EngineError"}}, "leave it; task preparing EngineError"},
 		"paused": {"a person paused it, a person lets it go on",
 			healing.Input{Task: keep, Status: running, Container: is(healing.Paused)}, "leave it; task running Paused"},
@@ -149,14 +149,14 @@ func TestCrashLoop(t *testing.T) {
 		t.Fatalf("3 ends in a minute: CrashLoop %v, log %v, %s", d.Status.CrashLoop, d.Status.LastLog, d.Status.State)
 	}
 	if d.After != 10*time.Second {
-		t.Errorf("looks again after %s, want when the first end is a minute old", d.After)
+		t.Errorf("plans again after %s, want when the first end is a minute old", d.After)
 	}
 	if d = crash(t, true, 0, 40*time.Second, 80*time.Second); d.Status.CrashLoop {
 		t.Error("3 ends in 80 s are no loop")
 	}
 }
 
-// TestCrashLoopWithoutOutput: what the engine could not tell the first time is asked for again, until it is there.
+// TestCrashLoopWithoutOutput: output that the engine could not return the first time is requested again, until it is there.
 func TestCrashLoopWithoutOutput(t *testing.T) {
 	d := crash(t, true, 0, 10*time.Second, 50*time.Second)
 	waiting := &healing.Container{ID: "c1", State: healing.Restarting, RestartCount: 3, ExitCode: 3, FinishedAt: start.Add(50 * time.Second)}
@@ -202,7 +202,7 @@ func TestGivesUpAfterFiveEnds(t *testing.T) {
 	}
 }
 
-func TestEndsNobodyWatchedCountOnce(t *testing.T) {
+func TestUnwatchedEndsCountOnce(t *testing.T) {
 	task := api.Task{ID: "t1", Class: api.ClassKeep, Desired: api.DesiredRunning}
 	c := &healing.Container{ID: "c1", State: healing.Running, RestartCount: 50, StartedAt: now, FinishedAt: ended}
 	in := healing.Input{Task: task, Status: runningStatus(0), Container: c}
@@ -213,7 +213,7 @@ func TestEndsNobodyWatchedCountOnce(t *testing.T) {
 	in.LastExit = &healing.Exit{Code: 7}
 	d := healing.Plan(in, now)
 	if len(d.Status.Exits) != 5 || d.Status.ExitCode == nil || *d.Status.ExitCode != 7 {
-		t.Errorf("50 ends since the last look: %d counted, %v", len(d.Status.Exits), d.Status.ExitCode)
+		t.Errorf("50 ends since the last plan: %d counted, %v", len(d.Status.Exits), d.Status.ExitCode)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestKilledWithoutAWord(t *testing.T) {
 		oom   bool
 		want  string
 	}{
-		"unexplained":   {healing.CauseExit, 137, false, "told of no lack of memory"},
+		"unexplained":   {healing.CauseExit, 137, false, "reported no lack of memory"},
 		"out of memory": {healing.CauseExit, 137, true, "killed for want of memory"},
 		"unwatched":     {healing.CauseUnknown, 137, false, "ended with exit code 137"},
 		"another code":  {healing.CauseExit, 3, false, "ended with exit code 3"},
@@ -250,7 +250,7 @@ func TestKilledWithoutAWord(t *testing.T) {
 					CreatedAt: start, StartedAt: start, FinishedAt: start.Add(time.Second)},
 			}
 			said := healing.Plan(in, now).Status.Message
-			unexplained := strings.Contains(said, "told of no lack of memory")
+			unexplained := strings.Contains(said, "reported no lack of memory")
 			if !strings.Contains(said, tc.want) || unexplained != (name == "unexplained") {
 				t.Errorf("%q, want %q", said, tc.want)
 			}

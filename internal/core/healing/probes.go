@@ -8,12 +8,12 @@ import (
 )
 
 // How often a container that its liveness or startup probe gave up is restarted in place, and the pause between two
-// restarts: none before the first, then restartRest, doubled each time.
+// restarts: none before the first, then restartBackoff, doubled each time.
 const (
-	probeRestarts = 3
-	restartWindow = 10 * time.Minute
-	restartRest   = 10 * time.Second
-	keptRestarts  = 5
+	probeRestarts  = 3
+	restartWindow  = 10 * time.Minute
+	restartBackoff = 10 * time.Second
+	keptRestarts   = 5
 )
 
 // carryProbes copies the state of this incarnation's probes.
@@ -93,16 +93,16 @@ func (p *planner) restingFor() time.Duration {
 	if len(times) == 0 || times[len(times)-1].After(p.now) {
 		return 0
 	}
-	rest := restartRest / 2
+	backoff := restartBackoff / 2
 	for _, at := range times[max(0, len(times)-probeRestarts):] {
 		if p.now.Sub(at) < restartWindow {
-			rest *= 2
+			backoff *= 2
 		}
 	}
-	if rest < restartRest {
+	if backoff < restartBackoff {
 		return 0
 	}
-	return times[len(times)-1].Add(rest).Sub(p.now)
+	return times[len(times)-1].Add(backoff).Sub(p.now)
 }
 
 // givenUpByProbes depends only on the recorded times, so that it stays so however long stopping takes.

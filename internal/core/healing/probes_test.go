@@ -38,7 +38,7 @@ func TestReadyComesFromProbes(t *testing.T) {
 	}{
 		"all pass": {"what passes all its probes serves",
 			phases{probe.Startup: healthy, probe.Liveness: healthy, probe.Readiness: healthy}, "leave it; task running"},
-		"starting": {"what has not started up serves nobody yet",
+		"starting": {"what has not started up serves no requests yet",
 			phases{probe.Startup: unknown, probe.Readiness: healthy}, "leave it; task running StartupPending"},
 		"asked of readiness": {"nor does what has not answered",
 			phases{probe.Startup: healthy, probe.Readiness: unknown}, "leave it; task running Unready"},
@@ -82,7 +82,7 @@ func TestAnswersOfAnotherIncarnationDontCount(t *testing.T) {
 	in.Status.Probes = in.Probes.Answers
 	d := healing.Plan(in, now)
 	if d.Action.Verb != healing.None || d.Status.Ready || d.Status.Reason != api.ReasonStartupPending {
-		t.Errorf("a new incarnation begins anew: %s", outcome(d))
+		t.Errorf("a new incarnation starts over: %s", outcome(d))
 	}
 	if got := d.Status.Probes["liveness"]; got.Phase != api.ProbeUnknown || got.Before != api.ProbeUnhealthy || got.Transition != 2 {
 		t.Errorf("and remembers what was: %+v", got)
@@ -166,7 +166,7 @@ func TestLivenessRestartsAgainAndAgain(t *testing.T) {
 	d := l.fail(time.Second)
 	l.want(d, rests)
 	if !d.Probe || d.After != 7*time.Second || !strings.Contains(d.Status.Message, "restarted at 12:01:10 UTC") {
-		t.Errorf("before the second restart: looks again after %s, %q", d.After, d.Status.Message)
+		t.Errorf("before the second restart: plans again after %s, %q", d.After, d.Status.Message)
 	}
 	l.want(l.fail(7*time.Second), stops)
 	l.want(l.stopped(time.Second), starts)

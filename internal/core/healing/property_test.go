@@ -117,7 +117,7 @@ func (w *world) settle(t *rapid.T) {
 		t.Fatalf("still asks for %s", again.Action)
 	}
 	if diff := cmp.Diff(w.in.Status, again.Status); diff != "" {
-		t.Fatalf("looking again reports a change: %s", diff)
+		t.Fatalf("another plan reports a change: %s", diff)
 	}
 }
 

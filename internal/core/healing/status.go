@@ -160,7 +160,7 @@ func (p *planner) exitMessage() string {
 	case code == nil:
 		return "the container ended"
 	case *code == killedCode && p.Cause == CauseExit:
-		return "the container ended with exit code 137: something killed it, and the engine told of no lack of memory, " +
+		return "the container ended with exit code 137: something killed it, and the engine reported no lack of memory, " +
 			"which it can miss in a container's first moments"
 	}
 	return fmt.Sprintf("the container ended with exit code %d", *code)

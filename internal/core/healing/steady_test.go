@@ -25,12 +25,12 @@ func newLate() *late {
 	l := &late{now: start, ran: map[time.Time]time.Duration{}}
 	l.real = healing.Container{ID: "c1", State: healing.Running, Restart: "unless-stopped", CreatedAt: start, StartedAt: start}
 	l.in.Task = api.Task{ID: "t1", Node: "n1", Class: api.ClassKeep, Monitor: "5s", Desired: api.DesiredRunning}
-	l.look()
+	l.inspect()
 	return l
 }
 
-// look lets the agent inspect the container.
-func (l *late) look() {
+// inspect makes the agent inspect the container.
+func (l *late) inspect() {
 	seen := l.real
 	l.in.Container, l.in.InspectedAt = &seen, l.now
 }
@@ -46,7 +46,7 @@ func (l *late) pass(d time.Duration) {
 func (l *late) plan() healing.Decision {
 	d := healing.Plan(l.in, l.now)
 	if d.Inspect {
-		l.look()
+		l.inspect()
 		d = healing.Plan(l.in, l.now)
 	}
 	l.in.Status = d.Status
@@ -71,24 +71,24 @@ func TestSteady(t *testing.T) {
 	}
 	l.pass(monitor)
 	if d := healing.Plan(l.in, l.now); !d.Inspect || d.Status.Steady {
-		t.Fatalf("what was seen at its start is believed: look %v, steady %v", d.Inspect, d.Status.Steady)
+		t.Fatalf("what was seen at its start is believed: inspect %v, steady %v", d.Inspect, d.Status.Steady)
 	}
 	if d := l.plan(); !d.Status.Steady || d.Inspect || d.After != 0 {
-		t.Fatalf("after the look: steady %v, look %v, again in %s", d.Status.Steady, d.Inspect, d.After)
+		t.Fatalf("after the inspection: steady %v, inspect %v, again in %s", d.Status.Steady, d.Inspect, d.After)
 	}
 	l.pass(time.Hour)
 	if d := healing.Plan(l.in, l.now); d.Inspect || d.After != 0 || !d.Status.Steady {
-		t.Errorf("it is asked after again: look %v, again in %s", d.Inspect, d.After)
+		t.Errorf("it is asked after again: inspect %v, again in %s", d.Inspect, d.After)
 	}
 	l.crash()
-	l.look()
+	l.inspect()
 	if d := l.plan(); d.Status.Steady {
 		t.Error("steady while it is down")
 	}
 	l.comeBack()
-	l.look()
+	l.inspect()
 	if d := l.plan(); d.Status.Steady || d.After != monitor {
-		t.Errorf("the next incarnation begins anew: steady %v, again in %s", d.Status.Steady, d.After)
+		t.Errorf("the next incarnation starts over: steady %v, again in %s", d.Status.Steady, d.After)
 	}
 }
 
@@ -114,13 +114,13 @@ func TestSteadyAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// TestNobodyIsWatchedUnasked: runs and slots with probes are not inspected.
-func TestNobodyIsWatchedUnasked(t *testing.T) {
+// TestNoMonitorNoInspection: runs and slots with probes are not inspected.
+func TestNoMonitorNoInspection(t *testing.T) {
 	l := newLate()
 	l.in.Task.Monitor = ""
 	l.pass(time.Hour)
 	if d := healing.Plan(l.in, l.now); d.Inspect || d.Status.Steady || d.After != 0 {
-		t.Errorf("look %v, steady %v, again in %s", d.Inspect, d.Status.Steady, d.After)
+		t.Errorf("inspect %v, steady %v, again in %s", d.Inspect, d.Status.Steady, d.After)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestSteadyIsTrue(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"crash":    func(*rapid.T) { l.maybeCrash() },
 			"comeback": func(*rapid.T) { l.maybeComeBack() },
-			"look":     func(*rapid.T) { l.look() },
+			"inspect":  func(*rapid.T) { l.inspect() },
 			"read": func(*rapid.T) {
 				if l.in.Log != nil {
 					l.in.Log.Done = true
@@ -150,7 +150,7 @@ func TestSteadyIsTrue(t *testing.T) {
 			},
 		})
 		l.maybeComeBack()
-		l.look()
+		l.inspect()
 		l.plan()
 		l.pass(2 * time.Minute) // whatever loop there was is over
 		if d := l.plan(); !d.Status.State.Terminal() && d.Action.Verb == healing.None && !d.Status.Steady {

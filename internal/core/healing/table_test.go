@@ -27,8 +27,8 @@ func TestTable(t *testing.T) {
 		d.ScanArgs(t, "agent", &agent)
 		var out strings.Builder
 		for _, policy := range policies {
-			for _, happening := range happenings {
-				out.WriteString(row(api.RestartClass(class), agent == "up", policy, happening))
+			for _, event := range events {
+				out.WriteString(row(api.RestartClass(class), agent == "up", policy, event))
 			}
 			out.WriteString("\n")
 		}
@@ -46,7 +46,7 @@ type policy struct {
 	restarts int
 }
 
-var happenings = []happening{
+var events = []event{
 	{name: "exit 0"}, {name: "exit 1", code: 1}, {name: "oom", code: 137, oom: true},
 	{name: "stop", cause: healing.CauseHand}, {name: "stop, exit 143", cause: healing.CauseHand, code: 143},
 	{name: "kill", cause: healing.CauseHand, code: 137},
@@ -55,8 +55,8 @@ var happenings = []happening{
 	{name: "liveness fails", probe: probe.Liveness}, {name: "readiness fails", probe: probe.Readiness},
 }
 
-// happening is what happened to a running container, and what an agent that watched knows of it.
-type happening struct {
+// event is what happened to a running container, and what an agent that watched knows of it.
+type event struct {
 	name  string
 	code  int
 	oom   bool
@@ -65,7 +65,7 @@ type happening struct {
 	probe probe.Kind    // it runs on, and this probe says that it shouldn't
 }
 
-func row(class api.RestartClass, watched bool, policy policy, what happening) string {
+func row(class api.RestartClass, watched bool, policy policy, what event) string {
 	if class == api.ClassOnce && policy.name != "no" {
 		return "" // the engine's policy is always no
 	}
@@ -96,7 +96,7 @@ func row(class api.RestartClass, watched bool, policy policy, what happening) st
 // afterwards returns the container as the engine leaves it: it restarts a container that exited by itself if its policy
 // says so, and none that was stopped through it. (The engine's own restart does start some again; this is the moment
 // before that.)
-func afterwards(policy policy, what happening) (*healing.Container, string) {
+func afterwards(policy policy, what event) (*healing.Container, string) {
 	if what.gone {
 		return nil, "gone"
 	}

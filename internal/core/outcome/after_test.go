@@ -34,8 +34,8 @@ func TestJudgeWhatFollows(t *testing.T) {
 	}{
 		"running":        {"it is part of the apply", asked, status(api.ConditionUnknown, "RunningPostCommand"), api.OutcomePending, "post_deploy of v2 RunningPostCommand", ""},
 		"to come":        {"another release's, or none in this rollout", asked, status(api.ConditionUnknown, "WaitingForRollout"), api.OutcomeConverged, "", ""},
-		"failed":         {"told, and nothing is undone", asked, status(api.ConditionFalse, "PostCommandFailed"), api.OutcomeConverged, "", "post_deploy of v2 PostCommandFailed"},
-		"passed":         {"nothing to tell", asked, status(api.ConditionTrue, "PostCommandsPassed"), api.OutcomeConverged, "", ""},
+		"failed":         {"reported, and nothing is undone", asked, status(api.ConditionFalse, "PostCommandFailed"), api.OutcomeConverged, "", "post_deploy of v2 PostCommandFailed"},
+		"passed":         {"nothing to report", asked, status(api.ConditionTrue, "PostCommandsPassed"), api.OutcomeConverged, "", ""},
 		"running, scale": {"no matter of a scale", scaling, status(api.ConditionUnknown, "RunningPostCommand"), api.OutcomeConverged, "", ""},
 		"failed release": {"an apply isn't rolled out", asked, gated(api.RolloutComplete, 3), api.OutcomeHeld, "release.command of v3", ""},
 		"scaled":         {"the pods are there", scaling, gated(api.RolloutComplete, 3), api.OutcomeConverged, "3 of 3 replicas ready", "they run v2: release.command of v3 failed"},

@@ -30,10 +30,10 @@ func TestGiveUpDependents(t *testing.T) {
 		"paused":  {"the rollout of the other did not last", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomeHeld)}, []api.OutcomeState{api.OutcomeHeld, api.OutcomeHeld}},
 		"chain":   {"one waits for another that waits", []judged{at("edge", api.OutcomePending, "web"), at("web", api.OutcomePending, "db"), at("db", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed, api.OutcomeFailed}},
 		"stopped": {"only an operator starts the other", []judged{at("web", api.OutcomePending, "db"), stopped}, []api.OutcomeState{api.OutcomeHeld, api.OutcomeConverged}},
-		"lacking": {"nobody brings what the other lacks", []judged{at("web", api.OutcomePending, "db"), lacking}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},
+		"lacking": {"no object brings what the other lacks", []judged{at("web", api.OutcomePending, "db"), lacking}, []api.OutcomeState{api.OutcomeFailed, api.OutcomeFailed}},
 		"pending": {"the other is on its way", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomePending)}, []api.OutcomeState{api.OutcomePending, api.OutcomePending}},
 		"beside":  {"the trouble is another's", []judged{at("web", api.OutcomePending, "db"), at("db", api.OutcomePending), at("x", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomePending, api.OutcomePending, api.OutcomeFailed}},
-		"foreign": {"somebody else may bring it", []judged{at("web", api.OutcomePending, "db"), at("x", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomePending, api.OutcomeFailed}},
+		"foreign": {"another apply may bring it", []judged{at("web", api.OutcomePending, "db"), at("x", api.OutcomeFailed)}, []api.OutcomeState{api.OutcomePending, api.OutcomeFailed}},
 	} {
 		giveUp(tc.all)
 		for i, want := range tc.want {

@@ -65,7 +65,7 @@ func TestJudge(t *testing.T) {
 		"Freezing":     {"its pods are being stopped", asked, present, inPhase(statusOf(10, no("Frozen"), yes("Stopping")), api.RolloutComplete), api.OutcomePending, "Frozen"},
 		"PartlyFrozen": {"the others run", asked, present, inPhase(statusOf(10, yes("Frozen"), no("Complete")), api.RolloutComplete), api.OutcomeConverged, "Frozen"},
 		"EngineAway":   {"an engine comes back", asked, present, inPhase(statusOf(10, no("EngineUnavailable"), no("Complete")), api.RolloutComplete), api.OutcomePending, "EngineUnavailable"},
-		"Superseded":   {"the newest is waited for, and told of", asked, newer, statusOf(12, yes("Converged"), no("Complete")), api.OutcomeConverged, "of a newer change, generation 3"},
+		"Superseded":   {"the newest is waited for, and reported", asked, newer, statusOf(12, yes("Converged"), no("Complete")), api.OutcomeConverged, "of a newer change, generation 3"},
 		"Deleted":      {"another command deletes what was applied", asked, deleting, statusOf(10, yes("Converged"), no("Complete")), api.OutcomeFailed, "is deleting it"},
 		"Deleting":     {"a deletion takes its time", goneOf, deleting, statusOf(10, yes("Converged"), no("Complete")), api.OutcomePending, "stopping"},
 		"Unseen":       {"the answer is older than the deletion", goneOf, present, api.WorkloadStatus{}, api.OutcomePending, "stopping"},
@@ -89,7 +89,7 @@ func TestGiveUp(t *testing.T) {
 		beside []judged
 		want   api.OutcomeState
 	}{
-		"alone":           {"nobody brings what it points at", nil, api.OutcomeFailed},
+		"alone":           {"no object brings what it points at", nil, api.OutcomeFailed},
 		"beside the good": {"nor do those that are done", []judged{{Outcome: api.Outcome{State: api.OutcomeConverged}}}, api.OutcomeFailed},
 		"beside others":   {"each points at what isn't there", []judged{lacking}, api.OutcomeFailed},
 		"beside pending":  {"it may be that one", []judged{{Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomePending},
@@ -181,7 +181,7 @@ func TestGiveUpPods(t *testing.T) {
 	}{
 		"some alone":        {"they may get ready yet", false, nil, api.OutcomePending},
 		"some beside good":  {"the report of the last one is on its way", false, []judged{{Outcome: api.Outcome{State: api.OutcomeConverged}}}, api.OutcomePending},
-		"none alone":        {"nobody wants any", true, nil, api.OutcomeConverged},
+		"none alone":        {"no replica is wanted", true, nil, api.OutcomeConverged},
 		"none beside more":  {"they are about to be created", true, []judged{{Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomePending},
 		"some beside wrong": {"their rollout was paused", false, []judged{{Outcome: api.Outcome{State: api.OutcomeHeld}}}, api.OutcomeHeld},
 		"none beside lack":  {"they will not be created", true, []judged{{lacks: true, Outcome: api.Outcome{State: api.OutcomePending}}}, api.OutcomeHeld},

@@ -48,7 +48,7 @@ func TestPlan(t *testing.T) {
 			tasks:  []Task{{ID: "a", Node: "vm"}, {ID: "b", Node: "elsewhere"}}, nodes: []Node{vm(func(n *Node) { n.Alive = false })},
 		},
 		"wanted no more": {
-			reason: "a task that was told to stop before it had a node never gets one",
+			reason: "a task that was stopped before it had a node never gets one",
 			tasks:  []Task{{ID: "a", Leaving: true}}, nodes: []Node{vm(nil)},
 		},
 		"no nodes": {
@@ -86,7 +86,7 @@ func TestPlan(t *testing.T) {
 			placed: []Assignment{{"a", "vm"}, {"b", "vm"}},
 		},
 		"unknown size": {
-			reason: "a node that can't tell its size is believed to be large",
+			reason: "a node that doesn't know its size is believed to be large",
 			tasks:  []Task{{ID: "a", MemoryBytes: 8 << 30, CPUs: 9}}, nodes: []Node{vm(func(n *Node) { n.MemoryBytes, n.CPUs = 0, 0 })},
 			placed: []Assignment{{"a", "vm"}},
 		},
@@ -137,7 +137,7 @@ func TestPlan(t *testing.T) {
 			placed: []Assignment{{"c", "vm"}},
 		},
 		"start-first successor": {
-			reason: "beside its predecessor there is no room: the planner is told that this is all",
+			reason: "beside its predecessor there is no room: the refusal says that this is all",
 			tasks:  []Task{{ID: "a", Ports: http, Node: "vm"}, {ID: "b", Ports: http, Replaces: "a"}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by task a", Next: changePorts, Crowded: true}},
 		},
@@ -151,7 +151,7 @@ func TestPlan(t *testing.T) {
 			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x", Next: changePorts}},
 		},
 		"image failed": {
-			reason: "a node that could not pull the image is spared the next try",
+			reason: "a node that could not pull the image is not chosen for the next try",
 			tasks:  []Task{{ID: "a", Workload: "web"}, {ID: "b", Workload: "db"}},
 			nodes:  []Node{vm(func(n *Node) { n.FailedImages = map[string]string{"web": "pull web:2: not found"} })},
 			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "node vm could not get the image: pull web:2: not found", Next: "correct `image`, or see that its registry can be reached"}},

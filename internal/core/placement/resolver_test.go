@@ -15,7 +15,7 @@ func TestResolvers(t *testing.T) {
 		nodes []placement.Resolver
 		want  string
 	}{
-		"nobody is there":                         {nil, "[]"},
+		"no node is there":                        {nil, "[]"},
 		"the only node":                           {[]placement.Resolver{{Node: "a", Alive: true}}, "[a]"},
 		"a node that doesn't answer":              {[]placement.Resolver{{Node: "a"}}, "[]"},
 		"one with tasks of the owner":             {[]placement.Resolver{{Node: "a", Alive: true}, {Node: "b", Alive: true, Runs: true}}, "[b]"},

@@ -6,9 +6,9 @@ import (
 	"tend.dev/tend/api"
 )
 
-// messageRest is the least time between two changes of the message of a probe that goes on failing: its message may
+// messageInterval is the least time between two changes of the message of a probe that goes on failing: its message may
 // differ each time, and each change would be a write.
-const messageRest = 30 * time.Second
+const messageInterval = 30 * time.Second
 
 // Machine holds the probes of one incarnation of a container. It isn't safe for concurrent use.
 type Machine struct {
@@ -148,7 +148,7 @@ func (a *asked) fail(message string, now time.Time) bool {
 		return false
 	}
 	turned := turn(a.status, api.ProbeUnhealthy, now)
-	messageDue := message != a.status.Message && now.Sub(a.messageAt) >= messageRest
+	messageDue := message != a.status.Message && now.Sub(a.messageAt) >= messageInterval
 	if turned.Phase == a.status.Phase && !messageDue {
 		return false
 	}

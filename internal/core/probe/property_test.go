@@ -90,7 +90,7 @@ func TestMachineAgreesWithACount(t *testing.T) {
 			next, ok := m.Next(now)
 			if !ok {
 				if len(counts) > 0 && !(len(counts) == 1 && counts[probe.Startup] != nil) {
-					t.Fatal("nobody is asked any more")
+					t.Fatal("no probe is asked any more")
 				}
 				return
 			}

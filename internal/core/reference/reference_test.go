@@ -35,9 +35,9 @@ func TestExpand(t *testing.T) {
 		"$${spring.port} ${user.home}":          {"the program's own", "$${spring.port} ${user.home}", ""},
 		"${asset.site.index}":                   {"what a lookup gives is not expanded again", "/prod/site/index${ref.deployment.api.host}", ""},
 		"${asset._.ca.pem}":                     {"an asset without a scope", "/_/ca/pem${ref.deployment.api.host}", ""},
-		"${ref.deployment.db.host}":             {"nobody there", "", "deployment/prod/db has no host"},
-		"${ref.deployment.api.hosts} ${ref.a}":  {"every fault is told", "", "want ${ref.kind.name.field}"},
-		"${refs.deployment.api.host}":           {"a slip of the pen", "", "write ${ref.…; or $$${refs.deployment.api.host}"},
+		"${ref.deployment.db.host}":             {"no such object", "", "deployment/prod/db has no host"},
+		"${ref.deployment.api.hosts} ${ref.a}":  {"every fault is reported", "", "want ${ref.kind.name.field}"},
+		"${refs.deployment.api.host}":           {"a typo", "", "write ${ref.…; or $$${refs.deployment.api.host}"},
 		"${ref.deployment.api}":                 {"a field is missing", "", "want ${ref.kind.name.field}"},
 		"${ref.thing.api.host}":                 {"no kind", "", `unknown kind "thing"`},
 		"${ref.deployment.a b.host}":            {"no name", "", `"a b" is no name`},
@@ -77,7 +77,7 @@ func TestExpandListsAndMaps(t *testing.T) {
 	}
 	if _, err := ExpandMap(map[string]string{"A": "${ref.deployment.x.host}", "B": "${ref.deployment.y.host}"}, Spaces{api.SpaceRef: answers}); err == nil ||
 		!strings.Contains(err.Error(), "/x ") || !strings.Contains(err.Error(), "/y ") {
-		t.Errorf("not every fault is told: %v", err)
+		t.Errorf("not every fault is reported: %v", err)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestClaimsCount(t *testing.T) {
 		"another": {"so is a second one", hash(data), hash(data, logs), false},
 		"moved":   {"its path is where it is mounted", hash(data), hash(moved), false},
 		"swapped": {"which volume lies where counts", hash(data, logs), hash(api.VolumeClaim{Name: "data", MountPath: "/logs"}, api.VolumeClaim{Name: "logs", MountPath: "/data"}), false},
-		"size":    {"a size is told to people only", hash(data), hash(large), true},
+		"size":    {"a size is shown to people only", hash(data), hash(large), true},
 		"order":   {"they are found by name", hash(data, logs), hash(logs, data), true},
 	}
 	for name, tc := range cases {

@@ -89,7 +89,7 @@ func (c Call) Request() (Request, error) {
 }
 
 var (
-	errNoAddress = errors.New("url is no address that begins with http:// or https:// once its references are replaced; set their values anew")
+	errNoAddress = errors.New("url is no address that begins with http:// or https:// once its references are replaced; set their values again")
 	errNoHeader  = errors.New("what its references stand for holds a line end; set the value without")
 )
 

@@ -50,7 +50,7 @@ func TestNoSecretInAnError(t *testing.T) {
 		want   string
 	}{
 		"no address":   {"the value is none", api.Webhook{URL: "${config.BAD}"}, "url is no address"},
-		"other scheme": {"nobody could call it", api.Webhook{URL: "${config.FTP}"}, "url is no address"},
+		"other scheme": {"it can't be called", api.Webhook{URL: "${config.FTP}"}, "url is no address"},
 		"line end":     {"a header would end there", api.Webhook{URL: "http://a", Headers: map[string]string{"X": "${config.LINE}"}}, "headers.X: what its references stand for holds a line end"},
 		"missing":      {"it says which", api.Webhook{URL: "http://a", Body: api.Payload{"a": []any{"${config.NONE}"}}}, "body: ${config.NONE}: there is no config value NONE"},
 	} {

@@ -23,9 +23,9 @@ func TestBodies(t *testing.T) {
 	cases := map[string]struct {
 		reason, hook, webhook, file, want string
 	}{
-		"deploy": {"without a body every token of a rollout is told", "on_deploy.failure[0]", `{}`, "",
+		"deploy": {"without a body every token of a rollout is sent", "on_deploy.failure[0]", `{}`, "",
 			`{"completed_at":"","error":"exit 1\nboom","image":"web:2","kind":"deployment","name":"w\"e<b","release_id":"v2","scope":"prod","started_at":"","status":"failed"}`},
-		"probe": {"without a body every token of a probe is told", "on_probe.failure[0]", `{}`, "",
+		"probe": {"without a body every token of a probe is sent", "on_probe.failure[0]", `{}`, "",
 			`{"kind":"deployment","name":"w\"e<b","pod":"prod-web.1","probe":"readiness","reason":"refused","scope":"prod","status":"failed","timestamp":"now","transition":"failure","transition_id":"t"}`},
 		"body": {"tokens are replaced in texts at any depth, and quoted as JSON wants", "on_deploy.failure[0]",
 			`{"body":{"text":"{{name}}: {{error}}","n":12345678901234567890,"yes":true,"none":null,"blocks":[{"t":"{{scope}}/{{nothing}}"}],"{{name}}":"{{ name }}{{started_at}}"}}`, "",

@@ -44,11 +44,11 @@ func write(to, version string) error {
 	return doc.GenManTree(root, &header, to)
 }
 
-// rootsDoors are the defaults of flags that depend on who asks, as they are for root.
-var rootsDoors = map[string]string{"ingress-http": ":80", "ingress-https": ":443"}
+// rootDefaults are the values for root of the defaults that depend on the user.
+var rootDefaults = map[string]string{"ingress-http": ":80", "ingress-https": ":443"}
 
 func settle(command *cobra.Command) {
-	for name, value := range rootsDoors {
+	for name, value := range rootDefaults {
 		if flag := command.Flags().Lookup(name); flag != nil {
 			flag.DefValue = value
 		}

@@ -48,8 +48,8 @@ type module struct {
 	files         []string
 }
 
-// collect returns the modules of packages with their licence files. A module without one is an error: nobody may pass it
-// on.
+// collect returns the modules of packages with their licence files. A module without one is an error: it must not be
+// redistributed.
 func collect(linked []linkedPackage) ([]module, error) {
 	found, standard := map[string]*module{}, false
 	for _, p := range linked {

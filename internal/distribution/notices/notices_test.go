@@ -35,7 +35,7 @@ func TestEveryLinkedModuleIsNamed(t *testing.T) {
 		}
 	}
 	if named < 100 {
-		t.Errorf("%d packages of modules were looked at", named)
+		t.Errorf("%d packages of modules were checked", named)
 	}
 	for _, phrase := range []string{"Go's standard library go1.", "Apache License", "Mozilla Public License", "Permission is hereby granted"} {
 		if !bytes.Contains(text, []byte(phrase)) {

@@ -34,7 +34,7 @@ type simulated struct {
 	disk *disk
 }
 
-// disk is a store that can be told that it is full.
+// disk is a store that can be set to be full.
 type disk struct {
 	store.Store
 	full atomic.Bool

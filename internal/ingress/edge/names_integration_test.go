@@ -54,7 +54,7 @@ func (p *pebble) update(ctx context.Context, records []dns.RR) error {
 		if text, ok := record.(*dns.TXT); ok && text.Hdr.Class == dns.ClassINET {
 			what, about["value"] = "set-txt", strings.Join(text.Txt, "")
 		}
-		if err := p.tell(ctx, what, about); err != nil {
+		if err := p.answerFor(ctx, what, about); err != nil {
 			return err
 		}
 	}
@@ -119,7 +119,7 @@ func TestAWildcardByDNS(t *testing.T) {
 func TestANameThatResolvesNowhere(t *testing.T) {
 	httpPort, tlsPort := freePort(t), freePort(t)
 	p := startPebble(t, httpPort, tlsPort)
-	if err := p.tell(t.Context(), "set-servfail", map[string]string{"host": "nowhere.test"}); err != nil {
+	if err := p.answerFor(t.Context(), "set-servfail", map[string]string{"host": "nowhere.test"}); err != nil {
 		t.Fatal(err)
 	}
 	s := newSite(t, p, p.directory, httpPort, tlsPort, &certmagic.FileStorage{Path: t.TempDir()})

@@ -135,8 +135,8 @@ func (p *pebble) get(t *testing.T, where string) []byte {
 	}
 }
 
-// tell changes what the DNS server answers for a name; see pebble-challtestsrv.
-func (p *pebble) tell(ctx context.Context, what string, about map[string]string) error {
+// answerFor changes what the DNS server answers for a name; see pebble-challtestsrv.
+func (p *pebble) answerFor(ctx context.Context, what string, about map[string]string) error {
 	text, err := json.Marshal(about)
 	if err != nil {
 		return err

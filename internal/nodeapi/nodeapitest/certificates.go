@@ -49,7 +49,7 @@ func certificates(t *testing.T, here, there certmagic.Storage) {
 	long, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if err := there.Lock(long, "issue a/b"); err != nil {
-		t.Errorf("nobody holds it any more: %v", err)
+		t.Errorf("no server holds it any more: %v", err)
 	}
 	if err := errors.Join(there.Unlock(ctx, "issue a/b")); err != nil {
 		t.Error(err)

@@ -168,7 +168,7 @@ func registries(t *testing.T, w *World, c nodeapi.Control) {
 		t.Errorf("%+v %v %v", got, declared, err)
 	}
 	if _, declared, err := c.Registry(t.Context(), "nobody.example"); declared || err != nil {
-		t.Errorf("a registry nobody declared: %v %v", declared, err)
+		t.Errorf("an undeclared registry: %v %v", declared, err)
 	}
 }
 

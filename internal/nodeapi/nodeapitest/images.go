@@ -45,7 +45,7 @@ func images(t *testing.T, w *World, c nodeapi.Control) {
 }
 
 // oneResolves: of the nodes that answer, one is asked for an image; another takes over from one that fails or goes away,
-// and nobody from one that has answered.
+// and none from one that has answered.
 func oneResolves(t *testing.T, w *World, c nodeapi.Control) {
 	request := api.ImageRequest{Owner: web, OwnerUID: "u1", Image: "web:1"}
 	theirs := func(state api.ImageState) *records.Txn {
@@ -82,7 +82,7 @@ func oneResolves(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// built: a node gets the image of its own tasks' releases from a node that has it, and of nobody else's.
+// built: a node gets the image of its own tasks' releases from a node that has it, and of no other's.
 func built(t *testing.T, w *World, c nodeapi.Control) {
 	const id = "sha256:1"
 	ours := api.Task{ID: "ours", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "1", Release: "v1", Node: Here, Desired: api.DesiredRunning}

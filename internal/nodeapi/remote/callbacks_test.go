@@ -99,7 +99,7 @@ func TestCallbacksNeedACertificate(t *testing.T) {
 	}
 }
 
-// TestCallbacksThatCannotPass: a server without callbacks says so, and one that is away is told apart from it.
+// TestCallbacksThatCannotPass: a server without callbacks says so, and one that is away is distinguished from it.
 func TestCallbacksThatCannotPass(t *testing.T) {
 	_, without := callable(t, nil)
 	away := New(Options{Server: "https://127.0.0.1:1", HTTP: &http.Client{Transport: &http.Transport{}}})

@@ -136,7 +136,7 @@ func TestACutConnection(t *testing.T) {
 				break
 			}
 			if change.Task != "" {
-				t.Errorf("cut before %s, and told of %s again", id, change.Task)
+				t.Errorf("cut before %s, and %s was reported again", id, change.Task)
 			}
 		}
 	}

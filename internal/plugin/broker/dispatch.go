@@ -76,7 +76,7 @@ func (c Command) allows(p *plugin.Plugin, actions []plugin.Action) error {
 		scope, _ := action.Target()
 		if c.Within != nil && !action.ForClient() && !slices.Contains(c.Within, scope) {
 			return &plugin.Error{Reason: plugin.Failed, Plugin: p.Folder(), Command: c.Name,
-				Detail: fmt.Sprintf("%s: whoever asks has no say in the scope %s", action, scope), Next: "run the command with `tend`"}
+				Detail: fmt.Sprintf("%s: the caller is not allowed to access the scope %s", action, scope), Next: "run the command with `tend`"}
 		}
 	}
 	return nil

@@ -108,12 +108,12 @@ func TestActionFails(t *testing.T) {
 	}
 }
 
-// Who has a say in one scope alone gets nothing done in another.
+// A caller that may access one scope alone gets nothing done in another.
 func TestWithin(t *testing.T) {
 	w := newWorld(t, map[string]string{"kv/bin/go": answers(`{"actions":[{"type":"config_set","scope":"prod","name":"a","kv":{"A":"1"}},{"type":"config_set","scope":"other","name":"a","kv":{"A":"1"}}]}`)})
 	before := w.stored()
 	_, _, err := w.broker.Call(t.Context(), broker.Command{Plugin: "kv", Name: "go", Within: []string{"prod"}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "no say in the scope other") {
+	if err == nil || !strings.Contains(err.Error(), "not allowed to access the scope other") {
 		t.Errorf("got %v", err)
 	}
 	if diff := cmp.Diff(before, w.stored()); diff != "" {

@@ -74,7 +74,7 @@ func TestBadMacros(t *testing.T) {
 	action := `"actions":[{"type":"config_set","scope":"prod","name":"cache","kv":{"A":"1"}}]`
 	for name, c := range map[string]struct{ expand, part string }{
 		"foreign scope":  {answers(`[` + good + `,{"kind":"deployment","scope":"other","name":"x","spec":{"image":"a:1"}}]`), "is in another scope"},
-		"foreign action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "speaks for the scope prod alone"},
+		"foreign action": {answers(`{"manifests":[` + good + `],"actions":[{"type":"config_set","scope":"other","name":"x","kv":{"A":"1"}}]}`), "may only change the scope prod"},
 		"no core kind":   {answers(`[` + good + `,{"kind":"kv","name":"x","spec":{}}]`), "a macro stands for core kinds"},
 		"no name":        {answers(`[{"kind":"deployment","spec":{"image":"a:1"}}]`), "it has no name"},
 		"no spec":        {answers(`[{"kind":"deployment","name":"x"}]`), "its spec is no object"},
@@ -89,7 +89,7 @@ func TestBadMacros(t *testing.T) {
 		w := newWorld(t, map[string]string{"kv/bin/expand": c.expand})
 		before := w.stored()
 		_, err := w.apply("["+cache+", {kind: deployment, scope: prod, name: web, spec: {image: 'w:1'}}]", verbs.ApplyOptions{})
-		if text := told(err); !strings.Contains(text, c.part) {
+		if text := errorText(err); !strings.Contains(text, c.part) {
 			t.Errorf("%s: %s, want %q", name, text, c.part)
 		}
 		if after := w.stored(); !maps.Equal(before, after) {
@@ -98,7 +98,7 @@ func TestBadMacros(t *testing.T) {
 	}
 }
 
-func told(err error) string {
+func errorText(err error) string {
 	if err == nil {
 		return "nothing went wrong"
 	}
@@ -163,7 +163,7 @@ func TestPluginOfAMacro(t *testing.T) {
 		{"latest is from where it came", macro("plugin: {version: latest}"), false, "", `{"image":"a:2"}`},
 	} {
 		result, err := w.apply(step.macro, verbs.ApplyOptions{DryRun: step.dry})
-		if step.part == "" && err != nil || step.part != "" && !strings.Contains(told(err), step.part) {
+		if step.part == "" && err != nil || step.part != "" && !strings.Contains(errorText(err), step.part) {
 			t.Fatalf("%s: %v, want %q", step.reason, err, step.part)
 		}
 		if got := image(); got != step.image {

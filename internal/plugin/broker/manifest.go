@@ -48,7 +48,7 @@ func (b *Broker) objectsOf(macro api.Object, p *plugin.Plugin, manifests []plugi
 
 func foreign(p *plugin.Plugin, what string, macro api.Object) error {
 	return &plugin.Error{Reason: plugin.Nonsense, Plugin: p.Folder(), Command: plugin.ExpandCommand,
-		Detail: fmt.Sprintf("%s, and %s speaks for the scope %s alone", what, macro.Ref(), macro.Scope),
+		Detail: fmt.Sprintf("%s, and %s may only change the scope %s", what, macro.Ref(), macro.Scope),
 		Next:   "report it to the plugin's author; nothing was stored"}
 }
 

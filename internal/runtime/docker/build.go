@@ -99,8 +99,8 @@ func (r *Runtime) baseAuths(ctx context.Context, bases []string) (map[string]reg
 // buildFault classifies the error of a failed build. step is the one it failed in; base is the image that it could not
 // get, if that was why.
 func buildFault(step, base string, err error) error {
-	var spoken *jsonstream.Error
-	if !errors.As(err, &spoken) && unavailable(err) {
+	var reported *jsonstream.Error
+	if !errors.As(err, &reported) && unavailable(err) {
 		return fault("build", err)
 	}
 	detail := engineText(err)

@@ -155,7 +155,7 @@ func traced(fields ...any) string {
 	return `{"id":"moby.buildkit.trace","aux":` + string(aux) + `}`
 }
 
-// TestBuildKitProgressIsRead: steps that run beside each other are told apart, and the one that failed is named.
+// TestBuildKitProgressIsRead: steps that run beside each other are kept apart, and the one that failed is named.
 func TestBuildKitProgressIsRead(t *testing.T) {
 	now := proto(1, true)
 	lines, read, err := follow(

@@ -93,7 +93,7 @@ func newHTTPClient() *http.Client {
 // Close frees the connections; containers keep running.
 func (r *Runtime) Close() error { return r.client.Close() }
 
-// apiVersion returns the version spoken with the engine, agreed on with the first call that needs it.
+// apiVersion returns the API version used with the engine, agreed on with the first call that needs it.
 func (r *Runtime) apiVersion(ctx context.Context) (string, error) {
 	if !r.negotiated.Load() {
 		if _, err := r.client.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {

@@ -80,7 +80,7 @@ func TestPullFault(t *testing.T) {
 		"plain":       {"a person has to list it", "http: server gave HTTP response to HTTPS client", "InsecureRegistry", false},
 		"processor":   {"another image is needed", "no matching manifest for linux/amd64 in the manifest list entries", "WrongPlatform", false},
 		"cut":         {"the next try may get through", "unexpected EOF while reading layer", "PullInterrupted", true},
-		"unknown":     {"what nobody knows is tried again", "moon in the wrong phase", "PullFailed", true},
+		"unknown":     {"an unknown fault is tried again", "moon in the wrong phase", "PullFailed", true},
 	}
 	named, err := reference.ParseNormalizedNamed("shop.example/web:2")
 	if err != nil {

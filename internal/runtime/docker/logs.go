@@ -67,7 +67,7 @@ func behind(opts runtime.LogOptions, last time.Time) runtime.LogOptions {
 // stream and length, then one message of the log, which begins with its time and may be a part of a line. With a
 // terminal it is plain text.
 type logReader struct {
-	ctx   context.Context //nolint:containedctx // tells a stream that was cut from one that was closed
+	ctx   context.Context //nolint:containedctx // distinguishes a stream that was cut from one that was closed
 	id    string
 	body  io.ReadCloser
 	input *bufio.Reader

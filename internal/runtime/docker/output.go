@@ -10,7 +10,7 @@ import (
 // maxBuffered is how much of a command's output is buffered for its reader.
 const maxBuffered = 1 << 20
 
-var errOutputClosed = errors.New("nobody reads the output any more")
+var errOutputClosed = errors.New("the output is no longer read")
 
 // output is a pipe with a bounded buffer: stdout and stderr come in one stream, and a reader may want to read one
 // completely before it starts with the other.

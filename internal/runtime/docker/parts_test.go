@@ -74,7 +74,7 @@ func TestReadEvent(t *testing.T) {
 			runtime.Event{Kind: runtime.EventDie, Container: "i", Name: "web", Task: "t1", Signal: "SIGTERM", ExitCode: 3}, true,
 		},
 		"other":   {"another cluster's is not ours", events.Message{Type: "container", Action: "die", Actor: events.Actor{ID: "j"}}, runtime.Event{}, false},
-		"unknown": {"nor is what we don't speak of", events.Message{Type: "container", Action: "top", Actor: events.Actor{Attributes: ours}}, runtime.Event{}, false},
+		"unknown": {"nor is an unknown event", events.Message{Type: "container", Action: "top", Actor: events.Actor{Attributes: ours}}, runtime.Event{}, false},
 		"pull": {
 			"a pull names the reference as id", events.Message{Type: "image", Action: "pull", Actor: events.Actor{ID: "shop/web:2", Attributes: map[string]string{"name": "shop/web"}}},
 			runtime.Event{Kind: runtime.EventImage, Image: "shop/web:2"}, true,

@@ -116,5 +116,5 @@ var pullFaults = []struct {
 	{words: []string{"dial tcp"}, reason: "RegistryUnreachable", transient: true, next: "check that the node can reach %s", registry: true},
 	{words: []string{"timeout"}, reason: "RegistryUnreachable", transient: true, next: "check that the node can reach %s", registry: true},
 	{words: []string{"awaiting headers"}, reason: "RegistryUnreachable", transient: true, next: "check that the node can reach %s", registry: true},
-	{words: []string{"received unexpected http status: 5"}, reason: "RegistryFailed", transient: true, next: "look at the log of %s", registry: true},
+	{words: []string{"received unexpected http status: 5"}, reason: "RegistryFailed", transient: true, next: "read the log of %s", registry: true},
 }

@@ -120,16 +120,16 @@ func TestPull(t *testing.T) {
 			t.Errorf("progress %v falls", seen)
 		}
 	}
-	var told []runtime.Event
+	var reported []runtime.Event
 	deadline := time.After(patience)
 	for {
 		select {
 		case event := <-events:
-			if told = append(told, event); event.Kind == runtime.EventImage && event.Image == s.reference {
+			if reported = append(reported, event); event.Kind == runtime.EventImage && event.Image == s.reference {
 				return
 			}
 		case <-deadline:
-			t.Fatalf("no event told of the image: %v", told)
+			t.Fatalf("no event reported the image: %v", reported)
 		}
 	}
 }

@@ -45,11 +45,11 @@ func TestDeclaredRegistriesGoFirst(t *testing.T) {
 		"declared":   {"its token is used", "ghcr.io/a/b:1", Auth{Username: "ann", Password: "t0ken", Server: "ghcr.io"}, ""},
 		"hub":        {"a name without a registry is docker hub's", "web", Auth{Username: "hub", Password: "h", Server: dockerHub}, ""},
 		"helper":     {"a helper is asked", "reg.local:5000/web", Auth{Username: "aws", Password: "of-reg.local:5000", Server: "reg.local:5000"}, ""},
-		"undeclared": {"docker's own config speaks for the rest", "other.example/web", Auth{Username: "of the config"}, ""},
+		"undeclared": {"docker's own config applies to the rest", "other.example/web", Auth{Username: "of the config"}, ""},
 		"empty":      {"a declared helper must know", "empty.example/web", Auth{}, "docker-credential-empty has no credentials"},
 		"absent":     {"a helper that isn't installed is named", "absent.example/web", Auth{}, "docker-credential-nobody is not on the node's PATH"},
 		"loud":       {"a helper's output is bounded", "loud.example/web", Auth{}, "docker-credential-loud"},
-		"broken":     {"a registry that can't be read is told of", "broken.example/web", Auth{}, "broken.example: the token can't be opened"},
+		"broken":     {"a registry that can't be read is reported", "broken.example/web", Auth{}, "broken.example: the token can't be opened"},
 	} {
 		got, found, err := auth(t.Context(), tc.ref)
 		switch {

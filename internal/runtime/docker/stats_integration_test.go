@@ -33,18 +33,18 @@ func TestStatsAreWhatTheEngineSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer result.Body.Close()
-	var told engine.StatsResponse
-	if err := json.NewDecoder(result.Body).Decode(&told); err != nil {
+	var said engine.StatsResponse
+	if err := json.NewDecoder(result.Body).Decode(&said); err != nil {
 		t.Fatal(err)
 	}
 	got, err := c.Stats(t.Context(), eats.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if uint64(got.CPUTime) < told.CPUStats.CPUUsage.TotalUsage || got.MemoryLimit != int64(told.MemoryStats.Limit) || got.MemoryLimit != 64<<20 {
-		t.Errorf("CPU time %d, limit %d; the engine says %d and %d", got.CPUTime, got.MemoryLimit, told.CPUStats.CPUUsage.TotalUsage, told.MemoryStats.Limit)
+	if uint64(got.CPUTime) < said.CPUStats.CPUUsage.TotalUsage || got.MemoryLimit != int64(said.MemoryStats.Limit) || got.MemoryLimit != 64<<20 {
+		t.Errorf("CPU time %d, limit %d; the engine says %d and %d", got.CPUTime, got.MemoryLimit, said.CPUStats.CPUUsage.TotalUsage, said.MemoryStats.Limit)
 	}
-	if got.NetRx < int64(told.Networks["eth0"].RxBytes) || got.PIDs < 1 || got.MemoryBytes > int64(told.MemoryStats.Usage)+4<<20 {
-		t.Errorf("stats %+v; the engine says %+v and %+v", got, told.Networks, told.MemoryStats)
+	if got.NetRx < int64(said.Networks["eth0"].RxBytes) || got.PIDs < 1 || got.MemoryBytes > int64(said.MemoryStats.Usage)+4<<20 {
+		t.Errorf("stats %+v; the engine says %+v and %+v", got, said.Networks, said.MemoryStats)
 	}
 }

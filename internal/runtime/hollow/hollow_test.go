@@ -84,8 +84,8 @@ func inspect(t *testing.T, rt *Runtime, id string) runtime.Container {
 	return c
 }
 
-// told returns the engine's history in short: "kill die stop".
-func told(engine *Engine, after int) string {
+// eventWords returns the engine's history in short: "kill die stop".
+func eventWords(engine *Engine, after int) string {
 	var words []string
 	for _, record := range engine.History()[after:] {
 		words = append(words, string(record.Event))

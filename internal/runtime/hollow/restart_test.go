@@ -31,14 +31,14 @@ func TestAfterward(t *testing.T) {
 		"always, exit 0":            {"always restarts a success", "always", exit(0), true, "die start"},
 		"on-failure, exit 0":        {"a success is no failure", "on-failure", exit(0), false, "die"},
 		"on-failure, exit 1":        {"a failure is restarted", "on-failure", exit(1), true, "die start"},
-		"unless-stopped, exit":      {"nobody stopped it", "unless-stopped", exit(0), true, "die start"},
+		"unless-stopped, exit":      {"it was not stopped", "unless-stopped", exit(0), true, "die start"},
 		"unless-stopped, oom":       {"the kernel's kill is an exit", "unless-stopped", oom, true, "oom die start"},
 		"unless-stopped, stop":      {"stopped by hand", "unless-stopped", stop, false, "kill die stop"},
 		"always, stop":              {"stopped by hand", "always", stop, false, "kill die stop"},
 		"always, kill":              {"killed by hand counts as stopped", "always", kill, false, "kill die"},
-		"always, engine":            {"the engine's own stop is nobody's", "always", reboot, true, "kill die stop start"},
+		"always, engine":            {"the engine's own stop is no user's", "always", reboot, true, "kill die stop start"},
 		"no, engine":                {"no is no", "no", reboot, false, "kill die stop"},
-		"unless, engine":            {"the engine's own stop is nobody's", "unless-stopped", reboot, true, "kill die stop start"},
+		"unless, engine":            {"the engine's own stop is no user's", "unless-stopped", reboot, true, "kill die stop start"},
 		"unless, stopped, engine":   {"a manual stop outlives the engine", "unless-stopped", stopReboot, false, "kill die stop"},
 		"always, stopped, engine":   {"always forgets the stop at boot", "always", stopReboot, true, "kill die stop start"},
 		"on-failure, clean, engine": {"it ended with 0 on the signal", "on-failure", reboot, false, "kill die stop"},
@@ -56,7 +56,7 @@ func TestAfterward(t *testing.T) {
 				if got := inspect(t, rt, c.ID).State == runtime.StateRunning; got != tc.runs {
 					t.Errorf("%s: runs %v", tc.reason, got)
 				}
-				if diff := cmp.Diff(tc.events, told(engine, before)); diff != "" {
+				if diff := cmp.Diff(tc.events, eventWords(engine, before)); diff != "" {
 					t.Errorf("%s: events (-want +got)\n%s", tc.reason, diff)
 				}
 			})
@@ -134,7 +134,7 @@ func TestStopGrace(t *testing.T) {
 		if took := time.Since(began); took != 7*time.Second {
 			t.Errorf("stopped after %s", took)
 		}
-		if diff := cmp.Diff("kill kill die stop", told(engine, before)); diff != "" {
+		if diff := cmp.Diff("kill kill die stop", eventWords(engine, before)); diff != "" {
 			t.Error(diff)
 		}
 	})

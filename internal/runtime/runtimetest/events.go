@@ -50,7 +50,7 @@ func testEventsOfOthers(f *fixture) {
 	select {
 	case event, ok := <-watch.events:
 		if !ok || event.Kind != runtime.EventImage {
-			f.Errorf("the stranger saw %+v (open %v)", event, ok)
+			f.Errorf("the other cluster saw %+v (open %v)", event, ok)
 		}
 	case <-time.After(200 * time.Millisecond):
 	}

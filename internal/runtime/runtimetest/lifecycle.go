@@ -106,7 +106,7 @@ func testStop(f *fixture) {
 	f.noError("stop a stopped container", f.runtime.Stop(f.Context(), container.ID, time.Second))
 }
 
-func testStopObeyed(f *fixture) {
+func testStopSignal(f *fixture) {
 	container := f.start(f.spec("wait"))
 	f.ready(container.ID)
 	f.noError("stop", f.runtime.Stop(f.Context(), container.ID, f.Patience))
@@ -152,27 +152,27 @@ func testAbsent(f *fixture) {
 	f.wantError("logs", err, runtime.ErrNotFound)
 }
 
-// testStranger asks one cluster's runtime for another's container: it is as if it were not there, and nothing happens
+// testOtherCluster asks one cluster's runtime for another's container: it is as if it were not there, and nothing happens
 // to it.
-func testStranger(f *fixture) {
+func testOtherCluster(f *fixture) {
 	container := f.start(f.spec())
-	stranger := f.other()
+	other := f.other()
 	for _, key := range []string{container.ID, container.Name} {
-		_, err := stranger.Inspect(f.Context(), key)
+		_, err := other.Inspect(f.Context(), key)
 		f.wantError("inspect", err, runtime.ErrNotFound)
-		f.wantError("start", stranger.Start(f.Context(), key), runtime.ErrNotFound)
-		_, err = stranger.Logs(f.Context(), key, runtime.LogOptions{})
+		f.wantError("start", other.Start(f.Context(), key), runtime.ErrNotFound)
+		_, err = other.Logs(f.Context(), key, runtime.LogOptions{})
 		f.wantError("logs", err, runtime.ErrNotFound)
-		f.noError("stop", stranger.Stop(f.Context(), key, 0))
-		f.noError("remove", stranger.Remove(f.Context(), key))
+		f.noError("stop", other.Stop(f.Context(), key, 0))
+		f.noError("remove", other.Remove(f.Context(), key))
 		if !f.Simulated && !f.NoExec {
-			_, err = stranger.Exec(f.Context(), key, runtime.ExecOptions{Command: append(slices.Clone(f.Program), "env")})
+			_, err = other.Exec(f.Context(), key, runtime.ExecOptions{Command: append(slices.Clone(f.Program), "env")})
 			f.wantError("exec", err, runtime.ErrNotFound)
 		}
 	}
 	f.inState(container.ID, runtime.StateRunning)
-	if seen, err := stranger.List(f.Context()); err != nil || len(seen) != 0 {
-		f.Errorf("the stranger lists %v, %v", seen, err)
+	if seen, err := other.List(f.Context()); err != nil || len(seen) != 0 {
+		f.Errorf("the other cluster lists %v, %v", seen, err)
 	}
 }
 

@@ -169,7 +169,7 @@ func TestGivingUpEndsTheStore(t *testing.T) {
 	t.Parallel()
 	said := start(t, "surrender", filepath.Join(t.TempDir(), "state")).rest()
 	want := []string{
-		"told: etcd gave up: the disk is gone",
+		"fatal: etcd gave up: the disk is gone",
 		"watch: store closed: etcd gave up: the disk is gone",
 		"commit: store closed: etcd gave up: the disk is gone",
 		"close: <nil>",

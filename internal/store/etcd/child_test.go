@@ -41,7 +41,7 @@ func childCommits(o etcd.Options) error {
 	if err != nil {
 		return err
 	}
-	var told sync.Mutex
+	var output sync.Mutex
 	failed := make(chan error, 1)
 	start := time.Now().UnixNano() // another run writes other keys
 	for worker := range 4 {
@@ -53,9 +53,9 @@ func childCommits(o etcd.Options) error {
 					failed <- err
 					return
 				}
-				told.Lock()
+				output.Lock()
 				fmt.Println(name)
-				told.Unlock()
+				output.Unlock()
 			}
 		}()
 	}
@@ -84,8 +84,8 @@ func childFills(o etcd.Options) error {
 // childSurrenders makes etcd give up, and prints the errors that its users get.
 func childSurrenders(o etcd.Options) error {
 	ctx := context.Background()
-	told := make(chan error, 2)
-	o.OnFatal = func(err error) { told <- err }
+	fatal := make(chan error, 2)
+	o.OnFatal = func(err error) { fatal <- err }
 	s, err := etcd.Open(ctx, o)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func childSurrenders(o etcd.Options) error {
 	w := s.Watch(ctx, "/", 0)
 	s.GiveUp("the disk is gone")
 	s.GiveUp("the disk is gone")
-	fmt.Println("told:", <-told)
+	fmt.Println("fatal:", <-fatal)
 	<-w.Batches()
 	fmt.Println("watch:", w.Err())
 	_, err = s.Commit(ctx, store.Txn{Do: []store.Op{put("/a", nil)}})

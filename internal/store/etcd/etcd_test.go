@@ -79,7 +79,7 @@ func longDir(t *testing.T) string {
 	return filepath.Join(t.TempDir(), strings.Repeat("a-long-name-", 12))
 }
 
-func TestSecondProcessIsToldWhoHoldsTheData(t *testing.T) {
+func TestErrInUseNamesTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "state")
 	open(t, etcd.Options{DataDir: dir})

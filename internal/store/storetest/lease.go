@@ -14,7 +14,7 @@ var leaseChecks = map[string]check{
 	"keeping it alive keeps its keys":       leaseKeptAlive,
 	"revoking deletes its keys":             leaseRevoked,
 	"an unknown lease is refused":           leaseUnknown,
-	"writing a key anew frees it":           leaseReplaced,
+	"rewriting a key frees it":              leaseReplaced,
 }
 
 func grant(t *testing.T, s store.Store, ttl time.Duration) store.LeaseID {
@@ -93,7 +93,7 @@ func leaseReplaced(t *testing.T, s store.Store) {
 	id := grant(t, s, time.Hour)
 	mustCommit(t, s, leased("/a", id), leased("/b", id), leased("/c", id))
 	mustCommit(t, s, put("/a", "free"), del("/b"))
-	mustCommit(t, s, put("/b", "anew"))
+	mustCommit(t, s, put("/b", "again"))
 	if err := s.Revoke(within(t), id); err != nil {
 		t.Fatalf("revoke: %v", err)
 	}

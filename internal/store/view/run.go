@@ -11,22 +11,22 @@ import (
 
 // The backoff of Run after a failure, doubling from the first to the last.
 const (
-	firstRest = 50 * time.Millisecond
-	lastRest  = 5 * time.Second
+	firstBackoff = 50 * time.Millisecond
+	lastBackoff  = 5 * time.Second
 )
 
 // Run lists the store, follows it, and lists again whenever it lost its position. It returns only when ctx ends.
 func (v *View) Run(ctx context.Context) error {
-	for rest := firstRest; ; rest = min(2*rest, lastRest) {
+	for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
 		progressed, err := v.follow(ctx)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if progressed {
-			rest = firstRest
+			backoff = firstBackoff
 		}
-		v.options.Logger.Warn("view lists the store again", "revision", v.Revision(), "error", err, "rest", rest)
-		if err := sleep(ctx, rest/2+rand.N(rest/2)); err != nil {
+		v.options.Logger.Warn("view lists the store again", "revision", v.Revision(), "error", err, "backoff", backoff)
+		if err := sleep(ctx, backoff/2+rand.N(backoff/2)); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func replay(t *testing.T, state map[string]any, changes []view.Change) {
 	t.Helper()
 	for _, c := range changes {
 		if diff := cmp.Diff(state[c.Key], c.Old); diff != "" {
-			t.Fatalf("old value of %s at %d (-replayed +told):\n%s", c.Key, c.Revision, diff)
+			t.Fatalf("old value of %s at %d (-replayed +reported):\n%s", c.Key, c.Revision, diff)
 		}
 		if state[c.Key] = c.New; c.New == nil {
 			delete(state, c.Key)
@@ -90,7 +90,7 @@ func replay(t *testing.T, state map[string]any, changes []view.Change) {
 
 // A view that lost its position must report what it missed, deletions included, as one commit of the listing's
 // revision.
-func TestListsAgainAndTellsTheDifference(t *testing.T) {
+func TestListsAgainAndReportsTheDifference(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		err    error
@@ -108,7 +108,7 @@ func TestListsAgainAndTellsTheDifference(t *testing.T) {
 
 func listsAgain(t *testing.T, cause error) {
 	s := newFlaky()
-	write(t, s, put("/gone", "1"), put("/kept", "1"), put("/changed", "1"), put("/again", "1"), put("/turned", "1"), put("/mended", "bad"))
+	write(t, s, put("/gone", "1"), put("/kept", "1"), put("/changed", "1"), put("/again", "1"), put("/turned", "1"), put("/fixed", "bad"))
 	v := view.New(s, view.Options{Decode: decode, PageSize: 2})
 	var heard []view.Change
 	v.OnChange(func(c view.Change) { heard = append(heard, c) })
@@ -118,7 +118,7 @@ func listsAgain(t *testing.T, cause error) {
 
 	release := s.cutWatches(cause)
 	write(t, s, del("/gone"), del("/again"), put("/changed", "2"))
-	write(t, s, put("/again", "2"), put("/new", "1"), put("/turned", "bad"), put("/mended", "1"), put("/brief", "1"))
+	write(t, s, put("/again", "2"), put("/new", "1"), put("/turned", "bad"), put("/fixed", "1"), put("/brief", "1"))
 	revision := write(t, s, del("/brief"))
 	if err := s.Compact(t.Context(), revision); err != nil {
 		t.Fatalf("compact: %v", err)
@@ -128,7 +128,7 @@ func listsAgain(t *testing.T, cause error) {
 	want := []view.Change{
 		{Revision: revision, Key: "/again", Old: "1", New: "2"},
 		{Revision: revision, Key: "/changed", Old: "1", New: "2"},
-		{Revision: revision, Key: "/mended", New: "1"},
+		{Revision: revision, Key: "/fixed", New: "1"},
 		{Revision: revision, Key: "/new", New: "1"},
 		{Revision: revision, Key: "/turned", Old: "1"},
 		{Revision: revision, Key: "/gone", Old: "1", Deleted: true},
@@ -182,7 +182,7 @@ func TestFailedListingChangesNothing(t *testing.T) {
 	})
 }
 
-func TestUndecodableValueIsToldOnceAndLeftOut(t *testing.T) {
+func TestUndecodableValueIsLoggedOnceAndLeftOut(t *testing.T) {
 	s := memory.New()
 	write(t, s, put("/good", "1"), put("/bad", "bad 1"), put("/panic", "panic"), put("/hidden", "hidden"))
 	var log bytes.Buffer

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// serve answers HTTP until it is told to stop. Every flag can be given as an environment variable too, because a
+// serve answers HTTP until it is asked to stop. Every flag can be given as an environment variable too, because a
 // manifest's env is easier to change than its command.
 func serve(args []string) int {
 	flags := flag.NewFlagSet("server", flag.ExitOnError)

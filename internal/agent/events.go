@@ -8,12 +8,12 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// happened records an event and reports whether its task should be reconciled.
+// recordEvent records an event and reports whether its task should be reconciled.
 //
 // A die after a kill or a stop through the engine was caused by a person or program; any other is the container's own
 // exit. The agent's own stops count like that too, which does no harm: such a container isn't wanted running, and that
 // is checked first.
-func (c *containers) happened(event runtime.Event) bool {
+func (c *containers) recordEvent(event runtime.Event) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clock++
@@ -24,7 +24,7 @@ func (c *containers) happened(event runtime.Event) bool {
 	}
 	e := c.entries[event.Container]
 	if e == nil {
-		e = c.strangerLocked(event)
+		e = c.addUnknownLocked(event)
 	} else if old(e, event) {
 		return false
 	}
@@ -32,8 +32,8 @@ func (c *containers) happened(event runtime.Event) bool {
 	return e.take(event)
 }
 
-// strangerLocked adds an entry for a container that is not known yet.
-func (c *containers) strangerLocked(event runtime.Event) *entry {
+// addUnknownLocked adds an entry for a container that is not known yet.
+func (c *containers) addUnknownLocked(event runtime.Event) *entry {
 	labels := map[string]string{api.LabelTask: event.Task}
 	e := &entry{container: runtime.Container{ID: event.Container, Name: event.Name, Labels: labels}, stale: true, watched: true}
 	c.addLocked(e)
