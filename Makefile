@@ -108,7 +108,7 @@ check: ## what CI runs: format, modules, vet, lint, the tests that need no Docke
 
 .PHONY: bench
 bench: binary ## measure against the raw Docker API and peers in the same run
-	go run ./internal/bench -tend $(BIN)/tend
+	go run ./bench -tend $(BIN)/tend
 
 .PHONY: bench-tools
 bench-tools: ## install what the ingress is measured against and with (Debian, as root)

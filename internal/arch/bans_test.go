@@ -17,12 +17,12 @@ type ban struct {
 }
 
 var bans = []ban{
-	{"github.com/moby/moby", []string{"internal/runtime/docker", "internal/bench"}, false,
+	{"github.com/moby/moby", []string{"internal/runtime/docker", "bench"}, false,
 		"one package speaks Docker, so that another runtime is a folder and not a search through the tree"},
 	{"github.com/moby/buildkit", []string{"internal/runtime/docker", "internal/build/recipe"}, false,
 		"its client costs 4 MB of binary: a session and the parser of Dockerfiles are what is used"},
 	{"github.com/docker/cli", []string{"internal/runtime/docker"}, false, "docker's settings are read in one place, and only those: its commands link the world"},
-	{"go.etcd.io/etcd", []string{"internal/store/etcd", "internal/bench"}, false,
+	{"go.etcd.io/etcd", []string{"internal/store/etcd", "bench"}, false,
 		"one package speaks etcd; the others have store.Store, and its contract"},
 	{"sigs.k8s.io/controller-runtime", []string{"internal/operator"}, true, "only the operator runs on Kubernetes' machinery"},
 	{"k8s.io/client-go", []string{"internal/engine"}, true, "its workqueue serves the engine, nothing else of it is wanted"},
