@@ -44,7 +44,7 @@ func (o observed) url() string {
 // readiness returns the Ready condition: whether requests reach a pod now.
 func (o observed) readiness() api.Condition {
 	c := api.Condition{Type: api.ConditionReady, Status: api.ConditionFalse}
-	c.Reason, c.Message = o.hindrance()
+	c.Reason, c.Message = o.notReadyReason()
 	if c.Reason == "" {
 		c.Status, c.Reason = api.ConditionTrue, api.ReasonServed
 		c.Message = fmt.Sprintf("%s is served by %d of %d pods of %s", o.url(), o.ready, o.pods, o.spec.ServiceName(o.object.Value.Name))
@@ -52,8 +52,8 @@ func (o observed) readiness() api.Condition {
 	return c
 }
 
-// hindrance returns the first problem that keeps requests from a pod.
-func (o observed) hindrance() (reason, message string) {
+// notReadyReason returns the first problem that keeps requests from a pod.
+func (o observed) notReadyReason() (reason, message string) {
 	listener, certificate, service := o.listener(), o.certificate(), o.spec.ServiceName(o.object.Value.Name)
 	switch {
 	case o.broken != nil:
@@ -87,7 +87,7 @@ func (o observed) hindrance() (reason, message string) {
 // passes by itself.
 func (o observed) trouble() api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
-	c.Reason, c.Message = o.hindrance()
+	c.Reason, c.Message = o.notReadyReason()
 	switch c.Reason {
 	case api.ReasonInvalidSpec, api.ReasonNotListening, api.ReasonNoService, api.ReasonNoReadyPods, api.ReasonCertificateFailed:
 		c.Next = o.nextStep(c.Reason)
