@@ -30,9 +30,9 @@ var dialect = map[string]string{
 
 // remaining are the folders whose code still uses a word of the list. A folder that no longer does leaves it.
 var remaining = map[string][]string{
-	"anew":      {"internal/control/workload"},
-	"obey":      {"internal/control/job", "internal/control/workload", "internal/core/rollout", "internal/core/timetable", "internal/execstream"},
-	"stranger":  {"internal/core/rollout", "internal/nodeapi/join", "internal/runtime/process"},
+	"anew":     {"internal/control/workload"},
+	"obey":     {"internal/control/job", "internal/control/workload", "internal/core/rollout", "internal/core/timetable", "internal/execstream"},
+	"stranger": {"internal/core/rollout", "internal/nodeapi/join", "internal/runtime/process"},
 	"told": {"internal/control/job", "internal/control/workload", "internal/core/gate", "internal/core/rollout",
 		"internal/core/timetable"},
 }
