@@ -28,8 +28,8 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		}),
 		workload.New(deps, api.KindDeployment, nodes.Refusals),
 		workload.New(deps, api.KindStatefulSet, nodes.Refusals),
-		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
-		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
+		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
+		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
 		ingress.New(deps),
 		autoscaler.New(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Scale: p.Scale, Holder: p.ReplicasHolder, Stepped: p.Scaled,

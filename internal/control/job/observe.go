@@ -42,9 +42,9 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	for _, task := range s.TasksOf(ref) {
 		view := taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
 		if view.status == nil || !view.status.State.Terminal() {
-			lost, left := c.absent.lost(s, task.Value.Node)
-			view.lost = lost
-			if at := now.Add(left); left > 0 && (o.silent.IsZero() || at.Before(o.silent)) {
+			absence := c.liveness.Of(s, task.Value.Node)
+			view.lost = absence.Lost
+			if at := now.Add(absence.Left); absence.Left > 0 && (o.silent.IsZero() || at.Before(o.silent)) {
 				o.silent = at
 			}
 		}
