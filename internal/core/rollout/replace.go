@@ -25,6 +25,8 @@ func (p *planner) replace() {
 		case s.broken():
 			free--
 			p.stopFirst(s)
+		case s.Lost:
+			// it waits for its node, or for another one that takes its successor
 		case p.desired.Superseded && s.Version.Release != p.desired.Target.Release:
 			// it would be replaced twice; a restart of the same release goes on
 		case held && failed == nil:
@@ -65,10 +67,11 @@ func (p *planner) held() bool {
 
 // freeLanes returns how many replacements may begin now. Every slot of the target that has not settled takes a lane,
 // including one that a scale or a failure brings in: an unproven slot takes precedence over replacing one that serves.
+// A lost one takes none, since nobody knows when its node will answer.
 func (p *planner) freeLanes() int {
 	free := p.desired.Strategy.MaxParallel - p.created
 	for _, s := range p.live {
-		if p.current(s) && !p.stopped[s.ID] && p.inLane(s) {
+		if p.current(s) && !p.stopped[s.ID] && !s.Lost && p.inLane(s) {
 			free--
 		}
 	}
@@ -99,15 +102,20 @@ func (p *planner) stopFirst(s *Slot) {
 }
 
 // lastToStop returns the task whose container must be gone before that of a slot's successor starts: the slot's own. If
-// the slot itself still waits for another task to stop, and so never started, it is that task.
+// the slot itself still waits for another task to stop, and so never started, it is that task. Nothing waits for a task
+// on a lost node while there is another node.
 func (p *planner) lastToStop(s *Slot) string {
-	if p.waiting(s) {
-		return s.After
-	}
-	if !s.Placed {
+	last := s.Task
+	switch {
+	case p.waiting(s):
+		last = s.After
+	case !s.Placed:
 		return ""
 	}
-	return s.Task
+	if p.abandoned(last) {
+		return ""
+	}
+	return last
 }
 
 // waiting reports whether the slot can't have started, since the task it comes after has not stopped.
