@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -42,21 +43,15 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 			c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
 		}
 	}
-	return engine.Result{Revision: revision, After: o.after(a, more, now)}, nil
+	return engine.Result{Revision: revision, After: o.after(a, more)}, nil
 }
 
 // after returns when to reconcile again if no event comes first.
-func (o observed) after(a assessment, more bool, now time.Time) time.Duration {
+func (o observed) after(a assessment, more bool) time.Duration {
 	if more {
 		return time.Millisecond
 	}
-	after := a.plan.After
-	if !o.silent.IsZero() {
-		if left := max(o.silent.Sub(now), time.Millisecond); after == 0 || left < after {
-			after = left
-		}
-	}
-	return after
+	return owner.Sooner(a.plan.After, o.silent)
 }
 
 // step collects the writes of one reconcile into one transaction.
@@ -80,11 +75,9 @@ func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time
 	s := &step{c: c, o: o, now: now, tasks: map[string]records.Read[api.Task]{}, taken: map[string]bool{}, runs: newHistory(o)}
 	s.txn = records.NewTxn(string(o.ref.Kind)+"."+site).If(records.ObjectKey(o.ref), o.object.Modified)
 	for _, t := range o.tasks {
-		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
+		s.tasks[t.Desired.Value.ID], s.taken[t.Desired.Value.Slot] = t.Desired, true
 	}
-	for node := range o.lostNodes() { // a node whose heartbeat comes back before this commit isn't lost
-		s.txn.If(records.AliveKey(node), 0)
-	}
+	owner.Guard(s.txn, o.tasks)
 	return s
 }
 
@@ -162,7 +155,7 @@ func (s *step) dropReleases(t target) {
 		used[run.Release] = true
 	}
 	for _, task := range s.o.tasks {
-		used[task.desired.Value.Release] = true
+		used[task.Desired.Value.Release] = true
 	}
 	for _, release := range s.o.releases {
 		if !used[release.Value.ID] {

@@ -54,7 +54,7 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	if !object.Exists() {
 		return engine.Result{}, nil
 	}
-	o, err := c.observe(snapshot, object, now)
+	o, err := c.observe(snapshot, object)
 	if err != nil {
 		return c.refuse(ctx, o, err, now)
 	}
@@ -81,7 +81,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 }
 
 func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], now time.Time) bool {
-	o, err := c.observe(s, object, now)
+	o, err := c.observe(s, object)
 	status := o.status.Value
 	switch {
 	case status == nil || status.ObservedRevision != object.Modified:

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -79,7 +80,7 @@ func backUnready(a assessment) bool {
 // stopping counts the tasks that are no longer wanted and have not ended.
 func (o observed) stopping() (count int) {
 	for _, t := range o.tasks {
-		if t.desired.Value.Desired != api.DesiredRunning && t.status != nil && !t.status.State.Terminal() {
+		if t.Desired.Value.Desired != api.DesiredRunning && t.Status != nil && !t.Status.State.Terminal() {
 			count++
 		}
 	}
@@ -107,6 +108,9 @@ func (o observed) imageProgress() string {
 	return "waiting for a node to look for image " + name
 }
 
+// waitsForNode are the reasons of a plan that only a node can go on with.
+var waitsForNode = []string{api.ReasonNoNode, api.ReasonNodeLost, api.ReasonEvictionPaused}
+
 // trouble returns the Degraded condition: what a person must fix.
 func (o observed) trouble(a assessment) api.Condition {
 	c := api.Condition{Type: api.ConditionDegraded, Status: api.ConditionTrue}
@@ -124,8 +128,8 @@ func (o observed) trouble(a assessment) api.Condition {
 		c.Reason, c.Message, c.Next = api.ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
 		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
-	case a.plan.Reason == api.ReasonNoNode:
-		c.Reason, c.Message, c.Next = api.ReasonNoNode, a.plan.Message, a.plan.Next
+	case slices.Contains(waitsForNode, a.plan.Reason):
+		c.Reason, c.Message, c.Next = a.plan.Reason, a.plan.Message, a.plan.Next
 	default:
 		c.Status, c.Reason = api.ConditionFalse, api.ReasonAsExpected
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/records"
 )
@@ -23,12 +24,14 @@ type step struct {
 func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 	s := &step{c: c, o: o, now: now, monitor: a.monitor()}
 	s.txn = records.NewTxn(string(o.ref.Kind)+"."+a.site()).If(records.ObjectKey(o.ref), o.object.Modified)
+	owner.Guard(s.txn, o.tasks)
+	owner.Guard(s.txn, o.runTasks)
 	if len(a.plan.Actions) == 0 {
 		return s
 	}
 	s.tasks, s.taken = make(map[string]records.Read[api.Task], len(o.tasks)), make(map[string]bool, len(o.tasks))
 	for _, t := range o.tasks {
-		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
+		s.tasks[t.Desired.Value.ID], s.taken[t.Desired.Value.Slot] = t.Desired, true
 	}
 	return s
 }
