@@ -12,7 +12,7 @@ import (
 func (c *Controller) readLost(s records.Snapshot, o *observed) {
 	var lost []*api.Task
 	for _, t := range o.tasks {
-		if t.Absence.Lost && t.Absence.Together == 0 && !o.ordered() {
+		if t.Absence.Lost && !o.ordered() {
 			lost = append(lost, t.Desired.Value)
 		}
 	}

@@ -62,6 +62,39 @@ func TestALostSlotWithNowhereToGoStays(t *testing.T) {
 	})
 }
 
+// A scale-down takes lost slots before all others.
+func TestScaleDownTakesLostSlotsFirst(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		spared := ""
+		for _, s := range observe(l.desired, l.before, l.now).places() {
+			if s.Lost && !stops(l.plan, s.ID) {
+				spared = s.ID
+			}
+		}
+		for _, a := range l.plan.Actions {
+			if s := l.slot(a.Slot); a.Reason == "scaled down" && spared != "" && !s.Lost && l.slot(s.Replaces) == nil {
+				t.Fatalf("%v, and the lost slot %s stays", a, spared)
+			}
+		}
+	})
+}
+
+// A lost slot says nothing about the release: it is no failure and no success.
+func TestALostSlotJudgesNothing(t *testing.T) {
+	obeys(t, func(t *rapid.T, l look) {
+		if s := l.slot(l.plan.Slot); s != nil && s.Lost {
+			t.Fatalf("%s: %s of a lost slot: %+v", l.plan.Reason, l.plan.Message, *s)
+		}
+		for _, s := range l.before {
+			for _, a := range l.plan.Actions {
+				if s.Lost && a.Slot == s.Replaces && a.Reason == "replaced by slot "+s.ID {
+					t.Fatalf("%v, which is lost: %+v", a, s)
+				}
+			}
+		}
+	})
+}
+
 // With one node left, a deployment converges on it, whatever happened before.
 func TestADeploymentConvergesOnTheNodesThatAreLeft(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -122,5 +155,21 @@ func nothingHappens(t *rapid.T, h *history, left string) {
 	clear(h.cut)
 	if plan = h.plan(); len(plan.Actions) > 0 || h.made != made || plan.Phase != api.RolloutComplete {
 		t.Fatalf("not as it was before: %+v", plan)
+	}
+}
+
+// Even a rollout that doesn't wait for readiness keeps the old slot while the new one is lost.
+func TestALostSuccessorIsNotSettled(t *testing.T) {
+	d := Desired{Replicas: 1, Target: Version{Release: "v2"}, Strategy: defaultStrategy(), Probed: true}
+	old := Slot{ID: "a", Task: "a", Version: Version{Release: "v1"}, Placed: true, Observed: true, State: api.TaskRunning, Ready: true,
+		CreatedAt: epoch, StartedAt: epoch, RunningAt: epoch, ReadyAt: epoch}
+	next := Slot{ID: "b", Task: "b", Replaces: "a", Version: d.Target, Placed: true, Observed: true, State: api.TaskRunning,
+		CreatedAt: epoch, StartedAt: epoch, RunningAt: epoch, Lost: true}
+	if plan := Decide(d, []Slot{old, next}, epoch.Add(time.Second)); len(plan.Actions) > 0 {
+		t.Errorf("%v", plan.Actions)
+	}
+	next.Lost = false
+	if plan := Decide(d, []Slot{old, next}, epoch.Add(time.Second)); len(plan.Actions) != 1 {
+		t.Errorf("%v of one that is not lost", plan.Actions)
 	}
 }

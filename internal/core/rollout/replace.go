@@ -102,20 +102,15 @@ func (p *planner) stopFirst(s *Slot) {
 }
 
 // lastToStop returns the task whose container must be gone before that of a slot's successor starts: the slot's own. If
-// the slot itself still waits for another task to stop, and so never started, it is that task. Nothing waits for a task
-// on a lost node while there is another node.
+// the slot itself still waits for another task to stop, and so never started, it is that task.
 func (p *planner) lastToStop(s *Slot) string {
-	last := s.Task
-	switch {
-	case p.waiting(s):
-		last = s.After
-	case !s.Placed:
+	if p.waiting(s) {
+		return s.After
+	}
+	if !s.Placed {
 		return ""
 	}
-	if p.abandoned(last) {
-		return ""
-	}
-	return last
+	return s.Task
 }
 
 // waiting reports whether the slot can't have started, since the task it comes after has not stopped.
