@@ -43,13 +43,13 @@ func (p *planner) steady(s *Slot) bool {
 }
 
 // failing reports whether the slot used up its chance. One that was ready before and no longer is fails by CrashLoop or
-// by ending. A lost one doesn't fail: what its node does says nothing about the target.
+// by ending. A lost one isn't late: what its node does says nothing about the target.
 func (p *planner) failing(s *Slot) bool {
 	switch {
-	case s.Lost:
-		return false
 	case s.CrashLoop:
 		return true
+	case s.Lost:
+		return false
 	}
 	late := !s.Ready && s.ReadyAt.IsZero()
 	return late && p.overdue(s)

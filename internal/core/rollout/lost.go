@@ -2,9 +2,9 @@ package rollout
 
 import "tend.dev/tend/api"
 
-// replaceLost replaces the slots whose node is lost, if another node would take the new one. The new one waits for
-// nothing: whether the old container still runs is unknown, and may stay so. That is why only slots that are no
-// identity are replaced so: a surplus container may run on the lost node until its agent answers again.
+// replaceLost replaces the slots whose node is lost, if another node would take the new one. The new one doesn't wait for
+// the end of the old one: whether its container still runs is unknown, and may stay so. That is why only slots that are
+// no identity are replaced so: a surplus container may run on the lost node until its agent answers again.
 //
 // A slot that waits for a container on a lost node to stop is replaced too, or it would wait as long.
 func (p *planner) replaceLost() {
@@ -15,12 +15,15 @@ func (p *planner) replaceLost() {
 		if failed := p.retry[s.ID]; failed != nil && p.waits(failed) {
 			continue // its last successor failed: not before the backoff has passed
 		}
-		place := s.ID
+		place, after := s.ID, ""
+		if p.waiting(s) && !p.abandoned(s.After) {
+			after = s.After // it never started, and what it waits for runs still
+		}
 		if old := p.byID[s.Replaces]; old != nil && p.successor[old.ID] == s && !p.stopped[old.ID] {
 			place = old.ID
 		}
 		p.stop(s, api.ReasonNodeLost)
-		p.create(place, "", "the node of slot "+s.ID+" is lost")
+		p.create(place, after, "the node of slot "+s.ID+" is lost")
 	}
 }
 
