@@ -107,22 +107,15 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 
 // image returns the nodes' answer to the current image request.
 func (o observed) image() api.ImageStatus {
-	best := api.ImageStatus{}
 	if !o.request.Exists() {
-		return best
+		return api.ImageStatus{}
 	}
 	wanted, _ := o.wanted()
 	asked := *o.request.Value
 	if asked.OwnerUID != o.uid() || asked.Image != wanted {
-		return best
+		return api.ImageStatus{}
 	}
-	for _, status := range o.images {
-		s := *status.Value
-		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
-			best = s
-		}
-	}
-	return best
+	return owner.Image(o.images, asked)
 }
 
 // wantedImage returns the image request; due reports whether it has yet to be written. A run that was created after the

@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/gate"
 )
 
@@ -89,23 +90,11 @@ func (o observed) stopping() (count int) {
 
 func (o observed) imageProgress() string {
 	image := o.image()
-	name, _ := o.wanted()
-	switch {
-	case image.State == api.ImageFailed:
+	if image.State == api.ImageFailed {
 		return withLog(image.Message, image.Log)
-	case name == "":
-		return control.NoTree
-	case image.State == api.ImageBuilding:
-		return control.Building(image)
-	case image.State == api.ImagePulling && image.Progress >= 0:
-		return fmt.Sprintf("pulling %s on node %s: %d%%", name, image.Node, image.Progress)
-	case image.State == api.ImagePulling:
-		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
 	}
-	if message := control.NodesDown(o.nodes); message != "" {
-		return message
-	}
-	return "waiting for a node to look for image " + name
+	name, _ := o.wanted()
+	return owner.ImageProgress(image, name, o.nodes)
 }
 
 // waitsForNode are the reasons of a plan that only a node can go on with.

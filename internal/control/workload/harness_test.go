@@ -52,9 +52,9 @@ type harness struct {
 	fails  map[string]bool
 	// does holds the outcome of a release's command, by its run; ran are those that began, in order.
 	does map[string]command
+	ran  []string
 	// cut are the nodes whose agents do nothing.
 	cut map[string]bool
-	ran  []string
 }
 
 func newHarness(t testing.TB) *harness {

@@ -138,14 +138,7 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 
 // image returns the nodes' report on the image the spec asks for.
 func (o observed) image() api.ImageStatus {
-	best := api.ImageStatus{}
 	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
 	asked.Image, _ = o.wanted()
-	for _, status := range o.images {
-		s := *status.Value
-		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
-			best = s
-		}
-	}
-	return best
+	return owner.Image(o.images, asked)
 }
