@@ -25,6 +25,8 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonNoNode: a pod fits on no node.
 	ReasonNoNode = "NoNode"
+	// ReasonEvictionPaused: so many nodes went silent together that their pods are not replaced.
+	ReasonEvictionPaused = "EvictionPaused"
 	// ReasonEngineUnavailable: no node's container engine answers.
 	ReasonEngineUnavailable = "EngineUnavailable"
 	// ReasonAsExpected: no action is needed.

@@ -30,10 +30,10 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		}),
-		workload.New(deps, api.KindDeployment, nodes.Refusals),
-		workload.New(deps, api.KindStatefulSet, nodes.Refusals),
-		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
-		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, NodeTimeout: p.NodeTimeout}),
+		workload.New(deps, api.KindDeployment, workload.Nodes{Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Liveness: p.liveness}),
+		workload.New(deps, api.KindStatefulSet, workload.Nodes{Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Liveness: p.liveness}),
+		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
+		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
 		autoscaler.New(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Scale: p.Scale, Holder: p.ReplicasHolder, Stepped: p.Scaled,
 		}),

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
@@ -41,13 +42,15 @@ type Options struct {
 type Plane struct {
 	Options
 	previews map[api.Kind]control.Previewer
+	// liveness is shared by the controllers of a term, and by those that preview: a dry run must see the same nodes lost.
+	liveness *owner.Liveness
 	ready    chan struct{}
 	once     sync.Once
 }
 
 // New returns a Plane.
 func New(o Options) *Plane {
-	p := &Plane{Options: o, ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
+	p := &Plane{Options: o, liveness: owner.NewLiveness(o.NodeTimeout, nil), ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
 	for _, c := range p.controllers(readOnly{}) {
 		if previewer, ok := c.(control.Previewer); ok {
 			p.previews[api.Kind(c.Name())] = previewer
@@ -85,6 +88,7 @@ func (p *Plane) Ready() <-chan struct{} { return p.ready }
 func (p *Plane) Run(ctx context.Context, term *Term) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	p.liveness.Begin()
 	var members []engine.Member
 	var notify []func(records.Snapshot, view.Change)
 	for _, c := range p.controllers(term) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -42,21 +43,15 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 			c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
 		}
 	}
-	return engine.Result{Revision: revision, After: o.after(a, more, now)}, nil
+	return engine.Result{Revision: revision, After: o.after(a, more)}, nil
 }
 
 // after returns when to reconcile again if no event comes first.
-func (o observed) after(a assessment, more bool, now time.Time) time.Duration {
+func (o observed) after(a assessment, more bool) time.Duration {
 	if more {
 		return time.Millisecond
 	}
-	after := a.plan.After
-	if !o.silent.IsZero() {
-		if left := max(o.silent.Sub(now), time.Millisecond); after == 0 || left < after {
-			after = left
-		}
-	}
-	return after
+	return owner.Sooner(a.plan.After, o.silent)
 }
 
 // step collects the writes of one reconcile into one transaction.
@@ -66,7 +61,7 @@ type step struct {
 	txn   *records.Txn
 	now   time.Time
 	tasks map[string]records.Read[api.Task]
-	taken map[string]bool // slot ids
+	slots *owner.Slots
 	runs  *history
 	// minted is set once the fresh release is among the writes.
 	minted bool
@@ -77,14 +72,12 @@ func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time
 	if len(actions) > 0 {
 		site = string(actions[0].Verb)
 	}
-	s := &step{c: c, o: o, now: now, tasks: map[string]records.Read[api.Task]{}, taken: map[string]bool{}, runs: newHistory(o)}
+	s := &step{c: c, o: o, now: now, tasks: map[string]records.Read[api.Task]{}, slots: owner.NewSlots(c.NewSlot, o.tasks), runs: newHistory(o)}
 	s.txn = records.NewTxn(string(o.ref.Kind)+"."+site).If(records.ObjectKey(o.ref), o.object.Modified)
 	for _, t := range o.tasks {
-		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
+		s.tasks[t.Desired.Value.ID] = t.Desired
 	}
-	for node := range o.lostNodes() { // a node whose heartbeat comes back before this commit isn't lost
-		s.txn.If(records.AliveKey(node), 0)
-	}
+	owner.Guard(s.txn, o.tasks)
 	return s
 }
 
@@ -123,20 +116,11 @@ func (s *step) start(a timetable.Action, t target) {
 		s.txn.If(key, 0).Put(key, t.fresh)
 	}
 	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.freshSlot(), Release: a.Release,
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release,
 		Class: api.ClassOnce, Attempt: a.Attempt, Run: a.Run, Desired: api.DesiredRunning, CreatedAt: s.now,
 	}
 	s.txn.CreateTask(task)
 	s.runs.start(a, task)
-}
-
-func (s *step) freshSlot() string {
-	for {
-		if id := s.c.NewSlot(); !s.taken[id] {
-			s.taken[id] = true
-			return id
-		}
-	}
 }
 
 // flush writes the runs that changed.
@@ -162,7 +146,7 @@ func (s *step) dropReleases(t target) {
 		used[run.Release] = true
 	}
 	for _, task := range s.o.tasks {
-		used[task.desired.Value.Release] = true
+		used[task.Desired.Value.Release] = true
 	}
 	for _, release := range s.o.releases {
 		if !used[release.Value.ID] {
@@ -171,12 +155,7 @@ func (s *step) dropReleases(t target) {
 	}
 }
 
-// putStatus writes the status if it differs, and together with every other write: it is the guard of
-// control.Deps.Commit.
+// putStatus writes the status; see owner.PutStatus.
 func (s *step) putStatus(status api.JobStatus) error {
-	changed, err := s.o.statusChanged(status)
-	if changed || !s.txn.Empty() {
-		s.txn.If(records.StatusKey(s.o.ref), s.o.status.Modified).Put(records.StatusKey(s.o.ref), status)
-	}
-	return err
+	return owner.PutStatus(s.txn, records.StatusKey(s.o.ref), s.o.status, status)
 }

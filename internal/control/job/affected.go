@@ -1,8 +1,6 @@
 package job
 
 import (
-	"strings"
-
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/affected"
 	"tend.dev/tend/internal/engine"
@@ -12,16 +10,8 @@ import (
 
 // Affected returns the objects of the kind that a change may concern.
 func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.Key {
-	if node, ok := heartbeat(change); ok {
-		c.absent.clear(node)
-	}
+	c.liveness.Notice(change)
 	return affected.By(s, c.kind, change, c.unsettled)
-}
-
-// heartbeat returns the node if the change is one of its heartbeat.
-func heartbeat(change view.Change) (node string, ok bool) {
-	node, ok = strings.CutPrefix(change.Key, records.AlivePrefix)
-	return node, ok && !change.Deleted
 }
 
 // unsettled returns the objects that depend on the state of nodes: those without a status, those with an active run,

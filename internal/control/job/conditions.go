@@ -7,6 +7,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 )
 
 // The types of conditions that only jobs have.
@@ -63,21 +64,8 @@ func (o observed) progress(a assessment) api.Condition {
 }
 
 func (o observed) imageProgress() string {
-	image := o.image()
 	name, _ := o.wanted()
-	switch {
-	case name == "":
-		return control.NoTree
-	case image.State == api.ImageBuilding:
-		return control.Building(image)
-	case image.State == api.ImagePulling && image.Progress >= 0:
-		return fmt.Sprintf("pulling %s on node %s: %d%%", name, image.Node, image.Progress)
-	case image.State == api.ImagePulling:
-		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
-	case control.NodesDown(o.nodes) != "":
-		return control.NodesDown(o.nodes)
-	}
-	return "waiting for a node to look for image " + name
+	return owner.ImageProgress(o.image(), name, o.nodes)
 }
 
 // trouble returns the Degraded condition: the manifest can't be run, or the run that ended last failed.

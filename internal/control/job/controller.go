@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/engine"
@@ -19,8 +20,8 @@ type Options struct {
 	Kind api.Kind
 	// Refusals returns why tasks can't be placed, by task id; nil returns no reasons.
 	Refusals func(records.Snapshot) map[string]placement.Refusal
-	// NodeTimeout is how long a node may go without heartbeat before its runs count as failed. Default 30 s.
-	NodeTimeout time.Duration
+	// Liveness says which nodes are lost, with their runs. Default one of its own, with a timeout of 30 s.
+	Liveness *owner.Liveness
 }
 
 // Controller reconciles the jobs, or the cron jobs.
@@ -30,18 +31,18 @@ type Controller struct {
 	refusals func(records.Snapshot) map[string]placement.Refusal
 	env      *environment.Environments
 	declared *declarations
-	absent   *absences
+	liveness *owner.Liveness
 }
 
 // New returns the controller of a kind.
 func New(deps control.Deps, opts Options) *Controller {
 	deps = deps.Defaults()
-	if opts.NodeTimeout <= 0 {
-		opts.NodeTimeout = 30 * time.Second
+	if opts.Liveness == nil {
+		opts.Liveness = owner.NewLiveness(0, nil)
 	}
 	return &Controller{
 		Deps: deps, kind: opts.Kind, refusals: opts.Refusals, env: environment.New(deps.Sealer),
-		declared: newDeclarations(), absent: newAbsences(opts.NodeTimeout),
+		declared: newDeclarations(), liveness: opts.Liveness,
 	}
 }
 
@@ -53,7 +54,7 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	if !object.Exists() {
 		return engine.Result{}, nil
 	}
-	o, err := c.observe(snapshot, object, now)
+	o, err := c.observe(snapshot, object)
 	if err != nil {
 		return c.refuse(ctx, o, err, now)
 	}
@@ -80,7 +81,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 }
 
 func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], now time.Time) bool {
-	o, err := c.observe(s, object, now)
+	o, err := c.observe(s, object)
 	status := o.status.Value
 	switch {
 	case status == nil || status.ObservedRevision != object.Modified:

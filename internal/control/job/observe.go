@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/records"
 )
@@ -15,57 +16,29 @@ type observed struct {
 	declared declared
 	status   records.Read[api.JobStatus]
 	runs     []records.Read[api.Run]
-	tasks    []taskView
+	tasks    []owner.Task
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
 	images   []records.Read[api.ImageStatus]
 	nodes    []records.Read[api.NodeStatus]
-	// silent is the time when the first silent node that has a task will be treated as lost; zero if there is none.
-	silent time.Time
-}
-
-// taskView is a task with both its halves.
-type taskView struct {
-	desired records.Read[api.Task]
-	status  *api.TaskStatus
-	lost    bool
+	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
+	silent time.Duration
 }
 
 // observe reads an object and everything related to it. An object that is being deleted is handled even if its manifest
 // is unreadable.
-func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object], now time.Time) (observed, error) {
+func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
 		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), nodes: s.Nodes(),
 	}
-	for _, task := range s.TasksOf(ref) {
-		view := taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
-		if view.status == nil || !view.status.State.Terminal() {
-			lost, left := c.absent.lost(s, task.Value.Node)
-			view.lost = lost
-			if at := now.Add(left); left > 0 && (o.silent.IsZero() || at.Before(o.silent)) {
-				o.silent = at
-			}
-		}
-		o.tasks = append(o.tasks, view)
-	}
+	o.tasks, o.silent = c.liveness.Tasks(s, ref)
 	var err error
 	if o.declared, err = c.declared.of(object); err != nil && !o.deleting() {
 		return o, &UnworkableError{Ref: ref, Cause: err}
 	}
 	return o, nil
-}
-
-// lostNodes returns the nodes whose tasks are given up.
-func (o observed) lostNodes() map[string]bool {
-	nodes := map[string]bool{}
-	for _, t := range o.tasks {
-		if t.lost {
-			nodes[t.desired.Value.Node] = true
-		}
-	}
-	return nodes
 }
 
 func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
@@ -89,10 +62,10 @@ func (o observed) timetable() timetable.Observed {
 		out.Runs = append(out.Runs, *run.Value)
 	}
 	for _, t := range o.tasks {
-		task := t.desired.Value
+		task := t.Desired.Value
 		out.Tasks = append(out.Tasks, timetable.Task{
 			ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Attempt: max(task.Attempt, 1), Desired: task.Desired,
-			Reason: task.Reason, CreatedAt: task.CreatedAt, Placed: task.Node != "", Lost: t.lost, Status: t.status,
+			Reason: task.Reason, CreatedAt: task.CreatedAt, Placed: task.Node != "", Lost: t.Absence.Lost, Status: t.Status,
 		})
 	}
 	return out
@@ -134,22 +107,15 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 
 // image returns the nodes' answer to the current image request.
 func (o observed) image() api.ImageStatus {
-	best := api.ImageStatus{}
 	if !o.request.Exists() {
-		return best
+		return api.ImageStatus{}
 	}
 	wanted, _ := o.wanted()
 	asked := *o.request.Value
 	if asked.OwnerUID != o.uid() || asked.Image != wanted {
-		return best
+		return api.ImageStatus{}
 	}
-	for _, status := range o.images {
-		s := *status.Value
-		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
-			best = s
-		}
-	}
-	return best
+	return owner.Image(o.images, asked)
 }
 
 // wantedImage returns the image request; due reports whether it has yet to be written. A run that was created after the

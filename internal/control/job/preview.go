@@ -11,7 +11,7 @@ import (
 func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref, now := object.Ref(), c.Now()
 	stored := s.Object(ref)
-	o, err := c.observe(s, records.Read[api.Object]{Value: &object}, now)
+	o, err := c.observe(s, records.Read[api.Object]{Value: &object})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/internal/control"
 )
 
 // nextStatus returns the object's status after a reconcile; runs are its runs as the reconcile leaves them.
@@ -37,8 +36,4 @@ func (o observed) nextStatus(a assessment, runs []api.Run, now time.Time) api.Jo
 		s.Conditions = api.SetCondition(s.Conditions, condition, now)
 	}
 	return s
-}
-
-func (o observed) statusChanged(next api.JobStatus) (bool, error) {
-	return control.Differs(o.status.Value, next)
 }

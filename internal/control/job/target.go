@@ -54,7 +54,7 @@ func (c *Controller) assess(s records.Snapshot, o observed, now time.Time) (a as
 // unplaced explains the first task that waits for a node.
 func (c *Controller) unplaced(s records.Snapshot, o observed) placement.Refusal {
 	for _, t := range o.tasks {
-		task := t.desired.Value
+		task := t.Desired.Value
 		if task.Node != "" || task.Desired != api.DesiredRunning || c.refusals == nil {
 			continue
 		}

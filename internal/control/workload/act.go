@@ -6,6 +6,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
@@ -46,7 +47,7 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 	if revision > 0 {
 		c.log(o, a, actions)
 	}
-	return engine.Result{Revision: revision, After: a.after(more && revision > 0)}, nil
+	return engine.Result{Revision: revision, After: o.wait(a, more && revision > 0)}, nil
 }
 
 // turnBack records that the release in force is given up for a good one. If the spec asks for a newer release that
@@ -65,19 +66,19 @@ func firstActions(all []rollout.Action) (actions []rollout.Action, more bool) {
 		return all, false
 	}
 	n := maxActions
-	if last, next := all[n-1], all[n]; last.Verb == rollout.Shutdown && next.Verb == rollout.Create && next.Replaces == last.Slot {
+	if last, next := all[n-1], all[n]; last.Verb == rollout.Shutdown && next.Verb == rollout.Create {
 		n--
 	}
 	return all[:n], true
 }
 
-// after returns when to reconcile again if no event comes first: when the plan says so, and at once if actions are
-// left.
-func (a assessment) after(more bool) time.Duration {
+// wait returns when to reconcile again if no event comes first: when the plan says so, when a silent node is lost, and
+// at once if actions are left.
+func (o observed) wait(a assessment, more bool) time.Duration {
 	if more {
 		return time.Millisecond
 	}
-	return sooner(a.plan.After, a.runs.after)
+	return owner.Sooner(o.silent, owner.Sooner(a.plan.After, a.runs.after))
 }
 
 // due reports whether act would write anything.

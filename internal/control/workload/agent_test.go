@@ -19,7 +19,7 @@ func (l *harness) obey() bool {
 	l.answerImage(txn)
 	for _, task := range l.snapshot().TasksOf(l.ref) {
 		switch {
-		case task.Value.Node == "":
+		case task.Value.Node == "" || l.cut[task.Value.Node]:
 		case task.Value.Role != api.RoleMain:
 			l.runCommand(txn, *task.Value)
 		default:

@@ -110,7 +110,7 @@ func (o observed) replicas(t target) int {
 
 func (o observed) runningTasks() (running int) {
 	for _, t := range o.tasks {
-		if t.desired.Value.Desired == api.DesiredRunning {
+		if t.Desired.Value.Desired == api.DesiredRunning {
 			running++
 		}
 	}
@@ -138,7 +138,7 @@ func (o observed) strategy() api.ResolvedStrategy {
 func (o observed) slots() []rollout.Slot {
 	out := make([]rollout.Slot, 0, len(o.tasks))
 	for _, t := range o.tasks {
-		task := t.desired.Value
+		task := t.Desired.Value
 		slot := rollout.Slot{
 			ID: task.Slot, Task: task.ID, Replaces: task.Replaces,
 			Version: rollout.Version{Release: task.Release, Restart: task.Restart},
@@ -146,12 +146,13 @@ func (o observed) slots() []rollout.Slot {
 			CreatedAt: task.CreatedAt, EndedAt: task.EndedAt,
 		}
 		slot.After = task.After
+		slot.Lost = t.Absence.Lost
 		slot.Attempt, slot.NextAttempt, slot.Rebootstrap = task.Attempt, task.NextAttempt, o.rebootstraps(*task)
 		if refusal, refused := o.refusals[task.ID]; refused {
 			slot.Unplaceable, slot.Crowded, slot.Reason, slot.Message = true, refusal.Crowded, api.ReasonNoNode, refusal.Message
 			slot.Next = refusal.Next
 		}
-		if s := t.status; s != nil {
+		if s := t.Status; s != nil {
 			slot.Observed, slot.State, slot.Ready, slot.CrashLoop = true, s.State, s.Ready, s.CrashLoop
 			slot.Monitored, slot.Steady = task.Monitor != "", s.Steady
 			slot.Reason, slot.Message, slot.Next = s.Reason, s.Message, s.Next
@@ -159,6 +160,9 @@ func (o observed) slots() []rollout.Slot {
 			if s.State.Terminal() && !s.FinishedAt.IsZero() {
 				slot.EndedAt = s.FinishedAt
 			}
+		}
+		if slot.Lost {
+			slot.Elsewhere, slot.Reason, slot.Message, slot.Next = o.loss(t)
 		}
 		out = append(out, slot)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/records"
@@ -99,7 +100,7 @@ func TestDesiredProbesAreThoseOfTheTarget(t *testing.T) {
 
 // A scale together with another change doesn't first create pods that it then replaces.
 func TestReplicasWhileTheImageIsLookedFor(t *testing.T) {
-	two := []taskView{slot("a", "v1", nil), slot("b", "v1", nil)}
+	two := []owner.Task{slot("a", "v1", nil), slot("b", "v1", nil)}
 	at := func(state api.ImageState) *api.ImageStatus { return &api.ImageStatus{Image: "web:1", State: state} }
 	for name, test := range map[string]struct {
 		reason string
@@ -141,9 +142,9 @@ func TestSlots(t *testing.T) {
 	placed := task
 	placed.Node = "n1"
 	o := observed{
-		tasks: []taskView{
-			{desired: records.Read[api.Task]{Value: &task}},
-			{desired: records.Read[api.Task]{Value: &placed}, status: &status},
+		tasks: []owner.Task{
+			{Desired: records.Read[api.Task]{Value: &task}},
+			{Desired: records.Read[api.Task]{Value: &placed}, Status: &status},
 		},
 		refusals: map[string]placement.Refusal{},
 	}

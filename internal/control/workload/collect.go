@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/records"
 )
 
@@ -21,7 +22,7 @@ func (o observed) collect(a assessment) assessment {
 		return many || slices.Contains(surplus, task.Release) || o.release(task.Release) == nil
 	})
 	left := func(is func(api.Task) bool) bool {
-		return slices.ContainsFunc(o.runTasks, func(t taskView) bool { return is(*t.desired.Value) })
+		return slices.ContainsFunc(o.runTasks, func(t owner.Task) bool { return is(*t.Desired.Value) })
 	}
 	for _, id := range surplus {
 		if !left(func(task api.Task) bool { return task.Release == id }) {
@@ -99,7 +100,7 @@ func (o observed) usedReleases(a assessment) map[string]bool {
 		used[run.Value.Release] = used[run.Value.Release] || !run.Value.State.Ended()
 	}
 	for _, t := range o.tasks {
-		used[t.desired.Value.Release] = true
+		used[t.Desired.Value.Release] = true
 	}
 	return used
 }

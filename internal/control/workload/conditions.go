@@ -2,10 +2,12 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/gate"
 )
 
@@ -79,7 +81,7 @@ func backUnready(a assessment) bool {
 // stopping counts the tasks that are no longer wanted and have not ended.
 func (o observed) stopping() (count int) {
 	for _, t := range o.tasks {
-		if t.desired.Value.Desired != api.DesiredRunning && t.status != nil && !t.status.State.Terminal() {
+		if t.Desired.Value.Desired != api.DesiredRunning && t.Status != nil && !t.Status.State.Terminal() {
 			count++
 		}
 	}
@@ -88,24 +90,15 @@ func (o observed) stopping() (count int) {
 
 func (o observed) imageProgress() string {
 	image := o.image()
-	name, _ := o.wanted()
-	switch {
-	case image.State == api.ImageFailed:
+	if image.State == api.ImageFailed {
 		return withLog(image.Message, image.Log)
-	case name == "":
-		return control.NoTree
-	case image.State == api.ImageBuilding:
-		return control.Building(image)
-	case image.State == api.ImagePulling && image.Progress >= 0:
-		return fmt.Sprintf("pulling %s on node %s: %d%%", name, image.Node, image.Progress)
-	case image.State == api.ImagePulling:
-		return fmt.Sprintf("pulling %s on node %s", name, image.Node)
 	}
-	if message := control.NodesDown(o.nodes); message != "" {
-		return message
-	}
-	return "waiting for a node to look for image " + name
+	name, _ := o.wanted()
+	return owner.ImageProgress(image, name, o.nodes)
 }
+
+// waitsForNode are the reasons of a plan that only a node can go on with.
+var waitsForNode = []string{api.ReasonNoNode, api.ReasonNodeLost, api.ReasonEvictionPaused}
 
 // trouble returns the Degraded condition: what a person must fix.
 func (o observed) trouble(a assessment) api.Condition {
@@ -124,8 +117,8 @@ func (o observed) trouble(a assessment) api.Condition {
 		c.Reason, c.Message, c.Next = api.ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
 	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
 		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
-	case a.plan.Reason == api.ReasonNoNode:
-		c.Reason, c.Message, c.Next = api.ReasonNoNode, a.plan.Message, a.plan.Next
+	case slices.Contains(waitsForNode, a.plan.Reason):
+		c.Reason, c.Message, c.Next = a.plan.Reason, a.plan.Message, a.plan.Next
 	default:
 		c.Status, c.Reason = api.ConditionFalse, api.ReasonAsExpected
 	}

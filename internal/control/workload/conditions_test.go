@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/spechash"
 	"tend.dev/tend/internal/records"
@@ -16,7 +17,7 @@ import (
 // otherwise.
 type scene struct {
 	spec     api.DeploymentSpec
-	tasks    []taskView
+	tasks    []owner.Task
 	rollout  api.RolloutStatus
 	image    *api.ImageStatus
 	frozen   []string
@@ -58,7 +59,7 @@ func (s scene) observed() observed {
 }
 
 // slot is a task that has run for a minute; edit sets what is different.
-func slot(id, release string, edit func(*api.Task, *api.TaskStatus)) taskView {
+func slot(id, release string, edit func(*api.Task, *api.TaskStatus)) owner.Task {
 	began := epoch.Add(-time.Minute)
 	task := &api.Task{ID: "t-" + id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: id, Release: release, Node: "n1", Desired: api.DesiredRunning, CreatedAt: began}
 	status := &api.TaskStatus{ID: task.ID, State: api.TaskRunning, Ready: true, StartedAt: began, RunningAt: began, ReadyAt: began}
@@ -68,7 +69,7 @@ func slot(id, release string, edit func(*api.Task, *api.TaskStatus)) taskView {
 	if status.State == api.TaskPending {
 		status = nil
 	}
-	return taskView{desired: records.Read[api.Task]{Value: task}, status: status}
+	return owner.Task{Desired: records.Read[api.Task]{Value: task}, Status: status}
 }
 
 func crashed(_ *api.Task, s *api.TaskStatus) {
@@ -83,7 +84,7 @@ func rejected(_ *api.Task, s *api.TaskStatus) {
 func unplaced(t *api.Task, s *api.TaskStatus) { t.Node, s.State = "", api.TaskPending }
 
 func TestConditions(t *testing.T) {
-	two := []taskView{slot("a", "v1", nil), slot("b", "v1", nil)}
+	two := []owner.Task{slot("a", "v1", nil), slot("b", "v1", nil)}
 	complete := api.RolloutStatus{Phase: api.RolloutComplete, TargetRelease: "v1", LastGoodRelease: "v1", StartedAt: epoch, EndedAt: epoch}
 	toV2 := api.RolloutStatus{Phase: api.RolloutProgressing, TargetRelease: "v2", LastGoodRelease: "v1", StartedAt: epoch}
 	present := func(image string) *api.ImageStatus {
@@ -106,7 +107,7 @@ func TestConditions(t *testing.T) {
 			"a slot that an operator stopped is not missing",
 			scene{
 				spec: replicas(3, "web:1"), rollout: complete, image: present("web:1"), frozen: []string{"c"},
-				tasks: append([]taskView{slot("c", "v1", func(t *api.Task, s *api.TaskStatus) {
+				tasks: append([]owner.Task{slot("c", "v1", func(t *api.Task, s *api.TaskStatus) {
 					t.Desired, s.State, s.Ready = api.DesiredShutdown, api.TaskShutdown, false
 				})}, two...),
 			},
@@ -167,14 +168,14 @@ func TestConditions(t *testing.T) {
 		},
 		"crash loop": {
 			"with the end of its output",
-			scene{spec: replicas(2, "web:1"), tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", crashed)}, rollout: complete, image: present("web:1")},
+			scene{spec: replicas(2, "web:1"), tasks: []owner.Task{slot("a", "v1", nil), slot("b", "v1", crashed)}, rollout: complete, image: present("web:1")},
 			line{"False", "CrashLoop", "1 of 2 replicas ready"},
 			line{"False", "Paused", "paused until the failed pod is ready, or the next apply"},
 			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
 		},
 		"rejected": {
 			"a slot that could not start holds the rollout",
-			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 				t.Replaces = "a"
 				rejected(t, s)
 			})}, two...)},
@@ -184,7 +185,7 @@ func TestConditions(t *testing.T) {
 		},
 		"ended without a word": {
 			"a slot that ended says at least how",
-			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 				t.Replaces = "a"
 				rejected(t, s)
 				s.State, s.Reason, s.Message = api.TaskFailed, "", ""
@@ -195,7 +196,7 @@ func TestConditions(t *testing.T) {
 		},
 		"deadline": {
 			"a slot that took too long",
-			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+			scene{spec: paused, rollout: toV2, image: present("web:2"), tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 				t.Replaces, t.CreatedAt = "a", epoch.Add(-time.Hour)
 				s.State, s.Ready, s.RunningAt, s.ReadyAt = api.TaskStarting, false, time.Time{}, time.Time{}
 			})}, two...)},
@@ -209,7 +210,7 @@ func TestConditions(t *testing.T) {
 				s := replicas(2, "web:2")
 				s.Strategy.OnFailure = api.OnFailureContinue
 				return s
-			}(), rollout: toV2, image: present("web:2"), tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+			}(), rollout: toV2, image: present("web:2"), tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 				t.Replaces = "a"
 				crashed(t, s)
 			})}, two...)},
@@ -220,7 +221,7 @@ func TestConditions(t *testing.T) {
 		"no node": {
 			"the scheduler's words reach the user",
 			scene{
-				spec: replicas(2, "web:1"), rollout: toV1(), image: present("web:1"), tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", unplaced)},
+				spec: replicas(2, "web:1"), rollout: toV1(), image: present("web:1"), tasks: []owner.Task{slot("a", "v1", nil), slot("b", "v1", unplaced)},
 				refusals: map[string]placement.Refusal{"t-b": {Task: "t-b", Message: "node n1 lacks memory: 8Gi asked, 4Gi in all"}},
 			},
 			line{"False", "NoNode", "1 of 2 replicas ready"},
@@ -230,7 +231,7 @@ func TestConditions(t *testing.T) {
 			"no room beside the old slot is progress, nobody needs to look",
 			scene{
 				spec: paused, rollout: toV2, image: present("web:2"),
-				tasks: append([]taskView{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+				tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 					t.Replaces = "a"
 					unplaced(t, s)
 				})}, two...),
@@ -256,7 +257,7 @@ func TestConditions(t *testing.T) {
 			"what is ready has yet to show that it stays so: that is progress",
 			scene{
 				spec: replicas(2, "web:2"), image: present("web:2"),
-				tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", func(_ *api.Task, s *api.TaskStatus) {
+				tasks: []owner.Task{slot("a", "v1", nil), slot("b", "v1", func(_ *api.Task, s *api.TaskStatus) {
 					s.StartedAt, s.RunningAt, s.ReadyAt = epoch, epoch, epoch
 				})},
 				rollout: api.RolloutStatus{
@@ -272,7 +273,7 @@ func TestConditions(t *testing.T) {
 			"nothing goes on until a pod changes its mind",
 			scene{
 				spec: replicas(2, "web:2"), image: present("web:2"),
-				tasks: []taskView{slot("a", "v1", nil), slot("b", "v1", func(_ *api.Task, s *api.TaskStatus) { s.Ready = false })},
+				tasks: []owner.Task{slot("a", "v1", nil), slot("b", "v1", func(_ *api.Task, s *api.TaskStatus) { s.Ready = false })},
 				rollout: api.RolloutStatus{
 					Phase: api.RolloutRollingBack, TargetRelease: "v1", LastGoodRelease: "v1", StartedAt: epoch,
 					Failed: &api.FailedRollout{Release: "v2", Generation: 1, EnvHash: (&sealer{}).HMAC([]byte("null")), ImageID: "sha256:2", Message: "exit code 1"},
@@ -292,7 +293,7 @@ func TestConditions(t *testing.T) {
 			"done is when the old containers have ended",
 			scene{
 				spec: replicas(2, "web:1"), rollout: complete, image: present("web:1"),
-				tasks: append([]taskView{slot("c", "v1", func(t *api.Task, _ *api.TaskStatus) { t.Desired = api.DesiredShutdown })}, two...),
+				tasks: append([]owner.Task{slot("c", "v1", func(t *api.Task, _ *api.TaskStatus) { t.Desired = api.DesiredShutdown })}, two...),
 			},
 			line{"True", "Converged", "2 of 2 replicas run v1"},
 			line{"True", "Stopping", "2 of 2 pods run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -17,15 +18,28 @@ import (
 type Controller struct {
 	kind api.Kind
 	control.Deps
-	env      *environment.Environments
-	refusals func(records.Snapshot) map[string]placement.Refusal
-	since    func() time.Time // when the controller began to work: its first reconcile
+	env   *environment.Environments
+	nodes Nodes
+	since func() time.Time // when the controller began to work: its first reconcile
 }
 
-// New returns the controller of a kind. refusals returns why tasks can't be placed, by task id; nil returns no reasons.
-func New(deps control.Deps, kind api.Kind, refusals func(records.Snapshot) map[string]placement.Refusal) *Controller {
+// Nodes is what a Controller knows of nodes. Its functions may be nil: then every task can be placed.
+type Nodes struct {
+	// Refusals returns why tasks without a node fit on none, by task id.
+	Refusals func(records.Snapshot) map[string]placement.Refusal
+	// Elsewhere returns why new tasks in the places of others would fit on no node, by the others' task ids.
+	Elsewhere func(records.Snapshot, []*api.Task) map[string]placement.Refusal
+	// Liveness says which nodes are lost. Default one of its own, with a timeout of 30 s.
+	Liveness *owner.Liveness
+}
+
+// New returns the controller of a kind.
+func New(deps control.Deps, kind api.Kind, nodes Nodes) *Controller {
 	deps = deps.Defaults()
-	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), refusals: refusals, since: sync.OnceValue(deps.Now)}
+	if nodes.Liveness == nil {
+		nodes.Liveness = owner.NewLiveness(0, nil)
+	}
+	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), nodes: nodes, since: sync.OnceValue(deps.Now)}
 }
 
 // Reconcile takes the next step of one workload.

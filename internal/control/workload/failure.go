@@ -37,8 +37,8 @@ func (o observed) nextStep(plan rollout.Plan) string {
 // lastLog returns the last output lines of the container that filled a slot.
 func (o observed) lastLog(slot string) []string {
 	for _, t := range o.tasks {
-		if t.status != nil && len(t.status.LastLog) > 0 && t.desired.Value.Slot == slot && t.desired.Value.Role == api.RoleMain {
-			return t.status.LastLog
+		if t.Status != nil && len(t.Status.LastLog) > 0 && t.Desired.Value.Slot == slot && t.Desired.Value.Role == api.RoleMain {
+			return t.Status.LastLog
 		}
 	}
 	return nil

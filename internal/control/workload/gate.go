@@ -131,7 +131,7 @@ func (o observed) gateMessage(p pending) string {
 }
 
 func (o observed) taskOf(run api.Run) string {
-	if task := o.runTask(run).desired; task.Exists() {
+	if task := o.runTask(run).Desired; task.Exists() {
 		return task.Value.ID
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
@@ -29,6 +30,7 @@ type harness struct {
 	view      *view.View
 	c         *Controller
 	scheduler *scheduler.Scheduler
+	nodes     Nodes
 	sealer    *sealer
 	now       time.Time
 	// reconcilesAt is when the node's agent reconciles again.
@@ -51,13 +53,15 @@ type harness struct {
 	// does holds the outcome of a release's command, by its run; ran are those that began, in order.
 	does map[string]command
 	ran  []string
+	// cut are the nodes whose agents do nothing.
+	cut map[string]bool
 }
 
 func newHarness(t testing.TB) *harness {
 	l := &harness{
 		TB: t, ref: web, store: memory.New(), sealer: &sealer{}, now: epoch,
 		images: map[string]string{"web:1": "sha256:1", "web:2": "sha256:2", "web:3": "sha256:3"}, fails: map[string]bool{},
-		does: map[string]command{},
+		does: map[string]command{}, cut: map[string]bool{},
 	}
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,7 +75,11 @@ func newHarness(t testing.TB) *harness {
 		NewTask: func() string { l.drawn++; return fmt.Sprintf("t%07d", l.drawn) },
 	}
 	l.scheduler = scheduler.New(control.Deps{Snapshot: l.snapshot, Store: l.store})
-	l.c = New(deps, api.KindDeployment, l.scheduler.Refusals)
+	l.nodes = Nodes{
+		Refusals: l.scheduler.Refusals, Elsewhere: l.scheduler.Elsewhere,
+		Liveness: owner.NewLiveness(0, func() time.Time { return l.now }),
+	}
+	l.c = New(deps, api.KindDeployment, l.nodes)
 	l.write(func(txn *records.Txn) {
 		txn.Put(records.NodeKey("n1"), api.NodeStatus{ID: "n1", Runtime: "hollow", Ready: true}).Put(records.AliveKey("n1"), "now")
 	})

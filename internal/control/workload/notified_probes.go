@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 )
 
 // oldTransition is the age from which a probe's change is not notified: after a downtime it is too old to be of use.
@@ -15,7 +16,7 @@ const oldTransition = 10 * time.Minute
 
 // transition is a probe's change that the on_probe webhooks are notified of.
 type transition struct {
-	task     taskView
+	task     owner.Task
 	probe    string
 	status   api.ProbeStatus
 	recovery bool
@@ -30,11 +31,11 @@ func (o observed) transitions(now time.Time) (out []transition, notified map[str
 	}
 	notified = map[string]int{}
 	for _, t := range o.tasks {
-		if t.status == nil || t.status.State != api.TaskRunning || t.desired.Value.Desired != api.DesiredRunning {
+		if t.Status == nil || t.Status.State != api.TaskRunning || t.Desired.Value.Desired != api.DesiredRunning {
 			continue
 		}
-		for _, probe := range slices.Sorted(maps.Keys(t.status.Probes)) {
-			status, key := t.status.Probes[probe], t.desired.Value.ID+"/"+probe
+		for _, probe := range slices.Sorted(maps.Keys(t.Status.Probes)) {
+			status, key := t.Status.Probes[probe], t.Desired.Value.ID+"/"+probe
 			before, failed := o.unhealthy(key)
 			change := transition{task: t, probe: probe, status: status, recovery: status.Phase == api.ProbeHealthy}
 			notifies := change.recovery && failed || status.Phase == api.ProbeUnhealthy && before != status.Transition
@@ -72,7 +73,7 @@ func (o observed) probeCalls(now time.Time) []api.Delivery {
 		if change.recovery {
 			list, word = api.HooksProbeRecovery, "recovery"
 		}
-		task := change.task.desired.Value
+		task := change.task.Desired.Value
 		id := fmt.Sprintf("probe-%s-%s-%d", strings.ToLower(task.ID), change.probe, change.status.Transition)
 		tokens := o.tokens(change.status.Since, change.status.Message)
 		if release := o.release(task.Release); release != nil {

@@ -5,6 +5,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
@@ -18,8 +19,11 @@ type observed struct {
 	spec   api.WorkloadSpec
 	status records.Read[api.WorkloadStatus]
 	// tasks fill slots; runTasks run a release's commands, which runs record.
-	tasks, runTasks []taskView
-
+	tasks, runTasks []owner.Task
+	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
+	silent time.Duration
+	// homeless says why a new task in the place of a lost one fits on no node, by the lost task's id.
+	homeless map[string]placement.Refusal
 	runs     []records.Read[api.Run]
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
@@ -34,12 +38,6 @@ type observed struct {
 	recorded   func(call string) bool
 	// slot returns the task that fills a slot.
 	slot func(id string) records.Read[string]
-}
-
-// taskView is a task with both its halves.
-type taskView struct {
-	desired records.Read[api.Task]
-	status  *api.TaskStatus
 }
 
 // observe reads a deployment. ok is false if there is none.
@@ -65,10 +63,10 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
-	waiting := o.readTasks(s)
-	if waiting && c.refusals != nil {
-		o.refusals = c.refusals(s)
+	if waiting := c.readTasks(s, &o); waiting && c.nodes.Refusals != nil {
+		o.refusals = c.nodes.Refusals(s)
 	}
+	c.readLost(s, &o)
 	var err error
 	if o.spec, err = api.DecodeWorkload(ref.Kind, object.Value.Spec); err != nil && !o.deleting() {
 		return o, &UnworkableError{Ref: ref, Reason: api.ReasonInvalidSpec, Cause: err, Next: "apply a corrected manifest"}
@@ -83,17 +81,18 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 }
 
 // readTasks reads the tasks and reports whether one of them waits for a node.
-func (o *observed) readTasks(s records.Snapshot) (waiting bool) {
-	tasks := s.TasksOf(o.ref)
-	o.tasks = make([]taskView, 0, len(tasks))
-	for _, task := range tasks {
-		seen := taskView{desired: task, status: s.TaskStatus(task.Value.ID).Value}
-		if task.Value.Run != "" {
-			o.runTasks = append(o.runTasks, seen)
+func (c *Controller) readTasks(s records.Snapshot, o *observed) (waiting bool) {
+	var tasks []owner.Task
+	tasks, o.silent = c.nodes.Liveness.Tasks(s, o.ref)
+	o.tasks = make([]owner.Task, 0, len(tasks))
+	for _, t := range tasks {
+		task := t.Desired.Value
+		if task.Run != "" {
+			o.runTasks = append(o.runTasks, t)
 		} else {
-			o.tasks = append(o.tasks, seen)
+			o.tasks = append(o.tasks, t)
 		}
-		waiting = waiting || task.Value.Node == "" && task.Value.Desired == api.DesiredRunning
+		waiting = waiting || task.Node == "" && task.Desired == api.DesiredRunning
 	}
 	return waiting
 }
@@ -139,14 +138,7 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 
 // image returns the nodes' report on the image the spec asks for.
 func (o observed) image() api.ImageStatus {
-	best := api.ImageStatus{}
 	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
 	asked.Image, _ = o.wanted()
-	for _, status := range o.images {
-		s := *status.Value
-		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
-			best = s
-		}
-	}
-	return best
+	return owner.Image(o.images, asked)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/records"
 )
 
@@ -36,7 +37,7 @@ func TestSurplusReleases(t *testing.T) {
 		"pinned": {"what a rollback repeats", func(o *observed, _ *assessment) {
 			o.object.Value.Metadata.Stamps = map[string]string{api.StampRollback: "v3"}
 		}, "[v1 v2]"},
-		"run":      {"what a task runs, or ran", func(o *observed, _ *assessment) { o.tasks = []taskView{slot("a", "v1", crashed)} }, "[v2 v3]"},
+		"run":      {"what a task runs, or ran", func(o *observed, _ *assessment) { o.tasks = []owner.Task{slot("a", "v1", crashed)} }, "[v2 v3]"},
 		"deleting": {"they go with the object", func(o *observed, _ *assessment) { o.object.Value.Metadata.DeletedAt = &epoch }, "[]"},
 	} {
 		t.Run(name, func(t *testing.T) {

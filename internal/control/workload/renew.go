@@ -17,7 +17,7 @@ import (
 // renewsOrdinal reports whether an ordinal is to be recreated on request and its task has not been replaced yet.
 func (o observed) renewsOrdinal() bool {
 	for _, t := range o.tasks {
-		if o.rebootstraps(*t.desired.Value) {
+		if o.rebootstraps(*t.Desired.Value) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/records"
 )
@@ -46,32 +47,32 @@ func (o observed) follow(now time.Time) (observed, runWork) {
 			continue // requested by hand, not started
 		}
 		task := o.runTask(*read.Value)
-		attempt := gate.Attempt{Task: task.desired.Value, Status: task.status}
+		attempt := gate.Attempt{Task: task.Desired.Value, Status: task.Status, Lost: task.Absence.Lost}
 		progress := gate.Follow(*read.Value, attempt, o.releaseTimeout(read.Value.Release), now)
 		if progress.Changed {
 			runs[i].Value = &progress.Run
 			work.changed = append(work.changed, runs[i])
 		}
 		if progress.Stop != "" {
-			work = work.halt(task.desired, progress.Stop)
+			work = work.halt(task.Desired, progress.Stop)
 		}
-		work.after = sooner(work.after, progress.After)
+		work.after = owner.Sooner(work.after, progress.After)
 	}
 	o.runs = runs
 	return o, work
 }
 
 // runTask returns the task of a run's last attempt; its zero value if there is none.
-func (o observed) runTask(run api.Run) taskView {
+func (o observed) runTask(run api.Run) owner.Task {
 	if len(run.Attempts) == 0 {
-		return taskView{}
+		return owner.Task{}
 	}
 	for _, t := range o.runTasks {
-		if t.desired.Value.ID == run.Attempts[len(run.Attempts)-1].Task {
+		if t.Desired.Value.ID == run.Attempts[len(run.Attempts)-1].Task {
 			return t
 		}
 	}
-	return taskView{}
+	return owner.Task{}
 }
 
 // next chooses the command that starts now: a release's step, else one that was requested by hand.
@@ -98,19 +99,19 @@ func (o observed) next(t target, phase api.RolloutPhase) *commandStart {
 // sweep removes what is left of the tasks that go: first their containers, then their records.
 func (o observed) sweep(work runWork, goes func(api.Task) bool) runWork {
 	for _, t := range o.runTasks {
-		task := t.desired.Value
+		task := t.Desired.Value
 		if !goes(*task) {
 			continue
 		}
-		unheard := task.Node != "" && t.status == nil // its agent may be making its container
+		unheard := task.Node != "" && t.Status == nil // its agent may be making its container
 		switch {
 		case task.Desired == api.DesiredRunning && unheard:
-			work = work.halt(t.desired, "its release is no longer kept")
+			work = work.halt(t.Desired, "its release is no longer kept")
 		case task.Desired == api.DesiredShutdown && unheard:
 		case task.Desired != api.DesiredRemoved:
-			work.remove = append(work.remove, t.desired)
-		case t.status == nil:
-			work.forget = append(work.forget, t.desired)
+			work.remove = append(work.remove, t.Desired)
+		case t.Status == nil:
+			work.forget = append(work.forget, t.Desired)
 		}
 	}
 	return work
@@ -126,14 +127,6 @@ func (w runWork) halt(task records.Read[api.Task], reason string) runWork {
 	}
 	w.stop, w.why[task.Value.ID] = append(w.stop, task), reason
 	return w
-}
-
-// sooner returns the earlier of two waits; 0 is never.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // writeRuns writes the changes to runs.

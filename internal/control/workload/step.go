@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/records"
 )
@@ -17,18 +18,20 @@ type step struct {
 	monitor api.Duration
 	now     time.Time
 	tasks   map[string]records.Read[api.Task] // by id; nil while nothing is to be done
-	taken   map[string]bool                   // slot ids, those that this step draws among them
+	slots   *owner.Slots
 }
 
 func (c *Controller) begin(o observed, a assessment, now time.Time) *step {
 	s := &step{c: c, o: o, now: now, monitor: a.monitor()}
 	s.txn = records.NewTxn(string(o.ref.Kind)+"."+a.site()).If(records.ObjectKey(o.ref), o.object.Modified)
+	owner.Guard(s.txn, o.tasks)
+	owner.Guard(s.txn, o.runTasks)
 	if len(a.plan.Actions) == 0 {
 		return s
 	}
-	s.tasks, s.taken = make(map[string]records.Read[api.Task], len(o.tasks)), make(map[string]bool, len(o.tasks))
+	s.tasks, s.slots = make(map[string]records.Read[api.Task], len(o.tasks)), owner.NewSlots(c.NewSlot, o.tasks)
 	for _, t := range o.tasks {
-		s.tasks[t.desired.Value.ID], s.taken[t.desired.Value.Slot] = t.desired, true
+		s.tasks[t.Desired.Value.ID] = t.Desired
 	}
 	return s
 }
@@ -93,29 +96,14 @@ func (s *step) create(action rollout.Action) {
 		return
 	}
 	s.txn.CreateTask(api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.freshSlot(),
+		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(),
 		Replaces: action.Replaces, After: action.After,
 		Release: action.Version.Release, Restart: action.Version.Restart,
 		Class: api.ClassKeep, Monitor: s.monitor, Desired: api.DesiredRunning, CreatedAt: s.now,
 	})
 }
 
-// freshSlot draws an id that no slot of the deployment has, including the slots that this step creates.
-func (s *step) freshSlot() string {
-	for {
-		if id := s.c.NewSlot(); !s.taken[id] {
-			s.taken[id] = true
-			return id
-		}
-	}
-}
-
-// putStatus writes the status if it differs, and together with every other write: it is the guard of
-// control.Deps.Commit.
+// putStatus writes the status; see owner.PutStatus.
 func (s *step) putStatus(status api.WorkloadStatus) error {
-	changed, err := s.o.statusChanged(status)
-	if changed || !s.txn.Empty() {
-		s.txn.If(records.StatusKey(s.o.ref), s.o.status.Modified).Put(records.StatusKey(s.o.ref), status)
-	}
-	return err
+	return owner.PutStatus(s.txn, records.StatusKey(s.o.ref), s.o.status, status)
 }

@@ -11,6 +11,8 @@ import (
 type Attempt struct {
 	Task   *api.Task
 	Status *api.TaskStatus
+	// Lost is set if the task has not ended and its node is lost.
+	Lost bool
 }
 
 // Progress is the next state of a run.
@@ -36,6 +38,11 @@ func Follow(run api.Run, attempt Attempt, timeout time.Duration, now time.Time) 
 		return p.fail(api.ReasonLost, "the record of its task is gone", now)
 	case attempt.Status != nil && attempt.Status.State.Terminal():
 		return p.end(attempt, timeout, now)
+	case attempt.Lost:
+		if attempt.Task.Desired == api.DesiredRunning {
+			p.Stop = api.ReasonNodeLost // in case its node returns
+		}
+		return p.fail(api.ReasonNodeLost, "its node is down", now)
 	case attempt.Task.Desired != api.DesiredRunning && attempt.Task.Node == "":
 		return p.fail(attempt.Task.Reason, "no node took it in time", now)
 	case attempt.Task.Desired != api.DesiredRunning:

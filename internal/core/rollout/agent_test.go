@@ -16,7 +16,7 @@ type step struct {
 func (w *world) next(s *Slot) (step, bool) {
 	told := w.told[s.ID]
 	switch {
-	case w.stuck[s.ID]:
+	case w.stuck[s.ID] || w.cut[w.node[s.Task]]:
 		return step{}, false
 	case s.Desired == api.DesiredRemoved:
 		return step{told.Add(dropTakes), func() { s.Observed, s.State = false, api.TaskPending }}, s.Observed
@@ -25,7 +25,7 @@ func (w *world) next(s *Slot) (step, bool) {
 	case s.State.Terminal():
 		return step{}, false
 	case !s.Placed:
-		return step{w.now, func() { s.Placed, s.Observed, s.State = true, true, api.TaskPreparing }}, w.place(s)
+		return step{w.now, func() { s.Placed, s.Observed, s.State, w.node[s.Task] = true, true, api.TaskPreparing, w.choose() }}, w.place(s)
 	case s.State != api.TaskRunning:
 		return w.starting(s)
 	}
@@ -36,7 +36,7 @@ func (w *world) next(s *Slot) (step, bool) {
 func (w *world) place(s *Slot) bool {
 	old := w.slots[s.Replaces]
 	s.Crowded = w.full && s.After == "" && old != nil && !old.stopped()
-	s.Unplaceable = s.Crowded || w.noNode
+	s.Unplaceable = s.Crowded || w.noNode || w.choose() == ""
 	if s.Unplaceable {
 		s.Message = "no node has room"
 	}

@@ -13,7 +13,7 @@ func (p *planner) settled(s *Slot) bool {
 	if s.serves() {
 		return true
 	}
-	return p.heedless() && s.State == api.TaskRunning && !s.CrashLoop && !s.RunningAt.IsZero()
+	return p.heedless() && s.State == api.TaskRunning && !s.CrashLoop && !s.Lost && !s.RunningAt.IsZero()
 }
 
 // settledAt returns when a settled slot settled.
@@ -43,10 +43,13 @@ func (p *planner) steady(s *Slot) bool {
 }
 
 // failing reports whether the slot used up its chance. One that was ready before and no longer is fails by CrashLoop or
-// by ending.
+// by ending. A lost one isn't late: what its node does says nothing about the target.
 func (p *planner) failing(s *Slot) bool {
-	if s.CrashLoop {
+	switch {
+	case s.CrashLoop:
 		return true
+	case s.Lost:
+		return false
 	}
 	late := !s.Ready && s.ReadyAt.IsZero()
 	return late && p.overdue(s)

@@ -15,6 +15,7 @@
 //	freeze.go    a frozen slot is stopped and keeps its place empty
 //	pairs.go     a start-first pair ends as soon as one half can do without the other
 //	scale.go     missing places are filled, surplus ones stopped
+//	lost.go      the place of a slot on a lost node is filled on another one
 //	replace.go   outdated places take turns: max_parallel lanes, a pause, none while the target fails
 //	backoff.go   the place of a failed slot waits, longer each time
 //	failure.go   what counts as a failure of the target, and the return to the last good release
@@ -28,6 +29,10 @@
 //	ordered_turn.go     outdated ordinals are replaced from the top, one at a time
 //	ordered_failure.go  attempts, the backoff between them, and what a failure holds
 //
+// A slot is lost while its node has been silent for too long. Lost is derived for each decision and never recorded. A
+// deployment's slot is replaced on another node if one takes it. An ordinal waits for its node, since its container may
+// still run there; that holds the rollout and the scaling of the others as an ordinal that is not ready does.
+//
 // An ordinal is replaced in steps that each survive a crash: stop, remove the container, and then one step that forgets
 // the old task and creates the new one.
 //
@@ -39,7 +44,8 @@
 //   - stop-first never has more than max_parallel serving slots down at once;
 //   - stop-first never starts a container before the one it takes over from has stopped;
 //   - a desired state only rises, and one plan acts on a task once;
-//   - an ordinal never has two tasks, and a new one only once the old container is gone;
+//   - a lost slot is given up only together with the one that takes its place, and never if no node takes that;
+//   - an ordinal never has two tasks, and a new one only once the old container is gone, lost or not;
 //   - a scale-up never creates an ordinal before those below have settled, a scale-down never stops one before those
 //     above have stopped;
 //   - a rollout takes down one serving ordinal at a time, the highest outdated one, and ordinal 0 last;

@@ -68,7 +68,7 @@ func (p *planner) firstFailure() *Slot {
 // unproven returns the failure whose place runs its next attempt, until that one is good.
 func (p *planner) unproven() *Slot {
 	for _, s := range p.live {
-		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !p.good(s) {
+		if before := p.tryBefore(s); before != nil && p.current(s) && !p.iced[s.ID] && !s.Lost && !p.good(s) {
 			return before
 		}
 	}

@@ -60,6 +60,7 @@ func randomWorld(t *rapid.T) *world {
 	w.desired.KeepDead = rapid.IntRange(0, 3).Draw(t, "keep dead")
 	w.desired.Probed = rapid.Bool().Draw(t, "probed")
 	w.desired.Strategy = randomStrategy(t)
+	w.nodes = []string{"n1", "n2", "n3"}[:rapid.IntRange(1, 3).Draw(t, "nodes")]
 	w.byClock = rapid.Bool().Draw(t, "by the clock")
 	return w
 }
@@ -95,6 +96,11 @@ func (h *history) events() map[string]func(*rapid.T) {
 		"room": func(t *rapid.T) {
 			h.full, h.noNode = rapid.Bool().Draw(t, "full"), rapid.IntRange(0, 3).Draw(t, "no node") == 0
 		},
+		"cut": func(t *rapid.T) {
+			h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = true
+			h.held = rapid.IntRange(0, 3).Draw(t, "held") == 0
+		},
+		"mend":     func(t *rapid.T) { h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = false },
 		"strategy": func(t *rapid.T) { h.desired.Strategy = randomStrategy(t) },
 		"a long time": func(t *rapid.T) {
 			h.work(h.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute))
@@ -163,7 +169,8 @@ func (h *history) befall(t *rapid.T, what func(*Slot)) {
 func (h *history) heal() {
 	clear(h.fates)
 	clear(h.stuck)
-	h.full, h.noNode = false, false
+	clear(h.cut)
+	h.full, h.noNode, h.held = false, false, false
 	for _, s := range h.slots {
 		if s.State == api.TaskRunning && s.live() {
 			s.CrashLoop, s.Ready = false, true

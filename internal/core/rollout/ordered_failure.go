@@ -27,7 +27,7 @@ func (o *ordered) findFailedOrdinals() {
 // unprovenOrdinal returns an ordinal on another attempt of the target after one that failed, until it is good.
 func (o *ordered) unprovenOrdinal() *Slot {
 	for n, s := range o.places {
-		if s == nil || !o.thawed(n) || !o.current(s) {
+		if s == nil || s.Lost || !o.thawed(n) || !o.current(s) {
 			continue
 		}
 		if s.live() && s.Attempt > 1 && !o.good(s) || !s.live() && s.NextAttempt > 1 {

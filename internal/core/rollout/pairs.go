@@ -1,7 +1,10 @@
 package rollout
 
+import "tend.dev/tend/api"
+
 // endPairs finishes start-first replacements. It stops the successor if that is itself outdated or needless, unless it
-// is the half that serves. It stops the old slot when its successor is settled, and earlier if nothing is lost by it.
+// is the half that serves. It stops the old slot when its successor is settled, and earlier if nothing is lost by it,
+// or if the slot itself is lost.
 func (p *planner) endPairs() {
 	for _, old := range p.live {
 		next := p.successor[old.ID]
@@ -9,6 +12,10 @@ func (p *planner) endPairs() {
 			continue
 		}
 		switch wanted := p.current(next) && !p.current(old); {
+		case old.Lost && !next.Lost && p.current(next):
+			if old.Elsewhere || p.settled(next) {
+				p.stop(old, api.ReasonNodeLost)
+			}
 		case !wanted && next.serves() && !old.serves():
 			p.stop(old, "slot "+next.ID+" serves in its place")
 		case !wanted && p.current(old):

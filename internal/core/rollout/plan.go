@@ -19,6 +19,7 @@ func Decide(desired Desired, slots []Slot, now time.Time) Plan {
 	p.freeze()
 	p.endPairs()
 	p.scale()
+	p.replaceLost()
 	p.replace()
 	p.collect()
 	return p.summarize()

@@ -25,6 +25,8 @@ func (p *planner) replace() {
 		case s.broken():
 			free--
 			p.stopFirst(s)
+		case s.Lost:
+			// it waits for its node, or for another one that takes its successor
 		case p.desired.Superseded && s.Version.Release != p.desired.Target.Release:
 			// it would be replaced twice; a restart of the same release goes on
 		case held && failed == nil:
@@ -65,10 +67,11 @@ func (p *planner) held() bool {
 
 // freeLanes returns how many replacements may begin now. Every slot of the target that has not settled takes a lane,
 // including one that a scale or a failure brings in: an unproven slot takes precedence over replacing one that serves.
+// A lost one takes none, since nobody knows when its node will answer.
 func (p *planner) freeLanes() int {
 	free := p.desired.Strategy.MaxParallel - p.created
 	for _, s := range p.live {
-		if p.current(s) && !p.stopped[s.ID] && p.inLane(s) {
+		if p.current(s) && !p.stopped[s.ID] && !s.Lost && p.inLane(s) {
 			free--
 		}
 	}

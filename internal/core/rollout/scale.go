@@ -51,26 +51,28 @@ func (p *planner) stopping() []*Slot {
 	}
 	var out []*Slot
 	for _, s := range slices.Backward(p.ended) {
-		if !s.stopped() && !p.waiting(s) && !awaited[s.Task] && !p.frozen[s.ID] {
+		if !s.stopped() && !p.waiting(s) && !awaited[s.Task] && !p.frozen[s.ID] && !p.abandoned(s.Task) {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// shrink stops surplus places: those that never worked first, then those that don't serve now, then outdated ones, then
+// shrink stops surplus places: lost ones first, then those that never worked, then those that don't serve now, then outdated ones, then
 // the youngest. Both halves of a pair go.
 func (p *planner) shrink(places []*Slot, surplus int) {
 	rank := func(s *Slot) int {
 		switch {
-		case s.broken():
+		case s.Lost:
 			return 0
-		case !s.serves():
+		case s.broken():
 			return 1
-		case !p.current(s):
+		case !s.serves():
 			return 2
+		case !p.current(s):
+			return 3
 		}
-		return 3
+		return 4
 	}
 	victims := slices.Clone(places)
 	slices.SortStableFunc(victims, func(a, b *Slot) int {

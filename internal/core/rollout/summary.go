@@ -55,6 +55,9 @@ func (p *planner) complete(c Counts) bool {
 }
 
 func (p *planner) progress(c Counts, wanted int) (reason, message, next string) {
+	if s := p.awaitedLost(); s != nil {
+		return s.Reason, s.Message, s.Next
+	}
 	for _, s := range p.live {
 		if s.Unplaceable && s.Crowded {
 			return "NoSurge", "a new pod does not fit beside the one it replaces, which stops first", ""
@@ -69,7 +72,9 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 func (p *planner) count() Counts {
 	c := Counts{Wanted: p.wanted(), Frozen: len(p.frozen)}
 	for _, s := range p.live {
-		if s.State == api.TaskRunning {
+		if s.Lost {
+			c.Lost++
+		} else if s.State == api.TaskRunning {
 			c.Running++
 		}
 		if s.serves() {
@@ -82,7 +87,7 @@ func (p *planner) count() Counts {
 			c.Updated++
 		case p.failing(s):
 			c.Failing++
-		case s.ReadyAt.IsZero():
+		case s.ReadyAt.IsZero() && !s.Lost:
 			c.Starting++
 		}
 	}

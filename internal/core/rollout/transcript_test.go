@@ -20,6 +20,9 @@ import (
 //	scale N · restart · delete · freeze SLOT · unfreeze SLOT
 //	release R fails|crash-loops|never-ready|ok     the fate of its tasks from now on
 //	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT · rebootstrap SLOT     what happens to one
+//	nodes NAME…               the nodes that there are; without it, n1
+//	cut NODE · mend NODE      a node is silent, and counts as lost at once
+//	hold · let                many nodes are lost together, so that nothing is moved; or no longer
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
 //	perform N                 do the first N actions of the plan, and "crash"
@@ -71,6 +74,15 @@ func (s *story) command(d *datadriven.TestData) error {
 		s.fates[arg] = fate(d.CmdArgs[1].Key)
 	case "room":
 		s.full, s.noNode = arg == "full", arg == "none"
+	case "nodes":
+		s.nodes = nil
+		for _, node := range d.CmdArgs {
+			s.nodes = append(s.nodes, node.Key)
+		}
+	case "cut", "mend":
+		s.cut[arg] = d.Cmd == "cut"
+	case "hold", "let":
+		s.held = d.Cmd == "hold"
 	case "agents":
 		s.byClock = arg == "old"
 	case "plan":
@@ -225,7 +237,11 @@ func (s *story) state() {
 	plan := s.world.plan()
 	fmt.Fprintf(&s.out, "%s, %s: %s\n", plan.Phase, plan.Reason, s.message(plan))
 	c := plan.Counts
-	fmt.Fprintf(&s.out, "running %d, ready %d, updated %d, outdated %d, failing %d, frozen %d\n", c.Running, c.Ready, c.Updated, c.Outdated, c.Failing, c.Frozen)
+	fmt.Fprintf(&s.out, "running %d, ready %d, updated %d, outdated %d, failing %d, frozen %d", c.Running, c.Ready, c.Updated, c.Outdated, c.Failing, c.Frozen)
+	if c.Lost > 0 {
+		fmt.Fprintf(&s.out, ", lost %d", c.Lost)
+	}
+	fmt.Fprintln(&s.out)
 	for _, slot := range s.sorted() {
 		fmt.Fprintf(&s.out, "  %s %s%s %s, wanted %s", slot.ID, slot.Version.Release, slot.Version.Restart, slot.State, slot.Desired)
 		if slot.Ready {
@@ -233,6 +249,9 @@ func (s *story) state() {
 		}
 		if slot.CrashLoop {
 			fmt.Fprint(&s.out, ", crash loop")
+		}
+		if slot.Lost {
+			fmt.Fprint(&s.out, ", lost")
 		}
 		fmt.Fprintln(&s.out)
 	}

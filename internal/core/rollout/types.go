@@ -60,6 +60,11 @@ type Slot struct {
 	Unplaceable bool
 	// Crowded is set with Unplaceable if a node would fit once the slot that this one replaces is gone.
 	Crowded bool
+	// Lost is set while the slot's node has been silent for the whole timeout and the task has not ended: whether its
+	// container runs is unknown. Reason, Message and Next are about the node then.
+	Lost bool
+	// Elsewhere is set with Lost if another node would take a new pod in its place now. An ordinal is never replaced so.
+	Elsewhere bool
 	// Observed reports whether the agent's half exists.
 	Observed bool
 	State    api.TaskState
@@ -96,12 +101,12 @@ func (s *Slot) stopped() bool {
 }
 
 // serves reports whether the slot does its work now.
-func (s *Slot) serves() bool { return s.State == api.TaskRunning && s.Ready && !s.CrashLoop }
+func (s *Slot) serves() bool { return s.State == api.TaskRunning && s.Ready && !s.CrashLoop && !s.Lost }
 
-// broken reports whether the slot does no work and never did, or crashes over and over. Replacing it takes nothing
-// away.
+// broken reports whether the slot does no work and never did, crashes over and over, or is lost while another node takes
+// its successor. Replacing it takes nothing away. A lost one that has nowhere to go may serve still.
 func (s *Slot) broken() bool {
-	return s.State != api.TaskRunning || s.CrashLoop || !s.Ready && s.ReadyAt.IsZero()
+	return s.Lost && s.Elsewhere || s.State != api.TaskRunning || s.CrashLoop || !s.Ready && s.ReadyAt.IsZero()
 }
 
 // Plan is what to do now, when to decide again, and a summary of the state.
@@ -124,8 +129,9 @@ type Plan struct {
 type Counts struct {
 	Wanted int // places that should be filled
 	// Running and Ready count live slots of any version, Updated good ones of the target, Outdated live ones of
-	// another, Failing those of the target that used up their chance and places that wait for another attempt.
-	Running, Ready, Updated, Outdated, Frozen, Failing int
+	// another, Failing those of the target that used up their chance and places that wait for another attempt. A lost
+	// slot counts as Lost, and as Outdated if it is, but as nothing else.
+	Running, Ready, Updated, Outdated, Frozen, Failing, Lost int
 	// Starting counts live slots of the target that have not been ready yet and still may become so.
 	Starting int
 }

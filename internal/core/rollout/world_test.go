@@ -40,6 +40,11 @@ type world struct {
 	full    bool                 // no room for two halves of a pair
 	noNode  bool                 // no room for anything new
 	stuck   map[string]bool      // slots whose agent does nothing
+	nodes   []string             // those that there are
+	cut     map[string]bool      // nodes that are silent; they count as lost at once
+	held    bool                 // too many nodes are lost: nothing is moved
+	node    map[string]string    // the nodes of tasks, by task
+	strayed map[string]bool      // slots that were lost once: what they do since is not the planner's doing
 	byClock bool                 // agents are from before they reported which slots are steady
 	made    int
 	phase   string // the last one printed
@@ -51,6 +56,7 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func newWorld() *world {
 	return &world{
 		now: epoch, slots: map[string]*Slot{}, told: map[string]time.Time{}, since: map[string]time.Time{},
+		nodes: []string{"n1"}, cut: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
 		fates: map[string]fate{}, stuck: map[string]bool{}, tell: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
 	}
@@ -67,9 +73,31 @@ func defaultStrategy() api.ResolvedStrategy {
 func (w *world) list() []Slot {
 	out := make([]Slot, 0, len(w.slots))
 	for _, s := range w.sorted() {
-		out = append(out, *s)
+		s.Lost = s.Placed && !s.State.Terminal() && w.cut[w.node[s.Task]]
+		s.Elsewhere = s.Lost && !w.desired.Ordered && !w.held && !w.noNode && w.choose() != ""
+		seen := *s
+		if s.Lost {
+			w.strayed[s.ID] = true
+			seen.Reason, seen.Message = api.ReasonNodeLost, "node "+w.node[s.Task]+" does not answer"
+		}
+		out = append(out, seen)
 	}
 	return out
+}
+
+// choose returns the node that answers and has the fewest tasks; empty if none answers.
+func (w *world) choose() string {
+	tasks := map[string]int{}
+	for _, s := range w.slots {
+		tasks[w.node[s.Task]]++
+	}
+	best := ""
+	for _, node := range w.nodes {
+		if !w.cut[node] && (best == "" || tasks[node] < tasks[best]) {
+			best = node
+		}
+	}
+	return best
 }
 
 func (w *world) sorted() []*Slot {

@@ -1,0 +1,55 @@
+package owner
+
+import (
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// Task is a task with both its halves.
+type Task struct {
+	Desired records.Read[api.Task]
+	// Status is nil while its node has reported nothing, and once that has forgotten it.
+	Status *api.TaskStatus
+	// Absence is that of its node; zero once the task has ended.
+	Absence Absence
+}
+
+// Ended reports whether its node has reported its end.
+func (t Task) Ended() bool { return t.Status != nil && t.Status.State.Terminal() }
+
+// Tasks returns the tasks of an owner, and the time until the first silent node of one that has not ended is lost; 0 is
+// never.
+func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left time.Duration) {
+	read := s.TasksOf(ref)
+	tasks = make([]Task, 0, len(read))
+	for _, desired := range read {
+		task := Task{Desired: desired, Status: s.TaskStatus(desired.Value.ID).Value}
+		if !task.Ended() {
+			task.Absence = l.Of(s, desired.Value.Node)
+			left = Sooner(left, task.Absence.Left)
+		}
+		tasks = append(tasks, task)
+	}
+	return tasks, left
+}
+
+// Sooner returns the earlier of two waits; 0 is never.
+func Sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Guard makes a transaction that was decided with lost tasks fail if one of their nodes has a heartbeat again.
+func Guard(txn *records.Txn, tasks []Task) {
+	guarded := map[string]bool{}
+	for _, t := range tasks {
+		if node := t.Desired.Value.Node; t.Absence.Lost && !guarded[node] {
+			guarded[node] = true
+			txn.If(records.AliveKey(node), 0)
+		}
+	}
+}

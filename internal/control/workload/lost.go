@@ -1,0 +1,43 @@
+package workload
+
+import (
+	"fmt"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
+	"tend.dev/tend/internal/records"
+)
+
+// readLost finds out which of the lost tasks could be replaced on another node. An ordinal never is.
+func (c *Controller) readLost(s records.Snapshot, o *observed) {
+	var lost []*api.Task
+	for _, t := range o.tasks {
+		if t.Absence.Lost && !o.ordered() {
+			lost = append(lost, t.Desired.Value)
+		}
+	}
+	if len(lost) > 0 && c.nodes.Elsewhere != nil {
+		o.homeless = c.nodes.Elsewhere(s, lost)
+	}
+}
+
+// loss says whether a lost task can be replaced on another node, and what to tell of it.
+func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next string) {
+	task := t.Desired.Value
+	silent := "node " + task.Node + " does not answer"
+	next = fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend); the rest goes on by itself", task.Node)
+	refusal, homeless := o.homeless[task.ID]
+	switch {
+	case o.ordered():
+		return false, api.ReasonNodeLost, fmt.Sprintf("pod %s waits for node %s, which does not answer: its container may run there still, so no second one is started",
+			task.ContainerName(), task.Node), next
+	case t.Absence.Together > 0:
+		return false, api.ReasonEvictionPaused, fmt.Sprintf("%d of %d nodes stopped answering at about the same time: their pods are not replaced until more of them answer",
+			t.Absence.Together, len(o.nodes)), next
+	case homeless && len(o.nodes) > 1:
+		return false, api.ReasonNodeLost, silent + ", and no other node takes its pods: " + refusal.Message, next
+	case homeless:
+		return false, api.ReasonNodeLost, silent + "; its pods may run there still", next
+	}
+	return true, api.ReasonNodeLost, silent + "; its pods are replaced on other nodes", next
+}

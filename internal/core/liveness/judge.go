@@ -1,0 +1,68 @@
+package liveness
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Input is what is known of the nodes.
+type Input struct {
+	// Nodes is how many there are in all.
+	Nodes int
+	// Silent is since when each silent node has had no heartbeat.
+	Silent map[string]time.Time
+	// Timeout is how long a node may be silent before it is lost.
+	Timeout time.Duration
+}
+
+// Verdict says how the silent nodes are to be treated.
+type Verdict struct {
+	// Lost are the nodes that have been silent for the whole timeout.
+	Lost map[string]bool
+	// Held says for a lost node how many nodes went silent with it, if those are too many to replace what they run.
+	Held map[string]int
+	// Left is the time until the verdict changes if nothing else does, by node: the next one becomes lost.
+	Left map[string]time.Duration
+}
+
+// minHeld is how many nodes must go silent together to be held: one node alone always may be replaced.
+const minHeld = 2
+
+// Judge judges the silent nodes.
+func Judge(in Input, now time.Time) Verdict {
+	v := Verdict{Lost: map[string]bool{}, Held: map[string]int{}, Left: map[string]time.Duration{}}
+	together := windows(in)
+	for node, since := range in.Silent {
+		if left := in.Timeout - now.Sub(since); left > 0 {
+			v.Left[node] = left
+			continue
+		}
+		v.Lost[node] = true
+		if n := together(since); n >= minHeld && 3*n > in.Nodes {
+			v.Held[node] = n
+		}
+	}
+	return v
+}
+
+// windows returns a function that says how many nodes at most went silent within one timeout that contains a time.
+func windows(in Input) func(since time.Time) int {
+	times := slices.SortedFunc(maps.Values(in.Silent), time.Time.Compare)
+	counts := make([]int, len(times)) // that went silent within a timeout from times[i] on
+	for first, end := 0, 0; first < len(times); first++ {
+		for end < len(times) && times[end].Sub(times[first]) <= in.Timeout {
+			end++
+		}
+		counts[first] = end - first
+	}
+	return func(since time.Time) int {
+		most := 0
+		for i, first := range times {
+			if d := since.Sub(first); d >= 0 && d <= in.Timeout {
+				most = max(most, counts[i])
+			}
+		}
+		return most
+	}
+}
