@@ -144,6 +144,15 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if r.contentType != "" {
 		call.Header.Set("Content-Type", r.contentType)
 	}
+	if r.slow {
+		return c.perform(c.slow.Do, call)
+	}
+	return c.perform(c.http.Do, call)
+}
+
+// perform sends a call with what this client adds to each.
+func (c *Client) perform(send func(*http.Request) (*http.Response, error), call *http.Request) (*http.Response, error) {
+	ctx := call.Context()
 	if c.token != "" {
 		call.Header.Set("Authorization", "Bearer "+c.token)
 	}
@@ -153,11 +162,7 @@ func (c *Client) do(ctx context.Context, r request) (*http.Response, error) {
 	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
 		call.Header.Set(api.IdempotencyKey, key)
 	}
-	through := c.http
-	if r.slow {
-		through = c.slow
-	}
-	response, err := through.Do(call)
+	response, err := send(call)
 	if err != nil {
 		return nil, c.failure(ctx, err)
 	}

@@ -2,15 +2,14 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"sync"
+
+	"github.com/coder/websocket"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/client/frame"
+	"tend.dev/tend/client/execwire"
 )
 
 // ExecIO is what a command is connected to. Missing parts are not connected.
@@ -19,124 +18,84 @@ type ExecIO struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	// Resize tells the terminal's sizes as they change.
-	Resize <-chan frame.Size
+	Resize <-chan execwire.Size
 }
 
 // Exec runs a command in a pod and returns its exit code. With a TTY everything comes on Stdout. A Stdin that blocks
-// in Read outlives the call until its next read returns.
+// in Read outlives the call until its next read returns. It returns the server's *api.Problem, an UnreachableError, the
+// cause of ctx, the error of a writer, or why the connection was cut.
 func (c *Client) Exec(ctx context.Context, pod string, command api.ExecRequest, streams ExecIO) (int, error) {
 	command.Stdin = command.Stdin || streams.Stdin != nil
-	body, err := json.Marshal(command)
-	if err != nil {
-		return 0, fmt.Errorf("encode the command: %w", err)
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	response, err := c.send(ctx, request{method: http.MethodPost, path: podPath(pod, "/exec"), body: body, contentType: "application/json",
-		header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {frame.Protocol}}})
+	conn, err := c.socket(ctx, podPath(pod, "/exec"), execwire.Protocol)
 	if err != nil {
 		return 0, err
 	}
-	conn, ok := response.Body.(io.ReadWriteCloser)
-	if !ok || response.StatusCode != http.StatusSwitchingProtocols {
-		response.Body.Close()
-		return 0, &api.Problem{Title: "Bad Gateway", Status: http.StatusBadGateway, Detail: "the server did not upgrade to " + frame.Protocol,
-			Next: "call the server without a proxy between"}
+	defer conn.CloseNow() //nolint:errcheck // nothing is written any more
+	conn.SetReadLimit(execwire.MaxMessage)
+	code := 0
+	if err = execwire.Send(ctx, conn, command); err == nil {
+		go sendInput(ctx, conn, streams.Stdin)
+		go sendSizes(ctx, conn, streams.Resize)
+		code, err = execwire.Output(ctx, conn, streams.Stdout, streams.Stderr)
 	}
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	defer stop()
-	session := &execClient{conn: conn}
-	go session.input(streams.Stdin)
-	go session.resize(ctx, streams.Resize)
-	code, err := session.output(streams)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return code, err
 }
 
-type execClient struct {
-	conn io.ReadWriter
-	// writing keeps frames whole.
-	writing sync.Mutex
+// socket opens a WebSocket.
+func (c *Client) socket(ctx context.Context, path, protocol string) (*websocket.Conn, error) {
+	var failure error
+	through := roundTripper(func(call *http.Request) (*http.Response, error) {
+		response, err := c.perform(c.http.Transport.RoundTrip, call)
+		if err == nil && response.StatusCode != http.StatusSwitchingProtocols {
+			defer response.Body.Close()
+			response, err = nil, problemFrom(response)
+		}
+		failure = err
+		return response, err
+	})
+	conn, _, err := websocket.Dial(ctx, c.base+path, &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
+		HTTPClient: &http.Client{Transport: through}, Subprotocols: []string{protocol}})
+	switch {
+	case failure != nil:
+		return nil, failure
+	case err == nil && conn.Subprotocol() != protocol:
+		_ = conn.CloseNow()
+		err = errors.New("it speaks another protocol")
+	}
+	if err != nil {
+		return nil, &api.Problem{Title: "Bad Gateway", Status: http.StatusBadGateway, Next: "see that no proxy between changes WebSockets",
+			Detail: "the server did not open a WebSocket of " + protocol + ": " + err.Error()}
+	}
+	return conn, nil
 }
 
-func (e *execClient) write(kind frame.Kind, payload []byte) error {
-	e.writing.Lock()
-	defer e.writing.Unlock()
-	return frame.Write(e.conn, kind, payload)
-}
+type roundTripper func(*http.Request) (*http.Response, error)
 
-func (e *execClient) input(from io.Reader) {
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(call *http.Request) (*http.Response, error) { return f(call) }
+
+func sendInput(ctx context.Context, conn execwire.Conn, from io.Reader) {
 	if from == nil {
 		return
 	}
-	buffer := make([]byte, 32<<10)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 && e.write(frame.Stdin, buffer[:n]) != nil {
-			return
-		}
-		if err != nil {
-			_ = e.write(frame.Close, nil)
-			return
-		}
-	}
+	_, _ = io.Copy(execwire.Writer(ctx, conn, execwire.Stdin), from) // an input that breaks has ended
+	_ = execwire.Send(ctx, conn, execwire.Control{EOF: true})
 }
 
-func (e *execClient) resize(ctx context.Context, sizes <-chan frame.Size) {
-	if sizes == nil {
-		return
-	}
+func sendSizes(ctx context.Context, conn execwire.Conn, sizes <-chan execwire.Size) {
 	for {
 		select {
 		case size, open := <-sizes:
-			payload, err := json.Marshal(size)
-			if !open || err != nil || e.write(frame.Resize, payload) != nil {
+			if !open || execwire.Send(ctx, conn, execwire.Control{Resize: &size}) != nil {
 				return
 			}
 		case <-ctx.Done():
 			return
 		}
 	}
-}
-
-// output hands on what the command writes until it ends.
-func (e *execClient) output(streams ExecIO) (int, error) {
-	for {
-		kind, payload, err := frame.Read(e.conn)
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, fmt.Errorf("the connection was cut before the command ended: %w", err)
-		}
-		switch kind {
-		case frame.Stdout:
-			err = writeTo(streams.Stdout, payload)
-		case frame.Stderr:
-			err = writeTo(streams.Stderr, payload)
-		case frame.Exit:
-			var status frame.Status
-			err = json.Unmarshal(payload, &status)
-			return status.Code, err
-		case frame.Error:
-			problem := &api.Problem{}
-			if err := json.Unmarshal(payload, problem); err != nil {
-				return 0, fmt.Errorf("read the stream: %w", err)
-			}
-			return 0, problem
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-func writeTo(w io.Writer, payload []byte) error {
-	if w == nil {
-		return nil
-	}
-	_, err := w.Write(payload)
-	return err
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -41,12 +42,13 @@ func (a *app) agentCommand() *cobra.Command {
 	own.StringVar(&flags.join, "join", "", "`ADDRESS` of the server's listener for nodes, to join it")
 	own.StringVar(&flags.options.Token, "token", "", "`TOKEN` of tend nodes add, to join with")
 	own.StringVar(&flags.options.Server, "server", "", "`ADDRESS` of the server's listener for nodes, if it has moved since (default the one that was joined)")
+	own.StringVar(&flags.options.MetricsListen, "metrics-listen", "", "`ADDRESS` of /metrics and /healthz, plain HTTP without a token, as in 127.0.0.1:8689 (default none)")
 	return command
 }
 
 // run runs the agent until ctx ends. It reports wrong flags before it starts anything.
 func (f *agentFlags) run(ctx context.Context) error {
-	if err := f.machine.check(); err != nil {
+	if err := errors.Join(f.machine.check(), checkListen("metrics-listen", f.options.MetricsListen)); err != nil {
 		return err
 	}
 	if f.join != "" && f.options.Server != "" && f.join != f.options.Server {

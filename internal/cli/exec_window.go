@@ -7,14 +7,14 @@ import (
 
 	"golang.org/x/term"
 
-	"tend.dev/tend/client/frame"
+	"tend.dev/tend/client/execwire"
 )
 
 // windowSizes returns a channel that gets the terminal's size whenever it changes, until stop is called.
-func windowSizes(file *os.File) (sizes <-chan frame.Size, stop func()) {
+func windowSizes(file *os.File) (sizes <-chan execwire.Size, stop func()) {
 	changed := make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
-	out, done := make(chan frame.Size, 1), make(chan struct{})
+	out, done := make(chan execwire.Size, 1), make(chan struct{})
 	go func() {
 		for {
 			select {
@@ -27,7 +27,7 @@ func windowSizes(file *os.File) (sizes <-chan frame.Size, stop func()) {
 				continue
 			}
 			select {
-			case out <- frame.Size{Width: width, Height: height}:
+			case out <- execwire.Size{Width: width, Height: height}:
 			case <-done:
 				return
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/execstream"
+	"tend.dev/tend/internal/runtime"
 )
 
 // slow is a command that takes a while to close.
@@ -28,7 +29,7 @@ type lent struct {
 	ended *atomic.Bool
 }
 
-// SetWriteDeadline implements execstream.Conn.
+// SetWriteDeadline implements net.Conn.
 func (l lent) SetWriteDeadline(at time.Time) error {
 	if l.ended.Load() {
 		l.t.Error("the connection is used after Serve returned")
@@ -44,7 +45,8 @@ func TestServeLeavesItsConnectionAlone(t *testing.T) {
 		var ended atomic.Bool
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(nil)
-		execstream.Serve(ctx, cancel, lent{here, t, &ended}, here, slow{stuck{output: strings.NewReader("")}}, problemOf)
+		begin := func(context.Context) (runtime.Exec, error) { return slow{stuck{output: strings.NewReader("")}}, nil }
+		execstream.Serve(ctx, cancel, over(lent{here, t, &ended}), begin, problemOf)
 		ended.Store(true)
 		time.Sleep(time.Minute)
 	})

@@ -2,29 +2,25 @@ package execstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+
+	"github.com/coder/websocket"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/client/frame"
+	"tend.dev/tend/client/execwire"
 	container "tend.dev/tend/internal/runtime"
 )
 
 // Remote is a command that runs at the other end of a connection. It implements runtime.Exec.
 type Remote struct {
-	in      io.Writer
-	close   func()
-	errorOf func(api.Problem) error
-	stdin   bool
+	conn  Conn
+	stdin bool
 
-	stdout, stderr       *io.PipeReader
-	stdoutEnd, stderrEnd *io.PipeWriter
+	stdout, stderr *io.PipeReader
 
-	writing sync.Mutex
-	done    chan struct{}
+	done chan struct{}
 	// code and err are valid once done is closed.
 	code int
 	err  error
@@ -32,55 +28,39 @@ type Remote struct {
 
 var _ container.Exec = (*Remote)(nil)
 
-// NewRemote returns the command whose frames come from out; in takes those for it. end ends the connection, and with it
-// out and blocked writes to in; it may be called twice. stdin says whether the command reads.
-func NewRemote(in io.Writer, out io.Reader, stdin bool, end func(), errorOf func(api.Problem) error) *Remote {
-	r := &Remote{in: in, close: end, errorOf: errorOf, stdin: stdin, done: make(chan struct{})}
-	r.stdout, r.stdoutEnd = io.Pipe()
-	r.stderr, r.stderrEnd = io.Pipe()
-	go r.read(out)
+// NewRemote returns the command at the other end of conn, whose Close may be called twice. stdin says whether the command
+// reads. errorOf is what Wait returns for a problem.
+func NewRemote(conn Conn, stdin bool, errorOf func(api.Problem) error) *Remote {
+	r := &Remote{conn: conn, stdin: stdin, done: make(chan struct{})}
+	var stdout, stderr *io.PipeWriter
+	r.stdout, stdout = io.Pipe()
+	r.stderr, stderr = io.Pipe()
+	go func() {
+		defer close(r.done)
+		defer stdout.Close()
+		defer stderr.Close()
+		defer r.end() // nothing reads what is still written to the command
+		r.code, r.err = execwire.Output(context.Background(), conn, lenient{stdout}, lenient{stderr})
+		var problem *api.Problem
+		if errors.As(r.err, &problem) {
+			r.err = errorOf(*problem)
+		} else if r.err != nil {
+			r.err = fmt.Errorf("the node: %w", r.err)
+		}
+	}()
 	return r
 }
 
-// read takes frames until the command has ended or the connection is cut.
-func (r *Remote) read(out io.Reader) {
-	defer close(r.done)
-	defer r.stdoutEnd.Close()
-	defer r.stderrEnd.Close()
-	defer r.close() // nothing reads what is still written to the command
-	for {
-		kind, payload, err := frame.Read(out)
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF // a command's end is a frame
-		}
-		if err != nil {
-			r.err = fmt.Errorf("the connection to the node was cut: %w", err)
-			return
-		}
-		switch kind {
-		case frame.Stdout: // a reader that left doesn't keep the command from its end
-			_, _ = r.stdoutEnd.Write(payload)
-		case frame.Stderr:
-			_, _ = r.stderrEnd.Write(payload)
-		case frame.Exit:
-			var status frame.Status
-			r.err = json.Unmarshal(payload, &status)
-			r.code = status.Code
-			return
-		case frame.Error:
-			var problem api.Problem
-			if r.err = json.Unmarshal(payload, &problem); r.err == nil {
-				r.err = r.errorOf(problem)
-			}
-			return
-		}
-	}
-}
+// end ends blocked reads and writes too.
+func (r *Remote) end() { _ = r.conn.Close(websocket.StatusNormalClosure, "") }
 
-func (r *Remote) send(kind frame.Kind, payload []byte) error {
-	r.writing.Lock()
-	defer r.writing.Unlock()
-	return frame.Write(r.in, kind, payload)
+// lenient takes everything: a reader that left doesn't keep the command from its end.
+type lenient struct{ io.Writer }
+
+// Write implements io.Writer.
+func (l lenient) Write(p []byte) (int, error) {
+	_, _ = l.Writer.Write(p)
+	return len(p), nil
 }
 
 // Stdin implements runtime.Exec.
@@ -88,7 +68,7 @@ func (r *Remote) Stdin() io.WriteCloser {
 	if !r.stdin {
 		return nil
 	}
-	return input{r}
+	return input{execwire.Writer(context.Background(), r.conn, execwire.Stdin), r}
 }
 
 // Stdout implements runtime.Exec.
@@ -98,12 +78,8 @@ func (r *Remote) Stdout() io.Reader { return r.stdout }
 func (r *Remote) Stderr() io.Reader { return r.stderr }
 
 // Resize implements runtime.Exec.
-func (r *Remote) Resize(_ context.Context, width, height int) error {
-	payload, err := json.Marshal(frame.Size{Width: width, Height: height})
-	if err != nil {
-		return err
-	}
-	return r.send(frame.Resize, payload)
+func (r *Remote) Resize(ctx context.Context, width, height int) error {
+	return execwire.Send(ctx, r.conn, execwire.Control{Resize: &execwire.Size{Width: width, Height: height}})
 }
 
 // Wait implements runtime.Exec.
@@ -118,7 +94,7 @@ func (r *Remote) Wait(ctx context.Context) (int, error) {
 
 // Close implements runtime.Exec.
 func (r *Remote) Close() error {
-	r.close()
+	r.end()
 	_ = r.stdout.Close()
 	_ = r.stderr.Close()
 	<-r.done
@@ -126,19 +102,12 @@ func (r *Remote) Close() error {
 }
 
 // input is what the command reads.
-type input struct{ remote *Remote }
-
-// Write implements io.Writer.
-func (i input) Write(p []byte) (written int, err error) {
-	for len(p) > 0 {
-		part := p[:min(len(p), frame.MaxPayload)]
-		if err := i.remote.send(frame.Stdin, part); err != nil {
-			return written, err
-		}
-		written, p = written+len(part), p[len(part):]
-	}
-	return written, nil
+type input struct {
+	io.Writer
+	remote *Remote
 }
 
 // Close implements io.Closer.
-func (i input) Close() error { return i.remote.send(frame.Close, nil) }
+func (i input) Close() error {
+	return execwire.Send(context.Background(), i.remote.conn, execwire.Control{EOF: true})
+}

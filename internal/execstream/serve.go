@@ -2,7 +2,6 @@ package execstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,15 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"tend.dev/tend/api"
-	"tend.dev/tend/client/frame"
+	"tend.dev/tend/client/execwire"
 	container "tend.dev/tend/internal/runtime"
 )
 
-// Conn is a connection to a client. Close ends its input too.
+// Conn is a connection to a client. *websocket.Conn is one.
 type Conn interface {
-	io.WriteCloser
-	SetWriteDeadline(t time.Time) error
+	execwire.Conn
+	// Close says goodbye and ends the connection, and with it a blocked Read.
+	Close(code websocket.StatusCode, reason string) error
 }
 
 // exitGrace is how long to wait for a client that doesn't read to receive the end of the stream, writeTime for one that
@@ -33,97 +35,116 @@ var ErrClientGone = errors.New("the client has gone")
 
 // session copies between a client and a running command.
 type session struct {
-	conn      Conn
-	running   container.Exec
-	cancel    context.CancelCauseFunc
-	problemOf func(error) *api.Problem
-	// writing keeps frames from being mixed.
-	writing sync.Mutex
+	Conn
+	cancel context.CancelCauseFunc
+	// running is set once started is closed.
+	running container.Exec
+	started chan struct{}
+	// writes ends what is still written to a client that doesn't read.
+	writes context.Context
 }
 
-// Serve copies between a client and a running command until the command has ended, the client disconnects, or ctx ends,
-// which it does by cancel in the end. The client gets one Exit or Error frame.
-func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, input io.Reader, running container.Exec, problemOf func(error) *api.Problem) {
-	e := &session{conn: conn, running: running, cancel: cancel, problemOf: problemOf}
-	e.run(ctx, input)
-}
-
-func (e *session) run(ctx context.Context, input io.Reader) {
+// Serve starts a command, and copies between it and a client until the command has ended, the client disconnects, or ctx
+// ends, which it does by cancel in the end. The client gets its exit code or an error, and the connection is closed.
+func Serve(ctx context.Context, cancel context.CancelCauseFunc, conn Conn, start func(context.Context) (container.Exec, error), problemOf func(error) *api.Problem) {
+	e := &session{Conn: conn, cancel: cancel, started: make(chan struct{})}
+	var endWrites context.CancelFunc
+	e.writes, endWrites = context.WithCancel(context.WithoutCancel(ctx))
+	defer endWrites()
 	reading := make(chan struct{})
 	go func() {
 		defer close(reading)
-		e.readInput(ctx, input)
+		e.readInput(ctx)
 	}()
-	var outputs sync.WaitGroup
-	outputs.Go(func() { e.copyOutput(frame.Stdout, e.running.Stdout()) })
-	outputs.Go(func() { e.copyOutput(frame.Stderr, e.running.Stderr()) })
-	left := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(left)
-		// Neither a silent command nor a client that reads nothing may hold the session.
-		e.running.Close()
-		_ = e.conn.SetWriteDeadline(time.Now().Add(exitGrace))
-	})
-	defer func() {
-		if !stop() {
-			<-left // the connection may not be used once Serve has returned
-		}
-	}()
-	outputs.Wait()
-	code, err := e.running.Wait(ctx)
+	code, err := e.run(ctx, start, endWrites)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
-	_ = e.conn.SetWriteDeadline(time.Now().Add(exitGrace))
+	last := execwire.Control{Exit: &execwire.Status{Code: code}}
 	if err != nil {
-		e.send(frame.Error, e.problemOf(err))
-	} else {
-		e.send(frame.Exit, frame.Status{Code: code})
+		last = execwire.Control{Error: problemOf(err)}
 	}
-	e.conn.Close()
-	e.running.Close() // a command that has ended reads no more: this ends a blocked write to it
+	defer time.AfterFunc(exitGrace, endWrites).Stop()
+	_ = execwire.Send(e.writes, e, last)
+	_ = conn.Close(websocket.StatusNormalClosure, "")
 	<-reading
 }
 
-// readInput hands the client's frames to the command. A client that disconnects ends the session: its output would have
-// no reader.
-func (e *session) readInput(ctx context.Context, input io.Reader) {
-	stdin := e.running.Stdin()
+// run returns the exit code of the command. Neither a silent command nor a client that reads nothing may hold it once ctx
+// has ended.
+func (e *session) run(ctx context.Context, start func(context.Context) (container.Exec, error), endWrites context.CancelFunc) (int, error) {
+	running, err := start(ctx)
+	e.running = running
+	close(e.started)
+	if err != nil {
+		return 0, err
+	}
+	defer running.Close() // a command that has ended reads no more: this ends a blocked write to it
+	defer context.AfterFunc(ctx, func() {
+		running.Close()
+		time.AfterFunc(exitGrace, endWrites)
+	})()
+	var outputs sync.WaitGroup
+	outputs.Go(func() { e.copyOutput(execwire.Stdout, running.Stdout()) })
+	outputs.Go(func() { e.copyOutput(execwire.Stderr, running.Stderr()) })
+	outputs.Wait()
+	return running.Wait(ctx)
+}
+
+// readInput hands the client's messages to the command. A client that disconnects ends the session: its output would have
+// no reader. What comes after the command has ended is read and dropped until the client closes the connection: one that
+// is closed with input unread may lose the exit code on its way.
+func (e *session) readInput(ctx context.Context) {
 	for {
-		kind, payload, err := frame.Read(input)
-		if err != nil {
-			e.cancel(ErrClientGone)
-			return
+		control, stream, data, err := execwire.Receive(context.WithoutCancel(ctx), e)
+		if err == nil {
+			<-e.started
+			err = e.handle(ctx, control, stream, data)
 		}
-		switch kind {
-		case frame.Stdin:
-			if stdin != nil {
-				_, _ = stdin.Write(payload) // a command that reads no more may still write
-			}
-		case frame.Close:
-			if stdin != nil {
-				_ = stdin.Close()
-			}
-		case frame.Resize:
-			var size frame.Size
-			if json.Unmarshal(payload, &size) == nil && size.Width > 0 && size.Height > 0 {
-				_ = e.running.Resize(ctx, size.Width, size.Height)
-			}
-		default:
-			e.cancel(&api.Problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf("a client may not send frames of kind %d", kind), Next: "speak " + frame.Protocol})
+		switch {
+		case errors.Is(err, execwire.ErrMalformed):
+			e.cancel(&api.Problem{Status: http.StatusBadRequest, Detail: err.Error(), Next: "speak " + execwire.Protocol})
+		case err != nil:
+			e.cancel(ErrClientGone)
 			return
 		}
 	}
 }
 
-func (e *session) copyOutput(kind frame.Kind, from io.Reader) {
+// handle returns ErrMalformed for what a client may not send.
+func (e *session) handle(ctx context.Context, control *execwire.Control, stream execwire.Stream, data []byte) error {
+	if e.running == nil { // it could not be started
+		return nil
+	}
+	stdin := e.running.Stdin()
+	switch {
+	case control == nil && stream == execwire.Stdin:
+		if stdin != nil {
+			_, _ = stdin.Write(data) // a command that reads no more may still write
+		}
+	case control != nil && control.EOF:
+		if stdin != nil {
+			_ = stdin.Close()
+		}
+	case control != nil && control.Resize != nil:
+		if size := control.Resize; size.Width > 0 && size.Height > 0 {
+			_ = e.running.Resize(ctx, size.Width, size.Height)
+		}
+	default:
+		return fmt.Errorf("%w: a client may send stdin, resize and eof", execwire.ErrMalformed)
+	}
+	return nil
+}
+
+func (e *session) copyOutput(stream execwire.Stream, from io.Reader) {
 	if from == nil {
 		return
 	}
+	to := execwire.Writer(e.writes, e, stream)
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && e.write(kind, buffer[:n]) != nil {
+		if _, failed := to.Write(buffer[:n]); failed != nil {
 			e.cancel(ErrClientGone)
 			return
 		}
@@ -133,17 +154,9 @@ func (e *session) copyOutput(kind frame.Kind, from io.Reader) {
 	}
 }
 
-func (e *session) write(kind frame.Kind, payload []byte) error {
-	e.writing.Lock()
-	defer e.writing.Unlock()
-	_ = e.conn.SetWriteDeadline(time.Now().Add(writeTime))
-	return frame.Write(e.conn, kind, payload)
-}
-
-func (e *session) send(kind frame.Kind, value any) {
-	payload, err := json.Marshal(value)
-	if err != nil || len(payload) > frame.MaxPayload {
-		payload, _ = json.Marshal(api.Problem{Title: "Internal Server Error", Status: 500, Detail: "the outcome is unknown"})
-	}
-	_ = e.write(kind, payload)
+// Write implements execwire.Conn. A client that takes nothing for writeTime is cut.
+func (e *session) Write(ctx context.Context, kind websocket.MessageType, message []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	return e.Conn.Write(ctx, kind, message)
 }

@@ -32,6 +32,8 @@ type Options struct {
 	Server string
 	// Token is what a machine joins with, once.
 	Token string
+	// MetricsListen is the address of /metrics and /healthz. Default: nothing listens.
+	MetricsListen string
 	// Dial connects to the server; default: over TCP.
 	Dial join.Dial
 	// Started is called when everything runs. Default: nothing is.
@@ -109,15 +111,20 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 		return err
 	}
 	registry := prometheus.NewRegistry()
+	scraped, err := listenMetrics(ctx, o, registry)
+	if err != nil {
+		return err
+	}
 	machine, err := host.Open(ctx, o.Options, host.Link{
 		Cluster: known.Cluster, Control: client, Seal: keys.Encrypt, Open: keys.Decrypt, Registry: registry, Metrics: engine.NewMetrics(registry),
 		Callbacks: callbacks,
 	})
 	if err != nil {
-		return err
+		return errors.Join(err, scraped.close())
 	}
 	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server, "runtime", o.Runtime)
 	group := engine.NewGroup(engine.GroupOptions{},
+		engine.NewMember(scraped.run),
 		engine.NewMember(client.Run),
 		engine.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
 		engine.NewMember(func(ctx context.Context) error {

@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		"bad since":             {"GET", "/v1/pods/prod-web.aaaaaaaa/logs?since=yesterday", "", "", 400, "since"},
 		"no container yet":      {"GET", "/v1/pods/prod-web.aaaaaaaa/logs", "", "", 404, ""},
 		"logs of nothing":       {"GET", "/v1/logs", "", "", 400, "object"},
-		"exec by curl":          {"POST", "/v1/pods/prod-web.aaaaaaaa/exec", "application/json", `{"command":["ls"]}`, 426, "frames"},
+		"exec by curl":          {"POST", "/v1/pods/prod-web.aaaaaaaa/exec", "application/json", `{"command":["ls"]}`, 426, "WebSocket"},
 		"start unknown":         {"POST", "/v1/pods/x/start", "", "", 404, "x"},
 		"config without scope":  {"GET", "/v1/config", "", "", 400, "scope"},
 		"config of bad key":     {"POST", "/v1/config?scope=prod", "application/json", `{"set":{"A-B":"1"}}`, 422, "A-B"},

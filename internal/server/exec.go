@@ -1,22 +1,21 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
 	"strings"
-	"time"
+
+	"github.com/coder/websocket"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/client/frame"
+	"tend.dev/tend/client/execwire"
 	"tend.dev/tend/internal/execstream"
+	"tend.dev/tend/internal/nodeapi"
 	container "tend.dev/tend/internal/runtime"
 )
 
-// exec runs a command in a pod. An error before it runs is an HTTP problem; then the connection carries frames.
+// exec runs a command in a pod. Up to the upgrade an error is an HTTP problem, then it is a message.
 func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 	ctx, end, err := s.openStream(r, "exec")
 	if err != nil {
@@ -24,90 +23,84 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer end()
-	task, request, err := s.execRequest(w, r)
+	task, on, err := s.execTarget(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	on, err := s.Nodes.Node(task.Node)
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{execwire.Protocol}})
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return // Accept has answered
 	}
-	// The http.Server gives up a hijacked connection, and cancels r.Context, so the command has a context of its own.
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer conn.CloseNow() //nolint:errcheck // it is closed already
+	conn.SetReadLimit(execwire.MaxMessage)
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go func() {
-		select {
-		case <-s.cutting:
-			cancel(errClosing)
-		case <-ctx.Done():
+	request, err := readCommand(ctx, conn)
+	start := func(ctx context.Context) (container.Exec, error) {
+		if err != nil {
+			return nil, err
 		}
-	}()
-	attached := context.AfterFunc(r.Context(), func() { cancel(execstream.ErrClientGone) }) // until the connection is taken over
-	running, err := on.Exec(ctx, task.ID, container.ExecOptions(request))
-	attached()
-	if err != nil {
-		s.fail(w, r, err)
-		return
+		s.Logger.Info("exec", "actor", actorOf(ctx), "pod", task.ContainerName(), "command", request.Command)
+		running, err := on.Exec(ctx, task.ID, container.ExecOptions(request))
+		if err != nil {
+			return nil, s.problem(r, err)
+		}
+		return running, nil
 	}
-	defer running.Close()
-	s.Logger.Info("exec", "actor", actorOf(ctx), "pod", task.ContainerName(), "command", request.Command)
-	conn, input, err := upgrade(w)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	defer conn.Close()
-	execstream.Serve(ctx, cancel, conn, input, running, problemOf)
+	execstream.Serve(ctx, cancel, conn, start, problemOf)
 }
 
-func (s *Server) execRequest(w http.ResponseWriter, r *http.Request) (*api.Task, api.ExecRequest, error) {
-	var request api.ExecRequest
+// execTarget returns the pod that a request names, and its node.
+func (s *Server) execTarget(r *http.Request) (*api.Task, nodeapi.Node, error) {
 	if err := queryOf(r).done(); err != nil {
-		return nil, request, err
+		return nil, nil, err
 	}
-	if !strings.EqualFold(r.Header.Get("Upgrade"), frame.Protocol) {
-		return nil, request, &api.Problem{Status: http.StatusUpgradeRequired,
-			Detail: "exec is a stream of frames", Next: "send Connection: Upgrade and Upgrade: " + frame.Protocol + ", or use `tend exec`"}
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") || !strings.Contains(r.Header.Get("Sec-WebSocket-Protocol"), execwire.Protocol) {
+		return nil, nil, errNoWebSocket
+	}
+	if !sameOrigin(r) {
+		return nil, nil, foreignOrigin(r)
 	}
 	snap, err := s.snapshot()
 	if err != nil {
-		return nil, request, err
+		return nil, nil, err
 	}
 	task, err := findTask(snap, r.PathValue("pod"))
 	if err != nil {
-		return nil, request, err
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxSmallBody))
-	if err != nil {
-		return nil, request, err
-	}
-	decoder := json.NewDecoder(strings.NewReader(string(body)))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&request); err != nil {
-		return nil, request, badRequest("send {\"command\": […]}", "the body can't be read: %v", err)
-	}
-	if len(request.Command) == 0 {
-		return nil, request, badRequest("send {\"command\": […]}", "no command given")
+		return nil, nil, err
 	}
 	if task.Desired != api.DesiredRunning {
-		return nil, request, notLive(task.ContainerName())
+		return nil, nil, notLive(task.ContainerName())
 	}
-	return task, request, nil
+	on, err := s.Nodes.Node(task.Node)
+	return task, on, err
 }
 
-// upgrade hijacks the connection and answers with the upgrade.
-func upgrade(w http.ResponseWriter) (net.Conn, *bufio.Reader, error) {
-	conn, buffer, err := http.NewResponseController(w).Hijack()
+// errNoWebSocket also answers clients of the versions in which exec was a POST with a protocol of its own.
+var errNoWebSocket = &api.Problem{Status: http.StatusUpgradeRequired, Detail: "exec is a WebSocket of the subprotocol " + execwire.Protocol,
+	Next: "use the `tend exec` of the server's version, or open one with GET: docs/exec.md says how"}
+
+func (s *Server) execWithoutWebSocket(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Upgrade", "websocket")
+	s.fail(w, r, errNoWebSocket)
+}
+
+// readCommand reads the client's first message.
+func readCommand(ctx context.Context, conn *websocket.Conn) (request api.ExecRequest, err error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	_, message, err := conn.Read(ctx)
 	if err != nil {
-		return nil, nil, err
+		return request, err
 	}
-	_ = conn.SetDeadline(time.Time{})
-	_, err = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: "+frame.Protocol+"\r\n\r\n")
-	if err != nil {
-		conn.Close()
-		return nil, nil, err
+	decoder := json.NewDecoder(strings.NewReader(string(message)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&request); err != nil {
+		return request, badRequest("send {\"command\": […]} first", "the first message can't be read: %v", err)
 	}
-	return conn, buffer.Reader, nil
+	if len(request.Command) == 0 {
+		return request, badRequest("send {\"command\": […]} first", "no command given")
+	}
+	return request, nil
 }

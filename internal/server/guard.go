@@ -26,9 +26,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				Detail: "this server answers to loopback names only, not to " + clip(r.Host),
 				Next:   "use http://127.0.0.1 or http://localhost with the server's port"}))
 		case !sameOrigin(r):
-			writeProblem(w, problemOf(&api.Problem{Status: http.StatusForbidden,
-				Detail: "requests from the origin " + clip(r.Header.Get("Origin")) + " are not answered",
-				Next:   "call the API from the command line or from the server's own pages"}))
+			writeProblem(w, problemOf(foreignOrigin(r)))
 		case !openPaths[r.URL.Path] && !s.hasToken(r):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="tend"`)
 			writeProblem(w, problemOf(&api.Problem{Status: http.StatusUnauthorized,
@@ -70,6 +68,12 @@ func sameOrigin(r *http.Request) bool {
 	}
 	parsed, err := url.Parse(origins[0])
 	return err == nil && len(origins) == 1 && parsed.Scheme == "http" && strings.EqualFold(parsed.Host, r.Host)
+}
+
+func foreignOrigin(r *http.Request) *api.Problem {
+	return &api.Problem{Status: http.StatusForbidden,
+		Detail: "requests from the origin " + clip(r.Header.Get("Origin")) + " are not answered",
+		Next:   "call the API from the command line or from the server's own pages"}
 }
 
 // clip shortens text from a client, so that it can't fill logs and answers.

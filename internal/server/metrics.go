@@ -1,7 +1,6 @@
 package server
 
 import (
-	"runtime"
 	"strconv"
 	"time"
 
@@ -14,14 +13,6 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 	streams  *prometheus.GaugeVec
 	panics   prometheus.Counter
-}
-
-// buildInfo is always 1; its labels say which version runs.
-func buildInfo(version, commit string) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "tend_build_info", Help: "1; the labels say which Tend this is.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": commit, "goversion": runtime.Version()},
-	}, func() float64 { return 1 })
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {

@@ -120,13 +120,18 @@ func badRequest(next, format string, args ...any) *api.Problem {
 	return &api.Problem{Status: http.StatusBadRequest, Detail: fmt.Sprintf(format, args...), Next: next}
 }
 
-// fail answers with a problem. It logs errors of the server, but not those of the client.
+// fail answers with a problem.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	writeProblem(w, s.problem(r, err))
+}
+
+// problem returns what a client gets to see of an error. It logs errors of the server, but not those of the client.
+func (s *Server) problem(r *http.Request, err error) *api.Problem {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
 		s.Logger.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	writeProblem(w, problem)
+	return problem
 }
 
 func writeProblem(w http.ResponseWriter, problem *api.Problem) {

@@ -7,6 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"tend.dev/tend/client/execwire"
 )
 
 // maxSmallBody bounds every body but an apply's.
@@ -78,7 +80,8 @@ func (s *Server) podRoutes() {
 		[]string{"init", "follow", "tail", "since"}, s.podLogs)
 	s.documented("GET", "/v1/logs", "The output of all pods of an object, a JSON line each",
 		[]string{"kind", "scope", "name", "run", "init", "follow", "tail", "since"}, s.logs)
-	s.documented("POST", "/v1/pods/{pod}/exec", "Run a command in a pod; upgrades to tend-exec/1", nil, s.exec)
+	s.documented("GET", "/v1/pods/{pod}/exec", "Run a command in a pod: a WebSocket of "+execwire.Protocol, nil, s.exec)
+	s.mux.HandleFunc("POST /v1/pods/{pod}/exec", s.execWithoutWebSocket)
 	typed(s, "POST", "/v1/pods/{pod}/stop", "Stop a pod; with freeze it stays stopped", s.stopPod)
 	typed(s, "POST", "/v1/pods/{pod}/start", "Let a frozen pod run again", s.startPod)
 }

@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
 	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/version"
 )
 
 // Options are the dependencies of a Server. View and Verbs are needed.
@@ -108,7 +109,7 @@ func New(opts Options) *Server {
 	if opts.Registry == nil {
 		opts.Registry = prometheus.NewRegistry()
 	}
-	opts.Registry.MustRegister(buildInfo(opts.Version, opts.Commit))
+	opts.Registry.MustRegister(version.Metric(opts.Version, opts.Commit))
 	if opts.Gather == nil {
 		opts.Gather = prometheus.NewRegistry()
 	}

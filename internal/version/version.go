@@ -1,4 +1,3 @@
-// Package version holds what the binary says of itself. It decides nothing.
 package version
 
 // Version is set by the linker; "dev" is a build by hand.

@@ -2,6 +2,8 @@ package workload
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/owner"
@@ -21,7 +23,19 @@ func (c *Controller) readLost(s records.Snapshot, o *observed) {
 	}
 }
 
-// loss says whether a lost task can be replaced on another node, and what to tell of it.
+// dataVolume returns the first volume that a new pod would find empty on another node; empty if there is none. What is
+// mounted read-only holds none of its data.
+func (o observed) dataVolume() string {
+	for _, entry := range o.spec.Volumes {
+		v, err := api.ParseVolume(entry)
+		if err == nil && !slices.Contains(strings.Split(v.Mode, ","), "ro") {
+			return v.Source
+		}
+	}
+	return ""
+}
+
+// loss says whether a lost task can be replaced on another node, and what to report of it.
 func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next string) {
 	task := t.Desired.Value
 	silent := "node " + task.Node + " does not answer"
@@ -34,6 +48,8 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	case t.Absence.Together > 0:
 		return false, api.ReasonEvictionPaused, fmt.Sprintf("%d of %d nodes stopped answering at about the same time: their pods are not replaced until more of them answer",
 			t.Absence.Together, len(o.nodes)), next
+	case o.dataVolume() != "":
+		return false, api.ReasonNodeLost, fmt.Sprintf("%s; its pods wait for it, since their data (%s) is there", silent, o.dataVolume()), next
 	case homeless && len(o.nodes) > 1:
 		return false, api.ReasonNodeLost, silent + ", and no other node takes its pods: " + refusal.Message, next
 	case homeless:

@@ -127,6 +127,34 @@ func TestOnOneMachineNothingIsReplaced(t *testing.T) {
 	}
 }
 
+// A pod on another node would find its volume empty: it waits for the node that has the data.
+func TestAPodWaitsForTheNodeWithItsData(t *testing.T) {
+	for name, test := range map[string]struct {
+		volumes []string
+		stays   bool
+	}{
+		"Volume":   {[]string{"uploads:/data"}, true},
+		"Folder":   {[]string{"/srv/uploads:/data"}, true},
+		"ReadOnly": {[]string{"/etc/ssl/certs:/certs:ro,z"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := replicas(2, "web:1")
+			spec.Volumes = test.volumes
+			l := onNodes(t, spec, "n2")
+			before := l.homes()
+			l.silence("n2")
+			l.now = l.now.Add(time.Minute)
+			l.settle()
+			if got := cmp.Equal(before, l.homes()); got != test.stays {
+				t.Errorf("%v before, %v now", before, l.homes())
+			}
+			if c := l.condition(api.ConditionDegraded); test.stays && !strings.Contains(c.Message, "their data ("+strings.Split(test.volumes[0], ":")[0]+") is there") {
+				t.Errorf("%+v", c)
+			}
+		})
+	}
+}
+
 // Another node that can't take the pods is no other node.
 func TestANodeThatIsFullTakesNothing(t *testing.T) {
 	l := newHarness(t)

@@ -211,7 +211,8 @@ func (c *client) Exec(ctx context.Context, pod string, opts runtime.ExecOptions)
 		cancel()
 		return nil, err
 	}
-	return execstream.NewRemote(in, answer.Body, opts.Stdin, func() { cancel(); _ = answer.Body.Close() }, wire.ErrorOf), nil
+	end := func() error { cancel(); return answer.Body.Close() }
+	return execstream.NewRemote(execstream.Framed(answer.Body, in, end), opts.Stdin, wire.ErrorOf), nil
 }
 
 // input is the body of a command's request. Its Close ends a blocked read: without it, a request whose connection is cut

@@ -228,30 +228,27 @@ func (s *server) exec(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer running.Close()
-	conn := &stream{ResponseController: http.NewResponseController(w), out: w, in: r.Body}
+	out := &flushed{ResponseController: http.NewResponseController(w), Writer: w}
 	w.WriteHeader(http.StatusOK)
-	if err := conn.Flush(); err != nil {
+	if err := out.Flush(); err != nil {
 		return nil
 	}
-	execstream.Serve(ctx, cancel, conn, input, running, wire.ProblemOf)
+	started := func(context.Context) (runtime.Exec, error) { return running, nil }
+	execstream.Serve(ctx, cancel, execstream.Framed(input, out, r.Body.Close), started, wire.ProblemOf)
 	return nil
 }
 
-// stream is a request and its answer as a connection.
-type stream struct {
+// flushed is an answer that is sent with each write.
+type flushed struct {
 	*http.ResponseController
-	out io.Writer
-	in  io.Closer
+	io.Writer
 }
 
-// Write implements execstream.Conn.
-func (s *stream) Write(p []byte) (int, error) {
-	n, err := s.out.Write(p)
+// Write implements io.Writer.
+func (f *flushed) Write(p []byte) (int, error) {
+	n, err := f.Writer.Write(p)
 	if err != nil {
 		return n, err
 	}
-	return n, s.Flush()
+	return n, f.Flush()
 }
-
-// Close implements execstream.Conn.
-func (s *stream) Close() error { return s.in.Close() }

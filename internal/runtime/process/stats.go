@@ -3,13 +3,11 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/process/shim"
@@ -41,37 +39,14 @@ func (r *Runtime) Stats(ctx context.Context, id string) (runtime.Stats, error) {
 		}
 		stats.PIDs++
 		stats.CPUTime += time.Duration(process.Ticks) * (time.Second / ticksPerSecond)
-		stats.MemoryBytes += residentBytes(process.PID)
-		read, written := blockBytes(process.PID)
-		stats.BlockRead, stats.BlockWrite = stats.BlockRead+read, stats.BlockWrite+written
-	}
-	return stats, nil
-}
-
-func residentBytes(pid int) int64 {
-	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	fields := strings.Fields(string(raw))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize())
-}
-
-// blockBytes needs the rights of the process's user; without them it returns 0.
-func blockBytes(pid int) (read, written int64) {
-	raw, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/io")
-	for line := range bytes.Lines(raw) {
-		name, text, _ := strings.Cut(strings.TrimSpace(string(line)), ": ")
-		n, _ := strconv.ParseInt(text, 10, 64)
-		switch name {
-		case "read_bytes":
-			read = n
-		case "write_bytes":
-			written = n
+		if proc, err := procfs.NewProc(process.PID); err == nil { // else it has ended
+			memory, _ := proc.Statm()
+			blocks, _ := proc.IO() // it needs the rights of the process's user
+			stats.MemoryBytes += int64(memory.ResidentBytes())
+			stats.BlockRead, stats.BlockWrite = stats.BlockRead+int64(blocks.ReadBytes), stats.BlockWrite+int64(blocks.WriteBytes)
 		}
 	}
-	return read, written
+	return stats, nil
 }
 
 func notRunning(record shim.Record) error {
