@@ -100,6 +100,7 @@ func (a *archive) task(op store.Op) {
 	decode(op.Value, &task)
 	if before, known := a.tasks[task.ID]; known {
 		a.fits(before, task)
+		a.stays(task)
 		return
 	}
 	owner := a.objects[records.ObjectKey(task.Owner())]
@@ -110,6 +111,13 @@ func (a *archive) task(op store.Op) {
 	}
 	if owner.uid == "" {
 		a.w.fail("task %s (%s) was made for an object the store doesn't have", task.ID, task.ContainerName())
+	}
+}
+
+// stays reports a pod that is given up since its node is silent: the world has one node, so nothing could take its place.
+func (a *archive) stays(task api.Task) {
+	if task.Class == api.ClassKeep && task.Reason == api.ReasonNodeLost {
+		a.w.fail("pod %s was given up for its node, and there is no other", task.ContainerName())
 	}
 }
 

@@ -24,10 +24,15 @@ func (t Task) Ended() bool { return t.Status != nil && t.Status.State.Terminal()
 func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left time.Duration) {
 	read := s.TasksOf(ref)
 	tasks = make([]Task, 0, len(read))
+	absences := map[string]Absence{}
 	for _, desired := range read {
 		task := Task{Desired: desired, Status: s.TaskStatus(desired.Value.ID).Value}
 		if !task.Ended() {
-			task.Absence = l.Of(s, desired.Value.Node)
+			node := desired.Value.Node
+			if _, known := absences[node]; !known {
+				absences[node] = l.Of(s, node)
+			}
+			task.Absence = absences[node]
 			left = Sooner(left, task.Absence.Left)
 		}
 		tasks = append(tasks, task)

@@ -1,8 +1,7 @@
 package scheduler
 
 import (
-	"math"
-	"time"
+	"sync"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/placement"
@@ -12,22 +11,35 @@ import (
 // Elsewhere returns why new tasks in the places of others would fit on no node, by the others' task ids. They are
 // planned together, after the tasks that wait already: what is not refused would all be placed now.
 func (s *Scheduler) Elsewhere(snapshot records.Snapshot, others []*api.Task) map[string]placement.Refusal {
-	tasks, _ := s.tasks(snapshot)
-	ids := make(map[string]string, len(others))
+	next := make([]placement.Task, 0, len(others))
 	for _, task := range others {
 		demand := s.demands.of(snapshot, task)
-		next := placement.Task{
-			ID: "in place of " + task.ID, Workload: task.Owner().String(), CreatedAt: time.Unix(math.MaxInt32, 0),
-			Ports: demand.ports, MemoryBytes: demand.memory, CPUs: demand.cpus,
-		}
-		tasks, ids[next.ID] = append(tasks, next), task.ID
+		next = append(next, placement.Task{
+			ID: task.ID, Workload: task.Owner().String(), Ports: demand.ports, MemoryBytes: demand.memory, CPUs: demand.cpus,
+		})
 	}
-	_, refused := placement.Plan(tasks, nodes(snapshot))
 	out := map[string]placement.Refusal{}
-	for _, r := range refused {
-		if id, ok := ids[r.Task]; ok {
-			out[id] = r
-		}
+	for _, refused := range s.surveyed.refuse(snapshot.Revision(), next, func() *placement.Survey {
+		tasks, _ := s.tasks(snapshot)
+		return placement.NewSurvey(tasks, nodes(snapshot))
+	}) {
+		out[refused.Task] = refused
 	}
 	return out
+}
+
+// surveyed caches the newest survey: while a node is lost, every workload with a task on it asks.
+type surveyed struct {
+	mu       sync.Mutex
+	revision int64
+	survey   *placement.Survey
+}
+
+func (s *surveyed) refuse(revision int64, tasks []placement.Task, survey func() *placement.Survey) []placement.Refusal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.survey == nil || s.revision != revision {
+		s.survey, s.revision = survey(), revision
+	}
+	return s.survey.Refuse(tasks)
 }

@@ -16,8 +16,9 @@ import (
 // Scheduler places tasks.
 type Scheduler struct {
 	control.Deps
-	demands *demands
-	latest  latest
+	demands  *demands
+	latest   latest
+	surveyed surveyed
 }
 
 // key is the only key: placing is one decision over all tasks and nodes.

@@ -1,0 +1,28 @@
+package placement
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"tend.dev/tend/internal/core/ports"
+)
+
+// A survey refuses what Plan would, after the tasks that wait already, and answers the same again.
+func TestSurvey(t *testing.T) {
+	port := []ports.Port{{Number: 80, Protocol: "tcp"}}
+	nodes := []Node{{ID: "n1", Alive: true, Ready: true}, {ID: "n2", Alive: true, Ready: true}, {ID: "n3", Ready: true}}
+	waits := Task{ID: "w", Workload: "w", Ports: port, CreatedAt: time.Unix(2, 0)}
+	more := []Task{{ID: "a", Workload: "v", Ports: port, CreatedAt: time.Unix(3, 0)}, {ID: "b", Workload: "v", Ports: port, CreatedAt: time.Unix(4, 0)}}
+	_, want := Plan(append([]Task{waits}, more...), nodes)
+	if len(want) != 1 || want[0].Task != "b" {
+		t.Fatalf("%+v; want b refused alone", want)
+	}
+	s := NewSurvey([]Task{waits}, nodes)
+	for range 3 {
+		if diff := cmp.Diff(want, s.Refuse(more)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
