@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/test/bufconn"
+
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/local"
@@ -45,12 +47,12 @@ func (l *harness) connect(service *local.Service, log *slog.Logger) (control nod
 	l.must(err)
 	own, err := ca.Server(24 * 365 * time.Hour)
 	l.must(err)
-	p := &pipe{conns: make(chan net.Conn), done: make(chan struct{})}
+	p := bufconn.Listen(1 << 20) // a listener without a network
 	server := &http.Server{
 		Handler: remote.NewHandler(remote.HandlerOptions{Service: service, Node: authority.NodeOf, Logger: log}), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
 	}
-	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true, DialContext: p.dial}
+	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.DialContext(ctx) }}
 	client := remote.New(remote.Options{Server: "https://server", HTTP: &http.Client{Transport: transport}, Logger: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -75,39 +77,4 @@ func (l *harness) nodeTLS(ca *authority.Authority) *tls.Config {
 	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil }, "h2")
 	l.must(err)
 	return config
-}
-
-// pipe is a listener without a network.
-type pipe struct {
-	conns chan net.Conn
-	once  sync.Once
-	done  chan struct{}
-}
-
-func (p *pipe) Accept() (net.Conn, error) {
-	select {
-	case conn := <-p.conns:
-		return conn, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipe) Close() error {
-	p.once.Do(func() { close(p.done) })
-	return nil
-}
-
-func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
-
-func (p *pipe) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	near, far := net.Pipe()
-	select {
-	case p.conns <- far:
-		return near, nil
-	case <-p.done:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 }
