@@ -53,7 +53,7 @@ func (c *Client) socket(ctx context.Context, path, protocol string) (*websocket.
 		response, err := c.perform(c.http.Transport.RoundTrip, call)
 		if err == nil && response.StatusCode != http.StatusSwitchingProtocols {
 			defer response.Body.Close()
-			response, err = nil, problemFrom(response)
+			response, err = nil, olderServer(problemFrom(response))
 		}
 		failure = err
 		return response, err
@@ -72,6 +72,15 @@ func (c *Client) socket(ctx context.Context, path, protocol string) (*websocket.
 			Detail: "the server did not open a WebSocket of " + protocol + ": " + err.Error()}
 	}
 	return conn, nil
+}
+
+// olderServer replaces the next step of a server that knows no WebSocket there.
+func olderServer(err error) error {
+	var problem *api.Problem
+	if errors.As(err, &problem) && problem.Status == http.StatusMethodNotAllowed {
+		problem.Next = "update the server: it is older than this client"
+	}
+	return err
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

@@ -1,6 +1,7 @@
 package execwire
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,8 +55,8 @@ type Status struct {
 
 // Conn carries messages. *websocket.Conn is one.
 type Conn interface {
-	// Read returns the next message. Where ctx ends first, the connection ends.
-	Read(ctx context.Context) (websocket.MessageType, []byte, error)
+	// Reader returns the next message, to be read whole. Where ctx ends first, the connection ends.
+	Reader(ctx context.Context) (websocket.MessageType, io.Reader, error)
 	// Write sends a message; calls may overlap. Where ctx ends first, the connection ends.
 	Write(ctx context.Context, kind websocket.MessageType, message []byte) error
 }
@@ -63,10 +64,16 @@ type Conn interface {
 // ErrMalformed means that a message is none of the protocol.
 var ErrMalformed = errors.New("not a message of " + Protocol)
 
-// Receive returns the next message: either a Control, or bytes of a stream. It returns ErrMalformed for a message of
-// another form, and io.ErrUnexpectedEOF where the connection ended: the end of a command is a message.
-func Receive(ctx context.Context, conn Conn) (control *Control, stream Stream, data []byte, err error) {
-	kind, message, err := conn.Read(ctx)
+// Receive returns the next message: either a Control, or bytes of a stream, which are in buffer and so valid until its
+// next use. It returns ErrMalformed for a message of another form, and io.ErrUnexpectedEOF where the connection ended: the
+// end of a command is a message.
+func Receive(ctx context.Context, conn Conn, buffer *bytes.Buffer) (control *Control, stream Stream, data []byte, err error) {
+	kind, reader, err := conn.Reader(ctx)
+	buffer.Reset()
+	if err == nil {
+		_, err = buffer.ReadFrom(reader)
+	}
+	message := buffer.Bytes()
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, 0, nil, io.ErrUnexpectedEOF
@@ -116,8 +123,9 @@ func (w writer) Write(p []byte) (int, error) { return w(p) }
 // Output hands on what a command writes, and returns its exit code. Nil writers take nothing. It returns the server's
 // *api.Problem, the error of a writer, or why the connection was cut.
 func Output(ctx context.Context, conn Conn, stdout, stderr io.Writer) (int, error) {
+	var buffer bytes.Buffer
 	for {
-		control, stream, data, err := Receive(ctx, conn)
+		control, stream, data, err := Receive(ctx, conn, &buffer)
 		switch {
 		case err != nil:
 			return 0, fmt.Errorf("the connection was cut before the command ended: %w", err)

@@ -3,6 +3,7 @@ package execstream
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -22,14 +23,14 @@ type framed struct {
 	writing sync.Mutex
 }
 
-// Framed returns a connection that reads messages from in and writes them to out, each in one write. end ends both. Read
-// doesn't end with its context, and neither does Write where out has no SetWriteDeadline: end does that.
+// Framed returns a connection that reads messages from in and writes them to out, each in one write. end ends both. A read
+// doesn't end with its context, and neither does a write where out has no SetWriteDeadline: end does that.
 func Framed(in io.Reader, out io.Writer, end func() error) Conn {
 	return &framed{in: in, out: out, end: end}
 }
 
-// Read implements execwire.Conn. io.EOF is an end between messages.
-func (f *framed) Read(context.Context) (websocket.MessageType, []byte, error) {
+// Reader implements execwire.Conn. io.EOF is an end between messages.
+func (f *framed) Reader(context.Context) (websocket.MessageType, io.Reader, error) {
 	var head [5]byte
 	if _, err := io.ReadFull(f.in, head[:]); err != nil {
 		return 0, nil, err
@@ -38,14 +39,26 @@ func (f *framed) Read(context.Context) (websocket.MessageType, []byte, error) {
 	if length > execwire.MaxMessage {
 		return 0, nil, fmt.Errorf("%w: %d bytes", websocket.ErrMessageTooBig, length)
 	}
-	message := make([]byte, length)
-	if _, err := io.ReadFull(f.in, message); err != nil {
-		if err == io.EOF { //nolint:errorlint // as io.ReadFull returns it: nothing of the message came
-			err = io.ErrUnexpectedEOF
-		}
-		return 0, nil, fmt.Errorf("read a message: %w", err)
+	return websocket.MessageType(head[0]), &message{f.in, int(length)}, nil
+}
+
+// message is the rest of a message. One that is cut off doesn't end with io.EOF.
+type message struct {
+	in   io.Reader
+	left int
+}
+
+// Read implements io.Reader.
+func (m *message) Read(p []byte) (int, error) {
+	if m.left == 0 {
+		return 0, io.EOF
 	}
-	return websocket.MessageType(head[0]), message, nil
+	n, err := m.in.Read(p[:min(len(p), m.left)])
+	m.left -= n
+	if errors.Is(err, io.EOF) && m.left > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
 }
 
 // Write implements execwire.Conn.

@@ -22,7 +22,11 @@ func FuzzFramed(f *testing.F) {
 		messages := execstream.Framed(bytes.NewReader(data), &written, func() error { return nil })
 		for {
 			whole := written.Len()
-			kind, message, err := messages.Read(context.Background())
+			kind, reader, err := messages.Reader(context.Background())
+			var message []byte
+			if err == nil {
+				message, err = io.ReadAll(reader)
+			}
 			if err != nil {
 				if clean := errors.Is(err, io.EOF); clean != (whole == len(data)) {
 					t.Fatalf("%v after %d of %d bytes", err, whole, len(data))

@@ -1,6 +1,7 @@
 package execstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 // Conn is a connection to a client. *websocket.Conn is one.
 type Conn interface {
 	execwire.Conn
-	// Close says goodbye and ends the connection, and with it a blocked Read.
+	// Close says goodbye and ends the connection, and with it a blocked read.
 	Close(code websocket.StatusCode, reason string) error
 }
 
@@ -95,8 +96,9 @@ func (e *session) run(ctx context.Context, start func(context.Context) (containe
 // no reader. What comes after the command has ended is read and dropped until the client closes the connection: one that
 // is closed with input unread may lose the exit code on its way.
 func (e *session) readInput(ctx context.Context) {
+	var buffer bytes.Buffer
 	for {
-		control, stream, data, err := execwire.Receive(context.WithoutCancel(ctx), e)
+		control, stream, data, err := execwire.Receive(context.WithoutCancel(ctx), e, &buffer)
 		if err == nil {
 			<-e.started
 			err = e.handle(ctx, control, stream, data)

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -43,7 +44,11 @@ func (s *Server) exec(w http.ResponseWriter, r *http.Request) {
 		}
 		s.Logger.Info("exec", "actor", actorOf(ctx), "pod", task.ContainerName(), "command", request.Command)
 		running, err := on.Exec(ctx, task.ID, container.ExecOptions(request))
-		if err != nil {
+		var refused *container.RejectedError
+		switch {
+		case errors.As(err, &refused):
+			return nil, &api.Problem{Status: http.StatusUnprocessableEntity, Title: refused.Reason, Detail: refused.Detail, Next: refused.Next}
+		case err != nil:
 			return nil, s.problem(r, err)
 		}
 		return running, nil

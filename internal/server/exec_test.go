@@ -84,6 +84,12 @@ func TestExec(t *testing.T) {
 	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{}, client.ExecIO{}); client.StatusOf(err) != 400 {
 		t.Errorf("no command: %v, want 400", err)
 	}
+	w.containers.execs = func(runtime.ExecOptions) (runtime.Exec, error) {
+		return nil, &runtime.RejectedError{Reason: "NoProgram", Detail: "no such file", Next: "name a program of the image"}
+	}
+	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), command, client.ExecIO{}); client.StatusOf(err) != 422 || !strings.Contains(err.Error(), "name a program") {
+		t.Errorf("a command that the runtime refuses: %v, want 422 and the next step", err)
+	}
 	w.containers.execs = nil
 	if _, err := w.client.Exec(t.Context(), pod.ContainerName(), command, client.ExecIO{}); client.StatusOf(err) != 501 {
 		t.Errorf("a runtime that can't: %v, want 501", err)
