@@ -28,15 +28,6 @@ var dialect = map[string]string{
 	"wish":      "request",
 }
 
-// remaining are the folders whose code still uses a word of the list. A folder that no longer does leaves it.
-var remaining = map[string][]string{
-	"anew":     {"internal/control/workload"},
-	"obey":     {"internal/control/job", "internal/control/workload", "internal/core/rollout", "internal/core/timetable", "internal/execstream"},
-	"stranger": {"internal/core/rollout", "internal/nodeapi/join", "internal/runtime/process"},
-	"told": {"internal/control/job", "internal/control/workload", "internal/core/gate", "internal/core/rollout",
-		"internal/core/timetable"},
-}
-
 func TestCommentsArePlainEnglish(t *testing.T) { report(t, dialectFaults(sources(t), dialect)) }
 
 func TestNamesArePlainEnglish(t *testing.T) { report(t, dialectNames(sources(t), dialect)) }
@@ -55,9 +46,6 @@ func dialectFaults(all []*source, words map[string]string) (faults []string) {
 		for _, group := range s.ast.Comments {
 			if found := pattern.FindStringSubmatch(group.Text()); found != nil {
 				word := strings.ToLower(found[1])
-				if slices.Contains(remaining[word], s.folder()) {
-					continue
-				}
 				faults = append(faults, fmt.Sprintf("%s says %q: say %s", s.at(group), word, words[word]))
 			}
 		}
@@ -73,7 +61,7 @@ func dialectNames(all []*source, words map[string]string) (faults []string) {
 			for _, name := range declaredNames(n) {
 				for _, part := range nameWords(name.Name) {
 					word := strings.TrimSuffix(part, "s")
-					if say := words[word]; say != "" && !slices.Contains(remaining[word], s.folder()) {
+					if say := words[word]; say != "" {
 						faults = append(faults, fmt.Sprintf("%s declares %s: say %s for %q", s.at(name), name.Name, say, word))
 					}
 				}

@@ -141,7 +141,7 @@ func TestWhatEndsAWriter(t *testing.T) {
 	}
 }
 
-// TestCloseWithUnreadOutput: output that nothing reads doesn't hold up Close, and Wait obeys its context.
+// TestCloseWithUnreadOutput: output that nothing reads doesn't hold up Close, and Wait ends with its context.
 func TestCloseWithUnreadOutput(t *testing.T) {
 	r, there := remote(t)
 	if _, err := execwire.Writer(t.Context(), there.messages, execwire.Stdout).Write([]byte("unread")); err != nil {

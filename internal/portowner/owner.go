@@ -24,9 +24,9 @@ func Of(port int) (Owner, bool) {
 	if err != nil {
 		return Owner{}, false
 	}
-	four, _ := fs.NetTCP()
-	six, _ := fs.NetTCP6()
-	var sockets []string // in the form of the links to them
+	four, _ := fs.NetTCP() //nolint:staticcheck // its successor, netlink, is a library of its own
+	six, _ := fs.NetTCP6() //nolint:staticcheck // the same
+	var sockets []string   // in the form of the links to them
 	for _, socket := range append(four, six...) {
 		if socket.LocalPort == uint64(port) && socket.St == stateListen {
 			sockets = append(sockets, fmt.Sprintf("socket:[%d]", socket.Inode))

@@ -22,9 +22,9 @@ type fakeAgent struct {
 	code         int
 	cut          bool
 	// most is the most containers that ran at once.
-	most atomic.Int64
-	told map[string]time.Time
-	wake chan struct{}
+	most      atomic.Int64
+	stoppedAt map[string]time.Time
+	wake      chan struct{}
 	// next is the next time at which something changes without a write.
 	next time.Time
 }
@@ -32,7 +32,7 @@ type fakeAgent struct {
 func newFakeAgent(l *harness) *fakeAgent {
 	a := &fakeAgent{
 		l: l, done: make(chan struct{}), ended: make(chan struct{}), images: map[string]string{"mail:1": "sha256:1", "mail:2": "sha256:2"},
-		lasts: 5 * time.Second, told: map[string]time.Time{}, wake: make(chan struct{}, 1),
+		lasts: 5 * time.Second, stoppedAt: map[string]time.Time{}, wake: make(chan struct{}, 1),
 	}
 	l.onChange(func(view.Change) { a.awaken() })
 	go a.work()
@@ -87,7 +87,7 @@ func (a *fakeAgent) look() {
 			continue
 		}
 		was := s.TaskStatus(task.Value.ID).Value
-		next := a.obey(*task.Value, was, now)
+		next := a.advance(*task.Value, was, now)
 		if next != nil && next.State == api.TaskRunning {
 			running++
 		}
@@ -116,8 +116,8 @@ func (a *fakeAgent) answer(txn *records.Txn, s records.Snapshot, r api.ImageRequ
 	}
 }
 
-// obey returns the next status of a task: the same one if nothing changes, nil if the task is gone.
-func (a *fakeAgent) obey(task api.Task, was *api.TaskStatus, now time.Time) *api.TaskStatus {
+// advance returns the next status of a task: the same one if nothing changes, nil if the task is gone.
+func (a *fakeAgent) advance(task api.Task, was *api.TaskStatus, now time.Time) *api.TaskStatus {
 	switch {
 	case task.Desired == api.DesiredRemoved && (was == nil || was.State.Terminal() || a.stopped(task, now)):
 		return nil
@@ -140,11 +140,11 @@ func (a *fakeAgent) obey(task api.Task, was *api.TaskStatus, now time.Time) *api
 
 // stopped reports whether the container that is being stopped has stopped.
 func (a *fakeAgent) stopped(task api.Task, now time.Time) bool {
-	if a.told[task.ID].IsZero() {
-		a.told[task.ID] = now
+	if a.stoppedAt[task.ID].IsZero() {
+		a.stoppedAt[task.ID] = now
 	}
-	a.until(a.told[task.ID].Add(a.grace))
-	return now.Sub(a.told[task.ID]) >= a.grace
+	a.until(a.stoppedAt[task.ID].Add(a.grace))
+	return now.Sub(a.stoppedAt[task.ID]) >= a.grace
 }
 
 func (a *fakeAgent) end(task api.Task, was *api.TaskStatus, state api.TaskState, code int, now time.Time) *api.TaskStatus {

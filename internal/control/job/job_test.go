@@ -194,7 +194,7 @@ func TestARunWithoutImageFails(t *testing.T) {
 		l.ask(mail, "m-2")
 		l.pass(time.Minute)
 		if run := l.run(mail, "m-2"); run.State != api.RunSucceeded {
-			t.Errorf("%+v; want the image looked for anew", run)
+			t.Errorf("%+v; want the image looked up again", run)
 		}
 	})
 }
@@ -317,7 +317,7 @@ func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 	})
 }
 
-func TestAnUnreadableManifestIsTold(t *testing.T) {
+func TestAnUnreadableManifestIsReported(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		l.apply(backup, json.RawMessage(`{"image":"mail:1","schedule":"every now and then"}`))
 		l.pass(time.Minute)

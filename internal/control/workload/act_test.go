@@ -32,20 +32,20 @@ func TestConflictWritesNothing(t *testing.T) {
 		"the object changed": {
 			"tasks of a spec that isn't wanted any more are never made",
 			func(l *harness) { l.apply(replicas(1, "web:2")) },
-			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
+			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.runAgent() },
 		},
 		"the object was deleted": {
 			"nothing comes up under an object that goes",
 			func(l *harness) { l.delete() },
-			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
+			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.runAgent() },
 		},
 		"the object is gone": {
 			"nor where there is none",
 			func(l *harness) { l.write(func(txn *records.Txn) { txn.Delete(records.ObjectKey(web)) }) },
-			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.obey() },
+			func(l *harness) { l.apply(replicas(3, "web:1")); l.looks(); l.runAgent() },
 		},
 		"a task got its node": {
-			"a task that changed is decided about anew",
+			"a task that changed is decided about again",
 			func(l *harness) {
 				l.write(func(txn *records.Txn) {
 					task := *l.snapshot().TasksOf(web)[0].Value
@@ -56,7 +56,7 @@ func TestConflictWritesNothing(t *testing.T) {
 			func(l *harness) {
 				l.apply(replicas(3, "web:1"))
 				l.looks()
-				l.obey()
+				l.runAgent()
 				l.looks()
 				l.apply(replicas(0, "web:1"))
 			},
@@ -83,7 +83,7 @@ func TestManyActionsTakeSeveralCommits(t *testing.T) {
 	l := newHarness(t)
 	l.apply(replicas(n, "web:1"))
 	l.looks()
-	l.obey()
+	l.runAgent()
 	for _, want := range []int{1000, 2000, n} {
 		result := l.looks()
 		if got := len(l.live()); got != want {
@@ -131,7 +131,7 @@ func TestSlotsOfOneCommitDiffer(t *testing.T) {
 	}
 	l.apply(replicas(3, "web:1"))
 	l.looks()
-	l.obey()
+	l.runAgent()
 	l.looks()
 	seen := map[string]bool{}
 	for _, task := range l.live() {

@@ -102,12 +102,12 @@ func TestDirtyIsWhatALookWouldWrite(t *testing.T) {
 	for _, when := range []string{"applied", "asked for the image", "nothing new"} {
 		check(when)
 	}
-	l.obey()
+	l.runAgent()
 	check("the image is there")
 	check("tasks wait")
 	l.place()
 	check("they have a node")
-	l.obey()
+	l.runAgent()
 	check("they run")
 	l.pass(10)
 	check("they are good")
@@ -117,6 +117,6 @@ func TestDirtyIsWhatALookWouldWrite(t *testing.T) {
 	l.delete()
 	check("deletion")
 	check("stopping")
-	l.obey()
+	l.runAgent()
 	check("stopped")
 }

@@ -11,8 +11,8 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// obey lets the node's agent do all its work, and reports whether there was any.
-func (l *harness) obey() bool {
+// runAgent lets the node's agent do all its work, and reports whether there was any.
+func (l *harness) runAgent() bool {
 	l.Helper()
 	l.reconcilesAt = time.Time{}
 	txn := records.NewTxn("agent")
@@ -96,16 +96,16 @@ func (l *harness) waits(task api.Task) bool {
 	return task.After != "" && before.Exists() && !before.Value.State.Terminal()
 }
 
-// settle reconciles, places and obeys until there is nothing left to do, and advances the clock when only time is
+// settle reconciles, places and lets the agent act until there is nothing left to do, and advances the clock when only time is
 // awaited.
 func (l *harness) settle() {
 	l.Helper()
 	for range 2000 {
 		result := l.looks()
 		placed := l.place()
-		obeyed := l.obey()
+		acted := l.runAgent()
 		switch {
-		case result.Revision > 0 || placed.Revision > 0 || obeyed:
+		case result.Revision > 0 || placed.Revision > 0 || acted:
 			l.pass(1)
 		case result.After > 0 && (l.reconcilesAt.IsZero() || l.now.Add(result.After).Before(l.reconcilesAt)):
 			l.now = l.now.Add(result.After)

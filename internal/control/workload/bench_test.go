@@ -16,7 +16,7 @@ func grown(b *testing.B, n int) *harness {
 	for range 30 {
 		l.looks()
 		l.place()
-		l.obey()
+		l.runAgent()
 		l.pass(10)
 	}
 	if s := l.status(); s.Updated != n {

@@ -64,7 +64,7 @@ func TestDeletionGoesOnFromAnywhere(t *testing.T) {
 		if looks%2 == 0 {
 			l.looks()
 		} else {
-			l.obey()
+			l.runAgent()
 		}
 	}
 	t.Errorf("left: %v", l.everything())

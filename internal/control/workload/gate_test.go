@@ -253,7 +253,7 @@ func TestCommandsRunOnceWhateverCrashes(t *testing.T) {
 			}
 			l.await(result.Revision)
 			l.place()
-			l.obey()
+			l.runAgent()
 			l.pass(1)
 		}
 		l.settle()
@@ -274,7 +274,7 @@ func TestWhatFailsBehindAGateIsTurnedBack(t *testing.T) {
 	l.apply(replicas(2, "web:2"))
 	for len(l.snapshot().TasksOf(web)) == 2 { // until the first pod of v2 is there
 		l.looks()
-		l.obey()
+		l.runAgent()
 		l.pass(1)
 	}
 	l.does["v3-command"] = hangs

@@ -23,7 +23,7 @@ var (
 	web   = api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}
 )
 
-// harness is a store with its view and the two controllers over it. The agent's halves are written by hand, or by obey.
+// harness is a store with its view and the two controllers over it. The agent's halves are written by hand, or by runAgent.
 type harness struct {
 	testing.TB
 	store     *memory.Store

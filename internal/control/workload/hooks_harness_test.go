@@ -81,7 +81,7 @@ func (l *harness) untilHeld() {
 	for range 200 {
 		result := l.looks()
 		placed := l.place()
-		if obeyed := l.obey(); result.Revision == 0 && placed.Revision == 0 && !obeyed {
+		if acted := l.runAgent(); result.Revision == 0 && placed.Revision == 0 && !acted {
 			return
 		}
 		l.pass(1)

@@ -18,7 +18,7 @@ func TestFromSpecToConverged(t *testing.T) {
 	if c := l.condition(api.ConditionProgressing); c.Reason != api.ReasonResolvingImage {
 		t.Errorf("before the image is known: %+v", c)
 	}
-	l.obey()
+	l.runAgent()
 	l.looks()
 	if n := len(l.live()); n != 3 || !l.snapshot().Release(web, "v1").Exists() {
 		t.Fatalf("%d tasks, release %+v", n, l.snapshot().Release(web, "v1"))

@@ -42,8 +42,8 @@ func (l *harness) notified(want ...string) {
 	}
 }
 
-// TestSuccessIsToldOnce: a release and a restart each end once; a scale and healing are not rollouts.
-func TestSuccessIsToldOnce(t *testing.T) {
+// TestSuccessIsReportedOnce: a release and a restart each end once; a scale and healing are not rollouts.
+func TestSuccessIsReportedOnce(t *testing.T) {
 	l := newHarness(t)
 	l.apply(hooked(1, "web:1"))
 	l.settle()
@@ -88,7 +88,7 @@ func TestAHookThatComesLaterTellsOfNothingPast(t *testing.T) {
 	l.notified()
 }
 
-func TestFailuresAreToldOnceAnAttempt(t *testing.T) {
+func TestFailuresAreReportedOnceAnAttempt(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		spec   func(image string) api.DeploymentSpec
@@ -118,7 +118,7 @@ func TestFailuresAreToldOnceAnAttempt(t *testing.T) {
 			for range 300 {
 				l.looks()
 				l.place()
-				l.obey()
+				l.runAgent()
 				l.pass(100)
 			}
 			l.notified("deploy-v1-success-1-0", "deploy-v1-success-1-1", "deploy-v2-failure-2-0")

@@ -144,7 +144,7 @@ func TestDeletionWipesNothing(t *testing.T) {
 		if _, err := l.look(); err != nil {
 			t.Fatal(err)
 		}
-		l.obey()
+		l.runAgent()
 	}
 	if l.snapshot().Object(data).Exists() || len(wiped) != 0 {
 		t.Errorf("object there: %t, wiped %v", l.snapshot().Object(data).Exists(), wiped)
@@ -163,7 +163,7 @@ func TestDeletionWipesWhereItIsAskedTo(t *testing.T) {
 		if _, err := l.look(); err != nil {
 			t.Fatal(err)
 		}
-		l.obey()
+		l.runAgent()
 	}
 	if l.snapshot().Object(data).Exists() || len(wiped) != 2 || !wiped[tasks["0"].ID] || !wiped[tasks["1"].ID] {
 		t.Errorf("object there: %t, wiped %v", l.snapshot().Object(data).Exists(), wiped)

@@ -115,7 +115,7 @@ func (s *lateStory) work(most int) bool {
 	if got := len(s.live()); got > most {
 		s.Fatalf("commit %d (%s) came late: %d pods are wanted at once, want %d at most", s.nth, s.site, got, most)
 	}
-	placed, obeyed := s.place(), s.obey()
+	placed, acted := s.place(), s.runAgent()
 	s.now = s.now.Add(max(result.After, 50*time.Millisecond))
-	return err != nil || result.Revision > 0 || result.After > 0 || placed.Revision > 0 || obeyed || !s.reconcilesAt.IsZero()
+	return err != nil || result.Revision > 0 || result.After > 0 || placed.Revision > 0 || acted || !s.reconcilesAt.IsZero()
 }

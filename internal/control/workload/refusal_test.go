@@ -12,7 +12,7 @@ func TestRefusalsReachTheCondition(t *testing.T) {
 	l := newHarness(t)
 	l.apply(replicas(2, "web:1"))
 	l.looks()
-	l.obey()
+	l.runAgent()
 	l.looks()
 	l.write(func(txn *records.Txn) { txn.Delete(records.AliveKey("n1")) })
 	l.place()

@@ -127,7 +127,7 @@ func TestWhatIsInForceIsKeptWithoutItsEnvironment(t *testing.T) {
 			t.Fatalf("it has no environment, and the look says %v", err)
 		}
 		l.place()
-		l.obey()
+		l.runAgent()
 		l.pass(60_000)
 	}
 	live := l.live()

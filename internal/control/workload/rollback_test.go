@@ -78,7 +78,7 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 	for range 300 { // a paused rollout retries for ever
 		l.looks()
 		l.place()
-		l.obey()
+		l.runAgent()
 		l.pass(100)
 	}
 	if l.status().Rollout.Phase != api.RolloutPaused || l.status().Outcomes["v2"].Reason != "InvalidMount" || !l.status().Outcomes["v1"].Good {
@@ -106,7 +106,7 @@ func TestRollbackKeepsPodsThatRunIt(t *testing.T) {
 }
 
 // A return to a release that failed is another attempt: the earlier failure doesn't count.
-func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
+func TestRollbackToWhatFailedIsTriedAgain(t *testing.T) {
 	l := newHarness(t)
 	l.apply(pausing("web:1"))
 	l.settle()
@@ -115,7 +115,7 @@ func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
 	for range 30 {
 		l.looks()
 		l.place()
-		l.obey()
+		l.runAgent()
 		l.pass(100)
 	}
 	if l.status().Rollout.Phase != api.RolloutPaused {
@@ -130,7 +130,7 @@ func TestRollbackToWhatFailedIsTriedAnew(t *testing.T) {
 			t.Fatalf("it is %+v before anything of it failed, with %+v", s.Rollout, s.Outcomes["v4"])
 		}
 		l.place()
-		l.obey()
+		l.runAgent()
 		l.pass(100)
 	}
 	if s := l.status(); s.Release != "v4" || s.Updated != 3 || s.Rollout.Phase != api.RolloutComplete {
@@ -250,7 +250,7 @@ func TestAfterAnAutomaticRollback(t *testing.T) {
 			l.apply(replicas(3, "web:2"))
 		}, true, "v2"},
 		"forced":    {"an apply with --force does", func(l *harness) { l.stamp(api.StampPull, "1") }, true, "v1"},
-		"restart":   {"a restart tries it anew", func(l *harness) { l.stamp(api.StampRestart, "1") }, true, "v1"},
+		"restart":   {"a restart tries it again", func(l *harness) { l.stamp(api.StampRestart, "1") }, true, "v1"},
 		"new image": {"so does an image behind the tag", func(l *harness) { l.images["web:2"] = "sha256:fixed" }, true, "v3"},
 		"config":    {"and an environment", func(l *harness) { l.config("apps/prod/web/A", "1") }, true, "v3"},
 		"same image": {"also where the image is the same", func(l *harness) {

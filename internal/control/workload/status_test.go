@@ -13,7 +13,7 @@ func TestRolloutTimes(t *testing.T) {
 	l := newHarness(t)
 	l.apply(replicas(1, "web:1"))
 	l.looks()
-	l.obey()
+	l.runAgent()
 	l.pass(1000)
 	began := l.now
 	l.looks()
@@ -66,13 +66,13 @@ func TestCountsDuringARollout(t *testing.T) {
 	spec.Strategy.Monitor = "1h"
 	l.apply(spec)
 	l.looks()
-	l.obey()
+	l.runAgent()
 	l.looks()
 	if s := l.status(); s.Replicas != 3 || s.Running != 0 || s.Release != "v1" || s.ImageID != "sha256:1" {
 		t.Errorf("created: %+v", s)
 	}
 	l.place()
-	l.obey()
+	l.runAgent()
 	l.looks()
 	if s := l.status(); s.Running != 3 || s.Ready != 3 || s.Updated != 0 {
 		t.Errorf("running, not proved yet: %+v", s)
@@ -82,7 +82,7 @@ func TestCountsDuringARollout(t *testing.T) {
 	if s := l.status(); s.Updated != 0 {
 		t.Errorf("time has passed, but nobody looked: %+v", s)
 	}
-	l.obey()
+	l.runAgent()
 	l.looks()
 	if s := l.status(); s.Updated != 3 {
 		t.Errorf("proved: %+v", s)

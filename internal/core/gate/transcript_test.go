@@ -70,7 +70,7 @@ func show(d Decision) string {
 	return out + "\n"
 }
 
-// follow reads the run's age and the state of its task: desired, state, exit, told (how long ago its stop was
+// follow reads the run's age and the state of its task: desired, state, exit, stopped (how long ago its stop was
 // requested) and ended (how long ago it ended).
 func follow(t *testing.T, d *datadriven.TestData) string {
 	now := epoch.Add(time.Hour)
@@ -91,9 +91,9 @@ func follow(t *testing.T, d *datadriven.TestData) string {
 	}
 	attempt := Attempt{}
 	if !d.HasArg("lost") {
-		task := api.Task{Node: "n1", Desired: api.DesiredRunning, EndedAt: ago("told")}
+		task := api.Task{Node: "n1", Desired: api.DesiredRunning, EndedAt: ago("stopped")}
 		if !task.EndedAt.IsZero() {
-			task.Desired, task.Reason = api.DesiredShutdown, "somebody asked"
+			task.Desired, task.Reason = api.DesiredShutdown, "a user asked"
 			d.MaybeScanArgs(t, "why", &task.Reason)
 		}
 		if d.HasArg("unplaced") {

@@ -14,14 +14,14 @@ type step struct {
 
 // next returns the agent's next step for a slot, if it has one.
 func (w *world) next(s *Slot) (step, bool) {
-	told := w.told[s.ID]
+	stoppedAt := w.stoppedAt[s.ID]
 	switch {
 	case w.stuck[s.ID] || w.cut[w.node[s.Task]]:
 		return step{}, false
 	case s.Desired == api.DesiredRemoved:
-		return step{told.Add(dropTakes), func() { s.Observed, s.State = false, api.TaskPending }}, s.Observed
+		return step{stoppedAt.Add(dropTakes), func() { s.Observed, s.State = false, api.TaskPending }}, s.Observed
 	case s.Desired == api.DesiredShutdown:
-		return step{told.Add(stopTakes), func() { w.end(s, api.TaskShutdown, "stopped") }}, s.Placed && !s.State.Terminal()
+		return step{stoppedAt.Add(stopTakes), func() { w.end(s, api.TaskShutdown, "stopped") }}, s.Placed && !s.State.Terminal()
 	case s.State.Terminal():
 		return step{}, false
 	case !s.Placed:

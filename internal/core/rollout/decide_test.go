@@ -75,7 +75,7 @@ func TestActionsReadWell(t *testing.T) {
 	}
 }
 
-func TestALargeForecastIsToldAtOnce(t *testing.T) {
+func TestALargeForecastIsReportedAtOnce(t *testing.T) {
 	slots := current(1000)
 	desired := Desired{Replicas: 1000, Target: Version{Release: "v3"}, KeepDead: 3, Strategy: defaultStrategy()}
 	creates := 0
@@ -85,6 +85,6 @@ func TestALargeForecastIsToldAtOnce(t *testing.T) {
 		}
 	}
 	if creates != 1000 {
-		t.Errorf("1000 slots are to be replaced, %d creations are told", creates)
+		t.Errorf("1000 slots are to be replaced, %d creations are planned", creates)
 	}
 }

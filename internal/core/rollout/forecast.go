@@ -47,7 +47,7 @@ func forecast(desired Desired, slots []Slot, now time.Time) ([]Action, []Slot) {
 			}
 			made = perform(world, a, made, now)
 		}
-		changed := obey(world, now)
+		changed := simulate(world, now)
 		switch {
 		case len(plan.Actions) > 0 || changed:
 			now = now.Add(time.Millisecond)
@@ -91,8 +91,8 @@ func perform(world map[string]Slot, a Action, made int, now time.Time) int {
 	return made
 }
 
-// obey lets every slot reach its desired state, and reports whether any slot changed.
-func obey(world map[string]Slot, now time.Time) bool {
+// simulate lets every slot reach its desired state, and reports whether any slot changed.
+func simulate(world map[string]Slot, now time.Time) bool {
 	changed := false
 	for id, s := range world {
 		switch {

@@ -31,8 +31,8 @@ func (l look) slot(id string) *Slot {
 	return nil
 }
 
-// obeys runs random histories and checks a law at every decision.
-func obeys(t *testing.T, law func(*rapid.T, look)) {
+// always runs random histories and checks a law at every decision.
+func always(t *testing.T, law func(*rapid.T, look)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHistory(rt)
 		h.law = law

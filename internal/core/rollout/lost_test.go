@@ -13,7 +13,7 @@ import (
 // A lost slot is given up only for one that runs or is created elsewhere, and what is created waits for no container on
 // a lost node if there is another node.
 func TestALostSlotIsGivenUpForAnother(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		p := observe(l.desired, l.before, l.now)
 		for _, a := range l.plan.Actions {
 			s := l.slot(a.Slot)
@@ -44,7 +44,7 @@ func succeeded(l look, s *Slot) bool {
 // A slot that runs well on a node that is silent stays as it is if no node takes its place, whatever version it is of. It
 // goes only if it is surplus, frozen, or half of a pair whose other half serves.
 func TestALostSlotWithNowhereToGoStays(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		p := observe(l.desired, l.before, l.now)
 		if l.plan.Phase == api.RolloutRollingBack || l.desired.Deleting {
 			return
@@ -64,7 +64,7 @@ func TestALostSlotWithNowhereToGoStays(t *testing.T) {
 
 // A scale-down takes lost slots before all others.
 func TestScaleDownTakesLostSlotsFirst(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		spared := ""
 		for _, s := range observe(l.desired, l.before, l.now).places() {
 			if s.Lost && !stops(l.plan, s.ID) {
@@ -81,7 +81,7 @@ func TestScaleDownTakesLostSlotsFirst(t *testing.T) {
 
 // A lost slot says nothing new about the release: it is no failure and no success.
 func TestALostSlotJudgesNothing(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		if s := l.slot(l.plan.Slot); s != nil && s.Lost && !s.CrashLoop {
 			t.Fatalf("%s: %s of a lost slot: %+v", l.plan.Reason, l.plan.Message, *s)
 		}

@@ -60,13 +60,13 @@ func observeOrdered(desired Desired, slots []Slot, now time.Time) *ordered {
 func (o *ordered) findSurplus() {
 	highest := -1
 	byOrdinal := map[int]*Slot{}
-	var strangers []*Slot
+	var unnumbered []*Slot
 	for _, list := range [][]*Slot{o.live, o.ended} {
 		for _, s := range list {
 			n, err := strconv.Atoi(s.ID)
 			switch {
 			case err != nil || n < 0 || strconv.Itoa(n) != s.ID:
-				strangers = append(strangers, s)
+				unnumbered = append(unnumbered, s)
 			case n >= len(o.places):
 				byOrdinal[n] = s
 				highest = max(highest, n)
@@ -78,7 +78,7 @@ func (o *ordered) findSurplus() {
 			o.surplus = append(o.surplus, s)
 		}
 	}
-	o.surplus = append(o.surplus, strangers...)
+	o.surplus = append(o.surplus, unnumbered...)
 }
 
 // thawed reports whether an ordinal is to run.

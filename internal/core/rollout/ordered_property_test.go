@@ -10,8 +10,8 @@ import (
 	"tend.dev/tend/api"
 )
 
-// obeysInOrder runs random histories of ordinals and checks a law at every decision.
-func obeysInOrder(t *testing.T, law func(*rapid.T, look)) {
+// alwaysInOrder runs random histories of ordinals and checks a law at every decision.
+func alwaysInOrder(t *testing.T, law func(*rapid.T, look)) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newOrderedHistory(rt)
 		h.law = law
@@ -47,7 +47,7 @@ func randomOrdinal(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(0, 6)
 // An ordinal has at most one task: a new one is created only when nothing is left of the previous container, and it
 // replaces its record.
 func TestAnOrdinalHasOneTask(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		made := map[string]bool{}
 		for _, a := range l.plan.Actions {
 			if a.Verb != Create {
@@ -72,7 +72,7 @@ func TestAnOrdinalHasOneTask(t *testing.T) {
 
 // A scale-up never creates an ordinal before every one below, except frozen ones, has settled.
 func TestScaleUpIsBottomUp(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		o := observeOrdered(l.desired, l.before, l.now)
 		for _, a := range l.plan.Actions {
 			before := l.slot(a.Slot)
@@ -92,7 +92,7 @@ func TestScaleUpIsBottomUp(t *testing.T) {
 
 // A scale-down never stops an ordinal before the container of every one above has stopped.
 func TestScaleDownIsTopDown(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		for _, a := range l.plan.Actions {
 			n, _ := strconv.Atoi(a.Slot)
 			if a.Verb != Shutdown || n < l.desired.Replicas || !l.slot(a.Slot).live() {
@@ -110,7 +110,7 @@ func TestScaleDownIsTopDown(t *testing.T) {
 // A rollout takes one serving ordinal down at a time, the highest outdated one, and none while another is on its way or
 // the target fails.
 func TestReplacementIsTopDown(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		turned := ""
 		o := observeOrdered(l.desired, l.before, l.now)
 		for _, a := range l.plan.Actions {
@@ -152,7 +152,7 @@ func proved(l look, s *Slot) bool {
 
 // A failure of one ordinal never takes down, or keeps down, another one that was up.
 func TestAnEndedOrdinalComesBackByItself(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		if l.plan.Phase == api.RolloutRollingBack {
 			return
 		}
@@ -170,7 +170,7 @@ func TestAnEndedOrdinalComesBackByItself(t *testing.T) {
 
 // A plan that takes an ordinal down never reports that all is done.
 func TestAPlanThatStopsIsNotComplete(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		for _, a := range l.plan.Actions {
 			if l.plan.Phase == api.RolloutComplete && (a.Verb == Create || a.Verb == Shutdown && l.slot(a.Slot).live()) {
 				t.Fatalf("complete, and yet %v", a)
@@ -180,7 +180,7 @@ func TestAPlanThatStopsIsNotComplete(t *testing.T) {
 }
 
 func TestOrderedPlansAreFunctions(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		planIsAFunction(t, l)
 		orderIsNothing(t, l)
 		timeKeepsItsWord(t, l)
@@ -224,7 +224,7 @@ func TestOrderedDeletionEnds(t *testing.T) {
 
 // A forecast of ordinals ends in the same state as the world does when all goes well.
 func TestOrderedForecastEnds(t *testing.T) {
-	obeysInOrder(t, func(t *rapid.T, l look) {
+	alwaysInOrder(t, func(t *rapid.T, l look) {
 		actions, end := forecast(l.desired, l.before, l.now)
 		if most := 10*(len(l.before)+l.desired.Replicas) + 20; len(actions) > most {
 			t.Fatalf("%d actions for %d slots", len(actions), len(l.before))
@@ -263,7 +263,7 @@ func checkOrderedEnd(t *rapid.T, d Desired, slots []Slot) {
 	}
 }
 
-func TestALargeOrderedForecastIsToldAtOnce(t *testing.T) {
+func TestALargeOrderedForecastIsReportedAtOnce(t *testing.T) {
 	desired := Desired{Ordered: true, Replicas: 2000, Target: Version{Release: "v1"}, Strategy: defaultStrategy()}
 	creates := 0
 	for _, a := range Forecast(desired, nil, epoch) {
@@ -272,6 +272,6 @@ func TestALargeOrderedForecastIsToldAtOnce(t *testing.T) {
 		}
 	}
 	if creates != 2000 {
-		t.Errorf("2000 ordinals are to be made, %d creations are told", creates)
+		t.Errorf("2000 ordinals are to be made, %d creations are planned", creates)
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestNeverMorePlacesThanWanted(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		if places, wanted := countPlaces(l.after.list()), wantedPlaces(l); l.plan.Phase != api.RolloutRollingBack && places > wanted {
 			t.Fatalf("%d places are filled, %d wanted", places, wanted)
 		}
@@ -21,7 +21,7 @@ func TestNeverMorePlacesThanWanted(t *testing.T) {
 }
 
 func TestNeverASecondSuccessor(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		successors := map[string]string{}
 		for _, s := range l.after.list() {
 			if old := l.after.slots[s.Replaces]; s.live() && old != nil && old.live() {
@@ -36,7 +36,7 @@ func TestNeverASecondSuccessor(t *testing.T) {
 
 // One plan acts on a task once, only raises desired states, and never forgets a container that may exist.
 func TestDesiredStatesOnlyRise(t *testing.T) {
-	obeys(t, desiredStatesRise)
+	always(t, desiredStatesRise)
 }
 
 func desiredStatesRise(t *rapid.T, l look) {
@@ -63,7 +63,7 @@ func desiredStatesRise(t *rapid.T, l look) {
 // Start-first: stops by the planner never make fewer places serve than did before and were wanted. The strategy's
 // exceptions are missing room beside the old slot, and probes that are not waited for.
 func TestStartFirstKeepsServing(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		d := l.desired
 		if d.Strategy.Order != api.OrderStartFirst || d.Probed && !d.Strategy.WaitReady {
 			return
@@ -161,7 +161,7 @@ func TestStopFirstNeverOverlaps(t *testing.T) {
 // While a slot of the target crashes over and over, no serving slot is taken down or doubled for it, except if its own
 // last attempt failed.
 func TestFailureHoldsTheRollout(t *testing.T) {
-	obeys(t, func(t *rapid.T, l look) {
+	always(t, func(t *rapid.T, l look) {
 		if l.desired.Strategy.OnFailure == api.OnFailureContinue || !crashLoops(l) {
 			return
 		}
@@ -179,7 +179,7 @@ func crashLoops(l look) bool {
 	return slices.ContainsFunc(p.live, func(s *Slot) bool { return s.CrashLoop && p.current(s) && !p.iced[s.ID] })
 }
 
-func TestTimeChangesAPlanOnlyWhenItSaid(t *testing.T) { obeys(t, timeKeepsItsWord) }
+func TestTimeChangesAPlanOnlyWhenItSaid(t *testing.T) { always(t, timeKeepsItsWord) }
 
 func timeKeepsItsWord(t *rapid.T, l look) {
 	var moments []time.Duration
@@ -202,7 +202,7 @@ func timeKeepsItsWord(t *rapid.T, l look) {
 	}
 }
 
-func TestOrderChangesNothing(t *testing.T) { obeys(t, orderIsNothing) }
+func TestOrderChangesNothing(t *testing.T) { always(t, orderIsNothing) }
 
 func orderIsNothing(t *rapid.T, l look) {
 	shuffled := slices.Clone(l.before)
@@ -214,7 +214,7 @@ func orderIsNothing(t *rapid.T, l look) {
 	}
 }
 
-func TestTheSameWorldGetsTheSamePlan(t *testing.T) { obeys(t, planIsAFunction) }
+func TestTheSameWorldGetsTheSamePlan(t *testing.T) { always(t, planIsAFunction) }
 
 func planIsAFunction(t *rapid.T, l look) {
 	given := slices.Clone(l.before)

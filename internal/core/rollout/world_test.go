@@ -31,31 +31,31 @@ const (
 // world is a small model of the planner's surroundings: a store that does what a plan says, a scheduler, and an agent
 // that takes time. Slots are named a, b, c … in the order of their creation.
 type world struct {
-	now     time.Time
-	desired Desired
-	slots   map[string]*Slot
-	told    map[string]time.Time // when a slot was stopped or removed
-	since   map[string]time.Time // when its container could begin to start
-	fates   map[string]fate      // by release
-	full    bool                 // no room for two halves of a pair
-	noNode  bool                 // no room for anything new
-	stuck   map[string]bool      // slots whose agent does nothing
-	nodes   []string             // those that there are
-	cut     map[string]bool      // nodes that are silent; they count as lost at once
-	held    bool                 // too many nodes are lost: nothing is moved
-	node    map[string]string    // the nodes of tasks, by task
-	strayed map[string]bool      // slots that were lost once: what they do since is not the planner's doing
-	byClock bool                 // agents are from before they reported which slots are steady
-	made    int
-	phase   string // the last one printed
-	tell    func(format string, args ...any)
+	now       time.Time
+	desired   Desired
+	slots     map[string]*Slot
+	stoppedAt map[string]time.Time // when a slot was stopped or removed
+	since     map[string]time.Time // when its container could begin to start
+	fates     map[string]fate      // by release
+	full      bool                 // no room for two halves of a pair
+	noNode    bool                 // no room for anything new
+	stuck     map[string]bool      // slots whose agent does nothing
+	nodes     []string             // those that there are
+	cut       map[string]bool      // nodes that are silent; they count as lost at once
+	held      bool                 // too many nodes are lost: nothing is moved
+	node      map[string]string    // the nodes of tasks, by task
+	strayed   map[string]bool      // slots that were lost once: what they do since is not the planner's doing
+	byClock   bool                 // agents are from before they reported which slots are steady
+	made      int
+	phase     string // the last one printed
+	tell      func(format string, args ...any)
 }
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newWorld() *world {
 	return &world{
-		now: epoch, slots: map[string]*Slot{}, told: map[string]time.Time{}, since: map[string]time.Time{},
+		now: epoch, slots: map[string]*Slot{}, stoppedAt: map[string]time.Time{}, since: map[string]time.Time{},
 		nodes: []string{"n1"}, cut: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
 		fates: map[string]fate{}, stuck: map[string]bool{}, tell: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
@@ -123,7 +123,7 @@ func (w *world) perform(a Action) {
 		task := "task-" + name
 		if a.Slot != "" { // an ordinal has many tasks, one after another
 			name, task = a.Slot, fmt.Sprintf("task-%s-%d", a.Slot, w.made)
-			delete(w.told, name)
+			delete(w.stoppedAt, name)
 			delete(w.since, name)
 		}
 		w.made++
@@ -135,14 +135,14 @@ func (w *world) perform(a Action) {
 		w.tell("create %s of %s%s", name, a.Version.Release, inPlace(a))
 	case Shutdown:
 		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
-		w.told[s.ID] = w.now
+		w.stoppedAt[s.ID] = w.now
 		if s.EndedAt.IsZero() {
 			s.EndedAt = w.now
 		}
 		w.tell("stop %s (%s)", a.Slot, a.Reason)
 	case Remove:
 		s.Desired = api.DesiredRemoved
-		w.told[s.ID] = w.now
+		w.stoppedAt[s.ID] = w.now
 		w.tell("remove %s", a.Slot)
 	case Forget:
 		delete(w.slots, a.Slot)

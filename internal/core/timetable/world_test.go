@@ -179,13 +179,13 @@ func (w *world) work() (happened bool) {
 			w.cut[task.ID] = true
 		}
 		if !w.lost {
-			happened = w.obey(task) || happened
+			happened = w.advance(task) || happened
 		}
 	}
 	return happened
 }
 
-func (w *world) obey(task *Task) bool {
+func (w *world) advance(task *Task) bool {
 	s := task.Status
 	switch {
 	case task.Desired == api.DesiredRemoved:
@@ -233,8 +233,8 @@ func (w *world) end(task *Task, state api.TaskState, code int) {
 func (w *world) speak() {
 	for _, task := range w.tasks {
 		if s := task.Status; s != nil && s.State == api.TaskFailed && s.LastLog == nil {
-			told := *s
-			told.LastLog, task.Status = []string{"oh no"}, &told
+			status := *s
+			status.LastLog, task.Status = []string{"oh no"}, &status
 		}
 	}
 }

@@ -38,8 +38,8 @@ func nameIn(t *testing.T, text []byte) string {
 	return parsed.Subject.CommonName
 }
 
-// TestStrangers: without a node's certificate nothing is renewed, and a request must be one.
-func TestStrangers(t *testing.T) {
+// TestUnknownClients: without a node's certificate nothing is renewed, and a request must be one.
+func TestUnknownClients(t *testing.T) {
 	p := newPlace(t)
 	token, _ := p.desk.Token(time.Hour)
 	_, request, err := authority.NewRequest()
@@ -48,7 +48,7 @@ func TestStrangers(t *testing.T) {
 	}
 	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(p.desk.Authority.Fingerprint()), ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	stranger := &http.Client{Transport: transport}
+	unknown := &http.Client{Transport: transport}
 	for name, test := range map[string]struct {
 		path   string
 		body   any
@@ -67,7 +67,7 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := stranger.Post(p.url+test.path, "application/json", bytes.NewReader(body))
+		answer, err := unknown.Post(p.url+test.path, "application/json", bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
