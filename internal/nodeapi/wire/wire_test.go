@@ -26,7 +26,7 @@ func crossed(t *testing.T, err error) error {
 	t.Helper()
 	recorder := httptest.NewRecorder()
 	wire.Fail(recorder, wire.ProblemOf(err))
-	got := wire.Answer(recorder.Result()) //nolint:bodyclose // a recorder's body needs no Close
+	got := wire.Answer(recorder.Result())
 	if got == nil {
 		t.Fatalf("%v became a success: %d", err, recorder.Code)
 	}
