@@ -202,9 +202,9 @@ func TestServeEndsWithItsCommand(t *testing.T) {
 
 // TestWhatServeRefuses: a client that speaks another protocol, and a command that doesn't start, end with a problem.
 func TestWhatServeRefuses(t *testing.T) {
-	in, stdin := io.Pipe()
-	output, _ := io.Pipe()
-	waits := func(ctx context.Context) (runtime.Exec, error) {
+	waits := func(context.Context) (runtime.Exec, error) {
+		in, stdin := io.Pipe()
+		output, _ := io.Pipe()
 		return closing{stuck{in, stdin, output}, func() { _ = output.Close() }}, nil
 	}
 	broken := func(context.Context) (runtime.Exec, error) { return nil, errors.New("no engine") }

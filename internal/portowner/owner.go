@@ -1,10 +1,12 @@
 package portowner
 
 import (
+	"bufio"
 	"fmt"
-	"slices"
-
-	"github.com/prometheus/procfs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 // Owner is the process that listens on a port.
@@ -15,35 +17,48 @@ type Owner struct {
 
 func (o Owner) String() string { return fmt.Sprintf("%s (pid %d)", o.Name, o.PID) }
 
-// stateListen is the kernel's number for a listening socket.
-const stateListen = 0x0A
-
 // Of returns the process that listens on a TCP port, on any of the machine's addresses.
-func Of(port int) (Owner, bool) {
-	fs, err := procfs.NewDefaultFS()
-	if err != nil {
+func Of(port int) (Owner, bool) { return find("/proc", port) }
+
+func find(proc string, port int) (Owner, bool) {
+	inodes := map[string]bool{}
+	for _, table := range []string{"tcp", "tcp6"} {
+		listeners(filepath.Join(proc, "net", table), port, inodes)
+	}
+	if len(inodes) == 0 {
 		return Owner{}, false
 	}
-	four, _ := fs.NetTCP() //nolint:staticcheck // its successor, netlink, is a library of its own
-	six, _ := fs.NetTCP6() //nolint:staticcheck // the same
-	var sockets []string   // in the form of the links to them
-	for _, socket := range append(four, six...) {
-		if socket.LocalPort == uint64(port) && socket.St == stateListen {
-			sockets = append(sockets, fmt.Sprintf("socket:[%d]", socket.Inode))
-		}
-	}
-	if len(sockets) == 0 {
-		return Owner{}, false
-	}
-	processes, _ := fs.AllProcs()
-	for _, process := range processes {
-		open, _ := process.FileDescriptorTargets()
-		if !slices.ContainsFunc(open, func(target string) bool { return slices.Contains(sockets, target) }) {
+	links, _ := filepath.Glob(filepath.Join(proc, "[0-9]*", "fd", "*"))
+	for _, link := range links {
+		target, err := os.Readlink(link)
+		if err != nil || !inodes[target] {
 			continue
 		}
-		if name, err := process.Comm(); err == nil {
-			return Owner{Name: name, PID: process.PID}, true
+		dir := filepath.Dir(filepath.Dir(link))
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		name, unread := os.ReadFile(filepath.Join(dir, "comm"))
+		if err == nil && unread == nil {
+			return Owner{Name: strings.TrimSpace(string(name)), PID: pid}, true
 		}
 	}
 	return Owner{}, false
+}
+
+// stateListen is the kernel's number for a listening socket.
+const stateListen = "0A"
+
+// listeners adds the sockets in a kernel table that listen on a port, in the form of the links to them.
+func listeners(table string, port int, inodes map[string]bool) {
+	file, err := os.Open(table)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	wanted := fmt.Sprintf(":%04X", port)
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) > 9 && strings.HasSuffix(fields[1], wanted) && fields[3] == stateListen {
+			inodes["socket:["+fields[9]+"]"] = true
+		}
+	}
 }
