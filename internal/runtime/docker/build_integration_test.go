@@ -32,6 +32,17 @@ type building struct {
 	said []string
 }
 
+// newEngineBuilding is a building on the engine itself.
+func newEngineBuilding(t *testing.T) *building {
+	rt := newRuntime(t, run)
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return newBuilding(t, rt.(runtime.Builder))
+}
+
 func newBuilding(t *testing.T, builder runtime.Builder) *building {
 	b := &building{T: t, Builder: builder, tag: run + "-" + random() + ":built"}
 	t.Cleanup(func() { _ = exec.Command("docker", "image", "rm", "-f", b.tag).Run() }) // there is none where the build was to fail
@@ -113,7 +124,7 @@ func (b *building) files() (map[string]*tar.Header, map[string]string) {
 
 // TestBuildKit: modes, labels, arguments and stages arrive in the image.
 func TestBuildKit(t *testing.T) {
-	b := newBuilding(t, newRuntime(t, run))
+	b := newEngineBuilding(t)
 	spec := b.spec(`FROM scratch AS first
 COPY server /server
 ARG WHAT
@@ -156,7 +167,7 @@ COPY page /page
 
 // TestBuildSecretsAndCaches: a step sees the secret and the cache, and the image has neither.
 func TestBuildSecretsAndCaches(t *testing.T) {
-	b := newBuilding(t, newRuntime(t, run))
+	b := newEngineBuilding(t)
 	secret, mark := "hunter2-"+random(), "mark-"+random()
 	spec := b.spec(`FROM scratch
 COPY server /server
@@ -188,7 +199,7 @@ RUN --mount=type=cache,id=` + mark + `,target=/cache ["/server", "cat", "/cache/
 
 // TestBuildKitFaults: each failure says the step, or what to do.
 func TestBuildKitFaults(t *testing.T) {
-	b := newBuilding(t, newRuntime(t, run))
+	b := newEngineBuilding(t)
 	for name, test := range map[string]struct {
 		reason, dockerfile, says, next string
 	}{
@@ -212,7 +223,7 @@ func TestBuildKitFaults(t *testing.T) {
 
 // TestBuildIsCancelled: what a step runs ends with the build's context.
 func TestBuildIsCancelled(t *testing.T) {
-	b := newBuilding(t, newRuntime(t, run))
+	b := newEngineBuilding(t)
 	mark := random()
 	running := func() bool {
 		lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -263,7 +274,7 @@ func TestBuildFromAPrivateBase(t *testing.T) {
 // TestClassicBuilder: DOCKER_BUILDKIT=0 takes the engine's classic builder, which refuses by name what it can't do.
 func TestClassicBuilder(t *testing.T) {
 	t.Setenv("DOCKER_BUILDKIT", "0")
-	b := newBuilding(t, newRuntime(t, run))
+	b := newEngineBuilding(t)
 	if said := b.made(b.spec("FROM scratch\nCOPY page /page\nCOPY server /server\n")); !strings.Contains(said, "Step 3/") {
 		t.Errorf("the classic builder counts FROM as a step:\n%s", said)
 	}
