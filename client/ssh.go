@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -110,7 +111,7 @@ func (c *sshConn) Read(p []byte) (int, error) {
 // cause, since what came before the end must be read first.
 func (c *sshConn) Write(p []byte) (int, error) {
 	n, err := c.in.Write(p)
-	if !errors.Is(err, syscall.EPIPE) {
+	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) { // closed: Read noticed first
 		return n, err
 	}
 	select {
