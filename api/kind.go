@@ -112,11 +112,14 @@ func kindOf[Spec, Status any](info KindInfo, check func(*checker, Spec)) KindInf
 	return info
 }
 
-// RegisterKind adds a kind to the table, before anything reads it, and returns it. A kind that is registered twice is a
-// mistake of the program, and panics.
+// RegisterKind adds a kind to the table, before anything reads it, and returns it. A kind that is registered twice, or whose
+// spec nothing checks, is a mistake of the program, and panics.
 func RegisterKind(info KindInfo) KindInfo {
 	if _, known := kindTable[info.Kind]; known {
 		panic("kind " + string(info.Kind) + " is registered twice")
+	}
+	if info.Spec != nil && info.check == nil && len(info.StandsFor) == 0 {
+		panic("kind " + string(info.Kind) + " has no check of its spec: make it with KindOf")
 	}
 	Kinds = append(Kinds, info.Kind)
 	kindTable[info.Kind] = info
