@@ -17,7 +17,7 @@ type ExecIO struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
-	// Resize tells the terminal's sizes as they change.
+	// Resize sends the terminal's sizes as they change.
 	Resize <-chan execwire.Size
 }
 

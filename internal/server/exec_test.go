@@ -131,7 +131,7 @@ func TestExecEndsWithTheServer(t *testing.T) {
 	go func() { _, _ = typing.Write([]byte("x")) }()
 	_, err := w.client.Exec(t.Context(), pod.ContainerName(), api.ExecRequest{Command: []string{"cat"}}, client.ExecIO{Stdin: stdin, Stdout: stdout})
 	if client.StatusOf(err) != 503 || !strings.Contains(err.Error(), "shutting down") {
-		t.Errorf("got %v, want to be told that the server ends", err)
+		t.Errorf("got %v, want the notice that the server ends", err)
 	}
 	if err := <-stopped; err != nil {
 		t.Errorf("serve: %v", err)

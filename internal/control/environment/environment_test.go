@@ -145,9 +145,9 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	object := l.put(web, api.DeploymentSpec{})
-	change := env.Change{Bucket: env.Bucket{Scope: "prod", Name: "web"}, Set: map[string]string{"TOKEN": "anew"}}
+	change := env.Change{Bucket: env.Bucket{Scope: "prod", Name: "web"}, Set: map[string]string{"TOKEN": "again"}}
 	if _, err := l.env.HashAfter(l.snapshot(), object, change); err != nil {
-		t.Errorf("set anew: %v", err)
+		t.Errorf("set again: %v", err)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestReferences(t *testing.T) {
 		"${ref.deployment.nobody.host}":          {"nobody", "", "there is no deployment/prod/nobody"},
 		"${ref.deployment.gone.host}":            {"it is being deleted", "", "there is no deployment/prod/gone"},
 		"${ref.deployment.web.host}":             {"itself", "", "can't refer to itself"},
-		"${ref.job.mail.host}":                   {"a job serves nobody", "", "statefulsets alone have facts"},
+		"${ref.job.mail.host}":                   {"a job serves no requests", "", "statefulsets alone have facts"},
 		"${ref.deployment.x.host}${ref.job.a.b}": {"all that is missing", "", "prod/x; ${ref.job.a.b}"},
 	} {
 		got, err := l.of(api.Container{Env: map[string]string{"A": text}})

@@ -108,7 +108,7 @@ func (l *harness) look() api.IngressStatus {
 		}
 	}
 	if dirty := l.c.Dirty(l.now); len(dirty) > 0 {
-		l.Errorf("after a look there is more to do: %v", dirty)
+		l.Errorf("after a reconcile there is more to do: %v", dirty)
 	}
 	return *l.snapshot().IngressStatus(shop).Value
 }
@@ -251,7 +251,7 @@ func TestAffected(t *testing.T) {
 		"its workload":         {view.Change{New: &api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name}}, own},
 		"one of its name":      {view.Change{New: &api.Object{Kind: other.Kind, Scope: other.Scope, Name: other.Name}}, nil},
 		"a pod":                {view.Change{New: &api.TaskStatus{ID: "a"}}, own},
-		"a pod of nobody":      {view.Change{New: &api.TaskStatus{ID: "z"}}, nil},
+		"a pod of no task":     {view.Change{New: &api.TaskStatus{ID: "z"}}, nil},
 		"a proxy":              {view.Change{New: &api.IngressNodeStatus{}}, own},
 		"what it wrote":        {view.Change{New: &api.IngressStatus{}}, nil},
 		"a job":                {view.Change{New: &api.Object{Kind: api.KindJob, Scope: "prod", Name: "web"}}, nil},

@@ -229,7 +229,7 @@ func TestARunGoesOnAfterACrash(t *testing.T) {
 		l.ask(mail, "m-2") // requested at another server, for example
 		l.pass(time.Minute)
 		if l.run(mail, "m-1").State != api.RunRunning {
-			t.Fatal("nobody could have seen its end")
+			t.Fatal("its end could not have been seen")
 		}
 		l.serve()
 		l.pass(time.Minute)

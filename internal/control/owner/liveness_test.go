@@ -115,7 +115,7 @@ func TestATermWaitsAWholeTimeout(t *testing.T) {
 	}
 }
 
-// Nodes that nobody asked about count too: their silence says what kind of loss it is.
+// Nodes that were not asked about count too: their silence says what kind of loss it is.
 func TestAMassIsHeld(t *testing.T) {
 	h := newHarness(t, "a", "b", "c")
 	h.alive("a", false)

@@ -100,7 +100,7 @@ func TestRefusals(t *testing.T) {
 		prepare func(*harness)
 		says    string
 	}{
-		"no node": {"nobody has joined", func(*harness) {}, "no node has joined yet"},
+		"no node": {"no machine has joined", func(*harness) {}, "no node has joined yet"},
 		"dead":    {"a node without a heartbeat takes nothing", func(l *harness) { l.node("n1", false) }, "node n1 does not answer"},
 		"engine away": {"nor one whose engine is away", func(l *harness) {
 			l.node("n1", true)
@@ -134,7 +134,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%s: %q, want %q", test.reason, got.Message, test.says)
 			}
 			if dirty := l.s.Dirty(epoch); len(dirty) != 0 {
-				t.Errorf("%s: it wants to look again at what fits nowhere", test.reason)
+				t.Errorf("%s: it is due again for what fits nowhere", test.reason)
 			}
 		})
 	}

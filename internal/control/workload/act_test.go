@@ -90,7 +90,7 @@ func TestManyActionsTakeSeveralCommits(t *testing.T) {
 			t.Fatalf("%d tasks, want %d", got, want)
 		}
 		if again := result.After == time.Millisecond; again != (want < n) {
-			t.Errorf("with %d tasks it looks again after %s", want, result.After)
+			t.Errorf("with %d tasks it is due again after %s", want, result.After)
 		}
 	}
 	l.apply(replicas(0, "web:1"))

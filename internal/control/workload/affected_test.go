@@ -42,7 +42,7 @@ func TestAffected(t *testing.T) {
 		"another's task": {"not ours", view.Change{Key: records.TaskKey("t2"), New: &job}, nil},
 		"task status":    {"the agent's half", view.Change{Key: records.TaskStatusKey("t1"), New: &api.TaskStatus{ID: "t1"}}, own},
 		"status gone":    {"its container is removed", view.Change{Key: records.TaskStatusKey("t1"), Old: &api.TaskStatus{ID: "t1"}, Deleted: true}, own},
-		"unknown task":   {"nobody's", view.Change{Key: records.TaskStatusKey("t9"), New: &api.TaskStatus{ID: "t9"}}, nil},
+		"unknown task":   {"of no object", view.Change{Key: records.TaskStatusKey("t9"), New: &api.TaskStatus{ID: "t9"}}, nil},
 		"image status":   {"the answer to its question", view.Change{Key: records.ImageStatusKey("n1", web), New: &api.ImageStatus{Owner: web}}, own},
 		"frozen":         {"an operator stopped a slot", view.Change{Key: records.FrozenKey(web, "s1"), New: &api.Frozen{Slot: "s1"}}, own},
 		"thawed":         {"and started it", view.Change{Key: records.FrozenKey(web, "s1"), Old: &api.Frozen{Slot: "s1"}, Deleted: true}, own},
@@ -63,7 +63,7 @@ func TestAffected(t *testing.T) {
 		"own request":                   {"and that", view.Change{Key: records.ImageKey(web), New: &api.ImageRequest{Owner: web}}, nil},
 		"slot":                          {"it comes with its task", view.Change{Key: records.SlotKey(web, "s1"), New: "t1"}, nil},
 		"election":                      {"no affair of a deployment", view.Change{Key: records.LeasesPrefix + "controllers", New: []byte("x")}, nil},
-		"unreadable":                    {"a value that doesn't decode names nobody", view.Change{Key: records.ObjectKey(web)}, nil},
+		"unreadable":                    {"a value that doesn't decode names no object", view.Change{Key: records.ObjectKey(web)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, l.c.Affected(l.snapshot(), test.change)); diff != "" {
@@ -95,7 +95,7 @@ func TestDirtyIsWhatALookWouldWrite(t *testing.T) {
 			t.Errorf("%s: a pass over the view drew ids", when)
 		}
 		if wrote := l.looks().Revision > 0; wrote != dirty {
-			t.Errorf("%s: dirty is %v, a look wrote is %v", when, dirty, wrote)
+			t.Errorf("%s: dirty is %v, what a reconcile wrote is %v", when, dirty, wrote)
 		}
 	}
 	l.apply(replicas(2, "web:1"))

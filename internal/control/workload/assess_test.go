@@ -26,7 +26,7 @@ func TestStrategyOrder(t *testing.T) {
 		"no node yet":       {"nothing is known against it", "", nil, nil, api.OrderStartFirst},
 		"process":           {"plain processes share the host's ports", "", []string{"process"}, nil, api.OrderStopFirst},
 		"both":              {"a slot may come to lie on either", "", []string{"docker", "process"}, nil, api.OrderStopFirst},
-		"process, declared": {"whoever says so gets it", api.OrderStartFirst, []string{"process"}, nil, api.OrderStartFirst},
+		"process, declared": {"a strategy that says so is followed", api.OrderStartFirst, []string{"process"}, nil, api.OrderStartFirst},
 		"volume":            {"two would write into it", "", []string{"docker"}, []string{"data:/data"}, api.OrderStopFirst},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDesiredProbesAreThoseOfTheTarget(t *testing.T) {
 		want       bool
 	}{
 		"asked":              {"the target is what the spec asks for", probed, bare, target{}, true},
-		"turned to none":     {"nobody asks the earlier release: it would never be ready", probed, bare, target{turned: &api.FailedRollout{}}, false},
+		"turned to none":     {"nothing probes the earlier release: it would never be ready", probed, bare, target{turned: &api.FailedRollout{}}, false},
 		"turned to probes":   {"running isn't ready", bare, probed, target{turned: &api.FailedRollout{}}, true},
 		"awaits an image":    {"the release in force goes on", probed, bare, target{awaits: true}, false},
 		"superseded":         {"as is what it fills", bare, probed, target{superseded: true}, true},

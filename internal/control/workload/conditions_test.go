@@ -115,7 +115,7 @@ func TestConditions(t *testing.T) {
 			line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
 		},
 		"no node yet": {
-			"the image was asked for and nobody answered",
+			"the image was requested and no node answered",
 			scene{spec: replicas(2, "web:1"), unminted: true},
 			line{"False", "ResolvingImage", "0 of 2 replicas ready"},
 			line{"True", "ResolvingImage", "waiting for a node to look for image web:1"}, line{"False", "AsExpected", ""},
@@ -228,7 +228,7 @@ func TestConditions(t *testing.T) {
 			line{"True", "NoNode", ""}, line{"True", "NoNode", "node n1 lacks memory: 8Gi asked, 4Gi in all"},
 		},
 		"no surge": {
-			"no room beside the old slot is progress, nobody needs to look",
+			"no room beside the old slot is progress, and nothing is wrong",
 			scene{
 				spec: paused, rollout: toV2, image: present("web:2"),
 				tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {

@@ -53,7 +53,7 @@ func TestStartsAfterWhatItDependsOn(t *testing.T) {
 	l.apply(depending(2, "web:1"))
 	l.settle()
 	if got := l.running(); got != "v1 v1" {
-		t.Errorf("%q run: a scale waits for nobody", got)
+		t.Errorf("%q run: a scale waits for no other object", got)
 	}
 	l.apply(depending(2, "web:2"))
 	l.settle()
@@ -93,7 +93,7 @@ func TestAChangedDependencyWakesItsDependents(t *testing.T) {
 			found = found || woken == control.Key(web)
 		}
 		if !found {
-			t.Errorf("a change of %s wakes nobody", key)
+			t.Errorf("a change of %s enqueues nothing", key)
 		}
 	}
 	if woken := l.c.Affected(l.snapshot(), view.Change{Key: records.StatusKey(web), New: &api.WorkloadStatus{}}); len(woken) > 0 {

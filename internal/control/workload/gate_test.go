@@ -214,7 +214,7 @@ func TestACommandHasItsTime(t *testing.T) {
 	l.apply(spec)
 	l.untilHeld()
 	if left := l.looks().After; left <= 29*time.Second || left > 30*time.Second {
-		t.Errorf("it looks again after %s", left)
+		t.Errorf("it is due again after %s", left)
 	}
 	l.now = l.now.Add(30 * time.Second)
 	l.settle()

@@ -44,7 +44,7 @@ func TestUnchangedStatusIsNeverWritten(t *testing.T) {
 	for range 5 {
 		l.pass(60_000)
 		if result := l.looks(); result.Revision != 0 {
-			t.Fatalf("a look wrote revision %d: %+v", result.Revision, l.commits[len(l.commits)-1])
+			t.Fatalf("a reconcile wrote revision %d: %+v", result.Revision, l.commits[len(l.commits)-1])
 		}
 	}
 	if len(l.commits) != before || len(l.c.Dirty(l.now)) != 0 {

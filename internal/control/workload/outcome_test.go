@@ -24,7 +24,7 @@ func TestLateCommitsFillNoSlotTwice(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/after %d commits", kind, commits), func(t *testing.T) {
 				for nth := 1; !t.Failed(); nth++ {
 					story := newLateStory(t, kind, nth, storefault.Late(commits))
-					story.tell()
+					story.liveThrough()
 					if story.commits < nth {
 						return
 					}
@@ -57,9 +57,9 @@ func newLateStory(t *testing.T, kind api.Kind, nth int, fate storefault.Fate) *l
 	return s
 }
 
-// tell scales and rolls a workload whose first pods fail: they are replaced again and again, and the status reports it
+// liveThrough scales and rolls a workload whose first pods fail: they are replaced again and again, and the status reports it
 // once.
-func (s *lateStory) tell() {
+func (s *lateStory) liveThrough() {
 	s.Helper()
 	s.fails["v1"] = true
 	s.applyAs(1, replicas(2, "web:1"))

@@ -35,7 +35,7 @@ func TestUnworkableObjects(t *testing.T) {
 			func(l *harness) { l.sealer.lost = false; l.config("apps/prod/web/TOKEN", "secret again") },
 			api.ReasonEnvironmentUnreadable, []string{"/config/apps/prod/web/TOKEN", "no key fits"},
 		},
-		"a reference to nobody": {
+		"a reference to no object": {
 			"a reference names what it lacks, and is no text for a container",
 			func(l *harness) { l.apply(withEnv(2, "API", "${ref.deployment.api.host}")) },
 			func(l *harness) { l.beside("api") },
@@ -181,6 +181,6 @@ func TestOthersAreUnaffected(t *testing.T) {
 		t.Errorf("%+v", l.status())
 	}
 	if status := l.snapshot().WorkloadStatus(broken.Ref()); status.Exists() {
-		t.Errorf("somebody else's look wrote %+v", status.Value)
+		t.Errorf("another reconcile wrote %+v", status.Value)
 	}
 }

@@ -80,7 +80,7 @@ func TestCountsDuringARollout(t *testing.T) {
 	l.now = l.now.Add(2 * time.Hour)
 	l.looks()
 	if s := l.status(); s.Updated != 0 {
-		t.Errorf("time has passed, but nobody looked: %+v", s)
+		t.Errorf("time has passed, but nothing was reconciled: %+v", s)
 	}
 	l.runAgent()
 	l.looks()

@@ -96,7 +96,7 @@ func TestFollowMovesForward(t *testing.T) {
 		case p.Stop != "" && attempt.Task.Desired != api.DesiredRunning:
 			t.Fatal("a task that is being stopped is stopped again")
 		case !p.Run.State.Ended() && p.Stop == "" && p.After == 0 && attempt.Task.Desired == api.DesiredRunning:
-			t.Fatal("nobody will look again at the time limit")
+			t.Fatal("nothing reconciles it at the time limit")
 		}
 	})
 }

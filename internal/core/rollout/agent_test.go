@@ -64,7 +64,7 @@ func (w *world) start(s *Slot) {
 	if !w.desired.Probed {
 		s.Ready, s.ReadyAt = true, w.now
 	}
-	w.tell("  %s runs", s.ID)
+	w.log("  %s runs", s.ID)
 }
 
 // running returns the next step for a container that runs.
@@ -79,13 +79,13 @@ func (w *world) running(s *Slot) (step, bool) {
 	}
 	return step{s.StartedAt.Add(readyTakes), func() {
 		s.Ready, s.ReadyAt = true, w.now
-		w.tell("  %s ready", s.ID)
+		w.log("  %s ready", s.ID)
 	}}, !s.Ready
 }
 
 func (w *world) crashLoop(s *Slot) {
 	s.CrashLoop, s.Ready, s.Steady, s.Message = true, false, false, "exit code 1, 3 times in a minute"
-	w.tell("  %s crash-loops", s.ID)
+	w.log("  %s crash-loops", s.ID)
 }
 
 // end ends a slot's task.
@@ -94,7 +94,7 @@ func (w *world) end(s *Slot, state api.TaskState, word string) {
 	if s.EndedAt.IsZero() || s.wanted() {
 		s.EndedAt = w.now
 	}
-	w.tell("  %s %s", s.ID, word)
+	w.log("  %s %s", s.ID, word)
 }
 
 // earliest returns the agents' next step over all slots.
@@ -155,7 +155,7 @@ func (w *world) run(until time.Time) bool {
 func (w *world) tellPhase(plan Plan) {
 	if phase := string(plan.Phase) + plan.Reason; phase != w.phase {
 		w.phase = phase
-		w.tell("%s: %s", plan.Phase, w.message(plan))
+		w.log("%s: %s", plan.Phase, w.message(plan))
 	}
 }
 

@@ -12,7 +12,7 @@ func TestAFailureWithoutAnEndStillWaits(t *testing.T) {
 	s.State, s.Desired = api.TaskFailed, api.DesiredShutdown
 	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v1"}, KeepDead: 1, Strategy: defaultStrategy()}, []Slot{s}, s.CreatedAt)
 	if len(plan.Actions) > 0 || plan.After != minBackoff {
-		t.Errorf("an agent that tells no end must not make the planner spin: %+v", plan)
+		t.Errorf("an agent that reports no end must not make the planner spin: %+v", plan)
 	}
 }
 

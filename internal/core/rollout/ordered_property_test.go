@@ -63,7 +63,7 @@ func TestAnOrdinalHasOneTask(t *testing.T) {
 				t.Fatalf("%v, although its container may be there: %+v", a, *before)
 			}
 			if n, err := strconv.Atoi(a.Slot); err != nil || n < 0 || n >= l.desired.Replicas || l.desired.Frozen[a.Slot] {
-				t.Fatalf("%v: nobody wants it", a)
+				t.Fatalf("%v: it is not wanted", a)
 			}
 			made[a.Slot] = true
 		}

@@ -185,7 +185,7 @@ func timeKeepsItsWord(t *rapid.T, l look) {
 	var moments []time.Duration
 	switch {
 	case l.plan.After < 0:
-		t.Fatalf("looks again %s ago", -l.plan.After)
+		t.Fatalf("it is due again %s ago", -l.plan.After)
 	case l.plan.After == 0:
 		moments = []time.Duration{time.Nanosecond, time.Minute, 3 * time.Hour, 10_000 * time.Hour}
 	default:

@@ -67,7 +67,7 @@ func (p *planner) held() bool {
 
 // freeLanes returns how many replacements may begin now. Every slot of the target that has not settled takes a lane,
 // including one that a scale or a failure brings in: an unproven slot takes precedence over replacing one that serves.
-// A lost one takes none, since nobody knows when its node will answer.
+// A lost one takes none, since its node may answer at any time or never.
 func (p *planner) freeLanes() int {
 	free := p.desired.Strategy.MaxParallel - p.created
 	for _, s := range p.live {

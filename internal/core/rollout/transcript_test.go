@@ -50,7 +50,7 @@ type story struct {
 }
 
 func (s *story) command(d *datadriven.TestData) error {
-	s.tell = func(string, ...any) {}
+	s.log = func(string, ...any) {}
 	arg := ""
 	if len(d.CmdArgs) > 0 {
 		arg = d.CmdArgs[0].Key
@@ -195,7 +195,7 @@ func (s *story) deploy(d *datadriven.TestData) error {
 
 // loud makes the world print what is done, with the time since the story began.
 func (s *story) loud(all bool) {
-	s.tell = func(format string, args ...any) {
+	s.log = func(format string, args ...any) {
 		line := fmt.Sprintf(format, args...)
 		if all || !strings.HasPrefix(line, "remove ") && !strings.HasPrefix(line, "forget ") {
 			fmt.Fprintf(&s.out, "%7s %s\n", s.now.Sub(epoch), line)
@@ -215,7 +215,7 @@ func (s *story) runs(d *datadriven.TestData) error {
 	s.loud(d.HasArg("all"))
 	if !s.world.run(until) {
 		plan := s.world.plan()
-		s.tell("%s so far: %s", plan.Phase, s.message(plan))
+		s.log("%s so far: %s", plan.Phase, s.message(plan))
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type world struct {
 	byClock   bool                 // agents are from before they reported which slots are steady
 	made      int
 	phase     string // the last one printed
-	tell      func(format string, args ...any)
+	log       func(format string, args ...any)
 }
 
 var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -57,7 +57,7 @@ func newWorld() *world {
 	return &world{
 		now: epoch, slots: map[string]*Slot{}, stoppedAt: map[string]time.Time{}, since: map[string]time.Time{},
 		nodes: []string{"n1"}, cut: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
-		fates: map[string]fate{}, stuck: map[string]bool{}, tell: func(string, ...any) {},
+		fates: map[string]fate{}, stuck: map[string]bool{}, log: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
 	}
 }
@@ -132,23 +132,23 @@ func (w *world) perform(a Action) {
 			Desired: api.DesiredRunning, State: api.TaskPending, CreatedAt: w.now, Attempt: a.Attempt,
 			Monitored: !w.byClock && !w.desired.Probed && w.desired.Strategy.Monitor > 0,
 		}
-		w.tell("create %s of %s%s", name, a.Version.Release, inPlace(a))
+		w.log("create %s of %s%s", name, a.Version.Release, inPlace(a))
 	case Shutdown:
 		s.Desired, s.NextAttempt = api.DesiredShutdown, a.NextAttempt
 		w.stoppedAt[s.ID] = w.now
 		if s.EndedAt.IsZero() {
 			s.EndedAt = w.now
 		}
-		w.tell("stop %s (%s)", a.Slot, a.Reason)
+		w.log("stop %s (%s)", a.Slot, a.Reason)
 	case Remove:
 		s.Desired = api.DesiredRemoved
 		w.stoppedAt[s.ID] = w.now
-		w.tell("remove %s", a.Slot)
+		w.log("remove %s", a.Slot)
 	case Forget:
 		delete(w.slots, a.Slot)
-		w.tell("forget %s", a.Slot)
+		w.log("forget %s", a.Slot)
 	case RollBack:
-		w.tell("roll back to %s (%s)", a.Version.Release, a.Reason)
+		w.log("roll back to %s (%s)", a.Version.Release, a.Reason)
 		w.desired.Target = a.Version
 	}
 }

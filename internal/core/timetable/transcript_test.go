@@ -34,7 +34,7 @@ func TestTranscripts(t *testing.T) {
 			return // an input of a fuzz target
 		}
 		s := &story{world: newWorld()}
-		s.tell = func(format string, args ...any) {
+		s.log = func(format string, args ...any) {
 			fmt.Fprintf(&s.out, "%8s  %s\n", s.now.Sub(epoch), fmt.Sprintf(format, args...))
 		}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

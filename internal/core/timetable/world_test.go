@@ -32,7 +32,7 @@ type world struct {
 	// begun holds every run there ever was: none may come twice.
 	begun map[string]bool
 	fault string
-	tell  func(string, ...any)
+	log   func(string, ...any)
 }
 
 func newWorld() *world {
@@ -41,7 +41,7 @@ func newWorld() *world {
 		desired: Desired{
 			Concurrency: api.ConcurrencyAllow, KeepSucceeded: 3, KeepFailed: 1, Release: "v1", StartingDeadline: 5 * time.Minute, Since: epoch,
 		},
-		tell: func(string, ...any) {},
+		log: func(string, ...any) {},
 	}
 }
 
@@ -100,7 +100,7 @@ func (w *world) record() {
 }
 
 func (w *world) perform(a Action) {
-	w.tell("%s", a)
+	w.log("%s", a)
 	switch a.Verb {
 	case CreateRun:
 		w.create(*a.Due)
