@@ -23,10 +23,16 @@ func (c *Controller) readLost(s records.Snapshot, o *observed) {
 	}
 }
 
-// dataVolume returns the first volume that a new pod would find empty on another node; empty if there is none. What is
-// mounted read-only holds none of its data.
-func (o observed) dataVolume() string {
-	for _, entry := range o.spec.Volumes {
+// dataVolume returns the first volume that a new pod in a task's place would find empty on another node; empty if there
+// is none. The pod is of the manifest, or still of the task's release. What is mounted read-only holds none of its data.
+func (o observed) dataVolume(task *api.Task) string {
+	volumes := slices.Clone(o.spec.Volumes)
+	if release := o.release(task.Release); release != nil {
+		if spec, err := api.DecodeWorkload(o.ref.Kind, release.Spec); err == nil {
+			volumes = append(volumes, spec.Volumes...)
+		}
+	}
+	for _, entry := range volumes {
 		v, err := api.ParseVolume(entry)
 		if err == nil && !slices.Contains(strings.Split(v.Mode, ","), "ro") {
 			return v.Source
@@ -41,6 +47,7 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	silent := "node " + task.Node + " does not answer"
 	next = fmt.Sprintf("start Tend on node %s (systemctl start tend-agent, or tend); the rest goes on by itself", task.Node)
 	refusal, homeless := o.homeless[task.ID]
+	data := o.dataVolume(task)
 	switch {
 	case o.ordered():
 		return false, api.ReasonNodeLost, fmt.Sprintf("pod %s waits for node %s, which does not answer: its container may run there still, so no second one is started",
@@ -48,8 +55,8 @@ func (o observed) loss(t owner.Task) (elsewhere bool, reason, message, next stri
 	case t.Absence.Together > 0:
 		return false, api.ReasonEvictionPaused, fmt.Sprintf("%d of %d nodes stopped answering at about the same time: their pods are not replaced until more of them answer",
 			t.Absence.Together, len(o.nodes)), next
-	case o.dataVolume() != "":
-		return false, api.ReasonNodeLost, fmt.Sprintf("%s; its pods wait for it, since their data (%s) is there", silent, o.dataVolume()), next
+	case data != "":
+		return false, api.ReasonNodeLost, fmt.Sprintf("%s; its pods wait for it, since their data (%s) is there", silent, data), next
 	case homeless && len(o.nodes) > 1:
 		return false, api.ReasonNodeLost, silent + ", and no other node takes its pods: " + refusal.Message, next
 	case homeless:

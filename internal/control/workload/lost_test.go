@@ -155,6 +155,25 @@ func TestAPodWaitsForTheNodeWithItsData(t *testing.T) {
 	}
 }
 
+// The release in force keeps its data in a volume, and the manifest that drops the volume waits for its command.
+func TestAPodWaitsForTheDataOfItsRelease(t *testing.T) {
+	spec := replicas(2, "web:1")
+	spec.Volumes = []string{"uploads:/data"}
+	l := onNodes(t, spec, "n2")
+	before := l.homes()
+	next := replicas(2, "web:1")
+	next.Release = &api.ReleaseHooks{PreCommand: []string{"migrate"}}
+	l.apply(next)
+	l.silence("n2")
+	l.now = l.now.Add(time.Minute)
+	l.looks()
+	for task, node := range before { // beside them there is the command's
+		if l.homes()[task] != node {
+			t.Errorf("%v before, %v now", before, l.homes())
+		}
+	}
+}
+
 // Another node that can't take the pods is no other node.
 func TestANodeThatIsFullTakesNothing(t *testing.T) {
 	l := newHarness(t)
