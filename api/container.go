@@ -62,6 +62,7 @@ type Container struct {
 	DockerOptions []string   `json:"docker_options,omitempty" hcl:"docker_options,optional"`
 	Resources     *Resources `json:"resources,omitempty" hcl:"resources,block"`
 	Logs          *Logs      `json:"logs,omitempty" hcl:"logs,block"`
+	Placement     *Placement `json:"placement,omitempty" hcl:"placement,block"`
 	DependsOn     *DependsOn `json:"depends_on,omitempty" hcl:"depends_on,block"`
 	Build         *Build     `json:"build,omitempty" hcl:"build,block"`
 }

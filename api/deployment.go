@@ -21,6 +21,9 @@ type DeploymentSpec struct {
 	Container
 	// Replicas is how many slots are wanted. Default 1; 0 stops them all.
 	Replicas *int `json:"replicas,omitempty" hcl:"replicas,optional"`
+	// Mode is "replicated", or "global" for one pod on each node that placement allows; then there are no replicas.
+	// Default replicated.
+	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
 	// Ports are published as docker writes them; without an address they are bound to 127.0.0.1.
 	Ports []string `json:"ports,omitempty" hcl:"ports,optional"`
 	// Restart is the engine's restart policy: no, always, unless-stopped, on-failure[:N]. Default unless-stopped.
@@ -77,7 +80,25 @@ func (s DeploymentSpec) KeepReleaseCount() int {
 // Resources bounds what a container may use.
 type Resources struct {
 	Limits *ResourceLimits `json:"limits,omitempty" hcl:"limits,block"`
+	// Reservations are kept free for the container on its node. What is reserved on a node never exceeds what it has; a
+	// container may use more, up to its limits.
+	Reservations *ResourceReservations `json:"reservations,omitempty" hcl:"reservations,block"`
 }
+
+// ResourceReservations are units as those of ResourceLimits. Default: nothing is reserved.
+type ResourceReservations struct {
+	CPU    string `json:"cpu,omitempty" hcl:"cpu,optional"`
+	Memory string `json:"memory,omitempty" hcl:"memory,optional"`
+}
+
+// The values of DeploymentSpec.Mode.
+const (
+	ModeReplicated = "replicated"
+	ModeGlobal     = "global"
+)
+
+// Global says whether each node gets one pod.
+func (s DeploymentSpec) Global() bool { return s.Mode == ModeGlobal }
 
 // ResourceLimits are frozen into the container's cgroup when it is created.
 type ResourceLimits struct {

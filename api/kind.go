@@ -82,7 +82,7 @@ func init() {
 		kindOf[AssetSpec, NoStatus](KindInfo{Kind: KindAsset, Scope: ScopeOptional, Private: true}, (*checker).asset),
 		kindOf[RegistrySpec, NoStatus](KindInfo{Kind: KindRegistry, Scope: ScopeNone, Private: true}, (*checker).registry),
 		{Kind: KindLab},
-		{Kind: KindNode, Scope: ScopeNone},
+		kindOf[NodeSpec, NoStatus](KindInfo{Kind: KindNode, Scope: ScopeNone}, (*checker).node),
 	} {
 		RegisterKind(info)
 	}

@@ -7,9 +7,13 @@ import (
 
 // NodeStatus holds the facts an agent reports of its machine. Key /actual/nodes/<id>; that agent alone writes it.
 type NodeStatus struct {
-	ID       string            `json:"id"`
-	Hostname string            `json:"hostname"`
-	Labels   map[string]string `json:"labels,omitempty"`
+	ID       string `json:"id"`
+	Hostname string `json:"hostname"`
+	// Labels are those that the agent was started with.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Arch and OS are the machine's, as Go names them: amd64, linux.
+	Arch string `json:"arch,omitempty"`
+	OS   string `json:"os,omitempty"`
 	// Runtime is docker, process or hollow; RuntimeVersion is the engine's own.
 	Runtime        string `json:"runtime"`
 	RuntimeVersion string `json:"runtimeVersion,omitempty"`

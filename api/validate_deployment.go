@@ -8,6 +8,8 @@ func (c *checker) deployment(s DeploymentSpec) {
 	if s.Replicas != nil {
 		c.between("replicas", *s.Replicas, 0, MaxReplicas)
 	}
+	c.mode(s)
+	c.placement(s.Placement)
 	c.process(s)
 	c.config(s.Container)
 	c.network(s)

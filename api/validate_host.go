@@ -116,7 +116,11 @@ func (c *checker) limits(s DeploymentSpec) {
 }
 
 func (c *checker) resources(field string, r *Resources) {
-	if r == nil || r.Limits == nil {
+	if r == nil {
+		return
+	}
+	c.reservations(field, *r)
+	if r.Limits == nil {
 		return
 	}
 	if r.Limits.CPU != "" {

@@ -12,6 +12,9 @@ func (c *checker) statefulSet(s StatefulSetSpec) {
 	if s.Autoscale != nil {
 		c.add("autoscale", "is for deployments: adding and removing ordinals by load would move data")
 	}
+	if s.Global() {
+		c.add("mode", "global is for deployments: an ordinal is no node")
+	}
 	if len(s.PostDeploy) > 0 {
 		c.add("post_deploy", "is for deployments")
 	}

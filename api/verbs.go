@@ -150,6 +150,8 @@ func DecodeStatus[T any](o Object) (T, error) {
 // NodeInfo is a node as listings show it.
 type NodeInfo struct {
 	NodeStatus
+	// Spec is that of the node's object, where there is one.
+	Spec NodeSpec `json:"spec,omitzero"`
 	// Alive says whether its heartbeat stands.
 	Alive bool `json:"alive"`
 	// Pods counts the live pods on it.

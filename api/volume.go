@@ -21,6 +21,19 @@ type Volume struct {
 // Named says whether the source is a volume's name and not a path.
 func (v Volume) Named() bool { return !path.IsAbs(v.Source) }
 
+// Data says whether the source holds data of its node that the container may change: not what is mounted read-only, and not
+// what belongs to the machine, such as the engine's socket.
+func (v Volume) Data() bool {
+	if slices.Contains(strings.Split(v.Mode, ","), "ro") {
+		return false
+	}
+	return v.Named() || !slices.ContainsFunc(machineFolders, func(folder string) bool {
+		return v.Source == folder || strings.HasPrefix(v.Source, folder+"/")
+	})
+}
+
+var machineFolders = []string{"/dev", "/proc", "/sys", "/run", "/var/run", "/tmp", "/etc"}
+
 var (
 	volumeName  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
 	volumeModes = []string{

@@ -25,13 +25,16 @@ var Kinds = []control.Kind{
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
 	nodes := scheduler.New(deps)
+	onNodes := workload.Nodes{
+		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Places: nodes.Places, Liveness: p.liveness,
+	}
 	out := []control.Controller{
 		nodes,
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		}),
-		workload.New(deps, api.KindDeployment, workload.Nodes{Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Liveness: p.liveness}),
-		workload.New(deps, api.KindStatefulSet, workload.Nodes{Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Liveness: p.liveness}),
+		workload.New(deps, api.KindDeployment, onNodes),
+		workload.New(deps, api.KindStatefulSet, onNodes),
 		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
 		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
 		autoscaler.New(deps, autoscaler.Options{

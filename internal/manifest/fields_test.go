@@ -104,6 +104,7 @@ var prelude = map[api.Kind][][2]string{
 	api.KindJob:         {{"image", `"app"`}},
 	api.KindCronJob:     {{"image", `"app"`}, {"schedule", `"@daily"`}},
 	api.KindIngress:     {{"host", `"app.example.org"`}},
+	api.KindNode:        {},
 	api.KindRegistry:    {{"url", `"ghcr.io"`}, {"helper", `"secret"`}},
 }
 
@@ -142,7 +143,7 @@ func givesField(body, name string) bool {
 
 func loadBody(kind api.Kind, body string) ([]api.Object, error) {
 	labels := ` "prod" "web"`
-	if kind == api.KindRegistry {
+	if kind.Info().Scope == api.ScopeNone {
 		labels = ` "web"`
 	}
 	text := string(kind) + labels + " {\n" + body + "\n}\n"

@@ -29,11 +29,12 @@ var codecs = []struct {
 	{RunsPrefix, decodeAs[api.Run]},
 	{DeliveriesPrefix, decodeAs[api.Delivery]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
-	{SlotsPrefix, func(_ string, value []byte) (any, error) { return string(value), nil }},
+	{SlotsPrefix, decodeText},
+	{HomesPrefix, decodeText},
 }
 
 // Decode turns a stored value into its record: a pointer to the type named in codecs or in the table of kinds, a string
-// for slots, and the bytes themselves for what has no type (config, leases).
+// for slots and homes, and the bytes themselves for what has no type (config, leases).
 func Decode(key string, value []byte) (any, error) {
 	for _, c := range codecs {
 		if strings.HasPrefix(key, c.prefix) {
@@ -60,6 +61,8 @@ func decodeStatus(key string, value []byte) (any, error) {
 	}
 	return record, nil
 }
+
+func decodeText(_ string, value []byte) (any, error) { return string(value), nil }
 
 func decodeAs[T any](_ string, value []byte) (any, error) {
 	record := new(T)

@@ -28,6 +28,7 @@ const (
 	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with their data, then the delivery controller
 	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
 	LeasesPrefix        = "/leases/"         // elections: the server
+	HomesPrefix         = "/homes/"          // which node has a volume's data: the scheduler; gone with the volume
 	GuardKey            = "/guards/verbs"    // compared and written by every verb, so that only one decides from a state: the API
 	MembersPrefix       = "/members/"        // which machine a node's name is of: the server where it joins
 	AuthorityKey        = "/authority/nodes" // what issues the certificates of nodes, encrypted: the first server that listens for them
@@ -108,6 +109,9 @@ func NodeKey(id string) string { return ActualNodesPrefix + id }
 
 // MemberKey returns the key that says which machine a node's name is of.
 func MemberKey(node string) string { return MembersPrefix + node }
+
+// HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the node.
+func HomeKey(volume string) string { return HomesPrefix + volume }
 
 // IngressNodeKey returns the key of the facts of a node's proxy.
 func IngressNodeKey(node string) string { return ActualIngressPrefix + node }

@@ -76,6 +76,27 @@ func (s Snapshot) Objects(kind api.Kind) iter.Seq[Read[api.Object]] {
 	}
 }
 
+// Homes returns which node has the data of each volume.
+func (s Snapshot) Homes() map[string]string {
+	out := map[string]string{}
+	for record := range s.Prefix(HomesPrefix) {
+		if node, ok := record.Value.(string); ok {
+			out[record.Key[len(HomesPrefix):]] = node
+		}
+	}
+	return out
+}
+
+// NodeSpec returns what is declared of a node; the zero value if nothing is.
+func (s Snapshot) NodeSpec(node string) api.NodeSpec {
+	object := s.Object(api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node})
+	if !object.Exists() || object.Value.Metadata.Deleting() {
+		return api.NodeSpec{}
+	}
+	spec, _ := api.DecodeSpec[api.NodeSpec](*object.Value) // it was validated when it was applied
+	return spec
+}
+
 // WorkloadStatus reads the status of a deployment or a statefulset.
 func (s Snapshot) WorkloadStatus(ref api.Ref) Read[api.WorkloadStatus] {
 	return get[api.WorkloadStatus](s, StatusKey(ref))

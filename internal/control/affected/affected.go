@@ -20,6 +20,9 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 	}
 	switch record := value.(type) {
 	case *api.Object:
+		if record.Kind == api.KindNode {
+			return byNode(s)
+		}
 		return append(around(s, kind, record.Ref()), only(kind, record.Ref())...)
 	case *api.WorkloadStatus, *api.JobStatus:
 		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.StatusPrefix)); ok {

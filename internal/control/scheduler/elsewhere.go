@@ -14,14 +14,12 @@ func (s *Scheduler) Elsewhere(snapshot records.Snapshot, others []*api.Task) map
 	next := make([]placement.Task, 0, len(others))
 	for _, task := range others {
 		demand := s.demands.of(snapshot, task)
-		next = append(next, placement.Task{
-			ID: task.ID, Workload: task.Owner().String(), Ports: demand.ports, MemoryBytes: demand.memory, CPUs: demand.cpus,
-		})
+		next = append(next, placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task)})
 	}
 	out := map[string]placement.Refusal{}
 	for _, refused := range s.surveyed.refuse(snapshot.Revision(), next, func() *placement.Survey {
-		tasks, _ := s.tasks(snapshot)
-		return placement.NewSurvey(tasks, nodes(snapshot))
+		in := s.observe(snapshot)
+		return placement.NewSurvey(in.tasks, in.nodes, in.homes)
 	}) {
 		out[refused.Task] = refused
 	}

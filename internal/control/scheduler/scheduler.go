@@ -65,6 +65,11 @@ func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []engine.Ke
 		}
 	case *api.NodeStatus:
 		return []engine.Key{key}
+	case *api.Object:
+		// What placement reads of it may have changed: labels and availability of a node, or the rules of a workload.
+		if record.Kind == api.KindNode || record.Kind.HasContainers() {
+			return []engine.Key{key}
+		}
 	}
 	return nil
 }
@@ -74,11 +79,18 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result,
 	snapshot := s.Snapshot()
 	assigned := s.plan(snapshot).assigned
 	txn := records.NewTxn("schedule")
+	homes := snapshot.Homes()
 	for _, a := range assigned[:min(len(assigned), maxAssignments)] {
 		read := snapshot.Task(a.Task)
 		task := *read.Value
 		task.Node = a.Node
 		txn.If(records.TaskKey(task.ID), read.Modified).Put(records.TaskKey(task.ID), task)
+		for _, volume := range s.demands.of(snapshot, read.Value).at(read.Value) {
+			if _, known := homes[volume]; !known {
+				homes[volume] = a.Node
+				txn.Put(records.HomeKey(volume), a.Node)
+			}
+		}
 	}
 	revision, err := txn.Commit(ctx, s.Store)
 	result := engine.Result{Revision: revision}
@@ -95,11 +107,11 @@ func (s *Scheduler) Refusals(snapshot records.Snapshot) map[string]placement.Ref
 
 func (s *Scheduler) plan(snapshot records.Snapshot) decision {
 	return s.latest.at(snapshot.Revision(), func() decision {
-		tasks, waiting := s.tasks(snapshot)
-		if !waiting {
+		in := s.observe(snapshot)
+		if !in.waiting {
 			return decision{}
 		}
-		assigned, refused := placement.Plan(tasks, nodes(snapshot))
+		assigned, refused := placement.Plan(in.tasks, in.nodes, in.homes)
 		d := decision{assigned: assigned, refused: make(map[string]placement.Refusal, len(refused))}
 		for _, r := range refused {
 			d.refused[r.Task] = r

@@ -213,15 +213,17 @@ func TestAffected(t *testing.T) {
 		change view.Change
 		want   bool
 	}{
-		"a task waits":           {view.Change{New: &api.Task{Desired: api.DesiredRunning}}, true},
-		"a task has its node":    {view.Change{New: &api.Task{Desired: api.DesiredRunning, Node: "n1"}}, false},
-		"a task isn't wanted":    {view.Change{New: &api.Task{Desired: api.DesiredShutdown}}, false},
-		"a task ended":           {view.Change{New: &api.TaskStatus{State: api.TaskFailed}}, true},
-		"a task runs":            {view.Change{New: &api.TaskStatus{State: api.TaskRunning}}, false},
-		"a node":                 {view.Change{New: &api.NodeStatus{}}, true},
-		"a heartbeat begins":     {view.Change{Key: records.AliveKey("n1"), New: []byte("now")}, true},
-		"a heartbeat ends":       {view.Change{Key: records.AliveKey("n1"), Old: []byte("now"), Deleted: true}, true},
-		"an object, or whatever": {view.Change{New: &api.Object{}}, false},
+		"a task waits":        {view.Change{New: &api.Task{Desired: api.DesiredRunning}}, true},
+		"a task has its node": {view.Change{New: &api.Task{Desired: api.DesiredRunning, Node: "n1"}}, false},
+		"a task isn't wanted": {view.Change{New: &api.Task{Desired: api.DesiredShutdown}}, false},
+		"a task ended":        {view.Change{New: &api.TaskStatus{State: api.TaskFailed}}, true},
+		"a task runs":         {view.Change{New: &api.TaskStatus{State: api.TaskRunning}}, false},
+		"a node":              {view.Change{New: &api.NodeStatus{}}, true},
+		"a heartbeat begins":  {view.Change{Key: records.AliveKey("n1"), New: []byte("now")}, true},
+		"a heartbeat ends":    {view.Change{Key: records.AliveKey("n1"), Old: []byte("now"), Deleted: true}, true},
+		"a node's object":     {view.Change{New: &api.Object{Kind: api.KindNode}}, true},
+		"a workload":          {view.Change{New: &api.Object{Kind: api.KindDeployment}}, true},
+		"an asset":            {view.Change{New: &api.Object{Kind: api.KindAsset}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := len((&Scheduler{}).Affected(records.Snapshot{}, test.change)) == 1; got != test.want {

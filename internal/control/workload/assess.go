@@ -161,6 +161,7 @@ func (o observed) slots() []rollout.Slot {
 				slot.EndedAt = s.FinishedAt
 			}
 		}
+		slot.Misplaced, slot.Elsewhere, slot.Stays = o.misplacement(task)
 		if slot.Lost {
 			slot.Elsewhere, slot.Reason, slot.Message, slot.Next = o.loss(t)
 		}

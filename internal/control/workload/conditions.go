@@ -29,6 +29,9 @@ func (o observed) readiness(a assessment, progressing, degraded api.Condition) a
 	case a.known && a.plan.Phase == api.RolloutComplete && degraded.Status == api.ConditionFalse && !a.target.awaits && a.target.pending == nil:
 		c.Status, c.Reason = api.ConditionTrue, api.ReasonConverged
 		c.Message = fmt.Sprintf("%d of %d replicas run %s", ready, wanted, a.target.release.ID)
+		if a.plan.Stays != "" {
+			c.Message += "; " + a.plan.Stays
+		}
 		if a.plan.Counts.Frozen > 0 {
 			c.Reason, c.Message = api.ReasonFrozen, fmt.Sprintf("%s; %d stopped by an operator (`tend start` brings them back)", c.Message, a.plan.Counts.Frozen)
 		}

@@ -29,6 +29,10 @@ type Nodes struct {
 	Refusals func(records.Snapshot) map[string]placement.Refusal
 	// Elsewhere returns why new tasks in the places of others would fit on no node, by the others' task ids.
 	Elsewhere func(records.Snapshot, []*api.Task) map[string]placement.Refusal
+	// Misplaced says why a task's node may not keep it; empty if it may.
+	Misplaced func(records.Snapshot, *api.Task) string
+	// Places counts the nodes that have a pod of a global deployment, or may get one. hosts are those that have one.
+	Places func(s records.Snapshot, object api.Object, hosts map[string]bool) int
 	// Liveness says which nodes are lost. Default one of its own, with a timeout of 30 s.
 	Liveness *owner.Liveness
 }

@@ -3,29 +3,50 @@ package workload
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/records"
 )
 
-// readLost finds out which of the lost tasks could be replaced on another node. An ordinal never is.
-func (c *Controller) readLost(s records.Snapshot, o *observed) {
-	var lost []*api.Task
+// readLeaving finds out which tasks are lost or misplaced, and which of them could be replaced on another node. A lost
+// ordinal never is.
+func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
+	var leaving []*api.Task
 	for _, t := range o.tasks {
-		if t.Absence.Lost && !o.ordered() {
-			lost = append(lost, t.Desired.Value)
+		task := t.Desired.Value
+		if c.nodes.Misplaced != nil && task.Node != "" && task.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
+			if why := c.nodes.Misplaced(s, task); why != "" {
+				o.misplaced[task.ID] = why
+			}
+		}
+		if t.Absence.Lost && !o.ordered() || o.misplaced[task.ID] != "" {
+			leaving = append(leaving, task)
 		}
 	}
-	if len(lost) > 0 && c.nodes.Elsewhere != nil {
-		o.homeless = c.nodes.Elsewhere(s, lost)
+	if len(leaving) > 0 && c.nodes.Elsewhere != nil {
+		o.homeless = c.nodes.Elsewhere(s, leaving)
 	}
+}
+
+// misplacement says why a slot should leave its node, whether it can, and if not, why.
+func (o observed) misplacement(task *api.Task) (why string, elsewhere bool, stays string) {
+	why = o.misplaced[task.ID]
+	if why == "" {
+		return "", false, ""
+	}
+	if refusal, homeless := o.homeless[task.ID]; homeless {
+		return why, false, fmt.Sprintf("pod %s stays where it is, although %s: %s", task.ContainerName(), why, refusal.Message)
+	}
+	return why, true, ""
 }
 
 // dataVolume returns the first volume that a new pod in a task's place would find empty on another node; empty if there
 // is none. The pod is of the manifest, or still of the task's release. What is mounted read-only holds none of its data.
 func (o observed) dataVolume(task *api.Task) string {
+	if o.spec.Placement != nil && o.spec.Placement.SharedStorage || o.spec.Global() {
+		return ""
+	}
 	volumes := slices.Clone(o.spec.Volumes)
 	if release := o.release(task.Release); release != nil {
 		if spec, err := api.DecodeWorkload(o.ref.Kind, release.Spec); err == nil {
@@ -34,7 +55,7 @@ func (o observed) dataVolume(task *api.Task) string {
 	}
 	for _, entry := range volumes {
 		v, err := api.ParseVolume(entry)
-		if err == nil && !slices.Contains(strings.Split(v.Mode, ","), "ro") {
+		if err == nil && v.Data() {
 			return v.Source
 		}
 	}

@@ -22,7 +22,9 @@ type observed struct {
 	tasks, runTasks []owner.Task
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
-	// homeless says why a new task in the place of a lost one fits on no node, by the lost task's id.
+	// misplaced says why a task's node may not keep it, by the task's id.
+	misplaced map[string]string
+	// homeless says why a new task in the place of a lost or misplaced one fits on no node, by that one's id.
 	homeless map[string]placement.Refusal
 	runs     []records.Read[api.Run]
 	releases []records.Read[api.Release]
@@ -61,12 +63,13 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 		images: s.ImageStatuses(ref), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
+		misplaced:  map[string]string{},
 		slot:       func(id string) records.Read[string] { return s.Slot(ref, id) },
 	}
 	if waiting := c.readTasks(s, &o); waiting && c.nodes.Refusals != nil {
 		o.refusals = c.nodes.Refusals(s)
 	}
-	c.readLost(s, &o)
+	c.readLeaving(s, &o)
 	var err error
 	if o.spec, err = api.DecodeWorkload(ref.Kind, object.Value.Spec); err != nil && !o.deleting() {
 		return o, &UnworkableError{Ref: ref, Reason: api.ReasonInvalidSpec, Cause: err, Next: "apply a corrected manifest"}
@@ -74,10 +77,26 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	if o.deleting() {
 		return o, nil
 	}
+	c.readPlaces(s, &o)
 	if o.spec.Container, o.env, err = c.env.Resolve(s, ref, o.spec.Container); err != nil {
 		return o, withoutEnvironment(ref, err)
 	}
 	return o, nil
+}
+
+// readPlaces counts the pods of a global deployment: one for each node that has one or may get one.
+func (c *Controller) readPlaces(s records.Snapshot, o *observed) {
+	if !o.spec.Global() || c.nodes.Places == nil {
+		return
+	}
+	hosts := map[string]bool{}
+	for _, t := range o.tasks {
+		if t.Desired.Value.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
+			hosts[t.Desired.Value.Node] = true
+		}
+	}
+	places := c.nodes.Places(s, *o.object.Value, hosts)
+	o.spec.Replicas = &places
 }
 
 // readTasks reads the tasks and reports whether one of them waits for a node.

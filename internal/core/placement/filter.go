@@ -7,64 +7,80 @@ import (
 
 // filter is one requirement of a node, with the words for nodes that don't meet it.
 type filter struct {
-	fails func(s *site, t Task) bool
+	fails func(c *cluster, s *site, t Task) bool
 	// alone explains it for the only node; one and many continue "1 of 3 nodes" and "2 of 3 nodes".
-	alone     func(s *site, t Task) string
-	one, many func(t Task) string
+	alone     func(c *cluster, s *site, t Task) string
+	one, many func(c *cluster, t Task) string
 	next      string
+	// passing is set if the placing of another task may end it.
+	passing bool
 }
 
 // filters are applied in this order; a node is counted for the first one it fails.
 var filters = []*filter{
 	{
-		fails: func(s *site, _ Task) bool { return !s.Alive },
-		alone: func(s *site, _ Task) string { return "node " + s.ID + " does not answer" },
+		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Alive },
+		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " does not answer" },
 		one:   say("does not answer"), many: say("do not answer"),
 		next: "start Tend on the node (systemctl start tend); Tend goes on by itself",
 	},
 	{
-		fails: func(s *site, _ Task) bool { return !s.Ready },
-		alone: func(s *site, _ Task) string { return because("node "+s.ID+" is not ready", s.Message) },
-		one:   say("is not ready"), many: say("are not ready"),
+		fails: func(_ *cluster, s *site, _ Task) bool { return !s.Ready },
+		alone: func(_ *cluster, s *site, _ Task) string {
+			return because("node "+s.ID+" is not ready", s.Message)
+		},
+		one: say("is not ready"), many: say("are not ready"),
 		next: "tend nodes",
 	},
 	{
-		fails: func(s *site, _ Task) bool { return s.Draining },
-		alone: func(s *site, _ Task) string { return "node " + s.ID + " is draining" },
-		one:   say("is draining"), many: say("are draining"),
-		next: "tend nodes",
+		fails: func(_ *cluster, s *site, _ Task) bool { return s.Draining },
+		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " is drained" },
+		one:   say("is drained"), many: say("are drained"),
+		next: "tend uncordon NODE, for a node that is to take pods again",
 	},
 	{
-		fails: func(s *site, t Task) bool { return t.Runtime != "" && t.Runtime != s.Runtime },
-		alone: func(s *site, t Task) string {
+		fails: func(_ *cluster, s *site, _ Task) bool { return s.Cordoned },
+		alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " is cordoned" },
+		one:   say("is cordoned"), many: say("are cordoned"),
+		next: "tend uncordon NODE, for a node that is to take pods again",
+	},
+	{
+		fails: func(_ *cluster, s *site, t Task) bool { return t.Runtime != "" && t.Runtime != s.Runtime },
+		alone: func(_ *cluster, s *site, t Task) string {
 			return fmt.Sprintf("node %s runs %s, not %s", s.ID, s.Runtime, t.Runtime)
 		},
-		one:  func(t Task) string { return "does not run " + t.Runtime },
-		many: func(t Task) string { return "do not run " + t.Runtime },
+		one:  func(_ *cluster, t Task) string { return "does not run " + t.Runtime },
+		many: func(_ *cluster, t Task) string { return "do not run " + t.Runtime },
 		next: "tend nodes",
 	},
+	homeFilter,
+	constraintFilter,
 	{
-		fails: func(s *site, t Task) bool { return s.MemoryBytes > 0 && t.MemoryBytes > s.MemoryBytes },
-		alone: func(s *site, t Task) string {
+		fails: func(_ *cluster, s *site, t Task) bool { return s.MemoryBytes > 0 && t.MemoryBytes > s.MemoryBytes },
+		alone: func(_ *cluster, s *site, t Task) string {
 			return fmt.Sprintf("node %s lacks memory: %s asked, %s in all", s.ID, size(t.MemoryBytes), size(s.MemoryBytes))
 		},
-		one:  func(t Task) string { return fmt.Sprintf("lacks memory (%s asked)", size(t.MemoryBytes)) },
-		many: func(t Task) string { return fmt.Sprintf("lack memory (%s asked)", size(t.MemoryBytes)) },
+		one:  func(_ *cluster, t Task) string { return fmt.Sprintf("lacks memory (%s asked)", size(t.MemoryBytes)) },
+		many: func(_ *cluster, t Task) string { return fmt.Sprintf("lack memory (%s asked)", size(t.MemoryBytes)) },
 		next: "lower resources.limits.memory to what a node has",
 	},
 	{
-		fails: func(s *site, t Task) bool { return s.CPUs > 0 && t.CPUs > s.CPUs },
-		alone: func(s *site, t Task) string {
+		fails: func(_ *cluster, s *site, t Task) bool { return s.CPUs > 0 && t.CPUs > s.CPUs },
+		alone: func(_ *cluster, s *site, t Task) string {
 			return fmt.Sprintf("node %s lacks cores: %g asked, %g in all", s.ID, t.CPUs, s.CPUs)
 		},
-		one:  func(t Task) string { return fmt.Sprintf("lacks cores (%g asked)", t.CPUs) },
-		many: func(t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
+		one:  func(_ *cluster, t Task) string { return fmt.Sprintf("lacks cores (%g asked)", t.CPUs) },
+		many: func(_ *cluster, t Task) string { return fmt.Sprintf("lack cores (%g asked)", t.CPUs) },
 		next: "lower resources.limits.cpu to what a node has",
 	},
+	reservedMemoryFilter,
+	reservedCPUsFilter,
+	besideFilter,
+	apartFilter,
 	portFilter,
 	{
-		fails: func(s *site, t Task) bool { _, failed := s.FailedImages[t.Workload]; return failed },
-		alone: func(s *site, t Task) string {
+		fails: func(_ *cluster, s *site, t Task) bool { _, failed := s.FailedImages[t.Workload]; return failed },
+		alone: func(_ *cluster, s *site, t Task) string {
 			return because("node "+s.ID+" could not get the image", s.FailedImages[t.Workload])
 		},
 		one: say("could not get the image"), many: say("could not get the image"),
@@ -73,8 +89,8 @@ var filters = []*filter{
 }
 
 var portFilter = &filter{
-	fails: func(s *site, t Task) bool { return s.clash(t, t.ignored()) != nil },
-	alone: func(s *site, t Task) string {
+	fails: func(_ *cluster, s *site, t Task) bool { return s.clash(t, t.ignored()) != nil },
+	alone: func(_ *cluster, s *site, t Task) string {
 		held := s.clash(t, t.ignored())
 		return fmt.Sprintf("port %d of node %s is held by %s", held.Number, s.ID, cmp.Or(held.by.Name, "task "+held.by.ID))
 	},
@@ -82,7 +98,9 @@ var portFilter = &filter{
 	next: "change `ports`, or stop what holds the port",
 }
 
-func say(words string) func(Task) string { return func(Task) string { return words } }
+func say(words string) func(*cluster, Task) string {
+	return func(*cluster, Task) string { return words }
+}
 
 func because(what, why string) string {
 	if why == "" {
@@ -92,31 +110,19 @@ func because(what, why string) string {
 }
 
 // refuses returns the first filter that a node fails for a task, or nil.
-func (s *site) refuses(t Task) *filter {
+func (c *cluster) refuses(s *site, t Task) *filter {
 	for _, f := range filters {
-		if f.fails(s, t) {
+		if f.fails(c, s, t) {
 			return f
 		}
 	}
 	return nil
 }
 
-// ignored returns the tasks whose ports don't conflict: those that will have stopped before this one starts.
-func (t Task) ignored() map[string]bool {
+// ignored returns the tasks whose ports and reservations don't conflict: those that will have stopped before this one starts.
+func (t Task) ignored() [2]string {
 	if t.After == "" {
-		return nil
+		return [2]string{}
 	}
-	return map[string]bool{t.After: true, t.Replaces: true}
-}
-
-// clash returns the holder of a port that a task needs on a node, apart from ignored tasks; nil if there is none.
-func (s *site) clash(t Task, ignored map[string]bool) *hold {
-	for _, p := range t.Ports {
-		for _, held := range s.held[p.Number] {
-			if held.Clashes(p) && !ignored[held.by.ID] {
-				return &held
-			}
-		}
-	}
-	return nil
+	return [2]string{t.After, t.Replaces}
 }

@@ -3,104 +3,113 @@ package placement
 import (
 	"cmp"
 	"slices"
-
-	"tend.dev/tend/internal/core/ports"
 )
 
-// Plan places every task that has no node, and refuses those that fit nowhere. Older tasks choose first.
-func Plan(tasks []Task, nodes []Node) ([]Assignment, []Refusal) {
-	c := survey(tasks, nodes)
-	var placed []Assignment
-	var refused []Refusal
-	for _, t := range c.waiting {
-		site := c.best(t)
-		if site == nil {
-			refused = append(refused, c.refuse(t))
-			continue
-		}
-		site.take(t)
-		placed = append(placed, Assignment{Task: t.ID, Node: site.ID})
-	}
-	return placed, refused
+// Plan places every task that has no node, and refuses those that fit nowhere. Older tasks choose first. homes are the
+// nodes that have what is kept in volumes, by the volumes' names.
+func Plan(tasks []Task, nodes []Node, homes map[string]string) ([]Assignment, []Refusal) {
+	c := survey(tasks, nodes, homes)
+	return c.placeAll()
 }
 
 // cluster is the nodes with what is on them.
 type cluster struct {
 	sites   []*site // by id
-	waiting []Task  // oldest first
+	byID    map[string]*site
+	waiting []Task // oldest first
+	// homes are the nodes of volumes, those that were chosen just now too.
+	homes map[string]string
+	// yielding are the tasks that waiting ones replace, or come after.
+	yielding map[string]Task
+	classes  map[classKey]*class
+	spreads  map[spreadKey]map[string]int
 }
 
-// site is a node with what is on it.
-type site struct {
-	Node
-	tasks     int            // live ones
-	workloads map[string]int // live ones, by workload
-	held      map[int][]hold // by port number
-}
-
-type hold struct {
-	ports.Port
-	by Task
-}
-
-func survey(tasks []Task, nodes []Node) *cluster {
-	c := &cluster{}
-	byID := map[string]*site{}
+func survey(tasks []Task, nodes []Node, homes map[string]string) *cluster {
+	c := &cluster{
+		byID: make(map[string]*site, len(nodes)), homes: map[string]string{}, yielding: map[string]Task{},
+		classes: map[classKey]*class{}, spreads: map[spreadKey]map[string]int{},
+	}
 	for _, n := range nodes {
-		s := &site{Node: n, workloads: map[string]int{}, held: map[int][]hold{}}
-		byID[n.ID] = s
+		s := newSite(n)
+		c.byID[n.ID] = s
 		c.sites = append(c.sites, s)
 	}
 	slices.SortFunc(c.sites, func(a, b *site) int { return cmp.Compare(a.ID, b.ID) })
-	tasks = slices.Clone(tasks)
-	slices.SortFunc(tasks, func(a, b Task) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
-	})
+	for volume, node := range homes {
+		c.homes[volume] = node
+	}
 	for _, t := range tasks {
-		s := byID[t.Node]
-		switch {
-		case t.Stopped || t.Leaving && t.Node == "":
-		case t.Node == "":
-			c.waiting = append(c.waiting, t)
-		case s != nil:
-			s.take(t)
+		if t.waits() {
+			c.waiting = append(c.waiting, t.demanding())
+			c.yielding[t.Replaces], c.yielding[t.After] = Task{}, Task{}
 		}
 	}
+	slices.SortFunc(c.waiting, func(a, b Task) int {
+		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	c.occupy(tasks)
 	return c
 }
 
-func (s *site) take(t Task) {
-	if !t.Leaving {
-		s.tasks++
-		s.workloads[t.Workload]++
-	}
-	for _, p := range t.Ports {
-		s.held[p.Number] = append(s.held[p.Number], hold{Port: p, by: t})
-	}
-}
-
-// best returns the node a task should run on, or nil.
-func (c *cluster) best(t Task) *site {
-	var best *site
-	for _, s := range c.sites {
-		if s.refuses(t) == nil && (best == nil || s.better(best, t)) {
-			best = s
+// occupy puts the placed tasks on their nodes.
+func (c *cluster) occupy(tasks []Task) {
+	for _, t := range tasks {
+		if t.Node == "" || t.Stopped {
+			continue
+		}
+		t = t.demanding()
+		if s := c.byID[t.Node]; s != nil {
+			s.take(t)
+		}
+		if _, yields := c.yielding[t.ID]; yields {
+			c.yielding[t.ID] = t
 		}
 	}
-	return best
 }
 
-func (s *site) better(than *site, t Task) bool {
-	if mine, others := s.workloads[t.Workload], than.workloads[t.Workload]; mine != others {
-		return mine < others
+func (c *cluster) placeAll() (placed []Assignment, refused []Refusal) {
+	for _, t := range c.waiting {
+		if s := c.place(t); s != nil {
+			placed = append(placed, Assignment{Task: t.ID, Node: s.ID})
+		} else {
+			refused = append(refused, c.refuse(t))
+		}
 	}
-	return s.load() < than.load()
+	return placed, refused
 }
 
-// load returns the tasks per core.
-func (s *site) load() float64 {
-	if s.CPUs <= 0 {
-		return float64(s.tasks)
+// place puts a task on the best node, and returns it; nil if none takes it.
+func (c *cluster) place(t Task) *site {
+	s := c.best(t)
+	if s == nil {
+		return nil
 	}
-	return float64(s.tasks) / s.CPUs
+	s.take(t)
+	if _, yields := c.yielding[t.ID]; yields {
+		t.Node = s.ID
+		c.yielding[t.ID] = t
+	}
+	if counts := c.spreads[spreadKey{t.Workload, t.Rules.Spread}]; counts != nil {
+		counts[s.Attributes[t.Rules.Spread]]++
+	}
+	for _, volume := range t.Volumes {
+		if _, known := c.homes[volume]; !known {
+			c.homes[volume] = s.ID
+		}
+	}
+	return s
+}
+
+// waits reports whether the task asks for a node.
+func (t Task) waits() bool { return t.Node == "" && !t.Stopped && !t.Leaving }
+
+var nothing = &Demand{}
+
+// demanding returns the task with a Demand that is not nil.
+func (t Task) demanding() Task {
+	if t.Demand == nil {
+		t.Demand = nothing
+	}
+	return t
 }

@@ -68,84 +68,84 @@ func TestPlan(t *testing.T) {
 		"draining": {
 			reason: "a draining node empties",
 			tasks:  []Task{{ID: "a"}}, nodes: []Node{vm(func(n *Node) { n.Draining = true })},
-			refused: []Refusal{{Task: "a", Message: "node vm is draining", Next: "tend nodes"}},
+			refused: []Refusal{{Task: "a", Message: "node vm is drained", Next: "tend uncordon NODE, for a node that is to take pods again"}},
 		},
 		"another runtime": {
 			reason: "containers are not processes",
-			tasks:  []Task{{ID: "a", Runtime: "docker"}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
+			tasks:  []Task{{ID: "a", Demand: &Demand{Runtime: "docker"}}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
 			refused: []Refusal{{Task: "a", Message: "node vm runs process, not docker", Next: "tend nodes"}},
 		},
 		"too little memory": {
 			reason: "what no node has in all can't be had",
-			tasks:  []Task{{ID: "a", MemoryBytes: 8 << 30}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "a", Message: "node vm lacks memory: 8Gi asked, 4Gi in all", Next: "lower resources.limits.memory to what a node has"}},
 		},
 		"all of the memory": {
 			reason: "limits are not reservations: each task may ask for the whole node",
-			tasks:  []Task{{ID: "a", MemoryBytes: 4 << 30}, {ID: "b", MemoryBytes: 4 << 30}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 4 << 30}}, {ID: "b", Demand: &Demand{MemoryBytes: 4 << 30}}}, nodes: []Node{vm(nil)},
 			placed: []Assignment{{"a", "vm"}, {"b", "vm"}},
 		},
 		"unknown size": {
 			reason: "a node that doesn't know its size is believed to be large",
-			tasks:  []Task{{ID: "a", MemoryBytes: 8 << 30, CPUs: 9}}, nodes: []Node{vm(func(n *Node) { n.MemoryBytes, n.CPUs = 0, 0 })},
+			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30, CPUs: 9}}}, nodes: []Node{vm(func(n *Node) { n.MemoryBytes, n.CPUs = 0, 0 })},
 			placed: []Assignment{{"a", "vm"}},
 		},
 		"too few cores": {
 			reason: "the same for cores",
-			tasks:  []Task{{ID: "a", CPUs: 2.5}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Demand: &Demand{CPUs: 2.5}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "a", Message: "node vm lacks cores: 2.5 asked, 2 in all", Next: "lower resources.limits.cpu to what a node has"}},
 		},
 		"port taken": {
 			reason: "a port belongs to one task, the older one",
-			tasks:  []Task{{ID: "b", Ports: http, CreatedAt: epoch.Add(1)}, {ID: "a", Ports: http, CreatedAt: epoch.Add(2)}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "b", CreatedAt: epoch.Add(1), Demand: &Demand{Ports: http}}, {ID: "a", CreatedAt: epoch.Add(2), Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
 			placed: []Assignment{{"b", "vm"}}, refused: []Refusal{{Task: "a", Message: "port 8080 of node vm is held by task b", Next: changePorts}},
 		},
 		"port held by one that stops": {
 			reason: "a stopping container still holds its port",
-			tasks:  []Task{{ID: "a", Name: "shop-web.1a2b", Ports: http, Node: "vm", Leaving: true}, {ID: "b", Ports: http}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Name: "shop-web.1a2b", Node: "vm", Leaving: true, Demand: &Demand{Ports: http}}, {ID: "b", Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by shop-web.1a2b", Next: changePorts}},
 		},
 		"port free again": {
 			reason: "a stopped one doesn't",
-			tasks:  []Task{{ID: "a", Ports: http, Node: "vm", Leaving: true, Stopped: true}, {ID: "b", Ports: http}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Node: "vm", Leaving: true, Stopped: true, Demand: &Demand{Ports: http}}, {ID: "b", Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
 			placed: []Assignment{{"b", "vm"}},
 		},
 		"same port, other address": {
 			reason: "two addresses don't clash, every address clashes with each",
 			tasks: []Task{
-				{ID: "a", Ports: http, Node: "vm"},
-				{ID: "b", Ports: fixed("10.0.0.1:8080:80")},
-				{ID: "c", Ports: fixed("0.0.0.0:8080:80")},
-				{ID: "d", Ports: fixed("8080:80/udp")},
+				{ID: "a", Node: "vm", Demand: &Demand{Ports: http}},
+				{ID: "b", Demand: &Demand{Ports: fixed("10.0.0.1:8080:80")}},
+				{ID: "c", Demand: &Demand{Ports: fixed("0.0.0.0:8080:80")}},
+				{ID: "d", Demand: &Demand{Ports: fixed("8080:80/udp")}},
 			},
 			nodes:  []Node{vm(nil)},
 			placed: []Assignment{{"b", "vm"}, {"d", "vm"}}, refused: []Refusal{{Task: "c", Message: "port 8080 of node vm is held by task a", Next: changePorts}},
 		},
 		"stop-first successor": {
 			reason: "its predecessor's port will be free when it starts",
-			tasks:  []Task{{ID: "a", Ports: http, Node: "vm", Leaving: true}, {ID: "b", Ports: http, Replaces: "a", After: "a"}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Node: "vm", Leaving: true, Demand: &Demand{Ports: http}}, {ID: "b", Replaces: "a", After: "a", Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
 			placed: []Assignment{{"b", "vm"}},
 		},
 		"superseded stop-first successor": {
 			reason: "neither the one that stops nor the one that never started is in the way of the third",
 			tasks: []Task{
-				{ID: "a", Ports: http, Node: "vm", Leaving: true},
-				{ID: "b", Ports: http, Node: "vm", Leaving: true, Replaces: "a", After: "a"},
-				{ID: "c", Ports: http, Replaces: "b", After: "a"},
+				{ID: "a", Node: "vm", Leaving: true, Demand: &Demand{Ports: http}},
+				{ID: "b", Node: "vm", Leaving: true, Replaces: "a", After: "a", Demand: &Demand{Ports: http}},
+				{ID: "c", Replaces: "b", After: "a", Demand: &Demand{Ports: http}},
 			},
 			nodes:  []Node{vm(nil)},
 			placed: []Assignment{{"c", "vm"}},
 		},
 		"start-first successor": {
 			reason: "beside its predecessor there is no room: the refusal says that this is all",
-			tasks:  []Task{{ID: "a", Ports: http, Node: "vm"}, {ID: "b", Ports: http, Replaces: "a"}}, nodes: []Node{vm(nil)},
+			tasks:  []Task{{ID: "a", Node: "vm", Demand: &Demand{Ports: http}}, {ID: "b", Replaces: "a", Demand: &Demand{Ports: http}}}, nodes: []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "port 8080 of node vm is held by task a", Next: changePorts, Crowded: true}},
 		},
 		"start-first successor that fits nowhere": {
 			reason: "stopping the predecessor would not help, and is not asked for",
 			tasks: []Task{
-				{ID: "a", Ports: http, Node: "vm"}, {ID: "x", Ports: fixed("9090:90"), Node: "vm"},
-				{ID: "b", Ports: append(fixed("9090:90"), http...), Replaces: "a"},
+				{ID: "a", Node: "vm", Demand: &Demand{Ports: http}}, {ID: "x", Node: "vm", Demand: &Demand{Ports: fixed("9090:90")}},
+				{ID: "b", Replaces: "a", Demand: &Demand{Ports: append(fixed("9090:90"), http...)}},
 			},
 			nodes:   []Node{vm(nil)},
 			refused: []Refusal{{Task: "b", Message: "port 9090 of node vm is held by task x", Next: changePorts}},
@@ -158,7 +158,7 @@ func TestPlan(t *testing.T) {
 		},
 		"several nodes": {
 			reason: "of several nodes the filters count",
-			tasks:  []Task{{ID: "a", MemoryBytes: 512 << 20}},
+			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 512 << 20}}},
 			nodes: []Node{
 				named("n1", func(n *Node) { n.MemoryBytes = 1 << 20 }), named("n2", func(n *Node) { n.MemoryBytes = 2 << 20 }),
 				named("n3", func(n *Node) { n.Alive = false }),
@@ -191,7 +191,7 @@ func TestPlan(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			placed, refused := Plan(tc.tasks, tc.nodes)
+			placed, refused := Plan(tc.tasks, tc.nodes, nil)
 			if diff := cmp.Diff(tc.placed, placed) + cmp.Diff(tc.refused, refused); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -20,6 +20,7 @@ func randomNodes(t *rapid.T) []Node {
 			ID: fmt.Sprintf("n%d", i), Alive: rapid.IntRange(0, 5).Draw(t, "silent") > 0, Ready: rapid.IntRange(0, 5).Draw(t, "unready") > 0,
 			Draining: rapid.IntRange(0, 5).Draw(t, "draining") == 0, Runtime: rapid.SampledFrom([]string{"docker", "docker", "process"}).Draw(t, "runtime"),
 			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 4).Draw(t, "cores")),
+			Cordoned: rapid.IntRange(0, 5).Draw(t, "cordoned") == 0, Attributes: map[string]string{"zone": rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")},
 		}
 		if rapid.IntRange(0, 5).Draw(t, "image failed") == 0 {
 			n.FailedImages = map[string]string{"w0": "not found"}
@@ -29,20 +30,48 @@ func randomNodes(t *rapid.T) []Node {
 	return out
 }
 
+func randomDemand(t *rapid.T) *Demand {
+	d := &Demand{
+		Runtime:     rapid.SampledFrom([]string{"", "docker"}).Draw(t, "runtime"),
+		MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 3).Draw(t, "cores")),
+		ReservedMemory: rapid.Int64Range(0, 2).Draw(t, "reserved memory"), ReservedCPUs: float64(rapid.IntRange(0, 2).Draw(t, "reserved cores")) / 2,
+		Rules: Rules{
+			Constraints: randomConstraints(t, "constraints"), Preferences: randomConstraints(t, "preferences"),
+			Spread: rapid.SampledFrom([]string{"", "", "zone"}).Draw(t, "spread"),
+			Beside: randomWorkload(t, "beside"), Apart: randomWorkload(t, "apart"),
+		},
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "ports") {
+		ip := rapid.SampledFrom([]string{"0.0.0.0", "127.0.0.1", "10.0.0.1"}).Draw(t, "ip")
+		d.Ports = append(d.Ports, fixed(fmt.Sprintf("%s:%d:80", ip, rapid.IntRange(1, 3).Draw(t, "port")))...)
+	}
+	return d
+}
+
+func randomConstraints(t *rapid.T, label string) (out []Constraint) {
+	for range max(0, rapid.IntRange(-2, 1).Draw(t, label)) {
+		out = append(out, Constraint{Attribute: "zone", Value: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "value"), Not: rapid.Bool().Draw(t, "not")})
+	}
+	return out
+}
+
+func randomWorkload(t *rapid.T, label string) []string {
+	return map[int][]string{0: {"w0"}, 1: {"w1"}}[rapid.IntRange(0, 7).Draw(t, label)]
+}
+
 func randomTasks(t *rapid.T) []Task {
 	var out []Task
+	demands := []*Demand{randomDemand(t), randomDemand(t), randomDemand(t)}
 	for i := range rapid.IntRange(0, 12).Draw(t, "tasks") {
 		task := Task{
 			ID: fmt.Sprintf("t%d", i), Workload: rapid.SampledFrom([]string{"w0", "w1"}).Draw(t, "workload"),
 			Node:    rapid.SampledFrom([]string{"", "", "n0", "n1", "n9"}).Draw(t, "node"),
 			Leaving: rapid.IntRange(0, 3).Draw(t, "leaving") == 0, Stopped: rapid.IntRange(0, 5).Draw(t, "stopped") == 0,
-			Runtime:     rapid.SampledFrom([]string{"", "docker"}).Draw(t, "runtime"),
-			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 3).Draw(t, "cores")),
+			Demand:    rapid.SampledFrom(demands).Draw(t, "demand"),
 			CreatedAt: epoch.Add(time.Duration(rapid.IntRange(0, 3).Draw(t, "age"))),
 		}
-		for range rapid.IntRange(0, 2).Draw(t, "ports") {
-			ip := rapid.SampledFrom([]string{"0.0.0.0", "127.0.0.1", "10.0.0.1"}).Draw(t, "ip")
-			task.Ports = append(task.Ports, fixed(fmt.Sprintf("%s:%d:80", ip, rapid.IntRange(1, 3).Draw(t, "port")))...)
+		if rapid.IntRange(0, 5).Draw(t, "has a volume") == 0 {
+			task.Volumes = []string{rapid.SampledFrom([]string{"v0", "v1"}).Draw(t, "volume")}
 		}
 		if i > 0 && rapid.Bool().Draw(t, "replaces") {
 			task.Replaces = fmt.Sprintf("t%d", rapid.IntRange(0, i-1).Draw(t, "predecessor"))
@@ -64,8 +93,8 @@ func shuffle[T any](t *rapid.T, in []T) []T {
 func TestOrderChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, refused := Plan(tasks, nodes)
-		again, refusedAgain := Plan(shuffle(t, tasks), shuffle(t, nodes))
+		placed, refused := Plan(tasks, nodes, nil)
+		again, refusedAgain := Plan(shuffle(t, tasks), shuffle(t, nodes), nil)
 		if diff := cmp.Diff(placed, again) + cmp.Diff(refused, refusedAgain); diff != "" {
 			t.Fatal(diff)
 		}
@@ -76,7 +105,7 @@ func TestOrderChangesNothing(t *testing.T) {
 func TestPlacesOnlyWhereItFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, refused := Plan(tasks, nodes)
+		placed, refused := Plan(tasks, nodes, nil)
 		answered := map[string]int{}
 		for _, a := range placed {
 			answered[a.Task]++
@@ -105,7 +134,7 @@ func TestPlacesOnlyWhereItFits(t *testing.T) {
 
 // suits checks a node without its ports, in the simplest way.
 func suits(t Task, n Node) bool {
-	return n.Alive && n.Ready && !n.Draining && (t.Runtime == "" || t.Runtime == n.Runtime) &&
+	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Runtime == "" || t.Runtime == n.Runtime) &&
 		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) && n.FailedImages[t.Workload] == ""
 }
 
@@ -117,7 +146,7 @@ func find[T any](in []T, is func(T) bool) T {
 func TestNoPortTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, _ := Plan(tasks, nodes)
+		placed, _ := Plan(tasks, nodes, nil)
 		for _, a := range placed {
 			task := find(tasks, func(t Task) bool { return t.ID == a.Task })
 			for _, other := range tasks {
@@ -146,7 +175,7 @@ func TestSpreadsEvenly(t *testing.T) {
 		for i := range rapid.IntRange(0, 40).Draw(t, "tasks") {
 			tasks = append(tasks, Task{ID: fmt.Sprintf("t%d", i), Workload: "web"})
 		}
-		placed, _ := Plan(tasks, nodes)
+		placed, _ := Plan(tasks, nodes, nil)
 		count := map[string]int{}
 		for _, a := range placed {
 			count[a.Node]++
@@ -159,22 +188,4 @@ func TestSpreadsEvenly(t *testing.T) {
 			t.Fatalf("%d of %d tasks, between %d and %d on a node", len(placed), len(tasks), least, most)
 		}
 	})
-}
-
-func BenchmarkPlan(b *testing.B) {
-	for _, n := range []int{10, 1_000, 10_000} {
-		b.Run(fmt.Sprintf("tasks=%d/nodes=100", n), func(b *testing.B) {
-			var nodes []Node
-			for i := range 100 {
-				nodes = append(nodes, Node{ID: fmt.Sprintf("n%d", i), Alive: true, Ready: true, CPUs: 8})
-			}
-			var tasks []Task
-			for i := range n {
-				tasks = append(tasks, Task{ID: fmt.Sprintf("t%d", i), Workload: fmt.Sprintf("w%d", i%50)})
-			}
-			for b.Loop() {
-				Plan(tasks, nodes)
-			}
-		})
-	}
 }

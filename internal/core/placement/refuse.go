@@ -7,13 +7,28 @@ import (
 
 // refuse explains why no node takes a task: in full for one node, as counts for several.
 func (c *cluster) refuse(t Task) Refusal {
+	of := c.classes[classKey{t.Workload, t.Demand}]
+	shared := of != nil && t.Replaces == "" && !t.particular() && len(t.Rules.Beside) == 0
+	if shared && of.refused != nil {
+		r := *of.refused
+		r.Task = t.ID
+		return r
+	}
+	r := c.explain(t)
+	if shared {
+		of.refused = &r
+	}
+	return r
+}
+
+func (c *cluster) explain(t Task) Refusal {
 	r := Refusal{Task: t.ID, Crowded: c.crowded(t)}
 	switch len(c.sites) {
 	case 0:
 		r.Message, r.Next = "no node has joined yet", "wait a moment: a server joins as a node when it starts; else see its log"
 	case 1:
-		failed := c.sites[0].refuses(t)
-		r.Message, r.Next = failed.alone(c.sites[0], t), failed.next
+		failed := c.refuses(c.sites[0], t)
+		r.Message, r.Next = failed.alone(c, c.sites[0], t), failed.next
 	default:
 		r.Message, r.Next = c.counts(t)
 	}
@@ -25,7 +40,7 @@ func (c *cluster) refuse(t Task) Refusal {
 func (c *cluster) counts(t Task) (message, next string) {
 	failed := map[*filter]int{}
 	for _, s := range c.sites {
-		failed[s.refuses(t)]++
+		failed[c.refuses(s, t)]++
 	}
 	var parts []string
 	most := 0
@@ -35,7 +50,7 @@ func (c *cluster) counts(t Task) (message, next string) {
 			words = f.one
 		}
 		if failed[f] > 0 {
-			parts = append(parts, fmt.Sprintf("%d of %d nodes %s", failed[f], len(c.sites), words(t)))
+			parts = append(parts, fmt.Sprintf("%d of %d nodes %s", failed[f], len(c.sites), words(c, t)))
 		}
 		if failed[f] > most {
 			most, next = failed[f], f.next
@@ -50,7 +65,7 @@ func (c *cluster) crowded(t Task) bool {
 		return false
 	}
 	t.After = t.Replaces
-	return c.best(t) != nil
+	return c.scan(t) != nil
 }
 
 // size formats bytes as people write them: 512Mi.

@@ -1,6 +1,9 @@
 package placement
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Survey answers what would become of more tasks. It is made once for many questions; only one may be asked at a time.
 type Survey struct {
@@ -8,42 +11,41 @@ type Survey struct {
 }
 
 // NewSurvey returns the survey of nodes with what is on them, and with the tasks that wait placed as Plan places them.
-func NewSurvey(tasks []Task, nodes []Node) *Survey {
-	c := survey(tasks, nodes)
-	for _, t := range c.waiting {
-		if site := c.best(t); site != nil {
-			site.take(t)
-		}
-	}
+func NewSurvey(tasks []Task, nodes []Node, homes map[string]string) *Survey {
+	c := survey(tasks, nodes, homes)
+	c.placeAll()
 	return &Survey{cluster: c}
 }
 
 // Refuse returns the refusals if tasks came now, all of them together. They stay in the survey for no longer than that.
-func (s *Survey) Refuse(tasks []Task) []Refusal {
-	var refused []Refusal
-	var undo []func()
+func (s *Survey) Refuse(tasks []Task) (refused []Refusal) {
+	c := s.cluster
+	homes := c.homes
+	c.homes = maps.Clone(homes)
+	c.forget()
+	type taken struct {
+		*site
+		by Task
+	}
+	var placed []taken
 	for _, t := range tasks {
-		site := s.cluster.best(t)
-		if site == nil {
-			refused = append(refused, s.cluster.refuse(t))
-			continue
+		t = t.demanding()
+		if on := c.place(t); on != nil {
+			placed = append(placed, taken{on, t})
+		} else {
+			refused = append(refused, c.refuse(t))
 		}
-		site.take(t)
-		undo = append(undo, func() { site.untake(t) })
 	}
-	for _, each := range slices.Backward(undo) {
-		each()
+	for _, t := range slices.Backward(placed) {
+		t.untake(t.by)
 	}
+	c.homes = homes
+	c.forget()
 	return refused
 }
 
-// untake takes back the last take.
-func (s *site) untake(t Task) {
-	if !t.Leaving {
-		s.tasks--
-		s.workloads[t.Workload]--
-	}
-	for _, p := range slices.Backward(t.Ports) {
-		s.held[p.Number] = s.held[p.Number][:len(s.held[p.Number])-1]
-	}
+// forget drops what was computed from the tasks on the nodes: some are gone again.
+func (c *cluster) forget() {
+	clear(c.classes)
+	clear(c.spreads)
 }

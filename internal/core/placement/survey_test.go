@@ -13,13 +13,13 @@ import (
 func TestSurvey(t *testing.T) {
 	port := []ports.Port{{Number: 80, Protocol: "tcp"}}
 	nodes := []Node{{ID: "n1", Alive: true, Ready: true}, {ID: "n2", Alive: true, Ready: true}, {ID: "n3", Ready: true}}
-	waits := Task{ID: "w", Workload: "w", Ports: port, CreatedAt: time.Unix(2, 0)}
-	more := []Task{{ID: "a", Workload: "v", Ports: port, CreatedAt: time.Unix(3, 0)}, {ID: "b", Workload: "v", Ports: port, CreatedAt: time.Unix(4, 0)}}
-	_, want := Plan(append([]Task{waits}, more...), nodes)
+	waits := Task{ID: "w", Workload: "w", CreatedAt: time.Unix(2, 0), Demand: &Demand{Ports: port}}
+	more := []Task{{ID: "a", Workload: "v", CreatedAt: time.Unix(3, 0), Demand: &Demand{Ports: port}}, {ID: "b", Workload: "v", CreatedAt: time.Unix(4, 0), Demand: &Demand{Ports: port}}}
+	_, want := Plan(append([]Task{waits}, more...), nodes, nil)
 	if len(want) != 1 || want[0].Task != "b" {
 		t.Fatalf("%+v; want b refused alone", want)
 	}
-	s := NewSurvey([]Task{waits}, nodes)
+	s := NewSurvey([]Task{waits}, nodes, nil)
 	for range 3 {
 		if diff := cmp.Diff(want, s.Refuse(more)); diff != "" {
 			t.Fatal(diff)

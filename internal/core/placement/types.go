@@ -24,23 +24,67 @@ type Task struct {
 	// the ports of both are ignored: they will be free by then.
 	Replaces string
 	After    string
-	// Runtime is the required runtime; empty takes any.
-	Runtime     string
-	MemoryBytes int64
-	CPUs        float64
-	Ports       []ports.Port
+	// Demand is what it requires. It is shared by the tasks of a release, and not to be changed.
+	*Demand
+	// Volumes are where it keeps data: names of volumes, and paths of a host. A node that has one of them is its home.
+	Volumes []string
 	// CreatedAt decides between tasks that want the same: the older one gets it.
 	CreatedAt time.Time
+}
+
+// Demand is what a task requires of a node.
+type Demand struct {
+	// Runtime is the required runtime; empty takes any.
+	Runtime string
+	// MemoryBytes and CPUs are limits: what a node must have in all.
+	MemoryBytes int64
+	CPUs        float64
+	// ReservedMemory and ReservedCPUs must be left over by what the other tasks of the node reserve.
+	ReservedMemory int64
+	ReservedCPUs   float64
+	Ports          []ports.Port
+	Rules          Rules
+}
+
+// Rules are those of a workload's placement block.
+type Rules struct {
+	// Constraints must all hold. Of Preferences, in their order, the first that tells two nodes apart decides.
+	Constraints, Preferences []Constraint
+	// Spread is an attribute of nodes whose values should have equally many tasks of the workload; empty is none.
+	Spread string
+	// Beside are workloads of which the node must run a task, Apart those of which it must run none. A task doesn't
+	// stand apart from the one that it replaces.
+	Beside, Apart []string
+}
+
+// Constraint compares an attribute of a node with a value. A node without the attribute has the empty value.
+type Constraint struct {
+	Attribute, Value string
+	// Not asks for any other value.
+	Not bool
+}
+
+// Holds reports whether a node meets the constraint.
+func (c Constraint) Holds(n Node) bool { return (n.Attributes[c.Attribute] == c.Value) != c.Not }
+
+func (c Constraint) String() string {
+	if c.Not {
+		return c.Attribute + " != " + c.Value
+	}
+	return c.Attribute + " == " + c.Value
 }
 
 // Node is a machine tasks may run on.
 type Node struct {
 	ID string
 	// Alive reports whether its agent answers, Ready whether its runtime does; Message says why not.
-	Alive       bool
-	Ready       bool
-	Message     string
-	Draining    bool
+	Alive   bool
+	Ready   bool
+	Message string
+	// Cordoned nodes take no more tasks; Draining ones also lose those they have.
+	Cordoned, Draining bool
+	// Attributes are what constraints compare: node.id, node.arch, node.labels.zone.
+	Attributes  map[string]string
 	Runtime     string
 	MemoryBytes int64   // in total; 0 is unknown, and everything fits
 	CPUs        float64 // the same

@@ -6,7 +6,18 @@ import (
 	"tend.dev/tend/api"
 )
 
-func (p *planner) current(s *Slot) bool { return s.Version == p.desired.Target }
+// current reports whether a slot is what its place should have: the target, on a node that may keep it.
+func (p *planner) current(s *Slot) bool { return s.Version == p.desired.Target && !p.moves(s) }
+
+// moves reports whether a slot goes to another node, as the strategy allows. Once a successor exists somewhere, whether yet
+// another would find room says nothing.
+func (p *planner) moves(s *Slot) bool {
+	if s.Misplaced == "" {
+		return false
+	}
+	next := p.successor[s.ID]
+	return s.Elsewhere || next != nil && next.Misplaced == ""
+}
 
 // settled reports whether the next slot may be touched. If readiness is probed and not waited for, running is enough.
 func (p *planner) settled(s *Slot) bool {

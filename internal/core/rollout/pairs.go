@@ -21,7 +21,7 @@ func (p *planner) endPairs() {
 		case !wanted && p.current(old):
 			p.stop(next, "no longer needed")
 		case !wanted:
-			p.stop(next, "superseded by "+p.desired.Target.Release)
+			p.stop(next, p.superseded(next))
 		case p.settled(next):
 			p.stop(old, "replaced by slot "+next.ID)
 		case old.broken():
@@ -30,4 +30,12 @@ func (p *planner) endPairs() {
 			p.stop(old, "no room for its successor beside it")
 		}
 	}
+}
+
+// superseded says why a successor that is not current itself is stopped.
+func (p *planner) superseded(next *Slot) string {
+	if next.Version == p.desired.Target {
+		return next.Misplaced
+	}
+	return "superseded by " + p.desired.Target.Release
 }

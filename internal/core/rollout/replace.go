@@ -119,6 +119,9 @@ func (p *planner) waiting(s *Slot) bool {
 }
 
 func (p *planner) why(s *Slot) string {
+	if s.Version == p.desired.Target {
+		return s.Misplaced
+	}
 	if s.Version.Release == p.desired.Target.Release {
 		return "restart"
 	}

@@ -67,7 +67,7 @@ func (p *planner) shrink(places []*Slot, surplus int) {
 			return 0
 		case s.broken():
 			return 1
-		case !s.serves():
+		case !s.serves() || s.Misplaced != "":
 			return 2
 		case !p.current(s):
 			return 3

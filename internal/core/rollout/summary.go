@@ -42,11 +42,22 @@ func (p *planner) soundPlan(plan Plan, complete bool) Plan {
 	case complete:
 		plan.Phase = api.RolloutComplete
 		plan.Reason, plan.Message = "Complete", fmt.Sprintf("%d of %d pods run %s", wanted, wanted, p.desired.Target.Release)
+		plan.Stays = p.stays()
 	default:
 		plan.Phase = api.RolloutProgressing
 		plan.Reason, plan.Message, plan.Next = p.progress(plan.Counts, wanted)
 	}
 	return plan
+}
+
+// stays says why the first slot that should move to another node does not.
+func (p *planner) stays() string {
+	for _, s := range p.live {
+		if s.Misplaced != "" && !p.moves(s) {
+			return s.Stays
+		}
+	}
+	return ""
 }
 
 // complete reports whether the live slots are exactly the wanted ones, and all are good.

@@ -63,8 +63,13 @@ type Slot struct {
 	// Lost is set while the slot's node has been silent for the whole timeout and the task has not ended: whether its
 	// container runs is unknown. Reason, Message and Next are about the node then.
 	Lost bool
-	// Elsewhere is set with Lost if another node would take a new pod in its place now. An ordinal is never replaced so.
+	// Misplaced says why the slot's node may not keep it, though it runs there: it was drained, or no longer meets the
+	// constraints. Empty if it may.
+	Misplaced string
+	// Elsewhere is set with Lost and Misplaced if another node would take a new pod in its place now. A lost ordinal is never
+	// replaced so. Otherwise Stays says of a misplaced slot why none would.
 	Elsewhere bool
+	Stays     string
 	// Observed reports whether the agent's half exists.
 	Observed bool
 	State    api.TaskState
@@ -120,6 +125,8 @@ type Plan struct {
 	Reason  string
 	Message string
 	Next    string
+	// Stays says of a complete rollout which slot is not where it should be, and why.
+	Stays string
 	// Slot is the one that failed; empty while nothing fails.
 	Slot   string
 	Counts Counts

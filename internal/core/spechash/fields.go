@@ -16,6 +16,8 @@ var setsV1 = []string{"networks", "extra_hosts", "cap_add", "cap_drop"}
 
 // excluded are the fields no version covers, each with the reason.
 var excluded = map[string]string{
+	"mode":          "how many pods there are changes none of them",
+	"placement":     "says where pods run, not what; one that may not stay where it is moves by itself",
 	"replicas":      "scaling must not touch containers that run",
 	"env_file":      "the client reads it into env; no stored spec has it",
 	"strategy":      "says how slots are replaced, not what runs in them",

@@ -19,6 +19,8 @@ func setters() map[string]func(s *api.DeploymentSpec, n int) {
 	return map[string]func(s *api.DeploymentSpec, n int){
 		"image":             func(s *api.DeploymentSpec, n int) { s.Image = text(n) },
 		"replicas":          func(s *api.DeploymentSpec, n int) { s.Replicas = &n },
+		"mode":              func(s *api.DeploymentSpec, n int) { s.Mode = text(n) },
+		"placement":         func(s *api.DeploymentSpec, n int) { s.Placement = &api.Placement{Spread: text(n)} },
 		"command":           func(s *api.DeploymentSpec, n int) { s.Command = texts(n) },
 		"entrypoint":        func(s *api.DeploymentSpec, n int) { s.Entrypoint = texts(n) },
 		"env":               func(s *api.DeploymentSpec, n int) { s.Env = table(n) },
