@@ -9,6 +9,9 @@ import (
 // two people who apply the same file don't stand in each other's way.
 const ManagerApply = "apply"
 
+// ManagerAvailability is the role of cordon, drain and uncordon.
+const ManagerAvailability = "availability"
+
 // FieldOwner says who set a leaf of a spec to the value it has. A leaf several managers set alike has one for each.
 type FieldOwner struct {
 	// Path is in the manifest's own words: strategy.order, env.PORT. A list is one leaf.

@@ -25,6 +25,8 @@ const (
 	ReasonRolledBack = "RolledBack"
 	// ReasonNoNode: a pod fits on no node.
 	ReasonNoNode = "NoNode"
+	// ReasonNodeDown: an operator said that its node is off, or removed the node.
+	ReasonNodeDown = "NodeDown"
 	// ReasonEvictionPaused: so many nodes went silent together that their pods are not replaced.
 	ReasonEvictionPaused = "EvictionPaused"
 	// ReasonEngineUnavailable: no node's container engine answers.

@@ -158,6 +158,16 @@ type NodeInfo struct {
 	Pods int `json:"pods"`
 }
 
+// NodeDownResult says what became of the pods of a node that is off.
+type NodeDownResult struct {
+	Node string `json:"node"`
+	// Pods are those that count as ended; others take their places.
+	Pods []string `json:"pods,omitempty"`
+	// Volumes are those whose data was on a node that was removed.
+	Volumes  []string `json:"volumes,omitempty"`
+	Revision int64    `json:"revision"`
+}
+
 // Version is the answer of /version.
 type Version struct {
 	Version   string `json:"version"`

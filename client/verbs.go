@@ -133,6 +133,22 @@ func (c *Client) JoinToken(ctx context.Context, ttl time.Duration) (api.JoinToke
 	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", query: url.Values{"ttl": {ttl.String()}}})
 }
 
+// SetAvailability says what a node takes: api.NodeActive, api.NodeCordoned or api.NodeDrained.
+func (c *Client) SetAvailability(ctx context.Context, node, availability string, forceConflicts bool) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/availability",
+		query: queryWith("availability", availability, "force_conflicts", flag(forceConflicts))})
+}
+
+// ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once.
+func (c *Client) ConfirmNodeDown(ctx context.Context, node string) (api.NodeDownResult, error) {
+	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down"})
+}
+
+// RemoveNode takes a silent node out of the cluster.
+func (c *Client) RemoveNode(ctx context.Context, node string) (api.NodeDownResult, error) {
+	return call[api.NodeDownResult](ctx, c, request{method: http.MethodDelete, path: "/v1/nodes/" + url.PathEscape(node)})
+}
+
 // Version is what the server is.
 func (c *Client) Version(ctx context.Context) (api.Version, error) {
 	return call[api.Version](ctx, c, request{method: http.MethodGet, path: "/version"})

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"os"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ func (n *machine) refresh() {
 
 func (n *machine) run(ctx context.Context) error {
 	n.facts.Hostname, _ = os.Hostname()
+	n.facts.Arch, n.facts.OS = goruntime.GOARCH, goruntime.GOOS
 	for {
 		select {
 		case <-ctx.Done():

@@ -23,10 +23,31 @@ func (a *app) completePods(cmd *cobra.Command, args []string, _ string) ([]strin
 	return a.complete(cmd, args, true)
 }
 
+// completeNodes offers the names of nodes.
+func (a *app) completeNodes(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	const none = cobra.ShellCompDirectiveNoFileComp
+	if len(args) > 0 {
+		return nil, none
+	}
+	c, err := a.dial()
+	if err != nil {
+		return nil, none
+	}
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(cmd.Context(), 2*time.Second)
+	defer cancel()
+	nodes, _ := c.Nodes(ctx)
+	var names []string
+	for _, node := range nodes.Items {
+		names = append(names, node.ID)
+	}
+	return names, none
+}
+
 // completeGet offers the words of `tend get`.
 func (a *app) completeGet(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
-		words := []string{"pods", "nodes"}
+		words := []string{"pods"}
 		for _, kind := range api.KindsThat(api.Kind.Stored) {
 			words = append(words, kind.Plural())
 		}

@@ -36,6 +36,9 @@ func (a *app) showNode(node api.NodeInfo) error {
 	fmt.Fprintf(w, "%s  %s\n", node.ID, nodeState(node))
 	for _, fact := range [][2]string{
 		{"host", node.Hostname},
+		{"platform", strings.Trim(node.OS+"/"+node.Arch, "/")},
+		{"labels", labelsText(node)},
+		{"takes", takesText(node)},
 		{"runtime", strings.TrimSpace(node.Runtime + " " + node.RuntimeVersion)},
 		{"cpus", fmt.Sprint(node.CPUs)},
 		{"memory", bytesText(node.MemoryBytes)},
@@ -44,7 +47,7 @@ func (a *app) showNode(node api.NodeInfo) error {
 		{"unknown", strings.Join(node.Quarantined, ", ")},
 	} {
 		if fact[1] != "" {
-			fmt.Fprintf(w, "  %-8s %s\n", fact[0], fact[1])
+			fmt.Fprintf(w, "  %-9s %s\n", fact[0], fact[1])
 		}
 	}
 	if node.Message != "" && !node.Ready {
@@ -65,4 +68,15 @@ func nodeStep(node api.NodeInfo) string {
 		return "start Docker on the node (systemctl start docker)"
 	}
 	return "start the container engine on the node"
+}
+
+// takesText says what a node takes, unless it takes everything.
+func takesText(node api.NodeInfo) string {
+	switch node.Spec.Availability {
+	case api.NodeCordoned:
+		return "no new pods (cordoned; tend uncordon " + node.ID + ")"
+	case api.NodeDrained:
+		return "no pods (drained; tend uncordon " + node.ID + ")"
+	}
+	return ""
 }

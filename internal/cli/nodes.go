@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,10 +15,10 @@ import (
 
 func (a *app) nodesCommand() *cobra.Command {
 	command := &cobra.Command{
-		Use: "nodes", Short: "list nodes, and add them", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
+		Use: "nodes", Short: "list nodes, add and remove them", Args: takes(0, 0), Example: "  tend nodes\n  tend nodes -o wide\n  tend nodes add",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error { return a.getNodes(ctx, c) }),
 	}
-	command.AddCommand(a.addNodeCommand())
+	command.AddCommand(a.addNodeCommand(), a.nodeDownCommand(), a.removeNodeCommand())
 	return command
 }
 
@@ -52,14 +53,14 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 	}
 	l := listing{
 		value: nodes, empty: "no nodes",
-		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"MESSAGE"},
+		header: []string{"NODE", "STATE", "RUNTIME", "CPUS", "MEMORY", "PODS"}, wideHeader: []string{"LABELS", "MESSAGE"},
 	}
 	for _, node := range nodes.Items {
 		l.names = append(l.names, node.ID)
 		l.rows = append(l.rows, []string{
 			node.ID, nodeState(node), node.Runtime + " " + node.RuntimeVersion, fmt.Sprint(node.CPUs), bytesText(node.MemoryBytes), fmt.Sprint(node.Pods),
 		})
-		l.wideRows = append(l.wideRows, []string{dash(node.Message)})
+		l.wideRows = append(l.wideRows, []string{dash(labelsText(node)), dash(node.Message)})
 	}
 	if err := l.write(a.streams, a.output); err != nil {
 		return err
@@ -82,6 +83,20 @@ func nodeState(node api.NodeInfo) string {
 		return "down"
 	case !node.Ready:
 		return dash(node.Reason)
+	case node.Spec.Availability == api.NodeCordoned || node.Spec.Availability == api.NodeDrained:
+		return node.Spec.Availability
 	}
 	return "ready"
+}
+
+// labelsText returns the labels that constraints compare, as key=value.
+func labelsText(node api.NodeInfo) string {
+	var out []string
+	for attribute, value := range api.NodeAttributes(node.NodeStatus, node.Spec.Labels) {
+		if label, ok := strings.CutPrefix(attribute, api.NodeLabels); ok {
+			out = append(out, label+"="+value)
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
 }

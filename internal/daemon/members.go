@@ -42,7 +42,11 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 		return m, err
 	}
 	if record, ok := d.snapshot().Get(records.MemberKey(m.Node)); ok {
-		if uid, _ := record.Value.([]byte); string(uid) != m.UID {
+		uid, _ := record.Value.([]byte)
+		if string(uid) == records.RemovedMember {
+			return m, fmt.Errorf("node %s was removed from the cluster: join again (tend nodes add)", m.Node)
+		}
+		if string(uid) != m.UID {
 			return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
 		}
 	}

@@ -21,6 +21,8 @@ type Options struct {
 	Data string
 	// Node is this machine's name as a node. Default: the host's name when the root was first used.
 	Node string
+	// Labels are what placement.constraints compare.
+	Labels map[string]string
 	// Runtime is docker or process. Empty is what the root was first used with, else docker.
 	Runtime string
 	// Network is the platform network's name. Default tend0.

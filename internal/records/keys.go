@@ -110,6 +110,9 @@ func NodeKey(id string) string { return ActualNodesPrefix + id }
 // MemberKey returns the key that says which machine a node's name is of.
 func MemberKey(node string) string { return MembersPrefix + node }
 
+// RemovedMember is the value at MemberKey of a node that was removed: its certificate is refused.
+const RemovedMember = "removed"
+
 // HomeKey returns the key that says which node has the data of a volume, or of a folder of the host. Its value is the node.
 func HomeKey(volume string) string { return HomesPrefix + volume }
 

@@ -68,9 +68,17 @@ func (t *Txn) ReplaceTask(old Read[api.Task], slot Read[string], task api.Task) 
 		t.err = fmt.Errorf("task %s: slot %s is not its own", old.Value.ID, old.Value.Slot)
 		return t
 	}
-	t.If(TaskKey(old.Value.ID), old.Modified).Delete(TaskKey(old.Value.ID))
+	t.If(TaskKey(old.Value.ID), old.Modified).Delete(TaskKey(old.Value.ID)).Delete(TaskStatusKey(old.Value.ID))
 	t.If(TaskKey(task.ID), 0).Put(TaskKey(task.ID), task)
 	return t.If(SlotKey(task.Owner(), task.Slot), slot.Modified).Put(SlotKey(task.Owner(), task.Slot), task.ID)
+}
+
+// ForgetTask deletes an ended task: the place in its slot, and what its node may have left of the observed half where that was
+// removed from the cluster. It is on the condition that the task was not written since it was read.
+func (t *Txn) ForgetTask(old Read[api.Task]) *Txn {
+	id := old.Value.ID
+	t.If(TaskKey(id), old.Modified).Delete(TaskKey(id)).Delete(TaskStatusKey(id))
+	return t.Delete(SlotKey(old.Value.Owner(), old.Value.Slot))
 }
 
 // RaiseTask writes a task with a raised desired state, on the condition that it was not written since it was read.

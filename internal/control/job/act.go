@@ -100,9 +100,7 @@ func (s *step) write(a timetable.Action, t target) {
 	case timetable.RemoveTask:
 		s.txn.RaiseTask(s.tasks[a.Task], api.DesiredRemoved, a.Reason, s.now)
 	case timetable.ForgetTask:
-		task := s.tasks[a.Task]
-		key := records.TaskKey(a.Task)
-		s.txn.If(key, task.Modified).Delete(key).Delete(records.SlotKey(s.o.ref, task.Value.Slot))
+		s.txn.ForgetTask(s.tasks[a.Task])
 	case timetable.MarkMissed: // the plan's timeline counts it, and the status shows that
 	}
 }

@@ -27,6 +27,9 @@ func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left ti
 	absences := map[string]Absence{}
 	for _, desired := range read {
 		task := Task{Desired: desired, Status: s.TaskStatus(desired.Value.ID).Value}
+		if desired.Value.Desired == api.DesiredRemoved && desired.Value.Node != "" && !s.Node(desired.Value.Node).Exists() {
+			task.Status = nil // the node was removed from the cluster: nothing of it is left to remove
+		}
 		if !task.Ended() {
 			node := desired.Value.Node
 			if _, known := absences[node]; !known {

@@ -142,8 +142,7 @@ func (s *step) writeRuns(work runWork) {
 		s.txn.RaiseTask(task, api.DesiredRemoved, "its release is no longer kept", s.now)
 	}
 	for _, task := range work.forget {
-		key := records.TaskKey(task.Value.ID)
-		s.txn.If(key, task.Modified).Delete(key).Delete(records.SlotKey(s.o.ref, task.Value.Slot))
+		s.txn.ForgetTask(task)
 	}
 	for _, run := range work.drop {
 		key := records.RunKey(s.o.ref, run.Value.ID)

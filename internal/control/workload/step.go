@@ -82,9 +82,7 @@ func (s *step) write(action rollout.Action) {
 	case rollout.Remove:
 		s.txn.RaiseTask(s.wiping(s.tasks[action.Task]), api.DesiredRemoved, action.Reason, s.now)
 	case rollout.Forget:
-		key := records.TaskKey(action.Task)
-		s.txn.If(key, s.tasks[action.Task].Modified).Delete(key)
-		s.txn.Delete(records.SlotKey(s.o.ref, action.Slot))
+		s.txn.ForgetTask(s.tasks[action.Task])
 	case rollout.RollBack: // the status says so, and the next reconcile plans towards the older release
 	}
 }

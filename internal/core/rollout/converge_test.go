@@ -69,6 +69,8 @@ func checkEnd(t *rapid.T, d Desired, slots []Slot, wanted int) {
 	live, dead := 0, 0
 	for _, s := range slots {
 		switch {
+		case s.live() && s.Misplaced != "" && s.Elsewhere:
+			t.Fatalf("slot %s is still there, although %s: %+v", s.ID, s.Misplaced, s)
 		case s.live() && (!s.serves() || s.Version != d.Target):
 			t.Fatalf("slot %s is not as wanted: %+v", s.ID, s)
 		case s.live():

@@ -101,6 +101,9 @@ func (h *history) events() map[string]func(*rapid.T) {
 			h.held = rapid.IntRange(0, 3).Draw(t, "held") == 0
 		},
 		"mend":     func(t *rapid.T) { h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = false },
+		"drain": func(t *rapid.T) {
+			h.drained[rapid.SampledFrom(h.nodes).Draw(t, "node")] = rapid.Bool().Draw(t, "drained")
+		},
 		"strategy": func(t *rapid.T) { h.desired.Strategy = randomStrategy(t) },
 		"a long time": func(t *rapid.T) {
 			h.work(h.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(t, "minutes")) * time.Minute))
@@ -170,6 +173,7 @@ func (h *history) heal() {
 	clear(h.fates)
 	clear(h.stuck)
 	clear(h.cut)
+	delete(h.drained, "n1")
 	h.full, h.noNode, h.held = false, false, false
 	for _, s := range h.slots {
 		if s.State == api.TaskRunning && s.live() {

@@ -102,6 +102,7 @@ func TestADeploymentConvergesOnTheNodesThatAreLeft(t *testing.T) {
 		h.nodes = []string{"n1", "n2", "n3"}
 		rt.Repeat(h.events())
 		h.heal()
+		clear(h.drained)
 		h.cut["n1"], h.cut["n2"] = true, rapid.Bool().Draw(rt, "both")
 		if !h.run(h.now.Add(24 * time.Hour)) {
 			rt.Fatalf("not quiet after a day: %+v\n%+v", h.plan(), h.list())

@@ -77,7 +77,13 @@ func (p *planner) progress(c Counts, wanted int) (reason, message, next string) 
 			return "NoNode", s.Message, s.Next
 		}
 	}
-	return "Progressing", fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release), ""
+	message = fmt.Sprintf("%d of %d pods run %s", min(c.Updated, wanted), wanted, p.desired.Target.Release)
+	for _, s := range p.live {
+		if s.Version == p.desired.Target && p.moves(s) {
+			return "Progressing", message + " where they should: " + s.Misplaced, ""
+		}
+	}
+	return "Progressing", message, ""
 }
 
 func (p *planner) count() Counts {

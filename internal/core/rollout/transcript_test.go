@@ -22,6 +22,7 @@ import (
 //	fail SLOT · crash-loop SLOT · unready SLOT · recover SLOT · rebootstrap SLOT     what happens to one
 //	nodes NAME…               the nodes that there are; without it, n1
 //	cut NODE · mend NODE      a node is silent, and counts as lost at once
+//	drain NODE · uncordon NODE     a node may keep nothing, or may again
 //	hold · let                many nodes are lost together, so that nothing is moved; or no longer
 //	room full|none|plenty · agent SLOT stuck|well
 //	plan                      what the planner would do now; nothing is done
@@ -81,6 +82,8 @@ func (s *story) command(d *datadriven.TestData) error {
 		}
 	case "cut", "mend":
 		s.cut[arg] = d.Cmd == "cut"
+	case "drain", "uncordon":
+		s.drained[arg] = d.Cmd == "drain"
 	case "hold", "let":
 		s.held = d.Cmd == "hold"
 	case "agents":

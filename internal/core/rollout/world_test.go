@@ -42,6 +42,7 @@ type world struct {
 	stuck     map[string]bool      // slots whose agent does nothing
 	nodes     []string             // those that there are
 	cut       map[string]bool      // nodes that are silent; they count as lost at once
+	drained   map[string]bool      // nodes that may keep nothing
 	held      bool                 // too many nodes are lost: nothing is moved
 	node      map[string]string    // the nodes of tasks, by task
 	strayed   map[string]bool      // slots that were lost once: what they do since is not the planner's doing
@@ -56,7 +57,7 @@ var epoch = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 func newWorld() *world {
 	return &world{
 		now: epoch, slots: map[string]*Slot{}, stoppedAt: map[string]time.Time{}, since: map[string]time.Time{},
-		nodes: []string{"n1"}, cut: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
+		nodes: []string{"n1"}, cut: map[string]bool{}, drained: map[string]bool{}, node: map[string]string{}, strayed: map[string]bool{},
 		fates: map[string]fate{}, stuck: map[string]bool{}, log: func(string, ...any) {},
 		desired: Desired{KeepDead: 3, Frozen: map[string]bool{}, Strategy: defaultStrategy()},
 	}
@@ -74,7 +75,9 @@ func (w *world) list() []Slot {
 	out := make([]Slot, 0, len(w.slots))
 	for _, s := range w.sorted() {
 		s.Lost = s.Placed && !s.State.Terminal() && w.cut[w.node[s.Task]]
-		s.Elsewhere = s.Lost && !w.desired.Ordered && !w.held && !w.noNode && w.choose() != ""
+		room := !w.noNode && w.choose() != ""
+		s.Elsewhere = s.Lost && !w.desired.Ordered && !w.held && room
+		w.misplace(s, room)
 		seen := *s
 		if s.Lost {
 			w.strayed[s.ID] = true
@@ -85,7 +88,18 @@ func (w *world) list() []Slot {
 	return out
 }
 
-// choose returns the node that answers and has the fewest tasks; empty if none answers.
+// misplace records that a slot's node may not keep it.
+func (w *world) misplace(s *Slot, room bool) {
+	s.Misplaced, s.Stays = "", ""
+	if node := w.node[s.Task]; s.Placed && s.live() && !s.Lost && w.drained[node] {
+		s.Misplaced, s.Elsewhere = "node "+node+" is drained", room
+		if !room {
+			s.Stays = "slot " + s.ID + " stays where it is: no node has room"
+		}
+	}
+}
+
+// choose returns the node that answers, is not drained and has the fewest tasks; empty if none answers.
 func (w *world) choose() string {
 	tasks := map[string]int{}
 	for _, s := range w.slots {
@@ -93,7 +107,7 @@ func (w *world) choose() string {
 	}
 	best := ""
 	for _, node := range w.nodes {
-		if !w.cut[node] && (best == "" || tasks[node] < tasks[best]) {
+		if !w.cut[node] && !w.drained[node] && (best == "" || tasks[node] < tasks[best]) {
 			best = node
 		}
 	}

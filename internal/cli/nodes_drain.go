@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+func (a *app) cordonCommand() *cobra.Command {
+	return a.availabilityCommand(&cobra.Command{
+		Use: "cordon NODE", Short: "let a node keep its pods and get no more", Example: "  tend cordon worker-1",
+	}, api.NodeCordoned, "%s is cordoned")
+}
+
+func (a *app) uncordonCommand() *cobra.Command {
+	return a.availabilityCommand(&cobra.Command{
+		Use: "uncordon NODE", Short: "let a node take pods again", Example: "  tend uncordon worker-1",
+	}, api.NodeActive, "%s takes pods again")
+}
+
+func (a *app) availabilityCommand(command *cobra.Command, availability, did string) *cobra.Command {
+	var force bool
+	command.Args, command.ValidArgsFunction = takes(1, 1), a.completeNodes
+	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+		result, err := c.SetAvailability(ctx, args[0], availability, force)
+		if err != nil {
+			return err
+		}
+		return a.say(result, args[0], fmt.Sprintf(did, args[0]))
+	})
+	forceConflicts(command, &force)
+	return command
+}
+
+func forceConflicts(command *cobra.Command, force *bool) {
+	command.Flags().BoolVar(force, "force-conflicts", false, "also where the node's manifest says otherwise")
+}
+
+func (a *app) drainCommand() *cobra.Command {
+	var force bool
+	var wait waiting
+	command := &cobra.Command{
+		Use: "drain NODE", Short: "move a node's pods to other nodes", Args: takes(1, 1), ValidArgsFunction: a.completeNodes,
+		Long: "Move a node's pods to other nodes, one after another under the strategies of their workloads, and wait until it has none.\n" +
+			"Jobs run to their end there. A pod whose data is on the node, or that no other node takes, stays. The node takes no\n" +
+			"new pods until `tend uncordon`.",
+		Example: "  tend drain worker-1\n  tend drain worker-1 --no-wait",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			if err := wait.check(); err != nil {
+				return err
+			}
+			result, err := c.SetAvailability(ctx, args[0], api.NodeDrained, force)
+			if err != nil || wait.none {
+				if err == nil {
+					err = a.say(result, args[0], args[0]+" is drained; its pods move away")
+				}
+				return err
+			}
+			if err := a.awaitDrained(ctx, c, args[0], wait.timeout); err != nil {
+				return err
+			}
+			return a.say(result, args[0], args[0]+" is drained: it has no pods")
+		}),
+	}
+	forceConflicts(command, &force)
+	wait.flags(command)
+	return command
+}
+
+// awaitDrained waits until a node has no live pods, and says which it waits for.
+func (a *app) awaitDrained(ctx context.Context, c *client.Client, node string, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	said := ""
+	for {
+		left, err := livePods(ctx, c, node)
+		if err == nil && len(left) == 0 {
+			return nil
+		}
+		if text := strings.Join(left, ", "); err == nil && text != said {
+			said = text
+			fmt.Fprintf(a.err, "waiting for %d of its pods: %s\n", len(left), printable(text, "\n"))
+		}
+		if pause(ctx, time.Second/2) != nil {
+			return fmt.Errorf("%s still has %d pods after %s: %s\n  `tend describe` of what they belong to says why; jobs run to their end; `tend uncordon %s` ends the drain",
+				node, len(left), timeout, said, node)
+		}
+	}
+}
+
+func livePods(ctx context.Context, c *client.Client, node string) (left []string, err error) {
+	pods, err := c.Pods(ctx, client.PodFilter{Node: node})
+	for _, pod := range pods.Items {
+		if pod.Live() {
+			left = append(left, pod.Name)
+		}
+	}
+	slices.Sort(left)
+	return left, err
+}
+
+func (a *app) nodeDownCommand() *cobra.Command {
+	return a.downCommand(&cobra.Command{
+		Use: "confirm-down NODE", Short: "say that a silent node is off: its pods are replaced at once",
+		Long: "Say that a silent node is off. Its pods count as ended, so that others take their places at once, those of statefulsets\n" +
+			"too. If the machine runs after all, a statefulset's pod runs twice until it answers again: be sure. A node that answers\n" +
+			"is refused.",
+		Example: "  tend nodes confirm-down worker-1",
+	}, (*client.Client).ConfirmNodeDown, "the pods of %s count as ended")
+}
+
+func (a *app) removeNodeCommand() *cobra.Command {
+	return a.downCommand(&cobra.Command{
+		Use: "remove NODE", Short: "take a node that is gone for good out of the cluster",
+		Long: "Take a node that is gone for good out of the cluster. Its pods are replaced on other nodes, its certificate is refused from\n" +
+			"now on, and what its volumes held is given up: pods that kept data there begin with empty volumes. A node that answers is\n" +
+			"refused: `tend drain` it and stop its agent first.",
+		Example: "  tend nodes remove worker-1",
+	}, (*client.Client).RemoveNode, "%s is removed")
+}
+
+func (a *app) downCommand(command *cobra.Command, do func(*client.Client, context.Context, string) (api.NodeDownResult, error), did string) *cobra.Command {
+	command.Args, command.ValidArgsFunction = takes(1, 1), a.completeNodes
+	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+		result, err := do(c, ctx, args[0])
+		if err != nil {
+			return err
+		}
+		for _, part := range []struct {
+			what  string
+			names []string
+		}{{"replaced: ", result.Pods}, {"data given up: ", result.Volumes}} {
+			if len(part.names) > 0 {
+				fmt.Fprintln(a.err, part.what+printable(strings.Join(part.names, ", "), "\n"))
+			}
+		}
+		return a.say(result, args[0], fmt.Sprintf(did, args[0]))
+	})
+	return command
+}

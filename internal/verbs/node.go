@@ -1,0 +1,125 @@
+package verbs
+
+import (
+	"context"
+	"encoding/json"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// SetAvailability says what a node takes. It is a field of the node's object, which is created if there is none, and
+// belongs to a manager of its own: applying the object's manifest again leaves it as it is.
+func (s *Service) SetAvailability(ctx context.Context, node, availability string, by FieldManager) (api.VerbResult, error) {
+	snap, err := s.opts.Reader.Fresh(ctx)
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	ref := nodeRef(node)
+	if !snap.Node(node).Exists() && !snap.Object(ref).Exists() {
+		return api.VerbResult{}, noNode(node)
+	}
+	spec, err := json.Marshal(api.NodeSpec{Availability: availability})
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	by.Manager = api.ManagerAvailability
+	applied, err := s.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}}, ApplyOptions{FieldManager: by})
+	if err != nil {
+		return api.VerbResult{}, err
+	}
+	object := applied.Objects[0]
+	return api.VerbResult{Object: ref, Changed: applied.Changed(), Generation: object.Generation, Revision: applied.Revision}, nil
+}
+
+func nodeRef(node string) api.Ref {
+	return api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}
+}
+
+func noNode(node string) error {
+	return notFound("`tend nodes` lists what there is", "there is no node %s", node)
+}
+
+type downDecision struct {
+	txn    *records.Txn
+	result api.NodeDownResult
+}
+
+func (d *downDecision) transaction() *records.Txn { return d.txn }
+
+// NodeDown records that a silent node is off: its tasks have ended, so that others take their places, in statefulsets too.
+// With remove the node is no longer of the cluster: its certificate is refused, and what its volumes held is given up.
+// A node that answers is refused.
+func (s *Service) NodeDown(ctx context.Context, node string, remove bool, actor string) (api.NodeDownResult, error) {
+	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*downDecision, error) {
+		return s.prepareDown(snap, node, remove)
+	})
+	if err != nil {
+		return api.NodeDownResult{}, err
+	}
+	decided.result.Revision = revision
+	verb := "confirm-down"
+	if remove {
+		verb = "remove"
+	}
+	s.note(verb, actor, revision, nodeRef(node))
+	return decided.result, nil
+}
+
+func (s *Service) prepareDown(snap records.Snapshot, node string, remove bool) (*downDecision, error) {
+	if !snap.Node(node).Exists() && !snap.Object(nodeRef(node)).Exists() {
+		return nil, noNode(node)
+	}
+	if snap.Alive(node) {
+		return nil, &Error{Reason: InUse, Detail: "node " + node + " answers",
+			Next: "stop Tend on it first (systemctl stop tend-agent) and wait for the node timeout; `tend drain " + node + "` moves its pods before"}
+	}
+	d := &downDecision{txn: records.NewTxn("node.down").If(records.AliveKey(node), 0), result: api.NodeDownResult{Node: node}}
+	s.end(d, snap, node, remove)
+	if remove {
+		removeNode(d, snap, node)
+	}
+	return d, nil
+}
+
+// end writes the end of the node's tasks in the place of its agent, which doesn't answer.
+func (s *Service) end(d *downDecision, snap records.Snapshot, node string, remove bool) {
+	message := "an operator said that node " + node + " is off"
+	if remove {
+		message = "node " + node + " was removed from the cluster"
+	}
+	for _, task := range snap.TasksOn(node) {
+		read := snap.TaskStatus(task.Value.ID)
+		status := api.TaskStatus{ID: task.Value.ID, Node: node, CreatedAt: task.Value.CreatedAt}
+		if read.Exists() {
+			status = *read.Value
+		}
+		if status.State.Terminal() {
+			continue
+		}
+		status.State, status.Ready, status.Reason, status.Message, status.FinishedAt = api.TaskFailed, false, api.ReasonNodeDown, message, s.opts.Now()
+		status.Next = ""
+		key := records.TaskStatusKey(status.ID)
+		d.txn.If(records.TaskKey(status.ID), task.Modified).If(key, read.Modified).Put(key, status)
+		d.result.Pods = append(d.result.Pods, task.Value.ContainerName())
+	}
+}
+
+// removeNode deletes what the store knows of a node.
+func removeNode(d *downDecision, snap records.Snapshot, node string) {
+	d.txn.Put(records.MemberKey(node), records.RemovedMember)
+	d.txn.Delete(records.NodeKey(node)).Delete(records.IngressNodeKey(node))
+	if object := snap.Object(nodeRef(node)); object.Exists() {
+		key := records.ObjectKey(nodeRef(node))
+		d.txn.If(key, object.Modified).Delete(key)
+	}
+	for record := range snap.Prefix(records.ActualImagesPrefix + node + "/") {
+		d.txn.Delete(record.Key)
+	}
+	for volume, home := range snap.Homes() {
+		if home == node {
+			d.txn.Delete(records.HomeKey(volume))
+			d.result.Volumes = append(d.result.Volumes, volume)
+		}
+	}
+}
