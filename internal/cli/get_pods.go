@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,10 @@ func podListing(pods []api.Pod, now time.Time) listing {
 		header:     []string{"POD", "READY", "STATE", "RELEASE", "STARTS", "PORTS", "AGE"},
 		wideHeader: []string{"NODE", "IMAGE", "ADDRESS", "TASK", "MESSAGE"},
 	}
+	several := slices.ContainsFunc(pods, func(p api.Pod) bool { return p.Node != pods[0].Node })
+	if several { // then it matters
+		l.header, l.wideHeader = append(l.header, l.wideHeader[0]), l.wideHeader[1:]
+	}
 	for _, pod := range pods {
 		ready := "no"
 		if pod.Ready {
@@ -23,7 +28,12 @@ func podListing(pods []api.Pod, now time.Time) listing {
 			pod.Name, ready, podState(pod), dash(pod.Release), fmt.Sprint(pod.Incarnations), portText(pod.Ports), age(pod.CreatedAt, now),
 		})
 		message, _, _ := strings.Cut(pod.Message, "\n")
-		l.wideRows = append(l.wideRows, []string{dash(pod.Node), dash(pod.Image), dash(pod.Address), pod.Task, dash(message)})
+		row := []string{dash(pod.Node), dash(pod.Image), dash(pod.Address), pod.Task, dash(message)}
+		if several {
+			last := len(l.rows) - 1
+			l.rows[last], row = append(l.rows[last], row[0]), row[1:]
+		}
+		l.wideRows = append(l.wideRows, row)
 	}
 	return l
 }

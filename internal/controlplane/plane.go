@@ -26,7 +26,9 @@ type Options struct {
 	// autoscaler.Options.
 	ReplicasHolder func(object api.Object) string
 	// NodeTimeout is how long a node may go without a heartbeat; AutoscaleInterval how often load is measured.
-	NodeTimeout       time.Duration
+	NodeTimeout time.Duration
+	// NodeGather is how long before the end of NodeTimeout a heartbeat ends; see nodeapi.Gather. Default all of it.
+	NodeGather        time.Duration
 	AutoscaleInterval time.Duration
 	// Resync is the time between two pure passes over the view; see engine.Options.
 	Resync time.Duration
@@ -50,7 +52,7 @@ type Plane struct {
 
 // New returns a Plane.
 func New(o Options) *Plane {
-	p := &Plane{Options: o, liveness: owner.NewLiveness(o.NodeTimeout, nil), ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
+	p := &Plane{Options: o, liveness: owner.NewLiveness(o.NodeTimeout, o.NodeGather, nil), ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
 	for _, c := range p.controllers(readOnly{}) {
 		if previewer, ok := c.(control.Previewer); ok {
 			p.previews[api.Kind(c.Name())] = previewer

@@ -20,7 +20,7 @@ func (d *daemon) newPlane() *controlplane.Plane {
 	caller := webhook.New()
 	d.onStop(func() error { caller.Close(); return nil })
 	return controlplane.New(controlplane.Options{
-		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
+		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, NodeGather: nodeapi.Gather(d.NodeTimeout, d.Heartbeat), AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
 		Effects: controlplane.Effects{
 			Call: caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale,
 			Scaled: d.counter("tend_autoscaler_decisions_total", "Changes of a replica count by the autoscaler, by direction (up, down).",

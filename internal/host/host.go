@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	h.reportStrays()
 	h.agent = agent.New(agent.Options{
 		Node: h.Node, Labels: h.Labels, Runtime: h.runtime, Workers: h.Starts, Resync: h.Resync, Heartbeat: h.Heartbeat,
-		HeartbeatTTL: h.NodeTimeout, LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
+		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
 		Control: h.Control, Assets: h.Assets, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
 		Quarantined: func() []string { return h.quarantined },

@@ -12,7 +12,7 @@ type nodePath struct {
 }
 
 type availabilityQuery struct {
-	nodePath
+	Node           string `path:"node"`
 	Availability   string `query:"availability" required:"true"`
 	ForceConflicts bool   `query:"force_conflicts"`
 }

@@ -86,6 +86,9 @@ func podOf(snap records.Snapshot, t *api.Task, frozen bool) api.Pod {
 	if status := snap.TaskStatus(t.ID); status.Exists() {
 		observe(&pod, status.Value)
 	}
+	if pod.Live() && snap.Node(t.Node).Exists() && !snap.Alive(t.Node) {
+		pod.Ready, pod.Reason, pod.Message = false, api.ReasonNodeLost, "node "+t.Node+" does not answer; this is what it said last"
+	}
 	return pod
 }
 

@@ -38,7 +38,7 @@ type Controller struct {
 func New(deps control.Deps, opts Options) *Controller {
 	deps = deps.Defaults()
 	if opts.Liveness == nil {
-		opts.Liveness = owner.NewLiveness(0, nil)
+		opts.Liveness = owner.NewLiveness(0, 0, nil)
 	}
 	return &Controller{
 		Deps: deps, kind: opts.Kind, refusals: opts.Refusals, env: environment.New(deps.Sealer),

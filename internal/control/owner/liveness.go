@@ -17,8 +17,8 @@ const defaultTimeout = 30 * time.Second
 // which nodes are lost. A server that begins a term waits a whole timeout before it treats a node as lost: it can't know
 // how long the heartbeat has been missing.
 type Liveness struct {
-	timeout time.Duration
-	now     func() time.Time
+	timeout, gather time.Duration
+	now             func() time.Time
 
 	mu       sync.Mutex
 	revision int64 // of the newest snapshot that was read
@@ -29,16 +29,20 @@ type Liveness struct {
 	next     time.Time // when time alone changes the verdict; zero is never
 }
 
-// NewLiveness returns a Liveness that has seen no node yet. The default of timeout is 30 s. The default of now is
-// time.Now, whose monotonic clock goes on when the wall clock is set: a change of the wall clock makes no node lost.
-func NewLiveness(timeout time.Duration, now func() time.Time) *Liveness {
+// NewLiveness returns a Liveness that has seen no node yet. The default of timeout is 30 s. A heartbeat that was seen to end
+// did so gather before the end of the timeout. The default of now is time.Now, whose monotonic clock goes on when the wall
+// clock is set: a change of the wall clock makes no node lost.
+func NewLiveness(timeout, gather time.Duration, now func() time.Time) *Liveness {
 	if timeout <= 0 {
 		timeout = defaultTimeout
 	}
 	if now == nil {
 		now = time.Now
 	}
-	return &Liveness{timeout: timeout, now: now, silent: map[string]time.Time{}}
+	if gather <= 0 || gather > timeout {
+		gather = timeout
+	}
+	return &Liveness{timeout: timeout, gather: gather, now: now, silent: map[string]time.Time{}}
 }
 
 // Begin forgets what was seen so far: a new term begins.
@@ -59,6 +63,9 @@ func (l *Liveness) Notice(change view.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mark(node, !change.Deleted)
+	if last := l.now().Add(l.gather - l.timeout); change.Deleted && last.Before(l.silent[node]) {
+		l.silent[node], l.judged = last, time.Time{} // when its last heartbeat was
+	}
 }
 
 // Absence is what is known of a node's heartbeat. The zero value is that of a node that answers.

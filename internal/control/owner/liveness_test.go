@@ -22,7 +22,7 @@ type harness struct {
 
 func newHarness(t *testing.T, nodes ...string) *harness {
 	h := &harness{TB: t, store: memory.New(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
-	h.l = NewLiveness(0, func() time.Time { return h.now })
+	h.l = NewLiveness(0, 0, func() time.Time { return h.now })
 	h.view = view.New(h.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -97,6 +97,26 @@ func TestALapseBeginsWithItsOwnEvent(t *testing.T) {
 	h.now = h.now.Add(20 * time.Second)
 	if got := h.of("a"); got.Lost || got.Left != 10*time.Second {
 		t.Errorf("%+v; the heartbeat in between was forgotten", got)
+	}
+}
+
+// A heartbeat that was seen to end counts from when it was given last.
+func TestTheTimeOfTheLastHeartbeatCounts(t *testing.T) {
+	h := newHarness(t, "a", "b", "c")
+	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+	h.alive("a", false)
+	if got := h.of("a"); got != (Absence{Left: 5 * time.Second}) {
+		t.Errorf("%+v as the heartbeat ends", got)
+	}
+	h.now = h.now.Add(2 * time.Second)
+	h.alive("b", false)
+	h.now = h.now.Add(3 * time.Second)
+	if got := h.of("a"); !got.Lost || got.Together != 2 {
+		t.Errorf("%+v when b has gone too; want it held", got)
+	}
+	h.l.Begin()
+	if got := h.of("a"); got.Lost || got.Left != 30*time.Second {
+		t.Errorf("%+v in a term that saw no heartbeat", got)
 	}
 }
 

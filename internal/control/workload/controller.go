@@ -41,7 +41,7 @@ type Nodes struct {
 func New(deps control.Deps, kind api.Kind, nodes Nodes) *Controller {
 	deps = deps.Defaults()
 	if nodes.Liveness == nil {
-		nodes.Liveness = owner.NewLiveness(0, nil)
+		nodes.Liveness = owner.NewLiveness(0, 0, nil)
 	}
 	return &Controller{kind: kind, Deps: deps, env: environment.New(deps.Sealer), nodes: nodes, since: sync.OnceValue(deps.Now)}
 }
