@@ -1,0 +1,125 @@
+package verbs
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+func (w *world) nodeSpec(node string) api.NodeSpec { return w.snapshot().NodeSpec(node) }
+
+func nodeObject(name, spec string) api.Object {
+	return api.Object{Kind: api.KindNode, Scope: api.Unscoped, Name: name, Spec: json.RawMessage(spec)}
+}
+
+// The manifest of a node and its availability have different owners: applying the one again leaves the other as it is.
+func TestAvailabilityOutlivesAnApply(t *testing.T) {
+	w := newWorld(t)
+	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1"})
+	if _, err := w.service.SetAvailability(t.Context(), "n1", api.NodeDrained, FieldManager{Actor: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	w.mustApply(nodeObject("n1", `{"labels":{"zone":"eu"}}`))
+	if got := w.nodeSpec("n1"); got.Availability != api.NodeDrained || got.Labels["zone"] != "eu" {
+		t.Errorf("%+v after the apply", got)
+	}
+	if _, err := w.service.SetAvailability(t.Context(), "n1", api.NodeActive, FieldManager{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.nodeSpec("n1"); got.Availability != api.NodeActive || got.Labels["zone"] != "eu" {
+		t.Errorf("%+v once it is active again", got)
+	}
+}
+
+func TestAvailabilityThatAManifestDeclares(t *testing.T) {
+	w := newWorld(t)
+	w.mustApply(nodeObject("n1", `{"availability":"active"}`))
+	_, err := w.service.SetAvailability(t.Context(), "n1", api.NodeDrained, FieldManager{})
+	wantReason(t, err, FieldOwned)
+	if _, err := w.service.SetAvailability(t.Context(), "n1", api.NodeDrained, FieldManager{ForceConflicts: true}); err != nil || w.nodeSpec("n1").Availability != api.NodeDrained {
+		t.Errorf("%v, %+v", err, w.nodeSpec("n1"))
+	}
+	_, err = w.service.SetAvailability(t.Context(), "n2", api.NodeDrained, FieldManager{})
+	wantReason(t, err, NotFound)
+	w = newWorld(t, func(o *Options) { o.Validate = api.ValidateObject })
+	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1"})
+	_, err = w.service.SetAvailability(t.Context(), "n1", "asleep", FieldManager{})
+	wantReason(t, err, Invalid)
+}
+
+// offline is a world with a silent node n1 that has a running task and an ended one, and a task on n2.
+func offline(t *testing.T) *world {
+	w := newWorld(t)
+	w.mustApply(deployment("prod", "web", `{}`))
+	for id, node := range map[string]string{"runs": "n1", "ended": "n1", "other": "n2"} {
+		w.put(records.TaskKey(id), api.Task{ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: id, Node: node, Desired: api.DesiredRunning})
+		w.put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: node, State: api.TaskRunning, Ready: true})
+	}
+	w.put(records.TaskStatusKey("ended"), api.TaskStatus{ID: "ended", Node: "n1", State: api.TaskComplete})
+	for _, node := range []string{"n1", "n2"} {
+		w.put(records.NodeKey(node), api.NodeStatus{ID: node})
+		w.put(records.HomeKey("data-of-"+node), node)
+	}
+	w.put(records.AliveKey("n2"), "now")
+	return w
+}
+
+func TestANodeThatIsOff(t *testing.T) {
+	w := offline(t)
+	result, err := w.service.NodeDown(t.Context(), "n1", false, "ann")
+	if err != nil || !slices.Equal(result.Pods, []string{"prod-web.runs"}) {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	snap := w.snapshot()
+	if s := snap.TaskStatus("runs").Value; s.State != api.TaskFailed || s.Ready || s.Reason != api.ReasonNodeDown || !s.FinishedAt.Equal(testTime) {
+		t.Errorf("%+v", s)
+	}
+	if s := snap.TaskStatus("ended").Value; s.State != api.TaskComplete {
+		t.Errorf("what had ended: %+v", s)
+	}
+	if s := snap.TaskStatus("other").Value; s.State != api.TaskRunning {
+		t.Errorf("on another node: %+v", s)
+	}
+	if !snap.Node("n1").Exists() || snap.Homes()["data-of-n1"] != "n1" {
+		t.Error("the node, or its data, is forgotten")
+	}
+}
+
+// What a node keeps is given up only with the node itself.
+func TestANodeThatIsRemoved(t *testing.T) {
+	w := offline(t)
+	w.mustApply(nodeObject("n1", `{"labels":{"zone":"eu"}}`))
+	result, err := w.service.NodeDown(t.Context(), "n1", true, "ann")
+	if err != nil || !slices.Equal(result.Volumes, []string{"data-of-n1"}) {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	snap := w.snapshot()
+	member, _ := snap.Get(records.MemberKey("n1"))
+	if text, _ := member.Value.([]byte); snap.Node("n1").Exists() || snap.NodeSpec("n1").Labels != nil || string(text) != records.RemovedMember {
+		t.Errorf("n1 is still there: %q", text)
+	}
+	if homes := snap.Homes(); len(homes) != 1 || homes["data-of-n2"] != "n2" {
+		t.Errorf("%v", homes)
+	}
+	_, err = w.service.NodeDown(t.Context(), "n1", true, "ann")
+	wantReason(t, err, NotFound)
+}
+
+// A node that answers is refused, also if it begins to answer between the decision and its commit.
+func TestANodeThatAnswersIsNotOff(t *testing.T) {
+	w := offline(t)
+	_, err := w.service.NodeDown(t.Context(), "n2", true, "ann")
+	if refused := wantReason(t, err, InUse); !strings.Contains(refused.Next, "tend drain n2") {
+		t.Errorf("next: %s", refused.Next)
+	}
+	w.before = func() { w.put(records.AliveKey("n1"), "now") }
+	_, err = w.service.NodeDown(t.Context(), "n1", false, "ann")
+	wantReason(t, err, InUse)
+	if s := w.snapshot().TaskStatus("runs").Value; s.State != api.TaskRunning {
+		t.Errorf("%+v", s)
+	}
+}
