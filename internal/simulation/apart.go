@@ -3,13 +3,16 @@ package simulation
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/host"
@@ -17,14 +20,33 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// In some worlds the agent is a process of its own, which reaches the server over a cable. It dies by itself, and the
-// cable is cut or passes nothing on; all the sentences of the oracle hold there too.
+// In some worlds agents are processes of their own, which reach the server over a cable each: one, or three with machines of
+// their own. They die by themselves, their cables are cut or pass nothing on, their machines lose power; all the sentences of
+// the oracle hold there too.
 
-// apart reports whether the agent is a process of its own.
-func (w *World) apart() bool { return w.opts.Seed%10 == 5 }
+// machines is how many agents are processes of their own.
+func (w *World) machines() int {
+	switch w.opts.Seed % 10 {
+	case 5:
+		return 1
+	case 1:
+		return 3
+	}
+	return 0
+}
 
-// agentLife is one life of the agent's process.
-type agentLife struct {
+// apart reports whether agents are processes of their own, several whether they have machines of their own.
+func (w *World) apart() bool   { return w.machines() > 0 }
+func (w *World) several() bool { return w.machines() > 1 }
+
+// machine is a machine with an agent, in its present life.
+type machine struct {
+	w     *World
+	node  string
+	cable *cable
+	// off says that it has no power.
+	off atomic.Bool
+
 	edge   *edge
 	faults *fault.Points
 	cancel context.CancelFunc
@@ -32,52 +54,59 @@ type agentLife struct {
 	err    error // valid once done is closed
 }
 
-// agentRoot is the folder of the agent's own files.
-func (w *World) agentRoot() string {
-	return filepath.Join(w.root, "..", filepath.Base(w.root)+"-agent")
+// settle gives the world its machines, with no agent yet.
+func (w *World) settleMachines() {
+	for n := range w.machines() {
+		w.agents = append(w.agents, &machine{w: w, node: fmt.Sprintf("n%d", n+1), cable: newCable()})
+	}
 }
 
-// startAgent begins a life of the agent's process.
-func (w *World) startAgent() {
+// root is the folder of the agent's own files.
+func (m *machine) root() string {
+	return filepath.Join(m.w.root, "..", filepath.Base(m.w.root)+"-"+m.node)
+}
+
+// start begins a life of the agent's process.
+func (m *machine) start() {
+	w := m.w
 	ctx, cancel := context.WithCancel(context.Background())
-	a := &agentLife{edge: &edge{}, cancel: cancel, done: make(chan struct{})}
-	a.faults = fault.New(fault.Options{CrashWhen: w.crashes})
-	w.agent = a
+	faults, done, proxy := fault.New(fault.Options{CrashWhen: w.crashes}), make(chan struct{}), &edge{}
+	m.edge, m.cancel, m.done, m.faults = proxy, cancel, done, faults
 	go func() {
-		defer close(a.done)
-		token := w.joinToken(ctx)
+		defer close(done)
+		token := m.joinToken(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		a.err = member.Run(ctx, member.Options{
+		m.err = member.Run(ctx, member.Options{
 			Options: host.Options{
-				Root: w.agentRoot(), Node: "n1", Runtime: "hollow", Faults: a.faults, MinFree: -1, Logger: w.logger(),
-				Edge: func(func()) agent.Edge { return a.edge },
+				Root: m.root(), Node: m.node, Runtime: "hollow", Faults: faults, MinFree: -1, Logger: w.logger(),
+				Edge: func(func()) agent.Edge { return proxy },
 				Engine: func(cluster, node string) (runtime.Runtime, error) {
 					return w.engineFor(cluster, node), nil
 				},
 				Ask: w.answerProbe, Now: w.now,
 			},
-			Server: "https://server:8688", Token: token, Dial: w.cable.dial,
+			Server: "https://server:8688", Token: token, Dial: m.cable.dial,
 		})
 	}()
 	go func() {
 		select {
-		case <-a.faults.Crashed():
+		case <-faults.Crashed():
 			cancel()
-		case <-a.done:
+		case <-done:
 		}
 	}()
 }
 
 // joinToken returns what the agent joins with; empty once it has.
-func (w *World) joinToken(ctx context.Context) string {
+func (m *machine) joinToken(ctx context.Context) string {
 	for ctx.Err() == nil {
-		if _, err := os.Stat(filepath.Join(w.agentRoot(), "joined")); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(m.root(), "joined")); !errors.Is(err, fs.ErrNotExist) {
 			return ""
 		}
-		if !w.unmounted.Load() { // no machine joins a server that has lost its store
-			if token, err := w.client.JoinToken(ctx, time.Hour); err == nil && !w.unmounted.Load() {
+		if !m.w.unmounted.Load() { // no machine joins a server that has lost its store
+			if token, err := m.w.client.JoinToken(ctx, time.Hour); err == nil && !m.w.unmounted.Load() {
 				return token.Token
 			}
 		}
@@ -86,77 +115,84 @@ func (w *World) joinToken(ctx context.Context) string {
 	return ""
 }
 
-// stopAgent ends the agent's process: at once, or as a service manager does.
-func (w *World) stopAgent(atOnce bool) {
-	if w.agent == nil {
-		return
-	}
+// stop ends the agent's process: at once, or as a service manager does.
+func (m *machine) stop(atOnce bool) {
 	if atOnce {
-		w.agent.faults.End()
+		m.faults.End()
 	}
-	w.agent.cancel()
-	<-w.agent.done
+	m.cancel()
+	<-m.done
 }
 
-// agentDone is closed when the agent's process has ended; nil if there is none.
-func (w *World) agentDone() <-chan struct{} {
-	if w.agent == nil {
-		return nil
-	}
-	return w.agent.done
-}
-
-// reviveAgent starts the agent again where it has ended.
-func (w *World) reviveAgent() {
-	if w.agent == nil {
-		return
-	}
+// revive starts the agent again where it has ended.
+func (m *machine) revive() {
 	select {
-	case <-w.agent.done:
+	case <-m.done:
 	default:
 		return
 	}
-	if err := w.agent.err; err != nil && !excused(err) && !w.unmounted.Load() && !errors.As(err, new(net.Error)) {
-		w.storyf("the agent ended by itself: %v", err)
+	if m.off.Load() {
+		return
 	}
-	w.startAgent()
+	if err := m.err; err != nil && !excused(err) && !m.w.unmounted.Load() && !errors.As(err, new(net.Error)) {
+		m.w.storyf("the agent of %s ended by itself: %v", m.node, err)
+	}
+	m.start()
 }
 
-// nodeEdge is the proxy of the node.
+// agentDone is closed when the process of an agent has ended; nil if there is no such agent, or its machine is off.
+func (w *World) agentDone(n int) <-chan struct{} {
+	if n >= len(w.agents) || w.agents[n].off.Load() {
+		return nil
+	}
+	return w.agents[n].done
+}
+
+// nodeEdge is a node's proxy.
 func (w *World) nodeEdge() *edge {
-	if w.agent != nil {
-		return w.agent.edge
+	if len(w.agents) > 0 {
+		return w.agents[0].edge
 	}
 	return w.server.edge
 }
 
-// mishap lets something happen to the agent's process or its cable after some steps of an apart world.
+// mishap lets something happen to an agent's process, its cable or its machine after some steps of an apart world.
 func (w *World) mishap(step int) {
-	if w.agent == nil {
+	if len(w.agents) == 0 {
 		return
 	}
 	random := rand.New(rand.NewPCG(w.opts.Seed, 9<<32+uint64(step)))
 	d := span(random, 70*time.Second)
-	switch random.IntN(20) {
-	case 0, 1:
-		w.count.faults.Add(1)
-		w.storyf("for %s, the cable to the agent is cut", d)
-		w.cable.cut()
-		w.lasting(d, w.cable.repair)
-	case 2:
-		w.count.faults.Add(1)
-		w.storyf("for %s, the cable to the agent passes nothing on", d)
-		w.cable.hold()
-		w.lasting(d, w.cable.repair)
-	case 3:
-		w.count.faults.Add(1)
-		w.storyf("the agent is killed")
-		w.stopAgent(true)
-		w.startAgent()
-	case 4:
-		w.count.faults.Add(1)
-		w.storyf("the agent is stopped and started")
-		w.stopAgent(false)
-		w.startAgent()
+	what := random.IntN(20)
+	m := w.agents[random.IntN(len(w.agents))]
+	if m.off.Load() {
+		return
 	}
+	switch what {
+	case 0, 1:
+		w.faultf("for %s, the cable to the agent of %s is cut", d, m.node)
+		m.cable.cut()
+		w.lasting(d, m.cable.repair)
+	case 2:
+		w.faultf("for %s, the cable to the agent of %s passes nothing on", d, m.node)
+		m.cable.hold()
+		w.lasting(d, m.cable.repair)
+	case 3:
+		w.faultf("the agent of %s is killed", m.node)
+		m.stop(true)
+		m.start()
+	case 4:
+		w.faultf("the agent of %s is stopped and started", m.node)
+		m.stop(false)
+		m.start()
+	case 5, 6:
+		w.powerCut(m, 2*d)
+	case 7, 8, 9:
+		w.make(m.node, anyOf(random, []string{api.NodeActive, api.NodeCordoned, api.NodeDrained}))
+	}
+}
+
+func (w *World) faultf(format string, args ...any) {
+	w.count.faults.Add(1)
+	w.storyf(format, args...)
 }

@@ -20,7 +20,10 @@ type archive struct {
 	releases map[string]api.Release // by key: the newest under it
 	objects  map[string]identity    // by key
 	last     map[api.Ref]time.Time  // when a run was last made because it was due
-	runs     int                    // made by hand
+	nodes    map[string]string      // by task
+	leases   map[store.LeaseID]string
+	beats    map[string]time.Time // by node: the last heartbeat
+	runs     int                  // made by hand
 }
 
 // identity is which object of a name there is.
@@ -42,7 +45,8 @@ type taskRecord struct {
 }
 
 func newArchive(w *World) *archive {
-	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{}}
+	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{},
+		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, beats: map[string]time.Time{}}
 }
 
 // commit takes in a transaction that was applied.
@@ -60,6 +64,9 @@ func (a *archive) commit(txn store.Txn, revision int64) {
 	for _, op := range txn.Do {
 		switch {
 		case op.Delete:
+		case strings.HasPrefix(op.Key, records.AlivePrefix):
+			node := strings.TrimPrefix(op.Key, records.AlivePrefix)
+			a.leases[op.Lease], a.beats[node] = node, time.Now()
 		case strings.HasPrefix(op.Key, records.TasksPrefix):
 			a.task(op)
 		case strings.HasPrefix(op.Key, records.RunsPrefix):
@@ -98,6 +105,7 @@ func (a *archive) object(op store.Op, revision int64) {
 func (a *archive) task(op store.Op) {
 	var task api.Task
 	decode(op.Value, &task)
+	a.nodes[task.ID] = task.Node
 	if before, known := a.tasks[task.ID]; known {
 		a.fits(before, task)
 		a.stays(task)
@@ -114,10 +122,34 @@ func (a *archive) task(op store.Op) {
 	}
 }
 
-// stays reports a pod that is given up since its node is silent: the world has one node, so nothing could take its place.
+// stays reports a pod that is given up since its node is silent, where no other node could take its place, or too early.
 func (a *archive) stays(task api.Task) {
-	if task.Class == api.ClassKeep && task.Reason == api.ReasonNodeLost {
+	if task.Class != api.ClassKeep || task.Reason != api.ReasonNodeLost || task.Desired != api.DesiredShutdown {
+		return
+	}
+	if !a.w.several() {
 		a.w.fail("pod %s was given up for its node, and there is no other", task.ContainerName())
+	}
+	a.late("pod "+task.ContainerName(), task.ID, task.After) // it may wait for one that is lost
+}
+
+// late: what is given up with its node is so only after the node was silent for as long as is said.
+func (a *archive) late(what string, tasks ...string) {
+	for _, task := range tasks {
+		if node := a.nodes[task]; node != "" && time.Since(a.beats[node]) >= nodeTimeout-time.Second {
+			return
+		}
+	}
+	node := a.nodes[tasks[0]]
+	a.w.fail("%s was given up for lost %s after the last heartbeat of node %s", what, time.Since(a.beats[node]), node)
+}
+
+// beat notes that a lease was renewed.
+func (a *archive) beat(lease store.LeaseID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if node := a.leases[lease]; node != "" {
+		a.beats[node] = time.Now()
 	}
 }
 
@@ -125,7 +157,9 @@ func (a *archive) run(op store.Op) {
 	var run api.Run
 	decode(op.Value, &run)
 	if run.Reason == api.ReasonNodeLost {
-		a.lost(run)
+		for _, attempt := range run.Attempts[max(0, len(run.Attempts)-1):] {
+			a.late("run "+run.ID, attempt.Task)
+		}
 	}
 	if run.Trigger == api.TriggerSchedule && !run.State.Ended() {
 		a.last[run.Owner()] = time.Now()
@@ -140,15 +174,8 @@ func (a *archive) run(op store.Op) {
 	}
 }
 
-// nodeTimeout is how long a node's lease lasts, and then how long the node may be without.
+// nodeTimeout is how long a node may be silent.
 const nodeTimeout = 30 * time.Second
-
-// lost: a run is given up with its node only after the node was away for as long as is said.
-func (a *archive) lost(run api.Run) {
-	if away := time.Since(a.w.began) - time.Duration(a.w.beat.Load()); away < 2*nodeTimeout-time.Second {
-		a.w.fail("run %s was given up for lost %s after the node's last heartbeat", run.ID, away)
-	}
-}
 
 // scheduledSince reports whether a run of a cron job was made since.
 func (a *archive) scheduledSince(ref api.Ref, since time.Time) bool {
@@ -161,7 +188,7 @@ func (a *archive) scheduledSince(ref api.Ref, since time.Time) bool {
 func (a *archive) clone() *archive {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return &archive{tasks: maps.Clone(a.tasks), releases: maps.Clone(a.releases), objects: maps.Clone(a.objects)}
+	return &archive{tasks: maps.Clone(a.tasks), releases: maps.Clone(a.releases), objects: maps.Clone(a.objects), nodes: maps.Clone(a.nodes)}
 }
 
 // restore goes back to a copy. Tasks that came later stay known: their containers may still run.

@@ -54,6 +54,7 @@ func (w *World) calmDown() {
 	}
 	w.restock()
 	w.pass(time.Second)
+	w.decideNodes()
 	w.people.promises.kept(w)
 	w.ticks()
 	w.readAll()
@@ -148,7 +149,7 @@ func pinned(object api.Object) bool { return object.Metadata.Stamps[api.StampRol
 
 // amiss is what differs, and what isn't said to be well.
 func (w *World) amiss() []string {
-	out := w.differences()
+	out := append(w.differences(), w.remaining()...)
 	for _, object := range w.declaredObjects() {
 		if object.Kind.HasSlots() && w.verdict(object.Ref()) != well {
 			out = append(out, fmt.Sprintf("%s isn't said to be well", object.Ref()))

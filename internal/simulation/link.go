@@ -159,7 +159,7 @@ func (l *link) KeepAlive(ctx context.Context, id store.LeaseID) error {
 	}
 	err := l.Store.KeepAlive(ctx, id)
 	if err == nil {
-		l.w.beat.Store(int64(time.Since(l.w.began)))
+		l.w.archive.beat(id)
 	}
 	return err
 }

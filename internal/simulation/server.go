@@ -41,7 +41,9 @@ func (w *World) start() {
 	if w.apart() {
 		s.nodes = newPipe()
 		nodes = s.nodes
-		w.cable.plug(s.nodes)
+		for _, m := range w.agents {
+			m.cable.plug(s.nodes)
+		}
 	}
 	go func() {
 		defer close(s.done)

@@ -82,8 +82,8 @@ type World struct {
 	store   *memory.Store
 	engine  *hollow.Engine
 	server  *server
-	agent   *agentLife // nil while the agent is within the server
-	cable   *cable
+	agents  []*machine // none while the agent is within the server
+	drained string     // the node that is drained in the end
 	client  *client.Client
 	lives   int
 	weather weather
@@ -102,8 +102,6 @@ type World struct {
 	paused atomic.Bool
 	// clockSet is when the clock was last set, in nanoseconds since the world began; 0 is never.
 	clockSet atomic.Int64
-	// beat is when the server last renewed a lease, in nanoseconds since the world began.
-	beat atomic.Int64
 	// crashIn counts the points until the server dies; 0 and below is never.
 	crashIn atomic.Int64
 	// unmounted says that the server runs over an empty store.
@@ -135,7 +133,9 @@ func Run(opts Options) Result {
 	if !w.failed() {
 		w.converge()
 	}
-	w.stopAgent(false)
+	for _, m := range w.agents {
+		m.stop(false)
+	}
 	w.stop()
 	if !w.failed() {
 		w.people.judge(w)
@@ -149,19 +149,21 @@ func found(opts Options) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the root of the world: %w", err)
 	}
-	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New(), cable: newCable()}
+	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New()}
 	w.weather.random = rand.New(rand.NewPCG(opts.Seed, 1<<32))
 	w.strain.random = rand.New(rand.NewPCG(opts.Seed, 2<<32))
 	w.archive, w.watched = newArchive(w), newWatched(w)
 	w.engine = hollow.NewEngine(hollow.Options{
 		Behaviour: w.behave, StartDelay: hollow.Delay(20 * time.Millisecond), StopDelay: hollow.Delay(30 * time.Millisecond),
+		Apart: w.several(),
 	})
 	w.engine.Observe(w.watched.happened)
 	w.stock()
 	w.client = w.newClient()
+	w.settleMachines()
 	w.start()
-	if w.apart() {
-		w.startAgent()
+	for _, m := range w.agents {
+		m.start()
 	}
 	return w, nil
 }
@@ -178,7 +180,9 @@ func (w *World) end() {
 		_ = w.copied.store.Close()
 	}
 	_ = os.RemoveAll(w.root)
-	_ = os.RemoveAll(w.agentRoot())
+	for _, m := range w.agents {
+		_ = os.RemoveAll(m.root())
+	}
 }
 
 // live takes the steps.
@@ -221,7 +225,9 @@ func (w *World) pass(d time.Duration) {
 	for {
 		w.opts.Settle()
 		w.revive()
-		w.reviveAgent()
+		for _, m := range w.agents {
+			m.revive()
+		}
 		left := time.Until(end)
 		if left <= 0 {
 			return
@@ -229,13 +235,14 @@ func (w *World) pass(d time.Duration) {
 		timer := time.NewTimer(left)
 		select {
 		case <-timer.C:
+			continue
 		case <-w.server.done:
-			timer.Stop()
-			sleepFor(time.Second) // the service manager's pause
-		case <-w.agentDone():
-			timer.Stop()
-			sleepFor(time.Second)
+		case <-w.agentDone(0):
+		case <-w.agentDone(1):
+		case <-w.agentDone(2):
 		}
+		timer.Stop()
+		sleepFor(time.Second) // the service manager's pause
 	}
 }
 

@@ -82,9 +82,9 @@ func (r *Runtime) with(ctx context.Context, id string, f func(e *Engine, c *cont
 	return r.inspect(ctx, func(e *Engine) error {
 		c := e.containers[id]
 		if c == nil {
-			c = e.names[id]
+			c = e.names[e.nameOn(r.node, id)]
 		}
-		if c == nil || c.cluster() != r.cluster {
+		if c == nil || !r.owns(c) {
 			return fmt.Errorf("container %s: %w", id, runtime.ErrNotFound)
 		}
 		return f(e, c)

@@ -37,6 +37,19 @@ func (r *Runtime) Close() error {
 	return nil
 }
 
+// owns reports whether the client's machine has a container, and it is of the client's cluster.
+func (r *Runtime) owns(c *container) bool {
+	return c.cluster() == r.cluster && (!r.engine.opts.Apart || c.labels[api.LabelNode] == r.node)
+}
+
+// nameOn is the key of a container's name: one for each machine.
+func (e *Engine) nameOn(node, name string) string {
+	if !e.opts.Apart {
+		return name
+	}
+	return node + "/" + name
+}
+
 // Info implements runtime.Runtime.
 func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	info := runtime.Info{Name: "hollow", Version: "1", CPUs: 4, MemoryBytes: 8 << 30}
@@ -60,7 +73,7 @@ func (r *Runtime) List(ctx context.Context) ([]runtime.Container, error) {
 	var out []runtime.Container
 	err := r.inspect(ctx, func(e *Engine) error {
 		for _, c := range e.sortedLocked() {
-			if c.cluster() == r.cluster {
+			if r.owns(c) {
 				out = append(out, c.view())
 			}
 		}
@@ -103,8 +116,8 @@ func (r *Runtime) Create(ctx context.Context, spec runtime.ContainerSpec) (runti
 
 func (r *Runtime) createLocked(spec runtime.ContainerSpec) (*container, error) {
 	e := r.engine
-	if held := e.names[spec.Name]; held != nil {
-		if held.cluster() == r.cluster && held.task() == spec.Labels[api.LabelTask] {
+	if held := e.names[e.nameOn(r.node, spec.Name)]; held != nil {
+		if r.owns(held) && held.task() == spec.Labels[api.LabelTask] {
 			held.detached = false
 			return held, nil
 		}

@@ -111,7 +111,7 @@ func (e *Engine) addLocked(spec runtime.ContainerSpec, labels map[string]string,
 		imageID: imageID, created: time.Now(), state: runtime.StateCreated, changed: make(chan struct{}),
 		address: "10." + strconv.Itoa(n>>16&255) + "." + strconv.Itoa(n>>8&255) + "." + strconv.Itoa(n&255),
 	}
-	e.containers[c.id], e.names[c.name] = c, c
+	e.containers[c.id], e.names[e.nameOn(labels[api.LabelNode], c.name)] = c, c
 	e.emitLocked(c, runtime.Event{Kind: runtime.EventCreate})
 	return c
 }
@@ -125,7 +125,7 @@ func (e *Engine) removeLocked(c *container) {
 	}
 	c.newGeneration()
 	delete(e.containers, c.id)
-	delete(e.names, c.name)
+	delete(e.names, e.nameOn(c.labels[api.LabelNode], c.name))
 	c.state = runtime.StateRemoving
 	e.emitLocked(c, runtime.Event{Kind: runtime.EventDestroy})
 	c.broadcast()

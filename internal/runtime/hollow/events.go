@@ -10,15 +10,15 @@ import (
 
 // stream is one reader of events. Events are queued, so that a slow reader never blocks the engine.
 type stream struct {
-	cluster string
-	mu      sync.Mutex
-	queue   []runtime.Event
-	ended   bool
-	wake    chan struct{}
+	owns  func(*container) bool
+	mu    sync.Mutex
+	queue []runtime.Event
+	ended bool
+	wake  chan struct{}
 }
 
-func newStream(cluster string) *stream {
-	return &stream{cluster: cluster, wake: make(chan struct{}, 1)}
+func newStream(owns func(*container) bool) *stream {
+	return &stream{owns: owns, wake: make(chan struct{}, 1)}
 }
 
 func (s *stream) push(event runtime.Event) {
@@ -86,7 +86,7 @@ func (r *Runtime) Events(ctx context.Context) (<-chan runtime.Event, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	forget := context.AfterFunc(r.closed, cancel)
-	s := newStream(r.cluster)
+	s := newStream(r.owns)
 	e.streams[s] = struct{}{}
 	out := make(chan runtime.Event)
 	go func() {
@@ -121,7 +121,7 @@ func (e *Engine) emitLocked(c *container, event runtime.Event) {
 		e.log.records = append(e.log.records, record)
 	}
 	for s := range e.streams {
-		if s.cluster == c.cluster() {
+		if s.owns(c) {
 			s.push(event)
 		}
 	}

@@ -137,7 +137,7 @@ func (e *Engine) Containers() []runtime.Container {
 func (e *Engine) Spec(name string) runtime.ContainerSpec {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.names[name]
+	c := e.namedLocked(name)
 	if c == nil {
 		return runtime.ContainerSpec{}
 	}
@@ -149,9 +149,25 @@ func (e *Engine) Spec(name string) runtime.ContainerSpec {
 func (e *Engine) hand(name string, do func(c *container) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	c := e.names[name]
+	c := e.namedLocked(name)
 	if c == nil {
 		return fmt.Errorf("%s: %w", name, errNoContainer)
 	}
 	return do(c)
+}
+
+// namedLocked returns the container of a name or an id; where the nodes are apart, any of that name.
+func (e *Engine) namedLocked(name string) *container {
+	if c := e.names[name]; c != nil {
+		return c
+	}
+	if c := e.containers[name]; c != nil || !e.opts.Apart {
+		return c
+	}
+	for _, c := range e.sortedLocked() {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
 }

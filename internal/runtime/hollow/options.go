@@ -24,6 +24,9 @@ type Options struct {
 	// Before is called before every mutating call of a client (create, start, stop, remove, pull, build, tag, untag)
 	// with the engine unlocked; the call returns its error, and then has no effect.
 	Before func(verb, subject string) error
+	// Apart gives each node a machine of its own, with the images and addresses of this one: its clients see only its
+	// own containers, and a name is taken only there.
+	Apart bool
 	// AnyImage lets every reference name a local image.
 	AnyImage bool
 	// CPUs and MemoryBytes are the machine's. Default 4 and 8 GiB.
