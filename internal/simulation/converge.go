@@ -46,6 +46,9 @@ func (w *World) calmDown() {
 	w.crashIn.Store(0)
 	w.weather.clear()
 	w.strain.clear()
+	for _, m := range w.agents {
+		m.off.Store(false)
+	}
 	w.pass(45 * time.Second) // a verb may still wait
 	w.people.wait.Wait()
 	w.weather.late.Wait()
