@@ -23,6 +23,7 @@ type archive struct {
 	nodes    map[string]string      // by task
 	leases   map[store.LeaseID]string
 	beats    map[string]time.Time // by node: the last heartbeat
+	given    map[string]bool      // runs that were given up with their node, by key
 	runs     int                  // made by hand
 }
 
@@ -46,7 +47,7 @@ type taskRecord struct {
 
 func newArchive(w *World) *archive {
 	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{},
-		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, beats: map[string]time.Time{}}
+		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, beats: map[string]time.Time{}, given: map[string]bool{}}
 }
 
 // commit takes in a transaction that was applied.
@@ -156,7 +157,8 @@ func (a *archive) beat(lease store.LeaseID) {
 func (a *archive) run(op store.Op) {
 	var run api.Run
 	decode(op.Value, &run)
-	if run.Reason == api.ReasonNodeLost {
+	if run.Reason == api.ReasonNodeLost && !a.given[op.Key] {
+		a.given[op.Key] = true
 		for _, attempt := range run.Attempts[max(0, len(run.Attempts)-1):] {
 			a.late("run "+run.ID, attempt.Task)
 		}
