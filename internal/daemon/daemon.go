@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/internal/backup/restore"
 	"tend.dev/tend/internal/certstore"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/engine"
@@ -79,6 +80,9 @@ func Run(ctx context.Context, o Options) error {
 
 // prepareRoot creates the folders, readable only by their owner.
 func (d *daemon) prepareRoot(context.Context) (err error) {
+	if err := errors.Join(restore.CheckRoot(d.Root), restore.Finish(d.Root, d.Logger)); err != nil {
+		return err
+	}
 	d.used, err = d.Prepare()
 	return err
 }

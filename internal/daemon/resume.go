@@ -58,6 +58,9 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	if d.pause.why() == "" {
 		return result, nil
 	}
+	if err := d.settle(ctx); err != nil {
+		return result, err
+	}
 	// From now on the lower revision counts.
 	if err := d.writeProgress(progress{Revision: d.view.Revision()}); err != nil {
 		return result, err
