@@ -16,6 +16,7 @@ import (
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/plugin/broker"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
@@ -47,6 +48,8 @@ type daemon struct {
 	plane     *controlplane.Plane
 	host      *host.Host // nil without an agent of its own
 	verbs     *verbs.Service
+	plugins   *broker.Broker // nil without any
+	backups   backups
 	server    *server.Server
 	endpoints []server.Endpoint
 	gate      *gate // nil without a listener for nodes
