@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/secret"
 )
 
 // BackupOptions say which backups a server takes by itself. The zero value is none.
@@ -19,7 +20,7 @@ type BackupOptions struct {
 	// Keep is how many files of this cluster stay in To. Default 7.
 	Keep int
 	// Recipients can open them; Unencrypted leaves them open to all who can read them.
-	Recipients  string
+	Recipients  secret.Recipients
 	Unencrypted bool
 }
 

@@ -46,11 +46,7 @@ func (d *daemon) sealedBackup(ctx context.Context, w io.Writer) (made storedBack
 	var out io.Writer = counted
 	var sealed io.WriteCloser
 	if !d.Backups.Unencrypted {
-		recipients, err := secret.ParseRecipients(d.Backups.Recipients)
-		if err != nil {
-			return made, err
-		}
-		if sealed, err = secret.Seal(counted, recipients); err != nil {
+		if sealed, err = secret.Seal(counted, d.Backups.Recipients); err != nil {
 			return made, err
 		}
 		out = sealed
