@@ -37,5 +37,8 @@ func Superseded(names []string, cluster, made string, keep int) (out []string) {
 		}
 	}
 	slices.SortFunc(own, func(a, b string) int { return strings.Compare(b, a) }) // newest first
-	return own[min(max(keep-1, 0), len(own)):]
+	if own = own[min(max(keep-1, 0), len(own)):]; len(own) == 0 {
+		return nil
+	}
+	return own
 }

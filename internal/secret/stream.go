@@ -39,7 +39,7 @@ func (i Identities) Empty() bool { return len(i.list) == 0 }
 // passphraseWork is the power of two of the work that a passphrase costs who tries it: about a second.
 var passphraseWork = 18
 
-// PassphraseRecipient returns the recipient that is whoever knows the passphrase. It returns ErrRecipient if it is empty.
+// PassphraseRecipient returns the recipient that is each who knows the passphrase. It returns ErrRecipient if it is empty.
 func PassphraseRecipient(passphrase string) (Recipients, error) {
 	recipient, err := age.NewScryptRecipient(passphrase)
 	if err != nil {
