@@ -31,18 +31,15 @@ const (
 	backupLook = time.Minute
 )
 
-// nextBackup returns when a backup is due, given what has become of the last one and when this server began to keep the
-// schedule. However many due times were missed, one backup is due.
-func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, began time.Time) (time.Time, bool) {
-	from := began
-	if last != nil {
-		from = last.At
+// nextBackup returns when a backup is due, given what has become of the last one. However many due times were missed, one
+// backup is due. The first one is due at once: it shows whether what is configured works.
+func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.Time) (time.Time, bool) {
+	if last == nil {
+		return now, true
 	}
-	due, ok := schedule.Next(from)
-	if last != nil && last.Error != "" {
-		if again := last.At.Add(backupRetry); !ok || again.Before(due) {
-			return again, true
-		}
+	due, ok := schedule.Next(last.At)
+	if again := last.At.Add(backupRetry); last.Error != "" && (!ok || again.Before(due)) {
+		return again, true
 	}
 	return due, ok
 }
@@ -62,14 +59,14 @@ func (d *daemon) keepBackups(ctx context.Context) {
 		d.Logger.ErrorContext(ctx, "no backups are taken: their schedule can't be read", "schedule", d.Backups.Schedule, "error", err)
 		return
 	}
-	began := d.Now()
 	if last := d.snapshot().Backup(); last.Exists() {
 		d.backups.metrics.show(*last.Value)
 	}
 	for {
 		wait := backupLook
-		if due, ok := nextBackup(schedule, d.snapshot().Backup().Value, began); ok {
-			wait = min(wait, due.Sub(d.Now()))
+		now := d.Now()
+		if due, ok := nextBackup(schedule, d.snapshot().Backup().Value, now); ok {
+			wait = min(wait, due.Sub(now))
 		}
 		if wait <= 0 {
 			d.scheduledBackup(ctx)
