@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"filippo.io/age"
-
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/backup/restore"
 	"tend.dev/tend/internal/core/timetable"
@@ -62,11 +60,11 @@ func (s *site) due(r *running, edit func(*BackupOptions)) *running {
 // a failure shows and takes nothing away.
 func TestScheduledBackups(t *testing.T) {
 	s := newSite(t)
-	identity, err := age.GenerateX25519Identity()
+	identity, err := secret.ParseIdentities("AGE-SECRET-KEY-1LQMTUAZ56LG3RM64A4DCJAEF32MDP38EPLAW4WZZSGD92TRQQLSQ6YKY9U")
 	if err != nil {
 		t.Fatal(err)
 	}
-	to, err := secret.ParseRecipients(identity.Recipient().String())
+	to, err := secret.ParseRecipients("age1f9whv8hj6h4vwsd8hd2hqlm2zhmk8npwclv28dfcqhmu5edwasgs28ek0c")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +108,8 @@ func TestScheduledBackups(t *testing.T) {
 	}
 }
 
-// opens checks a backup with the age library and verify.
-func (s *site) opens(path string, identity age.Identity) {
+// opens checks a backup with the key, and verify.
+func (s *site) opens(path string, identity secret.Identities) {
 	s.t.Helper()
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
@@ -121,7 +119,7 @@ func (s *site) opens(path string, identity age.Identity) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	plain, err := age.Decrypt(bytes.NewReader(text), identity)
+	plain, err := secret.Unseal(bytes.NewReader(text), identity)
 	if err != nil {
 		s.t.Fatal(err)
 	}
