@@ -8,11 +8,19 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
+
+// childLimit is the size of files that a child process can write: beyond it its disk is full.
+const childLimit = "TEND_TEST_RESTORE_LIMIT"
 
 // childRoot names the root into which a child process restores its standard input.
 const childRoot = "TEND_TEST_RESTORE_ROOT"
@@ -22,7 +30,11 @@ func child() {
 	if root == "" {
 		return
 	}
-	_, err := Restore(context.Background(), os.Stdin, Options{Root: root})
+	if limit, err := strconv.ParseUint(os.Getenv(childLimit), 10, 64); err == nil {
+		signal.Ignore(syscall.SIGXFSZ)
+		_ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit})
+	}
+	_, err := Restore(context.Background(), os.Stdin, Options{Root: root, Force: true})
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
@@ -68,6 +80,28 @@ func TestKilledWhileItReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantRestored(t, root, from)
+}
+
+// TestAFullDisk: wherever the room ends, nothing of the root has changed, and nothing is left.
+func TestAFullDisk(t *testing.T) {
+	from, root := newSource(t), filepath.Join(t.TempDir(), "root")
+	file := from.file(t)
+	if _, err := Restore(t.Context(), bytes.NewReader(file), Options{Root: root}); err != nil {
+		t.Fatal(err)
+	}
+	before := tree(t, root)
+	for reason, limit := range map[string]string{"of the key": "100", "of the snapshot": "20000", "of the store": "100000", "of its log": "1000000"} {
+		command := exec.Command(os.Args[0])
+		command.Env = append(os.Environ(), childRoot+"="+root, childLimit+"="+limit)
+		command.Stdin = bytes.NewReader(file)
+		out, err := command.CombinedOutput()
+		if err == nil || !bytes.Contains(out, []byte("nothing was changed")) || !bytes.Contains(out, []byte("file too large")) {
+			t.Errorf("at the writing %s: %v: %s", reason, err, out)
+		}
+		if diff := cmp.Diff(before, tree(t, root)); diff != "" {
+			t.Errorf("at the writing %s (-before +after):\n%s", reason, diff)
+		}
+	}
 }
 
 // TestCrashBetweenTheMoves: once a restore is committed, it ends as if nothing had been, wherever it was interrupted.
