@@ -153,6 +153,8 @@ const (
 	ReasonReplaced = "Replaced"
 	// ReasonNodeLost: its node has not answered for too long.
 	ReasonNodeLost = "NodeLost"
+	// ReasonRestored: the store was restored from a backup, so what became of it since is unknown.
+	ReasonRestored = "Restored"
 	// ReasonDeleted: it, or its owner, was deleted.
 	ReasonDeleted = "Deleted"
 )

@@ -65,6 +65,9 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 	if err := l.write(a.streams, a.output); err != nil {
 		return err
 	}
+	if status, err := c.BackupStatus(ctx); err == nil && status.Failed() { // an older server has none
+		fmt.Fprintf(a.err, "warning: the last scheduled backup failed: %s%s\n", printable(status.Last.Error, ""), nextLine("  ", "tend backup status"))
+	}
 	for _, node := range nodes.Items {
 		if node.Alive && !node.Ready && a.output != "wide" {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(node.Message, ""), nextLine("  ", nodeStep(node)))

@@ -13,12 +13,15 @@ import (
 type serverFlags struct {
 	options daemon.Options
 	machine machineFlags
+	backups backupFlags
 }
 
 func (f *serverFlags) add(command *cobra.Command) {
 	o, flags := &f.options, command.Flags()
 	f.machine.options = &o.Options
 	f.machine.add(command)
+	f.backups.options = &o.Backups
+	f.backups.add(flags)
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
 	flags.StringVar(&o.Plugins, "plugins", "", "plugin `FOLDER` (default ROOT/plugins)")
 	flags.DurationVar(&o.PluginTimeout, "plugin-timeout", time.Minute, "`DURATION` that one call of a plugin may take")

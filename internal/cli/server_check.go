@@ -15,9 +15,10 @@ var memberName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]{0,61}[A-Za-z0-9]
 
 // check lists every flag that is wrong.
 func (f *serverFlags) check() error {
-	o := f.options
+	o := &f.options
 	return errors.Join(
 		f.machine.check(),
+		f.backups.check(),
 		checkHTTP(o.HTTP),
 		checkListen("node-listen", o.NodeListen),
 		flagFault("no-agent", o.NoAgent, !o.NoAgent || o.NodeListen != "", "also --node-listen: without it no machine can join"),

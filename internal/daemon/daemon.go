@@ -9,12 +9,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"tend.dev/tend/internal/backup/restore"
 	"tend.dev/tend/internal/certstore"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/plugin/broker"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
@@ -46,6 +48,8 @@ type daemon struct {
 	plane     *controlplane.Plane
 	host      *host.Host // nil without an agent of its own
 	verbs     *verbs.Service
+	plugins   *broker.Broker // nil without any
+	backups   backups
 	server    *server.Server
 	endpoints []server.Endpoint
 	gate      *gate // nil without a listener for nodes
@@ -79,6 +83,9 @@ func Run(ctx context.Context, o Options) error {
 
 // prepareRoot creates the folders, readable only by their owner.
 func (d *daemon) prepareRoot(context.Context) (err error) {
+	if err := errors.Join(restore.CheckRoot(d.Root), restore.Finish(d.Root, d.Logger)); err != nil {
+		return err
+	}
 	d.used, err = d.Prepare()
 	return err
 }

@@ -34,6 +34,8 @@ type Options struct {
 	QuietEtcd bool
 	// Paused starts the server paused, as after the restore of an older store.
 	Paused bool
+	// Backups are those that the server takes by itself. Default: none.
+	Backups BackupOptions
 
 	// Store is for tests: a store that outlives the server.
 	Store store.Store
@@ -61,6 +63,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	orString(&o.HTTP, "127.0.0.1:8686")
 	orString(&o.Name, "tend-0")
+	if o.Backups.Keep == 0 {
+		o.Backups.Keep = 7
+	}
 	o.Options = o.WithDefaults()
 	return o, nil
 }

@@ -84,6 +84,8 @@ func (d *daemon) checkRestored(ctx context.Context) error {
 	switch {
 	case page.Revision < known.Revision:
 		d.pause = newPause(fmt.Sprintf("the store is at revision %d and this cluster was at %d: an older store was restored", page.Revision, known.Revision))
+	case known.Restored && known.Backup != "":
+		d.pause = newPause("restored from the backup of " + known.Backup)
 	case known.Restored:
 		d.pause = newPause("an older store was restored")
 	case d.Paused:

@@ -19,6 +19,8 @@ type progress struct {
 	Revision int64 `json:"revision"`
 	// Restored is set from the start that found the store behind until an operator resumes.
 	Restored bool `json:"restored,omitempty"`
+	// Backup is when the backup was taken that tend restore made the store from.
+	Backup string `json:"backup,omitempty"`
 }
 
 // progressEvery is the interval between two writes while the store grows.

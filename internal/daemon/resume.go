@@ -27,6 +27,11 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	defer d.resuming.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), resumeTime)
 	defer cancel()
+	select {
+	case <-d.view.Synced(): // before, every container seems unknown
+	case <-ctx.Done():
+		return api.ResumeResult{}, fmt.Errorf("read the store: %w", ctx.Err())
+	}
 	snap := d.snapshot()
 	if absent := d.absent(snap); len(absent) > 0 && unknown != api.UnknownKeep {
 		return api.ResumeResult{}, &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
@@ -49,6 +54,9 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	if err := d.adopt(ctx, snap, adopted); err != nil {
 		return result, err
 	}
+	if err := d.discardEnded(ctx, adopted); err != nil {
+		return result, err
+	}
 	if unknown == api.UnknownStop {
 		if err := d.discard(ctx, left); err != nil {
 			return result, err
@@ -57,6 +65,9 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	}
 	if d.pause.why() == "" {
 		return result, nil
+	}
+	if err := d.settle(ctx); err != nil {
+		return result, err
 	}
 	// From now on the lower revision counts.
 	if err := d.writeProgress(progress{Revision: d.view.Revision()}); err != nil {
@@ -105,21 +116,32 @@ func (d *daemon) found(ctx context.Context, snap records.Snapshot) (adopted []ad
 	return adopted, left, nil
 }
 
-// vacant returns the tasks of the node that should run and have no container.
+// vacant returns the tasks of the node that should run and have no container, or one that has ended: what replaced it since
+// the backup may run.
 func vacant(snap records.Snapshot, node string, listed []runtime.Container) (out []adoption.Vacant) {
-	present := map[string]bool{}
+	present, ended := map[string]bool{}, map[string]bool{}
 	for _, container := range listed {
-		present[container.Task()] = true
+		switch {
+		case container.Labels[api.LabelInit] != "" || container.Labels[api.LabelRole] != "":
+		case hasEnded(container):
+			ended[container.Task()] = true
+		default:
+			present[container.Task()] = true
+		}
 	}
 	for _, task := range snap.TasksOn(node) {
 		release := snap.Release(task.Value.Owner(), task.Value.Release)
 		if !present[task.Value.ID] && release.Exists() {
 			out = append(out, adoption.Vacant{
-				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value),
+				Task: *task.Value, Fingerprint: release.Value.Fingerprint(), Succeeded: succeeded(snap, *task.Value), Ended: ended[task.Value.ID],
 			})
 		}
 	}
 	return out
+}
+
+func hasEnded(c runtime.Container) bool {
+	return c.State == runtime.StateExited || c.State == runtime.StateDead
 }
 
 // succeeded reports whether a task of the same owner replaces this one.
@@ -202,6 +224,31 @@ func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []ado
 		return fmt.Errorf("adopt the running containers: %w", err)
 	}
 	return d.view.WaitFor(ctx, revision)
+}
+
+// discardEnded removes the ended containers of tasks whose place a running one took: nothing knows them any more.
+func (d *daemon) discardEnded(ctx context.Context, adopted []adoption.Adoption) error {
+	replaced := map[string]bool{}
+	for _, a := range adopted {
+		replaced[a.Old.ID] = a.Old.ID != a.New.ID
+	}
+	var left []stray
+	for _, id := range d.fleet.Connected() {
+		on, err := d.fleet.Node(id)
+		if err != nil {
+			return err
+		}
+		listed, err := on.List(ctx)
+		if err != nil {
+			return fmt.Errorf("list the containers of %s: %w", id, err)
+		}
+		for _, c := range listed {
+			if replaced[c.Task()] && hasEnded(c) {
+				left = append(left, stray{adoption.Orphan{ID: c.ID, Name: c.Name}, id})
+			}
+		}
+	}
+	return d.discard(ctx, left)
 }
 
 // discard stops and removes containers. Their volumes stay.

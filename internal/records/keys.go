@@ -8,32 +8,33 @@ import (
 
 // The prefixes of the store, each with its one writer.
 const (
-	DesiredPrefix       = "/desired/"        // manifests with metadata: the API
-	StatusPrefix        = "/status/"         // statuses: the kind's controller
-	TasksPrefix         = "/tasks/"          // desired halves of tasks: the control plane, forward only
-	SlotsPrefix         = "/slots/"          // which task fills a slot: created with the task
-	ReleasesPrefix      = "/releases/"       // snapshots: the rollout controller
-	ImagesPrefix        = "/images/"         // image requests: the workload's controller
-	FrozenPrefix        = "/frozen/"         // slots stopped on purpose: the API
-	HoldsPrefix         = "/holds/"          // objects that a plugin's call works on, bound to a lease: the API
-	NamesPrefix         = "/names/"          // claims of <scope>-<name>: the API
-	ActualTasksPrefix   = "/actual/tasks/"   // observed halves of tasks: the node's agent
-	ActualNodesPrefix   = "/actual/nodes/"   // node facts: that agent
-	ActualImagesPrefix  = "/actual/images/"  // image states: that agent
-	ActualIngressPrefix = "/actual/ingress/" // proxies: that agent
-	CertsPrefix         = "/certs/"          // certificates and their keys, encrypted, and their locks: the proxies
-	AlivePrefix         = "/alive/"          // heartbeats, bound to a lease: that agent
-	ConfigPrefix        = "/config/"         // buckets, encrypted: the API
-	RunsPrefix          = "/runs/"           // runs: created by their trigger, then written by their owner's controller
-	DeliveriesPrefix    = "/deliveries/"     // webhook calls: created with their data, then the delivery controller
-	AutoscalePrefix     = "/autoscale/"      // autoscaler statuses: the autoscaler
-	LeasesPrefix        = "/leases/"         // elections: the server
-	HomesPrefix         = "/homes/"          // which node has a volume's data: the scheduler; gone with the volume
-	GuardKey            = "/guards/verbs"    // compared and written by every verb, so that only one decides from a state: the API
-	MembersPrefix       = "/members/"        // which machine a node's name is of: the server where it joins
-	AuthorityKey        = "/authority/nodes" // what issues the certificates of nodes, encrypted: the first server that listens for them
-	ClusterKey          = "/cluster"         // the store's uid and key material's fingerprint: the first boot
-	SchemaKey           = "/schema"          // the layout's version: the server that boots
+	DesiredPrefix       = "/desired/"          // manifests with metadata: the API
+	StatusPrefix        = "/status/"           // statuses: the kind's controller
+	TasksPrefix         = "/tasks/"            // desired halves of tasks: the control plane, forward only
+	SlotsPrefix         = "/slots/"            // which task fills a slot: created with the task
+	ReleasesPrefix      = "/releases/"         // snapshots: the rollout controller
+	ImagesPrefix        = "/images/"           // image requests: the workload's controller
+	FrozenPrefix        = "/frozen/"           // slots stopped on purpose: the API
+	HoldsPrefix         = "/holds/"            // objects that a plugin's call works on, bound to a lease: the API
+	NamesPrefix         = "/names/"            // claims of <scope>-<name>: the API
+	ActualTasksPrefix   = "/actual/tasks/"     // observed halves of tasks: the node's agent
+	ActualNodesPrefix   = "/actual/nodes/"     // node facts: that agent
+	ActualImagesPrefix  = "/actual/images/"    // image states: that agent
+	ActualIngressPrefix = "/actual/ingress/"   // proxies: that agent
+	CertsPrefix         = "/certs/"            // certificates and their keys, encrypted, and their locks: the proxies
+	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent
+	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
+	RunsPrefix          = "/runs/"             // runs: created by their trigger, then written by their owner's controller
+	DeliveriesPrefix    = "/deliveries/"       // webhook calls: created with their data, then the delivery controller
+	AutoscalePrefix     = "/autoscale/"        // autoscaler statuses: the autoscaler
+	LeasesPrefix        = "/leases/"           // elections: the server
+	HomesPrefix         = "/homes/"            // which node has a volume's data: the scheduler; gone with the volume
+	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
+	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
+	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
+	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them
+	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot
+	SchemaKey           = "/schema"            // the layout's version: the server that boots
 )
 
 // ObjectKey returns the key of an object's manifest.

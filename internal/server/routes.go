@@ -34,6 +34,8 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
 	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
+	typed(s, "GET", "/v1/backup", "What has become of scheduled backups", s.backupStatus)
+	s.documented("POST", "/v1/backup", "A backup of the cluster, with its keys and not encrypted: whoever has it has the cluster", nil, s.backup)
 	typed(s, "POST", "/v1/rollback", "Return to an earlier release", s.rollback)
 	typed(s, "POST", "/v1/stop", "Stop all pods of an object; with freeze they stay stopped", s.stopObject)
 	typed(s, "POST", "/v1/start", "Let all frozen pods of an object run again", s.startObject)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime"
@@ -50,6 +51,9 @@ type Options struct {
 	// Paused returns why the server changes nothing at the moment; default: it isn't paused. Resume ends that.
 	Paused func() string
 	Resume func(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error)
+	// Backup writes a backup of the cluster; BackupStatus says what has become of scheduled ones. Default: there are none.
+	Backup       func(ctx context.Context, w io.Writer) error
+	BackupStatus func() api.BackupStatus
 	// Registry gets the server's metrics and is served at /metrics. Default: a new one.
 	Registry *prometheus.Registry
 	// Gather adds the metrics of others in the process (etcd's families). Default: nothing more.

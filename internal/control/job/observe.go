@@ -85,7 +85,7 @@ func (o observed) timeline() timetable.Timeline {
 func (o observed) desired(t target, held string, refused *timetable.Refusal) timetable.Desired {
 	job := o.declared.job
 	d := timetable.Desired{
-		Deleting: o.deleting(), Concurrency: api.ConcurrencyAllow, Since: o.object.Value.Metadata.UpdatedAt,
+		Deleting: o.deleting(), Concurrency: api.ConcurrencyAllow, Since: o.object.Value.Metadata.UpdatedAt, Over: o.object.Value.RestoredAt(),
 		Timeout: job.Timeout.Or(0), Retries: job.Retries,
 		KeepSucceeded: job.SuccessfulHistory(), KeepFailed: job.FailedHistory(),
 		Release: t.id, Held: held, Refused: refused,

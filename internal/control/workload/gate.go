@@ -93,8 +93,20 @@ func (o observed) commands(release *api.Release, roles []api.TaskRole) []gate.Co
 	out := make([]gate.Command, len(roles))
 	for i, role := range roles {
 		out[i] = gate.Command{Role: role, Run: o.run(runID(release.ID, role))}
+		if out[i].Run == nil && release.Number <= o.object.Value.RestoredRelease() {
+			out[i].Run = unknownRun(o.ref, runID(release.ID, role))
+		}
 	}
 	return out
+}
+
+// unknownRun stands for a command that may have run after the backup that the store was restored from: it doesn't run
+// again by itself.
+func unknownRun(ref api.Ref, id string) *api.Run {
+	return &api.Run{
+		ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Trigger: api.TriggerRelease, State: api.RunFailed, Reason: api.ReasonRestored,
+		Message: "unknown: restored from a backup; it may have run since. Next: tend restart " + ref.String(),
+	}
 }
 
 // busy returns a run that has not ended and isn't one of the release's own steps.

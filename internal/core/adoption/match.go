@@ -8,20 +8,26 @@ import (
 	"tend.dev/tend/api"
 )
 
-// Vacant is a task that should run and has no container.
+// Vacant is a task that should run and has no container that does.
 type Vacant struct {
 	Task api.Task
 	// Fingerprint is the fingerprint of the task's release.
 	Fingerprint string
 	// Succeeded is set if another task is to replace it, or has done so. Tasks without it are matched first.
 	Succeeded bool
+	// Ended is set if it has a container that has ended. Of the others those without one are matched first.
+	Ended bool
 }
 
 func (v Vacant) turn() int {
+	turn := 0
 	if v.Succeeded {
-		return 1
+		turn = 2
 	}
-	return 0
+	if v.Ended {
+		turn++
+	}
+	return turn
 }
 
 // Orphan is a container of this cluster whose task the store doesn't know.

@@ -76,3 +76,28 @@ func TestAPlaceKeepsItsSuccessor(t *testing.T) {
 		t.Errorf("another one replaces %s", other.Replaces)
 	}
 }
+
+// TestAnEndedContainerKeepsNoPlace: a running container takes the place of a task whose own has ended, but only where no
+// place is empty.
+func TestAnEndedContainerKeepsNoPlace(t *testing.T) {
+	place := func(id string, ended, succeeded bool) Vacant {
+		return Vacant{Fingerprint: "f", Ended: ended, Succeeded: succeeded, Task: api.Task{
+			ID: id, Kind: api.KindDeployment, Scope: "prod", Name: "web", Slot: id, Release: "v1", Desired: api.DesiredRunning,
+		}}
+	}
+	orphan := Orphan{ID: "c", Name: "prod-web.x", Task: "t9", Owner: api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: "web"}, Slot: "x",
+		Release: "v1", Fingerprint: "f", Running: true}
+	for name, tc := range map[string]struct {
+		vacant []Vacant
+		want   string
+	}{
+		"alone":                       {[]Vacant{place("t1", true, false)}, "t1"},
+		"beside an empty one":         {[]Vacant{place("t1", true, false), place("t2", false, false)}, "t2"},
+		"beside one that is replaced": {[]Vacant{place("t1", false, true), place("t2", true, false)}, "t2"},
+	} {
+		adopted, _ := Match(tc.vacant, []Orphan{orphan})
+		if len(adopted) != 1 || adopted[0].Old.ID != tc.want {
+			t.Errorf("%s: %+v, want %s", name, adopted, tc.want)
+		}
+	}
+}

@@ -32,6 +32,9 @@ func (p *planner) due() {
 		}
 		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin, Ahead: line.Ahead}
 	}
+	if p.Over.After(line.Last) {
+		line.Last = p.Over
+	}
 	p.followClock()
 	next, comes := p.Schedule.Next(line.Last)
 	if comes && !next.After(p.now) {

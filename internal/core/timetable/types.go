@@ -15,7 +15,10 @@ type Desired struct {
 	// ScheduleHash identifies schedule and time zone. When it changes, due times count from Since.
 	ScheduleHash string
 	// Since is when the object was last written.
-	Since   time.Time
+	Since time.Time
+	// Over is up to when due times are over without a run, since a restored store doesn't know which of them have run. Zero
+	// is none.
+	Over    time.Time
 	Suspend bool
 	// Concurrency is Allow, Forbid or Replace.
 	Concurrency string

@@ -65,28 +65,38 @@ func (s *Store) markOpen(ctx context.Context) error {
 	return nil
 }
 
-// checkInChild returns ErrDamaged if the check finds a fault, or crashes. A check that can't be run proves nothing.
+// checkInChild returns ErrDamaged if the check finds a fault.
 func (s *Store) checkInChild(ctx context.Context) error {
 	path := filepath.Join(s.opts.DataDir, "member", "snap", "db")
 	if _, err := os.Stat(path); err != nil {
 		return nil // there is nothing to check; etcd reports what is missing
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil // see above
-	}
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
+	fault := faultInChild(ctx, path)
+	if fault == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: %s\n  restore %s and secret.key from a backup (see Backup in docs/operating.md); keep the damaged folder until that works",
+		ErrDamaged, path, fault, s.opts.DataDir)
+}
+
+// faultInChild returns what the check of a database finds, or the crash that it ends with; empty is nothing. A check that
+// can't be run proves nothing.
+func faultInChild(ctx context.Context, path string) string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
 	child := exec.CommandContext(ctx, self)
 	child.Env = append(os.Environ(), checkVariable+"="+path)
 	out, err := child.CombinedOutput()
 	var failed *exec.ExitError
 	if err == nil || ctx.Err() != nil || !errors.As(err, &failed) {
-		return nil
+		return ""
 	}
 	first, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
-	return fmt.Errorf("%w: %s: %s\n  restore %s and secret.key from a backup (see Backup in docs/operating.md); keep the damaged folder until that works",
-		ErrDamaged, path, first, s.opts.DataDir)
+	return string(first)
 }
 
 // markClosed removes the mark. It is called once etcd has closed its files.

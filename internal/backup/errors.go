@@ -1,0 +1,12 @@
+package backup
+
+import "errors"
+
+var (
+	// ErrNoBackup: the stream is no backup of Tend's.
+	ErrNoBackup = errors.New("this is no backup of Tend's")
+	// ErrDamaged: bytes of the backup were changed, or its end is missing.
+	ErrDamaged = errors.New("the backup is damaged or cut off")
+	// ErrVersion: a newer Tend wrote it.
+	ErrVersion = errors.New("a newer version of Tend wrote this backup")
+)

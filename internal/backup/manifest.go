@@ -1,0 +1,92 @@
+package backup
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Format is the number of the format that this package writes, and the highest one it reads.
+const Format = 1
+
+// The names of parts.
+const (
+	// Store is the part that holds the snapshot of the store.
+	Store = "state/snapshot.db"
+	// RootFolder holds files of the server's root, and BlobFolder blobs by the digits of their SHA-256.
+	RootFolder = "root/"
+	BlobFolder = "blobs/sha256/"
+
+	headerName   = "tend-backup.json"
+	manifestName = "manifest.json"
+)
+
+// RootFiles are the files of a root that a backup holds, if they are there: keys, the token, and what the machine was as
+// a node, which its containers are tied to.
+var RootFiles = []string{"secret.key", "token", "node", "runtime"}
+
+// partName is what a part may be called. Nothing else is read: a name can't lead out of a folder.
+var partName = regexp.MustCompile(`^(state/snapshot\.db|root/[a-z]+(\.[a-z]+)?|blobs/sha256/[0-9a-f]{64})$`)
+
+// Header says what a backup is of. It comes first.
+type Header struct {
+	// Format is the number of the format.
+	Format int `json:"format"`
+	// Tend is the version that wrote it.
+	Tend string `json:"tend"`
+	// Cluster is the uid of the cluster, Revision that of the store's snapshot, TakenAt when it was taken.
+	Cluster  string    `json:"cluster"`
+	Revision int64     `json:"revision"`
+	TakenAt  time.Time `json:"takenAt"`
+	// Plugins are those that were installed. Their files are not in the backup: install them again.
+	Plugins []Plugin `json:"plugins,omitempty"`
+	// MissingBlobs are the digests that the store refers to, and whose bytes the server had lost already.
+	MissingBlobs []string `json:"missingBlobs,omitempty"`
+}
+
+// Plugin is an installed plugin. Source has no credentials.
+type Plugin struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	Source  string `json:"source,omitempty"`
+}
+
+// Part is one file of a backup.
+type Part struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"`
+	SHA256 string `json:"sha256"`
+}
+
+// Blob returns the digest that a part is the blob of; empty for another part.
+func (p Part) Blob() string {
+	if digits, ok := strings.CutPrefix(p.Name, BlobFolder); ok {
+		return "sha256:" + digits
+	}
+	return ""
+}
+
+// Manifest is all of a backup but the bytes of its parts. It comes last.
+type Manifest struct {
+	Header
+	Parts []Part `json:"parts"`
+}
+
+// Blobs returns the digests of the blobs inside.
+func (m Manifest) Blobs() map[string]bool {
+	out := map[string]bool{}
+	for _, part := range m.Parts {
+		if digest := part.Blob(); digest != "" {
+			out[digest] = true
+		}
+	}
+	return out
+}
+
+// Size returns how many bytes the parts have.
+func (m Manifest) Size() (total int64) {
+	for _, part := range m.Parts {
+		total += part.Size
+	}
+	return total
+}

@@ -1,0 +1,164 @@
+package restore
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"tend.dev/tend/internal/store/etcd"
+)
+
+// site is a root that a restore has claimed.
+type site struct {
+	Options
+	// made are the folders that were not there before, the innermost last.
+	made    []string
+	unlock  func() error
+	partial *os.File
+	// committed is set once the restore has happened: nothing is undone any more.
+	committed bool
+}
+
+// claim makes the root and the data dir, and keeps servers and other restores away. It returns ErrBusy and
+// etcd.ErrInUse.
+func claim(o Options) (*site, error) {
+	s := &site{Options: o, unlock: func() error { return nil }}
+	err := s.open()
+	if err != nil {
+		return nil, errors.Join(err, s.undo())
+	}
+	return s, nil
+}
+
+func (s *site) open() (err error) {
+	for _, folder := range []string{s.Root, s.Data} {
+		if err := s.makeFolder(folder); err != nil {
+			return err
+		}
+	}
+	if s.unlock, err = etcd.Claim(s.Data); err != nil {
+		s.unlock = func() error { return nil }
+		return err
+	}
+	path := filepath.Join(s.Root, partial)
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("%w: %s", errors.Join(ErrBusy, folder.Close()), path)
+	}
+	s.partial = folder
+	if err := Finish(s.Root, s.Logger); err != nil { // of an earlier restore that was committed
+		return err
+	}
+	return s.clear()
+}
+
+// clear removes what an earlier restore has staged and not committed.
+func (s *site) clear() error {
+	path := filepath.Join(s.Root, partial)
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		err = errors.Join(err, os.RemoveAll(filepath.Join(path, entry.Name())))
+	}
+	return errors.Join(err, os.RemoveAll(filepath.Join(s.Data, member)))
+}
+
+func (s *site) makeFolder(path string) error {
+	var missing []string
+	for at := path; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append([]string{at}, missing...)
+	}
+	s.made = append(s.made, missing...)
+	return os.MkdirAll(path, 0o700)
+}
+
+// release ends the claim. It removes what the restore has made if it was not committed.
+func (s *site) release() error {
+	var err error
+	if !s.committed {
+		err = s.undo()
+	}
+	return errors.Join(err, s.partial.Close(), s.unlock())
+}
+
+// undo removes what is staged, and the folders that were made for it.
+func (s *site) undo() error {
+	if s.partial != nil {
+		if err := errors.Join(os.RemoveAll(filepath.Join(s.Root, partial)), os.RemoveAll(filepath.Join(s.Data, member))); err != nil {
+			return err
+		}
+	}
+	for i := len(s.made) - 1; i >= 0; i-- {
+		_ = os.Remove(filepath.Join(s.made[i], "tend.lock"))
+		_ = os.Remove(s.made[i]) // only if it is empty
+	}
+	return nil
+}
+
+// CheckRoot is called by a server before it uses a root. It returns ErrInterrupted if the root holds nothing but the
+// beginning of a restore, and ErrBusy while a restore writes to it.
+func CheckRoot(root string) error {
+	path := filepath.Join(root, partial)
+	folder, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return fmt.Errorf("%w: into %s: start the server when it has ended", ErrBusy, root)
+	}
+	if _, err := os.Stat(filepath.Join(root, "secret.key")); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: into %s: run tend restore again, or remove %s for a new, empty cluster", ErrInterrupted, root, path)
+	}
+	return os.RemoveAll(path) // the restore would have replaced what is here, and has not
+}
+
+func sumOf(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	return hash.Sum(nil), err
+}
+
+// syncTree syncs every file and folder of a tree.
+func syncTree(root string) error {
+	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return syncFolder(path)
+	})
+}
+
+// syncFolder syncs a folder, or a file.
+func syncFolder(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	defer file.Close()
+	return file.Sync()
+}

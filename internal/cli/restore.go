@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/internal/backup/restore"
+	"tend.dev/tend/internal/host"
+)
+
+func (a *app) restoreCommand() *cobra.Command {
+	var with openFlags
+	var o restore.Options
+	command := &cobra.Command{
+		Use: "restore FILE", Short: "make a server's root from a backup", Args: takes(1, 1),
+		Long: "Make the root of a server from a backup, on the same machine or a new one, while no server runs there. Everything is checked\n" +
+			"before anything is changed, and all of it is restored or nothing. The server then starts paused: tend resume takes over the\n" +
+			"containers that run. Runs since the backup don't run again by themselves.",
+		Example: "  tend restore tend.tar.zst.age --root /var/lib/tend\n  tend restore tend.age --identity key.txt --root /var/lib/tend --force",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in, done, err := with.open(cmd.Context(), a, args[0])
+			defer done()
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			o.Logger = slog.New(logHandler("text", slog.LevelError))
+			result, err := restore.Restore(cmd.Context(), in, o)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			if a.structured() {
+				return listing{value: result}.write(a.streams, a.output)
+			}
+			a.restored(a.out, o.Root, result)
+			return nil
+		},
+	}
+	with.add(command)
+	flags := command.Flags()
+	flags.StringVar(&o.Root, "root", host.DefaultRoot(), "`FOLDER` of all of Tend's files (TEND_ROOT)")
+	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
+	flags.StringVar(&o.Name, "name", "tend-0", "etcd member `NAME`")
+	flags.BoolVar(&o.Force, "force", false, "also into a used root: what the backup replaces is moved to ROOT/replaced, nothing is deleted")
+	return command
+}

@@ -1,0 +1,23 @@
+package timetable
+
+import (
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// TestWhatIsOverBeginsNoRun: due times up to Over begin no run and count as none that were missed; the next one runs.
+func TestWhatIsOverBeginsNoRun(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
+	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour, Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(9, 30)}
+	for name, line := range map[string]Timeline{"a known schedule": {ScheduleHash: "s", Last: at(3, 0)}, "one that was never seen": {}} {
+		plan := Decide(d, Observed{Timeline: line}, at(9, 31))
+		if len(plan.Actions) > 0 || plan.Timeline.Missed != 0 || !plan.NextRun.Equal(at(10, 0)) {
+			t.Errorf("%s: %v, %d missed, next %s", name, plan.Actions, plan.Timeline.Missed, plan.NextRun)
+		}
+		if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(10, 0)); len(plan.Actions) == 0 || plan.Actions[0].Verb != CreateRun {
+			t.Errorf("%s: the next due time: %v", name, plan.Actions)
+		}
+	}
+}

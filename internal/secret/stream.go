@@ -1,0 +1,107 @@
+package secret
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"filippo.io/age"
+)
+
+// Recipients are who can open what is sealed for them. The zero value is nobody.
+type Recipients struct{ list []age.Recipient }
+
+// Identities open what was sealed for one of them. The zero value opens nothing.
+type Identities struct{ list []age.Identity }
+
+// ParseRecipients reads recipients, one a line (age1…); empty lines and those that begin with # are skipped. It returns
+// ErrRecipient.
+func ParseRecipients(text string) (Recipients, error) {
+	list, err := age.ParseRecipients(strings.NewReader(text))
+	if err != nil {
+		return Recipients{}, fmt.Errorf("%w: %w", ErrRecipient, err)
+	}
+	return Recipients{list}, nil
+}
+
+// And returns both.
+func (r Recipients) And(other Recipients) Recipients {
+	return Recipients{append(append([]age.Recipient{}, r.list...), other.list...)}
+}
+
+// Empty reports whether there are none.
+func (r Recipients) Empty() bool { return len(r.list) == 0 }
+
+// Empty reports whether there are none.
+func (i Identities) Empty() bool { return len(i.list) == 0 }
+
+// passphraseWork is the power of two of the work that a passphrase costs who tries it: about a second.
+var passphraseWork = 18
+
+// PassphraseRecipient returns the recipient that is each who knows the passphrase. It returns ErrRecipient if it is empty.
+func PassphraseRecipient(passphrase string) (Recipients, error) {
+	recipient, err := age.NewScryptRecipient(passphrase)
+	if err != nil {
+		return Recipients{}, fmt.Errorf("%w: %w", ErrRecipient, err)
+	}
+	recipient.SetWorkFactor(passphraseWork)
+	return Recipients{[]age.Recipient{recipient}}, nil
+}
+
+// PassphraseIdentity returns what opens a stream that was sealed with a passphrase. It returns ErrRecipient if it is empty.
+func PassphraseIdentity(passphrase string) (Identities, error) {
+	identity, err := age.NewScryptIdentity(passphrase)
+	if err != nil {
+		return Identities{}, fmt.Errorf("%w: %w", ErrRecipient, err)
+	}
+	return Identities{[]age.Identity{identity}}, nil
+}
+
+// ParseIdentities reads identities, one a line (AGE-SECRET-KEY-1…), as age-keygen writes them. It returns ErrKeyFile.
+func ParseIdentities(text string) (Identities, error) {
+	list, err := age.ParseIdentities(strings.NewReader(text))
+	if err != nil {
+		return Identities{}, fmt.Errorf("%w: it must hold age identities, as age-keygen writes them", ErrKeyFile) // the library's error may quote the key
+	}
+	return Identities{list}, nil
+}
+
+// Seal returns a writer that encrypts for all recipients. What is written is complete only after Close. Its format is
+// that of the age command.
+func Seal(w io.Writer, to Recipients) (io.WriteCloser, error) {
+	sealed, err := age.Encrypt(w, to.list...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrRecipient, err)
+	}
+	return sealed, nil
+}
+
+// Unseal returns a reader of what Seal encrypted. It returns ErrNoIdentity, or ErrDecrypt if the stream was changed; its
+// reads return an error where the stream was changed or cut.
+func Unseal(r io.Reader, with Identities) (io.Reader, error) {
+	plain, err := age.Decrypt(r, with.list...)
+	var none *age.NoIdentityMatchError
+	switch {
+	case errors.As(err, &none):
+		return nil, ErrNoIdentity
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrDecrypt, err)
+	}
+	return plain, nil
+}
+
+// IsSealed reports whether a stream that begins with these bytes is encrypted, and whether with a passphrase.
+func IsSealed(head []byte) (sealed, passphrase bool) {
+	first, rest, _ := strings.Cut(string(head), "\n")
+	return first == "age-encryption.org/v1", strings.HasPrefix(rest, "-> scrypt ")
+}
+
+// FingerprintOf returns the fingerprint of a key file's content. It returns ErrKeyFile.
+func FingerprintOf(content []byte) (string, error) {
+	keys, err := parse(content)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrKeyFile, err)
+	}
+	return keys.Fingerprint(), nil
+}
