@@ -123,6 +123,8 @@ func (a *fakeAgent) advance(task api.Task, was *api.TaskStatus, now time.Time) *
 		return nil
 	case was != nil && was.State.Terminal():
 		return was
+	case task.Desired != api.DesiredRunning && was != nil && was.StartedAt.Add(a.lasts).Before(task.EndedAt):
+		return a.end(task, was, api.TaskShutdown, a.code, was.StartedAt.Add(a.lasts)) // it had exited before
 	case task.Desired != api.DesiredRunning && was != nil && !a.stopped(task, now):
 		return was
 	case task.Desired != api.DesiredRunning:

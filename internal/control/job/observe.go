@@ -64,8 +64,7 @@ func (o observed) timetable() timetable.Observed {
 	for _, t := range o.tasks {
 		task := t.Desired.Value
 		out.Tasks = append(out.Tasks, timetable.Task{
-			ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Attempt: max(task.Attempt, 1), Desired: task.Desired,
-			Reason: task.Reason, CreatedAt: task.CreatedAt, Placed: task.Node != "", Lost: t.Absence.Lost, Status: t.Status,
+			Attempt: t.Attempt(), ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Number: max(task.Attempt, 1), CreatedAt: task.CreatedAt,
 		})
 	}
 	return out
