@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"time"
 
 	"tend.dev/tend/api"
@@ -36,7 +37,7 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	o.tasks, o.silent = c.liveness.Tasks(s, ref)
 	var err error
 	if o.declared, err = c.declared.of(object); err != nil && !o.deleting() {
-		return o, &UnworkableError{Ref: ref, Cause: err}
+		return o, owner.InvalidSpec(ref, fmt.Errorf("read its manifest: %w", err))
 	}
 	return o, nil
 }
