@@ -20,7 +20,7 @@ type fakeAgent struct {
 	// lasts is how long containers run, code their exit code, grace how long a stop takes.
 	lasts, grace time.Duration
 	code         int
-	cut          bool
+	cut          atomic.Bool
 	// most is the most containers that ran at once.
 	most      atomic.Int64
 	stoppedAt map[string]time.Time
@@ -45,7 +45,7 @@ func (a *fakeAgent) work() {
 	defer close(a.ended)
 	for {
 		a.next = time.Now().Add(time.Hour)
-		if !a.cut {
+		if !a.cut.Load() {
 			a.look()
 		}
 		timer := time.NewTimer(time.Until(a.next))

@@ -115,9 +115,9 @@ func TestAnExitBeforeTheStopCounts(t *testing.T) {
 			l.apply(mail, spec)
 			l.ask(mail, "m-1")
 			l.pass(10 * time.Second)
-			l.agent.cut = true
+			l.agent.cut.Store(true)
 			l.pass(30 * time.Second)
-			l.agent.cut = false
+			l.agent.cut.Store(false)
 			l.agent.awaken()
 			l.pass(5 * time.Second)
 			run, task := l.run(mail, "m-1"), l.snapshot().TasksOf(mail)[0].Value
@@ -276,7 +276,7 @@ func TestARunFailsWithItsNode(t *testing.T) {
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
 		l.pass(10 * time.Second)
-		l.agent.cut = true
+		l.agent.cut.Store(true)
 		l.node(false)
 		l.pass(29 * time.Second)
 		if state := l.run(mail, "m-1").State; state != api.RunRunning {
@@ -286,7 +286,7 @@ func TestARunFailsWithItsNode(t *testing.T) {
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "NodeLost" {
 			t.Errorf("%+v", run)
 		}
-		l.agent.cut = false
+		l.agent.cut.Store(false)
 		l.node(true)
 		l.pass(time.Second)
 		status := l.snapshot().TaskStatus(l.run(mail, "m-1").Attempts[0].Task).Value
