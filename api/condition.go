@@ -26,7 +26,7 @@ type Condition struct {
 
 // The condition types of a workload.
 const (
-	// ConditionReady: every wanted slot runs the wanted release and is ready.
+	// ConditionReady: every wanted pod runs the wanted release and is ready.
 	ConditionReady = "Ready"
 	// ConditionProgressing: a rollout or a scale is under way.
 	ConditionProgressing = "Progressing"

@@ -15,11 +15,11 @@ const (
 // DeploymentSpec declares a long-running workload of interchangeable replicas.
 //
 // A field's json name is its name in every manifest language; a field tagged `block` is a block in HCL and an object in
-// YAML and JSON. Each field that reaches the container is part of the spec hash: a change rolls the slots. The fields
+// YAML and JSON. Each field that reaches the container is part of the spec hash: a change rolls the pods. The fields
 // that are not are listed in internal/core/spechash, which refuses a field that did not choose.
 type DeploymentSpec struct {
 	Container
-	// Replicas is how many slots are wanted. Default 1; 0 stops them all.
+	// Replicas is how many pods are wanted. Default 1; 0 stops them all.
 	Replicas *int `json:"replicas,omitempty" hcl:"replicas,optional"`
 	// Mode is "replicated", or "global" for one pod on each node that placement allows; then there are no replicas.
 	// Default replicated.
@@ -119,9 +119,9 @@ type Logs struct {
 // DependsOn names what must be there first.
 type DependsOn struct {
 	// Assets are name.key (of the same scope) or scope.name.key. Their digests count in the spec hash, so a change of one
-	// rolls the slots although no field refers to it.
+	// rolls the pods although no field refers to it.
 	Assets []string `json:"assets,omitempty" hcl:"assets,optional"`
-	// Workloads are kind/name (of the same scope) or kind/scope/name. The first slot of a release is touched once each of
+	// Workloads are kind/name (of the same scope) or kind/scope/name. The first pod of a release starts once each of
 	// them is Ready; what runs already and is healed waits for nothing.
 	Workloads []string `json:"workloads,omitempty" hcl:"workloads,optional"`
 }

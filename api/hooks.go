@@ -9,7 +9,7 @@ import (
 )
 
 // ReleaseHooks are commands run once per release, each in a container of that release: its image, environment, volumes
-// and networks, without ports. Until PreCommand and Command have succeeded, in this order, no slot is touched.
+// and networks, without ports. Until PreCommand and Command have succeeded, in this order, no pod is touched.
 type ReleaseHooks struct {
 	Command    []string `json:"command,omitempty" hcl:"command,optional"`
 	PreCommand []string `json:"pre_command,omitempty" hcl:"pre_command,optional"`

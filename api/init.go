@@ -12,7 +12,7 @@ const DefaultInitTimeout = 10 * time.Minute
 // MaxInitRetries bounds Init.Retries.
 const MaxInitRetries = 5
 
-// Init is a container run to its end before the main one of a slot starts for the first time, in order. It has the main
+// Init is a container run to its end before the main one of a pod starts for the first time, in order. It has the main
 // container's environment, volumes, networks, extra hosts, rights and log limits, and neither ports nor DNS names.
 type Init struct {
 	// Name is part of the container's name; each is used once.

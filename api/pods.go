@@ -17,10 +17,10 @@ type Pod struct {
 	State    TaskState    `json:"state"`
 	Desired  DesiredState `json:"desired"`
 	Ready    bool         `json:"ready"`
-	// Run is the run the pod works for, and Role which command of its release it runs; both are empty for what fills a slot.
+	// Run is the run the pod works for, and Role which command of its release it runs; both are empty for a replica.
 	Run  string   `json:"run,omitempty"`
 	Role TaskRole `json:"role,omitempty"`
-	// Frozen is set while the slot is stopped on purpose.
+	// Frozen is set while the pod is stopped on purpose.
 	Frozen bool `json:"frozen,omitempty"`
 	// Reason is a CamelCase word for why the pod isn't ready or has ended; Message is for a person.
 	Reason  string `json:"reason,omitempty"`

@@ -51,7 +51,7 @@ type Release struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// ReleaseSteps are what happens before a slot is touched, and once the rollout is complete. They are read off the spec
+// ReleaseSteps are what happens before a pod is touched, and once the rollout is complete. They are read off the spec
 // when the release is made and never change.
 type ReleaseSteps struct {
 	// DependsOn are the workloads that must be ready first, as depends_on.workloads names them.
@@ -117,13 +117,13 @@ const (
 // RolloutStatus is the state of the newest rollout: all the planner needs to go on after a crash.
 type RolloutStatus struct {
 	Phase RolloutPhase `json:"phase"`
-	// TargetRelease is the one that slots are updated to: the newest, or the last good one after an automatic rollback.
+	// TargetRelease is the one that pods are updated to: the newest, or the last good one after an automatic rollback.
 	TargetRelease string `json:"targetRelease"`
 	// TurnedAt is when that began. Pods of the target that failed before are of an earlier try.
 	TurnedAt time.Time `json:"turnedAt,omitzero"`
-	// Replicas is how many slots it fills. It may lag behind the spec while a newer spec's image is being looked for.
+	// Replicas is how many pods it runs. It may lag behind the spec while a newer spec's image is being looked for.
 	Replicas int `json:"replicas"`
-	// LastGoodRelease is the last one with which every slot was healthy.
+	// LastGoodRelease is the last one with which every pod was healthy.
 	LastGoodRelease string    `json:"lastGoodRelease,omitempty"`
 	StartedAt       time.Time `json:"startedAt,omitzero"`
 	EndedAt         time.Time `json:"endedAt,omitzero"`

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Strategy says how outdated slots are replaced. Every field is optional.
+// Strategy says how outdated pods are replaced. Every field is optional.
 type Strategy struct {
 	// Order is "stop-first" or "start-first". Default: start-first where no host port is fixed and no volume that can be
 	// written to is held.
 	Order string `json:"order,omitempty" hcl:"order,optional"`
-	// MaxParallel is how many slots are replaced at once. Default 1.
+	// MaxParallel is how many pods are replaced at once. Default 1.
 	MaxParallel int `json:"max_parallel,omitempty" hcl:"max_parallel,optional"`
-	// Pause is waited between two slots, not after the last. Default 2s.
+	// Pause is waited between two pods, not after the last. Default 2s.
 	Pause Duration `json:"pause,omitempty" hcl:"pause,optional"`
-	// WaitReady makes the next slot wait until this one is ready. Default: on where a readiness or startup probe exists.
+	// WaitReady makes the next pod wait until this one is ready. Default: on where a readiness or startup probe exists.
 	WaitReady *bool `json:"wait_ready,omitempty" hcl:"wait_ready,optional"`
-	// Monitor is how long a slot without probes must run without an exit to count as healthy. Default 5s. It runs beside
-	// the next slot and delays none.
+	// Monitor is how long a pod without probes must run without an exit to count as healthy. Default 5s. It runs beside
+	// the next pod and delays none.
 	Monitor Duration `json:"monitor,omitempty" hcl:"monitor,optional"`
-	// Deadline is how long one slot may take to become healthy before it counts as failed. Default 5m. After the server was
-	// away, or paused, a slot has all of it again.
+	// Deadline is how long one pod may take to become healthy before it counts as failed. Default 5m. After the server was
+	// away, or paused, a pod has all of it again.
 	Deadline Duration `json:"deadline,omitempty" hcl:"deadline,optional"`
 	// Drain is how long a pod that goes may finish the requests an ingress sent it, before the stop signal; it gets no new
 	// ones. Default 10s; 0s waits for none.

@@ -41,7 +41,7 @@ func (c *checker) strategy(s Strategy) {
 	c.oneOf("strategy.on_failure", s.OnFailure, OnFailurePause, OnFailureRollback, OnFailureContinue)
 	resolved := DeploymentSpec{Strategy: &s}.ResolvedStrategy()
 	if (s.Monitor != "" || s.Deadline != "") && resolved.Monitor > resolved.Deadline {
-		c.add("strategy.deadline", "is shorter than monitor (%s), so no slot could become healthy in time", resolved.Monitor)
+		c.add("strategy.deadline", "is shorter than monitor (%s), so no pod could become healthy in time", resolved.Monitor)
 	}
 }
 

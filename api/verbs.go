@@ -118,7 +118,7 @@ type ReleaseInfo struct {
 	// Changed are the fields that differ from the release before, in the manifest's words. config.KEY is a value of a
 	// bucket. Empty where the one before is not kept.
 	Changed []string `json:"changed,omitempty"`
-	// Current marks the one that slots are updated to; Good those with which every slot was once healthy.
+	// Current marks the one that pods are updated to; Good those with which every pod was once healthy.
 	Current bool `json:"current,omitempty"`
 	Good    bool `json:"good,omitempty"`
 	// Failed is why its rollout failed; empty where it did not. Message is the whole cause.

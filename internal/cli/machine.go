@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"time"
@@ -95,6 +96,7 @@ func (f *machineFlags) check() error {
 		flagFault("callback-port", o.CallbackPort, o.CallbackPort >= 0 && o.CallbackPort <= 65535, "0 to 65535"),
 		flagFault("resync", o.Resync, o.Resync >= 100*time.Millisecond, "100ms or more"),
 		flagFault("heartbeat", o.Heartbeat, o.Heartbeat >= 100*time.Millisecond, "100ms or more"),
-		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat), "3s or more, and two heartbeats or more"),
+		flagFault("node-timeout", o.NodeTimeout, o.NodeTimeout >= max(3*time.Second, 2*o.Heartbeat),
+			fmt.Sprintf("%s or more: 3s, and two heartbeats of %s", max(3*time.Second, 2*o.Heartbeat), o.Heartbeat)),
 	)
 }

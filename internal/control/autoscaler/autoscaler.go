@@ -133,7 +133,7 @@ func (a *Autoscaler) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	}
 	decided := autoscale.Decide(in, a.Now().UTC())
 	result := engine.Result{After: a.Interval}
-	if decided.Replicas != in.Replicas || autoscale.Telling(in.Status, decided.Status) {
+	if decided.Replicas != in.Replicas || autoscale.StatusDue(in.Status, decided.Status) {
 		revision, err := a.writeStatus(ctx, ref, object, stored, decided.Status)
 		if err != nil {
 			return result, err

@@ -113,12 +113,11 @@ func (s *step) start(a timetable.Action, t target) {
 		key := records.ReleaseKey(ref, t.id)
 		s.txn.If(key, 0).Put(key, t.fresh)
 	}
-	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release,
-		Class: api.ClassOnce, Attempt: a.Attempt, Run: a.Run, Desired: api.DesiredRunning, CreatedAt: s.now,
-	}
+	run, task := owner.Begin(s.runs.next[a.Run], api.Task{
+		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release, Attempt: a.Attempt,
+	}, s.now)
+	s.runs.next[a.Run] = run
 	s.txn.CreateTask(task)
-	s.runs.start(a, task)
 }
 
 // flush writes the runs that changed.

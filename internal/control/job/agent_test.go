@@ -20,7 +20,7 @@ type fakeAgent struct {
 	// lasts is how long containers run, code their exit code, grace how long a stop takes.
 	lasts, grace time.Duration
 	code         int
-	cut          bool
+	cut          atomic.Bool
 	// most is the most containers that ran at once.
 	most      atomic.Int64
 	stoppedAt map[string]time.Time
@@ -45,7 +45,7 @@ func (a *fakeAgent) work() {
 	defer close(a.ended)
 	for {
 		a.next = time.Now().Add(time.Hour)
-		if !a.cut {
+		if !a.cut.Load() {
 			a.look()
 		}
 		timer := time.NewTimer(time.Until(a.next))
@@ -123,6 +123,8 @@ func (a *fakeAgent) advance(task api.Task, was *api.TaskStatus, now time.Time) *
 		return nil
 	case was != nil && was.State.Terminal():
 		return was
+	case task.Desired != api.DesiredRunning && was != nil && was.StartedAt.Add(a.lasts).Before(task.EndedAt):
+		return a.end(task, was, api.TaskShutdown, a.code, was.StartedAt.Add(a.lasts)) // it had exited before
 	case task.Desired != api.DesiredRunning && was != nil && !a.stopped(task, now):
 		return was
 	case task.Desired != api.DesiredRunning:

@@ -2,27 +2,12 @@ package job
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
-	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/timetable"
 )
-
-// UnworkableError says that an object can't be reconciled until a person changes it. Its running tasks go on.
-type UnworkableError struct {
-	Ref   api.Ref
-	Cause error
-}
-
-func (e *UnworkableError) Error() string {
-	return fmt.Sprintf("%s: read its manifest: %v", e.Ref, e.Cause)
-}
-
-// Unwrap returns the cause.
-func (e *UnworkableError) Unwrap() error { return e.Cause }
 
 // refusedEnv turns the reason why there is no environment into a reason to start nothing. Other errors are returned as
 // they are.

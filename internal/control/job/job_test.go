@@ -102,6 +102,35 @@ func TestAnAttemptIsStoppedInTime(t *testing.T) {
 	})
 }
 
+// TestAnExitBeforeTheStopCounts: the container exits in time, and its node can't say so before the time limit stops it.
+func TestAnExitBeforeTheStopCounts(t *testing.T) {
+	for code, want := range map[int]struct {
+		state  api.RunState
+		reason string
+	}{0: {state: api.RunSucceeded}, 7: {api.RunFailed, api.ReasonExited}} {
+		inHarness(t, func(l *harness) {
+			l.agent.lasts, l.agent.code = 20*time.Second, code
+			spec := jobOf("mail:1")
+			spec.Timeout = "30s"
+			l.apply(mail, spec)
+			l.ask(mail, "m-1")
+			l.pass(10 * time.Second)
+			l.agent.cut.Store(true)
+			l.pass(30 * time.Second)
+			l.agent.cut.Store(false)
+			l.agent.awaken()
+			l.pass(5 * time.Second)
+			run, task := l.run(mail, "m-1"), l.snapshot().TasksOf(mail)[0].Value
+			if task.Reason != api.ReasonTimedOut {
+				t.Fatalf("the task's stop was not requested: %+v", task)
+			}
+			if run.State != want.state || run.Reason != want.reason || run.ExitCode == nil || *run.ExitCode != code || run.Attempts[0].Reason != want.reason {
+				t.Errorf("it exited with %d: %+v; want %+v", code, run, want)
+			}
+		})
+	}
+}
+
 func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		release := func(id string) string {
@@ -247,7 +276,7 @@ func TestARunFailsWithItsNode(t *testing.T) {
 		l.apply(mail, jobOf("mail:1"))
 		l.ask(mail, "m-1")
 		l.pass(10 * time.Second)
-		l.agent.cut = true
+		l.agent.cut.Store(true)
 		l.node(false)
 		l.pass(29 * time.Second)
 		if state := l.run(mail, "m-1").State; state != api.RunRunning {
@@ -257,7 +286,7 @@ func TestARunFailsWithItsNode(t *testing.T) {
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "NodeLost" {
 			t.Errorf("%+v", run)
 		}
-		l.agent.cut = false
+		l.agent.cut.Store(false)
 		l.node(true)
 		l.pass(time.Second)
 		status := l.snapshot().TaskStatus(l.run(mail, "m-1").Attempts[0].Task).Value

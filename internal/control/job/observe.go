@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"time"
 
 	"tend.dev/tend/api"
@@ -36,7 +37,7 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	o.tasks, o.silent = c.liveness.Tasks(s, ref)
 	var err error
 	if o.declared, err = c.declared.of(object); err != nil && !o.deleting() {
-		return o, &UnworkableError{Ref: ref, Cause: err}
+		return o, owner.InvalidSpec(ref, fmt.Errorf("read its manifest: %w", err))
 	}
 	return o, nil
 }
@@ -64,8 +65,7 @@ func (o observed) timetable() timetable.Observed {
 	for _, t := range o.tasks {
 		task := t.Desired.Value
 		out.Tasks = append(out.Tasks, timetable.Task{
-			ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Attempt: max(task.Attempt, 1), Desired: task.Desired,
-			Reason: task.Reason, CreatedAt: task.CreatedAt, Placed: task.Node != "", Lost: t.Absence.Lost, Status: t.Status,
+			Attempt: t.Attempt(), ID: task.ID, Pod: task.ContainerName(), Run: task.Run, Number: max(task.Attempt, 1), CreatedAt: task.CreatedAt,
 		})
 	}
 	return out

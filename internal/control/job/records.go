@@ -36,13 +36,6 @@ func (r *history) create(run api.Run) {
 	r.next[run.ID] = run
 }
 
-func (r *history) start(a timetable.Action, task api.Task) {
-	run := r.next[a.Run]
-	run.State, run.Release = api.RunRunning, a.Release
-	run.Attempts = append(slices.Clone(run.Attempts), api.RunAttempt{Task: task.ID, Pod: task.ContainerName()})
-	r.next[a.Run] = run
-}
-
 func (r *history) finish(a timetable.Action, now time.Time) {
 	r.next[a.Run] = timetable.Finish(r.next[a.Run], a, now)
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
 
-// refuse writes into the conditions why an object can't be reconciled. There is no automatic retry: the next write of
-// the object causes the next attempt.
+// refuse writes into the conditions why an object can't be reconciled; see owner.UnworkableError.
 func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
-	var unworkable *UnworkableError
+	var unworkable *owner.UnworkableError
 	if !errors.As(cause, &unworkable) {
 		return engine.Result{}, cause
 	}
@@ -22,14 +22,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 		status = *o.status.Value
 	}
 	status.ObservedGeneration, status.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
-	for _, kind := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
-		condition := api.Condition{Type: kind, Status: api.ConditionFalse, Reason: api.ReasonInvalidSpec}
-		if kind == api.ConditionDegraded {
-			condition.Status, condition.Message = api.ConditionTrue, unworkable.Error()
-			condition.Next = "apply a corrected manifest"
-		}
-		status.Conditions = api.SetCondition(status.Conditions, condition, now)
-	}
+	status.Conditions = unworkable.Conditions(status.Conditions, "", now)
 	s := c.begin(o, nil, now)
 	if err := s.putStatus(status); err != nil {
 		return engine.Result{}, err

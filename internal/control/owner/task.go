@@ -1,9 +1,11 @@
 package owner
 
 import (
+	"slices"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 	"tend.dev/tend/internal/records"
 )
 
@@ -18,6 +20,24 @@ type Task struct {
 
 // Ended reports whether its node has reported its end.
 func (t Task) Ended() bool { return t.Status != nil && t.Status.State.Terminal() }
+
+// Attempt returns a task of an attempt in the terms in which it is judged.
+func (t Task) Attempt() once.Attempt {
+	task := t.Desired.Value
+	return once.Attempt{
+		Desired: task.Desired, Reason: task.Reason, StopAt: task.EndedAt, Placed: task.Node != "", Lost: t.Absence.Lost, Status: t.Status,
+	}
+}
+
+// Begin adds an attempt to a run: it returns the run, and the task to create for it. next says in which slot, from which
+// release and in which role; Begin fills in the rest.
+func Begin(run api.Run, next api.Task, now time.Time) (api.Run, api.Task) {
+	next.Kind, next.Scope, next.Name, next.Run = run.Kind, run.Scope, run.Name, run.ID
+	next.Class, next.Desired, next.CreatedAt = api.ClassOnce, api.DesiredRunning, now
+	run.State, run.Release = api.RunRunning, next.Release
+	run.Attempts = append(slices.Clone(run.Attempts), api.RunAttempt{Task: next.ID, Pod: next.ContainerName()})
+	return run, next
+}
 
 // Tasks returns the tasks of an owner, and the time until the first silent node of one that has not ended is lost; 0 is
 // never.

@@ -52,7 +52,7 @@ func (c *Controller) observe(s records.Snapshot, ref api.Ref) (o observed, ok bo
 	return o, true, err
 }
 
-// observeAs reads everything related to an object that is, or is about to be, stored. With an *UnworkableError it
+// observeAs reads everything related to an object that is, or is about to be, stored. With an *owner.UnworkableError it
 // returns what could be read. An object that is being deleted needs neither spec nor environment: it is deleted even if
 // they are unreadable.
 func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
@@ -72,14 +72,14 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	c.readLeaving(s, &o)
 	var err error
 	if o.spec, err = api.DecodeWorkload(ref.Kind, object.Value.Spec); err != nil && !o.deleting() {
-		return o, &UnworkableError{Ref: ref, Reason: api.ReasonInvalidSpec, Cause: err, Next: "apply a corrected manifest"}
+		return o, owner.InvalidSpec(ref, err)
 	}
 	if o.deleting() {
 		return o, nil
 	}
 	c.readPlaces(s, &o)
 	if o.spec.Container, o.env, err = c.env.Resolve(s, ref, o.spec.Container); err != nil {
-		return o, withoutEnvironment(ref, err)
+		return o, owner.WithoutEnvironment(ref, err)
 	}
 	return o, nil
 }

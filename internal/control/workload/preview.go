@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/dependency"
 	"tend.dev/tend/internal/core/gate"
 	"tend.dev/tend/internal/core/rollout"
@@ -17,7 +18,7 @@ import (
 func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.PlannedAction, error) {
 	ref := object.Ref()
 	o, err := c.observeAs(s, records.Read[api.Object]{Value: &object})
-	var unworkable *UnworkableError
+	var unworkable *owner.UnworkableError
 	if errors.As(err, &unworkable) && unworkable.Reason != api.ReasonInvalidSpec { // it may be stored, and waits
 		return []api.PlannedAction{{Object: ref, Verb: "refuse", Reason: unworkable.Reason, Text: fmt.Sprintf("%v: %s", unworkable.Cause, unworkable.Next)}}, nil
 	}

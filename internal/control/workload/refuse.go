@@ -7,15 +7,16 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
 
-// refuse writes into the conditions why a deployment can't be reconciled, and keeps the release in force. There is no
-// automatic retry: the next write of the object, or of what its environment is made of, causes the next attempt.
+// refuse writes into the conditions why a deployment can't be reconciled, and keeps the release in force; see
+// owner.UnworkableError.
 func (c *Controller) refuse(ctx context.Context, o observed, cause error, now time.Time) (engine.Result, error) {
-	var unworkable *UnworkableError
+	var unworkable *owner.UnworkableError
 	if !errors.As(cause, &unworkable) {
 		return engine.Result{}, cause
 	}
@@ -41,7 +42,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 // standing plans for the release in force while it is unknown what the spec amounts to. It fills missing slots and
 // stops surplus ones, but turns no slot to or away from the release. If the spec can't be read, not even the number of
 // replicas is known and the plan is empty.
-func (o observed) standing(unworkable *UnworkableError, now time.Time) assessment {
+func (o observed) standing(unworkable *owner.UnworkableError, now time.Time) assessment {
 	release := o.release(o.rollout().TargetRelease)
 	if unworkable.Reason == api.ReasonInvalidSpec || release == nil {
 		return assessment{}
@@ -54,7 +55,7 @@ func (o observed) standing(unworkable *UnworkableError, now time.Time) assessmen
 }
 
 // refusedStatus keeps the known status and adds that the spec isn't acted on.
-func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now time.Time) api.WorkloadStatus {
+func (o observed) refusedStatus(a assessment, unworkable *owner.UnworkableError, now time.Time) api.WorkloadStatus {
 	s := api.WorkloadStatus{}
 	if o.status.Value != nil {
 		s = *o.status.Value
@@ -66,24 +67,17 @@ func (o observed) refusedStatus(a assessment, unworkable *UnworkableError, now t
 	if counts := a.plan.Counts; a.known {
 		s.Running, s.Ready, s.Updated, s.Frozen = counts.Running, counts.Ready, counts.Updated, counts.Frozen
 	}
-	for _, conditionType := range []string{api.ConditionReady, api.ConditionProgressing, api.ConditionDegraded} {
-		c := api.Condition{Type: conditionType, Status: api.ConditionFalse, Reason: unworkable.Reason}
-		switch {
-		case conditionType == api.ConditionDegraded:
-			c.Status, c.Message, c.Next = api.ConditionTrue, unworkable.Cause.Error(), unworkable.Next
-		case conditionType == api.ConditionProgressing && unworkable.Passing:
-			c.Status = api.ConditionTrue
-		case conditionType == api.ConditionReady && a.known:
-			c.Message = fmt.Sprintf("%d of %d replicas ready", s.Ready, s.Replicas)
-		}
-		s.Conditions = api.SetCondition(s.Conditions, c, now)
+	ready := ""
+	if a.known {
+		ready = fmt.Sprintf("%d of %d replicas ready", s.Ready, s.Replicas)
 	}
+	s.Conditions = unworkable.Conditions(s.Conditions, ready, now)
 	return s
 }
 
 // refusalDue reports whether refuse would write anything.
 func (o observed) refusalDue(cause error, now time.Time) bool {
-	var unworkable *UnworkableError
+	var unworkable *owner.UnworkableError
 	if !errors.As(cause, &unworkable) {
 		return true
 	}

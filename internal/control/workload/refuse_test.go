@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
@@ -69,7 +70,7 @@ func TestUnworkableObjects(t *testing.T) {
 			running := len(l.live())
 			test.spoil(l)
 			_, err := l.look()
-			var unworkable *UnworkableError
+			var unworkable *owner.UnworkableError
 			if !engine.IsTerminal(err) || !errors.As(err, &unworkable) || unworkable.Reason != test.says {
 				t.Fatalf("%s: %v (terminal: %v)", test.reason, err, engine.IsTerminal(err))
 			}

@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/gate"
+	"tend.dev/tend/internal/core/once"
 	"tend.dev/tend/internal/records"
 )
 
@@ -47,7 +48,11 @@ func (o observed) follow(now time.Time) (observed, runWork) {
 			continue // requested by hand, not started
 		}
 		task := o.runTask(*read.Value)
-		attempt := gate.Attempt{Task: task.Desired.Value, Status: task.Status, Lost: task.Absence.Lost}
+		var attempt *once.Attempt
+		if task.Desired.Exists() {
+			known := task.Attempt()
+			attempt = &known
+		}
 		progress := gate.Follow(*read.Value, attempt, o.releaseTimeout(read.Value.Release), now)
 		if progress.Changed {
 			runs[i].Value = &progress.Run
@@ -165,12 +170,9 @@ func (s *step) startCommand(start commandStart) {
 		run = *start.asked.Value
 		run.CreatedAt = s.now
 	}
-	task := api.Task{
-		ID: s.c.NewTask(), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, OwnerUID: s.o.uid(), Slot: run.ID, Release: start.release.ID,
-		Class: api.ClassOnce, Run: run.ID, Role: start.role, Desired: api.DesiredRunning, CreatedAt: s.now,
-	}
-	run.State = api.RunRunning
-	run.Attempts = []api.RunAttempt{{Task: task.ID, Pod: task.ContainerName()}}
 	key := records.RunKey(ref, run.ID)
+	run, task := owner.Begin(run, api.Task{
+		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: run.ID, Release: start.release.ID, Role: start.role,
+	}, s.now)
 	s.txn.If(key, start.asked.Modified).Put(key, run).CreateTask(task)
 }

@@ -146,9 +146,9 @@ const (
 	difference = 1.0
 )
 
-// Telling reports whether a status is worth a write: a change of the wanted number or its reason at once, another CPU
+// StatusDue reports whether a status is worth a write: a change of the wanted number or its reason at once, another CPU
 // use once a minute.
-func Telling(last, next api.AutoscaleStatus) bool {
+func StatusDue(last, next api.AutoscaleStatus) bool {
 	if last.Reason != next.Reason || last.Replicas != next.Replicas || last.ObservedGeneration != next.ObservedGeneration {
 		return true
 	}

@@ -82,7 +82,7 @@ func decide(in *autoscale.Input, now time.Time) string {
 	if d.After > 0 {
 		fmt.Fprintf(&out, " (for another %s)", d.After)
 	}
-	if !autoscale.Telling(in.Status, d.Status) {
+	if !autoscale.StatusDue(in.Status, d.Status) {
 		out.WriteString(" (not written)")
 		d.Status = in.Status
 	}

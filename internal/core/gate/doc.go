@@ -1,5 +1,6 @@
 // Package gate decides whether a release may touch slots yet: what it depends on must be ready, and its commands must
-// have succeeded, one after another. It also decides about the outcome of a command that runs.
+// have succeeded, one after another. It also decides about the outcome of a command that runs, whose task core/once
+// judges.
 //
 // It starts nothing and keeps nothing. A command's run is recorded before its container exists, so a caller that asks
 // again after a crash reads the same runs and gets the same answer: no command of a release is requested twice.

@@ -105,7 +105,7 @@ func running(command Command) string {
 }
 
 func failed(release string, command Command) string {
-	return fmt.Sprintf("%s of %s failed, no slot was touched: %s: %s", Field(command.Role), release, command.Run.Reason, command.Run.Message)
+	return fmt.Sprintf("%s of %s failed, no pod was touched: %s: %s", Field(command.Role), release, command.Run.Reason, command.Run.Message)
 }
 
 // pod returns the container name of a run's last attempt.

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 var states = []api.RunState{"", api.RunPending, api.RunRunning, api.RunSucceeded, api.RunFailed}
@@ -68,15 +69,16 @@ func checkStart(t *rapid.T, in Input, d Decision) {
 func TestFollowMovesForward(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := api.Run{ID: "v2-command", State: rapid.SampledFrom(states[2:]).Draw(t, "run"), CreatedAt: epoch}
-		var attempt Attempt
+		var attempt *once.Attempt
 		if rapid.Bool().Draw(t, "known") {
-			attempt.Task = &api.Task{
-				Node:    rapid.SampledFrom([]string{"", "n1"}).Draw(t, "node"),
+			attempt = &once.Attempt{
+				Placed:  rapid.Bool().Draw(t, "placed"),
+				Lost:    rapid.Bool().Draw(t, "lost"),
 				Desired: rapid.SampledFrom([]api.DesiredState{api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved}).Draw(t, "desired"),
-				Reason:  rapid.SampledFrom([]string{"asked", api.ReasonReleaseTimeout}).Draw(t, "why"), EndedAt: epoch.Add(time.Minute),
+				Reason:  rapid.SampledFrom([]string{"asked", api.ReasonReleaseTimeout}).Draw(t, "why"), StopAt: epoch.Add(time.Minute),
 			}
 		}
-		if rapid.Bool().Draw(t, "observed") {
+		if attempt != nil && rapid.Bool().Draw(t, "observed") {
 			exit := rapid.SampledFrom([]int{0, 1, 137}).Draw(t, "exit")
 			attempt.Status = &api.TaskStatus{
 				State:  rapid.SampledFrom([]api.TaskState{api.TaskPending, api.TaskRunning, api.TaskComplete, api.TaskFailed, api.TaskRejected, api.TaskShutdown}).Draw(t, "task"),
@@ -91,12 +93,19 @@ func TestFollowMovesForward(t *testing.T) {
 			t.Fatalf("%s went on: %+v", run.State, p)
 		case p.Run.State == api.RunFailed && p.Changed && (p.Run.Reason == "" || p.Run.FinishedAt.IsZero()):
 			t.Fatalf("it failed without a reason or a time: %+v", p.Run)
-		case p.Run.State == api.RunSucceeded && p.Changed && (attempt.Status == nil || *attempt.Status.ExitCode != 0):
-			t.Fatalf("it succeeded without an exit code of 0: %+v", attempt)
-		case p.Stop != "" && attempt.Task.Desired != api.DesiredRunning:
+		case p.Run.State == api.RunSucceeded && p.Changed && !succeeded(*attempt):
+			t.Fatalf("it succeeded without an end of its own: %+v", attempt)
+		case p.Stop != "" && attempt.Desired != api.DesiredRunning:
 			t.Fatal("a task that is being stopped is stopped again")
-		case !p.Run.State.Ended() && p.Stop == "" && p.After == 0 && attempt.Task.Desired == api.DesiredRunning:
+		case !p.Run.State.Ended() && p.Stop == "" && p.After == 0 && attempt.Desired == api.DesiredRunning:
 			t.Fatal("nothing reconciles it at the time limit")
 		}
 	})
+}
+
+// succeeded reports whether the agent said that the container completed, or stopped one that had exited with 0 before.
+func succeeded(a once.Attempt) bool {
+	s := a.Status
+	return s != nil && (s.State == api.TaskComplete ||
+		s.State == api.TaskShutdown && s.ExitCode != nil && *s.ExitCode == 0 && s.FinishedAt.Before(a.StopAt))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -89,17 +90,14 @@ func follow(t *testing.T, d *datadriven.TestData) string {
 	if d.HasArg("over") {
 		run.State, run.Reason, run.Message = api.RunFailed, "Exited", "the container ended with exit code 1"
 	}
-	attempt := Attempt{}
+	var attempt *once.Attempt
 	if !d.HasArg("lost") {
-		task := api.Task{Node: "n1", Desired: api.DesiredRunning, EndedAt: ago("stopped")}
-		if !task.EndedAt.IsZero() {
+		task := once.Attempt{Placed: !d.HasArg("unplaced"), Desired: api.DesiredRunning, StopAt: ago("stopped")}
+		if !task.StopAt.IsZero() {
 			task.Desired, task.Reason = api.DesiredShutdown, "a user asked"
 			d.MaybeScanArgs(t, "why", &task.Reason)
 		}
-		if d.HasArg("unplaced") {
-			task.Node = ""
-		}
-		attempt.Task = &task
+		attempt = &task
 	}
 	if d.HasArg("state") {
 		var state string

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 // attempt takes the next step of one run.
@@ -53,10 +54,10 @@ func (p *planner) interrupt(r *run) {
 	case task == nil:
 		p.finish(r, api.RunFailed, nil, api.ReasonStopped, stoppedBy(r.StoppedBy))
 	case !task.Ended():
-	case verdictOf(*task).ok:
+	case verdictOf(*task).OK:
 		p.judge(r, task)
 	default:
-		p.finish(r, api.RunFailed, verdictOf(*task).code, api.ReasonStopped, stoppedBy(r.StoppedBy))
+		p.finish(r, api.RunFailed, verdictOf(*task).ExitCode, api.ReasonStopped, stoppedBy(r.StoppedBy))
 	}
 }
 
@@ -66,12 +67,8 @@ func stoppedBy(who string) string { return "it was stopped by " + who }
 // that returns.
 func (p *planner) stopAll(r *run, why string) {
 	for _, task := range r.tasks {
-		switch {
-		case task.Desired != api.DesiredRunning || task.terminal():
-		case task.Lost:
-			p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: api.ReasonNodeLost})
-		default:
-			p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: why})
+		if stop, _ := task.Check(once.Limit{At: p.now, Reason: why}, p.now); stop != "" {
+			p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: stop})
 		}
 	}
 }
@@ -138,14 +135,16 @@ func (p *planner) wait(what string) {
 
 // watch stops an attempt that exceeds its timeout.
 func (p *planner) watch(r *run, task *Task) {
-	if p.Timeout == 0 || task.Desired != api.DesiredRunning || task.Status == nil || task.Status.StartedAt.IsZero() {
+	if p.Timeout == 0 || task.Status == nil || task.Status.StartedAt.IsZero() {
 		return
 	}
-	if end := task.Status.StartedAt.Add(p.Timeout); p.now.Before(end) {
-		p.look(end)
-		return
+	limit := once.Limit{At: task.Status.StartedAt.Add(p.Timeout), Reason: api.ReasonTimedOut}
+	switch stop, after := task.Check(limit, p.now); {
+	case stop != "":
+		p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: stop})
+	case after > 0:
+		p.look(limit.At)
 	}
-	p.do(Action{Verb: StopAttempt, Run: r.ID, Task: task.ID, Reason: api.ReasonTimedOut})
 }
 
 // judge decides what follows the end of an attempt.
@@ -153,23 +152,23 @@ func (p *planner) judge(r *run, task *Task) {
 	p.stopAll(r, api.ReasonReplaced) // lost tasks, in case their node returns
 	verdict := verdictOf(*task)
 	switch {
-	case verdict.ok:
-		p.finish(r, api.RunSucceeded, verdict.code, "", "")
-	case task.Attempt > p.Retries:
-		p.finish(r, api.RunFailed, verdict.code, verdict.reason, verdict.say(task.Attempt, p.Timeout))
+	case verdict.OK:
+		p.finish(r, api.RunSucceeded, verdict.ExitCode, "", "")
+	case task.Number > p.Retries:
+		p.finish(r, api.RunFailed, verdict.ExitCode, verdict.Reason, verdict.say(task.Number, p.Timeout))
 	default:
 		p.retry(r, task, verdict)
 	}
 }
 
 func (p *planner) retry(r *run, task *Task, v verdict) {
-	rest := Backoff(task.Attempt)
+	rest := Backoff(task.Number)
 	if at := v.at.Add(rest); p.now.Before(at) && at.Sub(p.now) <= rest+clockSkew {
 		p.look(at)
-		p.wait(fmt.Sprintf("attempt %d of run %s", task.Attempt+1, r.ID))
+		p.wait(fmt.Sprintf("attempt %d of run %s", task.Number+1, r.ID))
 		return
 	}
-	p.start(r, task.Attempt+1, r.Release)
+	p.start(r, task.Number+1, r.Release)
 }
 
 // clockSkew is how far a node's clock may be ahead. An end that lies further in the future was reported before the
@@ -184,50 +183,25 @@ func Backoff(n int) time.Duration {
 	return time.Second << (n - 1)
 }
 
-// verdict is how an attempt ended.
+// verdict is how an attempt ended, and since when the next one rests.
 type verdict struct {
-	ok              bool
-	code            *int
-	reason, message string
-	at              time.Time
+	once.Outcome
+	at time.Time
 }
 
 func verdictOf(t Task) verdict {
-	v := verdict{reason: t.Reason, at: t.CreatedAt}
-	s := t.Status
-	if s != nil {
-		v.code, v.message = s.ExitCode, s.Message
-		if !s.FinishedAt.IsZero() {
-			v.at = s.FinishedAt
-		}
-	}
-	switch {
-	case s != nil && s.State == api.TaskComplete:
-		v.ok = true
-	case s != nil && s.State.Terminal() && s.State != api.TaskShutdown:
-		v.reason = s.Reason
-	case s == nil || !s.State.Terminal():
-		if t.Lost {
-			v.reason, v.message = api.ReasonNodeLost, "its node is down"
-		}
-	}
-	if v.reason == "" {
-		v.reason = api.ReasonStopped
-	}
-	if !v.ok && v.code != nil && *v.code == 0 {
-		v.code = nil // it answers Tend's stop signal, and is no success
+	v := verdict{Outcome: t.Outcome(), at: t.CreatedAt}
+	if !v.At.IsZero() {
+		v.at = v.At
 	}
 	return v
 }
 
 // say returns the sentence for a person.
 func (v verdict) say(attempts int, timeout time.Duration) string {
-	text := v.message
-	switch {
-	case v.reason == api.ReasonTimedOut:
+	text := v.Message
+	if v.Reason == api.ReasonTimedOut {
 		text = fmt.Sprintf("it ran longer than %s and was stopped", timeout)
-	case text == "":
-		text = "it was stopped"
 	}
 	if attempts > 1 {
 		text = fmt.Sprintf("%s (attempt %d)", text, attempts)

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 // TestNothingIsForgottenUnheard: an agent that has a task and has not reported on it yet may be creating its container.
@@ -29,7 +30,7 @@ func TestNothingIsForgottenUnheard(t *testing.T) {
 		"no agent ever had it, and it is to go":    {api.DesiredRemoved, false, nil, []Verb{ForgetTask}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			task := Task{ID: "t1", Run: "r1", Attempt: 1, Desired: c.desired, Placed: c.placed, Status: c.status, CreatedAt: now}
+			task := Task{ID: "t1", Run: "r1", Number: 1, CreatedAt: now, Attempt: once.Attempt{Desired: c.desired, Placed: c.placed, Status: c.status}}
 			plan := Decide(Desired{Deleting: true}, Observed{Tasks: []Task{task}}, now)
 			var got []Verb
 			for _, action := range plan.Actions {

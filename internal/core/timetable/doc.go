@@ -11,7 +11,7 @@
 // The rules, one file each:
 //
 //	due.go      the newest of the due times that passed starts a run, if it isn't too late; the others are missed
-//	attempt.go  a run is attempted until an attempt succeeds, or its retries are used up
+//	attempt.go  a run is attempted until an attempt succeeds, or its retries are used up; core/once judges each
 //	history.go  a number of ended runs is kept of each outcome; what belongs to no run goes
 //	record.go   what a run's record contains of its attempts
 //

@@ -33,7 +33,7 @@ func (p *planner) prune() {
 			p.look(goes)
 			continue
 		}
-		if slices.ContainsFunc(r.tasks, func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.terminal() }) {
+		if slices.ContainsFunc(r.tasks, func(t Task) bool { return !t.Ended() || t.Desired == api.DesiredRunning && !t.Terminal() }) {
 			continue // it has yet to be stopped
 		}
 		r.pruned = true

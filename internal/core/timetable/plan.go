@@ -61,7 +61,7 @@ func (p *planner) sort(o Observed) {
 				p.runs[i].tasks = append(p.runs[i].tasks, task)
 			}
 		}
-		slices.SortFunc(p.runs[i].tasks, func(a, b Task) int { return cmp.Or(a.Attempt-b.Attempt, cmp.Compare(a.ID, b.ID)) })
+		slices.SortFunc(p.runs[i].tasks, func(a, b Task) int { return cmp.Or(a.Number-b.Number, cmp.Compare(a.ID, b.ID)) })
 	}
 	slices.SortFunc(p.runs, func(a, b run) int { return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID)) })
 }

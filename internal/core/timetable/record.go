@@ -40,9 +40,9 @@ func note(run *api.Run, task Task) {
 		return
 	}
 	v := verdictOf(task)
-	attempt.FinishedAt, attempt.ExitCode = v.at, v.code
-	if !v.ok {
-		attempt.Reason, attempt.Message = v.reason, v.message
+	attempt.FinishedAt, attempt.ExitCode = v.at, v.ExitCode
+	if !v.OK {
+		attempt.Reason, attempt.Message = v.Reason, v.Message
 		if s := task.Status; s != nil && len(s.LastLog) > 0 {
 			run.LastLog = s.LastLog
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 // Desired is what is declared.
@@ -75,35 +76,15 @@ const (
 	MissedForbidden = "Forbidden" // another run was active
 )
 
-// Task is one attempt's container, with both its halves.
+// Task is one attempt's container.
 type Task struct {
+	once.Attempt
 	ID string
 	// Pod is the container's name.
 	Pod       string
 	Run       string
-	Attempt   int
-	Desired   api.DesiredState
-	Reason    string
+	Number    int // of the attempt, from 1
 	CreatedAt time.Time
-	// Placed reports whether a node was chosen; a task without one that is no longer wanted has nothing to stop.
-	Placed bool
-	// Lost is set if its node is down.
-	Lost bool
-	// Status is nil before the node's first report, and after it has forgotten the task.
-	Status *api.TaskStatus
-}
-
-// Ended reports whether its container certainly doesn't run, or its state can no longer be reported.
-func (t Task) Ended() bool {
-	switch {
-	case t.terminal(), t.Lost:
-		return true
-	case t.Desired == api.DesiredRunning:
-		return false
-	case t.Desired == api.DesiredRemoved:
-		return t.Status == nil
-	}
-	return !t.Placed
 }
 
 // Plan is the result of Decide.
@@ -119,6 +100,3 @@ type Plan struct {
 	Active, Succeeded, Failed int
 	Waiting                   string
 }
-
-// terminal reports whether its node reported its end.
-func (t Task) terminal() bool { return t.Status != nil && t.Status.State.Terminal() }

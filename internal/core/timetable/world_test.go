@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 var epoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -152,7 +153,10 @@ func (w *world) start(a Action) {
 	w.runs[a.Run] = run
 	w.drawn++
 	id := fmt.Sprintf("t%d", w.drawn)
-	w.tasks[id] = &Task{ID: id, Pod: "pod-" + id, Run: a.Run, Attempt: a.Attempt, Desired: api.DesiredRunning, CreatedAt: w.now, Placed: true}
+	w.tasks[id] = &Task{
+		ID: id, Pod: "pod-" + id, Run: a.Run, Number: a.Attempt, CreatedAt: w.now,
+		Attempt: once.Attempt{Desired: api.DesiredRunning, Placed: true},
+	}
 }
 
 func (w *world) raise(task *Task, desired api.DesiredState, reason string) {
@@ -160,7 +164,7 @@ func (w *world) raise(task *Task, desired api.DesiredState, reason string) {
 		w.broken("task %s falls from %s to %s", task.ID, task.Desired, desired)
 	}
 	if task.Desired == api.DesiredRunning {
-		task.Reason = reason
+		task.Reason, task.StopAt = reason, w.now
 	}
 	task.Desired = desired
 }

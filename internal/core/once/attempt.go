@@ -1,0 +1,125 @@
+package once
+
+import (
+	"fmt"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// Attempt is the one task of an attempt, with both its halves.
+type Attempt struct {
+	Desired api.DesiredState
+	// Reason is why Desired is no longer running, and StopAt since when; StopAt is zero while Desired is running.
+	Reason string
+	StopAt time.Time
+	// Placed reports whether a node was chosen; a task without one that is no longer wanted has nothing to stop.
+	Placed bool
+	// Lost is set if its node is down.
+	Lost bool
+	// Status is nil before the node's first report, and after it has forgotten the task.
+	Status *api.TaskStatus
+}
+
+// Terminal reports whether its node reported its end.
+func (a Attempt) Terminal() bool { return a.Status != nil && a.Status.State.Terminal() }
+
+// Ended reports whether its container certainly doesn't run, or its state can no longer be reported.
+func (a Attempt) Ended() bool {
+	switch {
+	case a.Terminal(), a.Lost:
+		return true
+	case a.Desired == api.DesiredRunning:
+		return false
+	case a.Desired == api.DesiredRemoved && a.Status == nil:
+		return true
+	}
+	return !a.Placed
+}
+
+// Limit bounds an attempt.
+type Limit struct {
+	// At is when it must have ended; zero is no bound.
+	At time.Time
+	// Reason is that of the stop that follows.
+	Reason string
+}
+
+// Check returns why the attempt must be stopped now, empty if it needn't, and after how long its limit is reached, 0 if
+// time alone changes nothing. A lost attempt is stopped too, in case its node returns.
+func (a Attempt) Check(limit Limit, now time.Time) (stop string, after time.Duration) {
+	switch {
+	case a.Desired != api.DesiredRunning || a.Terminal():
+		return "", 0
+	case a.Lost:
+		return api.ReasonNodeLost, 0
+	case limit.At.IsZero():
+		return "", 0
+	case now.Before(limit.At):
+		return "", limit.At.Sub(now)
+	}
+	return limit.Reason, 0
+}
+
+// Outcome is how an attempt ended.
+type Outcome struct {
+	OK bool
+	// Stopped is set if it was stopped before its own end; Reason is that of the stop.
+	Stopped bool
+	// ExitCode is nil if there is none, or if it is a 0 with which a failure answers the stop signal.
+	ExitCode        *int
+	Reason, Message string
+	// At is when it ended; zero if the node did not say.
+	At time.Time
+}
+
+// Outcome returns how an attempt that has ended did so.
+func (a Attempt) Outcome() Outcome {
+	out := Outcome{Reason: a.Reason}
+	if a.Status != nil {
+		out.ExitCode, out.Message, out.At = a.Status.ExitCode, a.Status.Message, a.Status.FinishedAt
+	}
+	switch {
+	case !a.Terminal() && a.Lost:
+		out.Reason, out.Message = api.ReasonNodeLost, "its node is down"
+	case !a.Terminal() || a.Status.State == api.TaskShutdown && !a.exitedFirst():
+		out.Stopped = true
+	case a.Status.State == api.TaskShutdown:
+		out.OK = *a.Status.ExitCode == 0
+		out.Reason, out.Message = api.ReasonExited, fmt.Sprintf("the container ended with exit code %d", *a.Status.ExitCode)
+		if a.Status.OOMKilled {
+			out.Reason, out.Message = api.ReasonOOMKilled, "the container ran out of memory"
+		}
+	default:
+		out.OK, out.Reason = a.Status.State == api.TaskComplete, a.Status.Reason
+	}
+	return out.tidy(a.Placed)
+}
+
+// exitedFirst reports whether the container had exited by itself before its stop was requested.
+func (a Attempt) exitedFirst() bool {
+	s := a.Status
+	return s.ExitCode != nil && !a.StopAt.IsZero() && !s.FinishedAt.IsZero() && s.FinishedAt.Before(a.StopAt)
+}
+
+// tidy fills in what a failure always says, and leaves a success nothing to explain.
+func (o Outcome) tidy(placed bool) Outcome {
+	if o.OK {
+		o.Reason, o.Message = "", ""
+		return o
+	}
+	if o.Reason == "" {
+		o.Reason = api.ReasonStopped
+	}
+	switch {
+	case o.Message != "" || !o.Stopped:
+	case !placed:
+		o.Message = "no node took it in time"
+	default:
+		o.Message = "it was stopped"
+	}
+	if o.ExitCode != nil && *o.ExitCode == 0 {
+		o.ExitCode = nil
+	}
+	return o
+}
