@@ -114,7 +114,7 @@ func (o Outcome) tidy(placed bool) Outcome {
 	switch {
 	case o.Message != "" || !o.Stopped:
 	case !placed:
-		o.Message = "no node took it in time"
+		o.Message = "it was stopped before it had a node"
 	default:
 		o.Message = "it was stopped"
 	}
