@@ -36,12 +36,18 @@ func (d *daemon) commandBackup(ctx context.Context, at time.Time) (made storedBa
 	if err := command.Start(); err != nil {
 		return made, fmt.Errorf("run the backup command: %w", err)
 	}
-	if made, err = d.sealedBackup(ctx, input); err != nil {
+	made, err = d.sealedBackup(ctx, input)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		late := time.AfterFunc(time.Minute, kill)
+		defer late.Stop()
+		if err = command.Wait(); err == nil {
+			err = errors.New("exit status 0")
+		}
+		return made, fmt.Errorf("the backup command: %w before it had read all%s", err, said)
+	}
+	if err != nil {
 		kill()
 		_ = command.Wait()
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-			err = errors.New("it ended before it had read all")
-		}
 		return made, fmt.Errorf("the backup command: %w%s", err, said)
 	}
 	late := time.AfterFunc(commandWait, kill)
