@@ -36,13 +36,18 @@ func (d *daemon) commandBackup(ctx context.Context, at time.Time) (made storedBa
 	if err := command.Start(); err != nil {
 		return made, fmt.Errorf("run the backup command: %w", err)
 	}
-	if made, err = d.sealedBackup(ctx, input); err != nil {
-		if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
-			err = endedEarly(command, kill)
-		} else {
-			kill()
-			_ = command.Wait()
+	made, err = d.sealedBackup(ctx, input)
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrClosed) {
+		late := time.AfterFunc(time.Minute, kill)
+		defer late.Stop()
+		if err = command.Wait(); err == nil {
+			err = errors.New("exit status 0")
 		}
+		return made, fmt.Errorf("the backup command: %w before it had read all%s", err, said)
+	}
+	if err != nil {
+		kill()
+		_ = command.Wait()
 		return made, fmt.Errorf("the backup command: %w%s", err, said)
 	}
 	late := time.AfterFunc(commandWait, kill)
@@ -52,16 +57,6 @@ func (d *daemon) commandBackup(ctx context.Context, at time.Time) (made storedBa
 	}
 	made.name = d.Backups.Command
 	return made, nil
-}
-
-// endedEarly returns how a command ended that no longer reads its input. One that only closed it is killed after a while.
-func endedEarly(command *exec.Cmd, kill func()) error {
-	late := time.AfterFunc(5*time.Second, kill)
-	defer late.Stop()
-	if err := command.Wait(); err != nil {
-		return fmt.Errorf("it ended before it had read all: %w", err)
-	}
-	return errors.New("it ended before it had read all")
 }
 
 // lastLines keeps the last lines of an output.

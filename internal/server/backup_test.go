@@ -48,12 +48,12 @@ func TestBackup(t *testing.T) {
 	if status, err := w.client.BackupStatus(t.Context()); err != nil || status.Schedule == "" {
 		t.Errorf("%+v, %v", status, err)
 	}
-	foreign, err := client.New(client.Options{Server: w.http, Token: "wrong"})
+	unknown, err := client.New(client.Options{Server: w.http, Token: "wrong"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer foreign.Close()
-	if err := foreign.Backup(t.Context(), io.Discard); client.StatusOf(err) != 401 && !strings.Contains(err.Error(), "token") {
+	defer unknown.Close()
+	if err := unknown.Backup(t.Context(), io.Discard); client.StatusOf(err) != 401 && !strings.Contains(err.Error(), "token") {
 		t.Errorf("without the token: %v", err)
 	}
 }
