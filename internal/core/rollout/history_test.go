@@ -100,7 +100,7 @@ func (h *history) events() map[string]func(*rapid.T) {
 			h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = true
 			h.held = rapid.IntRange(0, 3).Draw(t, "held") == 0
 		},
-		"mend":     func(t *rapid.T) { h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = false },
+		"mend": func(t *rapid.T) { h.cut[rapid.SampledFrom(h.nodes).Draw(t, "node")] = false },
 		"drain": func(t *rapid.T) {
 			h.drained[rapid.SampledFrom(h.nodes).Draw(t, "node")] = rapid.Bool().Draw(t, "drained")
 		},
