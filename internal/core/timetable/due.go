@@ -32,7 +32,7 @@ func (p *planner) due() {
 		}
 		*line = Timeline{ScheduleHash: p.ScheduleHash, Last: begin, Ahead: line.Ahead}
 	}
-	if p.Over.After(line.Last) {
+	if p.Over.After(line.Last) && !p.Over.After(p.now) { // later than now, it is of a clock that was set back since
 		line.Last = p.Over
 	}
 	p.followClock()

@@ -21,3 +21,13 @@ func TestWhatIsOverBeginsNoRun(t *testing.T) {
 		}
 	}
 }
+
+// TestAClockThatWasAheadAtARestore: Over was noted while the clock was ahead; that silences nothing once it is right again.
+func TestAClockThatWasAheadAtARestore(t *testing.T) {
+	at := func(hour, minute int) time.Time { return time.Date(2026, 11, 23, hour, minute, 0, 0, time.UTC) }
+	d := Desired{Schedule: parse(t, "0 * * * *", "UTC"), ScheduleHash: "s", StartingDeadline: time.Hour, Concurrency: api.ConcurrencyAllow, Since: at(1, 0), Over: at(20, 0)}
+	plan := Decide(d, Observed{Timeline: Timeline{ScheduleHash: "s", Last: at(3, 0)}}, at(3, 30))
+	if plan = Decide(d, Observed{Timeline: plan.Timeline}, at(4, 0)); len(plan.Actions) == 0 || plan.Actions[0].Verb != CreateRun {
+		t.Errorf("at the next due time: %v, next %s", plan.Actions, plan.NextRun)
+	}
+}
