@@ -55,10 +55,13 @@ func (c *converter) replicas(u *unit, s types.ServiceConfig, out *api.Deployment
 		out.Replicas = s.Deploy.Replicas
 	}
 	switch s.Deploy.Mode {
-	case "", "replicated":
+	case "", api.ModeReplicated:
 		r.carry(at + ".deploy.mode")
+	case api.ModeGlobal:
+		r.carry(at + ".deploy.mode")
+		out.Mode, out.Replicas = api.ModeGlobal, nil
 	default:
-		r.lost(at+".deploy.mode", "%s: this version runs on one machine; replicas say how many run there", s.Deploy.Mode)
+		r.lost(at+".deploy.mode", "%s is neither replicated nor global", s.Deploy.Mode)
 	}
 }
 

@@ -38,6 +38,8 @@ func (c *converter) service(s types.ServiceConfig) error {
 	}
 	c.deployLimits(u, s.Deploy)
 	spec := api.DeploymentSpec{Container: c.container(u)}
+	c.reservations(u, s.Deploy, &spec.Container)
+	c.placement(u, s.Deploy, "deployment/"+u.name, &spec.Container)
 	spec.Ports = c.ports(u)
 	c.restart(u, s, &spec)
 	c.replicas(u, s, &spec)
@@ -70,6 +72,8 @@ func (c *converter) runsOnce(s types.ServiceConfig) string {
 func (c *converter) serviceJob(u *unit, s types.ServiceConfig, reason string) error {
 	c.deployLimits(u, s.Deploy)
 	spec := api.JobSpec{Container: c.container(u)}
+	c.reservations(u, s.Deploy, &spec.Container)
+	c.placement(u, s.Deploy, "", &spec.Container)
 	spec.DependsOn = c.dependsOn(u)
 	spec.DockerOptions = u.flags()
 	c.report.carry(u.at+".profiles", u.at+".profiles[*]", u.at+".restart", u.at+".deploy.mode")
