@@ -13,10 +13,16 @@ import (
 // ordinal never is.
 func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 	var leaving []*api.Task
+	known := map[string]string{} // by node: the rules are those of the object
 	for _, t := range o.tasks {
 		task := t.Desired.Value
 		if c.nodes.Misplaced != nil && task.Node != "" && task.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
-			if why := c.nodes.Misplaced(s, task); why != "" {
+			why, asked := known[task.Node]
+			if !asked {
+				why = c.nodes.Misplaced(s, task)
+				known[task.Node] = why
+			}
+			if why != "" {
 				o.misplaced[task.ID] = why
 			}
 		}
