@@ -38,7 +38,7 @@ func TestFields(t *testing.T) {
 	})
 	notInContainer := []string{
 		"Image", "Env", "SecretFiles", // given resolved, in ContainerSpec
-		"Replicas", "EnvFile", "EnvFrom", "HealthCheck", "PostDeploy", "KeepReleases", "Strategy", "DependsOn", "Build",
+		"Replicas", "Mode", "Placement", "EnvFile", "EnvFrom", "HealthCheck", "PostDeploy", "KeepReleases", "Strategy", "DependsOn", "Build",
 		"Release", "Autoscale", "Probes", "OnDeploy", "OnProbe", "Inits", "DockerOptions",
 	}
 	wantComplete(t, reflect.TypeFor[api.DeploymentSpec](), used, notInContainer)
