@@ -11,7 +11,8 @@ var rules = []struct {
 	put  string
 }{
 	{regexp.MustCompile(`(shop-[a-z]+)\.[0-9a-f]{8}`), "$1.xxxxxxxx"},
-	{regexp.MustCompile(`^  host     \S+$`), "  host     machine"},
+	{regexp.MustCompile(`^  host      \S+$`), "  host      machine"},
+	{regexp.MustCompile(`^  platform  \S+$`), "  platform  os/arch"},
 	{regexp.MustCompile(`\bm-[0-9a-f]{8,16}`), "m-xxxxxxxx"},
 	{regexp.MustCompile(`\.example:\d+`), ".example:18861"},
 	{regexp.MustCompile(`, \d+ times within \w+`), ", N times within TIME"},

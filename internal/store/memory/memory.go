@@ -117,6 +117,8 @@ func (s *Store) Clone() *Store {
 	defer s.mu.Unlock()
 	newest := s.newestLocked()
 	out := New()
+	out.mu.Lock() // a lease may end while the rest are copied
+	defer out.mu.Unlock()
 	out.commits = []commit{{revision: newest.revision, tree: newest.tree.Clone()}}
 	out.lastLease = s.lastLease
 	for id, l := range s.leases {
