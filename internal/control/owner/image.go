@@ -2,20 +2,30 @@ package owner
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
 
-// Image returns the nodes' answer to a request for an image; one that has the image counts more than any other.
+// Image returns the nodes' answer to a request for an image; one that has the image counts more than any other, and of several
+// that have it the one that is still asked.
 func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest) api.ImageStatus {
-	best := api.ImageStatus{}
+	best, present := api.ImageStatus{}, map[string]api.ImageStatus{}
 	for _, answer := range answers {
-		s := *answer.Value
-		if s.Answers(asked) && (best.State == "" || s.State == api.ImagePresent && best.State != api.ImagePresent) {
+		switch s := *answer.Value; {
+		case !s.Answers(asked):
+		case s.State == api.ImagePresent:
+			present[s.Node] = s
+		case best.State == "":
 			best = s
 		}
+	}
+	if len(present) > 0 {
+		return present[placement.Answer(asked.Owner.String(), slices.Collect(maps.Keys(present)))]
 	}
 	return best
 }

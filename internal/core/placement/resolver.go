@@ -45,13 +45,26 @@ func Resolvers(owner string, nodes []Resolver) (asked []string) {
 	return asked
 }
 
+// Answer returns which of several nodes that have an image is asked about it, and whose answer counts: they may differ where a
+// tag names another image on each, and what others have said may be old.
+func Answer(owner string, present []string) string {
+	var nodes []Resolver
+	for _, node := range present {
+		nodes = append(nodes, Resolver{Node: node, Progress: Present})
+	}
+	if asked := Resolvers(owner, nodes); len(asked) > 0 {
+		return asked[0]
+	}
+	return ""
+}
+
 // before reports whether n is asked rather than other: the one that has come further, then one that runs the owner's
-// tasks; a rendezvous hash spreads the owners over the rest.
+// tasks; a rendezvous hash spreads the owners over the rest. Of those that have the image it is always the same one.
 func (n Resolver) before(other Resolver, owner string) bool {
 	if n.Progress != other.Progress {
 		return n.Progress > other.Progress
 	}
-	if n.Runs != other.Runs {
+	if n.Runs != other.Runs && n.Progress != Present {
 		return n.Runs
 	}
 	return n.weight(owner) > other.weight(owner)
