@@ -27,6 +27,11 @@ func backUp(w *World, _ *rand.Rand) {
 	if _, err := w.store.Get(context.Background(), records.ClusterKey); err != nil {
 		return // nothing is founded yet
 	}
+	for _, m := range w.agents { // a copy that doesn't know a machine waits for none of its containers
+		if _, err := w.store.Get(context.Background(), records.NodeKey(m.node)); err != nil {
+			return
+		}
+	}
 	if w.copied != nil {
 		_ = w.copied.store.Close()
 	}
