@@ -128,9 +128,19 @@ func (c *Client) Nodes(ctx context.Context) (api.ListResult[api.NodeInfo], error
 	return call[api.ListResult[api.NodeInfo]](ctx, c, request{method: http.MethodGet, path: "/v1/nodes"})
 }
 
-// JoinToken makes a token with which machines join as nodes, valid for a while.
-func (c *Client) JoinToken(ctx context.Context, ttl time.Duration) (api.JoinToken, error) {
-	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", query: url.Values{"ttl": {ttl.String()}}})
+// JoinToken makes a token with which machines join as nodes, or as servers, valid for a while.
+func (c *Client) JoinToken(ctx context.Context, ttl time.Duration, server bool) (api.JoinToken, error) {
+	return call[api.JoinToken](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/tokens", query: queryWith("ttl", ttl.String(), "server", flag(server))})
+}
+
+// Servers lists the servers that hold the cluster's store.
+func (c *Client) Servers(ctx context.Context) (api.Servers, error) {
+	return call[api.Servers](ctx, c, request{method: http.MethodGet, path: "/v1/servers"})
+}
+
+// RemoveServer takes a server out of the cluster, and returns those that are left.
+func (c *Client) RemoveServer(ctx context.Context, name string) (api.Servers, error) {
+	return call[api.Servers](ctx, c, request{method: http.MethodDelete, path: "/v1/servers/" + url.PathEscape(name)})
 }
 
 // SetAvailability says what a node takes: api.NodeActive, api.NodeCordoned or api.NodeDrained.

@@ -24,13 +24,15 @@ func (a *app) nodesCommand() *cobra.Command {
 
 func (a *app) addNodeCommand() *cobra.Command {
 	var ttl time.Duration
+	var server bool
 	command := &cobra.Command{
 		Use: "add", Short: "print the command with which a machine joins", Args: takes(0, 0),
-		Long: "Print the command with which a machine joins as a node. Its token is a secret: with it a machine gets what its pods\n" +
-			"need. It serves for any number of machines until it expires.",
-		Example: "  tend nodes add\n  tend nodes add --ttl 10m",
+		Long: "Print the command with which a machine joins as a node, or with --server as one more server. Its token is a secret: with\n" +
+			"it a node gets what its pods need, and a server gets everything, the keys of the cluster too. It serves for any number\n" +
+			"of machines until it expires.",
+		Example: "  tend nodes add\n  tend nodes add --ttl 10m\n  tend nodes add --server",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
-			token, err := c.JoinToken(ctx, ttl)
+			token, err := c.JoinToken(ctx, ttl, server)
 			if err != nil {
 				return err
 			}
@@ -38,10 +40,15 @@ func (a *app) addNodeCommand() *cobra.Command {
 				return (&listing{value: token}).write(a.streams, a.output)
 			}
 			fmt.Fprintf(a.err, "run this on the machine, within %s:\n", ttl)
+			if server {
+				fmt.Fprintf(a.out, "tend server --join %s --token %s --peer-listen $(hostname -I | cut -d' ' -f1):2380 --node-listen :8688\n", token.Address, token.Token)
+				return nil
+			}
 			fmt.Fprintf(a.out, "tend agent --join %s --token %s\n", token.Address, token.Token)
 			return nil
 		}),
 	}
+	command.Flags().BoolVar(&server, "server", false, "for a server, which holds the store and answers the API")
 	command.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long the token is valid, up to 24h")
 	return command
 }

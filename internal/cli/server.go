@@ -31,7 +31,11 @@ func (f *serverFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.HTTP, "http", "127.0.0.1:8686", "HTTP listener, a loopback `ADDRESS`, or off; the unix socket ROOT/tend.sock is always there")
 	flags.StringVar(&o.EtcdClient, "etcd-client", "", "open etcd's client `URL` on TCP (default: a unix socket inside the data dir)")
 	flags.StringVar(&o.EtcdPeer, "etcd-peer", "", "open etcd's peer `URL` on TCP (default: a unix socket inside the data dir)")
-	flags.StringVar(&o.Name, "name", "tend-0", "etcd member `NAME`")
+	flags.StringVar(&o.PeerListen, "peer-listen", "", "`ADDRESS` where the stores of other servers reach this one's, with TLS, as in 10.0.0.1:2380 (default none)")
+	flags.StringVar(&o.PeerAddress, "peer-address", "", "`ADDRESS` of --peer-listen as the other servers see it, if it is another")
+	flags.StringVar(&o.Join, "join", "", "`ADDRESS` of a running server's --node-listen, to become one of its cluster's servers")
+	flags.StringVar(&o.Token, "token", "", "`TOKEN` of tend nodes add --server, to join with")
+	flags.StringVar(&o.Name, "name", "", "`NAME` of the server, and of its etcd member (default tend-0; one that joins: its machine's name)")
 	flags.BoolVar(&o.QuietEtcd, "quiet-etcd", true, "keep etcd's own log to warnings")
 	flags.DurationVar(&o.AutoscaleInterval, "autoscale-interval", 15*time.Second, "time between two evaluations of a deployment by the autoscaler")
 }
@@ -55,7 +59,7 @@ func (a *app) serverCommand() *cobra.Command {
 		Long: "Run the server: store, controllers, API, and the agent of this machine, until Ctrl-C or SIGTERM. What runs goes on\n" +
 			"without it. If Docker is not running, Tend waits for it. Each flag has an environment variable that counts where the flag is\n" +
 			"left out: TEND_LOG_FORMAT for --log-format; for --name it is TEND_MEMBER_NAME.",
-		Example: "  tend server\n  tend server --root ~/tend --http off\n  tend server --runtime process --root /srv/tend",
+		Example: "  tend server\n  tend server --peer-listen 10.0.0.1:2380 --node-listen :8688   # one that others can join\n  tend server --root ~/tend --http off\n  tend server --runtime process --root /srv/tend",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.LocalFlags()); err != nil {

@@ -39,6 +39,10 @@ type Term struct {
 	// lost is closed once another process holds the key.
 	lost chan struct{}
 	once sync.Once
+	// lease is what the key is bound to among several servers; keeping renews it until release is called.
+	lease   store.LeaseID
+	keeping sync.WaitGroup
+	release func()
 }
 
 func newTerm(s store.Store, id []byte, held int64) *Term {
@@ -47,7 +51,7 @@ func newTerm(s store.Store, id []byte, held int64) *Term {
 	return t
 }
 
-// Begin claims the controllers. The only member of an embedded store waits for no other process: one that opened the
+// Begin claims the controllers of a store that no other process can have: see Candidate for several servers. The only member of an embedded store waits for no other process: one that opened the
 // data dir before is gone. The claim compares the claim it replaces. So a claim whose outcome stayed unknown can't be
 // applied late, over the claim of a later process.
 func Begin(ctx context.Context, s store.Store) (*Term, error) {
@@ -115,7 +119,8 @@ func (t *Term) renewed() { <-t.renewing }
 
 // observe checks the election key's value at a revision: a term without anything to commit ends too.
 func (t *Term) observe(value any, revision int64) {
-	if id, ok := value.([]byte); ok && revision > t.began && string(id) != string(t.id) {
+	id, ok := value.([]byte)
+	if gone := !ok && t.lease != 0; revision > t.began && (gone || ok && string(id) != string(t.id)) {
 		t.lose()
 	}
 }
@@ -145,7 +150,7 @@ func (t *Term) Settle(ctx context.Context) (int64, error) {
 	held := t.held.Load()
 	revision, err := t.Store.Commit(ctx, store.Txn{
 		Site: "election.settle", If: []store.Condition{{Key: ElectionKey, Modified: held}},
-		Do: []store.Op{{Key: ElectionKey, Value: t.id}},
+		Do: []store.Op{{Key: ElectionKey, Value: t.id, Lease: t.lease}},
 	})
 	switch {
 	case err == nil:
@@ -164,6 +169,10 @@ func (t *Term) Settle(ctx context.Context) (int64, error) {
 // adopt sets held to the key's newest revision if it is still this process's key. It requires renewing.
 func (t *Term) adopt(ctx context.Context) error {
 	entry, err := t.Get(ctx, ElectionKey)
+	if errors.Is(err, store.ErrNotFound) { // its lease has ended
+		t.lose()
+		return ErrDeposed
+	}
 	if err != nil {
 		return fmt.Errorf("read the election: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
@@ -44,8 +45,8 @@ func nextBackup(schedule *timetable.Schedule, last *api.BackupRecord, now time.T
 	return due, ok
 }
 
-// keepBackups takes the backups that are due until ctx ends. It runs while this server leads.
-func (d *daemon) keepBackups(ctx context.Context) {
+// keepBackups takes the backups that are due until ctx ends. It runs while a term of this server lasts.
+func (d *daemon) keepBackups(ctx context.Context, term *controlplane.Term) {
 	if d.Backups.Schedule == "" {
 		return
 	}
@@ -69,7 +70,7 @@ func (d *daemon) keepBackups(ctx context.Context) {
 			wait = min(wait, due.Sub(now))
 		}
 		if wait <= 0 {
-			d.scheduledBackup(ctx)
+			d.scheduledBackup(ctx, term)
 			wait = time.Second
 		}
 		timer := time.NewTimer(wait)
@@ -83,7 +84,7 @@ func (d *daemon) keepBackups(ctx context.Context) {
 }
 
 // scheduledBackup takes one backup and records what has become of it.
-func (d *daemon) scheduledBackup(ctx context.Context) {
+func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 	last := api.BackupRecord{}
 	if known := d.snapshot().Backup(); known.Exists() {
 		last = *known.Value
@@ -103,7 +104,7 @@ func (d *daemon) scheduledBackup(ctx context.Context) {
 	}
 	d.backups.metrics.count(last)
 	for ctx.Err() == nil {
-		revision, err := records.NewTxn("backup.record").Put(records.BackupKey, last).Commit(ctx, d.term)
+		revision, err := records.NewTxn("backup.record").Put(records.BackupKey, last).Commit(ctx, term)
 		if err == nil {
 			_ = d.view.WaitFor(ctx, revision)
 			return

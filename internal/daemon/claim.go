@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// claim learns who the store is and takes its controllers over.
+// claim learns who the store is, and takes its controllers over if no other server can have them.
 func (d *daemon) claim(ctx context.Context) error {
 	if err := checkSchema(ctx, d.store); err != nil {
 		return err
@@ -27,12 +27,17 @@ func (d *daemon) claim(ctx context.Context) error {
 	if err := d.checkRestored(ctx); err != nil {
 		return err
 	}
-	if d.term, err = controlplane.Begin(ctx, d.store); err != nil {
+	if d.several() {
+		return nil // the term is claimed when no other server has it
+	}
+	term, err := controlplane.Begin(ctx, d.store)
+	if err != nil {
 		return err
 	}
-	d.term.Store = guarded{d.term.Store, d.pause}
+	term.Store = guarded{term.Store, d.pause}
+	d.term.Store(term)
 	if d.pause.why() == "" {
-		if err := d.writeProgress(progress{Revision: d.term.Revision()}); err != nil {
+		if err := d.writeProgress(progress{Revision: term.Revision()}); err != nil {
 			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
 		}
 	}

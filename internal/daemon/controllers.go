@@ -42,15 +42,6 @@ func (d *daemon) counter(name, help, label string, values ...string) (count func
 	return func(value string) { counts.WithLabelValues(value).Inc() }
 }
 
-// lead runs the controllers, and takes the backups that are due, while this server's term lasts.
-func (d *daemon) lead(ctx context.Context) error {
-	within, end := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() { defer close(done); d.keepBackups(within) }()
-	defer func() { end(); <-done }()
-	return d.plane.Run(ctx, d.term)
-}
-
 // maxHookFile bounds a webhook's body: a larger file is cut and is then not JSON.
 const maxHookFile = 1 << 20
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,12 +17,14 @@ import (
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/peer"
 	"tend.dev/tend/internal/plugin/broker"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/server"
 	"tend.dev/tend/internal/servicemanager"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/view"
 	"tend.dev/tend/internal/verbs"
 )
@@ -37,7 +40,10 @@ type daemon struct {
 	cluster  cluster
 	keys     *secret.Keys
 	store    store.Store
-	term     *controlplane.Term
+	etcd     *etcd.Store    // nil if the store is a test's
+	peers    *peer.Identity // nil for a server that is alone
+	// term is nil while another server has the controllers.
+	term     atomic.Pointer[controlplane.Term]
 	view     *view.View
 	files    files
 	nodes    *local.Service
@@ -137,6 +143,12 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	if d.gate != nil {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}
+	if d.several() {
+		parts = append(parts, part{"presence", d.bePresent})
+	}
+	if d.peers != nil {
+		parts = append(parts, part{"servers", d.promote})
+	}
 	parts = append(parts, part{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.endpoints...) }})
 	running := make([]*runningPart, len(parts))
 	for i, p := range parts {
@@ -159,7 +171,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 
 // announce reports when replay is over.
 func (d *daemon) announce(ctx context.Context, began time.Time) {
-	for _, ready := range []<-chan struct{}{d.view.Synced(), d.plane.Ready(), d.hostReady()} {
+	for _, ready := range []<-chan struct{}{d.view.Synced(), d.planeReady(), d.hostReady()} {
 		select {
 		case <-ready:
 		case <-ctx.Done():
@@ -178,17 +190,28 @@ func (d *daemon) hostReady() <-chan struct{} {
 	return d.view.Synced()
 }
 
+// planeReady returns a channel that is closed when every object was reconciled once, which may be the work of another server.
+func (d *daemon) planeReady() <-chan struct{} {
+	if d.several() && d.term.Load() == nil {
+		return d.view.Synced()
+	}
+	return d.plane.Ready()
+}
+
 // missing returns what readiness waits for.
 func (d *daemon) missing() []string {
 	if why := d.pause.why(); why != "" {
 		return []string{"paused: " + why + "; next: tend resume"}
 	}
 	var out []string
+	if why := d.quorum(); why != "" {
+		out = append(out, "writes are refused: "+why)
+	}
 	if why := d.full(); why != "" {
 		out = append(out, "writes are refused: "+why)
 	}
 	for name, ready := range map[string]<-chan struct{}{
-		"reading the store": d.view.Synced(), "the first reconcile of every object": d.plane.Ready(),
+		"reading the store": d.view.Synced(), "the first reconcile of every object": d.planeReady(),
 		"the first reconcile of every task": d.hostReady(),
 	} {
 		select {

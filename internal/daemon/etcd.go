@@ -8,14 +8,19 @@ import (
 
 // openEtcd starts the embedded member. If the member fails, the server shuts down in its own order.
 func (d *daemon) openEtcd(ctx context.Context) error {
+	peers, err := d.openPeers(ctx)
+	if err != nil {
+		return err
+	}
 	s, err := etcd.Open(ctx, etcd.Options{
+		Peers: peers,
 		DataDir: d.Data, ClientURL: d.EtcdClient, PeerURL: d.EtcdPeer, Name: d.Name, MinFree: d.MinFree,
 		Verbose: !d.QuietEtcd, Logger: d.Logger, OnFatal: d.fatal,
 	})
 	if err != nil {
 		return err
 	}
-	d.Store = s
+	d.Store, d.etcd = s, s
 	d.onStop(s.Close)
 	return nil
 }

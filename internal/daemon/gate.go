@@ -53,6 +53,9 @@ func (d *daemon) openGate(ctx context.Context) error {
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
 	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: d.taken, Enter: d.enter, Member: d.member}}
+	if d.peers != nil {
+		g.desk.Admit = d.admit
+	}
 	mux := http.NewServeMux()
 	g.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
@@ -98,7 +101,7 @@ func openAuthority(ctx context.Context, s store.Store, keys *secret.Keys, cluste
 	if !errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("read the authority of nodes: %w", err)
 	}
-	ca, err := authority.Found(cluster, now)
+	ca, err := authority.Found("Tend nodes of "+cluster, now)
 	if err != nil {
 		return nil, err
 	}
@@ -142,13 +145,21 @@ func renewing(ca *authority.Authority, now func() time.Time) func() (*tls.Certif
 	}
 }
 
-// joinToken makes a token for machines that join, and returns where they connect.
-func (d *daemon) joinToken(ttl time.Duration) (api.JoinToken, error) {
+// joinToken makes a token for machines that join as nodes, or as servers, and returns where they connect.
+func (d *daemon) joinToken(ttl time.Duration, server bool) (api.JoinToken, error) {
 	if d.gate == nil {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
 			Next: "start it with --node-listen :8688"}
 	}
-	token, ends := d.gate.desk.Token(ttl)
+	if server && d.peers == nil {
+		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
+			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+	}
+	make := d.gate.desk.Token
+	if server {
+		make = d.gate.desk.ServerToken
+	}
+	token, ends := make(ttl)
 	return api.JoinToken{Token: token, ExpiresAt: ends, Address: reachable(d.gate.listener.Addr().String())}, nil
 }
 

@@ -34,7 +34,7 @@ func (d *daemon) buildServer() error {
 		// etcd, the Go runtime and the process are in the library's default registry; Tend's own metrics have one of
 		// their own.
 		View: d.view, Missing: d.missing, Node: d.Node, Full: d.full, Registry: d.registry, Gather: prometheus.DefaultGatherer, Token: token, Version: version.Version, Logger: d.Logger,
-		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, Authority: d.authority(),
+		Decode: manifest.Decode, Nodes: &d.fleet, Blobs: d.files.blobs, MaxBlob: d.Build.MaxTar(), Join: d.joinToken, Servers: d.servers, RemoveServer: d.removeServer, Authority: d.authority(),
 		Verbs: d.verbs, Plugins: d.plugins, MAC: d.keys.HMAC, Paused: d.pause.why, Resume: d.resume,
 		Backup: d.backUp, BackupStatus: d.backupStatus,
 	})

@@ -16,7 +16,7 @@ import (
 // whatever it asks for. The server's own name can't be taken.
 func TestANameIsOfOneMachine(t *testing.T) {
 	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
-	token, err := r.client.JoinToken(t.Context(), time.Hour)
+	token, err := r.client.JoinToken(t.Context(), time.Hour, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -28,7 +29,12 @@ type Options struct {
 	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens only on unix sockets inside Data.
 	EtcdClient string
 	EtcdPeer   string
-	// Name is the etcd member's name. Default tend-0.
+	// PeerListen is where the stores of other servers reach this one's, HOST:PORT, with TLS; PeerAddress is that address as
+	// the others see it, if it is another. Once given they are remembered. Default: this server is alone.
+	PeerListen, PeerAddress string
+	// Join is the address of a running server's listener for nodes; the first start joins it with Token.
+	Join, Token string
+	// Name is the server's name, and its etcd member's. Default tend-0; a server that joins is called like its machine.
 	Name string
 	// QuietEtcd limits etcd's own log to warnings.
 	QuietEtcd bool
@@ -37,6 +43,8 @@ type Options struct {
 	// Backups are those that the server takes by itself. Default: none.
 	Backups BackupOptions
 
+	// Shared is set if other servers may have the store at the same time: one of them has the controllers.
+	Shared bool
 	// Store is for tests: a store that outlives the server.
 	Store store.Store
 	// Listener and Nodes are for simulations, which have no sockets: the trusted listener instead of the unix socket, and
@@ -62,6 +70,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Plugins = filepath.Join(o.Root, "plugins")
 	}
 	orString(&o.HTTP, "127.0.0.1:8686")
+	if host, err := os.Hostname(); err == nil && o.Join != "" {
+		orString(&o.Name, host)
+	}
 	orString(&o.Name, "tend-0")
 	if o.Backups.Keep == 0 {
 		o.Backups.Keep = 7

@@ -38,11 +38,13 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 			Detail: "these nodes are not connected, so what runs there can't be compared with the store: " + strings.Join(absent, ", "),
 			Next:   "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
 	}
-	adopted, left, err := d.found(ctx, snap)
-	if err != nil {
+	adopted, left, unread := d.found(ctx, snap)
+	settles, unclaimed := d.claimed(ctx)
+	defer d.unclaimed(ctx)
+	if err := errors.Join(unread, unclaimed); err != nil {
 		return api.ResumeResult{}, err
 	}
-	if d.pause.why() == "" {
+	if !settles {
 		adopted = nil // the controllers use the store as it is
 	}
 	result := resultOf(adopted, left)
@@ -66,8 +68,10 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	if d.pause.why() == "" {
 		return result, nil
 	}
-	if err := d.settle(ctx); err != nil {
-		return result, err
+	if settles {
+		if err := d.settle(ctx); err != nil {
+			return result, err
+		}
 	}
 	// From now on the lower revision counts.
 	if err := d.writeProgress(progress{Revision: d.view.Revision()}); err != nil {
@@ -199,7 +203,7 @@ func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []ado
 		return nil
 	}
 	taken := map[string]bool{}
-	txn := records.NewTxn("resume.adopt").If(controlplane.ElectionKey, d.term.Revision())
+	txn := records.NewTxn("resume.adopt").If(controlplane.ElectionKey, d.term.Load().Revision())
 	for _, a := range adopted {
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
 		switch {

@@ -29,7 +29,7 @@ func (d *daemon) settle(ctx context.Context) error {
 		return err
 	}
 	snap, now := d.snapshot(), d.Now().UTC()
-	s := settlement{snap: snap, now: now, term: d.term.Revision(), commit: d.settled}
+	s := settlement{snap: snap, now: now, term: d.term.Load().Revision(), commit: d.settled}
 	for record := range snap.Prefix(records.RunsPrefix) {
 		if run, ok := record.Value.(*api.Run); ok && !run.State.Ended() && !s.goesOn(*run, running) {
 			s.end(ctx, records.Read[api.Run]{Value: run, Modified: record.Modified})

@@ -64,7 +64,7 @@ func (m *machine) startAgent() {
 	}
 	args := []string{"agent", "--root", m.agentRoot, "--network", m.network}
 	if _, err := os.Stat(m.agentRoot + "/joined"); err != nil {
-		token, err := m.client.JoinToken(m.Context(), time.Minute)
+		token, err := m.client.JoinToken(m.Context(), time.Minute, false)
 		if err != nil {
 			m.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestABuiltImageTravels(t *testing.T) {
 		}
 	}
 	m.start()
-	token, err := m.client.JoinToken(t.Context(), time.Minute)
+	token, err := m.client.JoinToken(t.Context(), time.Minute, false)
 	if err != nil {
 		t.Fatal(err)
 	}

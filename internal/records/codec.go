@@ -28,6 +28,7 @@ var codecs = []struct {
 	{ActualIngressPrefix, decodeAs[api.IngressNodeStatus]},
 	{RunsPrefix, decodeAs[api.Run]},
 	{DeliveriesPrefix, decodeAs[api.Delivery]},
+	{ServersPrefix, decodeAs[api.ServerPresence]},
 	{BackupKey, decodeAs[api.BackupRecord]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
 	{SlotsPrefix, decodeText},

@@ -31,6 +31,7 @@ const (
 	HomesPrefix         = "/homes/"            // which node has a volume's data: the scheduler; gone with the volume
 	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
 	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
+	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
 	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them
 	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot
@@ -110,6 +111,9 @@ func NodeKey(id string) string { return ActualNodesPrefix + id }
 
 // MemberKey returns the key that says which machine a node's name is of.
 func MemberKey(node string) string { return MembersPrefix + node }
+
+// ServerKey returns the key of what a running server says of itself.
+func ServerKey(name string) string { return ServersPrefix + name }
 
 // RemovedMember is the value at MemberKey of a node that was removed: its certificate is refused.
 const RemovedMember = "removed"

@@ -143,3 +143,23 @@ func parse(content []byte) (*Keys, error) {
 	}
 	return keys, nil
 }
+
+// ErrOther means that a root has the keys of another cluster.
+var ErrOther = errors.New("this root has the keys of another cluster")
+
+// Keep stores the key file of a cluster that a server joins. It returns ErrOther if the root has another one.
+func Keep(path string, content []byte) error {
+	if _, err := parse(content); err != nil {
+		return fmt.Errorf("the keys of the cluster: %w", err)
+	}
+	known, err := readPrivate(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return writePrivate(path, content)
+	case err != nil:
+		return err
+	case !bytes.Equal(known, content):
+		return fmt.Errorf("%s: %w: join with an empty --root", path, ErrOther)
+	}
+	return nil
+}

@@ -14,9 +14,11 @@ const maxTokenTime = 24 * time.Hour
 // joinQuery says how long a join token is valid. Default an hour.
 type joinQuery struct {
 	TTL string `query:"ttl"`
+	// Server asks for a token with which servers join.
+	Server bool `query:"server"`
 }
 
-// join makes a token with which machines join as nodes.
+// join makes a token with which machines join as nodes, or as servers.
 func (s *Server) join(ctx context.Context, in *joinQuery) (api.JoinToken, error) {
 	ttl := time.Hour
 	if in.TTL != "" {
@@ -28,9 +30,9 @@ func (s *Server) join(ctx context.Context, in *joinQuery) (api.JoinToken, error)
 	if s.Join == nil {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no nodes", Next: "tend version"}
 	}
-	token, err := s.Join(ttl)
+	token, err := s.Join(ttl, in.Server)
 	if err == nil {
-		s.Logger.Info("join token made", "actor", actorOf(ctx), "expires", token.ExpiresAt)
+		s.Logger.Info("join token made", "server", in.Server, "actor", actorOf(ctx), "expires", token.ExpiresAt)
 	}
 	return token, err
 }

@@ -34,8 +34,11 @@ type Options struct {
 	MaxBlob int64
 	// Plugins expand macros and run commands. Default: there are none.
 	Plugins *broker.Broker
-	// Join makes a token with which machines join as nodes, and returns where they connect. Default: none can.
-	Join func(ttl time.Duration) (api.JoinToken, error)
+	// Join makes a token with which machines join as nodes, or as servers, and returns where they connect. Default: none can.
+	Join func(ttl time.Duration, server bool) (api.JoinToken, error)
+	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
+	Servers      func() api.Servers
+	RemoveServer func(ctx context.Context, name string) error
 	// MAC is a keyed hash that makes the tokens of containers. Default: containers have no access.
 	MAC func(plain []byte) string
 	// Authority is the certificate of the cluster's own authority, in PEM. Nil on a server without an ingress.

@@ -26,6 +26,8 @@ var (
 	ErrTooLarge = errors.New("transaction too large")
 	// ErrNoSpace means that the store's disk or quota is full; reads succeed, writes are refused.
 	ErrNoSpace = errors.New("store is out of space")
+	// ErrNoQuorum means that more than half of the store's servers are down or can't be reached.
+	ErrNoQuorum = errors.New("the store has no quorum")
 	// ErrPaused means that the server takes no writes until an operator resumes.
 	ErrPaused = errors.New("the server is paused")
 	// ErrClosed means that the store was closed.

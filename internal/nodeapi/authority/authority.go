@@ -35,13 +35,13 @@ type Authority struct {
 	now  func() time.Time
 }
 
-// Found creates a new authority for a cluster.
-func Found(cluster string, now func() time.Time) (*Authority, error) {
+// Found creates a new authority of a name. It returns errors of the random source alone.
+func Found(name string, now func() time.Time) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	template := template(pkix.Name{CommonName: "Tend nodes of " + cluster}, now(), rootLife)
+	template := template(pkix.Name{CommonName: name}, now(), rootLife)
 	template.IsCA, template.BasicConstraintsValid, template.MaxPathLenZero = true, true, true
 	template.KeyUsage = x509.KeyUsageCertSign
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -110,6 +110,27 @@ func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
 	template.DNSNames = []string{serverName}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
 	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
+}
+
+// PeerName is the name in the certificates with which the servers of a cluster reach each other's stores.
+const PeerName = "tend-peer"
+
+// Peer issues such a certificate, with its key, both in PEM. The authority should be one that issues no others: with
+// such a certificate the whole store can be written.
+func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	template := template(pkix.Name{CommonName: PeerName}, a.now(), life)
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	template.DNSNames = []string{PeerName}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.root, private.Public(), a.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err = EncodeKey(private)
+	return encode(der), key, err
 }
 
 // Machine is who a node's certificate is of. UID tells machines apart that joined under one name, one after the other.

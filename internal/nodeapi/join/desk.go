@@ -20,7 +20,7 @@ const (
 	renewPath = "/node/v1/renew"
 )
 
-// Desk is the server's half. All its fields are required.
+// Desk is the server's half. All its fields but Admit are required.
 type Desk struct {
 	Authority *authority.Authority
 	// Cluster is the store's uid.
@@ -34,12 +34,14 @@ type Desk struct {
 	// Member returns the machine of a connection if it is still the one of its name.
 	Member func(state tls.ConnectionState) (authority.Machine, error)
 	Now    func() time.Time
+	// Admit adds a server to the store's. Default: none can join.
+	Admit func(ctx context.Context, who Applicant) (Admission, error)
 }
 
 // Token returns a token that is valid for a while, and when it ends.
 func (d Desk) Token(ttl time.Duration) (string, time.Time) {
 	ends := d.Now().Add(ttl).Truncate(time.Second)
-	return newToken(d.Authority.Fingerprint(), ends, d.MAC), ends
+	return newToken(forNodes, d.Authority.Fingerprint(), ends, d.MAC), ends
 }
 
 // request is what a machine sends: its certificate request in DER, and to join also its token and its name.
@@ -58,15 +60,16 @@ type answer struct {
 
 // Register adds the desk's paths to a mux.
 func (d Desk) Register(mux *http.ServeMux) {
-	mux.HandleFunc("POST "+joinPath, d.answer(d.join))
-	mux.HandleFunc("POST "+renewPath, d.answer(d.renew))
+	mux.HandleFunc("POST "+joinPath, answering(d.join))
+	mux.HandleFunc("POST "+renewPath, answering(d.renew))
+	mux.HandleFunc("POST "+serverPath, answering(d.joinServer))
 }
 
-func (d Desk) answer(decide func(*http.Request, request) (answer, error)) http.HandlerFunc {
+func answering[Request, Answer any](decide func(*http.Request, Request) (Answer, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		var asked request
+		var asked Request
 		err := wire.Read(w, r, &asked)
-		var given answer
+		var given Answer
 		if err == nil {
 			given, err = decide(r, asked)
 		}
@@ -82,7 +85,7 @@ func (d Desk) answer(decide func(*http.Request, request) (answer, error)) http.H
 var nodeName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]{0,61}[a-zA-Z0-9])?$`)
 
 func (d Desk) join(r *http.Request, asked request) (answer, error) {
-	if err := checkToken(asked.Token, d.Now(), d.MAC); err != nil {
+	if err := checkToken(forNodes, asked.Token, d.Now(), d.MAC); err != nil {
 		return answer{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(), Next: "tend nodes add prints the command with a new token"}
 	}
 	if !nodeName.MatchString(asked.Node) {

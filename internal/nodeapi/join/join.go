@@ -44,7 +44,7 @@ func Join(ctx context.Context, dial Dial, server, token, node string) (Membershi
 	}
 	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
 	defer transport.CloseIdleConnections()
-	given, err := ask(ctx, &http.Client{Transport: transport}, server+joinPath, request{Token: token, Node: node, Request: der})
+	given, err := ask[answer](ctx, &http.Client{Transport: transport}, server+joinPath, request{Token: token, Node: node, Request: der})
 	if err != nil {
 		return Membership{}, fmt.Errorf("join the cluster at %s: %w", server, err)
 	}
@@ -58,7 +58,7 @@ func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership,
 	if err != nil {
 		return m, err
 	}
-	given, err := ask(ctx, client, m.Server+renewPath, request{Request: der})
+	given, err := ask[answer](ctx, client, m.Server+renewPath, request{Request: der})
 	if err != nil {
 		return m, fmt.Errorf("renew the node's certificate: %w", err)
 	}
@@ -73,7 +73,7 @@ func (m Membership) Renew(ctx context.Context, client *http.Client) (Membership,
 // Pair returns the certificate with its key.
 func (m Membership) Pair() (tls.Certificate, error) { return tls.X509KeyPair(m.Certificate, m.Key) }
 
-func ask(ctx context.Context, client *http.Client, url string, asked request) (given answer, err error) {
+func ask[Answer any](ctx context.Context, client *http.Client, url string, asked any) (given Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinTime)
 	defer cancel()
 	body, err := json.Marshal(asked)

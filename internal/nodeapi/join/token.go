@@ -10,30 +10,38 @@ import (
 	"time"
 )
 
-// prefix begins every token; it says of which form it is.
-const prefix = "tend1"
+// The beginnings of tokens: of which form they are, and what joins with them. A server gets every secret of the cluster, so the
+// token of a node is none of a server.
+const (
+	forNodes   = "tend1"
+	forServers = "tendserver1"
+)
 
 // Errors about tokens.
 var (
 	ErrMalformed = errors.New("that is not a token of tend nodes add")
 	ErrExpired   = errors.New("the token has expired: make another with tend nodes add")
 	ErrForeign   = errors.New("the token is of another cluster")
+	ErrRole      = errors.New("a server joins with a token of tend nodes add --server, an agent with one of tend nodes add")
 )
 
-// newToken returns a token that ends at a time: its form, the authority's fingerprint, the end in Unix seconds, random
+// newToken returns a token for what joins that ends at a time: its form, the authority's fingerprint, the end in Unix seconds, random
 // text, and the hash of all that.
-func newToken(fingerprint string, ends time.Time, mac func([]byte) string) string {
-	head := strings.Join([]string{prefix, fingerprint, strconv.FormatInt(ends.Unix(), 10), rand.Text()}, ".")
+func newToken(form, fingerprint string, ends time.Time, mac func([]byte) string) string {
+	head := strings.Join([]string{form, fingerprint, strconv.FormatInt(ends.Unix(), 10), rand.Text()}, ".")
 	return head + "." + mac(signed(head))
 }
 
 func signed(head string) []byte { return []byte("join\x00" + head) }
 
 // checkToken returns the error of a token that isn't valid now.
-func checkToken(token string, now time.Time, mac func([]byte) string) error {
+func checkToken(form, token string, now time.Time, mac func([]byte) string) error {
 	parts := strings.Split(token, ".")
-	if len(parts) != 5 || parts[0] != prefix {
+	switch {
+	case len(parts) != 5 || parts[0] != forNodes && parts[0] != forServers:
 		return ErrMalformed
+	case parts[0] != form:
+		return ErrRole
 	}
 	head := strings.Join(parts[:4], ".")
 	if subtle.ConstantTimeCompare([]byte(parts[4]), []byte(mac(signed(head)))) != 1 {
@@ -52,7 +60,7 @@ func checkToken(token string, now time.Time, mac func([]byte) string) error {
 // pinned returns the fingerprint of the authority that a token names.
 func pinned(token string) (string, error) {
 	parts := strings.Split(token, ".")
-	if len(parts) != 5 || parts[0] != prefix {
+	if len(parts) != 5 || parts[0] != forNodes && parts[0] != forServers {
 		return "", ErrMalformed
 	}
 	return parts[1], nil

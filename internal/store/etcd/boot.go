@@ -29,7 +29,10 @@ func (s *Store) boot(ctx context.Context) error {
 		return err
 	}
 	s.client = v3client.New(s.member.Server)
-	return s.ready(ctx)
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	return s.enter(ctx)
 }
 
 // started is the result of StartEtcd.

@@ -20,7 +20,7 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 		return store.Entry{}, err
 	}
 	defer done()
-	got, err := s.client.Get(ctx, key)
+	got, err := s.read(ctx, key)
 	if err != nil {
 		return store.Entry{}, s.translate("get "+key, err)
 	}
@@ -41,7 +41,7 @@ func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions)
 	if opts.After != "" {
 		from = max(from, opts.After+"\x00")
 	}
-	got, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithRev(opts.Revision),
+	got, err := s.read(ctx, from, clientv3.WithRange(end), clientv3.WithRev(opts.Revision),
 		clientv3.WithLimit(int64(opts.Limit)), clientv3.WithSort(clientv3.SortByKey, clientv3.SortAscend))
 	if err != nil {
 		return store.Page{}, s.translate("list "+prefix, err)
@@ -54,6 +54,19 @@ func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions)
 		page.Entries[i] = entry(kv)
 	}
 	return page, nil
+}
+
+// read reads what is newest, once the members have a leader, also if they elect another one meanwhile.
+func (s *Store) read(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	for {
+		if err := s.led(ctx); err != nil {
+			return nil, err
+		}
+		got, err := s.client.Get(ctx, key, opts...)
+		if !errors.Is(err, rpctypes.ErrLeaderChanged) {
+			return got, err
+		}
+	}
 }
 
 // nothing is a prefix no key has: listing it returns only the newest revision.
@@ -75,6 +88,9 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, er
 	}
 	defer done()
 	if err := s.disk.keep(s.opts.MinFree/8, 0); err != nil {
+		return 0, fmt.Errorf("grant a lease: %w", err)
+	}
+	if err := s.led(ctx); err != nil {
 		return 0, fmt.Errorf("grant a lease: %w", err)
 	}
 	granted, err := s.client.Grant(ctx, int64((ttl+time.Second-1)/time.Second))

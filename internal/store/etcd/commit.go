@@ -20,6 +20,9 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 		return 0, err
 	}
 	defer done()
+	if err := s.led(ctx); err != nil {
+		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
+	}
 	if err := s.roomFor(txn); err != nil {
 		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
 	}

@@ -67,6 +67,9 @@ func (s *Store) config() (*embed.Config, error) {
 	cfg.MaxRequestBytes = store.MaxBytes + overhead
 	cfg.EnableGRPCGateway = false
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(s.logger())
+	if s.opts.Peers != nil {
+		return cfg, s.configurePeers(cfg)
+	}
 	return cfg, nil
 }
 

@@ -26,6 +26,9 @@ var meanings = map[error]error{
 	rpctypes.ErrTooManyOps:      store.ErrTooLarge,
 }
 
+// noLeader are etcd's errors while the members have no leader, or lose it.
+var noLeader = []error{rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex}
+
 // refusals are etcd's errors for what it didn't propose. The store has no errors of its own for them.
 var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader}
 
@@ -68,6 +71,11 @@ func (s *Store) translate(doing string, err error) error {
 	}
 	if s.lifetime.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, s.ended())
+	}
+	for _, theirs := range noLeader {
+		if errors.Is(err, theirs) {
+			return fmt.Errorf("%s: %w: %w", doing, store.ErrNoQuorum, err)
+		}
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }

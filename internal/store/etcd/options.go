@@ -16,9 +16,11 @@ type Options struct {
 	PeerURL   string
 	// Name is the member's name. Default tend-0.
 	Name string
-	// ReadyTimeout bounds the boot. Default 30 s.
+	// Peers is set for one of several members. Default: a single member, which nothing can join.
+	Peers *Peers
+	// ReadyTimeout bounds the boot. Default 30 s; 5 min with Peers, which a member may have to wait for.
 	ReadyTimeout time.Duration
-	// CloseTimeout bounds the shutdown. Default 5 s.
+	// CloseTimeout bounds the shutdown. Default 5 s; 15 s with Peers, whose leader hands over to another first.
 	CloseTimeout time.Duration
 	// Quota is the size in bytes that the database is kept within, except for what is written in a tenth of a second
 	// (the interval at which etcd updates its size): commits that would outgrow it are refused. Default 2 GiB.
@@ -48,6 +50,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, err
 	}
 	setDefault(&o.Name, "tend-0")
+	if o.Peers != nil {
+		setDefault(&o.ReadyTimeout, 5*time.Minute)
+		setDefault(&o.CloseTimeout, 15*time.Second)
+	}
 	setDefault(&o.ReadyTimeout, 30*time.Second)
 	setDefault(&o.CloseTimeout, 5*time.Second)
 	setDefault(&o.Quota, 2<<30)

@@ -29,7 +29,7 @@ func (s *Store) Snapshot(ctx context.Context, w io.Writer) error {
 	}
 	defer done()
 	// A linearizable read: a member that lags would be copied as it was.
-	if _, err := s.client.Get(ctx, nothing); err != nil {
+	if _, err := s.read(ctx, nothing); err != nil {
 		return s.translate("snapshot", err)
 	}
 	source, err := s.client.Snapshot(ctx)

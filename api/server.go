@@ -1,0 +1,45 @@
+package api
+
+import "time"
+
+// Server is one of the servers that hold a cluster's store and answer its API.
+type Server struct {
+	Name string `json:"name"`
+	// Address is where agents connect to it, HOST:PORT; empty if it has no listener for them or is not up.
+	Address string `json:"address,omitempty"`
+	// Store is where the other servers reach its store; empty if the store is elsewhere, or has this server alone.
+	Store string `json:"store,omitempty"`
+	// State is up, down, joining (its store catches up and has no vote yet) or added (it has not started yet);
+	// unknown while the servers have no quorum.
+	State ServerState `json:"state"`
+	// Leads is set for the server whose controllers run.
+	Leads   bool      `json:"leads,omitempty"`
+	Version string    `json:"version,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
+// ServerState says what another server knows of a server.
+type ServerState string
+
+// The states of servers.
+const (
+	ServerUp      ServerState = "up"
+	ServerDown    ServerState = "down"
+	ServerJoining ServerState = "joining"
+	ServerAdded   ServerState = "added"
+	ServerUnknown ServerState = "unknown"
+)
+
+// Servers is the list of a cluster's servers.
+type Servers struct {
+	Items []Server `json:"items"`
+	// Quorum says why nothing can be written; empty if it can.
+	Quorum string `json:"quorum,omitempty"`
+}
+
+// ServerPresence is what a running server says of itself to the others, for as long as it runs.
+type ServerPresence struct {
+	Address string    `json:"address,omitempty"`
+	Version string    `json:"version"`
+	Since   time.Time `json:"since"`
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+func (a *app) serversCommand() *cobra.Command {
+	command := &cobra.Command{
+		Use: "servers", Short: "list the servers that hold the store, and remove them", Args: takes(0, 0),
+		Long: "List the servers of the cluster: each has a copy of the store and answers the API, and one of them leads: its controllers\n" +
+			"run. More than half of them must be up for anything to be written. `tend nodes add --server` prints the command that\n" +
+			"adds one.",
+		Example: "  tend servers\n  tend servers -o wide\n  tend servers remove tend-2",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, _ []string) error {
+			servers, err := c.Servers(ctx)
+			if err != nil {
+				return err
+			}
+			return a.printServers(servers)
+		}),
+	}
+	command.AddCommand(a.removeServerCommand())
+	return command
+}
+
+func (a *app) removeServerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove SERVER", Short: "take a server out of the cluster", Args: takes(1, 1),
+		Long: "Take a server out of the cluster, whether it is up or lost for good. What is written from now on is not written there, and\n" +
+			"its process ends. To have it join again, empty its --root first. Its containers belong to its node: tend drain and tend\n" +
+			"nodes remove.",
+		Example: "  tend servers remove tend-2",
+		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+			if _, err := c.RemoveServer(ctx, args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.out, "%s is removed\n", args[0])
+			return nil
+		}),
+	}
+}
+
+func (a *app) printServers(servers api.Servers) error {
+	l := listing{
+		value: servers, empty: "no servers",
+		header: []string{"SERVER", "STATE", "LEADS", "ADDRESS", "AGE"}, wideHeader: []string{"STORE", "VERSION"},
+	}
+	for _, s := range servers.Items {
+		leads := ""
+		if s.Leads {
+			leads = "yes"
+		}
+		l.names = append(l.names, s.Name)
+		l.rows = append(l.rows, []string{s.Name, string(s.State), dash(leads), dash(s.Address), age(s.Since, time.Now())})
+		l.wideRows = append(l.wideRows, []string{dash(s.Store), dash(s.Version)})
+	}
+	if err := l.write(a.streams, a.output); err != nil {
+		return err
+	}
+	if servers.Quorum != "" {
+		fmt.Fprintf(a.err, "warning: nothing can be written: %s\n", printable(servers.Quorum, ""))
+	}
+	return nil
+}

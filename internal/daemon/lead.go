@@ -1,0 +1,100 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"tend.dev/tend/internal/controlplane"
+)
+
+// several reports whether other servers may have the store at the same time.
+func (d *daemon) several() bool { return d.Shared }
+
+func (d *daemon) candidate() controlplane.Candidate {
+	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
+}
+
+// alone reports whether no other process can have the store: its one member is this process's.
+func (d *daemon) alone() bool { return d.etcd != nil && len(d.etcd.Members()) == 1 }
+
+// lead runs the controllers while the term of this server lasts. Among several servers it waits for a term, and for
+// another one after a lost one.
+func (d *daemon) lead(ctx context.Context) error {
+	if !d.several() {
+		return d.leadFor(ctx, d.term.Load())
+	}
+	for {
+		term, err := d.elect(ctx)
+		if err != nil {
+			return nil //nolint:nilerr // ctx has ended
+		}
+		d.Logger.InfoContext(ctx, "this server has the controllers", "server", d.Name)
+		err = d.leadFor(ctx, term)
+		d.abdicate(ctx)
+		if !errors.Is(err, controlplane.ErrDeposed) {
+			return err
+		}
+		d.Logger.WarnContext(ctx, "this server has lost the controllers", "server", d.Name)
+	}
+}
+
+// elect returns this server's term as soon as it has one; ctx's error if ctx ends first.
+func (d *daemon) elect(ctx context.Context) (*controlplane.Term, error) {
+	if term := d.term.Load(); term != nil {
+		return term, nil // resume has claimed it
+	}
+	term, err := d.plane.Elect(ctx, d.candidate())
+	if err == nil {
+		d.term.Store(term)
+	}
+	return term, err
+}
+
+// abdicate gives this server's term back, if it has one among several.
+func (d *daemon) abdicate(ctx context.Context) {
+	if !d.several() {
+		return
+	}
+	if term := d.term.Swap(nil); term != nil {
+		term.End(ctx)
+	}
+}
+
+// leadFor runs the controllers, and takes the backups that are due, while a term lasts.
+func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
+	within, end := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); d.keepBackups(within, term) }()
+	defer func() { end(); <-done }()
+	return d.plane.Run(ctx, term)
+}
+
+// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It returns false
+// if nothing is to be settled: this server is not paused, or another one works with the store already.
+func (d *daemon) claimed(ctx context.Context) (bool, error) {
+	switch {
+	case d.pause.why() == "":
+		return false, nil
+	case d.term.Load() != nil:
+		return true, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, 2*controlplane.ElectionTTL)
+	defer cancel()
+	_, err := d.elect(wait)
+	if err == nil || ctx.Err() != nil {
+		return err == nil, err
+	}
+	if holder, ok := d.snapshot().Get(controlplane.ElectionKey); ok {
+		d.Logger.InfoContext(ctx, "nothing is left to settle: another server has the controllers", "server", controlplane.Leader(holder.Value))
+		return false, nil
+	}
+	return false, fmt.Errorf("claim the controllers: %w", err)
+}
+
+// unclaimed gives the controllers back after a resume that failed.
+func (d *daemon) unclaimed(ctx context.Context) {
+	if d.pause.why() != "" {
+		d.abdicate(ctx)
+	}
+}

@@ -1,0 +1,146 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/controlplane"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
+	"tend.dev/tend/internal/version"
+)
+
+// bePresent says to the other servers that this one runs, until ctx ends.
+func (d *daemon) bePresent(ctx context.Context) error {
+	since := d.Now().UTC()
+	var lease store.LeaseID
+	ticker := time.NewTicker(controlplane.ElectionTTL / 3)
+	defer ticker.Stop()
+	for {
+		if lease == 0 || errors.Is(d.store.KeepAlive(ctx, lease), store.ErrLeaseNotFound) {
+			var err error
+			if lease, err = d.announcePresence(ctx, since); err != nil && ctx.Err() == nil {
+				d.Logger.DebugContext(ctx, "this server could not say that it runs; tried again", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			_ = d.store.Revoke(ctx, lease)
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.LeaseID, error) {
+	presence := api.ServerPresence{Version: version.Version, Since: since}
+	if d.gate != nil {
+		presence.Address = reachable(d.gate.listener.Addr().String())
+	}
+	lease, err := d.store.Grant(ctx, controlplane.ElectionTTL)
+	if err != nil {
+		return 0, err
+	}
+	_, err = records.NewTxn("server.present").PutLeased(records.ServerKey(d.Name), presence, lease).Commit(ctx, d.store)
+	if err != nil {
+		return 0, err
+	}
+	return lease, nil
+}
+
+// servers returns the servers of the cluster.
+func (d *daemon) servers() api.Servers {
+	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
+	snap := d.snapshot()
+	running := map[string]*api.ServerPresence{}
+	for record := range snap.Prefix(records.ServersPrefix) {
+		if presence, ok := record.Value.(*api.ServerPresence); ok {
+			running[strings.TrimPrefix(record.Key, records.ServersPrefix)] = presence
+		}
+	}
+	if !d.several() {
+		running[d.Name] = &api.ServerPresence{Version: version.Version}
+	}
+	leader := d.Name
+	if d.several() {
+		holder, _ := snap.Get(controlplane.ElectionKey)
+		leader = controlplane.Leader(holder.Value)
+	}
+	if out.Quorum != "" {
+		leader = ""
+	}
+	if d.etcd != nil && d.several() {
+		for _, m := range d.etcd.Members() {
+			out.Items = append(out.Items, d.serverOf(m, running[m.Name]))
+			delete(running, m.Name)
+		}
+	}
+	for name, presence := range running {
+		out.Items = append(out.Items, api.Server{Name: name, State: api.ServerUp, Address: presence.Address, Version: presence.Version, Since: presence.Since})
+	}
+	for i := range out.Items {
+		if out.Quorum != "" && out.Items[i].Name != d.Name {
+			out.Items[i].State = api.ServerUnknown
+			continue
+		}
+		out.Items[i].Leads = out.Items[i].Name == leader && out.Items[i].State == api.ServerUp
+	}
+	slices.SortFunc(out.Items, func(a, b api.Server) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// serverOf returns what is known of a server whose store is one of the members.
+func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Server {
+	s := api.Server{Name: nameOf(m), Store: m.URL, State: api.ServerDown}
+	switch {
+	case m.Name == "":
+		s.State = api.ServerAdded
+	case !m.Voting:
+		s.State = api.ServerJoining
+	case presence != nil || m.Self:
+		s.State = api.ServerUp
+	}
+	if presence != nil {
+		s.Address, s.Version, s.Since = presence.Address, presence.Version, presence.Since
+	}
+	return s
+}
+
+// removeServer takes a server out of the cluster.
+func (d *daemon) removeServer(ctx context.Context, name string) error {
+	if d.etcd == nil || !d.several() {
+		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed", Next: "tend servers"}
+	}
+	for _, m := range d.etcd.Members() {
+		if nameOf(m) == name && m.Name == "" {
+			name = m.URL
+		}
+	}
+	err := d.etcd.RemoveMember(ctx, name)
+	switch {
+	case errors.Is(err, etcd.ErrMember):
+		return &api.Problem{Status: http.StatusConflict, Title: "ServerRefused", Detail: err.Error(), Next: "tend servers"}
+	case errors.Is(err, store.ErrNotFound):
+		return &api.Problem{Status: http.StatusNotFound, Detail: err.Error(), Next: "tend servers lists them"}
+	}
+	return err
+}
+
+// quorum returns why nothing can be written; empty if it can.
+func (d *daemon) quorum() string {
+	if d.etcd == nil || !d.several() {
+		return ""
+	}
+	if err := d.etcd.Quorum(); err != nil {
+		return err.Error()
+	}
+	return ""
+}

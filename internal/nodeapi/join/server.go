@@ -1,0 +1,71 @@
+package join
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi/authority"
+)
+
+// serverPath is where servers join.
+const serverPath = "/server/v1/join"
+
+// Applicant is a server that joins: its name, and the URL where the other servers reach its store.
+type Applicant struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// Admission is what a server gets when it joins. All of it but the URLs is secret.
+type Admission struct {
+	// Keys is the file of the cluster's keys, Peers the authority of the certificates of servers with its key, in PEM.
+	Keys  []byte `json:"keys"`
+	Peers []byte `json:"peers"`
+	// Members are the URLs of the servers' stores by the servers' names, the new one's included.
+	Members map[string]string `json:"members"`
+}
+
+type serverRequest struct {
+	Token string `json:"token"`
+	Applicant
+}
+
+// ServerToken returns a token with which servers join, and when it ends.
+func (d Desk) ServerToken(ttl time.Duration) (string, time.Time) {
+	ends := d.Now().Add(ttl).Truncate(time.Second)
+	return newToken(forServers, d.Authority.Fingerprint(), ends, d.MAC), ends
+}
+
+func (d Desk) joinServer(r *http.Request, asked serverRequest) (Admission, error) {
+	if err := checkToken(forServers, asked.Token, d.Now(), d.MAC); err != nil {
+		return Admission{}, &api.Problem{Title: "TokenRefused", Status: http.StatusUnauthorized, Detail: err.Error(),
+			Next: "tend nodes add --server prints the command with a new token"}
+	}
+	if !nodeName.MatchString(asked.Name) {
+		return Admission{}, &api.Problem{Title: "ServerName", Status: http.StatusBadRequest,
+			Detail: fmt.Sprintf("%.80q can't be the name of a server: letters, digits, dots and hyphens, at most 63", asked.Name), Next: "choose another with --name"}
+	}
+	if d.Admit == nil {
+		return Admission{}, &api.Problem{Title: "NoPeers", Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
+			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
+	}
+	return d.Admit(r.Context(), asked.Applicant)
+}
+
+// JoinServer asks a server to add another one to the cluster. It may be repeated. It returns a Problem if it is refused.
+func JoinServer(ctx context.Context, dial Dial, server, token string, who Applicant) (Admission, error) {
+	fingerprint, err := pinned(token)
+	if err != nil {
+		return Admission{}, err
+	}
+	transport := &http.Transport{TLSClientConfig: authority.JoinTLS(fingerprint), ForceAttemptHTTP2: true, DialContext: dial}
+	defer transport.CloseIdleConnections()
+	given, err := ask[Admission](ctx, &http.Client{Transport: transport}, server+serverPath, serverRequest{token, who})
+	if err != nil {
+		return given, fmt.Errorf("join the servers at %s: %w", server, err)
+	}
+	return given, nil
+}

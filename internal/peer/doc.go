@@ -1,0 +1,6 @@
+// Package peer is what a server is to the other servers of its cluster: the certificates with which their stores reach each
+// other, and how another server joins.
+//
+// The authority of these certificates is apart from that of nodes, and every server has its key: a server may write the whole
+// store, a node may not.
+package peer
