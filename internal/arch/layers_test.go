@@ -77,7 +77,7 @@ var layers = []layer{
 		"a host as a process of its own, with a connection to its server"},
 	{"internal/daemon", []string{"api", "internal/asset", "internal/backup", "internal/backup/restore", "internal/blob", "internal/certstore", "internal/connlimit", "internal/control", "internal/controlplane", "internal/core", "internal/engine",
 		"internal/fault", "internal/host", "internal/ingress", "internal/verbs", "internal/records", "internal/manifest", "internal/nodeapi", "internal/nodeapi/authority", "internal/nodeapi/join",
-		"internal/nodeapi/local", "internal/nodeapi/remote", "internal/nodeapi/session", "internal/plugin", "internal/plugin/broker", "internal/retention", "internal/runtime", "internal/secret",
+		"internal/nodeapi/local", "internal/nodeapi/remote", "internal/nodeapi/session", "internal/peer", "internal/plugin", "internal/plugin/broker", "internal/retention", "internal/runtime", "internal/secret",
 		"internal/server", "internal/servicemanager", "internal/store", "internal/version", "internal/webhook"}, "the one place where parts of a server are put together; commands come above it"},
 	{"internal/cli", []string{"api", "client", "internal/backup", "internal/backup/restore", "internal/build", "internal/compose", "internal/core", "internal/daemon", "internal/fault", "internal/host", "internal/manifest", "internal/member", "internal/ownership",
 		"internal/secret", "internal/version"},

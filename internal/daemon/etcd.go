@@ -13,7 +13,7 @@ func (d *daemon) openEtcd(ctx context.Context) error {
 		return err
 	}
 	s, err := etcd.Open(ctx, etcd.Options{
-		Peers: peers,
+		Peers:   peers,
 		DataDir: d.Data, ClientURL: d.EtcdClient, PeerURL: d.EtcdPeer, Name: d.Name, MinFree: d.MinFree,
 		Verbose: !d.QuietEtcd, Logger: d.Logger, OnFatal: d.fatal,
 	})

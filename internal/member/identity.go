@@ -33,6 +33,9 @@ type identity struct {
 	now  func() time.Time
 	log  *slog.Logger
 
+	// writing is held by what replaces a part of the membership.
+	writing sync.Mutex
+
 	mu    sync.Mutex
 	known join.Membership
 	pair  tls.Certificate
@@ -83,7 +86,7 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 	switch err := i.read(); {
 	case err == nil && o.Server != "" && o.Server != i.known.Server:
 		known := i.known
-		known.Server = o.Server
+		known.Server, known.Servers = o.Server, nil
 		return i, i.keep(known)
 	case err == nil || !errors.Is(err, fs.ErrNotExist):
 		return i, err
@@ -102,6 +105,15 @@ func (i *identity) membership() join.Membership {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.known
+}
+
+// learn stores the addresses of the servers.
+func (i *identity) learn(servers []string) error {
+	i.writing.Lock()
+	defer i.writing.Unlock()
+	known := i.membership()
+	known.Servers = servers
+	return i.keep(known)
 }
 
 // certificate returns the current certificate, for the handshake of a connection.
@@ -140,6 +152,8 @@ func (i *identity) renewDue(ctx context.Context, client *http.Client) error {
 	if leaf.NotAfter.Sub(i.now()) > authority.NodeLife/3 {
 		return nil
 	}
+	i.writing.Lock()
+	defer i.writing.Unlock()
 	known, err := i.membership().Renew(ctx, client)
 	if err != nil {
 		return err

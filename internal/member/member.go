@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -99,13 +98,15 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	if err != nil {
 		return err
 	}
+	to := &servers{connect: o.Dial, addresses: []string{address(known.Server)}}
+	to.learn(known.Servers)
 	transport := &http.Transport{
-		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: o.Dial,
+		TLSClientConfig: config, ForceAttemptHTTP2: true, DialContext: to.dial,
 		HTTP2: &http.HTTP2Config{SendPingTimeout: dialTime, PingTimeout: dialTime},
 	}
 	defer transport.CloseIdleConnections()
 	web := &http.Client{Transport: transport}
-	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Logger: o.Logger})
+	client := remote.New(remote.Options{Server: known.Server, HTTP: web, Lost: to.next, Logger: o.Logger})
 	callbacks, err := client.Callbacks()
 	if err != nil {
 		return err
@@ -122,14 +123,16 @@ func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error
 	if err != nil {
 		return errors.Join(err, scraped.close())
 	}
+	answering := &sessions{Options: o, who: who, client: client, servers: to,
+		keep: func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error {
+			return session.Keep(ctx, dial, restored, machine.Access(), machine.Ready(), o.Logger)
+		}}
 	o.Logger.Info("starting the agent", "root", o.Root, "node", o.Node, "cluster", known.Cluster, "server", known.Server, "runtime", o.Runtime)
 	group := engine.NewGroup(engine.GroupOptions{},
 		engine.NewMember(scraped.run),
 		engine.NewMember(client.Run),
 		engine.NewMember(func(ctx context.Context) error { return who.renew(ctx, web) }),
-		engine.NewMember(func(ctx context.Context) error {
-			return session.Keep(ctx, dialer(o, who, client), restored, machine.Access(), machine.Ready(), o.Logger)
-		}),
+		engine.NewMember(answering.run),
 		engine.NewMember(func(ctx context.Context) error {
 			if o.Started != nil {
 				o.Started()
@@ -156,30 +159,4 @@ func announce(ctx context.Context, ready <-chan struct{}, log *slog.Logger) erro
 	<-ctx.Done()
 	servicemanager.Notify(ctx, log, servicemanager.Stopping("finishing reconciles"))
 	return nil
-}
-
-// dialer dials the connection on which the machine answers the server. A server that is paused must not reach an agent that
-// still works on what it knew before.
-func dialer(o Options, who *identity, client *remote.Client) func(context.Context) (net.Conn, error) {
-	return func(ctx context.Context) (net.Conn, error) {
-		known := who.membership()
-		config, err := authority.NodeTLS(known.Authority, who.certificate, session.Protocol)
-		if err != nil {
-			return nil, err
-		}
-		raw, err := o.Dial(ctx, "tcp", strings.TrimPrefix(known.Server, "https://"))
-		if err != nil {
-			return nil, err
-		}
-		conn := tls.Client(raw, config)
-		err = conn.HandshakeContext(ctx)
-		if err == nil {
-			err = client.Current(ctx)
-		}
-		if err != nil {
-			_ = raw.Close()
-			return nil, err
-		}
-		return session.Plain(conn), nil
-	}
 }

@@ -75,11 +75,24 @@ func (c *cluster) answer(t *testing.T, machine authority.Machine, key *ecdsa.Pri
 // greet connects a node to the cluster's server: what the server knows then, and the error of each side.
 func (c *cluster) greet(t *testing.T, config *tls.Config) (state tls.ConnectionState, atServer, atNode error) {
 	t.Helper()
-	here, there := net.Pipe()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // both sides may write at once, which a pipe doesn't bear
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	here, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
 	served := make(chan error, 1)
 	go func() {
+		there, err := listener.Accept()
+		if err != nil {
+			served <- err
+			return
+		}
 		conn := tls.Server(there, c.TLS(func() (*tls.Certificate, error) { return &c.server, nil }))
-		err := conn.HandshakeContext(t.Context())
+		err = conn.HandshakeContext(t.Context())
 		state = conn.ConnectionState()
 		_ = conn.Close()
 		served <- err

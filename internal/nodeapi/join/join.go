@@ -17,9 +17,11 @@ import (
 // Membership is what a machine has of its cluster.
 type Membership struct {
 	// Server is the URL of the server.
-	Server  string `json:"server"`
-	Cluster string `json:"cluster"`
-	Node    string `json:"node"`
+	Server string `json:"server"`
+	// Servers are the addresses, HOST:PORT, of all servers that were known at last.
+	Servers []string `json:"servers,omitempty"`
+	Cluster string   `json:"cluster"`
+	Node    string   `json:"node"`
 	// Authority, Certificate and Key are PEM; the last is a secret.
 	Authority   []byte `json:"authority"`
 	Certificate []byte `json:"certificate"`

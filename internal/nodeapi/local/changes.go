@@ -59,7 +59,11 @@ func (s *Service) effects(change view.Change) []effect {
 	}
 	switch record := value.(type) {
 	case *api.Task:
-		return []effect{{node: record.Node, task: record.ID, service: serviceOf(record)}}
+		own := effect{node: record.Node, task: record.ID, service: serviceOf(record)}
+		if !change.Deleted {
+			return []effect{own}
+		}
+		return append(s.successors(*record), own)
 	case *api.TaskStatus:
 		return s.statusChanged(change, record)
 	case *api.Frozen:
@@ -95,12 +99,17 @@ func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []ef
 		return []effect{own}
 	}
 	own.service = serviceOf(task.Value)
-	out := []effect{own}
 	if !ended {
-		return out
+		return []effect{own}
 	}
-	for _, other := range snap.TasksOf(task.Value.Owner()) {
-		if other.Value.After == status.ID && other.Value.Node != status.Node {
+	return append(s.successors(*task.Value), own)
+}
+
+// successors returns the effects on the tasks that wait for the end of this one. Those of its own node are among them: its
+// agent forgets the ends of tasks that are gone, before or after it has looked at the ones that wait.
+func (s *Service) successors(of api.Task) (out []effect) {
+	for _, other := range s.snapshot().TasksOf(of.Owner()) {
+		if other.Value.After == of.ID {
 			out = append(out, effect{node: other.Value.Node, task: other.Value.ID})
 		}
 	}

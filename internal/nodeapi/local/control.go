@@ -18,6 +18,8 @@ type Control struct {
 	mu          sync.Mutex
 	subscribers []func(node.Change)
 	lease       store.LeaseID
+	// bound is the revision at which the heartbeat's key was bound to the lease.
+	bound int64
 }
 
 var _ nodeapi.Control = (*Control)(nil)

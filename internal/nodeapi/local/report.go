@@ -161,9 +161,9 @@ func (w *writer) refusal() error {
 // that is no longer renewed.
 func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 	c.mu.Lock()
-	lease := c.lease
+	lease, bound := c.lease, c.bound
 	c.mu.Unlock()
-	if lease != 0 {
+	if lease != 0 && c.stillBound(bound) {
 		err := c.Store.KeepAlive(ctx, lease)
 		if !errors.Is(err, store.ErrLeaseNotFound) {
 			return err
@@ -178,11 +178,23 @@ func (c *Control) Alive(ctx context.Context, ttl time.Duration) error {
 		return err
 	}
 	txn := records.NewTxn("agent.alive").If(records.AliveKey(c.node), stored.Modified).PutLeased(records.AliveKey(c.node), c.node, lease)
-	if _, err := txn.Commit(ctx, c.Store); err != nil {
+	revision, err := txn.Commit(ctx, c.Store)
+	if err != nil {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lease = lease
+	c.lease, c.bound = lease, revision
 	return nil
+}
+
+// stillBound reports whether the heartbeat's key is as this server wrote it: meanwhile the node may have been connected to
+// another one, to whose lease the key was bound then.
+func (c *Control) stillBound(bound int64) bool {
+	snap := c.snapshot()
+	if snap.Revision() < bound {
+		return true // the write is yet to be seen
+	}
+	entry, ok := snap.Get(records.AliveKey(c.node))
+	return ok && entry.Modified == bound
 }

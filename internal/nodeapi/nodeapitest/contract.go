@@ -85,8 +85,12 @@ func tasks(t *testing.T, w *World, c nodeapi.Control) {
 func notifications(t *testing.T, w *World, c nodeapi.Control) {
 	changes := listen(t, c)
 	old, next := w.Deploy("old", There), w.Deploy("next", Here)
-	next.After, next.Kind, next.Scope, next.Name = old.ID, old.Kind, old.Scope, old.Name
-	w.Commit(records.NewTxn("test").Put(records.TaskKey(next.ID), next))
+	next.Kind, next.Scope, next.Name = old.Kind, old.Scope, old.Name
+	follows := func(before string) {
+		next.After = before
+		w.Commit(records.NewTxn("test").Put(records.TaskKey(next.ID), next))
+	}
+	follows(old.ID)
 	becomes := func(reason string, holds func(node.Assignment) bool) {
 		t.Helper()
 		changes.want(node.Change{Task: "next"})
@@ -99,6 +103,21 @@ func notifications(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("the predecessor has not ended", func(a node.Assignment) bool { return a.PredecessorOpen })
 	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("old"), api.TaskStatus{ID: "old", Node: There, State: api.TaskComplete}))
 	becomes("the predecessor ended on another node", func(a node.Assignment) bool { return !a.PredecessorOpen })
+	for _, on := range []string{Here, There} {
+		before := w.Deploy("before-"+on, on)
+		before.Kind, before.Scope, before.Name = old.Kind, old.Scope, old.Name
+		w.Commit(records.NewTxn("test").Put(records.TaskKey(before.ID), before))
+		follows(before.ID)
+		becomes("another predecessor has not ended", func(a node.Assignment) bool { return a.PredecessorOpen })
+		if on == Here { // its own report
+			if err := c.Report(t.Context(), node.Report{Tasks: []api.TaskStatus{{ID: before.ID, Node: Here, State: api.TaskComplete}}}); err != nil {
+				t.Fatal(err)
+			}
+			becomes("the predecessor ended on this node", func(a node.Assignment) bool { return !a.PredecessorOpen })
+		}
+		w.Commit(records.NewTxn("test").Delete(records.TaskKey(before.ID)).Delete(records.TaskStatusKey(before.ID)))
+		becomes("the predecessor is gone", func(a node.Assignment) bool { return !a.PredecessorOpen })
+	}
 	w.Commit(records.NewTxn("test").Put(records.FrozenKey(next.Owner(), next.Slot), api.Frozen{Slot: next.Slot}))
 	becomes("the slot is frozen", func(a node.Assignment) bool { return a.Frozen })
 }

@@ -24,6 +24,8 @@ type Options struct {
 	Server string
 	// HTTP has the node's certificate and uses HTTP/2: locks hold both directions of a request open.
 	HTTP *http.Client
+	// Lost is called when the server has ended the stream, or can't be reached: another one may. Default: nothing is.
+	Lost func(error)
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -36,6 +38,7 @@ type Client struct {
 	caller  wire.Caller
 	log     *slog.Logger
 	storage *storage
+	lost    func(error)
 }
 
 var _ nodeapi.Control = (*Client)(nil)
@@ -45,7 +48,10 @@ func New(o Options) *Client {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	c := &Client{mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger, caller: wire.Caller{Base: o.Server + Prefix, Do: o.HTTP.Do}}
+	if o.Lost == nil {
+		o.Lost = func(error) {}
+	}
+	c := &Client{lost: o.Lost, mirror: newMirror(), server: o.Server, http: o.HTTP, log: o.Logger, caller: wire.Caller{Base: o.Server + Prefix, Do: o.HTTP.Do}}
 	c.storage = &storage{client: c, locks: map[string]func(){}}
 	return c
 }
@@ -72,6 +78,13 @@ func (c *Client) Current(ctx context.Context) error {
 	return nil
 }
 
+// Servers returns the addresses of the servers that take nodes, as the connected one knows them.
+func (c *Client) Servers(ctx context.Context) ([]string, error) {
+	var now state
+	err := c.caller.Get(ctx, "state", &now)
+	return now.Servers, err
+}
+
 // Run follows the server until ctx ends, and reconnects whenever the connection is lost. It returns ErrRestored if it must
 // not go on.
 func (c *Client) Run(ctx context.Context) error {
@@ -94,6 +107,9 @@ func (c *Client) Run(ctx context.Context) error {
 		if !lost && ctx.Err() == nil {
 			c.log.Warn("the connection to the server is lost; what runs goes on, and connecting is tried again", "server", c.server, "error", err)
 			lost = true
+		}
+		if ctx.Err() == nil {
+			c.lost(err)
 		}
 		select {
 		case <-ctx.Done():

@@ -29,6 +29,11 @@ type HandlerOptions struct {
 	Callbacks http.Handler
 	// Paused returns why nothing may be changed at the moment: nodes get no tasks meanwhile. Default: it is never paused.
 	Paused func() string
+	// Current returns an error if this server may not show all that was written up to a revision, for lack of a quorum; it
+	// waits a moment for what it is behind. Default: a server alone always shows it.
+	Current func(ctx context.Context, revision int64) error
+	// Servers returns the addresses of the servers that take nodes. Default: none but this one is known.
+	Servers func() []string
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -52,6 +57,12 @@ func NewHandler(o HandlerOptions) *Handler {
 	}
 	if o.Paused == nil {
 		o.Paused = func() string { return "" }
+	}
+	if o.Current == nil {
+		o.Current = func(context.Context, int64) error { return nil }
+	}
+	if o.Servers == nil {
+		o.Servers = func() []string { return nil }
 	}
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
@@ -102,6 +113,9 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 			return fmt.Errorf("since=%q: %w", text, wire.ErrBadRequest)
 		}
 	}
+	if err := h.Current(r.Context(), since); err != nil {
+		return err
+	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
 	var sending sync.Mutex
@@ -117,7 +131,15 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	var beating sync.WaitGroup
 	defer beating.Wait() // who writes to an answer after its handler returned panics
 	defer cancel()
-	beating.Go(func() { heartbeat(ctx, func() { _ = send(node.Frame{}) }) })
+	beating.Go(func() {
+		heartbeat(ctx, func() {
+			if h.Current(ctx, 0) != nil { // another server may know more
+				cancel()
+				return
+			}
+			_ = send(node.Frame{})
+		})
+	})
 	if err := c.Follow(ctx, r.URL.Query().Get("epoch"), since, send); err != nil && r.Context().Err() == nil {
 		h.Logger.Debug("a node is followed no longer", "node", c.ID(), "error", err)
 	}
@@ -128,10 +150,12 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 type state struct {
 	// Paused is why the server changes nothing; empty if it isn't paused.
 	Paused string `json:"paused,omitempty"`
+	// Servers are the addresses of the servers that take nodes.
+	Servers []string `json:"servers,omitempty"`
 }
 
 func (h *Handler) state(_ *local.Control, w http.ResponseWriter, _ *http.Request) error {
-	return wire.Write(w, state{h.Paused()})
+	return wire.Write(w, state{h.Paused(), h.Servers()})
 }
 
 // heartbeatEvery is how often a stream shows that it is alive; its reader gives it up after three times that.

@@ -1,0 +1,97 @@
+package member
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync"
+	"time"
+
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/remote"
+	"tend.dev/tend/internal/nodeapi/session"
+)
+
+// askEvery is the interval between two questions for the servers there are.
+const askEvery = 10 * time.Second
+
+// sessions keep a connection to every server, on which this machine answers it: any of them may be asked for logs.
+type sessions struct {
+	Options
+	who     *identity
+	client  *remote.Client
+	servers *servers
+	// keep answers the requests of a server until ctx ends.
+	keep func(ctx context.Context, dial func(context.Context) (net.Conn, error)) error
+}
+
+// run works until ctx ends, or a connection must not be made again: this is the error then.
+func (s *sessions) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel(nil)
+	kept := map[string]bool{}
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		for _, address := range s.servers.known() {
+			if kept[address] {
+				continue
+			}
+			kept[address] = true
+			running.Go(func() {
+				if err := s.keep(ctx, s.dialer(address)); err != nil && ctx.Err() == nil {
+					cancel(err)
+				}
+			})
+		}
+		select {
+		case <-ctx.Done():
+			if cause := context.Cause(ctx); restored(cause) {
+				return cause
+			}
+			return nil
+		case <-ticker.C:
+		}
+		s.ask(ctx)
+	}
+}
+
+// ask learns which servers there are.
+func (s *sessions) ask(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askEvery)
+	defer cancel()
+	known, err := s.client.Servers(ctx)
+	if err == nil && s.servers.learn(known) {
+		err = s.who.learn(s.servers.known())
+	}
+	if err != nil {
+		s.Logger.DebugContext(ctx, "the servers are not known; asked again", "error", err)
+	}
+}
+
+// dialer dials the connection on which the machine answers a server. A server that is paused must not reach an agent that
+// still works on what it knew before.
+func (s *sessions) dialer(address string) func(context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (net.Conn, error) {
+		config, err := authority.NodeTLS(s.who.membership().Authority, s.who.certificate, session.Protocol)
+		if err != nil {
+			return nil, err
+		}
+		raw, err := s.Dial(ctx, "tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		conn := tls.Client(raw, config)
+		err = conn.HandshakeContext(ctx)
+		if err == nil {
+			err = s.client.Current(ctx)
+		}
+		if err != nil {
+			_ = raw.Close()
+			return nil, err
+		}
+		return session.Plain(conn), nil
+	}
+}
