@@ -113,6 +113,9 @@ func (d *daemon) openHost(ctx context.Context) error {
 	if d.NoAgent {
 		return nil
 	}
+	if err := d.enterSelf(ctx); err != nil {
+		return err
+	}
 	var err error
 	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
@@ -144,7 +147,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}
 	if d.several() {
-		parts = append(parts, part{"presence", d.bePresent})
+		parts = append(parts, part{"presence", d.bePresent}, part{"others", d.answerOthers}, part{"copies", d.copyFiles})
 	}
 	if d.peers != nil {
 		parts = append(parts, part{"servers", d.promote})

@@ -60,12 +60,14 @@ func (d *daemon) openGate(ctx context.Context) error {
 	g.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
+		Current: d.current, Servers: d.addresses,
 	}))
+	mux.HandleFunc("GET "+blobPath+"{digest}", d.serveBlob)
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	g.server = &http.Server{
 		Handler: mux, Protocols: protocols, ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
-		TLSConfig: ca.TLS(renewing(ca, d.Now), session.Protocol),
+		TLSConfig: ca.TLS(renewing(d.Now, ca.Server), session.Protocol),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
 			session.Protocol: session.Accept(&d.fleet, d.memberOn, d.Logger),
 		},
@@ -125,8 +127,8 @@ const (
 	serverRenew = 30 * 24 * time.Hour
 )
 
-// renewing returns a server's certificate for each handshake: the last one until it has to be renewed.
-func renewing(ca *authority.Authority, now func() time.Time) func() (*tls.Certificate, error) {
+// renewing returns a certificate for each handshake: the last one issued until it has to be renewed.
+func renewing(now func() time.Time, issue func(life time.Duration) (tls.Certificate, error)) func() (*tls.Certificate, error) {
 	var mu sync.Mutex
 	var current *tls.Certificate
 	var ends time.Time
@@ -136,7 +138,7 @@ func renewing(ca *authority.Authority, now func() time.Time) func() (*tls.Certif
 		if current != nil && ends.Sub(now()) > serverRenew {
 			return current, nil
 		}
-		issued, err := ca.Server(serverLife)
+		issued, err := issue(serverLife)
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -15,7 +16,41 @@ import (
 
 // taken reports whether a node's name can't be joined under: it is this machine's own, or its node answers.
 func (d *daemon) taken(node string) bool {
-	return d.host != nil && node == d.Node || d.snapshot().Alive(node)
+	snap := d.snapshot()
+	return d.host != nil && node == d.Node || snap.Alive(node) || strings.HasPrefix(uidOf(snap, node), ofServer)
+}
+
+// ofServer begins what stands for the machine of a server, whose node doesn't join.
+const ofServer = "server:"
+
+// uidOf returns the machine that a node's name is of; empty if it has none.
+func uidOf(snap records.Snapshot, node string) string {
+	record, _ := snap.Get(records.MemberKey(node))
+	uid, _ := record.Value.([]byte)
+	return string(uid)
+}
+
+// enterSelf records that the node of this server is this machine, among several servers: two agents of one name would run the
+// same tasks. It returns an error if the name is another machine's.
+func (d *daemon) enterSelf(ctx context.Context) error {
+	if !d.several() {
+		return nil
+	}
+	key, own := records.MemberKey(d.Node), ofServer+d.Name
+	known, err := d.store.Get(ctx, key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return fmt.Errorf("record this machine: %w", err)
+	case string(known.Value) == own:
+		return nil
+	case string(known.Value) != records.RemovedMember:
+		return fmt.Errorf("another machine is node %s of this cluster: choose another name with --node, in an empty --root", d.Node)
+	}
+	if _, err := records.NewTxn("member.enter").If(key, known.Modified).Put(key, own).Commit(ctx, d.store); err != nil {
+		return fmt.Errorf("record this machine: %w", err)
+	}
+	return nil
 }
 
 // enter records the machine that a name is of. The one that had it before is refused from then on: two would run the same
@@ -41,16 +76,13 @@ func (d *daemon) member(state tls.ConnectionState) (authority.Machine, error) {
 	if err != nil {
 		return m, err
 	}
-	if record, ok := d.snapshot().Get(records.MemberKey(m.Node)); ok {
-		uid, _ := record.Value.([]byte)
-		if string(uid) == records.RemovedMember {
-			return m, fmt.Errorf("node %s was removed from the cluster: join again (tend nodes add)", m.Node)
-		}
-		if string(uid) != m.UID {
-			return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
-		}
+	switch uidOf(d.snapshot(), m.Node) {
+	case "", m.UID:
+		return m, nil
+	case records.RemovedMember:
+		return m, fmt.Errorf("node %s was removed from the cluster: join again (tend nodes add)", m.Node)
 	}
-	return m, nil
+	return m, fmt.Errorf("another machine has joined as %s since: join again under another name (tend nodes add)", m.Node)
 }
 
 // memberOn returns the node of a connection.

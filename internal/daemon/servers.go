@@ -33,7 +33,9 @@ func (d *daemon) bePresent(ctx context.Context) error {
 		case <-ctx.Done():
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			_ = d.store.Revoke(ctx, lease)
+			if lease != 0 {
+				_ = d.store.Revoke(ctx, lease)
+			}
 			return nil
 		case <-ticker.C:
 		}
@@ -60,12 +62,7 @@ func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.L
 func (d *daemon) servers() api.Servers {
 	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
 	snap := d.snapshot()
-	running := map[string]*api.ServerPresence{}
-	for record := range snap.Prefix(records.ServersPrefix) {
-		if presence, ok := record.Value.(*api.ServerPresence); ok {
-			running[strings.TrimPrefix(record.Key, records.ServersPrefix)] = presence
-		}
-	}
+	running := d.presences()
 	if !d.several() {
 		running[d.Name] = &api.ServerPresence{Version: version.Version}
 	}

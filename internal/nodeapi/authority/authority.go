@@ -28,6 +28,9 @@ const (
 // nodes is the organization in the certificates of nodes: certificates for servers don't have it.
 const nodes = "tend:nodes"
 
+// servers is the organization in the certificates with which servers ask each other for files.
+const servers = "tend:servers"
+
 // Authority issues the certificates of a cluster's servers and nodes. It is safe for concurrent use.
 type Authority struct {
 	root *x509.Certificate
@@ -131,6 +134,32 @@ func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error
 	}
 	key, err = EncodeKey(private)
 	return encode(der), key, err
+}
+
+// Client issues the certificate with which a server asks another one, as a node of a machine or, without one, as the server
+// itself.
+func (a *Authority) Client(of Machine, life time.Duration) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	subject := pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}
+	if of == (Machine{}) {
+		subject = pkix.Name{CommonName: serverName, Organization: []string{servers}}
+	}
+	template := template(subject, a.now(), life)
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
+}
+
+// IsServer reports whether a connection came with the certificate of a server.
+func IsServer(state *tls.ConnectionState) bool {
+	if state == nil || len(state.VerifiedChains) == 0 {
+		return false
+	}
+	organization := state.VerifiedChains[0][0].Subject.Organization
+	return len(organization) == 1 && organization[0] == servers
 }
 
 // Machine is who a node's certificate is of. UID tells machines apart that joined under one name, one after the other.

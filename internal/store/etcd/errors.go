@@ -73,7 +73,7 @@ func (s *Store) translate(doing string, err error) error {
 		return fmt.Errorf("%s: %w", doing, s.ended())
 	}
 	for _, theirs := range noLeader {
-		if errors.Is(err, theirs) {
+		if errors.Is(err, theirs) || errors.Is(err, rpctypes.ErrTimeout) && s.Quorum() != nil {
 			return fmt.Errorf("%s: %w: %w", doing, store.ErrNoQuorum, err)
 		}
 	}

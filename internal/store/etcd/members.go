@@ -62,7 +62,7 @@ func (s *Store) AddMember(ctx context.Context, name, url string) error {
 	}
 	wait, cancel := context.WithTimeout(ctx, addWait)
 	defer cancel()
-	ticker := time.NewTicker(addWait / 50)
+	ticker := time.NewTicker(addWait / 12)
 	defer ticker.Stop()
 	for {
 		_, err = s.client.MemberAddAsLearner(ctx, []string{url})
