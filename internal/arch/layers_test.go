@@ -40,7 +40,7 @@ var layers = []layer{
 	{"internal/controlplane", []string{"api", "internal/control", "internal/core", "internal/engine", "internal/records", "internal/store", "internal/version"},
 		"the controllers of a term as one unit; what they do outside of the store is given to it"},
 	{"internal/nodeapi/authority", nil, "certificates of servers and nodes; what a node may do is for others to decide"},
-	{"internal/peer", []string{"internal/nodeapi/authority"}, "certificates of servers for each other; what they say to each other is the store's concern"},
+	{"internal/peer", []string{"api", "internal/nodeapi/authority", "internal/nodeapi/wire"}, "what servers are to each other: certificates and files; what is written is the store's concern"},
 	{"internal/nodeapi/wire", []string{"api", "internal/build", "internal/runtime"}, "how values and errors travel between a server and a node"},
 	{"internal/nodeapi/remote", []string{"api", "internal/nodeapi", "internal/nodeapi/local", "internal/nodeapi/wire"}, "the node protocol over HTTP/2: a server's half and an agent's"},
 	{"internal/nodeapi/session", []string{"api", "internal/execstream", "internal/nodeapi", "internal/nodeapi/wire", "internal/runtime"},

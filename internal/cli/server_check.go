@@ -24,7 +24,11 @@ func (f *serverFlags) check() error {
 		flagFault("no-agent", o.NoAgent, !o.NoAgent || o.NodeListen != "", "also --node-listen: without it no machine can join"),
 		checkURL("etcd-client", o.EtcdClient),
 		checkURL("etcd-peer", o.EtcdPeer),
-		flagFault("name", o.Name, memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
+		flagFault("name", o.Name, o.Name == "" || memberName.MatchString(o.Name), "letters, digits, dots and dashes"),
+		checkListen("peer-listen", o.PeerListen),
+		checkListen("peer-address", o.PeerAddress),
+		flagFault("peer-listen", o.PeerListen, o.PeerListen == "" || o.EtcdPeer == "", "no --etcd-peer beside it"),
+		flagFault("join", o.Join, o.Join == "" || o.PeerListen != "" && o.Token != "", "also --peer-listen and --token: tend nodes add --server prints the command"),
 		flagFault("plugin-timeout", o.PluginTimeout, o.PluginTimeout > 0, "more than 0"),
 		flagFault("autoscale-interval", o.AutoscaleInterval, o.AutoscaleInterval >= time.Second, "1s or more"),
 	)

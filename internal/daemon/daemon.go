@@ -146,12 +146,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 	if d.gate != nil {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}
-	if d.several() {
-		parts = append(parts, part{"presence", d.bePresent}, part{"others", d.answerOthers}, part{"copies", d.copyFiles})
-	}
-	if d.peers != nil {
-		parts = append(parts, part{"servers", d.promote})
-	}
+	parts = append(parts, d.besideOthers()...)
 	parts = append(parts, part{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.endpoints...) }})
 	running := make([]*runningPart, len(parts))
 	for i, p := range parts {

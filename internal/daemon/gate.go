@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/nodeapi/remote"
 	"tend.dev/tend/internal/nodeapi/session"
+	"tend.dev/tend/internal/peer"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
 	"tend.dev/tend/internal/store"
@@ -62,7 +63,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
 		Current: d.current, Servers: d.addresses,
 	}))
-	mux.HandleFunc("GET "+blobPath+"{digest}", d.serveBlob)
+	mux.Handle(peer.FilesPath, peer.Files(d.files.open))
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	g.server = &http.Server{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -14,7 +15,7 @@ import (
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/session"
-	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/peer"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -85,9 +86,6 @@ const lookEvery = 3 * time.Second
 // answerOthers keeps a connection to every other server on which this one's own node answers, until ctx ends: any server may be
 // asked for its logs.
 func (d *daemon) answerOthers(ctx context.Context) error {
-	if d.host == nil || d.gate == nil {
-		return nil
-	}
 	var running sync.WaitGroup
 	defer running.Wait()
 	kept := map[string]bool{}
@@ -137,30 +135,9 @@ func (d *daemon) asking(as authority.Machine, protocol string) (*tls.Config, err
 	return authority.NodeTLS(d.gate.desk.Authority.PEM(), func() (*tls.Certificate, error) { return &own, nil }, protocol)
 }
 
-// blobPath is where servers ask each other for files.
-const blobPath = "/server/v1/blobs/"
-
-// serveBlob sends another server a file of this one.
-func (d *daemon) serveBlob(w http.ResponseWriter, r *http.Request) {
-	if !authority.IsServer(r.TLS) {
-		wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotAServer", Detail: "files are sent to servers of the cluster alone"})
-		return
-	}
-	content, err := d.files.open(r.PathValue("digest"))
-	if err != nil {
-		wire.Fail(w, wire.ProblemOf(err))
-		return
-	}
-	defer content.Close()
-	wire.Copy(w, content)
-}
-
 // copyFiles copies the files that something refers to and this server doesn't have from those that do, until ctx ends: any server
 // may be the last that is left.
 func (d *daemon) copyFiles(ctx context.Context) error {
-	if d.gate == nil {
-		return nil
-	}
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
 	looked := int64(-1)
@@ -206,12 +183,7 @@ func (d *daemon) copyFrom(ctx context.Context, address, digest string) error {
 	if err != nil {
 		return err
 	}
-	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
-	defer transport.CloseIdleConnections()
-	answer, err := wire.Caller{Base: "https://" + address, Do: transport.RoundTrip}.Send(ctx, http.MethodGet, blobPath+digest, nil)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	return d.files.blobs.PutAs(digest, answer.Body, d.Build.MaxTar())
+	return peer.Fetch(ctx, config, address, digest, func(content io.Reader) error {
+		return d.files.blobs.PutAs(digest, content, d.Build.MaxTar())
+	})
 }

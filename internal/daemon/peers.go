@@ -32,6 +32,9 @@ type peerSettings struct {
 	Members map[string]string `json:"members,omitempty"`
 }
 
+// errNoGate is returned for a server beside others that they and the agents can't ask anything.
+var errNoGate = errors.New("a server beside others needs a listener for them and for agents: start it with --node-listen :8688")
+
 func (d *daemon) peersFolder() string { return filepath.Join(d.Root, "peers") }
 
 // openPeers returns how this server's store reaches those of others; nil if it is to be alone.
@@ -42,6 +45,9 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	}
 	if !known && d.PeerListen == "" && d.Join == "" {
 		return nil, nil
+	}
+	if d.NodeListen == "" && d.Nodes == nil {
+		return nil, errNoGate
 	}
 	if err := d.choosePeers(&settings, known); err != nil {
 		return nil, err

@@ -16,6 +16,23 @@ import (
 	"tend.dev/tend/internal/version"
 )
 
+// besideOthers returns the parts of a server that other servers may run beside.
+func (d *daemon) besideOthers() (parts []part) {
+	if d.several() {
+		parts = append(parts, part{"presence", d.bePresent})
+	}
+	if d.several() && d.gate != nil {
+		parts = append(parts, part{"copies", d.copyFiles})
+		if d.host != nil {
+			parts = append(parts, part{"others", d.answerOthers})
+		}
+	}
+	if d.peers != nil {
+		parts = append(parts, part{"servers", d.promote})
+	}
+	return parts
+}
+
 // bePresent says to the other servers that this one runs, until ctx ends.
 func (d *daemon) bePresent(ctx context.Context) error {
 	since := d.Now().UTC()
@@ -77,8 +94,8 @@ func (d *daemon) servers() api.Servers {
 	if d.etcd != nil && d.several() {
 		for _, m := range d.etcd.Members() {
 			out.Items = append(out.Items, d.serverOf(m, running[m.Name]))
-			delete(running, m.Name)
 		}
+		running = nil // what says that it runs and is no member was removed
 	}
 	for name, presence := range running {
 		out.Items = append(out.Items, api.Server{Name: name, State: api.ServerUp, Address: presence.Address, Version: presence.Version, Since: presence.Since})

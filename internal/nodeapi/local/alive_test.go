@@ -1,7 +1,9 @@
 package local
 
 import (
+	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,6 +39,36 @@ func TestAHeartbeatThatCameLateEndsNoNode(t *testing.T) {
 		}
 		if _, err := s.Get(t.Context(), records.AliveKey("n1")); err != nil {
 			t.Errorf("the node reports every 3 s, and its heartbeat is gone: %v", err)
+		}
+	})
+}
+
+// TestAHeartbeatThatMovesBetweenServers: a node is connected to one server, then to another one, and to the first again before
+// its first lease there has ended. Its heartbeat stays, whichever lease the key was bound to.
+func TestAHeartbeatThatMovesBetweenServers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer cancel()
+		var at []*Control
+		for range 2 {
+			v := view.New(s, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+			at = append(at, New(Options{Store: s, View: v}).Node("n1"))
+			running.Go(func() { _ = v.Run(ctx) })
+		}
+		for _, server := range []int{0, 0, 1, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0} {
+			if err := at[server].Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			for range 4 {
+				<-time.After(time.Second)
+				if _, err := s.Get(t.Context(), records.AliveKey("n1")); err != nil {
+					t.Fatalf("the node reports every 4 s, and its heartbeat is gone: %v", err)
+				}
+			}
 		}
 	})
 }

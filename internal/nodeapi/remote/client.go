@@ -94,7 +94,7 @@ func (c *Client) Run(ctx context.Context) error {
 		began := c.revisionNow()
 		err := c.follow(ctx, func() {
 			if wait.Reset(); lost {
-				c.log.Info("connected to the server again", "server", c.server)
+				c.log.Info("connected to a server again")
 			}
 			lost = false
 		})

@@ -60,13 +60,24 @@ func (s *Store) AddMember(ctx context.Context, name, url string) error {
 			return fmt.Errorf("%w: a server called %s is there already, at %s: choose another --name, or remove that one (tend servers remove %s)", ErrMember, name, m.URL, name)
 		}
 	}
-	wait, cancel := context.WithTimeout(ctx, addWait)
+	return s.onceHealthy(ctx, "add "+name, func() error {
+		_, err := s.client.MemberAddAsLearner(ctx, []string{url})
+		return err
+	})
+}
+
+// healthWait is how long the members may take until they count as healthy: etcd asks for 5 s of a connection.
+const healthWait = 12 * time.Second
+
+// onceHealthy changes the members, and tries again for a while if they have to be healthy first.
+func (s *Store) onceHealthy(ctx context.Context, doing string, change func() error) error {
+	wait, cancel := context.WithTimeout(ctx, healthWait)
 	defer cancel()
-	ticker := time.NewTicker(addWait / 12)
+	ticker := time.NewTicker(healthWait / 12)
 	defer ticker.Stop()
 	for {
-		_, err = s.client.MemberAddAsLearner(ctx, []string{url})
-		if err = s.translateMember("add "+name, err); !errors.Is(err, ErrMember) {
+		err := s.translateMember(doing, change())
+		if !errors.Is(err, ErrMember) {
 			return err
 		}
 		select {
@@ -76,9 +87,6 @@ func (s *Store) AddMember(ctx context.Context, name, url string) error {
 		}
 	}
 }
-
-// addWait is how long the others may take until they count as healthy: etcd asks for 5 s of a connection.
-const addWait = 12 * time.Second
 
 // PromoteMembers gives those a vote that have caught up with the others.
 func (s *Store) PromoteMembers(ctx context.Context) error {
@@ -116,8 +124,10 @@ func (s *Store) RemoveMember(ctx context.Context, name string) error {
 	if len(members) == 1 {
 		return fmt.Errorf("%w: %s is the only one", ErrMember, name)
 	}
-	_, err = s.client.MemberRemove(ctx, members[i].ID)
-	return s.translateMember("remove "+name, err)
+	return s.onceHealthy(ctx, "remove "+name, func() error {
+		_, err := s.client.MemberRemove(ctx, members[i].ID)
+		return err
+	})
 }
 
 func (s *Store) translateMember(doing string, err error) error {

@@ -1,0 +1,68 @@
+package join_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/nodeapi/join"
+)
+
+// admitting is a place that servers join, and what they said.
+func admitting(t *testing.T, admit func(join.Applicant) error) *place {
+	t.Helper()
+	p := newPlace(t)
+	p.desk.Admit = func(_ context.Context, who join.Applicant) (join.Admission, error) {
+		return join.Admission{Keys: []byte("keys"), Peers: []byte("peers"), Members: map[string]string{who.Name: who.URL}}, admit(who)
+	}
+	p.serve(t)
+	return p
+}
+
+// TestJoinServer: a token for servers gives a server the cluster's keys; a token for nodes does not, and the other way round.
+func TestJoinServer(t *testing.T) {
+	p := admitting(t, func(join.Applicant) error { return nil })
+	token, _ := p.desk.ServerToken(time.Hour)
+	who := join.Applicant{Name: "b", URL: "https://10.0.0.2:2380"}
+	given, err := join.JoinServer(t.Context(), nil, p.url, token, who)
+	if err != nil || string(given.Keys) != "keys" || string(given.Peers) != "peers" || given.Members["b"] != who.URL {
+		t.Errorf("%+v, %v", given, err)
+	}
+	ofNode, _ := p.desk.Token(time.Hour)
+	if _, err := join.JoinServer(t.Context(), nil, p.url, ofNode, who); !refusedFor(err, join.ErrRole) {
+		t.Errorf("a server with the token of a node: %v", err)
+	}
+	if _, err := join.Join(t.Context(), nil, p.url, token, "n1"); !refusedFor(err, join.ErrRole) {
+		t.Errorf("a node with the token of a server: %v", err)
+	}
+	posing := "tendserver1" + strings.TrimPrefix(ofNode, "tend1")
+	if _, err := join.JoinServer(t.Context(), nil, p.url, posing, who); !refusedFor(err, join.ErrForeign) {
+		t.Errorf("the token of a node that poses as a server's: %v", err)
+	}
+	for _, name := range []string{"", "a/b", "b-"} {
+		if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Applicant{Name: name, URL: who.URL}); err == nil || !strings.Contains(err.Error(), "name of a server") {
+			t.Errorf("a server called %q: %v", name, err)
+		}
+	}
+	p.ahead.Store(int64(2 * time.Hour))
+	if _, err := join.JoinServer(t.Context(), nil, p.url, token, who); !refusedFor(err, join.ErrExpired) {
+		t.Errorf("a token that has ended: %v", err)
+	}
+}
+
+func refusedFor(err, reason error) bool {
+	var problem *api.Problem
+	return errors.As(err, &problem) && problem.Status == 401 && strings.Contains(problem.Detail, reason.Error())
+}
+
+// TestNoServersHere: a server whose store is its own says how it takes others.
+func TestNoServersHere(t *testing.T) {
+	p := newPlace(t)
+	token, _ := p.desk.ServerToken(time.Hour)
+	if _, err := join.JoinServer(t.Context(), nil, p.url, token, join.Applicant{Name: "b"}); err == nil || !strings.Contains(err.Error(), "no listener for other servers") {
+		t.Errorf("%v", err)
+	}
+}
