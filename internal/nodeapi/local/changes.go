@@ -125,11 +125,13 @@ func imageAnswered(change view.Change, status *api.ImageStatus) []effect {
 	return []effect{own, {all: true, but: status.Node, image: status.Owner}}
 }
 
-// comesOrGoes returns the effects of the first and the last heartbeat of a node: another one answers for images.
+// comesOrGoes returns the effects of the first and the last heartbeat of a node: another one answers for images, and proxies
+// send its pods requests again, or none any more.
 func (s *Service) comesOrGoes(change view.Change) (out []effect) {
 	if change.Old != nil && !change.Deleted {
 		return nil
 	}
+	out = append(out, effect{table: true})
 	for _, request := range s.snapshot().ImageRequests() {
 		out = append(out, effect{all: true, image: request.Value.Owner})
 	}

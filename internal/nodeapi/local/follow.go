@@ -196,7 +196,7 @@ func (c *Control) serving(snap records.Snapshot, p pending, out *node.Frame) {
 			out.Services = map[string]*node.Service{}
 		}
 		out.Services[key] = nil
-		if found, ok := service(snap, key); ok {
+		if found, ok := c.service(snap, key); ok {
 			out.Services[key] = &found
 		}
 	}

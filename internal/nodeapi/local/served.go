@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -21,7 +22,7 @@ func (c *Control) Served() node.Served {
 		if _, known := out.Services[key]; known {
 			continue
 		}
-		if found, ok := service(snap, key); ok {
+		if found, ok := c.service(snap, key); ok {
 			out.Services[key] = found
 		}
 	}
@@ -46,7 +47,7 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 }
 
 // service returns the workload of a scope/name that serves: a deployment, else a statefulset.
-func service(snap records.Snapshot, key string) (node.Service, bool) {
+func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool) {
 	scope, name, _ := strings.Cut(key, "/")
 	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
 		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
@@ -64,9 +65,22 @@ func service(snap records.Snapshot, key string) (node.Service, bool) {
 				out.Pods = append(out.Pods, pod(assignment(snap, *task.Value)))
 			}
 		}
+		c.leaveOutSilent(snap, out.Pods)
 		return out, true
 	}
 	return node.Service{}, false
+}
+
+// leaveOutSilent counts the pods of other nodes that are silent as not ready: such a pod may be one too many. If no other pod is
+// ready they stay: more likely they serve than nothing does.
+func (c *Control) leaveOutSilent(snap records.Snapshot, pods []node.Pod) {
+	answers := func(p node.Pod) bool { return p.Node == c.node || snap.Alive(p.Node) }
+	if !slices.ContainsFunc(pods, func(p node.Pod) bool { return p.Ready && answers(p) }) {
+		return
+	}
+	for i := range pods {
+		pods[i].Ready = pods[i].Ready && answers(pods[i])
+	}
 }
 
 func pod(assigned node.Assignment) node.Pod {

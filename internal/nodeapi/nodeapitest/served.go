@@ -35,6 +35,7 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 	if text, err := json.Marshal(c.Served()); err != nil || strings.Contains(string(text), "s3cret") {
 		t.Errorf("what is served holds an environment: %s %v", text, err)
 	}
+	silence(t, w, c, changes)
 	status.Ready = false
 	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("p"), status))
 	eventually(t, changes, func() (any, bool) {
@@ -46,6 +47,34 @@ func served(t *testing.T, w *World, c nodeapi.Control) {
 		got := c.Served()
 		return got, len(got.Ingresses) == 0 && len(got.Certificates) == 0
 	})
+}
+
+// silence: a pod of another node that is silent gets no requests while another pod is ready.
+func silence(t *testing.T, w *World, c nodeapi.Control, changes *listener) {
+	own := api.Task{ID: "q", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "q", Release: "v1", Node: Here, Desired: api.DesiredRunning}
+	w.Commit(records.NewTxn("test").CreateTask(own))
+	ready := func(reason, want string) {
+		t.Helper()
+		eventually(t, changes, func() (any, bool) {
+			got := ""
+			for _, pod := range c.Served().Services["prod/web"].Pods {
+				if pod.Ready {
+					got += pod.Task
+				}
+			}
+			return reason + ": " + got, got == want
+		})
+	}
+	ready("the other node is silent, and has the only pod that is ready", "p")
+	status := api.TaskStatus{ID: "q", Node: Here, State: api.TaskRunning, Ready: true, Address: "10.0.0.8"}
+	w.Commit(records.NewTxn("test").Put(records.TaskStatusKey("q"), status))
+	ready("a pod here is ready too", "q")
+	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There))
+	ready("the other node answers", "pq")
+	w.Commit(records.NewTxn("test").Delete(records.AliveKey(There)))
+	ready("it is silent again", "q")
+	w.Commit(records.NewTxn("test").Delete(records.TaskKey("q")).Delete(records.TaskStatusKey("q")))
+	ready("its pod is the only one again", "p")
 }
 
 func reportsOfIngress(t *testing.T, w *World, c nodeapi.Control) {
