@@ -48,7 +48,7 @@ func (s *several) start(name, through string) *running {
 	s.t.Helper()
 	edit := func(o *Options) {
 		o.Store, o.Name, o.Node, o.NodeListen = nil, name, "node-"+name, "127.0.0.1:0"
-		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, 3*time.Second, time.Second
+		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, 10*time.Second, time.Second
 		if through == "" {
 			o.PeerListen = loopback()
 			return
@@ -115,7 +115,7 @@ func TestThreeServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.apply(api.Object{Kind: api.KindAsset, Scope: "prod", Name: "files", Spec: []byte(`{"files":{"f":{"_source":"file","digest":"` + digest + `"}}}`)})
-	b.until("every server has the file", func() bool { return s.hold(digest) == 3 })
+	b.untilWithin(time.Minute, "every server has the file", func() bool { return s.hold(digest) == 3 })
 	b.converged(web, b.apply(manifestOf(web, replicas(9))))
 	nodes := map[string]int{}
 	for _, pod := range c.live(web) {
@@ -124,7 +124,7 @@ func TestThreeServers(t *testing.T) {
 	if len(nodes) != 3 {
 		t.Errorf("9 pods are on %v", nodes)
 	}
-	c.until("any server asks every node", func() bool {
+	c.untilWithin(time.Minute, "any server asks every node", func() bool {
 		stats, err := c.client.Stats(t.Context(), client.PodFilter{Scope: "prod"})
 		return err == nil && len(stats.Items) == 9 && !slices.ContainsFunc(stats.Items, func(p api.PodStats) bool { return p.Error != "" })
 	})
@@ -143,7 +143,7 @@ func (s *several) loses(a, b, c *running) {
 	}
 	nine := 9
 	revision := others[0].apply(manifestOf(web, func(spec *api.DeploymentSpec) { spec.Image, spec.Replicas = "web:2", &nine }))
-	others[0].until("the rollout has begun", func() bool {
+	others[0].untilWithin(time.Minute, "the rollout has begun", func() bool {
 		status, ok := others[0].status(web)
 		return ok && status.Rollout != nil && status.Rollout.TargetRelease != "" && status.Updated > 0
 	})
