@@ -33,6 +33,7 @@ var figures = []figure{
 	{"schedules", schedules},
 	{"watch", watches},
 	{"boot", boot},
+	{"failover", failover},
 	{"idle", idle},
 	{"binary", binarySize},
 }
