@@ -88,9 +88,9 @@ func (s *Store) ready(ctx context.Context) error {
 	case err := <-s.failed:
 		return err
 	case err := <-s.member.Err():
-		return fmt.Errorf("stopped at once: %w", err)
+		return s.whyStopped(fmt.Errorf("stopped at once: %w", err))
 	case <-s.member.Server.StopNotify():
-		return errors.New("stopped at once")
+		return s.whyStopped(errors.New("stopped at once"))
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.etcd.io/etcd/client/pkg/v3/types"
+
 	"tend.dev/tend/internal/store"
 )
 
@@ -16,15 +18,27 @@ func (s *Store) supervise() {
 		return
 	case err = <-s.failed:
 	case err = <-s.member.Err():
-		err = fmt.Errorf("etcd stopped serving: %w", err)
+		err = s.whyStopped(fmt.Errorf("etcd stopped serving: %w", err))
 	case <-s.member.Server.StopNotify():
-		err = errors.New("etcd stopped by itself")
+		err = s.whyStopped(errors.New("etcd stopped by itself"))
 	}
 	if s.lifetime.Err() != nil {
 		return // it was Close
 	}
 	s.end(fmt.Errorf("%w: %w", store.ErrClosed, err))
 	s.opts.OnFatal(err)
+}
+
+// ErrRemoved means that the other servers have removed this member.
+var ErrRemoved = errors.New("this server was removed from its cluster (tend servers remove): what its node runs goes on; to join again, start it with an empty --root")
+
+// whyStopped returns why the member has stopped by itself.
+func (s *Store) whyStopped(otherwise error) error {
+	members, ok := s.member.Server.Cluster().(interface{ IsIDRemoved(id types.ID) bool })
+	if ok && members.IsIDRemoved(s.member.Server.MemberID()) {
+		return ErrRemoved
+	}
+	return otherwise
 }
 
 // fail is called on goroutines of etcd, with its locks held: it only hands over the error.

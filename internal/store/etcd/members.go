@@ -158,7 +158,7 @@ func (s *Store) enter(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-s.member.Server.StopNotify():
-			return errors.New("stopped while it caught up: was this server removed?")
+			return s.whyStopped(errors.New("stopped while it caught up"))
 		case <-ticker.C:
 		}
 	}

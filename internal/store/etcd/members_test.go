@@ -23,6 +23,8 @@ type servers struct {
 	root  string
 	urls  map[string]string
 	peers *peer.Identity
+	// ended has why members ended by themselves.
+	ended chan error
 }
 
 var addresses atomic.Int32
@@ -34,7 +36,7 @@ func ownAddress() string {
 
 func newServers(t *testing.T, names ...string) *servers {
 	t.Helper()
-	s := &servers{t: t, root: t.TempDir(), urls: map[string]string{}}
+	s := &servers{t: t, root: t.TempDir(), urls: map[string]string{}, ended: make(chan error, 10)}
 	var err error
 	if s.peers, err = peer.Open(filepath.Join(s.root, "peers"), time.Now); err != nil {
 		t.Fatal(err)
@@ -56,7 +58,9 @@ func (s *servers) options(name string, members map[string]string) etcd.Options {
 // start starts a member that ends with the test at the latest.
 func (s *servers) start(name string, members map[string]string) *etcd.Store {
 	s.t.Helper()
-	opened, err := etcd.Open(s.t.Context(), s.options(name, members))
+	options := s.options(name, members)
+	options.OnFatal = func(err error) { s.ended <- err }
+	opened, err := etcd.Open(s.t.Context(), options)
 	if err != nil {
 		s.t.Fatalf("start %s: %v", name, err)
 	}
@@ -175,7 +179,13 @@ func TestOneServerBecomesThree(t *testing.T) {
 	eventually(t, "write after the quorum is back", func() error { return write(t.Context(), a, "/two-again") })
 	eventually(t, "remove the lost one", func() error { return a.RemoveMember(t.Context(), "c") })
 	eventually(t, "remove the other", func() error { return a.RemoveMember(t.Context(), "b") })
+	if err := <-s.ended; !errors.Is(err, etcd.ErrRemoved) {
+		t.Errorf("a member that was removed ended: %v", err)
+	}
 	_ = b.Close()
+	if again, err := etcd.Open(t.Context(), s.options("b", nil)); !errors.Is(err, etcd.ErrRemoved) {
+		t.Errorf("a member that was removed starts again: %v, %v", again, err)
+	}
 	eventually(t, "write alone", func() error { return write(t.Context(), a, "/alone") })
 	for _, key := range []string{"/before", "/by/0", "/by/1", "/by/2", "/two", "/two-again", "/alone"} {
 		if _, err := a.Get(t.Context(), key); err != nil {
