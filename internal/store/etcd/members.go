@@ -60,7 +60,7 @@ func (s *Store) AddMember(ctx context.Context, name, url string) error {
 			return fmt.Errorf("%w: a server called %s is there already, at %s: choose another --name, or remove that one (tend servers remove %s)", ErrMember, name, m.URL, name)
 		}
 	}
-	return s.onceHealthy(ctx, "add "+name, func() error {
+	return s.onceHealthy(ctx, "add "+name, func(ctx context.Context) error {
 		_, err := s.client.MemberAddAsLearner(ctx, []string{url})
 		return err
 	})
@@ -69,14 +69,21 @@ func (s *Store) AddMember(ctx context.Context, name, url string) error {
 // healthWait is how long the members may take until they count as healthy: etcd asks for 5 s of a connection.
 const healthWait = 12 * time.Second
 
-// onceHealthy changes the members, and tries again for a while if they have to be healthy first.
-func (s *Store) onceHealthy(ctx context.Context, doing string, change func() error) error {
+// onceHealthy changes the members, and tries again for a while if they have to be healthy first. It returns store.ErrNoQuorum if
+// too few of them are up to agree.
+func (s *Store) onceHealthy(ctx context.Context, doing string, change func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(ctx, healthWait)
 	defer cancel()
 	ticker := time.NewTicker(healthWait / 12)
 	defer ticker.Stop()
 	for {
-		err := s.translateMember(doing, change())
+		if err := s.led(ctx); err != nil {
+			return fmt.Errorf("%s: %w", doing, err)
+		}
+		err := s.translateMember(doing, change(wait))
+		if quorum := s.Quorum(); err != nil && quorum != nil {
+			return fmt.Errorf("%s: %w; it may still be done once they do", doing, quorum)
+		}
 		if !errors.Is(err, ErrMember) {
 			return err
 		}
@@ -124,7 +131,7 @@ func (s *Store) RemoveMember(ctx context.Context, name string) error {
 	if len(members) == 1 {
 		return fmt.Errorf("%w: %s is the only one", ErrMember, name)
 	}
-	return s.onceHealthy(ctx, "remove "+name, func() error {
+	return s.onceHealthy(ctx, "remove "+name, func(ctx context.Context) error {
 		_, err := s.client.MemberRemove(ctx, members[i].ID)
 		return err
 	})
