@@ -32,6 +32,10 @@ notices: ## write bin/THIRD-PARTY-NOTICES: the licences of what is linked into b
 demo: binary ## start a private Tend, deploy, heal, roll, clean up
 	go run ./examples/hello/demo -tend $(BIN)/tend
 
+.PHONY: demo-cluster
+demo-cluster: binary ## start three servers and three nodes, kill one of each under load
+	go run ./examples/cluster -tend $(BIN)/tend
+
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg
 GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 

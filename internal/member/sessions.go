@@ -12,8 +12,12 @@ import (
 	"tend.dev/tend/internal/nodeapi/session"
 )
 
-// askEvery is the interval between two questions for the servers there are.
-const askEvery = 10 * time.Second
+// askEvery is the interval between two questions for the servers there are; askFirst before the first answer: a server may be
+// lost as soon as this machine has joined it.
+const (
+	askEvery = 10 * time.Second
+	askFirst = 500 * time.Millisecond
+)
 
 // sessions keep a connection to every server, on which this machine answers it: any of them may be asked for logs.
 type sessions struct {
@@ -32,7 +36,7 @@ func (s *sessions) run(ctx context.Context) error {
 	defer running.Wait()
 	defer cancel(nil)
 	kept := map[string]bool{}
-	ticker := time.NewTicker(askEvery)
+	ticker := time.NewTicker(askFirst)
 	defer ticker.Stop()
 	for {
 		for _, address := range s.servers.known() {
@@ -54,12 +58,14 @@ func (s *sessions) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		s.ask(ctx)
+		if s.ask(ctx) {
+			ticker.Reset(askEvery)
+		}
 	}
 }
 
-// ask learns which servers there are.
-func (s *sessions) ask(ctx context.Context) {
+// ask learns which servers there are; it reports whether one has answered.
+func (s *sessions) ask(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, askEvery)
 	defer cancel()
 	known, err := s.client.Servers(ctx)
@@ -69,6 +75,7 @@ func (s *sessions) ask(ctx context.Context) {
 	if err != nil {
 		s.Logger.DebugContext(ctx, "the servers are not known; asked again", "error", err)
 	}
+	return err == nil
 }
 
 // dialer dials the connection on which the machine answers a server. A server that is paused must not reach an agent that

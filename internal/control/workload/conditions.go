@@ -81,10 +81,11 @@ func backUnready(a assessment) bool {
 		counts.Running == counts.Wanted && counts.Ready < counts.Wanted
 }
 
-// stopping counts the tasks that are no longer wanted and have not ended.
+// stopping counts the tasks that are no longer wanted and have not ended, apart from those of lost nodes: what became of them
+// is known when their node answers, which may be never.
 func (o observed) stopping() (count int) {
 	for _, t := range o.tasks {
-		if t.Desired.Value.Desired != api.DesiredRunning && t.Status != nil && !t.Status.State.Terminal() {
+		if t.Desired.Value.Desired != api.DesiredRunning && t.Status != nil && !t.Status.State.Terminal() && !t.Absence.Lost {
 			count++
 		}
 	}

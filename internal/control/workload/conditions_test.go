@@ -298,6 +298,15 @@ func TestConditions(t *testing.T) {
 			line{"True", "Converged", "2 of 2 replicas run v1"},
 			line{"True", "Stopping", "2 of 2 pods run v1; 1 more still stopping"}, line{"False", "AsExpected", ""},
 		},
+		"stopping on a lost node": {
+			"nobody waits for a node that may never answer",
+			scene{
+				spec: replicas(2, "web:1"), rollout: complete, image: present("web:1"),
+				tasks: append([]owner.Task{onLostNode(slot("c", "v1", func(t *api.Task, _ *api.TaskStatus) { t.Desired = api.DesiredShutdown }))}, two...),
+			},
+			line{"True", "Converged", "2 of 2 replicas run v1"},
+			line{"False", "Complete", "2 of 2 pods run v1"}, line{"False", "AsExpected", ""},
+		},
 		"scaled to zero": {
 			"nothing is wanted and nothing runs",
 			scene{spec: replicas(0, "web:1"), rollout: complete, image: present("web:1")},
@@ -325,4 +334,9 @@ func TestConditions(t *testing.T) {
 
 func toV1() api.RolloutStatus {
 	return api.RolloutStatus{Phase: api.RolloutProgressing, TargetRelease: "v1", StartedAt: epoch}
+}
+
+func onLostNode(t owner.Task) owner.Task {
+	t.Absence.Lost = true
+	return t
 }
