@@ -112,6 +112,7 @@ func TestDeployWebhooks(t *testing.T) {
 	if failure["release_id"] != "v2" || failure["status"] != "failure" || failure["error"] == "" {
 		t.Errorf("got %v", failure)
 	}
+	m.until("it is back on v1", func() bool { return m.status("app").Rollout.Phase == api.RolloutRolledBack })
 	m.wantSaid(m.tend("describe", m.scope+"/app"), 0, "on_deploy.success[1]", "delivered", "on_deploy.failure[0]", "v2 failed")
 	if said := m.process.output.tail(); strings.Contains(said, "/secret") {
 		t.Errorf("the log holds an address:\n%s", said)
