@@ -104,15 +104,20 @@ const serverName = "tend"
 // Server issues the certificate of a server. Its chain includes the root, so that a joining machine can compare it with
 // its token.
 func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
+	der, key, err := a.issue(pkix.Name{CommonName: serverName}, life, []string{serverName}, x509.ExtKeyUsageServerAuth)
+	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
+}
+
+// issue makes a key and its certificate, in DER.
+func (a *Authority) issue(subject pkix.Name, life time.Duration, names []string, usage ...x509.ExtKeyUsage) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return tls.Certificate{}, err
+		return nil, nil, err
 	}
-	template := template(pkix.Name{CommonName: serverName}, a.now(), life)
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	template.DNSNames = []string{serverName}
+	template := template(subject, a.now(), life)
+	template.ExtKeyUsage, template.DNSNames = usage, names
 	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
-	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
+	return der, key, err
 }
 
 // PeerName is the name in the certificates with which the servers of a cluster reach each other's stores.
@@ -121,14 +126,7 @@ const PeerName = "tend-peer"
 // Peer issues such a certificate, with its key, both in PEM. The authority should be one that issues no others: with
 // such a certificate the whole store can be written.
 func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	template := template(pkix.Name{CommonName: PeerName}, a.now(), life)
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	template.DNSNames = []string{PeerName}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.root, private.Public(), a.key)
+	der, private, err := a.issue(pkix.Name{CommonName: PeerName}, life, []string{PeerName}, x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -139,17 +137,11 @@ func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error
 // Client issues the certificate with which a server asks another one, as a node of a machine or, without one, as the server
 // itself.
 func (a *Authority) Client(of Machine, life time.Duration) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
 	subject := pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}
 	if of == (Machine{}) {
 		subject = pkix.Name{CommonName: serverName, Organization: []string{servers}}
 	}
-	template := template(subject, a.now(), life)
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.root, key.Public(), a.key)
+	der, key, err := a.issue(subject, life, nil, x509.ExtKeyUsageClientAuth)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
