@@ -133,7 +133,7 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 	if _, err := os.Stat(filepath.Join(d.Data, "member")); err == nil {
 		return fmt.Errorf("%s holds the store of another cluster: join with an empty --root", d.Data)
 	}
-	server, err := serverURL(d.Join)
+	server, err := join.ServerURL(d.Join)
 	if err != nil {
 		return err
 	}
@@ -147,14 +147,6 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 	}
 	settings.Members = given.Members
 	return peer.Keep(d.peersFolder(), given.Peers)
-}
-
-// serverURL completes HOST:PORT to a URL.
-func serverURL(text string) (string, error) {
-	if host, _, err := net.SplitHostPort(text); err != nil || host == "" {
-		return "", fmt.Errorf("--join %q: give the address of a server's listener for nodes, as in 10.0.0.1:8688", text)
-	}
-	return "https://" + text, nil
 }
 
 // admit adds another server to the store's, and gives it what it needs.

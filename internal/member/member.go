@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,7 +41,7 @@ type Options struct {
 func Run(ctx context.Context, o Options) error {
 	o.Options = o.WithDefaults()
 	var err error
-	if o.Server, err = serverURL(o.Server); err != nil {
+	if o.Server, err = join.ServerURL(o.Server); err != nil {
 		return err
 	}
 	if o.Dial == nil {
@@ -73,21 +71,6 @@ func restored(err error) bool { return errors.Is(err, remote.ErrRestored) }
 
 // dialTime bounds a dial, and is the interval of keep-alives.
 const dialTime = 15 * time.Second
-
-// serverURL completes HOST:PORT to a URL.
-func serverURL(text string) (string, error) {
-	if text == "" {
-		return "", nil
-	}
-	if !strings.Contains(text, "://") {
-		text = "https://" + text
-	}
-	parsed, err := url.Parse(text)
-	if err != nil || parsed.Scheme != "https" || parsed.Port() == "" || parsed.Path != "" && parsed.Path != "/" {
-		return "", fmt.Errorf("%q is no server such as https://10.0.0.1:8688", text)
-	}
-	return "https://" + parsed.Host, nil
-}
 
 func run(ctx context.Context, o Options, who *identity, keys *secret.Keys) error {
 	known := who.membership()

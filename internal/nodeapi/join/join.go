@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -26,6 +28,22 @@ type Membership struct {
 	Authority   []byte `json:"authority"`
 	Certificate []byte `json:"certificate"`
 	Key         []byte `json:"key"`
+}
+
+// ServerURL completes the HOST:PORT of a server's listener for nodes to a URL; an empty one stays so. It returns an error for
+// what is no such address.
+func ServerURL(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Scheme != "https" || parsed.Port() == "" || parsed.Path != "" && parsed.Path != "/" {
+		return "", fmt.Errorf("%q is no server such as https://10.0.0.1:8688", text)
+	}
+	return "https://" + parsed.Host, nil
 }
 
 // joinTime bounds a request.

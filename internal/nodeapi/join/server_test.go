@@ -66,3 +66,18 @@ func TestNoServersHere(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestServerURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "10.0.0.1:8688": "https://10.0.0.1:8688", "https://a.example:1": "https://a.example:1", "https://a:1/": "https://a:1",
+		"[::1]:8688": "https://[::1]:8688", "http://a:1": "error", "a.example": "error", "https://a:1/path": "error", "https://a b:1": "error",
+	} {
+		got, err := join.ServerURL(text)
+		if err != nil {
+			got = "error"
+		}
+		if got != want {
+			t.Errorf("%q: %q %v, want %q", text, got, err, want)
+		}
+	}
+}

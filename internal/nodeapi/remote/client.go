@@ -105,7 +105,7 @@ func (c *Client) Run(ctx context.Context) error {
 			return ErrRestored
 		}
 		if !lost && ctx.Err() == nil {
-			c.log.Warn("the connection to the server is lost; what runs goes on, and connecting is tried again", "server", c.server, "error", err)
+			c.log.Warn("the connection to the server is lost; what runs goes on, and connecting is tried again, to any server that is known", "error", err)
 			lost = true
 		}
 		if ctx.Err() == nil {
