@@ -52,6 +52,9 @@ type Plane struct {
 
 // New returns a Plane.
 func New(o Options) *Plane {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
 	p := &Plane{Options: o, liveness: owner.NewLiveness(o.NodeTimeout, o.NodeGather, nil), ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
 	for _, c := range p.controllers(readOnly{}) {
 		if previewer, ok := c.(control.Previewer); ok {

@@ -42,6 +42,8 @@ type daemon struct {
 	store    store.Store
 	etcd     *etcd.Store    // nil if the store is a test's
 	peers    *peer.Identity // nil for a server that is alone
+	// peerHost is where the other servers reach this one.
+	peerHost string
 	// term is nil while another server has the controllers.
 	term     atomic.Pointer[controlplane.Term]
 	view     *view.View

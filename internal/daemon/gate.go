@@ -163,18 +163,22 @@ func (d *daemon) joinToken(ttl time.Duration, server bool) (api.JoinToken, error
 		make = d.gate.desk.ServerToken
 	}
 	token, ends := make(ttl)
-	return api.JoinToken{Token: token, ExpiresAt: ends, Address: reachable(d.gate.listener.Addr().String())}, nil
+	return api.JoinToken{Token: token, ExpiresAt: ends, Address: d.nodeAddress()}, nil
 }
 
-// reachable returns an address with this machine's name if it is that of every interface.
-func reachable(address string) string {
+// nodeAddress returns where nodes, and other servers, reach the listener for nodes.
+func (d *daemon) nodeAddress() string { return reachable(d.gate.listener.Addr().String(), d.peerHost) }
+
+// reachable returns an address with a name of this machine, by default its host name, if it is that of every interface.
+func reachable(address, name string) string {
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err != nil || ip != nil && !ip.IsUnspecified() {
 		return address
 	}
-	name, err := os.Hostname()
-	if err != nil {
-		return address
+	if name == "" {
+		if name, err = os.Hostname(); err != nil {
+			return address
+		}
 	}
 	return net.JoinHostPort(name, port)
 }

@@ -43,8 +43,6 @@ type Options struct {
 	// Backups are those that the server takes by itself. Default: none.
 	Backups BackupOptions
 
-	// Shared is set if other servers may have the store at the same time: one of them has the controllers.
-	Shared bool
 	// Store is for tests: a store that outlives the server.
 	Store store.Store
 	// Listener and Nodes are for simulations, which have no sockets: the trusted listener instead of the unix socket, and

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -63,8 +64,13 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	if d.peers, err = peer.Open(d.peersFolder(), d.Now); err != nil {
 		return nil, err
 	}
+	own, err := url.Parse(settings.URL)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", d.peersPath(), err)
+	}
+	d.peerHost = own.Hostname()
 	certificate, key, root := d.peers.Files()
-	d.Shared, d.Name = true, settings.Name
+	d.Name = settings.Name
 	return &etcd.Peers{
 		Listen: settings.Listen, URL: settings.URL, Members: settings.Members,
 		Certificate: certificate, Key: key, Authority: root, Name: authority.PeerName,

@@ -18,17 +18,12 @@ import (
 
 // besideOthers returns the parts of a server that other servers may run beside.
 func (d *daemon) besideOthers() (parts []part) {
-	if d.several() {
-		parts = append(parts, part{"presence", d.bePresent})
+	if !d.several() {
+		return nil
 	}
-	if d.several() && d.gate != nil {
-		parts = append(parts, part{"copies", d.copyFiles})
-		if d.host != nil {
-			parts = append(parts, part{"others", d.answerOthers})
-		}
-	}
-	if d.peers != nil {
-		parts = append(parts, part{"servers", d.promote})
+	parts = append(parts, part{"servers", d.promote}, part{"presence", d.bePresent}, part{"copies", d.copyFiles})
+	if d.host != nil {
+		parts = append(parts, part{"others", d.answerOthers})
 	}
 	return parts
 }
@@ -60,10 +55,7 @@ func (d *daemon) bePresent(ctx context.Context) error {
 }
 
 func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.LeaseID, error) {
-	presence := api.ServerPresence{Version: version.Version, Since: since}
-	if d.gate != nil {
-		presence.Address = reachable(d.gate.listener.Addr().String())
-	}
+	presence := api.ServerPresence{Version: version.Version, Since: since, Address: d.nodeAddress()}
 	lease, err := d.store.Grant(ctx, controlplane.ElectionTTL)
 	if err != nil {
 		return 0, err
@@ -77,35 +69,21 @@ func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.L
 
 // servers returns the servers of the cluster.
 func (d *daemon) servers() api.Servers {
-	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
-	snap := d.snapshot()
-	running := d.presences()
 	if !d.several() {
-		running[d.Name] = &api.ServerPresence{Version: version.Version}
+		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Version: version.Version}}}
 	}
-	leader := d.Name
-	if d.several() {
-		holder, _ := snap.Get(controlplane.ElectionKey)
-		leader = controlplane.Leader(holder.Value)
-	}
-	if out.Quorum != "" {
-		leader = ""
-	}
-	if d.etcd != nil && d.several() {
-		for _, m := range d.etcd.Members() {
-			out.Items = append(out.Items, d.serverOf(m, running[m.Name]))
+	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
+	holder, _ := d.snapshot().Get(controlplane.ElectionKey)
+	running, leader := d.presences(), controlplane.Leader(holder.Value)
+	for _, m := range d.etcd.Members() {
+		s := d.serverOf(m, running[m.Name])
+		switch {
+		case out.Quorum == "":
+			s.Leads = s.Name == leader && s.State == api.ServerUp
+		case !m.Self:
+			s.State = api.ServerUnknown
 		}
-		running = nil // what says that it runs and is no member was removed
-	}
-	for name, presence := range running {
-		out.Items = append(out.Items, api.Server{Name: name, State: api.ServerUp, Address: presence.Address, Version: presence.Version, Since: presence.Since})
-	}
-	for i := range out.Items {
-		if out.Quorum != "" && out.Items[i].Name != d.Name {
-			out.Items[i].State = api.ServerUnknown
-			continue
-		}
-		out.Items[i].Leads = out.Items[i].Name == leader && out.Items[i].State == api.ServerUp
+		out.Items = append(out.Items, s)
 	}
 	slices.SortFunc(out.Items, func(a, b api.Server) int { return strings.Compare(a.Name, b.Name) })
 	return out
@@ -130,7 +108,7 @@ func (d *daemon) serverOf(m etcd.Member, presence *api.ServerPresence) api.Serve
 
 // removeServer takes a server out of the cluster.
 func (d *daemon) removeServer(ctx context.Context, name string) error {
-	if d.etcd == nil || !d.several() {
+	if !d.several() {
 		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed", Next: "tend servers"}
 	}
 	for _, m := range d.etcd.Members() {
@@ -150,7 +128,7 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 
 // quorum returns why nothing can be written; empty if it can.
 func (d *daemon) quorum() string {
-	if d.etcd == nil || !d.several() {
+	if !d.several() {
 		return ""
 	}
 	if err := d.etcd.Quorum(); err != nil {

@@ -193,3 +193,14 @@ func clusterOf(t *testing.T, m *machine) string {
 	}
 	return entries[0].Name()
 }
+
+// TestReachable: a listener on every interface is reached by the name that others know, not by a host name they may not.
+func TestReachable(t *testing.T) {
+	for _, test := range [][3]string{
+		{"[::]:8688", "10.0.0.1", "10.0.0.1:8688"}, {"0.0.0.0:8688", "a.example", "a.example:8688"}, {"10.0.0.2:8688", "10.0.0.1", "10.0.0.2:8688"},
+	} {
+		if got := reachable(test[0], test[1]); got != test[2] {
+			t.Errorf("%s as %s: %s, want %s", test[0], test[1], got, test[2])
+		}
+	}
+}
