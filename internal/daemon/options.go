@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -68,10 +67,6 @@ func (o Options) withDefaults() (Options, error) {
 		o.Plugins = filepath.Join(o.Root, "plugins")
 	}
 	orString(&o.HTTP, "127.0.0.1:8686")
-	if host, err := os.Hostname(); err == nil && o.Join != "" {
-		orString(&o.Name, host)
-	}
-	orString(&o.Name, "tend-0")
 	if o.Backups.Keep == 0 {
 		o.Backups.Keep = 7
 	}

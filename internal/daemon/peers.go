@@ -44,13 +44,16 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.chooseName(settings, known); err != nil {
+		return nil, err
+	}
 	if !known && d.PeerListen == "" && d.Join == "" {
 		return nil, nil
 	}
 	if d.NodeListen == "" && d.Nodes == nil {
 		return nil, errNoGate
 	}
-	if err := d.choosePeers(&settings, known); err != nil {
+	if err := d.choosePeers(&settings); err != nil {
 		return nil, err
 	}
 	if d.Join != "" && !known {
@@ -70,7 +73,6 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	}
 	d.peerHost = own.Hostname()
 	certificate, key, root := d.peers.Files()
-	d.Name = settings.Name
 	return &etcd.Peers{
 		Listen: settings.Listen, URL: settings.URL, Members: settings.Members,
 		Certificate: certificate, Key: key, Authority: root, Name: authority.PeerName,
@@ -107,11 +109,26 @@ func (d *daemon) writePeers(settings peerSettings) error {
 	return nil
 }
 
-// choosePeers fills the settings from the options.
-func (d *daemon) choosePeers(settings *peerSettings, known bool) error {
-	if !known {
-		settings.Name = d.Name
+// firstName is the name of a cluster's first server.
+const firstName = "tend-0"
+
+// chooseName fills in the server's name. The others know it by that: it can't be changed.
+func (d *daemon) chooseName(settings peerSettings, known bool) error {
+	if known && d.Name != "" && d.Name != settings.Name {
+		return fmt.Errorf("--name %s: this server is %s of its cluster, and keeps that name: leave the flag out; one of another name joins with an empty --root",
+			d.Name, settings.Name)
 	}
+	orString(&d.Name, settings.Name)
+	if host, err := os.Hostname(); err == nil && d.Join != "" {
+		orString(&d.Name, host)
+	}
+	orString(&d.Name, firstName)
+	return nil
+}
+
+// choosePeers fills the settings from the options.
+func (d *daemon) choosePeers(settings *peerSettings) error {
+	settings.Name = d.Name
 	if d.PeerListen != "" {
 		settings.Listen, settings.URL = d.PeerListen, ""
 	}

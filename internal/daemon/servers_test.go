@@ -204,3 +204,19 @@ func TestReachable(t *testing.T) {
 		}
 	}
 }
+
+// TestAServerKeepsItsName: the others know it by that.
+func TestAServerKeepsItsName(t *testing.T) {
+	for _, test := range []struct {
+		given, join, kept, want string
+	}{
+		{want: "tend-0"}, {given: "a", want: "a"}, {kept: "a", want: "a"}, {given: "a", kept: "a", want: "a"}, {given: "b", join: "10.0.0.1:8688", want: "b"},
+		{given: "b", kept: "a"},
+	} {
+		d := &daemon{Options: Options{Name: test.given, Join: test.join}}
+		err := d.chooseName(peerSettings{Name: test.kept}, test.kept != "")
+		if test.want == "" && (err == nil || !strings.Contains(err.Error(), "--root")) || test.want != "" && (err != nil || d.Name != test.want) {
+			t.Errorf("%+v: %q, %v", test, d.Name, err)
+		}
+	}
+}

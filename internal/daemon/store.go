@@ -13,6 +13,7 @@ func (d *daemon) openStore(ctx context.Context) error {
 			return err
 		}
 	}
+	orString(&d.Name, firstName)
 	d.store = fault.Store(d.Store, d.Faults)
 	return nil
 }
