@@ -23,6 +23,7 @@ const (
 	KindRegistry    Kind = "registry"
 	KindLab         Kind = "lab"
 	KindNode        Kind = "node"
+	KindNetwork     Kind = "network"
 )
 
 // KindInfo describes a kind to everything that handles objects of all kinds: manifests and their schema, validation,
@@ -38,6 +39,8 @@ type KindInfo struct {
 	Status reflect.Type
 	// Scope says whether its objects have a scope.
 	Scope ScopeRule
+	// Only is the one name that an object of the kind may have; empty if any will do.
+	Only string
 	// Slots: its objects keep slots filled. Runs: they run to an end.
 	Slots, Runs bool
 	// Finalizer keeps a deleted object until its controller has removed what it made; empty if nothing does.
@@ -83,6 +86,7 @@ func init() {
 		kindOf[RegistrySpec, NoStatus](KindInfo{Kind: KindRegistry, Scope: ScopeNone, Private: true}, (*checker).registry),
 		{Kind: KindLab},
 		kindOf[NodeSpec, NoStatus](KindInfo{Kind: KindNode, Scope: ScopeNone}, (*checker).node),
+		kindOf[NetworkSpec, NetworkStatus](KindInfo{Kind: KindNetwork, Scope: ScopeNone, Only: Network}, (*checker).nodeNetwork),
 	} {
 		RegisterKind(info)
 	}

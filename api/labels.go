@@ -49,3 +49,6 @@ const (
 func IsIdentity(name string) bool {
 	return slices.Contains([]string{EnvScope, EnvName, EnvSlot, EnvOrdinal, EnvReplica}, name)
 }
+
+// Zones are those under which <name>.<scope> also resolves.
+var Zones = []string{"tend", "voodu"}

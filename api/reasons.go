@@ -161,6 +161,10 @@ const (
 
 // Reasons of ingresses.
 const (
+	// ReasonConnected: packets reach the containers of all nodes.
+	ReasonConnected = "Connected"
+	// ReasonNotConnected: some nodes are apart from the network; the message says which, and why.
+	ReasonNotConnected = "NotConnected"
 	// ReasonServed: requests reach a pod.
 	ReasonServed = "Served"
 	// ReasonNoService: there is no workload of that name in the scope.

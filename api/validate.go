@@ -27,6 +27,9 @@ func ValidateObject(o Object) []FieldError {
 		c.name("scope", o.Scope)
 	}
 	c.name("name", o.Name)
+	if only := o.Kind.Info().Only; only != "" && o.Name != only {
+		c.add("name", "there is one %s, and it is called %s", o.Kind, only)
+	}
 	if len(c.errors) == 0 && len(o.Ref().AppID()) > MaxAppIDBytes {
 		c.add("name", "scope and name together are longer than %d characters, so containers could not be named after them", MaxAppIDBytes-1)
 	}

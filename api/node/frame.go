@@ -17,13 +17,16 @@ type Frame struct {
 	Table *Table `json:"table,omitempty"`
 	// Services are those that changed, by scope/name; nil is gone.
 	Services map[string]*Service `json:"services,omitempty"`
+	// Network is all of it, where it changed as a whole; Peers are those that changed, nil is gone.
+	Network *Network         `json:"network,omitempty"`
+	Peers   map[string]*Peer `json:"peers,omitempty"`
 	// Changes are what to reconcile for this.
 	Changes []Change `json:"changes,omitempty"`
 }
 
 // Empty says that a frame holds nothing but a revision.
 func (f Frame) Empty() bool {
-	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 && len(f.Changes) == 0
+	return !f.Reset && len(f.Tasks) == 0 && len(f.Images) == 0 && f.Table == nil && len(f.Services) == 0 && f.Network == nil && len(f.Peers) == 0 && len(f.Changes) == 0
 }
 
 // TaskEntry is a task of the node, or one that isn't any more.

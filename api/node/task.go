@@ -72,4 +72,6 @@ type Change struct {
 	Image    api.Ref `json:"image,omitzero"`
 	Registry string  `json:"registry,omitempty"` // its host
 	Served   bool    `json:"served,omitempty"`
+	// Network: it, or the way to another node, may have changed.
+	Network bool `json:"network,omitempty"`
 }

@@ -9,10 +9,9 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// The zones under which <name>.<scope> also resolves, and the older names of the variables that identify a container to
+// The older names of the variables that identify a container to
 // itself.
 var (
-	zones     = []string{"tend", "voodu"}
 	oldScope  = "VOODU_SCOPE"
 	oldName   = "VOODU_NAME"
 	ordinals  = []string{api.EnvOrdinal, api.EnvReplica, "VOODU_REPLICA_ORDINAL", "VOODU_REPLICA_ID"}
@@ -73,7 +72,7 @@ func aliases(task api.Task) []string {
 func inZones(base string) []string {
 	base = strings.ToLower(base)
 	names := []string{base}
-	for _, zone := range zones {
+	for _, zone := range api.Zones {
 		names = append(names, base+"."+zone)
 	}
 	return names

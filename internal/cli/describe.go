@@ -111,6 +111,9 @@ func (a *app) describe(d described) error {
 		describePlain(w, d.Object, now)
 	}
 	describeConditions(w, status.Conditions, now)
+	if err := a.section("Nodes", networkListing(d.Object)); err != nil {
+		return err
+	}
 	if err := a.section("Releases", briefReleases(releaseListing(d.Releases, now))); err != nil {
 		return err
 	}

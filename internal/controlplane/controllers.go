@@ -9,6 +9,7 @@ import (
 	"tend.dev/tend/internal/control/delivery"
 	"tend.dev/tend/internal/control/ingress"
 	"tend.dev/tend/internal/control/job"
+	"tend.dev/tend/internal/control/network"
 	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/control/workload"
 	"tend.dev/tend/internal/core/webhook"
@@ -19,6 +20,7 @@ import (
 // Kinds are the kinds whose controllers need nothing but the store. A new kind is a folder and a line here.
 var Kinds = []control.Kind{
 	ingress.Kind,
+	network.Kind,
 }
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.

@@ -121,7 +121,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 	var err error
 	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
-		Registry: d.registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(),
+		Registry: d.registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
 	})
 	if err != nil {
 		return err

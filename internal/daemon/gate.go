@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"sync"
 	"time"
@@ -168,6 +169,32 @@ func (d *daemon) joinToken(ttl time.Duration, server bool) (api.JoinToken, error
 
 // nodeAddress returns where nodes, and other servers, reach the listener for nodes.
 func (d *daemon) nodeAddress() string { return reachable(d.gate.listener.Addr().String(), d.peerHost) }
+
+// outside returns where other nodes reach this machine: where it listens for them, or has the default route. Invalid if no other
+// machine does.
+func (d *daemon) outside() netip.Addr {
+	if d.gate == nil {
+		return netip.Addr{}
+	}
+	listens, err := netip.ParseAddrPort(d.gate.listener.Addr().String())
+	address := listens.Addr().Unmap()
+	if err != nil || address.IsLoopback() {
+		return netip.Addr{}
+	}
+	if !address.IsUnspecified() {
+		return address
+	}
+	if known, err := netip.ParseAddr(d.peerHost); err == nil && !known.IsUnspecified() {
+		return known
+	}
+	probe, err := net.Dial("udp", "192.0.2.1:9") // an address of RFC 5737: nothing is sent
+	if err != nil {
+		return netip.Addr{}
+	}
+	defer probe.Close()
+	own, _ := netip.ParseAddrPort(probe.LocalAddr().String())
+	return own.Addr().Unmap()
+}
 
 // reachable returns an address with a name of this machine, by default its host name, if it is that of every interface.
 func reachable(address, name string) string {

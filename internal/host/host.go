@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -15,6 +16,8 @@ import (
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/overlay"
+	"tend.dev/tend/internal/resolver"
 	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
 )
@@ -34,6 +37,9 @@ type Link struct {
 	// Hold keeps everything from touching containers until it is closed; Paused says why meanwhile. Default: it is closed.
 	Hold   <-chan struct{}
 	Paused func() string
+	// Outside returns where other nodes reach this machine, unless Options.Advertise says it; invalid if they don't. Default: they
+	// don't.
+	Outside func() netip.Addr
 	// Callbacks answers containers that call the server back. Default: they can't.
 	Callbacks http.Handler
 }
@@ -44,12 +50,15 @@ type Host struct {
 	Link
 	runtime     runtime.Runtime
 	gateway     gatewayer // nil if containers have none
+	bridged     bridged   // nil if containers share the machine's network
 	cache       *cache    // nil if Assets finds the files
 	journal     *journal.Journal
 	builder     *builder.Builder
 	agent       *agent.Agent
 	callbacks   *callbacks // nil if containers can't call back
 	quarantined []string
+	overlay     *overlay.Overlay // nil for a runtime of tests
+	resolver    *resolver.Resolver
 	group       *engine.Group
 	// stops are called in reverse order.
 	stops []func() error
@@ -88,6 +97,9 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	if h.callbacks = h.newCallbacks(); h.callbacks != nil {
 		members = append(members, engine.NewMember(h.callbacks.run))
 	}
+	if h.overlay = h.newOverlay(); h.overlay != nil {
+		members = append(members, engine.NewMember(h.overlay.Run))
+	}
 	h.group = engine.NewGroup(engine.GroupOptions{}, append(members, h.agent)...)
 	return h, nil
 }
@@ -121,6 +133,7 @@ func (h *Host) openRuntime(ctx context.Context) error {
 		return fmt.Errorf("open the %s runtime: %w", h.Runtime, err)
 	}
 	h.gateway, _ = rt.(gatewayer)
+	h.bridged, _ = rt.(bridged)
 	h.runtime = fault.Runtime(rt, h.Faults)
 	h.onStop(rt.Close)
 	if own, ok := rt.(interface{ RemoveNetwork(context.Context) error }); ok && h.ownNetwork {

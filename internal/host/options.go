@@ -27,6 +27,8 @@ type Options struct {
 	Runtime string
 	// Network is the platform network's name. Default tend0.
 	Network string
+	// Advertise is the address at which other nodes reach this machine. Default: found out.
+	Advertise string
 	// ownNetwork: the network was named for this root only, and is removed with its last container.
 	ownNetwork bool
 	// DockerHost is the engine's address. Default: the one that docker's own command uses.

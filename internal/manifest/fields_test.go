@@ -142,9 +142,13 @@ func givesField(body, name string) bool {
 }
 
 func loadBody(kind api.Kind, body string) ([]api.Object, error) {
-	labels := ` "prod" "web"`
+	name := "web"
+	if only := kind.Info().Only; only != "" {
+		name = only
+	}
+	labels := ` "prod" "` + name + `"`
 	if kind.Info().Scope == api.ScopeNone {
-		labels = ` "web"`
+		labels = ` "` + name + `"`
 	}
 	text := string(kind) + labels + " {\n" + body + "\n}\n"
 	result, err := Load(Options{Files: []string{"-"}, Stdin: strings.NewReader(text), Format: "hcl", Lookup: none})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,8 @@ type servers struct {
 	mu        sync.Mutex
 	addresses []string
 	at        int
-	conn      net.Conn // to the one that answered last
+	conn      net.Conn   // to the one that answered last
+	local     netip.Addr // of this machine, as that one was reached
 }
 
 // attemptTime bounds a dial of one of several servers.
@@ -38,11 +40,25 @@ func (s *servers) dial(ctx context.Context, network, _ string) (net.Conn, error)
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.at, s.conn = next, conn
+			if local, err := netip.ParseAddrPort(conn.LocalAddr().String()); err == nil {
+				s.local = local.Addr().Unmap()
+			}
 			return conn, nil
 		}
 		faults = append(faults, err)
 	}
 	return nil, errors.Join(faults...)
+}
+
+// outside returns the address from which this machine reaches a server, which other machines reach too; invalid if that is
+// itself.
+func (s *servers) outside() netip.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.local.IsLoopback() {
+		return netip.Addr{}
+	}
+	return s.local
 }
 
 func (s *servers) attempt(ctx context.Context, network, address string, others bool) (net.Conn, error) {

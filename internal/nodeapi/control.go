@@ -17,6 +17,7 @@ type Control interface {
 	Assignments
 	ImageRequests
 	Ingresses
+	Networks
 	Reports
 	Files
 	// Synced returns a channel that is closed when the state in memory is complete.
@@ -58,6 +59,17 @@ type Ingresses interface {
 	Certificates() certmagic.Storage
 	// ReportIngress stores the state of the proxy.
 	ReportIngress(ctx context.Context, status api.IngressNodeStatus) error
+}
+
+// Networks are how the node's containers reach those of other nodes.
+type Networks interface {
+	// Network returns how the others are reached now. It is not to be written to.
+	Network() node.Network
+	// ReportNetwork stores how the node itself is reached.
+	ReportNetwork(ctx context.Context, status api.NetworkNodeStatus) error
+	// Resolve returns what a DNS name stands for: <name>.<scope> or <name>-<ordinal>.<scope>, also below the zones tend and
+	// voodu.
+	Resolve(ctx context.Context, name string) (node.Names, error)
 }
 
 // Files are asset files, and the source trees of builds.

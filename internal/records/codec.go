@@ -26,6 +26,8 @@ var codecs = []struct {
 	{ActualImagesPrefix, decodeAs[api.ImageStatus]},
 	{StatusPrefix, decodeStatus},
 	{ActualIngressPrefix, decodeAs[api.IngressNodeStatus]},
+	{ActualNetworkPrefix, decodeAs[api.NetworkNodeStatus]},
+	{SubnetsKey, decodeAs[api.Subnets]},
 	{RunsPrefix, decodeAs[api.Run]},
 	{DeliveriesPrefix, decodeAs[api.Delivery]},
 	{ServersPrefix, decodeAs[api.ServerPresence]},

@@ -21,6 +21,7 @@ const (
 	ActualNodesPrefix   = "/actual/nodes/"     // node facts: that agent
 	ActualImagesPrefix  = "/actual/images/"    // image states: that agent
 	ActualIngressPrefix = "/actual/ingress/"   // proxies: that agent
+	ActualNetworkPrefix = "/actual/network/"   // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"            // certificates and their keys, encrypted, and their locks: the proxies
 	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent
 	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
@@ -32,6 +33,7 @@ const (
 	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
 	MembersPrefix       = "/members/"          // which machine a node's name is of: the server where it joins
 	ServersPrefix       = "/servers/"          // servers that run, bound to a lease: each its own
+	SubnetsKey          = "/network/subnets"   // which part of the network is each node's: the network's controller
 	BackupKey           = "/backups/scheduled" // what has become of scheduled backups: the server that leads
 	AuthorityKey        = "/authority/nodes"   // what issues the certificates of nodes, encrypted: the first server that listens for them
 	ClusterKey          = "/cluster"           // the store's uid and key material's fingerprint: the first boot
@@ -123,6 +125,9 @@ func HomeKey(volume string) string { return HomesPrefix + volume }
 
 // IngressNodeKey returns the key of the facts of a node's proxy.
 func IngressNodeKey(node string) string { return ActualIngressPrefix + node }
+
+// NetworkNodeKey returns the key of how a node is connected to others.
+func NetworkNodeKey(node string) string { return ActualNetworkPrefix + node }
 
 // AliveKey returns the key of a node's heartbeat.
 func AliveKey(id string) string { return AlivePrefix + id }

@@ -108,7 +108,7 @@ func (s *Service) end(d *downDecision, snap records.Snapshot, node string, remov
 // removeNode deletes what the store knows of a node.
 func removeNode(d *downDecision, snap records.Snapshot, node string) {
 	d.txn.Put(records.MemberKey(node), records.RemovedMember)
-	d.txn.Delete(records.NodeKey(node)).Delete(records.IngressNodeKey(node))
+	d.txn.Delete(records.NodeKey(node)).Delete(records.IngressNodeKey(node)).Delete(records.NetworkNodeKey(node))
 	if object := snap.Object(nodeRef(node)); object.Exists() {
 		key := records.ObjectKey(nodeRef(node))
 		d.txn.If(key, object.Modified).Delete(key)

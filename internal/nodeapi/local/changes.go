@@ -23,6 +23,9 @@ type effect struct {
 	// changed.
 	service string
 	table   bool
+	// network is set if the network changed as a whole, or the node's own part of it; peer is a node whose part changed.
+	network bool
+	peer    string
 	// quiet is set if the readable state changed, but nothing is to be reconciled for it: the node reported it itself.
 	quiet bool
 }
@@ -49,15 +52,11 @@ func (e effect) notice() node.Change {
 	if e.quiet {
 		return node.Change{}
 	}
-	return node.Change{Task: e.task, Image: e.image, Registry: e.registry}
+	return node.Change{Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != ""}
 }
 
 func (s *Service) effects(change view.Change) []effect {
-	value := change.New
-	if value == nil {
-		value = change.Old
-	}
-	switch record := value.(type) {
+	switch record := valueOf(change).(type) {
 	case *api.Task:
 		own := effect{node: record.Node, task: record.ID, service: serviceOf(record)}
 		if !change.Deleted {
@@ -76,6 +75,8 @@ func (s *Service) effects(change view.Change) []effect {
 		return imageAnswered(change, record)
 	case *api.Object:
 		return objectChanged(change, record)
+	case *api.NetworkNodeStatus, *api.Subnets:
+		return networkChanged(change)
 	case []byte:
 		switch {
 		case strings.HasPrefix(change.Key, records.ConfigPrefix): // certificates of a user's own
@@ -85,6 +86,14 @@ func (s *Service) effects(change view.Change) []effect {
 		}
 	}
 	return nil
+}
+
+// valueOf returns the record that changed, as it is or was.
+func valueOf(change view.Change) any {
+	if change.New == nil {
+		return change.Old
+	}
+	return change.New
 }
 
 // statusChanged returns the effects of a node's report. They are quiet for the node itself, with two exceptions: the
@@ -173,6 +182,8 @@ func objectChanged(change view.Change, object *api.Object) []effect {
 		return []effect{{table: true}}
 	case object.Kind.HasSlots():
 		return []effect{{service: object.Scope + "/" + object.Name}}
+	case object.Kind == api.KindNetwork:
+		return networkChanged(change)
 	case object.Kind == api.KindRegistry:
 		return registryChanged(change)
 	}

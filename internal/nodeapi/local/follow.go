@@ -45,7 +45,7 @@ func (c *Control) Follow(ctx context.Context, epoch string, since int64, send fu
 // list sends everything, and returns the revision it is complete up to.
 func (c *Control) list(send func(node.Frame) error) (int64, error) {
 	revision := c.View.Revision()
-	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true}
+	all := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, table: true, network: true}
 	for _, id := range c.Tasks() {
 		all.tasks[id] = true
 	}
@@ -66,7 +66,7 @@ func (c *Control) list(send func(node.Frame) error) (int64, error) {
 			return 0, err
 		}
 	}
-	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services})
+	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services, Network: frame.Network})
 }
 
 // follow sends changes after a revision.
@@ -75,11 +75,11 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 	defer cancel()
 	watch := c.View.Watch(ctx, view.WatchOptions{From: since + 1, Match: c.concerns})
 	for changes := range watch.Changes() {
-		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}}
+		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}, peers: map[string]bool{}}
 		own := false
 		for _, change := range changes {
 			next.add(c, c.effects(change))
-			own = own || reported(change)
+			own = own || c.reported(change)
 		}
 		frame := c.frame(next)
 		if !own && frame.Empty() {
@@ -95,16 +95,12 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 
 // concerns reports, without further lookups, whether a change may concern this node.
 func (c *Control) concerns(change view.Change) bool {
-	value := change.New
-	if value == nil {
-		value = change.Old
-	}
-	switch record := value.(type) {
+	switch record := valueOf(change).(type) {
 	case *api.NodeStatus:
 		return record.ID == c.node
 	case *api.IngressNodeStatus:
 		return record.Node == c.node
-	case *api.Task, *api.TaskStatus, *api.Frozen, *api.Hold, *api.ImageRequest, *api.ImageStatus, *api.Object, []byte:
+	case *api.Task, *api.TaskStatus, *api.Frozen, *api.Hold, *api.ImageRequest, *api.ImageStatus, *api.Object, *api.NetworkNodeStatus, *api.Subnets, []byte:
 		return true
 	}
 	return false
@@ -112,10 +108,12 @@ func (c *Control) concerns(change view.Change) bool {
 
 // reported reports whether a change, of those that concern the node, is its own report of something that no frame
 // holds: its sender waits for the revision.
-func reported(change view.Change) bool {
-	switch change.New.(type) {
+func (c *Control) reported(change view.Change) bool {
+	switch record := change.New.(type) {
 	case *api.NodeStatus, *api.IngressNodeStatus:
 		return true
+	case *api.NetworkNodeStatus:
+		return record.Node == c.node
 	}
 	return false
 }
@@ -126,6 +124,8 @@ type pending struct {
 	images   map[api.Ref]bool
 	services map[string]bool
 	table    bool
+	network  bool
+	peers    map[string]bool
 	changes  []node.Change
 }
 
@@ -139,6 +139,10 @@ func (p *pending) add(c *Control, effects []effect) {
 		}
 		if !e.concerns(c.node) {
 			continue
+		}
+		p.network = p.network || e.network
+		if e.peer != "" {
+			p.peers[e.peer] = true
 		}
 		if e.task != "" {
 			p.tasks[e.task] = true
@@ -174,7 +178,26 @@ func (c *Control) frame(p pending) node.Frame {
 		out.Images = append(out.Images, entry)
 	}
 	c.serving(snap, p, &out)
+	c.connecting(snap, p, &out)
 	return out
+}
+
+// connecting adds the network: all of it, or the peers that changed.
+func (c *Control) connecting(snap records.Snapshot, p pending, out *node.Frame) {
+	if p.network {
+		network := c.Network()
+		out.Network = &network
+		return
+	}
+	for name := range p.peers {
+		if out.Peers == nil {
+			out.Peers = map[string]*node.Peer{}
+		}
+		out.Peers[name] = nil
+		if peer, ok := c.peer(snap, name); ok {
+			out.Peers[name] = &peer
+		}
+	}
 }
 
 // serving adds what proxies serve: all workloads with the table, since an ingress may name another one now, else those

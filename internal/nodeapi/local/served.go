@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -62,7 +63,7 @@ func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool
 		out := node.Service{Ports: spec.Ports, NetworkMode: spec.NetworkMode}
 		for _, task := range snap.TasksOf(ref) {
 			if task.Value.Run == "" && task.Value.Role == api.RoleMain {
-				out.Pods = append(out.Pods, pod(assignment(snap, *task.Value)))
+				out.Pods = append(out.Pods, c.pod(snap, assignment(snap, *task.Value)))
 			}
 		}
 		c.leaveOutSilent(snap, out.Pods)
@@ -83,11 +84,28 @@ func (c *Control) leaveOutSilent(snap records.Snapshot, pods []node.Pod) {
 	}
 }
 
-func pod(assigned node.Assignment) node.Pod {
-	return node.Pod{
+func (c *Control) pod(snap records.Snapshot, assigned node.Assignment) node.Pod {
+	out := node.Pod{
 		Task: assigned.Task.ID, Node: assigned.Task.Node, Name: assigned.Task.ContainerName(),
 		Address: assigned.Status.Address, Ports: assigned.Status.Ports, Ready: assigned.Serves(assigned.Status),
 	}
+	if outside := outsideAddress(snap, out); out.Node != c.node && outside.IsValid() {
+		out.Address = outside.String()
+	}
+	return out
+}
+
+// outsideAddress returns where other machines, and containers with addresses of their own, reach a pod: one that shares its node's
+// network at the node's address. Invalid if that is not known.
+func outsideAddress(snap records.Snapshot, pod node.Pod) netip.Addr {
+	address, err := netip.ParseAddr(pod.Address)
+	if err == nil && !address.IsLoopback() {
+		return address
+	}
+	if at := snap.NetworkNode(pod.Node); err == nil && at.Exists() {
+		return at.Value.Address
+	}
+	return netip.Addr{}
 }
 
 // ReportIngress implements nodeapi.Control.
@@ -95,10 +113,14 @@ func (c *Control) ReportIngress(ctx context.Context, status api.IngressNodeStatu
 	if status.Node != c.node {
 		return fmt.Errorf("the ingress of node %s: %w", status.Node, node.ErrForbidden)
 	}
-	key := records.IngressNodeKey(c.node)
+	return c.put(ctx, "agent.ingress", records.IngressNodeKey(c.node), status)
+}
+
+// put writes a record that this node alone writes, and returns once it can be read.
+func (c *Control) put(ctx context.Context, site, key string, record any) error {
 	for {
-		stored := c.snapshot().IngressNode(c.node)
-		revision, err := records.NewTxn("agent.ingress").If(key, stored.Modified).Put(key, status).Commit(ctx, c.Store)
+		stored, _ := c.snapshot().Get(key)
+		revision, err := records.NewTxn(site).If(key, stored.Modified).Put(key, record).Commit(ctx, c.Store)
 		if err == nil {
 			return c.View.WaitFor(ctx, revision)
 		}

@@ -34,6 +34,9 @@ func Run(t *testing.T, connect Connect) {
 		"Served":           served,
 		"Heartbeat":        heartbeat,
 		"ReportsOfIngress": reportsOfIngress,
+		"Networks":         networks,
+		"ReportsOfNetwork": reportsOfNetwork,
+		"Resolves":         resolves,
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := NewWorld(t)

@@ -171,6 +171,16 @@ func (c *Client) ReportIngress(ctx context.Context, status api.IngressNodeStatus
 	return c.caller.Post(ctx, "ingress", status, &reported{})
 }
 
+// ReportNetwork implements nodeapi.Control.
+func (c *Client) ReportNetwork(ctx context.Context, status api.NetworkNodeStatus) error {
+	return c.caller.Post(ctx, "network", status, &reported{})
+}
+
+// Resolve implements nodeapi.Control.
+func (c *Client) Resolve(ctx context.Context, name string) (names node.Names, err error) {
+	return names, c.caller.Get(ctx, "resolve?name="+url.QueryEscape(name), &names)
+}
+
 // Alive implements nodeapi.Control.
 func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
 	return c.caller.Post(ctx, "alive", ttl, &reported{})

@@ -67,7 +67,7 @@ func NewHandler(o HandlerOptions) *Handler {
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
-		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET built/{task}": h.built, "POST referred": h.referred, "POST ingress": h.ingress,
+		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET built/{task}": h.built, "POST referred": h.referred, "POST ingress": h.ingress, "POST network": h.network, "GET resolve": h.resolve,
 		"POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")

@@ -30,6 +30,7 @@ type contents struct {
 	images   map[api.Ref]node.ImageAssignment
 	table    node.Table
 	services map[string]node.Service
+	network  node.Network
 }
 
 func newContents() contents {
@@ -136,6 +137,11 @@ func (c *contents) take(frame node.Frame) {
 	} else if len(frame.Services) > 0 {
 		c.services = maps.Clone(c.services) // Served returns the old one
 	}
+	if frame.Network != nil {
+		c.network = *frame.Network
+	} else if len(frame.Peers) > 0 {
+		c.network.Peers = changed(c.network.Peers, frame.Peers)
+	}
 	for name, service := range frame.Services {
 		if service == nil {
 			delete(c.services, name)
@@ -145,9 +151,25 @@ func (c *contents) take(frame node.Frame) {
 	}
 }
 
+// changed returns a copy of peers with changes: Network returned the old one.
+func changed(peers map[string]node.Peer, changes map[string]*node.Peer) map[string]node.Peer {
+	next := maps.Clone(peers)
+	if next == nil {
+		next = map[string]node.Peer{}
+	}
+	for name, peer := range changes {
+		if peer == nil {
+			delete(next, name)
+		} else {
+			next[name] = *peer
+		}
+	}
+	return next
+}
+
 // differences returns what to reconcile after a listing: everything that may have changed unseen.
 func (c contents) differences(next contents) []node.Change {
-	changes := []node.Change{{Served: true}}
+	changes := []node.Change{{Served: true}, {Network: true}}
 	for _, tasks := range []map[string]node.Assignment{c.tasks, next.tasks} {
 		for id := range tasks {
 			changes = append(changes, node.Change{Task: id})
@@ -225,4 +247,11 @@ func (m *mirror) Served() node.Served {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return node.Served{Table: m.known.table, Services: m.known.services}
+}
+
+// Network implements nodeapi.Control.
+func (m *mirror) Network() node.Network {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.known.network
 }

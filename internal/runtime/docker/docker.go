@@ -29,8 +29,12 @@ type Options struct {
 	Logger *slog.Logger
 	// NetworkName is the platform network. Default api.Network.
 	NetworkName string
-	// NetworkSubnet is its address range when it has to be created. Default: the engine chooses.
-	NetworkSubnet netip.Prefix
+	// NetworkSubnet returns its address range and MTU when it has to be created; without a range the engine chooses. An error is
+	// one of everything that needs the network. Default: the engine chooses.
+	NetworkSubnet func() (subnet netip.Prefix, mtu int, err error)
+	// Resolver has the machine answer the name queries of containers at the network's gateway, and reports whether it does. An
+	// error is one of everything that needs the network. Default: nobody does, and the engine knows the containers' names.
+	Resolver func(gateway netip.Addr) (bool, error)
 	// Auth finds the credentials for a reference's registry. Default: UserAuth.
 	Auth AuthProvider
 }
@@ -57,6 +61,12 @@ func New(_ context.Context, options Options) (*Runtime, error) {
 	}
 	if options.NetworkName == "" {
 		options.NetworkName = api.Network
+	}
+	if options.NetworkSubnet == nil {
+		options.NetworkSubnet = func() (netip.Prefix, int, error) { return netip.Prefix{}, 0, nil }
+	}
+	if options.Resolver == nil {
+		options.Resolver = func(netip.Addr) (bool, error) { return false, nil }
 	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -40,7 +41,15 @@ func (r *Runtime) ensureNetworks(ctx context.Context, request *request) error {
 	if err := r.network.ensure(ctx); err != nil {
 		return err
 	}
-	request.reachNodeAt(r.network.address())
+	gateway := r.network.address()
+	request.reachNodeAt(gateway)
+	answers, err := r.options.Resolver(gateway)
+	if err != nil {
+		return fault("platform network "+r.network.name, err)
+	}
+	if answers {
+		request.resolveAt(gateway)
+	}
 	return nil
 }
 
@@ -55,6 +64,20 @@ func (r *Runtime) Gateway(ctx context.Context) (netip.Addr, error) {
 		return netip.Addr{}, fmt.Errorf("the network %s has no gateway on this machine", r.network.name)
 	}
 	return gateway, nil
+}
+
+// Subnet returns the subnet of the platform network; invalid if it isn't there yet.
+func (r *Runtime) Subnet(ctx context.Context) (netip.Prefix, error) {
+	found, err := r.network.find(ctx)
+	if err != nil || len(found) == 0 {
+		return netip.Prefix{}, fault("list networks", err)
+	}
+	for _, config := range found[0].IPAM.Config {
+		if config.Subnet.Addr().Is4() {
+			return config.Subnet, nil
+		}
+	}
+	return netip.Prefix{}, nil
 }
 
 // RemoveNetwork removes the platform network if this cluster created it and it has no container any more, running or
@@ -126,8 +149,13 @@ func (n *platformNetwork) create(ctx context.Context) error {
 		Driver: network.NetworkBridge,
 		Labels: map[string]string{api.LabelCluster: n.runtime.options.Cluster},
 	}
-	if subnet := n.runtime.options.NetworkSubnet; subnet.IsValid() {
-		options.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet}}}
+	subnet, mtu, err := n.runtime.options.NetworkSubnet()
+	if err != nil {
+		return err
+	}
+	if subnet.IsValid() {
+		options.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Masked().Addr().Next()}}}
+		options.Options = map[string]string{"com.docker.network.driver.mtu": strconv.Itoa(mtu), trustedInterfaces: api.OverlayDevice}
 	}
 	created, err := n.runtime.client.NetworkCreate(ctx, n.name, options)
 	if err != nil {
@@ -136,6 +164,10 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	n.runtime.log.InfoContext(ctx, "created the platform network", "network", n.name, "id", short(created.ID))
 	return n.yield(ctx, created.ID)
 }
+
+// trustedInterfaces names those whose packets newer engines let through to containers' addresses; older ones know no such option
+// and let all through.
+const trustedInterfaces = "com.docker.network.bridge.trusted_host_interfaces"
 
 // await waits for the network of a faster process, whose subnet may be taken a moment before the network is visible;
 // failure is the error that suggested that there is one.
@@ -183,11 +215,15 @@ func (n *platformNetwork) settle(ctx context.Context) error {
 	}
 }
 
-// gatewayOf returns the first gateway of a network; invalid if it has none.
+// gatewayOf returns the first gateway of a network; invalid if it has none. Where the engine was given a subnet it doesn't say
+// which gateway it chose: the first address.
 func gatewayOf(found network.Summary) netip.Addr {
 	for _, config := range found.IPAM.Config {
 		if config.Gateway.IsValid() {
 			return config.Gateway
+		}
+		if config.Subnet.IsValid() {
+			return config.Subnet.Masked().Addr().Next()
 		}
 	}
 	return netip.Addr{}

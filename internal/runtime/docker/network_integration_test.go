@@ -43,7 +43,7 @@ func TestPlatformNetworkIsMadeOnce(t *testing.T) {
 	runtimes := make([]runtime.Runtime, 4)
 	for i := range runtimes {
 		rt, err := docker.New(t.Context(), docker.Options{
-			Cluster: "tendtest-" + random(), Node: "n", NetworkName: name, NetworkSubnet: subnet,
+			Cluster: "tendtest-" + random(), Node: "n", NetworkName: name, NetworkSubnet: func() (netip.Prefix, int, error) { return subnet, 1500, nil },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -31,6 +31,8 @@ type request struct {
 	legacy    legacyFields
 	// nodeNamed says that the first of the extra hosts is the node's name, which Tend added.
 	nodeNamed bool
+	// shared are the names that containers of other nodes may have too.
+	shared []string
 }
 
 // endpoint is a network to join.
@@ -52,7 +54,7 @@ func newRequest(spec runtime.ContainerSpec, m machine) (*request, error) {
 		}
 		options.IPv4, options.IPv6, options.LinkLocalIPs, options.MACAddress = "", "", nil, ""
 	}
-	r := &request{}
+	r := &request{shared: spec.Aliases}
 	r.Name = spec.Name
 	r.Config = &container.Config{}
 	r.HostConfig = &container.HostConfig{}

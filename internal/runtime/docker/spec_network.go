@@ -206,6 +206,20 @@ func (r *request) reachNodeAt(gateway netip.Addr) {
 	}
 }
 
+// resolveAt has a container ask its node for names, unless it declares name servers of its own. The engine would answer for the
+// names that it knows, with the containers of this node alone: it learns none.
+func (r *request) resolveAt(gateway netip.Addr) {
+	if len(r.HostConfig.DNS) > 0 || !gateway.IsValid() {
+		return
+	}
+	r.HostConfig.DNS = []netip.Addr{gateway}
+	for i, e := range r.endpoints {
+		settings := *e.settings
+		settings.Aliases = slices.DeleteFunc(slices.Clone(settings.Aliases), func(name string) bool { return slices.Contains(r.shared, name) })
+		r.endpoints[i].settings = &settings
+	}
+}
+
 func addresses(field string, texts []string) ([]netip.Addr, error) {
 	var out []netip.Addr
 	for _, text := range texts {

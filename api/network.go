@@ -1,0 +1,107 @@
+package api
+
+import "net/netip"
+
+// NetworkSpec declares the network between the containers of different nodes. There is at most one, called tend0 as the network
+// that containers join on each node.
+type NetworkSpec struct {
+	// Driver is how packets travel between nodes: wireguard (encrypted) or vxlan (not encrypted). Default wireguard.
+	Driver string `json:"driver,omitempty" hcl:"driver,optional"`
+	// Range is the network that the subnets of nodes are chosen from. Default 10.80.0.0/12.
+	Range string `json:"range,omitempty" hcl:"range,optional"`
+	// SubnetBits is the length of the prefix of a node's subnet, 16 to 28. Default 22: 1,021 containers a node.
+	SubnetBits int `json:"subnet_bits,omitempty" hcl:"subnet_bits,optional"`
+	// Port is the UDP port on which nodes take each other's packets. Default 8689.
+	Port int `json:"port,omitempty" hcl:"port,optional"`
+}
+
+// The drivers of a network, and the defaults of its fields.
+const (
+	DriverWireGuard = "wireguard"
+	DriverVXLAN     = "vxlan"
+
+	DefaultNetworkRange      = "10.80.0.0/12"
+	DefaultNetworkSubnetBits = 22
+	DefaultNetworkPort       = 8689
+
+	// OverlayDevice is the network device through which a node reaches the containers of others.
+	OverlayDevice = "tend-overlay"
+)
+
+// WithDefaults returns s with the defaults of what was left out.
+func (s NetworkSpec) WithDefaults() NetworkSpec {
+	if s.Driver == "" {
+		s.Driver = DriverWireGuard
+	}
+	if s.Range == "" {
+		s.Range = DefaultNetworkRange
+	}
+	if s.SubnetBits == 0 {
+		s.SubnetBits = DefaultNetworkSubnetBits
+	}
+	if s.Port == 0 {
+		s.Port = DefaultNetworkPort
+	}
+	return s
+}
+
+// NetworkRef is the network's name.
+var NetworkRef = Ref{Kind: KindNetwork, Scope: Unscoped, Name: Network}
+
+// Subnets are the parts of the network, by node. Key /network/subnets; the network's controller writes it.
+type Subnets struct {
+	Nodes map[string]netip.Prefix `json:"nodes"`
+}
+
+// NetworkNodeStatus is how a node is connected to the others. Key /actual/network/<node>; that node's agent alone writes it.
+type NetworkNodeStatus struct {
+	Node string `json:"node"`
+	// Address is where other nodes reach it, Key its public key of WireGuard.
+	Address netip.Addr `json:"address,omitzero"`
+	Key     string     `json:"key,omitempty"`
+	// Subnet is that of the network that its containers join, if it exists already.
+	Subnet netip.Prefix `json:"subnet,omitzero"`
+	// Taken are the networks that the machine itself is in, or routes elsewhere.
+	Taken []netip.Prefix `json:"taken,omitempty"`
+	// Connected: packets to the other nodes are sent on their way. Message says why not, or which nodes are left out.
+	Connected bool   `json:"connected"`
+	Message   string `json:"message,omitempty"`
+}
+
+// NetworkStatus is how far the network is.
+type NetworkStatus struct {
+	ObservedGeneration int64         `json:"observedGeneration,omitempty"`
+	ObservedRevision   int64         `json:"observedRevision,omitempty"`
+	Nodes              []NetworkNode `json:"nodes,omitempty"`
+	Conditions         []Condition   `json:"conditions,omitempty"`
+}
+
+// NetworkNode is a node as the network's status lists it.
+type NetworkNode struct {
+	Node      string       `json:"node"`
+	Subnet    netip.Prefix `json:"subnet,omitzero"`
+	Address   netip.Addr   `json:"address,omitzero"`
+	Connected bool         `json:"connected"`
+	Message   string       `json:"message,omitempty"`
+}
+
+func (c *checker) nodeNetwork(s NetworkSpec) {
+	c.oneOf("driver", s.Driver, DriverWireGuard, DriverVXLAN)
+	s = s.WithDefaults()
+	c.between("subnet_bits", s.SubnetBits, 16, 28)
+	c.between("port", s.Port, 1, 65535)
+	whole, err := netip.ParsePrefix(s.Range)
+	switch {
+	case err != nil || !whole.Addr().Is4():
+		c.add("range", "%q is no IPv4 network such as %s", s.Range, DefaultNetworkRange)
+	case whole != whole.Masked():
+		c.add("range", "%s has bits beyond its prefix: write %s", s.Range, whole.Masked())
+	case !whole.Addr().IsPrivate() && !sharedAddresses.Contains(whole.Addr()):
+		c.add("range", "%s is not private: choose one of 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16 or %s", s.Range, sharedAddresses)
+	case whole.Bits() > s.SubnetBits:
+		c.add("range", "%s is smaller than the subnet of one node, /%d", s.Range, s.SubnetBits)
+	}
+}
+
+// sharedAddresses are those of RFC 6598, which no host in the internet has either.
+var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")

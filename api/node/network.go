@@ -1,0 +1,39 @@
+package node
+
+import (
+	"net/netip"
+
+	"tend.dev/tend/api"
+)
+
+// Network is how the containers of a node reach those of others. Without a driver they don't.
+type Network struct {
+	// Driver and Port are those of the network's spec, with their defaults.
+	Driver string `json:"driver,omitempty"`
+	Port   int    `json:"port,omitempty"`
+	// Subnet is the node's own; invalid if it has none yet.
+	Subnet netip.Prefix `json:"subnet,omitzero"`
+	// Peers are the other nodes that can be reached, by name.
+	Peers map[string]Peer `json:"peers,omitempty"`
+}
+
+// Peer is another node.
+type Peer struct {
+	// Address is where the node is reached, Key its public key of WireGuard, Subnet that of its containers.
+	Address netip.Addr   `json:"address"`
+	Key     string       `json:"key,omitempty"`
+	Subnet  netip.Prefix `json:"subnet"`
+}
+
+// Names are the addresses that a DNS name stands for.
+type Names struct {
+	// Known: the name is one of a workload, which may have no pod that is ready.
+	Known bool `json:"known,omitempty"`
+	// Addresses are those of the pods that are ready.
+	Addresses []netip.Addr `json:"addresses,omitempty"`
+}
+
+// PeerOf returns the peer that a node is for others, once it has a subnet and an address.
+func PeerOf(subnet netip.Prefix, status api.NetworkNodeStatus) (Peer, bool) {
+	return Peer{Address: status.Address, Key: status.Key, Subnet: subnet}, subnet.IsValid() && status.Address.IsValid()
+}

@@ -1,0 +1,134 @@
+package network
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// harness is a store with its view and the controller over it. The records of all other writers are written by hand.
+type harness struct {
+	*testing.T
+	store *memory.Store
+	view  *view.View
+	c     *Controller
+}
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	h := &harness{T: t, store: memory.New()}
+	h.view = view.New(h.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.view.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done; _ = h.store.Close() })
+	<-h.view.Synced()
+	h.c = New(control.Deps{Snapshot: h.snapshot, Store: h.store, Now: func() time.Time { return time.Unix(0, 0) }})
+	return h
+}
+
+func (h *harness) snapshot() records.Snapshot { return records.Snapshot{Reader: h.view.Snapshot()} }
+
+func (h *harness) commit(txn *records.Txn) {
+	h.Helper()
+	revision, err := txn.Commit(h.Context(), h.store)
+	if err == nil {
+		err = h.view.WaitFor(h.Context(), revision)
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+func (h *harness) declare(spec api.NetworkSpec) {
+	h.Helper()
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef), api.Object{
+		Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network, Spec: raw, Metadata: api.Metadata{Generation: 1},
+	}))
+}
+
+// node writes what a node reports of itself; uses is the subnet of its containers, if they have one.
+func (h *harness) node(name, uses string, connected bool) {
+	h.Helper()
+	status := api.NetworkNodeStatus{Node: name, Address: netip.MustParseAddr("192.0.2.1"), Connected: connected}
+	if uses != "" {
+		status.Subnet = netip.MustParsePrefix(uses)
+	}
+	h.commit(records.NewTxn("test").Put(records.NodeKey(name), api.NodeStatus{ID: name}).Put(records.NetworkNodeKey(name), status))
+}
+
+// settle reconciles until nothing is written any more.
+func (h *harness) settle() (api.NetworkStatus, map[string]netip.Prefix) {
+	h.Helper()
+	for range 5 {
+		result, err := h.c.Reconcile(h.Context(), control.Key(api.NetworkRef))
+		if err == nil && result.Revision > 0 {
+			err = h.view.WaitFor(h.Context(), result.Revision)
+		}
+		if err != nil {
+			h.Fatal(err)
+		}
+		if result.Revision == 0 {
+			break
+		}
+	}
+	if dirty := h.c.Dirty(time.Unix(0, 0)); len(dirty) > 0 {
+		h.Fatalf("it never settles: %v", dirty)
+	}
+	var status api.NetworkStatus
+	if stored, ok := h.snapshot().Get(records.StatusKey(api.NetworkRef)); ok {
+		status = *stored.Value.(*api.NetworkStatus)
+	}
+	if given := h.snapshot().Subnets(); given.Exists() {
+		return status, given.Value.Nodes
+	}
+	return status, nil
+}
+
+func TestSubnets(t *testing.T) {
+	h := newHarness(t)
+	h.node("a", "", false)
+	if _, given := h.settle(); given != nil {
+		t.Errorf("without a network: %v", given)
+	}
+	h.declare(api.NetworkSpec{})
+	h.node("b", "172.18.0.0/16", true)
+	status, given := h.settle()
+	if len(given) != 2 || given["a"].String() != "10.80.0.0/22" || given["b"].String() != "172.18.0.0/16" {
+		t.Errorf("%v", given)
+	}
+	ready, degraded := api.FindCondition(status.Conditions, api.ConditionReady), api.FindCondition(status.Conditions, api.ConditionDegraded)
+	if ready.Status != api.ConditionFalse || !strings.HasSuffix(ready.Message, "waiting for a") || degraded.Status != api.ConditionFalse || len(status.Nodes) != 2 {
+		t.Errorf("%+v", status)
+	}
+	h.node("a", "10.80.0.0/22", true)
+	if status, _ = h.settle(); api.FindCondition(status.Conditions, api.ConditionReady).Status != api.ConditionTrue {
+		t.Errorf("all are connected: %+v", status)
+	}
+	h.node("c", "172.18.0.0/16", true)
+	status, given = h.settle()
+	if _, has := given["c"]; has || !strings.Contains(api.FindCondition(status.Conditions, api.ConditionDegraded).Message, "c: its containers use 172.18.0.0/16, and node b has") {
+		t.Errorf("a conflict: %v %+v", given, status)
+	}
+	h.commit(records.NewTxn("test").Delete(records.NodeKey("b")).Delete(records.NetworkNodeKey("b")))
+	if _, given = h.settle(); len(given) != 2 || given["c"].String() != "172.18.0.0/16" {
+		t.Errorf("after the other node was removed: %v", given)
+	}
+	h.commit(records.NewTxn("test").Delete(records.ObjectKey(api.NetworkRef)))
+	if status, given = h.settle(); given != nil || len(status.Nodes) > 0 {
+		t.Errorf("after it was deleted: %v %+v", given, status)
+	}
+}

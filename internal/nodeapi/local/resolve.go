@@ -1,0 +1,55 @@
+package local
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/records"
+)
+
+// Resolve implements nodeapi.Control.
+func (c *Control) Resolve(_ context.Context, name string) (node.Names, error) {
+	snap := c.snapshot()
+	workload, scope, ok := strings.Cut(withoutZone(name), ".")
+	if !ok || strings.Contains(scope, ".") {
+		return node.Names{}, nil
+	}
+	if found, ok := c.service(snap, scope+"/"+workload); ok {
+		return c.addresses(snap, found.Pods), nil
+	}
+	cut := strings.LastIndexByte(workload, '-')
+	if cut < 0 || !snap.Object(api.Ref{Kind: api.KindStatefulSet, Scope: scope, Name: workload[:cut]}).Exists() {
+		return node.Names{}, nil
+	}
+	found, ok := c.service(snap, scope+"/"+workload[:cut])
+	if !ok {
+		return node.Names{}, nil
+	}
+	container := scope + "-" + workload[:cut] + "." + workload[cut+1:]
+	of := slices.DeleteFunc(found.Pods, func(p node.Pod) bool { return p.Name != container })
+	return c.addresses(snap, of), nil
+}
+
+// withoutZone returns a DNS name in lower case, without the zone that may follow the scope.
+func withoutZone(name string) string {
+	name = strings.ToLower(strings.TrimSuffix(name, "."))
+	for _, zone := range api.Zones {
+		if before, in := strings.CutSuffix(name, "."+zone); in && strings.Contains(before, ".") {
+			return before
+		}
+	}
+	return name
+}
+
+func (c *Control) addresses(snap records.Snapshot, pods []node.Pod) node.Names {
+	out := node.Names{Known: true}
+	for _, pod := range pods {
+		if address := outsideAddress(snap, pod); pod.Ready && address.IsValid() {
+			out.Addresses = append(out.Addresses, address)
+		}
+	}
+	return out
+}

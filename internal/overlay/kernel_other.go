@@ -1,0 +1,22 @@
+//go:build !linux
+
+package overlay
+
+import (
+	"errors"
+	"net/netip"
+
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
+)
+
+// kernel is a machine that can't be in the network.
+type kernel struct{}
+
+func newKernel(wgtypes.Key) (*kernel, error) {
+	return nil, errors.New("only Linux machines can be in the network between containers")
+}
+
+func (*kernel) close()                            {}
+func (*kernel) mtu(netip.Addr) int                { return 0 }
+func (*kernel) state(netip.Prefix) (State, error) { return State{}, nil }
+func (*kernel) do(Action) error                   { return nil }

@@ -1,0 +1,241 @@
+package overlay
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+)
+
+// Options are the options of an Overlay. All but Bridge are required.
+type Options struct {
+	Node string
+	// Network returns what should be, Report stores what is.
+	Network func() node.Network
+	Report  func(context.Context, api.NetworkNodeStatus) error
+	// Synced is closed when Network is complete.
+	Synced <-chan struct{}
+	// Address returns where other nodes reach this one; invalid if they don't.
+	Address func() netip.Addr
+	// KeyFile holds the private key of WireGuard; it is made when it is first needed.
+	KeyFile string
+	// Bridge returns the subnet of the network that containers join, invalid if there is none yet; nil on a machine whose
+	// containers share its own network.
+	Bridge func(context.Context) (netip.Prefix, error)
+	Logger *slog.Logger
+}
+
+// deviceName is the name of the device on every node.
+const deviceName = api.OverlayDevice
+
+// Overlay keeps the network of this machine as it should be. Create it with New, and Run it.
+type Overlay struct {
+	Options
+	wake   chan struct{}
+	kernel *kernel // nil until a network is declared
+	key    wgtypes.Key
+
+	reported *api.NetworkNodeStatus
+	failed   string
+}
+
+// New returns an Overlay.
+func New(o Options) *Overlay { return &Overlay{Options: o, wake: make(chan struct{}, 1)} }
+
+// Changed requests another pass. It never blocks.
+func (o *Overlay) Changed() {
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+// resync is the interval between two passes without a change.
+const resync = 10 * time.Second
+
+// Run works until ctx ends. A device of the kernel stays, so that containers reach each other meanwhile.
+func (o *Overlay) Run(ctx context.Context) error {
+	select {
+	case <-o.Synced:
+	case <-ctx.Done():
+		return nil
+	}
+	ticker := time.NewTicker(resync)
+	defer ticker.Stop()
+	defer func() {
+		if o.kernel != nil {
+			o.kernel.close()
+		}
+	}()
+	for {
+		if err := o.pass(ctx); err != nil && ctx.Err() == nil {
+			o.fail(err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-o.wake:
+		case <-ticker.C:
+		}
+	}
+}
+
+// fail logs what keeps the node from the others, once.
+func (o *Overlay) fail(text string) {
+	if text != o.failed && text != "" {
+		o.Logger.Warn("this node is apart from the network of the others; tried again", "in", resync, "reason", text)
+	}
+	o.failed = text
+}
+
+// ErrNoSubnet means that a network is declared, and that this node's part of it isn't known yet.
+var ErrNoSubnet = errors.New("the network's controller has not given this node a subnet yet: tend describe network tend0")
+
+// Subnet returns the subnet with which the containers' network is to be created, and the MTU of the way to other nodes. Without a
+// network there is none, and the container engine chooses.
+func (o *Overlay) Subnet() (netip.Prefix, int, error) {
+	network := o.Network()
+	switch {
+	case network.Driver == "":
+		return netip.Prefix{}, 0, nil
+	case !network.Subnet.IsValid():
+		return netip.Prefix{}, 0, ErrNoSubnet
+	}
+	return network.Subnet, 1500 - headers[network.Driver], nil
+}
+
+// pass takes all steps that are due, and reports what has become of them.
+func (o *Overlay) pass(ctx context.Context) error {
+	if !o.Used() {
+		return nil
+	}
+	if err := o.open(); err != nil {
+		return o.report(ctx, api.NetworkNodeStatus{Message: err.Error()})
+	}
+	status := api.NetworkNodeStatus{Address: o.Address(), Key: o.key.PublicKey().String()}
+	wanted := Wanted{Network: o.Network(), Key: status.Key, Address: status.Address, Bridged: o.Bridge != nil}
+	state, err := o.observe(ctx, &status)
+	if err != nil {
+		status.Message = err.Error()
+		return o.report(ctx, status)
+	}
+	declared := wanted.Driver != ""
+	if !status.Address.IsValid() {
+		wanted.Driver = ""
+		status.Message = "it doesn't know at which address other nodes reach it: start it with --advertise ADDRESS"
+	} else {
+		wanted.MTU = o.kernel.mtu(status.Address)
+	}
+	actions, faults := Plan(wanted, state)
+	faults = append(faults, o.act(actions)...)
+	if !declared {
+		return nil
+	}
+	if len(faults) > 0 {
+		status.Message = strings.Join(faults, "; ")
+	}
+	status.Connected = wanted.Subnet.IsValid() && status.Message == ""
+	return o.report(ctx, status)
+}
+
+// observe returns what is, and completes a status by it.
+func (o *Overlay) observe(ctx context.Context, status *api.NetworkNodeStatus) (State, error) {
+	if o.Bridge != nil {
+		var err error
+		if status.Subnet, err = o.Bridge(ctx); err != nil {
+			return State{}, err
+		}
+	}
+	state, err := o.kernel.state(status.Subnet)
+	status.Taken = taken(state.Others)
+	return state, err
+}
+
+// act takes steps, and returns why some could not be taken.
+func (o *Overlay) act(actions []Action) (faults []string) {
+	for _, action := range actions {
+		if err := o.kernel.do(action); err != nil {
+			faults = append(faults, fmt.Sprintf("%s: %v", action, err))
+			if action.Do == CreateDevice {
+				break // nothing else can be done without it
+			}
+			continue
+		}
+		o.Logger.Info("network between nodes", "step", action.String())
+	}
+	return faults
+}
+
+// Used reports whether there is a network between nodes, or was one since this root is used: something may be left of it.
+func (o *Overlay) Used() bool {
+	if o.Network().Driver != "" {
+		return true
+	}
+	_, unknown := os.Stat(o.KeyFile)
+	return unknown == nil
+}
+
+// taken lists the networks that the machine reaches otherwise, each once.
+func taken(others []Route) (out []netip.Prefix) {
+	for _, other := range others {
+		out = append(out, other.To)
+	}
+	slices.SortFunc(out, func(a, b netip.Prefix) int {
+		return cmp.Or(a.Addr().Compare(b.Addr()), cmp.Compare(a.Bits(), b.Bits()))
+	})
+	return slices.Compact(out)
+}
+
+// report stores the status if it changed.
+func (o *Overlay) report(ctx context.Context, status api.NetworkNodeStatus) error {
+	status.Node = o.Node
+	o.fail(status.Message)
+	if o.Network().Driver == "" || o.reported != nil && reflect.DeepEqual(*o.reported, status) {
+		return nil
+	}
+	if err := o.Report(ctx, status); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	o.reported = &status
+	return nil
+}
+
+// open reads the key, or makes one.
+func (o *Overlay) open() error {
+	if o.kernel != nil {
+		return nil
+	}
+	text, err := os.ReadFile(o.KeyFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if o.key, err = wgtypes.GeneratePrivateKey(); err != nil {
+			return err
+		}
+		if err = renameio.WriteFile(o.KeyFile, []byte(o.key.String()+"\n"), 0o600, renameio.WithTempDir(filepath.Dir(o.KeyFile))); err != nil {
+			return fmt.Errorf("keep the key of WireGuard: %w", err)
+		}
+	case err != nil:
+		return fmt.Errorf("read the key of WireGuard: %w", err)
+	default:
+		if o.key, err = wgtypes.ParseKey(strings.TrimSpace(string(text))); err != nil {
+			return fmt.Errorf("%s holds no key of WireGuard: %w: remove it, and a new one is made", o.KeyFile, err)
+		}
+	}
+	o.kernel, err = newKernel(o.key)
+	return err
+}

@@ -1,0 +1,72 @@
+package resolver
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+)
+
+// The times for which answers are kept.
+const (
+	// fresh is how long a name's addresses are kept without asking again.
+	fresh = time.Second
+	// unknown is how long a name is kept that is none of a workload.
+	unknown = 5 * time.Second
+	// patience is how long a query waits for the control plane.
+	patience = time.Second
+	// most bounds the names that are kept.
+	most = 4096
+)
+
+// names are what the control plane said of names.
+type names struct {
+	ask func(context.Context, string) (node.Names, error)
+	now func() time.Time
+
+	mu   sync.Mutex
+	kept map[string]answer
+}
+
+type answer struct {
+	node.Names
+	at time.Time
+}
+
+// candidate reports whether a name may be one of a workload: two labels, or three below a zone.
+func candidate(name string) (zoned, ok bool) {
+	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
+	for _, zone := range api.Zones {
+		if len(labels) > 1 && labels[len(labels)-1] == zone {
+			return true, true
+		}
+	}
+	return false, len(labels) == 2
+}
+
+// of returns what a name stands for. While the control plane doesn't answer, what it said last counts.
+func (n *names) of(ctx context.Context, name string) node.Names {
+	n.mu.Lock()
+	last, known := n.kept[name]
+	n.mu.Unlock()
+	age := n.now().Sub(last.at)
+	if known && (age < fresh || !last.Known && age < unknown) {
+		return last.Names
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	found, err := n.ask(ctx, name)
+	if err != nil {
+		found = last.Names
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.kept) >= most {
+		clear(n.kept)
+	}
+	n.kept[name] = answer{found, n.now()}
+	return found
+}
