@@ -102,7 +102,7 @@ func defaults() map[string]string {
 		"strategy.drain": short(strategy.Drain), "strategy.wait_ready": fmt.Sprint(strategy.WaitReady),
 		"autoscale.cooldown_up": short(api.DefaultCooldownUp), "autoscale.cooldown_down": short(api.DefaultCooldownDown),
 		"successful_history_limit": fmt.Sprint(api.JobSpec{}.SuccessfulHistory()), "failed_history_limit": fmt.Sprint(api.JobSpec{}.FailedHistory()),
-		"driver": api.NetworkSpec{}.WithDefaults().Driver, "range": api.DefaultNetworkRange, "subnet_bits": fmt.Sprint(api.DefaultNetworkSubnetBits), "port": fmt.Sprint(api.DefaultNetworkPort),
+		"driver": api.NetworkSpec{}.WithDefaults().Driver, "range": api.DefaultNetworkRange, "subnet_bits": fmt.Sprint(api.DefaultNetworkSubnetBits),
 		"timezone": api.DefaultTimezone, "starting_deadline": short(api.DefaultStartingDeadline),
 	}
 }

@@ -1,0 +1,325 @@
+//go:build integration
+
+package hosts
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netns"
+
+	"tend.dev/tend/internal/testimage"
+)
+
+// patience is how long a condition may take on a busy machine before the test fails.
+const patience = 2 * time.Minute
+
+// tendBinary is what every host runs, image the reference of what containers run.
+var (
+	tendBinary string
+	archive    []byte
+)
+
+const image = "web:1"
+
+func TestMain(m *testing.M) {
+	folder, err := os.MkdirTemp("", "tendtest-")
+	if err == nil {
+		tendBinary = filepath.Join(folder, "tend")
+		build := exec.Command("go", "build", "-o", tendBinary, "tend.dev/tend/cmd/tend")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		var output []byte
+		if output, err = build.CombinedOutput(); err != nil {
+			err = fmt.Errorf("build tend: %w: %s", err, output)
+		}
+	}
+	if err == nil {
+		archive, err = testimage.Archive(context.Background(), "v1", image)
+	}
+	code := 1
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "prepare the tests of several hosts:", err)
+	} else {
+		code = m.Run()
+	}
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// lab is several hosts and the switch between them.
+type lab struct {
+	*testing.T
+	folder string
+	plug   string // the switch's namespace
+	hosts  []*host
+}
+
+// host is a machine with an engine. Its first process of tend is a server on the first host, and an agent on the others.
+type host struct {
+	lab     *lab
+	name    string
+	space   string // its namespace
+	address string
+	folder  string
+	engine  *process
+	tend    *process
+}
+
+// newLab makes hosts, whose engines run.
+func newLab(t *testing.T, count int) *lab {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "tend") // short: sockets lie in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := filepath.Base(folder)
+	l := &lab{T: t, folder: folder, plug: id + "-s"}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	l.ip("netns", "add", l.plug)
+	t.Cleanup(func() { l.ip("netns", "delete", l.plug) })
+	l.ip("-n", l.plug, "link", "add", "br0", "type", "bridge")
+	l.ip("-n", l.plug, "link", "set", "br0", "up")
+	for i := range count {
+		h := &host{lab: l, name: fmt.Sprint("h", i+1), space: fmt.Sprint(id, "-", i+1), address: fmt.Sprint("192.168.77.", i+1), folder: filepath.Join(folder, fmt.Sprint(i+1))}
+		l.hosts = append(l.hosts, h)
+		h.plugIn()
+	}
+	for _, h := range l.hosts {
+		h.startEngine()
+	}
+	for _, h := range l.hosts {
+		h.loadImage()
+	}
+	return l
+}
+
+func (l *lab) ip(args ...string) {
+	l.Helper()
+	if output, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		l.Fatalf("ip %s: %v: %s", strings.Join(args, " "), err, output)
+	}
+}
+
+// plugIn makes the host's namespace and connects it to the switch.
+func (h *host) plugIn() {
+	h.lab.Helper()
+	h.lab.ip("netns", "add", h.space)
+	h.lab.Cleanup(func() { h.lab.ip("netns", "delete", h.space) })
+	h.lab.ip("-n", h.lab.plug, "link", "add", h.name, "type", "veth", "peer", "name", "eth0", "netns", h.space)
+	h.lab.ip("-n", h.lab.plug, "link", "set", h.name, "master", "br0", "up")
+	h.lab.ip("-n", h.space, "link", "set", "lo", "up")
+	h.lab.ip("-n", h.space, "addr", "add", h.address+"/24", "dev", "eth0")
+	h.lab.ip("-n", h.space, "link", "set", "eth0", "up")
+	if err := os.Mkdir(h.folder, 0o755); err != nil {
+		h.lab.Fatal(err)
+	}
+}
+
+// cut takes the host's plug out of the switch, or puts it in again.
+func (h *host) cut(out bool) {
+	h.lab.Helper()
+	h.lab.ip("-n", h.lab.plug, "link", "set", h.name, map[bool]string{true: "down", false: "up"}[out])
+}
+
+// inside returns a command that runs in the host's namespace. The mounts stay those of the machine: an engine needs its cgroups.
+func (h *host) inside(args ...string) *exec.Cmd {
+	command := exec.Command("nsenter", append([]string{"--net=/run/netns/" + h.space}, args...)...)
+	command.Env = append(os.Environ(), "DOCKER_HOST=unix://"+h.socket(), "TEND_ROOT="+h.root())
+	return command
+}
+
+func (h *host) socket() string { return filepath.Join(h.folder, "docker.sock") }
+
+func (h *host) root() string { return filepath.Join(h.folder, "root") }
+
+func (h *host) startEngine() {
+	h.lab.Helper()
+	config := filepath.Join(h.folder, "daemon.json")
+	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
+		h.lab.Fatal(err)
+	}
+	at := func(name string) string { return filepath.Join(h.folder, name) }
+	h.engine = start(h.lab.T, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root", at("data"), "--exec-root", at("exec"),
+		"--pidfile", at("pid"), "--bridge", "none", "--storage-driver", "vfs"))
+	h.lab.Cleanup(func() {
+		if containers := h.docker("ps", "--all", "--quiet").output; containers != "" {
+			h.docker(append([]string{"rm", "--force", "--volumes"}, strings.Fields(containers)...)...)
+		}
+		h.engine.end(syscall.SIGTERM)
+	})
+}
+
+func (h *host) loadImage() {
+	h.lab.Helper()
+	h.lab.until("the engine of "+h.name+" answers", func() bool { return h.docker("version").err == nil })
+	load := h.inside("docker", "load")
+	load.Stdin = bytes.NewReader(archive)
+	if output, err := load.CombinedOutput(); err != nil {
+		h.lab.Fatalf("load the image at %s: %v: %s", h.name, err, output)
+	}
+}
+
+// said is what a command printed, and how it ended.
+type said struct {
+	output string
+	err    error
+}
+
+func (h *host) docker(args ...string) said { return h.run(append([]string{"docker"}, args...)...) }
+
+// run runs a command in the host's namespace.
+func (h *host) run(args ...string) said {
+	output, err := h.inside(args...).CombinedOutput()
+	return said{strings.TrimSpace(string(output)), err}
+}
+
+// command runs tend, against the server of the first host.
+func (l *lab) command(args ...string) said {
+	return l.hosts[0].run(append([]string{tendBinary}, args...)...)
+}
+
+func (l *lab) must(args ...string) string {
+	l.Helper()
+	s := l.command(args...)
+	if s.err != nil {
+		l.Fatalf("tend %s: %v: %s", strings.Join(args, " "), s.err, s.output)
+	}
+	return s.output
+}
+
+// fast are the flags that make what is tested quick.
+var fast = []string{"--node-timeout", "4s", "--heartbeat", "500ms", "--resync", "2s"}
+
+// startServer starts tend on the first host, and startAgent on another one, which joins the first time.
+func (l *lab) startServer() {
+	l.Helper()
+	h := l.hosts[0]
+	h.tend = start(l.T, h.inside(append([]string{tendBinary, "server", "--root", h.root(), "--node", h.name, "--http", "off", "--node-listen", h.address + ":8688"}, fast...)...))
+	l.Cleanup(func() { h.tend.end(syscall.SIGKILL) })
+	l.until("the server is ready", func() bool { return l.command("nodes").err == nil })
+}
+
+func (h *host) startAgent() {
+	h.lab.Helper()
+	args := append([]string{tendBinary, "agent", "--root", h.root(), "--node", h.name}, fast...)
+	if _, err := os.Stat(filepath.Join(h.root(), "joined")); err != nil {
+		words := strings.Fields(h.lab.must("nodes", "add"))
+		for i, word := range words {
+			if word == "--token" {
+				args = append(args, "--join", h.lab.hosts[0].address+":8688", "--token", words[i+1])
+			}
+		}
+	}
+	h.tend = start(h.lab.T, h.inside(args...))
+	h.lab.Cleanup(func() { h.tend.end(syscall.SIGKILL) })
+}
+
+// until waits for a condition.
+func (l *lab) until(what string, holds func() bool) {
+	l.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			l.Logf("nodes:\n%s\npods:\n%s\nnetwork:\n%s", l.command("nodes").output, l.command("get", "pods", "-o", "wide").output, l.command("describe", "network", "tend0").output)
+			for _, h := range l.hosts {
+				if h.tend != nil {
+					l.Logf("%s says:\n%s", h.name, h.tend.tail())
+				}
+			}
+			l.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// in calls do on a thread that is in a namespace.
+func in(space string, do func() error) error {
+	result := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the thread ends with the goroutine: nothing else runs in the namespace
+		handle, err := netns.GetFromName(space)
+		if err == nil {
+			defer handle.Close()
+			err = netns.Set(handle)
+		}
+		if err == nil {
+			err = do()
+		}
+		result <- err
+	}()
+	return <-result
+}
+
+// get requests a URL from inside the host, at an address of its choice.
+func (h *host) get(url, address string) (int, error) {
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (conn net.Conn, err error) {
+		return conn, errors.Join(err, in(h.space, func() error {
+			conn, err = net.DialTimeout("tcp", address, 3*time.Second)
+			return err
+		}))
+	}}}
+	answer, err := client.Get(url)
+	if err != nil {
+		return 0, err
+	}
+	return answer.StatusCode, answer.Body.Close()
+}
+
+// process is a program that runs on a host, with its output.
+type process struct {
+	command *exec.Cmd
+	ended   chan struct{}
+
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func start(t *testing.T, command *exec.Cmd) *process {
+	t.Helper()
+	p := &process{command: command, ended: make(chan struct{})}
+	command.Stdout, command.Stderr = p, p
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = command.Wait() // its state says how it ended
+		close(p.ended)
+	}()
+	return p
+}
+
+// end sends a signal and waits for the end.
+func (p *process) end(signal syscall.Signal) {
+	_ = p.command.Process.Signal(signal) // it may have ended
+	<-p.ended
+}
+
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text.Write(b)
+}
+
+func (p *process) tail() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(p.text.String()), "\n")
+	return strings.Join(lines[max(len(lines)-30, 0):], "\n")
+}
