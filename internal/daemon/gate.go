@@ -187,7 +187,7 @@ func (d *daemon) outside() netip.Addr {
 	if known, err := netip.ParseAddr(d.peerHost); err == nil && !known.IsUnspecified() {
 		return known
 	}
-	probe, err := net.Dial("udp", "192.0.2.1:9") // an address of RFC 5737: nothing is sent
+	probe, err := (&net.Dialer{}).DialContext(context.Background(), "udp", "192.0.2.1:9") // an address of RFC 5737: nothing is sent
 	if err != nil {
 		return netip.Addr{}
 	}

@@ -125,7 +125,7 @@ func (o *Overlay) pass(ctx context.Context) error {
 		return nil
 	}
 	if err := o.open(); err != nil {
-		return o.report(ctx, api.NetworkNodeStatus{Message: err.Error()})
+		return o.report(ctx, api.NetworkNodeStatus{Address: o.Address(), Message: err.Error()})
 	}
 	status := api.NetworkNodeStatus{Address: o.Address(), Key: o.key.PublicKey().String()}
 	wanted := Wanted{Network: o.Network(), Key: status.Key, Address: status.Address, Bridged: o.Bridge != nil}

@@ -88,7 +88,7 @@ func (c *Controller) subnets(s records.Snapshot) *records.Txn {
 	return txn.If(records.SubnetsKey, had.Modified).If(records.ObjectKey(api.NetworkRef), s.Object(api.NetworkRef).Modified)
 }
 
-// assign decides on the subnets of all nodes that can be reached by others; none without a network.
+// assign decides on the subnets of all nodes that others reach, or once did; none without a network.
 func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 	object := s.Object(api.NetworkRef)
 	if !object.Exists() {
@@ -105,11 +105,11 @@ func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 	}
 	nodes := map[string]subnet.Node{}
 	for _, reported := range s.NetworkNodes() {
-		node := reported.Value
-		if !node.Address.IsValid() || !s.Node(node.Node).Exists() {
+		node, had := reported.Value, subnetOf(s, reported.Value.Node)
+		if !s.Node(node.Node).Exists() || !node.Address.IsValid() && !had.IsValid() {
 			continue
 		}
-		nodes[node.Node] = subnet.Node{Has: subnetOf(s, node.Node), Uses: node.Subnet, Taken: node.Taken}
+		nodes[node.Node] = subnet.Node{Has: had, Uses: node.Subnet, Taken: node.Taken}
 	}
 	return subnet.Assign(within, spec.SubnetBits, nodes)
 }

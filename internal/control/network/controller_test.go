@@ -123,6 +123,10 @@ func TestSubnets(t *testing.T) {
 	if _, has := given["c"]; has || !strings.Contains(api.FindCondition(status.Conditions, api.ConditionDegraded).Message, "c: its containers use 172.18.0.0/16, and node b has") {
 		t.Errorf("a conflict: %v %+v", given, status)
 	}
+	h.commit(records.NewTxn("test").Put(records.NetworkNodeKey("a"), api.NetworkNodeStatus{Node: "a", Message: "the engine is away"}))
+	if _, given = h.settle(); given["a"].String() != "10.80.0.0/22" {
+		t.Errorf("a node that isn't connected for a while lost its subnet: %v", given)
+	}
 	h.commit(records.NewTxn("test").Delete(records.NodeKey("b")).Delete(records.NetworkNodeKey("b")))
 	if _, given = h.settle(); len(given) != 2 || given["c"].String() != "172.18.0.0/16" {
 		t.Errorf("after the other node was removed: %v", given)
