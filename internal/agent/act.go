@@ -108,6 +108,7 @@ func (a *Agent) stop(of api.Task, container string, action healing.Action, drain
 	task := of.ID
 	a.stops.begin(container, func(ctx context.Context) error {
 		a.serving.drain(ctx, of, drain)
+		a.drainOthers(ctx, of, drain)
 		a.containers.ending(container)
 		return a.runtime.Stop(ctx, container, action.Grace)
 	}, func(err error) {

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,13 +28,11 @@ import (
 // patience is how long a condition may take on a busy machine before the test fails.
 const patience = 2 * time.Minute
 
-// tendBinary is what every host runs, image the reference of what containers run.
+// tendBinary is what every host runs, archives the images web:1 and web:2.
 var (
 	tendBinary string
-	archive    []byte
+	archives   [2][]byte
 )
-
-const image = "web:1"
 
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "tendtest-")
@@ -46,8 +45,10 @@ func TestMain(m *testing.M) {
 			err = fmt.Errorf("build tend: %w: %s", err, output)
 		}
 	}
-	if err == nil {
-		archive, err = testimage.Archive(context.Background(), "v1", image)
+	for i := range archives {
+		if err == nil {
+			archives[i], err = testimage.Archive(context.Background(), fmt.Sprint("v", i+1), fmt.Sprint("web:", i+1))
+		}
 	}
 	code := 1
 	if err != nil {
@@ -101,7 +102,7 @@ func newLab(t *testing.T, count int) *lab {
 		h.startEngine()
 	}
 	for _, h := range l.hosts {
-		h.loadImage()
+		h.loadImages()
 	}
 	return l
 }
@@ -162,13 +163,15 @@ func (h *host) startEngine() {
 	})
 }
 
-func (h *host) loadImage() {
+func (h *host) loadImages() {
 	h.lab.Helper()
 	h.lab.until("the engine of "+h.name+" answers", func() bool { return h.docker("version").err == nil })
-	load := h.inside("docker", "load")
-	load.Stdin = bytes.NewReader(archive)
-	if output, err := load.CombinedOutput(); err != nil {
-		h.lab.Fatalf("load the image at %s: %v: %s", h.name, err, output)
+	for _, archive := range archives {
+		load := h.inside("docker", "load")
+		load.Stdin = bytes.NewReader(archive)
+		if output, err := load.CombinedOutput(); err != nil {
+			h.lab.Fatalf("load an image at %s: %v: %s", h.name, err, output)
+		}
 	}
 }
 
@@ -186,45 +189,63 @@ func (h *host) run(args ...string) said {
 	return said{strings.TrimSpace(string(output)), err}
 }
 
-// command runs tend, against the server of the first host.
-func (l *lab) command(args ...string) said {
-	return l.hosts[0].run(append([]string{tendBinary}, args...)...)
+// command runs tend, against the host's own server.
+func (h *host) command(args ...string) said { return h.run(append([]string{tendBinary}, args...)...) }
+
+func (h *host) must(args ...string) string {
+	h.lab.Helper()
+	s := h.command(args...)
+	if s.err != nil {
+		h.lab.Fatalf("tend %s: %v: %s", strings.Join(args, " "), s.err, s.output)
+	}
+	return s.output
 }
+
+// command runs tend, against the server of the first host.
+func (l *lab) command(args ...string) said { return l.hosts[0].command(args...) }
 
 func (l *lab) must(args ...string) string {
 	l.Helper()
-	s := l.command(args...)
-	if s.err != nil {
-		l.Fatalf("tend %s: %v: %s", strings.Join(args, " "), s.err, s.output)
-	}
-	return s.output
+	return l.hosts[0].must(args...)
 }
 
 // fast are the flags that make what is tested quick.
 var fast = []string{"--node-timeout", "4s", "--heartbeat", "500ms", "--resync", "2s"}
 
-// startServer starts tend on the first host, and startAgent on another one, which joins the first time.
-func (l *lab) startServer() {
-	l.Helper()
-	h := l.hosts[0]
-	h.tend = start(l.T, h.inside(append([]string{tendBinary, "server", "--root", h.root(), "--node", h.name, "--http", "off", "--node-listen", h.address + ":8688"}, fast...)...))
-	l.Cleanup(func() { h.tend.end(syscall.SIGKILL) })
-	l.until("the server is ready", func() bool { return l.command("nodes").err == nil })
+// startServer starts a server with the host's agent in it.
+func (h *host) startServer(more ...string) {
+	h.lab.Helper()
+	args := []string{"server", "--root", h.root(), "--node", h.name, "--name", h.name, "--http", "off", "--node-listen", h.address + ":8688"}
+	h.start(append(args, more...))
+	h.lab.until("the server of "+h.name+" is ready", func() bool { return h.command("nodes").err == nil })
 }
 
+// startAgent starts an agent, which joins the server of the first host the first time.
 func (h *host) startAgent() {
 	h.lab.Helper()
-	args := append([]string{tendBinary, "agent", "--root", h.root(), "--node", h.name}, fast...)
+	args := []string{"agent", "--root", h.root(), "--node", h.name}
 	if _, err := os.Stat(filepath.Join(h.root(), "joined")); err != nil {
-		words := strings.Fields(h.lab.must("nodes", "add"))
-		for i, word := range words {
-			if word == "--token" {
-				args = append(args, "--join", h.lab.hosts[0].address+":8688", "--token", words[i+1])
-			}
-		}
+		args = append(args, h.lab.joining("nodes", "add")...)
 	}
-	h.tend = start(h.lab.T, h.inside(args...))
+	h.start(args)
+}
+
+// start starts tend on the host.
+func (h *host) start(args []string) {
+	h.lab.Helper()
+	h.tend = start(h.lab.T, h.inside(append(append([]string{tendBinary}, args...), fast...)...))
 	h.lab.Cleanup(func() { h.tend.end(syscall.SIGKILL) })
+}
+
+// joining returns the flags with which a machine joins, as a command prints them.
+func (l *lab) joining(command ...string) []string {
+	l.Helper()
+	words := strings.Fields(l.must(command...))
+	at := slices.Index(words, "--token")
+	if at < 0 || at+1 == len(words) {
+		l.Fatalf("%v prints no token: %v", command, words)
+	}
+	return []string{"--join", l.hosts[0].address + ":8688", "--token", words[at+1]}
 }
 
 // until waits for a condition.

@@ -24,8 +24,8 @@ network "tend0" {
 }
 
 deployment "prod" "web" {
-  image    = "web:1"
-  replicas = 3
+  image    = "web:%d"
+  replicas = %d
   ports    = ["8080"]
 }
 
@@ -37,17 +37,23 @@ ingress "prod" "web" {
 
 // pod is one as `tend get pods` lists it.
 type pod struct {
-	Name, Node, Address, State string
-	Ready                      bool
+	Name, Node, Address string
+	Ready               bool
+}
+
+// declare writes the manifest, and returns its file.
+func (l *lab) declare(driver string, version, replicas int) string {
+	l.Helper()
+	file := filepath.Join(l.folder, "web.hcl")
+	if err := os.WriteFile(file, fmt.Appendf(nil, manifest, driver, version, replicas), 0o644); err != nil {
+		l.Fatal(err)
+	}
+	return file
 }
 
 func (l *lab) apply(driver string) {
 	l.Helper()
-	file := filepath.Join(l.folder, "web.hcl")
-	if err := os.WriteFile(file, fmt.Appendf(nil, manifest, driver), 0o644); err != nil {
-		l.Fatal(err)
-	}
-	l.must("apply", "-f", file)
+	l.must("apply", "-f", l.declare(driver, 1, 3))
 }
 
 // pods returns those that are ready, by node.
@@ -105,7 +111,7 @@ func (l *lab) reach() {
 
 func TestContainersOfAllHosts(t *testing.T) {
 	l := newLab(t, 3)
-	l.startServer()
+	l.hosts[0].startServer()
 	for _, h := range l.hosts[1:] {
 		h.startAgent()
 	}
