@@ -43,6 +43,7 @@ var known = []struct {
 	next   string
 }{
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
+	{store.ErrNoAnswer, http.StatusServiceUnavailable, "etcdctl endpoint health --cluster; what runs goes on, and writes go on by themselves once it answers"},
 	{store.ErrNoQuorum, http.StatusServiceUnavailable, "start the servers that are down (tend servers); what runs goes on, and writes go on by themselves then"},
 	{store.ErrPaused, http.StatusServiceUnavailable, "compare with tend get, tend nodes and tend diff; then: tend resume"},
 	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},

@@ -28,6 +28,8 @@ var (
 	ErrNoSpace = errors.New("store is out of space")
 	// ErrNoQuorum means that more than half of the store's servers are down or can't be reached.
 	ErrNoQuorum = errors.New("the store has no quorum")
+	// ErrNoAnswer means that the etcd that the store is in could not be reached, or does not answer.
+	ErrNoAnswer = errors.New("the store's etcd does not answer")
 	// ErrPaused means that the server takes no writes until an operator resumes.
 	ErrPaused = errors.New("the server is paused")
 	// ErrClosed means that the store was closed.

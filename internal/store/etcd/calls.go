@@ -14,8 +14,8 @@ import (
 )
 
 // Get reads one key.
-func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
-	ctx, done, err := s.within(ctx)
+func (s *calls) Get(ctx context.Context, key string) (store.Entry, error) {
+	ctx, done, err := s.bounded(ctx)
 	if err != nil {
 		return store.Entry{}, err
 	}
@@ -31,8 +31,8 @@ func (s *Store) Get(ctx context.Context, key string) (store.Entry, error) {
 }
 
 // List reads the keys under a prefix, in order, at one revision.
-func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error) {
-	ctx, done, err := s.within(ctx)
+func (s *calls) List(ctx context.Context, prefix string, opts store.ListOptions) (store.Page, error) {
+	ctx, done, err := s.bounded(ctx)
 	if err != nil {
 		return store.Page{}, err
 	}
@@ -57,7 +57,7 @@ func (s *Store) List(ctx context.Context, prefix string, opts store.ListOptions)
 }
 
 // read reads what is newest, once the members have a leader, also if they elect another one meanwhile.
-func (s *Store) read(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+func (s *calls) read(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
 	for {
 		if err := s.led(ctx); err != nil {
 			return nil, err
@@ -81,15 +81,12 @@ func bounds(prefix string) (from, end string) {
 }
 
 // Grant creates a lease.
-func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
-	ctx, done, err := s.within(ctx)
+func (s *calls) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
+	ctx, done, err := s.bounded(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer done()
-	if err := s.disk.keep(s.opts.MinFree/8, 0); err != nil {
-		return 0, fmt.Errorf("grant a lease: %w", err)
-	}
 	if err := s.led(ctx); err != nil {
 		return 0, fmt.Errorf("grant a lease: %w", err)
 	}
@@ -101,8 +98,8 @@ func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, er
 }
 
 // KeepAlive renews a lease once.
-func (s *Store) KeepAlive(ctx context.Context, id store.LeaseID) error {
-	ctx, done, err := s.within(ctx)
+func (s *calls) KeepAlive(ctx context.Context, id store.LeaseID) error {
+	ctx, done, err := s.bounded(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,8 +109,8 @@ func (s *Store) KeepAlive(ctx context.Context, id store.LeaseID) error {
 }
 
 // Revoke ends a lease.
-func (s *Store) Revoke(ctx context.Context, id store.LeaseID) error {
-	ctx, done, err := s.within(ctx)
+func (s *calls) Revoke(ctx context.Context, id store.LeaseID) error {
+	ctx, done, err := s.bounded(ctx)
 	if err != nil {
 		return err
 	}
@@ -123,8 +120,8 @@ func (s *Store) Revoke(ctx context.Context, id store.LeaseID) error {
 }
 
 // Compact deletes the history before a revision.
-func (s *Store) Compact(ctx context.Context, revision int64) error {
-	ctx, done, err := s.within(ctx)
+func (s *calls) Compact(ctx context.Context, revision int64) error {
+	ctx, done, err := s.bounded(ctx)
 	if err != nil {
 		return err
 	}

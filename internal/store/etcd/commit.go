@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
@@ -37,6 +38,16 @@ func (s *Store) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	return s.commit(ctx, txn)
 }
 
+// Grant creates a lease, if the disk has room for it.
+func (s *Store) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, error) {
+	if s.lifetime.Err() == nil {
+		if err := s.disk.keep(s.opts.MinFree/8, 0); err != nil {
+			return 0, fmt.Errorf("grant a lease: %w", err)
+		}
+	}
+	return s.calls.Grant(ctx, ttl)
+}
+
 // roomFor returns ErrNoSpace if disk or database have no room.
 func (s *Store) roomFor(txn store.Txn) error {
 	if err := s.disk.check(txn); err != nil {
@@ -48,7 +59,7 @@ func (s *Store) roomFor(txn store.Txn) error {
 	return s.makeRoom(txn, false)
 }
 
-func (s *Store) commit(ctx context.Context, txn store.Txn) (int64, error) {
+func (s *calls) commit(ctx context.Context, txn store.Txn) (int64, error) {
 	got, err := s.client.Txn(ctx).If(comparisons(txn)...).Then(operations(txn)...).Else(readers(txn)...).Commit()
 	if err != nil {
 		return 0, s.translateCommit("commit "+txn.Site, err)

@@ -1,8 +1,10 @@
-// Package etcd is the Store on an embedded etcd: one member in this process, called without a network hop.
+// Package etcd is the Store on etcd: Open starts a member in this process, called without a network hop; Connect uses an
+// etcd that somebody else runs, below a prefix of its keys.
 //
-// It decides how etcd is run (sockets, ticks, compaction, bounds on memory and disk), what a full disk or database
-// means, and what happens when etcd gives up: Open or Options.OnFatal reports it, never an exit of the process. It
-// makes no decisions about what is stored. Only this package imports etcd.
+// For the member it decides how etcd is run (sockets, ticks, compaction, bounds on memory and disk), what a full disk or
+// database means, and what happens when etcd gives up: Open or Options.OnFatal reports it, never an exit of the process.
+// An external etcd is not maintained: no compaction, no packing, no alarms. Neither decides what is stored. Only this
+// package imports etcd.
 //
 // # When space runs out
 //

@@ -1,10 +1,12 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc/codes"
 
 	"tend.dev/tend/internal/store"
 )
@@ -26,15 +28,21 @@ var meanings = map[error]error{
 	rpctypes.ErrTooManyOps:      store.ErrTooLarge,
 }
 
+// unanswered reports whether a call failed because etcd could not be reached or did not answer in time.
+func unanswered(err error) bool {
+	var answer rpctypes.EtcdError
+	return errors.As(err, &answer) && answer.Code() == codes.Unavailable || errors.Is(err, context.DeadlineExceeded)
+}
+
 // noLeader are etcd's errors while the members have no leader, or lose it.
 var noLeader = []error{rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex}
 
 // refusals are etcd's errors for what it didn't propose. The store has no errors of its own for them.
-var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader}
+var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty}
 
 // translateCommit converts the error of a commit to the store's. Anything that isn't surely a refusal may have been
 // proposed before it failed: etcd can apply it after it has answered with a timeout.
-func (s *Store) translateCommit(doing string, err error) error {
+func (s *calls) translateCommit(doing string, err error) error {
 	translated := s.translate(doing, err)
 	for theirs := range meanings {
 		if errors.Is(err, theirs) {
@@ -60,7 +68,7 @@ func (e *unknownError) Unwrap() []error { return []error{store.ErrUnknownOutcome
 
 // translate converts etcd's errors to the store's. Once the store has ended, that is the reason whatever etcd's error
 // is.
-func (s *Store) translate(doing string, err error) error {
+func (s *calls) translate(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -72,8 +80,11 @@ func (s *Store) translate(doing string, err error) error {
 	if s.lifetime.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, s.ended())
 	}
+	if s.remote && unanswered(err) {
+		return fmt.Errorf("%s: %w: %w", doing, store.ErrNoAnswer, err)
+	}
 	for _, theirs := range noLeader {
-		if errors.Is(err, theirs) || errors.Is(err, rpctypes.ErrTimeout) && s.Quorum() != nil {
+		if errors.Is(err, theirs) || errors.Is(err, rpctypes.ErrTimeout) && s.quorum() != nil {
 			return fmt.Errorf("%s: %w: %w", doing, store.ErrNoQuorum, err)
 		}
 	}

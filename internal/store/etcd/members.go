@@ -185,29 +185,6 @@ func (s *Store) self() Member {
 	return members[i]
 }
 
-// ledWait is how long a commit waits for the members to elect a leader: about two elections.
-const ledWait = 3 * time.Second
-
-// led waits until the members have a leader: without one nothing can be written or surely read. It returns
-// store.ErrNoQuorum.
-func (s *Store) led(ctx context.Context) error {
-	if s.member.Server.Leader() != 0 {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, ledWait)
-	defer cancel()
-	ticker := time.NewTicker(ledWait / 100)
-	defer ticker.Stop()
-	for s.member.Server.Leader() == 0 {
-		select {
-		case <-ctx.Done():
-			return s.Quorum()
-		case <-ticker.C:
-		}
-	}
-	return nil
-}
-
 // Quorum returns store.ErrNoQuorum, with the numbers, while the members have no leader.
 func (s *Store) Quorum() error {
 	if s.member.Server.Leader() != 0 {

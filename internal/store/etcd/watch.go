@@ -35,7 +35,7 @@ func (w *watcher) fail(err error) {
 }
 
 // Watch streams commits under a prefix from a revision on; 0 means from now.
-func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watcher {
+func (s *calls) Watch(ctx context.Context, prefix string, from int64) store.Watcher {
 	w := &watcher{batches: make(chan store.Batch)}
 	inner, done, err := s.within(ctx)
 	if err != nil {
@@ -65,12 +65,16 @@ func (s *Store) Watch(ctx context.Context, prefix string, from int64) store.Watc
 }
 
 // pump converts responses to batches until the watch ends, and returns why it did.
-func (s *Store) pump(ctx, inner context.Context, stream clientv3.WatchChan, out chan<- store.Batch) error {
+func (s *calls) pump(ctx, inner context.Context, stream clientv3.WatchChan, out chan<- store.Batch) error {
 	for response := range stream {
 		if response.CompactRevision != 0 {
 			return fmt.Errorf("watch: %w (oldest kept is %d)", store.ErrCompacted, response.CompactRevision)
 		}
-		for _, batch := range split(response.Events) {
+		batches := split(response.Events)
+		if response.IsProgressNotify() {
+			batches = []store.Batch{{Revision: response.Header.Revision}}
+		}
+		for _, batch := range batches {
 			select {
 			case out <- batch:
 			case <-inner.Done():
@@ -82,7 +86,7 @@ func (s *Store) pump(ctx, inner context.Context, stream clientv3.WatchChan, out 
 }
 
 // over returns why a watch is over.
-func (s *Store) over(ctx context.Context) error {
+func (s *calls) over(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -158,8 +158,13 @@ func (p *pair) watch(t *rapid.T) {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	w := p.store.Watch(ctx, p.prefix, from)
+	next := func() (b store.Batch, open bool) {
+		for b, open = <-w.Batches(); open && len(b.Events) == 0; b, open = <-w.Batches() {
+		}
+		return b, open
+	}
 	for _, want := range p.model.history(from) {
-		got, open := <-w.Batches()
+		got, open := next()
 		if !open {
 			t.Fatalf("watch from %d ended before %d: %v", from, want.Revision, w.Err())
 		}
@@ -168,7 +173,7 @@ func (p *pair) watch(t *rapid.T) {
 		}
 	}
 	cancel()
-	if extra, open := <-w.Batches(); open {
+	if extra, open := next(); open {
 		t.Fatalf("watch from %d: unexpected %+v", from, extra)
 	}
 }

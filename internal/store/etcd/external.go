@@ -1,0 +1,194 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/namespace"
+
+	"tend.dev/tend/internal/store"
+)
+
+// External implements store.Store on an etcd that somebody else runs, below a prefix of its keys. It never compacts by
+// itself, packs the database or clears alarms: other programs may use the same etcd.
+type External struct {
+	calls
+	opts ExternalOptions
+	// cluster is etcd's id of its cluster.
+	cluster uint64
+	// down is why nothing can be written now; nil if it can.
+	down      atomic.Pointer[error]
+	closeOnce atomic.Bool
+}
+
+var _ store.Store = (*External)(nil)
+
+// The times of an external store: how long Connect takes at most, the interval at which it is asked whether it answers, and
+// how long it may take to answer.
+const (
+	connectTime = 9 * time.Second
+	askEvery    = time.Second
+	answerTime  = 2 * time.Second
+)
+
+// Connect opens an external etcd. It returns an error that names what is wrong, and the next step, if no endpoint answers,
+// the endpoints are of different clusters, or etcd refuses what this store needs.
+func Connect(ctx context.Context, opts ExternalOptions) (*External, error) {
+	opts, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTime, fmt.Errorf("it did not answer within %s", connectTime))
+	defer cancel()
+	e := &External{opts: opts}
+	e.remote = true
+	e.begin(e.Quorum)
+	if err := e.connect(ctx); err != nil {
+		return nil, fmt.Errorf("use the etcd at %s: %w", e, errors.Join(err, e.Close()))
+	}
+	e.spawn(e.watchHealth)
+	return e, nil
+}
+
+// connect checks the endpoints one by one, and then what the store needs of all of them together.
+func (e *External) connect(ctx context.Context) (err error) {
+	if e.cluster, err = e.checkEndpoints(ctx); err != nil {
+		return err
+	}
+	if e.client, err = e.opts.client(e.opts.Endpoints); err != nil {
+		return e.opts.explain(err)
+	}
+	e.client.KV = namespace.NewKV(e.client.KV, e.opts.Prefix)
+	e.client.Watcher = namespace.NewWatcher(e.client.Watcher, e.opts.Prefix)
+	if err := e.ask(ctx); err != nil {
+		return e.opts.explain(err)
+	}
+	return e.checkLimits(ctx)
+}
+
+// String returns the endpoints and the prefix.
+func (e *External) String() string {
+	return fmt.Sprintf("%s below %s", strings.Join(e.opts.Endpoints, ", "), e.opts.Prefix)
+}
+
+// Commit applies all operations or none.
+func (e *External) Commit(ctx context.Context, txn store.Txn) (int64, error) {
+	if err := txn.Validate(); err != nil {
+		return 0, err
+	}
+	ctx, done, err := e.bounded(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	if err := e.led(ctx); err != nil {
+		return 0, fmt.Errorf("commit %s: %w", txn.Site, err)
+	}
+	revision, err := e.commit(ctx, txn)
+	if errors.Is(err, store.ErrNoSpace) {
+		return 0, fmt.Errorf("%w: the database of the etcd at %s has reached its quota: compact and defragment it, then etcdctl alarm disarm", err, e)
+	}
+	return revision, err
+}
+
+// KeepAlive renews a lease once. The client's own call would ask again without a pause while etcd can't be reached.
+func (e *External) KeepAlive(ctx context.Context, id store.LeaseID) error {
+	ctx, done, err := e.bounded(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	answer, err := e.renew(ctx, id)
+	if err == nil && answer.TTL <= 0 {
+		err = rpctypes.ErrLeaseNotFound
+	}
+	return e.translate("keep a lease alive", rpctypes.Error(err))
+}
+
+func (e *External) renew(ctx context.Context, id store.LeaseID) (*etcdserverpb.LeaseKeepAliveResponse, error) {
+	stream, err := etcdserverpb.NewLeaseClient(e.client.ActiveConnection()).LeaseKeepAlive(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := stream.Send(&etcdserverpb.LeaseKeepAliveRequest{ID: int64(id)}); err != nil {
+		return nil, err
+	}
+	return stream.Recv()
+}
+
+// Quorum returns store.ErrNoAnswer, with the reason, while etcd can't be reached or has no leader.
+func (e *External) Quorum() error {
+	if why := e.down.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
+// ask returns an error unless more than half of etcd's members answer.
+func (e *External) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), answerTime)
+	defer cancel()
+	got, err := e.client.Get(ctx, nothing, clientv3.WithCountOnly())
+	if err != nil {
+		return err
+	}
+	if id := got.Header.ClusterId; id != e.cluster {
+		return fmt.Errorf("etcd's cluster %x answers, which was %x before", id, e.cluster)
+	}
+	return nil
+}
+
+// watchHealth asks etcd at an interval until the store is closed. Watches learn its revision as often: other programs raise it,
+// with changes that the watches don't see.
+func (e *External) watchHealth() {
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		err := e.ask(e.lifetime)
+		switch {
+		case e.lifetime.Err() != nil:
+			return
+		case err != nil && e.down.Load() == nil:
+			e.opts.Logger.Warn("etcd does not answer: nothing can be written until it does", "etcd", e.String(), "error", err)
+		case err == nil && e.down.Load() != nil:
+			e.opts.Logger.Info("etcd answers again", "etcd", e.String())
+		}
+		if err != nil {
+			why := fmt.Errorf("%w: %s: %w", store.ErrNoAnswer, e, reason(err))
+			e.down.Store(&why)
+		} else {
+			e.down.Store(nil)
+			ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(e.lifetime), answerTime)
+			_ = e.client.RequestProgress(ctx) // asked again at the next interval
+			cancel()
+		}
+		select {
+		case <-e.lifetime.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Close ends watches and calls, and the connections.
+func (e *External) Close() error {
+	if e.closeOnce.Swap(true) {
+		return nil
+	}
+	e.starting.Lock()
+	e.end(store.ErrClosed)
+	e.starting.Unlock()
+	e.running.Wait()
+	if e.client == nil {
+		return nil
+	}
+	_ = e.client.Watcher.Close() // the namespace's own goroutines
+	return e.client.Close()
+}

@@ -1,0 +1,204 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
+	"tend.dev/tend/internal/store/etcd/etcdtest"
+	"tend.dev/tend/internal/store/storetest"
+)
+
+// reach returns the options with which a cluster is reached.
+func reach(c *etcdtest.Cluster, prefix string) etcd.ExternalOptions {
+	return etcd.ExternalOptions{Endpoints: c.Endpoints, CA: c.CA, Certificate: c.Certificate, Key: c.Key, Prefix: prefix}
+}
+
+func connect(t *testing.T, opts etcd.ExternalOptions) *etcd.External {
+	t.Helper()
+	s, err := etcd.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// TestExternalContract: over TLS with the prefix that is the default, and over a plain connection with all keys.
+func TestExternalContract(t *testing.T) {
+	t.Parallel()
+	for prefix, options := range map[string]etcdtest.Options{"": {}, "/": {Plain: true}} {
+		t.Run("prefix"+prefix, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) store.Store { return connect(t, reach(etcdtest.Start(t, options), prefix)) })
+		})
+	}
+}
+
+// TestPrefixesAreApart: two clusters in one etcd see nothing of each other, also if one's prefix begins the other's, and what
+// another one wrote advances a watch without an event.
+func TestPrefixesAreApart(t *testing.T) {
+	t.Parallel()
+	shared := etcdtest.Start(t, etcdtest.Options{})
+	one, other := connect(t, reach(shared, "/a/")), connect(t, reach(shared, "/a/b/"))
+	if err := write(t.Context(), one, "/k"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	watched := one.Watch(ctx, "/", 0)
+	if err := write(t.Context(), other, "/k"); err != nil {
+		t.Fatal(err)
+	}
+	page, err := other.List(t.Context(), "", store.ListOptions{})
+	if err != nil || len(page.Entries) != 1 || page.Entries[0].Key != "/k" {
+		t.Errorf("%+v, %v; want its own key alone", page, err)
+	}
+	for batch := range watched.Batches() {
+		if len(batch.Events) > 0 {
+			t.Fatalf("%+v; want nothing of another cluster", batch)
+		}
+		if batch.Revision >= page.Revision {
+			return
+		}
+	}
+	t.Errorf("the watch did not learn revision %d: %v", page.Revision, watched.Err())
+}
+
+// TestExternalLosesItsQuorum: writes are refused within seconds, with the reason, and go on by themselves.
+func TestExternalLosesItsQuorum(t *testing.T) {
+	t.Parallel()
+	three := etcdtest.Start(t, etcdtest.Options{Members: 3})
+	s := connect(t, reach(three, ""))
+	if err := write(t.Context(), s, "/before"); err != nil {
+		t.Fatal(err)
+	}
+	three.Stop(0)
+	eventually(t, "write with two of three", func() error { return write(t.Context(), s, "/two") })
+	three.Stop(1)
+	began := time.Now()
+	eventually(t, "writes are refused", func() error {
+		if err := write(t.Context(), s, "/one"); !errors.Is(err, store.ErrNoAnswer) || errors.Is(err, store.ErrUnknownOutcome) {
+			return fmt.Errorf("a write with one of three: %w", err)
+		}
+		return nil
+	})
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("a refusal took %s", took)
+	}
+	if err := s.Quorum(); !errors.Is(err, store.ErrNoAnswer) {
+		t.Errorf("the quorum: %v", err)
+	}
+	three.Resume(0)
+	eventually(t, "write again", func() error { return write(t.Context(), s, "/again") })
+}
+
+// TestWhatIsWrongWithAnExternalEtcd: each fault ends Connect within 10 s, with what, where and the next step.
+func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
+	t.Parallel()
+	one, small := etcdtest.Start(t, etcdtest.Options{}), etcdtest.Start(t, etcdtest.Options{TxnOps: 128})
+	plain, other := etcdtest.Start(t, etcdtest.Options{Plain: true}), etcdtest.Start(t, etcdtest.Options{Plain: true})
+	stranger := etcdtest.Certificate(t, "127.0.0.1")
+	for name, c := range map[string]struct {
+		reason string
+		change func(*etcd.ExternalOptions)
+		want   []string
+	}{
+		"nobody listens": {"a wrong port", func(o *etcd.ExternalOptions) { o.Endpoints = []string{"https://127.0.0.1:1"} },
+			[]string{"https://127.0.0.1:1: ", "refused", "check --etcd-endpoints"}},
+		"no answer": {"packets go nowhere", func(o *etcd.ExternalOptions) { o.Endpoints = []string{"https://192.0.2.1:2379"} },
+			[]string{"https://192.0.2.1:2379: ", "check --etcd-endpoints"}},
+		"another CA": {"etcd may not be the one that is meant", func(o *etcd.ExternalOptions) { o.CA = stranger.CertFile },
+			[]string{one.Endpoints[0] + ": ", "certificate", "check that --etcd-ca"}},
+		"a stranger": {"etcd refuses the client's certificate", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = stranger.CertFile, stranger.KeyFile },
+			[]string{one.Endpoints[0] + ": ", "check --etcd-cert and --etcd-key"}},
+		"no certificate": {"etcd wants one", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = "", "" },
+			[]string{one.Endpoints[0] + ": ", "check --etcd-cert and --etcd-key"}},
+		"no such file": {"a path is wrong", func(o *etcd.ExternalOptions) { o.CA = "/nowhere/ca.pem" },
+			[]string{"/nowhere/ca.pem", "--etcd-ca"}},
+		"two clusters": {"writes would go to one or the other", func(o *etcd.ExternalOptions) {
+			*o = etcd.ExternalOptions{Endpoints: []string{plain.Endpoints[0], other.Endpoints[0]}}
+		}, []string{plain.Endpoints[0], other.Endpoints[0], "endpoints of one cluster"}},
+		"small transactions": {"a large apply would never pass", func(o *etcd.ExternalOptions) { *o = reach(small, "") },
+			[]string{"--max-txn-ops=10000 --max-request-bytes="}},
+		"not encrypted": {"secrets would be read on the way", func(o *etcd.ExternalOptions) { *o = etcd.ExternalOptions{Endpoints: []string{"http://10.0.0.1:2379"}} },
+			[]string{"--etcd-endpoints http://10.0.0.1:2379", "want https"}},
+		"no slash": {"/tend would begin the keys of /tend2 too", func(o *etcd.ExternalOptions) { o.Prefix = "/tend" },
+			[]string{"--etcd-prefix", "slash"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := reach(one, "")
+			c.change(&opts)
+			began := time.Now()
+			s, err := etcd.Connect(t.Context(), opts)
+			if err == nil {
+				_ = s.Close()
+				t.Fatalf("no error: %s", c.reason)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: %v; want %q", c.reason, err, want)
+				}
+			}
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			t.Log(err)
+		})
+	}
+}
+
+// TestExternalUsers: an etcd with authentication is used as one of its users, and what is missing is named.
+func TestExternalUsers(t *testing.T) {
+	t.Parallel()
+	c := etcdtest.Start(t, etcdtest.Options{Plain: true})
+	admin, err := clientv3.New(clientv3.Config{Endpoints: c.Endpoints})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(admin.UserAdd(t.Context(), "root", "r"))
+	must(admin.UserGrantRole(t.Context(), "root", "root"))
+	must(admin.UserAdd(t.Context(), "tend", "secret"))
+	must(admin.RoleAdd(t.Context(), "tend"))
+	must(admin.RoleGrantPermission(t.Context(), "tend", "/tend/", clientv3.GetPrefixRangeEnd("/tend/"), clientv3.PermissionType(clientv3.PermReadWrite)))
+	must(admin.UserGrantRole(t.Context(), "tend", "tend"))
+	must(admin.AuthEnable(t.Context()))
+	file := filepath.Join(t.TempDir(), "password")
+	with := func(user, password, prefix string) etcd.ExternalOptions {
+		if err := os.WriteFile(file, []byte(password+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return etcd.ExternalOptions{Endpoints: c.Endpoints, User: user, PasswordFile: file, Prefix: prefix}
+	}
+	s := connect(t, with("tend", "secret", ""))
+	if err := write(t.Context(), s, "/k"); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []struct{ password, prefix, want string }{
+		{"wrong", "", "check --etcd-user and --etcd-password-file"},
+		{"", "", "--etcd-password-file " + file + ": it is empty"},
+		{"secret", "/other/", "role grant-permission ROLE --prefix=true readwrite /other/"},
+	} {
+		if _, err := etcd.Connect(t.Context(), with("tend", c.password, c.prefix)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %q", err, c.want)
+		}
+	}
+	if _, err := etcd.Connect(t.Context(), etcd.ExternalOptions{Endpoints: c.Endpoints}); err == nil || !strings.Contains(err.Error(), "give --etcd-user") {
+		t.Errorf("without a user: %v", err)
+	}
+}

@@ -1,0 +1,101 @@
+package etcd
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// calls are the methods of a store that need nothing of etcd but its client.
+type calls struct {
+	client *clientv3.Client
+	// quorum returns store.ErrNoQuorum while nothing can be written.
+	quorum func() error
+	// remote is set for an etcd that is reached over the network.
+	remote bool
+
+	// lifetime ends with Close or when etcd gives up; its cause says which. Every call and watch lives within it.
+	lifetime context.Context
+	end      context.CancelCauseFunc
+	// running counts the goroutines of watches and supervision; starting is locked to add one, and to prevent more.
+	running  sync.WaitGroup
+	starting sync.Mutex
+}
+
+// begin begins the lifetime.
+func (s *calls) begin(quorum func() error) {
+	s.quorum = quorum
+	s.lifetime, s.end = context.WithCancelCause(context.Background())
+}
+
+// spawn runs f in a goroutine Close waits for, or returns false if the store has ended.
+func (s *calls) spawn(f func()) bool {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	if s.lifetime.Err() != nil {
+		return false
+	}
+	s.running.Go(f)
+	return true
+}
+
+// within joins a call's context with the store's lifetime.
+func (s *calls) within(ctx context.Context) (context.Context, func(), error) {
+	if s.lifetime.Err() != nil {
+		return nil, nil, s.ended()
+	}
+	// etcd doesn't check for an ended context before it writes.
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	if s.remote {
+		ctx = clientv3.WithRequireLeader(ctx) // a member without a leader refuses, rather than waits
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(s.lifetime, cancel)
+	return ctx, func() { stop(); cancel() }, nil
+}
+
+// callTime bounds a call over the network: somewhat more than etcd's own bound.
+const callTime = 8 * time.Second
+
+// bounded is within for a call, which ends by itself if etcd doesn't answer.
+func (s *calls) bounded(ctx context.Context) (context.Context, func(), error) {
+	ctx, done, err := s.within(ctx)
+	if err != nil || !s.remote {
+		return ctx, done, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	return ctx, func() { cancel(); done() }, nil
+}
+
+// ended returns why the store no longer serves: ErrClosed, and what made etcd give up.
+func (s *calls) ended() error { return context.Cause(s.lifetime) }
+
+// ledWait is how long a call waits for the members to elect a leader: about two elections.
+const ledWait = 3 * time.Second
+
+// led waits until the members have a leader: without one nothing can be written or surely read. It returns
+// store.ErrNoQuorum.
+func (s *calls) led(ctx context.Context) error {
+	if s.quorum() == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, ledWait)
+	defer cancel()
+	ticker := time.NewTicker(ledWait / 100)
+	defer ticker.Stop()
+	for {
+		err := s.quorum()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-ticker.C:
+		}
+	}
+}
