@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tend.dev/tend/client"
 	"tend.dev/tend/internal/host"
@@ -45,8 +46,7 @@ func (a *app) devCommand() *cobra.Command {
 	}
 	command.Flags().Lookup("network").Usage = "`NAME` of the platform network (default tend-dev-…, after the root)"
 	command.Flags().Lookup("runtime").Usage = "what runs containers, a `RUNTIME`: docker or process (default: what the root was first used with, else docker, or process where no engine answers)"
-	_ = command.Flags().MarkHidden("etcd-client")
-	_ = command.Flags().MarkHidden("etcd-peer")
+	command.Flags().VisitAll(func(flag *pflag.Flag) { flag.Hidden = flag.Hidden || strings.HasPrefix(flag.Name, "etcd-") })
 	return command
 }
 

@@ -40,6 +40,12 @@ func (a *app) addNodeCommand() *cobra.Command {
 				return (&listing{value: token}).write(a.streams, a.output)
 			}
 			fmt.Fprintf(a.err, "run this on the machine, within %s:\n", ttl)
+			if server && len(token.EtcdEndpoints) > 0 {
+				fmt.Fprintln(a.err, "with --etcd-ca, --etcd-cert, --etcd-key and --etcd-user as the other servers have them, if they do:")
+				fmt.Fprintf(a.out, "tend server --join %s --token %s --etcd-endpoints %s%s --node-listen :8688\n",
+					token.Address, token.Token, strings.Join(token.EtcdEndpoints, ","), prefixFlag(token.EtcdPrefix))
+				return nil
+			}
 			if server {
 				fmt.Fprintf(a.out, "tend server --join %s --token %s --peer-listen $(hostname -I | cut -d' ' -f1):2380 --node-listen :8688\n", token.Address, token.Token)
 				return nil
@@ -51,6 +57,14 @@ func (a *app) addNodeCommand() *cobra.Command {
 	command.Flags().BoolVar(&server, "server", false, "for a server, which holds the store and answers the API")
 	command.Flags().DurationVar(&ttl, "ttl", time.Hour, "how long the token is valid, up to 24h")
 	return command
+}
+
+// prefixFlag returns the flag of a prefix in an external etcd, if it has one of its own.
+func prefixFlag(prefix string) string {
+	if prefix == "" {
+		return ""
+	}
+	return " --etcd-prefix " + prefix
 }
 
 func (a *app) getNodes(ctx context.Context, c *client.Client) error {

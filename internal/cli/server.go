@@ -22,6 +22,7 @@ func (f *serverFlags) add(command *cobra.Command) {
 	f.machine.add(command)
 	f.backups.options = &o.Backups
 	f.backups.add(flags)
+	f.addEtcd(flags)
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
 	flags.StringVar(&o.Plugins, "plugins", "", "plugin `FOLDER` (default ROOT/plugins)")
 	flags.DurationVar(&o.PluginTimeout, "plugin-timeout", time.Minute, "`DURATION` that one call of a plugin may take")

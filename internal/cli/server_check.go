@@ -28,7 +28,9 @@ func (f *serverFlags) check() error {
 		checkListen("peer-listen", o.PeerListen),
 		checkListen("peer-address", o.PeerAddress),
 		flagFault("peer-listen", o.PeerListen, o.PeerListen == "" || o.EtcdPeer == "", "no --etcd-peer beside it"),
-		flagFault("join", o.Join, o.Join == "" || o.PeerListen != "" && o.Token != "", "also --peer-listen and --token: tend nodes add --server prints the command"),
+		f.checkEtcd(),
+		flagFault("join", o.Join, o.Join == "" || o.Token != "" && (o.PeerListen != "" || len(o.External.Endpoints) > 0),
+			"also --token, and --peer-listen or --etcd-endpoints: tend nodes add --server prints the command"),
 		flagFault("plugin-timeout", o.PluginTimeout, o.PluginTimeout > 0, "more than 0"),
 		flagFault("autoscale-interval", o.AutoscaleInterval, o.AutoscaleInterval >= time.Second, "1s or more"),
 	)

@@ -68,8 +68,15 @@ func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, 
 	return d.writeBackup(ctx, w, spool, contents)
 }
 
+// errExternalBackup is the answer to a backup of a store that is not this server's.
+var errExternalBackup = &api.Problem{Status: http.StatusNotImplemented, Detail: "the store is an external etcd, which tend backup doesn't copy",
+	Next: "etcdctl snapshot save FILE, and keep secret.key of the root with it: without that file the secrets in it can't be read"}
+
 // spool copies the store to a file: while a slow client reads, the store must not wait.
 func (d *daemon) spool(ctx context.Context, path string) error {
+	if d.external != nil {
+		return errExternalBackup
+	}
 	source, ok := d.Store.(snapshotter)
 	if !ok {
 		return &api.Problem{Status: http.StatusNotImplemented, Detail: "this server's store can't be copied", Next: "tend server keeps one that can"}

@@ -14,12 +14,18 @@ func (d *daemon) claim(ctx context.Context) error {
 	if err := checkSchema(ctx, d.store); err != nil {
 		return err
 	}
-	_, err := d.store.Get(ctx, records.ClusterKey)
+	record, err := d.store.Get(ctx, records.ClusterKey)
 	founding := errors.Is(err, store.ErrNotFound)
-	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
+	if err := d.checkExternalCluster(ctx, record); err != nil {
 		return err
 	}
-	if founding && d.used {
+	if d.cluster, d.keys, err = identify(ctx, d.store, d.Root); err != nil {
+		return d.explainKeys(err)
+	}
+	if err := d.rememberExternal(); err != nil {
+		return err
+	}
+	if founding && d.used && d.external == nil {
 		d.Logger.WarnContext(ctx, "this root was used before, but its store is gone: what ran from it is not touched; "+
 			"restore the store from a backup, or find it with docker ps --filter label=tend.cluster",
 			"data", d.Data, "cluster", d.cluster.UID)

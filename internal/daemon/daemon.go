@@ -40,8 +40,9 @@ type daemon struct {
 	cluster  cluster
 	keys     *secret.Keys
 	store    store.Store
-	etcd     *etcd.Store    // nil if the store is a test's
-	peers    *peer.Identity // nil for a server that is alone
+	etcd     *etcd.Store    // nil if the store is a test's, or external
+	external *etcd.External // nil if the store is not external
+	peers    *peer.Identity // nil for a server that is alone, or whose store is external
 	// peerHost is where the other servers reach this one.
 	peerHost string
 	// term is nil while another server has the controllers.

@@ -55,7 +55,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
 	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: d.taken, Enter: d.enter, Member: d.member}}
-	if d.peers != nil {
+	if d.several() {
 		g.desk.Admit = d.admit
 	}
 	mux := http.NewServeMux()
@@ -155,7 +155,7 @@ func (d *daemon) joinToken(ttl time.Duration, server bool) (api.JoinToken, error
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes",
 			Next: "start it with --node-listen :8688"}
 	}
-	if server && d.peers == nil {
+	if server && !d.several() {
 		return api.JoinToken{}, &api.Problem{Status: http.StatusConflict, Detail: "this server's store has no listener for other servers",
 			Next: "start it again with --peer-listen HOST:PORT; what runs goes on meanwhile"}
 	}
@@ -164,7 +164,11 @@ func (d *daemon) joinToken(ttl time.Duration, server bool) (api.JoinToken, error
 		make = d.gate.desk.ServerToken
 	}
 	token, ends := make(ttl)
-	return api.JoinToken{Token: token, ExpiresAt: ends, Address: d.nodeAddress()}, nil
+	made := api.JoinToken{Token: token, ExpiresAt: ends, Address: d.nodeAddress()}
+	if server && d.external != nil {
+		made.EtcdEndpoints, made.EtcdPrefix = d.External.Endpoints, d.External.Prefix
+	}
+	return made, nil
 }
 
 // nodeAddress returns where nodes, and other servers, reach the listener for nodes.

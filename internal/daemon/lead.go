@@ -9,14 +9,14 @@ import (
 )
 
 // several reports whether other servers may have the store at the same time.
-func (d *daemon) several() bool { return d.peers != nil }
+func (d *daemon) several() bool { return d.peers != nil || d.external != nil }
 
 func (d *daemon) candidate() controlplane.Candidate {
 	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
 }
 
 // alone reports whether no other process can have the store: its one member is this process's.
-func (d *daemon) alone() bool { return len(d.etcd.Members()) == 1 }
+func (d *daemon) alone() bool { return d.etcd != nil && len(d.etcd.Members()) == 1 }
 
 // lead runs the controllers while the term of this server lasts. Among several servers it waits for a term, and for
 // another one after a lost one.

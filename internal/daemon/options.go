@@ -9,6 +9,7 @@ import (
 
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/etcd"
 )
 
 // Options are the server's flags. Every field but Root has a usable zero value.
@@ -28,6 +29,8 @@ type Options struct {
 	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens only on unix sockets inside Data.
 	EtcdClient string
 	EtcdPeer   string
+	// External is an etcd that the user runs, instead of the embedded one. Default: the embedded one.
+	External etcd.ExternalOptions
 	// PeerListen is where the stores of other servers reach this one's, HOST:PORT, with TLS; PeerAddress is that address as
 	// the others see it, if it is another. Once given they are remembered. Default: this server is alone.
 	PeerListen, PeerAddress string

@@ -31,6 +31,8 @@ type peerSettings struct {
 	URL    string `json:"url"`
 	// Members are those of the cluster that this server joined.
 	Members map[string]string `json:"members,omitempty"`
+	// Cluster is the uid of the cluster in an external etcd; empty if the store is in this server.
+	Cluster string `json:"cluster,omitempty"`
 }
 
 // errNoGate is returned for a server beside others that they and the agents can't ask anything.
@@ -43,6 +45,9 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 	settings, known, err := d.readPeers()
 	if err != nil {
 		return nil, err
+	}
+	if settings.Cluster != "" {
+		return nil, d.errExternalRoot(settings)
 	}
 	if err := d.chooseName(settings, known); err != nil {
 		return nil, err
@@ -174,6 +179,13 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 
 // admit adds another server to the store's, and gives it what it needs.
 func (d *daemon) admit(ctx context.Context, who join.Applicant) (given join.Admission, err error) {
+	if d.external != nil {
+		return d.admitExternal(ctx, who)
+	}
+	if who.URL == "" {
+		return given, &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: "the store of this cluster is in its servers, not in an external etcd",
+			Next: "join without --etcd-endpoints, and with --peer-listen HOST:PORT"}
+	}
 	err = d.etcd.AddMember(ctx, who.Name, who.URL)
 	if errors.Is(err, etcd.ErrMember) {
 		return given, &api.Problem{Title: "ServerRefused", Status: http.StatusConflict, Detail: err.Error(), Next: "tend servers"}

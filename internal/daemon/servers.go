@@ -21,7 +21,14 @@ func (d *daemon) besideOthers() (parts []part) {
 	if !d.several() {
 		return nil
 	}
-	parts = append(parts, part{"servers", d.promote}, part{"presence", d.bePresent}, part{"copies", d.copyFiles})
+	if d.peers != nil {
+		parts = append(parts, part{"servers", d.promote})
+	}
+	parts = append(parts, part{"presence", d.bePresent})
+	if d.gate == nil {
+		return parts // it can't have admitted another one
+	}
+	parts = append(parts, part{"copies", d.copyFiles})
 	if d.host != nil {
 		parts = append(parts, part{"others", d.answerOthers})
 	}
@@ -55,7 +62,10 @@ func (d *daemon) bePresent(ctx context.Context) error {
 }
 
 func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.LeaseID, error) {
-	presence := api.ServerPresence{Version: version.Version, Since: since, Address: d.nodeAddress()}
+	presence := api.ServerPresence{Version: version.Version, Since: since}
+	if d.gate != nil {
+		presence.Address = d.nodeAddress()
+	}
 	lease, err := d.store.Grant(ctx, controlplane.ElectionTTL)
 	if err != nil {
 		return 0, err
@@ -71,6 +81,9 @@ func (d *daemon) announcePresence(ctx context.Context, since time.Time) (store.L
 func (d *daemon) servers() api.Servers {
 	if !d.several() {
 		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Version: version.Version}}}
+	}
+	if d.external != nil {
+		return d.externalServers()
 	}
 	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
 	holder, _ := d.snapshot().Get(controlplane.ElectionKey)
@@ -111,6 +124,10 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 	if !d.several() {
 		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed", Next: "tend servers"}
 	}
+	if d.external != nil {
+		return &api.Problem{Status: http.StatusConflict, Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
+			Next: "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
+	}
 	for _, m := range d.etcd.Members() {
 		if nameOf(m) == name && m.Name == "" {
 			name = m.URL
@@ -128,10 +145,11 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 
 // quorum returns why nothing can be written; empty if it can.
 func (d *daemon) quorum() string {
-	if !d.several() {
+	store, ok := d.Store.(interface{ Quorum() error })
+	if !ok || !d.several() {
 		return ""
 	}
-	if err := d.etcd.Quorum(); err != nil {
+	if err := store.Quorum(); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -46,9 +46,7 @@ func newSeveral(t *testing.T, names ...string) *several {
 // start starts a server, which joins through another one if that is given, and waits until it is ready.
 func (s *several) start(name, through string) *running {
 	s.t.Helper()
-	edit := func(o *Options) {
-		o.Store, o.Name, o.Node, o.NodeListen = nil, name, "node-"+name, "127.0.0.1:0"
-		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, 10*time.Second, time.Second
+	return s.startWith(name, func(o *Options) {
 		if through == "" {
 			o.PeerListen = loopback()
 			return
@@ -59,8 +57,17 @@ func (s *several) start(name, through string) *running {
 			s.t.Fatal(err)
 		}
 		o.Join, o.Token = token.Address, token.Token
-	}
-	s.running[name] = s.machines[name].startWith(edit)
+	})
+}
+
+// startWith starts a server with options of the test's own, and waits until it is ready.
+func (s *several) startWith(name string, edit func(*Options)) *running {
+	s.t.Helper()
+	s.running[name] = s.machines[name].startWith(func(o *Options) {
+		o.Store, o.Name, o.Node, o.NodeListen = nil, name, "node-"+name, "127.0.0.1:0"
+		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, 10*time.Second, time.Second
+		edit(o)
+	})
 	s.running[name].untilWithin(time.Minute, name+" is ready", func() bool {
 		select {
 		case err := <-s.running[name].done:

@@ -6,10 +6,14 @@ import (
 	"tend.dev/tend/internal/fault"
 )
 
-// openStore opens the embedded etcd, or uses the given store.
+// openStore opens the embedded etcd or an external one, or uses the given store.
 func (d *daemon) openStore(ctx context.Context) error {
 	if d.Store == nil {
-		if err := d.openEtcd(ctx); err != nil {
+		open := d.openEtcd
+		if len(d.External.Endpoints) > 0 {
+			open = d.openExternal
+		}
+		if err := open(ctx); err != nil {
 			return err
 		}
 	}

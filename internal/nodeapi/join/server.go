@@ -13,19 +13,22 @@ import (
 // serverPath is where servers join.
 const serverPath = "/server/v1/join"
 
-// Applicant is a server that joins: its name, and the URL where the other servers reach its store.
+// Applicant is a server that joins: its name, and the URL where the other servers reach its store; none if that is an
+// external etcd.
 type Applicant struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// Admission is what a server gets when it joins. All of it but the URLs is secret.
+// Admission is what a server gets when it joins. All of it but the URLs and the uid is secret.
 type Admission struct {
 	// Keys is the file of the cluster's keys, Peers the authority of the certificates of servers with its key, in PEM.
 	Keys  []byte `json:"keys"`
 	Peers []byte `json:"peers"`
 	// Members are the URLs of the servers' stores by the servers' names, the new one's included.
 	Members map[string]string `json:"members"`
+	// Cluster is the cluster's uid, if its store is an external etcd: then there are no Peers and Members.
+	Cluster string `json:"cluster,omitempty"`
 }
 
 type serverRequest struct {

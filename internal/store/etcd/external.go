@@ -16,7 +16,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// External implements store.Store on an etcd that somebody else runs, below a prefix of its keys. It never compacts by
+// External implements store.Store on an etcd that the user runs, below a prefix of its keys. It never compacts by
 // itself, packs the database or clears alarms: other programs may use the same etcd.
 type External struct {
 	calls

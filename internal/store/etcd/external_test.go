@@ -106,7 +106,7 @@ func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
 	t.Parallel()
 	one, small := etcdtest.Start(t, etcdtest.Options{}), etcdtest.Start(t, etcdtest.Options{TxnOps: 128})
 	plain, other := etcdtest.Start(t, etcdtest.Options{Plain: true}), etcdtest.Start(t, etcdtest.Options{Plain: true})
-	stranger := etcdtest.Certificate(t, "127.0.0.1")
+	foreign := etcdtest.Certificate(t, "127.0.0.1")
 	for name, c := range map[string]struct {
 		reason string
 		change func(*etcd.ExternalOptions)
@@ -116,9 +116,9 @@ func TestWhatIsWrongWithAnExternalEtcd(t *testing.T) {
 			[]string{"https://127.0.0.1:1: ", "refused", "check --etcd-endpoints"}},
 		"no answer": {"packets go nowhere", func(o *etcd.ExternalOptions) { o.Endpoints = []string{"https://192.0.2.1:2379"} },
 			[]string{"https://192.0.2.1:2379: ", "check --etcd-endpoints"}},
-		"another CA": {"etcd may not be the one that is meant", func(o *etcd.ExternalOptions) { o.CA = stranger.CertFile },
+		"another CA": {"etcd may not be the one that is meant", func(o *etcd.ExternalOptions) { o.CA = foreign.CertFile },
 			[]string{one.Endpoints[0] + ": ", "certificate", "check that --etcd-ca"}},
-		"a stranger": {"etcd refuses the client's certificate", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = stranger.CertFile, stranger.KeyFile },
+		"a foreign one": {"etcd refuses the client's certificate", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = foreign.CertFile, foreign.KeyFile },
 			[]string{one.Endpoints[0] + ": ", "check --etcd-cert and --etcd-key"}},
 		"no certificate": {"etcd wants one", func(o *etcd.ExternalOptions) { o.Certificate, o.Key = "", "" },
 			[]string{one.Endpoints[0] + ": ", "check --etcd-cert and --etcd-key"}},
