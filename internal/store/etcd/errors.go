@@ -80,7 +80,7 @@ func (s *calls) translate(doing string, err error) error {
 	if s.lifetime.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, s.ended())
 	}
-	if s.remote && unanswered(err) {
+	if s.remote && unanswered(err) && !errors.Is(err, store.ErrNoAnswer) {
 		return fmt.Errorf("%s: %w: %w", doing, store.ErrNoAnswer, err)
 	}
 	for _, theirs := range noLeader {
