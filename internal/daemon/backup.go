@@ -68,14 +68,20 @@ func (d *daemon) takeBackup(ctx context.Context, w io.Writer) (backup.Manifest, 
 	return d.writeBackup(ctx, w, spool, contents)
 }
 
-// errExternalBackup is the answer to a backup of a store that is not this server's.
-var errExternalBackup = &api.Problem{Status: http.StatusNotImplemented, Detail: "the store is an external etcd, which tend backup doesn't copy",
-	Next: "etcdctl snapshot save FILE, and keep secret.key of the root with it: without that file the secrets in it can't be read"}
+// roomForCopy returns a Problem if the disk has no room for more of a copy of an external etcd, whose size is not known.
+func (d *daemon) roomForCopy() error {
+	free, err := freeBytes(d.Root)
+	if err != nil || d.MinFree < 0 || free >= d.MinFree {
+		return nil //nolint:nilerr // a disk that can't be asked is not known to be full
+	}
+	return &api.Problem{Status: http.StatusInsufficientStorage, Detail: fmt.Sprintf("a backup needs room on the disk of %s for a copy of the store, and %d MiB must stay free: %d MiB are",
+		d.Root, d.MinFree>>20, free>>20), Next: "free some room"}
+}
 
 // spool copies the store to a file: while a slow client reads, the store must not wait.
 func (d *daemon) spool(ctx context.Context, path string) error {
 	if d.external != nil {
-		return errExternalBackup
+		return d.external.SnapshotTo(ctx, path, d.roomForCopy)
 	}
 	source, ok := d.Store.(snapshotter)
 	if !ok {

@@ -55,13 +55,18 @@ func (d *daemon) openExternal(ctx context.Context) error {
 
 // checkExternalRoot returns an error if the root belongs to a cluster whose store was in its servers.
 func (d *daemon) checkExternalRoot(settings peerSettings, known bool) error {
-	_, member := os.Stat(filepath.Join(d.Data, "member"))
 	clusters, _ := os.ReadDir(filepath.Join(d.Root, "clusters"))
-	if member == nil || settings.Cluster == "" && (known || len(clusters) > 0) {
-		return fmt.Errorf("--etcd-endpoints: %s was used with the etcd inside tend server, and its cluster is not in the external one: "+
+	if d.hasMember() || settings.Cluster == "" && (known || len(clusters) > 0) {
+		return fmt.Errorf("--etcd-endpoints: the cluster of %s is in the etcd inside tend server: "+
 			"leave the flag out, or start a new cluster with an empty --root", d.Root)
 	}
 	return nil
+}
+
+// hasMember reports whether the root holds a store.
+func (d *daemon) hasMember() bool {
+	_, err := os.Stat(filepath.Join(d.Data, "member"))
+	return err == nil
 }
 
 // errExternalRoot is the error of a root whose cluster is in an external etcd, started without it.

@@ -1,9 +1,9 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +12,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/backup/restore"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/etcd/etcdtest"
 )
@@ -104,8 +105,37 @@ func (s *several) refuseMembers(r *running) {
 	if !errors.As(err, &problem) || !strings.Contains(problem.Next, "stop tend server") {
 		s.t.Errorf("removing a server: %v", err)
 	}
-	if err := r.client.Backup(s.t.Context(), io.Discard); !errors.As(err, &problem) || !strings.Contains(problem.Next, "etcdctl snapshot save") {
-		s.t.Errorf("a backup: %v", err)
+}
+
+// TestBackupOfAnExternalEtcd: it becomes a root with a store of its own, in which what runs goes on.
+func TestBackupOfAnExternalEtcd(t *testing.T) {
+	shared := etcdtest.Start(t, etcdtest.Options{})
+	m := newMachine(t)
+	m.engine.AddImage("web:1")
+	r := m.startWith(func(o *Options) { o.Store, o.MinFree, o.External = nil, -1, reach(shared) }).ready()
+	r.setConfig(web, map[string]string{"SECRET": "s1"})
+	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	before, file := r.live(web), r.takeBackup()
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := restore.Restore(t.Context(), bytes.NewReader(file), restore.Options{Root: m.root, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.startWith(func(o *Options) { o.Store, o.MinFree, o.External = nil, -1, reach(shared) }).ended(); err == nil || !strings.Contains(err.Error(), "leave the flag out") {
+		t.Errorf("with the external etcd again: %v", err)
+	}
+	r = m.startWith(func(o *Options) { o.Store, o.MinFree = nil, -1 })
+	r.until("it resumes", func() bool {
+		_, err := r.client.Resume(t.Context(), api.UnknownKeep)
+		return err == nil
+	})
+	r.ready().converged(web, r.apply(manifestOf(web, replicas(2))))
+	if after := r.live(web); len(after) != 2 || after[0].Name != before[0].Name || after[1].Name != before[1].Name {
+		t.Errorf("%v became %v", before, after)
+	}
+	if config, err := r.client.ConfigValue(t.Context(), "prod", "web", "SECRET"); err != nil || config != "s1" {
+		t.Errorf("the secret is %q, %v", config, err)
 	}
 }
 

@@ -47,7 +47,10 @@ func (d *daemon) openPeers(ctx context.Context) (*etcd.Peers, error) {
 		return nil, err
 	}
 	if settings.Cluster != "" {
-		return nil, d.errExternalRoot(settings)
+		if !d.hasMember() {
+			return nil, d.errExternalRoot(settings)
+		}
+		settings, known = peerSettings{}, false // tend restore has made a store here since
 	}
 	if err := d.chooseName(settings, known); err != nil {
 		return nil, err

@@ -65,8 +65,8 @@ func (e *External) connect(ctx context.Context) (err error) {
 	if e.client, err = e.opts.client(e.opts.Endpoints); err != nil {
 		return e.opts.explain(err)
 	}
-	e.client.KV = namespace.NewKV(e.client.KV, e.opts.Prefix)
-	e.client.Watcher = namespace.NewWatcher(e.client.Watcher, e.opts.Prefix)
+	e.client.KV = namespace.NewKV(e.client.KV, e.opts.Prefix+apart)
+	e.client.Watcher = namespace.NewWatcher(e.client.Watcher, e.opts.Prefix+apart)
 	if err := e.ask(ctx); err != nil {
 		return e.opts.explain(err)
 	}

@@ -29,7 +29,7 @@ type ExternalOptions struct {
 	Certificate, Key string
 	// User and the password in PasswordFile are for an etcd with authentication. Default: none.
 	User, PasswordFile string
-	// Prefix begins all keys; it ends with a slash. Default /tend/.
+	// Prefix begins all keys; it ends with a slash. It may begin that of another cluster. Default /tend/.
 	Prefix string
 	Logger *slog.Logger
 
@@ -39,6 +39,9 @@ type ExternalOptions struct {
 
 // defaultPrefix begins the keys of a cluster that says nothing else.
 const defaultPrefix = "/tend/"
+
+// apart follows the prefix in every key. No prefix contains it, so the keys of a cluster begin none of another's.
+const apart = "-"
 
 // maxPrefix bounds the prefix: each key of a commit is longer by it, up to three times.
 const maxPrefix = 64
@@ -74,8 +77,8 @@ func (o ExternalOptions) Check() error {
 	fault((o.Certificate == "") == (o.Key == ""), "--etcd-cert and --etcd-key: want both, or none")
 	fault(secure || o.CA == "" && o.Certificate == "", "--etcd-ca, --etcd-cert and --etcd-key: want https:// in --etcd-endpoints with them")
 	fault((o.User == "") == (o.PasswordFile == ""), "--etcd-user and --etcd-password-file: want both, or none")
-	fault(o.Prefix == "" || strings.HasPrefix(o.Prefix, "/") && strings.HasSuffix(o.Prefix, "/") && len(o.Prefix) <= maxPrefix,
-		"--etcd-prefix %q: want at most %d bytes that begin and end with a slash, as in /tend/", o.Prefix, maxPrefix)
+	fault(o.Prefix == "" || strings.HasPrefix(o.Prefix, "/") && strings.HasSuffix(o.Prefix, "/") && len(o.Prefix) <= maxPrefix && !strings.Contains(o.Prefix, "/"+apart),
+		"--etcd-prefix %q: want at most %d bytes that begin and end with a slash, and no slash before a hyphen, as in /tend/", o.Prefix, maxPrefix)
 	return errors.Join(faults...)
 }
 
