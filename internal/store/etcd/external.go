@@ -23,6 +23,8 @@ type External struct {
 	opts ExternalOptions
 	// cluster is etcd's id of its cluster.
 	cluster uint64
+	// usable are the endpoints that answered at the start.
+	usable []string
 	// down is why nothing can be written now; nil if it can.
 	down      atomic.Pointer[error]
 	closeOnce atomic.Bool
@@ -54,15 +56,16 @@ func Connect(ctx context.Context, opts ExternalOptions) (*External, error) {
 		return nil, fmt.Errorf("use the etcd at %s: %w", e, errors.Join(err, e.Close()))
 	}
 	e.spawn(e.watchHealth)
+	e.spawn(func() { e.completeEndpoints(e.usable) })
 	return e, nil
 }
 
 // connect checks the endpoints one by one, and then what the store needs of all of them together.
 func (e *External) connect(ctx context.Context) (err error) {
-	if e.cluster, err = e.checkEndpoints(ctx); err != nil {
+	if e.usable, err = e.checkEndpoints(ctx); err != nil {
 		return err
 	}
-	if e.client, err = e.opts.client(e.opts.Endpoints); err != nil {
+	if e.client, err = e.opts.client(e.usable); err != nil {
 		return e.opts.explain(err)
 	}
 	e.client.KV = namespace.NewKV(e.client.KV, e.opts.Prefix+apart)

@@ -28,36 +28,64 @@ type answer struct {
 	err     error
 }
 
-// checkEndpoints asks each endpoint which cluster it is of. It returns the cluster's id, and an error if none answers or they
-// are of several clusters. One that doesn't answer now is only reported.
-func (e *External) checkEndpoints(ctx context.Context) (uint64, error) {
+// checkEndpoints asks each endpoint which cluster it is of, and returns those that can be used: one that doesn't answer now may
+// turn out to be another cluster's. It returns an error if none answers, or they are of several clusters.
+func (e *External) checkEndpoints(ctx context.Context) (usable []string, err error) {
 	answers := make([]answer, len(e.opts.Endpoints))
 	var asking sync.WaitGroup
 	for i, endpoint := range e.opts.Endpoints {
 		asking.Go(func() { answers[i].cluster, answers[i].err = e.opts.askEndpoint(ctx, endpoint) })
 	}
 	asking.Wait()
-	var found uint64
-	var from string
 	var faults []error
 	for i, a := range answers {
 		endpoint := e.opts.Endpoints[i]
 		switch {
 		case a.err != nil:
 			faults = append(faults, fmt.Errorf("%s: %w", endpoint, a.err))
-		case found != 0 && a.cluster != found:
-			return 0, fmt.Errorf("%s is of the cluster %x and %s of %x: name endpoints of one cluster with --etcd-endpoints", from, found, endpoint, a.cluster)
-		default:
-			found, from = a.cluster, endpoint
+			continue
+		case e.cluster != 0 && a.cluster != e.cluster:
+			return nil, fmt.Errorf("%s is of the cluster %x and the others of %x: name endpoints of one cluster with --etcd-endpoints", endpoint, a.cluster, e.cluster)
 		}
+		e.cluster = a.cluster
+		usable = append(usable, endpoint)
 	}
-	if found == 0 {
-		return 0, errors.Join(faults...)
+	if len(usable) == 0 {
+		return nil, errors.Join(faults...)
 	}
 	for _, fault := range faults {
 		e.opts.Logger.Warn("an endpoint of etcd can't be used; others can", "error", fault)
 	}
-	return found, nil
+	return usable, nil
+}
+
+// recheckEvery is the interval at which endpoints are asked that could not be used before.
+const recheckEvery = 5 * time.Second
+
+// completeEndpoints adds the endpoints that could not be used at the start once they can.
+func (e *External) completeEndpoints(usable []string) {
+	ticker := time.NewTicker(recheckEvery)
+	defer ticker.Stop()
+	for len(usable) < len(e.opts.Endpoints) {
+		select {
+		case <-e.lifetime.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, endpoint := range e.opts.Endpoints {
+			if slices.Contains(usable, endpoint) {
+				continue
+			}
+			cluster, err := e.opts.askEndpoint(e.lifetime, endpoint)
+			if err != nil || cluster != e.cluster {
+				e.opts.Logger.Debug("an endpoint of etcd still can't be used", "endpoint", endpoint, "cluster", cluster, "error", err)
+				continue
+			}
+			usable = append(usable, endpoint)
+			e.client.SetEndpoints(usable...)
+			e.opts.Logger.Info("an endpoint of etcd is used now", "endpoint", endpoint)
+		}
+	}
 }
 
 func (o *ExternalOptions) askEndpoint(ctx context.Context, endpoint string) (uint64, error) {

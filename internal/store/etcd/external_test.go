@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,8 +102,47 @@ func TestExternalLosesItsQuorum(t *testing.T) {
 	if err := s.Quorum(); !errors.Is(err, store.ErrNoAnswer) {
 		t.Errorf("the quorum: %v", err)
 	}
+	began = time.Now()
+	if _, err := etcd.Connect(t.Context(), reach(three, "")); err == nil || !strings.Contains(err.Error(), "etcdctl endpoint") || time.Since(began) > 10*time.Second {
+		t.Errorf("a start without a quorum: %v after %s", err, time.Since(began))
+	}
 	three.Resume(0)
 	eventually(t, "write again", func() error { return write(t.Context(), s, "/again") })
+}
+
+// TestAnEndpointThatComesLater is used once it answers: then the ones from before may go.
+func TestAnEndpointThatComesLater(t *testing.T) {
+	t.Parallel()
+	three := etcdtest.Start(t, etcdtest.Options{Members: 3})
+	three.Stop(2)
+	opts := reach(three, "")
+	opts.Endpoints = []string{three.Endpoints[0], three.Endpoints[2]}
+	used := &used{Handler: slog.DiscardHandler, endpoints: make(chan struct{}, 1)}
+	opts.Logger = slog.New(used)
+	s := connect(t, opts)
+	three.Resume(2)
+	select {
+	case <-used.endpoints:
+	case <-time.After(time.Minute):
+		t.Fatal("it is not used")
+	}
+	three.Stop(0)
+	eventually(t, "write through it", func() error { return write(t.Context(), s, "/a") })
+}
+
+// used is a log that notes when an endpoint is used.
+type used struct {
+	slog.Handler
+	endpoints chan struct{}
+}
+
+func (u *used) Enabled(context.Context, slog.Level) bool { return true }
+
+func (u *used) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "an endpoint of etcd is used now" {
+		u.endpoints <- struct{}{}
+	}
+	return nil
 }
 
 // TestWhatIsWrongWithAnExternalEtcd: each fault ends Connect within 10 s, with what, where and the next step.
