@@ -60,7 +60,7 @@ func (a *app) serverCommand() *cobra.Command {
 		Long: "Run the server: store, controllers, API, and the agent of this machine, until Ctrl-C or SIGTERM. What runs goes on\n" +
 			"without it. If Docker is not running, Tend waits for it. Each flag has an environment variable that counts where the flag is\n" +
 			"left out: TEND_LOG_FORMAT for --log-format; for --name it is TEND_MEMBER_NAME.",
-		Example: "  tend server\n  tend server --peer-listen 10.0.0.1:2380 --node-listen :8688   # one that others can join\n  tend server --root ~/tend --http off\n  tend server --runtime process --root /srv/tend",
+		Example: "  tend server\n  tend server --peer-listen 10.0.0.1:2380 --node-listen :8688   # one that others can join\n  tend server --etcd-endpoints https://10.0.0.11:2379 --etcd-ca ca.pem --etcd-cert tend.pem --etcd-key tend.key\n  tend server --root ~/tend --http off\n  tend server --runtime process --root /srv/tend",
 		Args:    takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.LocalFlags()); err != nil {

@@ -42,6 +42,7 @@ var known = []struct {
 	status int
 	next   string
 }{
+	{store.ErrQuota, http.StatusInsufficientStorage, "etcdctl compact and defrag, then etcdctl alarm disarm; reads still work"},
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
 	{store.ErrNoAnswer, http.StatusServiceUnavailable, "etcdctl endpoint health --cluster; what runs goes on, and writes go on by themselves once it answers"},
 	{store.ErrNoQuorum, http.StatusServiceUnavailable, "start the servers that are down (tend servers); what runs goes on, and writes go on by themselves then"},

@@ -26,6 +26,8 @@ var (
 	ErrTooLarge = errors.New("transaction too large")
 	// ErrNoSpace means that the store's disk or quota is full; reads succeed, writes are refused.
 	ErrNoSpace = errors.New("store is out of space")
+	// ErrQuota means that an etcd that the user runs has reached its quota: an ErrNoSpace that only its owner ends.
+	ErrQuota = errors.New("the store's etcd has reached its quota")
 	// ErrNoQuorum means that more than half of the store's servers are down or can't be reached.
 	ErrNoQuorum = errors.New("the store has no quorum")
 	// ErrNoAnswer means that the etcd that the store is in could not be reached, or does not answer.

@@ -96,7 +96,7 @@ func (e *External) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 	}
 	revision, err := e.commit(ctx, txn)
 	if errors.Is(err, store.ErrNoSpace) {
-		return 0, fmt.Errorf("%w: the database of the etcd at %s has reached its quota: compact and defragment it, then etcdctl alarm disarm", err, e)
+		return 0, fmt.Errorf("%w: %w: %s", err, store.ErrQuota, e)
 	}
 	return revision, err
 }

@@ -110,6 +110,22 @@ func TestExternalLosesItsQuorum(t *testing.T) {
 	eventually(t, "write again", func() error { return write(t.Context(), s, "/again") })
 }
 
+// TestAFullExternalEtcd: it is left as it is, and the error says whose quota it is.
+func TestAFullExternalEtcd(t *testing.T) {
+	t.Parallel()
+	s := connect(t, reach(etcdtest.Start(t, etcdtest.Options{Quota: 8 * mib}), ""))
+	var err error
+	for i := 0; i < 100 && err == nil; i++ {
+		_, err = s.Commit(t.Context(), store.Txn{Site: "test", Do: []store.Op{put("/a", make([]byte, mib))}})
+	}
+	if !errors.Is(err, store.ErrNoSpace) || !errors.Is(err, store.ErrQuota) || errors.Is(err, store.ErrUnknownOutcome) {
+		t.Errorf("%v; want ErrQuota", err)
+	}
+	if _, err := s.Get(t.Context(), "/a"); err != nil {
+		t.Errorf("reading: %v", err)
+	}
+}
+
 // TestAnEndpointThatComesLater is used once it answers: then the ones from before may go.
 func TestAnEndpointThatComesLater(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,8 @@ type Options struct {
 	Members int
 	// TxnOps bounds the operations of a transaction. Default 10,000.
 	TxnOps uint
+	// Quota is the size of the database, in bytes, beyond which etcd refuses writes. Default 2 GiB.
+	Quota int64
 	// Plain leaves out TLS.
 	Plain bool
 }
@@ -143,7 +145,7 @@ func (c *Cluster) config(member int) *embed.Config {
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
 	cfg.InitialCluster, cfg.ClientTLSInfo = strings.Join(all, ","), c.info
-	cfg.MaxTxnOps, cfg.MaxRequestBytes = c.opts.TxnOps, 20<<20
+	cfg.MaxTxnOps, cfg.MaxRequestBytes, cfg.QuotaBackendBytes = c.opts.TxnOps, 20<<20, c.opts.Quota
 	if c.opts.Members == 1 {
 		cfg.TickMs, cfg.ElectionMs = 10, 100
 	}
