@@ -119,7 +119,7 @@ const (
 	ReasonImageNotFound = "ImageNotFound"
 	// ReasonImageGone: an image that was built is on no node any more.
 	ReasonImageGone = "ImageGone"
-	// ReasonImageAway: an image that was built is on a node that isn't connected.
+	// ReasonImageAway: an image that no registry has is on a node that isn't connected.
 	ReasonImageAway = "ImageAway"
 	// ReasonVolumeNotRemoved: a volume that is to be emptied can't be removed yet.
 	ReasonVolumeNotRemoved = "VolumeNotRemoved"

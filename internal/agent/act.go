@@ -67,6 +67,12 @@ func (a *Agent) createFrom(ctx context.Context, release node.Release, spec runti
 	}
 	spec.Files = a.secrets.mounts(spec.Labels[api.LabelTask], release.SecretFiles)
 	made, err := a.runtime.Create(ctx, spec)
+	if spec.ImageID != "" && imageMissing(err) {
+		if there, absent := a.pulls.local(ctx, release); absent == nil {
+			spec.ImageID = there.ID
+			made, err = a.runtime.Create(ctx, spec)
+		}
+	}
 	if imageMissing(err) {
 		a.pulls.miss(release)
 		return nil // the next plan pulls it
@@ -138,48 +144,6 @@ func (a *Agent) pull(ctx context.Context, task api.Task) (waits bool, err error)
 		return false, err
 	}
 	return a.pullRelease(ctx, task, release)
-}
-
-func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Release) (waits bool, err error) {
-	if _, err := a.runtime.Resolve(ctx, identity(release)); err == nil {
-		a.pulls.found(release)
-		return false, nil
-	}
-	who, heard := "task/"+task.ID, listener{ended: func(err error) {
-		if err == nil {
-			err = a.pulls.verify(release)
-		}
-		a.taskEnds.put(task.ID, err)
-		a.tasks.Enqueue(taskKey(task.ID))
-	}}
-	if release.Built {
-		a.pulls.beginWith(release.Image, who, heard, func(ctx context.Context, _ func(int)) error { return a.fetchBuilt(ctx, task, release) })
-	} else {
-		a.pulls.begin(pinned(release), who, heard)
-	}
-	return true, nil
-}
-
-// fetchBuilt fetches an image that was built on another node.
-func (a *Agent) fetchBuilt(ctx context.Context, task api.Task, release node.Release) error {
-	content, err := a.control.Built(ctx, task)
-	if errors.Is(err, node.ErrNoImage) {
-		return &runtime.RejectedError{
-			Reason: api.ReasonImageGone, Detail: "the image " + release.Image + " of release " + release.ID + " is on no node any more",
-			Next: "it is built again from its source, and rolled out",
-		}
-	}
-	if errors.Is(err, node.ErrNotConnected) {
-		return &runtime.TransientError{Reason: api.ReasonImageAway, Detail: err.Error(), Next: "start the agent of that node; or tend apply --force, which builds the image again"}
-	}
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	if err := a.runtime.LoadImage(ctx, release.ImageID, content); err != nil {
-		return err
-	}
-	return a.runtime.Tag(ctx, release.ImageID, release.Image)
 }
 
 // imageOf reports whether a task's image is known to be missing.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -39,6 +40,8 @@ type harness struct {
 	store   *countingStore
 	engine  *hollow.Engine
 	imageID string
+	// digest is the one that the image of releases has in a registry, if it has one.
+	digest string
 
 	// deaf is set while events are lost on their way to the agent.
 	deaf atomic.Bool
@@ -51,6 +54,8 @@ type harness struct {
 	// builder builds images, if it is set.
 	builder agent.Builder
 	asker   prober.Asker // nil probes the containers
+	// imageOf reads an image of another node; nil if there is none.
+	imageOf func(ctx context.Context, node, image string) (io.ReadCloser, error)
 	// edge is the node's proxy; nil if it has none.
 	edge *gate
 	// reading is called, if set, after a task was read and before the agent has it.
@@ -72,7 +77,7 @@ func (l *harness) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	logger := slog.New(slog.DiscardHandler)
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
-	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}}), logger)
+	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}, ImageOf: l.imageOf}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
 	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
 	if l.edge != nil {
@@ -143,7 +148,7 @@ func (l *harness) deploy(id string, change func(*api.Task, *api.DeploymentSpec))
 	raw, _ := json.Marshal(spec)
 	release := api.Release{
 		ID: task.Release, Kind: task.Kind, Scope: task.Scope, Name: task.Name, Spec: raw, Image: spec.Image,
-		ImageID: l.imageID, Env: []byte(l.env),
+		ImageID: l.imageID, ImageDigest: l.digest, Env: []byte(l.env),
 	}
 	l.commit(records.NewTxn("test").Put(records.ReleaseKey(task.Owner(), release.ID), release).CreateTask(task))
 	return task

@@ -23,7 +23,7 @@ func (a *Agent) ownerOf(ctx context.Context, release node.Release) (owner, error
 		user = options.User
 	}
 	if user == "" {
-		image, err := a.runtime.Resolve(ctx, identity(release))
+		image, err := a.pulls.local(ctx, release)
 		if err != nil && !errors.Is(err, runtime.ErrNotFound) {
 			return owner{}, err
 		}

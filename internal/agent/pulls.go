@@ -126,15 +126,29 @@ func (p *pulls) found(release node.Release) {
 	delete(p.missing, identity(release))
 }
 
-// verify checks that a pull brought the exact image of a release. A tag may have moved since.
+// local returns a release's image on this node. What has a registry's digest may have another id here: on each architecture,
+// or with another kind of engine.
+func (p *pulls) local(ctx context.Context, release node.Release) (runtime.Image, error) {
+	image, err := p.runtime.Resolve(ctx, identity(release))
+	if release.ImageDigest != "" && errors.Is(err, runtime.ErrNotFound) {
+		return p.runtime.Resolve(ctx, pinned(release))
+	}
+	return image, err
+}
+
+// verify checks that a pull brought the exact image of a release: a tag may have moved since. What was built gets its name,
+// by which it is found when nothing needs it any more.
 func (p *pulls) verify(release node.Release) error {
-	_, err := p.runtime.Resolve(p.operations.ctx, identity(release))
+	_, err := p.local(p.operations.ctx, release)
 	if errors.Is(err, runtime.ErrNotFound) {
 		return &runtime.RejectedError{
 			Reason: "ImageMoved",
 			Detail: fmt.Sprintf("the image %s of release %s is gone, and %s is another one now", release.ImageID, release.ID, release.Image),
 			Next:   "apply again to roll out what the tag names now",
 		}
+	}
+	if err == nil && release.Built {
+		err = p.runtime.Tag(p.operations.ctx, release.ImageID, release.Image)
 	}
 	if err == nil {
 		p.found(release)

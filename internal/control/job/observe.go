@@ -21,7 +21,9 @@ type observed struct {
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
 	images   []records.Read[api.ImageStatus]
-	nodes    []records.Read[api.NodeStatus]
+	// candidates are the nodes that may have the image.
+	candidates []string
+	nodes      []records.Read[api.NodeStatus]
 	// silent is the time until the first silent node that has a task is lost; 0 if there is none.
 	silent time.Duration
 }
@@ -32,7 +34,7 @@ func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]
 	ref := object.Value.Ref()
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), nodes: s.Nodes(),
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s), nodes: s.Nodes(),
 	}
 	o.tasks, o.silent = c.liveness.Tasks(s, ref)
 	var err error
@@ -115,7 +117,7 @@ func (o observed) image() api.ImageStatus {
 	if asked.OwnerUID != o.uid() || asked.Image != wanted {
 		return api.ImageStatus{}
 	}
-	return owner.Image(o.images, asked)
+	return owner.Image(o.images, asked, o.candidates)
 }
 
 // wantedImage returns the image request; due reports whether it has yet to be written. A run that was created after the

@@ -12,22 +12,44 @@ import (
 )
 
 // Image returns the nodes' answer to a request for an image; one that has the image counts more than any other, and of several
-// that have it the one that is still asked.
-func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest) api.ImageStatus {
-	best, present := api.ImageStatus{}, map[string]api.ImageStatus{}
+// that have it the one that is still asked. An image that one node can't get may be on another: a failure is the answer once
+// all of candidates have failed. What fails to build on one node fails on all.
+func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, candidates []string) api.ImageStatus {
+	best, first, present, tried := api.ImageStatus{}, api.ImageStatus{}, map[string]api.ImageStatus{}, map[string]bool{}
 	for _, answer := range answers {
-		switch s := *answer.Value; {
-		case !s.Answers(asked):
+		s := *answer.Value
+		if !s.Answers(asked) {
+			continue
+		}
+		tried[s.Node] = true
+		switch {
 		case s.State == api.ImagePresent:
 			present[s.Node] = s
+		case s.State != api.ImageFailed && s.Attempts == 0 && first.State == "":
+			first = s
 		case best.State == "":
 			best = s
 		}
 	}
-	if len(present) > 0 {
+	switch {
+	case len(present) > 0:
 		return present[placement.Answer(asked.Owner.String(), slices.Collect(maps.Keys(present)))]
+	case first.State != "":
+		return first
+	case asked.Build == nil && slices.ContainsFunc(candidates, func(node string) bool { return !tried[node] }):
+		return api.ImageStatus{}
 	}
 	return best
+}
+
+// Candidates returns the nodes that may have an image or get it: those that answer, and whose runtime does.
+func Candidates(s records.Snapshot) (nodes []string) {
+	for _, node := range s.Nodes() {
+		if node.Value.Ready && s.Alive(node.Value.ID) {
+			nodes = append(nodes, node.Value.ID)
+		}
+	}
+	return nodes
 }
 
 // ImageProgress says what an owner waits for while it has no image yet. name is the image that it asks for; empty means

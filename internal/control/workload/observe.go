@@ -30,8 +30,10 @@ type observed struct {
 	releases []records.Read[api.Release]
 	request  records.Read[api.ImageRequest]
 	images   []records.Read[api.ImageStatus]
-	frozen   []records.Read[api.Frozen]
-	nodes    []records.Read[api.NodeStatus]
+	// candidates are the nodes that may have the image.
+	candidates []string
+	frozen     []records.Read[api.Frozen]
+	nodes      []records.Read[api.NodeStatus]
 	// refusals say why a task without a node can't be placed, by task id.
 	refusals map[string]placement.Refusal
 	env      map[string]string
@@ -60,7 +62,7 @@ func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Objec
 	o := observed{
 		ref: ref, object: object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
-		images: s.ImageStatuses(ref), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
+		images: s.ImageStatuses(ref), candidates: owner.Candidates(s), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
 		misplaced:  map[string]string{},
@@ -158,6 +160,6 @@ func (o observed) wanted() (string, *api.ImageBuild) {
 // image returns the nodes' report on the image the spec asks for.
 func (o observed) image() api.ImageStatus {
 	asked := api.ImageRequest{Owner: o.ref, OwnerUID: o.uid(), Nonce: o.stamp(api.StampPull)}
-	asked.Image, _ = o.wanted()
-	return owner.Image(o.images, asked)
+	asked.Image, asked.Build = o.wanted()
+	return owner.Image(o.images, asked, o.candidates)
 }

@@ -28,7 +28,7 @@ type Resolver struct {
 
 // Resolvers returns the nodes that answer the request for an owner's image. One is enough, and where it has answered, it
 // remains the one, alive or not: a tag may name another image elsewhere. A node that failed retries, and another one
-// tries too.
+// tries too, until one of them has the image.
 func Resolvers(owner string, nodes []Resolver) (asked []string) {
 	var chosen *Resolver
 	for i, n := range nodes {
@@ -37,6 +37,9 @@ func Resolvers(owner string, nodes []Resolver) (asked []string) {
 		} else if (n.Alive && n.Progress != Failed || n.Progress == Present) && (chosen == nil || n.before(*chosen, owner)) {
 			chosen = &nodes[i]
 		}
+	}
+	if chosen != nil && chosen.Progress == Present {
+		return []string{chosen.Node}
 	}
 	if chosen != nil {
 		asked = append(asked, chosen.Node)

@@ -25,7 +25,7 @@ func Run(t *testing.T, connect Connect) {
 		"Refusals":         refusals,
 		"Images":           images,
 		"OneResolves":      oneResolves,
-		"Built":            built,
+		"ReleaseImages":    releaseImages,
 		"Registries":       registries,
 		"BuildSecrets":     buildSecrets,
 		"Files":            files,

@@ -82,19 +82,19 @@ func oneResolves(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// built: a node gets the image of its own tasks' releases from a node that has it, and of no other's.
-func built(t *testing.T, w *World, c nodeapi.Control) {
+// releaseImages: a node gets the image of its own tasks' releases from a node that has it, and of no other's.
+func releaseImages(t *testing.T, w *World, c nodeapi.Control) {
 	const id = "sha256:1"
 	ours := api.Task{ID: "ours", Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "1", Release: "v1", Node: Here, Desired: api.DesiredRunning}
 	theirs := ours
 	theirs.ID, theirs.Slot, theirs.Node = "theirs", "2", There
-	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, ImageID: id, Build: &api.ImageBuild{ID: "abc"}}
+	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, ImageID: id}
 	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).CreateTask(ours).CreateTask(theirs))
-	if _, err := c.Built(t.Context(), ours); !errors.Is(err, node.ErrNotConnected) || errors.Is(err, node.ErrNoImage) {
+	if _, err := c.ReleaseImage(t.Context(), ours); !errors.Is(err, node.ErrNotConnected) || errors.Is(err, node.ErrNoImage) {
 		t.Errorf("the node that may have it is away: %v", err)
 	}
 	w.Images[There+"/"+id] = "layers"
-	content, err := c.Built(t.Context(), ours)
+	content, err := c.ReleaseImage(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,12 +103,22 @@ func built(t *testing.T, w *World, c nodeapi.Control) {
 		t.Errorf("%q %v", got, err)
 	}
 	for name, task := range map[string]api.Task{"another node's task": theirs, "a task that isn't there": {ID: "none"}} {
-		if _, err := c.Built(t.Context(), task); !errors.Is(err, node.ErrForbidden) {
+		if _, err := c.ReleaseImage(t.Context(), task); !errors.Is(err, node.ErrForbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	w.Deploy("pulled", Here)
-	if _, err := c.Built(t.Context(), api.Task{ID: "pulled"}); !errors.Is(err, node.ErrNoImage) {
-		t.Errorf("an image of a registry: %v", err)
+	w.Deploy("unpinned", Here)
+	if _, err := c.ReleaseImage(t.Context(), api.Task{ID: "unpinned"}); !errors.Is(err, node.ErrNoImage) {
+		t.Errorf("a release without an image's id: %v", err)
 	}
+	w.Commit(records.NewTxn("test").Delete(records.TaskKey(theirs.ID)))
+	if _, err := c.ReleaseImage(t.Context(), ours); !errors.Is(err, node.ErrNoImage) {
+		t.Errorf("no node is known to have it: %v", err)
+	}
+	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There))
+	stayed, err := c.ReleaseImage(t.Context(), ours)
+	if err != nil {
+		t.Fatalf("a node that nothing is recorded of has it: %v", err)
+	}
+	defer stayed.Close()
 }

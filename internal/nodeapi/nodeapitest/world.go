@@ -34,7 +34,7 @@ type World struct {
 	Store   store.Store
 	View    *view.View
 	Blobs   map[string]string
-	// Images has what nodes have built: the content by node/image.
+	// Images are those of nodes: the content by node/image.
 	Images  map[string]string
 	settled int
 	t       *testing.T

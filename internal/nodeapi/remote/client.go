@@ -213,9 +213,9 @@ func (c *Client) Blob(ctx context.Context, digest string) (io.ReadCloser, error)
 	return c.read(ctx, "blobs/"+url.PathEscape(digest))
 }
 
-// Built implements nodeapi.Control.
-func (c *Client) Built(ctx context.Context, task api.Task) (io.ReadCloser, error) {
-	return c.read(ctx, "built/"+url.PathEscape(task.ID))
+// ReleaseImage implements nodeapi.Control.
+func (c *Client) ReleaseImage(ctx context.Context, task api.Task) (io.ReadCloser, error) {
+	return c.read(ctx, "release-images/"+url.PathEscape(task.ID))
 }
 
 func (c *Client) read(ctx context.Context, path string) (io.ReadCloser, error) {

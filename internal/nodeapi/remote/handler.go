@@ -67,7 +67,8 @@ func NewHandler(o HandlerOptions) *Handler {
 	h := &Handler{HandlerOptions: o, mux: http.NewServeMux(), controls: map[string]*local.Control{}}
 	for pattern, answer := range map[string]func(*local.Control, http.ResponseWriter, *http.Request) error{
 		"GET follow": h.follow, "GET state": h.state, "POST report": h.report, "POST alive": h.alive, "POST release": h.release, "GET registry": h.registry,
-		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET built/{task}": h.built, "POST referred": h.referred, "POST ingress": h.ingress, "POST network": h.network, "GET resolve": h.resolve,
+		"POST build-secrets": h.buildSecrets, "GET blobs/{digest}": h.blob, "GET release-images/{task}": h.releaseImage, "POST referred": h.referred,
+		"POST ingress": h.ingress, "POST network": h.network, "GET resolve": h.resolve,
 		"POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -279,8 +280,8 @@ func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request)
 	return nil
 }
 
-func (h *Handler) built(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	content, err := c.Built(r.Context(), api.Task{ID: r.PathValue("task")})
+func (h *Handler) releaseImage(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	content, err := c.ReleaseImage(r.Context(), api.Task{ID: r.PathValue("task")})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (r *Runtime) LoadImage(ctx context.Context, id string, content io.Reader) e
 	if err := r.check(ctx); err != nil {
 		return err
 	}
-	image, err := r.claim(r.images.Load(ctx, content))
+	image, err := r.claim(r.images.Load(ctx, id, content))
 	if err == nil && image.ID != id {
 		err = fmt.Errorf("%w: read %s, not %s", runtime.ErrOtherImage, image.ID, id)
 	}

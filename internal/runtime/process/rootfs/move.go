@@ -17,7 +17,8 @@ const (
 	rootPrefix = "rootfs/"
 )
 
-// Save returns the archive of a built image.
+// Save returns the archive of an image. One that came from an OCI layout has an id that what is unpacked doesn't show, so Load
+// refuses it.
 func (s *Store) Save(ctx context.Context, id string) (io.ReadCloser, error) {
 	image, err := s.ByID(id)
 	if err != nil {
@@ -70,8 +71,9 @@ func packEntry(out *tar.Writer, dir string, item entry) error {
 	return readEntry(dir, item, out)
 }
 
-// Load adds the image of an archive to the store. Its id is that of what was read, whatever the archive was said to be.
-func (s *Store) Load(ctx context.Context, archive io.Reader) (Image, error) {
+// Load adds the image of an archive to the store. Its id is that of what was read: as a folder's if that is what was asked for,
+// else as a built image's.
+func (s *Store) Load(ctx context.Context, id string, archive io.Reader) (Image, error) {
 	reader := tar.NewReader(archive)
 	header, err := reader.Next()
 	if err != nil {
@@ -89,5 +91,14 @@ func (s *Store) Load(ctx context.Context, archive io.Reader) (Image, error) {
 	if err := fillFolder(fresh, func(root *os.Root) error { return unpack(ctx, reader, root) }); err != nil {
 		return Image{}, fmt.Errorf("the archive of an image: %w", err)
 	}
-	return s.Add(ctx, filepath.Join(fresh, filepath.FromSlash(rootPrefix)), config)
+	dir := filepath.Join(fresh, filepath.FromSlash(rootPrefix))
+	if config.empty() {
+		s.mu.Lock()
+		image, err := s.folderOf(ctx, dir, id)
+		s.mu.Unlock()
+		if err == nil || !errors.Is(err, ErrNotFound) {
+			return image, err
+		}
+	}
+	return s.Add(ctx, dir, config)
 }

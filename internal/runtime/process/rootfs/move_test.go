@@ -36,7 +36,7 @@ func TestAnImageMoves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := there.store.Load(t.Context(), bytes.NewReader(archive))
+	loaded, err := there.store.Load(t.Context(), built.ID, bytes.NewReader(archive))
 	if err != nil || loaded.ID != built.ID || loaded.Root == built.Root {
 		t.Fatalf("%+v of %+v: %v", loaded, built, err)
 	}
@@ -52,15 +52,35 @@ func TestAnImageMoves(t *testing.T) {
 		t.Errorf("%q %v", to, err)
 	}
 	changed := bytes.Replace(archive, []byte("one"), []byte("two"), 1)
-	if other, err := there.store.Load(t.Context(), bytes.NewReader(changed)); err == nil && other.ID == built.ID {
+	if other, err := there.store.Load(t.Context(), built.ID, bytes.NewReader(changed)); err == nil && other.ID == built.ID {
 		t.Error("an archive that was changed is taken for the image")
 	}
 	for _, cut := range []int{0, 100, len(archive) / 2} {
-		if got, err := newBench(t).store.Load(t.Context(), bytes.NewReader(archive[:cut])); err == nil && got.ID == built.ID {
+		if got, err := newBench(t).store.Load(t.Context(), built.ID, bytes.NewReader(archive[:cut])); err == nil && got.ID == built.ID {
 			t.Errorf("cut after %d bytes it is taken for whole", cut)
 		}
 	}
 	if _, err := there.store.Save(t.Context(), "sha256:"+string(bytes.Repeat([]byte("0"), 64))); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an image that isn't there: %v", err)
+	}
+}
+
+// A folder that was never built is the same image on another machine too.
+func TestAFolderMoves(t *testing.T) {
+	here, there := newBench(t), newBench(t)
+	here.write("app/bin/run", "one", 0o751)
+	image, err := here.store.Resolve(t.Context(), "app")
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := here.store.Save(t.Context(), image.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loaded, err := there.store.Load(t.Context(), image.ID, content); err != nil || loaded.ID != image.ID {
+		t.Errorf("%+v of %+v: %v", loaded, image, err)
+	}
+	if _, err := there.store.ByID(image.ID); err != nil {
+		t.Error(err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,8 @@ type Config struct {
 	User       string   `json:"user,omitempty"`
 	StopSignal string   `json:"stopSignal,omitempty"`
 }
+
+func (c Config) empty() bool { return reflect.ValueOf(c).IsZero() }
 
 // Store keeps images under a folder. Several, also in several processes, may share it.
 type Store struct {

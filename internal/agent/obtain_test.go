@@ -1,0 +1,123 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/runtime"
+)
+
+// elsewhere is an image that another node has.
+var elsewhere = "sha256:" + strings.Repeat("e", 64)
+
+// other is another node. It counts how often its image is read.
+type other struct {
+	reads int
+	err   error
+}
+
+func (o *other) image(_ context.Context, on, id string) (io.ReadCloser, error) {
+	o.reads++
+	if o.err != nil || on != "n2" || id != elsewhere {
+		return nil, errors.Join(o.err, runtime.ErrNotFound)
+	}
+	return io.NopCloser(strings.NewReader(id)), nil
+}
+
+// obtains starts an agent beside another node, with tasks of a release whose image only that one may have.
+func obtains(t *testing.T, l *harness, o *other, digest string, tasks int) (made []api.Task) {
+	t.Helper()
+	l.imageOf, l.imageID, l.digest = o.image, elsewhere, digest
+	l.start()
+	l.commit(records.NewTxn("test").Put(records.AliveKey("n2"), "n2"))
+	for i := range tasks {
+		made = append(made, l.deploy(taskID(i+1), func(_ *api.Task, spec *api.DeploymentSpec) { spec.Image = "loaded:1" }))
+	}
+	l.pass(5 * time.Second)
+	return made
+}
+
+// wantImage checks what a task's container was really made from.
+func (l *harness) wantImage(task api.Task, id string) {
+	l.t.Helper()
+	if c := l.wantContainer(task, runtime.StateRunning); c.ImageID != id {
+		l.t.Errorf("%s runs %s, want %s", task.ID, c.ImageID, id)
+	}
+}
+
+// An image without a registry comes from the node that has it, once for all tasks that wait; it gets no name here, and no
+// registry is asked.
+func TestAnImageOfAnotherNodeIsFetchedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{}
+		for _, task := range obtains(t, l, o, "", 3) {
+			l.wantImage(task, elsewhere)
+		}
+		if calls := l.engine.Calls(); o.reads != 1 || calls["pull"] != 0 || calls["tag"] != 0 {
+			t.Errorf("%d reads, calls %v", o.reads, calls)
+		}
+		l.close()
+	})
+}
+
+// What a registry has comes from there. It may be another image than on the node that resolved it, as on another
+// architecture: its digest is the same.
+func TestAnImageOfARegistryIsPulledByItsDigest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{}
+		digest := "sha256:" + strings.Repeat("d", 64)
+		here := l.engine.PublishImage("loaded@" + digest)
+		for _, task := range obtains(t, l, o, digest, 2) {
+			l.wantImage(task, here)
+		}
+		if calls := l.engine.Calls(); o.reads != 0 || calls["pull"] != 1 {
+			t.Errorf("%d reads, calls %v", o.reads, calls)
+		}
+		l.close()
+	})
+}
+
+// A registry that can't be reached is no reason to fail while a node has the image.
+func TestAnImageIsFetchedWhereItsRegistryFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{}
+		digest := "sha256:" + strings.Repeat("d", 64)
+		l.engine.FailPulls("loaded@"+digest, errors.New("no route to host"))
+		l.wantImage(obtains(t, l, o, digest, 1)[0], elsewhere)
+		l.close()
+	})
+}
+
+// TestAnImageThatIsNowhere: the task says why, and what helps.
+func TestAnImageThatIsNowhere(t *testing.T) {
+	for name, test := range map[string]struct {
+		err     error
+		present bool // the answer of n2 is recorded
+		state   api.TaskState
+		reason  string
+	}{
+		"no node has it":            {runtime.ErrNotFound, true, api.TaskRejected, api.ReasonImageNotFound},
+		"its node is not connected": {node.ErrNotConnected, true, api.TaskPreparing, api.ReasonImageAway},
+		"another node is not":       {node.ErrNotConnected, false, api.TaskRejected, api.ReasonImageNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, o := newHarness(t), &other{err: test.err}
+				if test.present {
+					answer := api.ImageStatus{Owner: web, Node: "n2", Image: "loaded:1", State: api.ImagePresent, ImageID: elsewhere}
+					l.commit(records.NewTxn("test").Put(records.ImageStatusKey("n2", web), answer))
+				}
+				l.want(obtains(t, l, o, "", 1)[0], test.state, false, test.reason)
+				l.close()
+			})
+		})
+	}
+}
