@@ -72,6 +72,8 @@ type ImageStatus struct {
 	State    ImageState `json:"state"`
 	ImageID  string     `json:"imageID,omitempty"`
 	Digest   string     `json:"digest,omitempty"`
+	// Arch is the image's architecture as Go names it; empty where it isn't known.
+	Arch string `json:"arch,omitempty"`
 	// Reason and Message say why a pull failed.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`

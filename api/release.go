@@ -28,6 +28,8 @@ type Release struct {
 	Image       string `json:"image"`
 	ImageID     string `json:"imageID"`
 	ImageDigest string `json:"imageDigest,omitempty"`
+	// ImageArch is the architecture of ImageID as Go names it; empty where it isn't known.
+	ImageArch string `json:"imageArch,omitempty"`
 	// Build is what the image was made from; nil for one that was pulled.
 	Build *ImageBuild `json:"build,omitempty"`
 	// AssetDigests are the digests of the assets the spec mounts.
@@ -68,6 +70,15 @@ const DefaultReleaseTimeout = 10 * time.Minute
 
 // Owner names the workload the release belongs to.
 func (r Release) Owner() Ref { return Ref{Kind: r.Kind, Scope: r.Scope, Name: r.Name} }
+
+// RequiredArch returns the architecture that a node must have; empty is any. What a registry has may be there for several
+// architectures, with one digest and another id on each, so it requires none.
+func (r Release) RequiredArch() string {
+	if r.ImageDigest != "" {
+		return ""
+	}
+	return r.ImageArch
+}
 
 // Fingerprint is the same for releases whose containers are the same.
 func (r Release) Fingerprint() string {

@@ -135,7 +135,7 @@ func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engi
 	if !running {
 		a.builds.begin(request, a.buildListener(this))
 	}
-	next.State, next.Step, next.ImageID, next.Digest = api.ImageBuilding, step, "", ""
+	next.State, next.Step, next.ImageID, next.Digest, next.Arch = api.ImageBuilding, step, "", "", ""
 	next.Reason, next.Message, next.Next, next.Log = "", "", "", nil
 	a.reports.reportImage(last, next, a.now())
 	return engine.Result{}

@@ -106,7 +106,7 @@ func answer(last api.ImageStatus, request api.ImageRequest, node string) api.Ima
 func present(status *api.ImageStatus, image runtime.Image) {
 	*status = api.ImageStatus{
 		Owner: status.Owner, OwnerUID: status.OwnerUID, Node: status.Node, Image: status.Image, Nonce: status.Nonce, UpdatedAt: status.UpdatedAt,
-		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest,
+		State: api.ImagePresent, ImageID: image.ID, Digest: image.Digest, Arch: image.Arch,
 	}
 }
 
@@ -134,7 +134,7 @@ func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Resu
 			},
 		})
 	}
-	next.State, next.Progress, next.ImageID, next.Digest = api.ImagePulling, percent, "", ""
+	next.State, next.Progress, next.ImageID, next.Digest, next.Arch = api.ImagePulling, percent, "", "", ""
 	a.reports.reportImage(last, next, a.now())
 	return engine.Result{}
 }

@@ -181,6 +181,8 @@ type Image struct {
 	Reference string
 	// Digest is the registry's digest (sha256:…), empty for an image that never saw a registry.
 	Digest string
+	// Arch is the architecture it is for as Go names it; empty where it isn't known.
+	Arch string
 	// User is the user its containers run as unless the spec names one: a name or number, with :group or without. Empty
 	// means root.
 	User string

@@ -84,7 +84,7 @@ func (c *Controller) choose(s records.Snapshot, o observed, now time.Time) (targ
 	next := api.Release{
 		Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
 		HashVersion: spechash.Version, AssetDigests: o.object.Value.AssetDigests(),
-		ImageID: image.ImageID, ImageDigest: image.Digest,
+		ImageID: image.ImageID, ImageDigest: image.Digest, ImageArch: image.Arch,
 		Generation: o.object.Value.Metadata.Generation, CreatedAt: now,
 	}
 	next.Image, next.Build = o.wanted()

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/dockerflags"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/core/ports"
 	"tend.dev/tend/internal/records"
@@ -59,7 +60,11 @@ func demandOf(release *api.Release, object *api.Object) demand {
 		}
 	}
 	if release != nil {
+		out.Arch = release.RequiredArch()
 		if spec, err := api.DecodeWorkload(release.Kind, release.Spec); err == nil {
+			if flags, err := dockerflags.Parse(spec.DockerOptions); err == nil && flags.Platform != "" {
+				out.Arch = "" // it is emulated on purpose
+			}
 			out.Ports = ports.Fixed(spec.DeploymentSpec)
 			out.require(spec.Resources)
 			for _, init := range spec.Inits { // one runs after another, in the place of the container

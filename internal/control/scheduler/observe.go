@@ -72,6 +72,6 @@ func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 	return placement.Node{
 		ID: status.ID, Alive: snapshot.Alive(status.ID), Ready: status.Ready, Message: status.Message, Attributes: api.NodeAttributes(*status, spec.Labels),
 		Cordoned: spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
-		Runtime: status.Runtime, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
+		Runtime: status.Runtime, Arch: status.Arch, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
 	}
 }

@@ -42,7 +42,7 @@ func (l *harness) answerImage(txn *records.Txn) {
 	if !request.Exists() {
 		return
 	}
-	next := api.ImageStatus{Owner: l.ref, Node: "n1", Image: request.Value.Image, Nonce: request.Value.Nonce, State: api.ImagePresent}
+	next := api.ImageStatus{Owner: l.ref, Node: "n1", Image: request.Value.Image, Nonce: request.Value.Nonce, State: api.ImagePresent, Arch: "amd64"}
 	if next.ImageID = l.images[next.Image]; next.ImageID == "" {
 		next.State, next.Reason, next.Message = api.ImageFailed, "ImageNotFound", "image "+next.Image+" is not in the registry"
 	}

@@ -49,6 +49,9 @@ func TestRollbackPinsImageAndEnvironment(t *testing.T) {
 	if got.ImageID != first.ImageID || got.EnvHash != first.EnvHash || string(got.Env) != string(first.Env) {
 		t.Errorf("image %s and environment %s are not those of v1", got.ImageID, got.Env)
 	}
+	if first.ImageArch != "amd64" || got.ImageArch != first.ImageArch {
+		t.Errorf("the image is for %q, that of v1 for %q", got.ImageArch, first.ImageArch)
+	}
 	if l.status().Replicas != 4 {
 		t.Errorf("a rollback scaled to %d", l.status().Replicas)
 	}

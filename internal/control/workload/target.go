@@ -16,6 +16,7 @@ type identity struct {
 	envHash string
 	imageID string // empty while nothing is known of the image
 	digest  string
+	arch    string
 	build   *api.ImageBuild
 	pinned  *api.Release // the release a rollback repeats
 	// assets are the digests of the files that the spec uses.
@@ -61,11 +62,11 @@ func (c *Controller) identify(o observed) (identity, error) {
 		id := identity{
 			quiet: quiet, renews: renews,
 			hash: pinned.SpecHash, version: pinned.HashVersion, envHash: o.pinnedEnv(pinned, envHash), over: envHash,
-			imageID: pinned.ImageID, digest: pinned.ImageDigest, pinned: pinned, assets: pinned.AssetDigests,
+			imageID: pinned.ImageID, digest: pinned.ImageDigest, arch: pinned.ImageArch, pinned: pinned, assets: pinned.AssetDigests,
 			build: pinned.Build,
 		}
 		if image := o.image(); pinned.Build != nil && image.Image == pinned.Image && image.State == api.ImagePresent {
-			id.imageID = image.ImageID // it was removed from the node, and the same tree was built again
+			id.imageID, id.arch = image.ImageID, image.Arch // it was removed from the node, and the same tree was built again
 		}
 		return id, nil
 	}
@@ -73,7 +74,7 @@ func (c *Controller) identify(o observed) (identity, error) {
 	id := identity{hash: spechash.Workload(o.spec, assets), version: spechash.Version, envHash: envHash, quiet: quiet, renews: renews, assets: assets}
 	_, id.build = o.wanted()
 	if image := o.image(); image.State == api.ImagePresent {
-		id.imageID, id.digest = image.ImageID, image.Digest
+		id.imageID, id.digest, id.arch = image.ImageID, image.Digest, image.Arch
 	}
 	return id, nil
 }
@@ -167,7 +168,7 @@ func (c *Controller) mint(o observed, id identity) (*api.Release, error) {
 	release := &api.Release{
 		ID: fmt.Sprintf("v%d", number), Number: number, Kind: o.ref.Kind, Scope: o.ref.Scope, Name: o.ref.Name,
 		SpecHash: id.hash, HashVersion: id.version, EnvHash: id.envHash,
-		ImageID: id.imageID, ImageDigest: id.digest, AssetDigests: id.assets,
+		ImageID: id.imageID, ImageDigest: id.digest, ImageArch: id.arch, AssetDigests: id.assets,
 		Generation: o.object.Value.Metadata.Generation, Reason: o.reasonForRelease(id), CreatedAt: c.Now(),
 		Restart: o.asked(), Change: o.object.Value.Metadata.Change,
 	}

@@ -53,6 +53,7 @@ var filters = []*filter{
 		many: func(_ *cluster, t Task) string { return "do not run " + t.Runtime },
 		next: "tend nodes",
 	},
+	archFilter,
 	homeFilter,
 	constraintFilter,
 	{

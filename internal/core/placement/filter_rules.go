@@ -6,6 +6,32 @@ import (
 	"strings"
 )
 
+// archFilter keeps an image off nodes that can't run it.
+var archFilter = &filter{
+	fails: func(_ *cluster, s *site, t Task) bool { return t.foreign(s) },
+	alone: func(_ *cluster, s *site, t Task) string {
+		return fmt.Sprintf("node %s is %s; the image is %s", s.ID, s.Arch, t.Arch)
+	},
+	one:  func(c *cluster, t Task) string { return "is " + c.otherArchs(t) + "; the image is " + t.Arch },
+	many: func(c *cluster, t Task) string { return "are " + c.otherArchs(t) + "; the image is " + t.Arch },
+	next: "add a node of the image's architecture, or push the image to a registry for all of them",
+}
+
+// foreign reports whether a node is of another architecture than the task's image.
+func (t Task) foreign(s *site) bool { return t.Arch != "" && s.Arch != "" && s.Arch != t.Arch }
+
+// otherArchs returns the architectures of the nodes that can't run the task's image.
+func (c *cluster) otherArchs(t Task) string {
+	var archs []string
+	for _, s := range c.sites {
+		if t.foreign(s) && !slices.Contains(archs, s.Arch) {
+			archs = append(archs, s.Arch)
+		}
+	}
+	slices.Sort(archs)
+	return strings.Join(archs, " or ")
+}
+
 // homeFilter keeps a task where its data is.
 var homeFilter = &filter{
 	fails: func(c *cluster, s *site, t Task) bool { _, node := c.elsewhere(s, t); return node != "" },

@@ -75,6 +75,27 @@ func TestPlan(t *testing.T) {
 			tasks:  []Task{{ID: "a", Demand: &Demand{Runtime: "docker"}}}, nodes: []Node{vm(func(n *Node) { n.Runtime = "process" })},
 			refused: []Refusal{{Task: "a", Message: "node vm runs process, not docker", Next: "tend nodes"}},
 		},
+		"another architecture": {
+			reason: "the image can't run there; a node of an unknown architecture may",
+			tasks:  []Task{{ID: "a", Demand: &Demand{Arch: "amd64"}}}, nodes: []Node{vm(func(n *Node) { n.Arch = "arm64" })},
+			refused: []Refusal{{Task: "a", Message: "node vm is arm64; the image is amd64", Next: "add a node of the image's architecture, or push the image to a registry for all of them"}},
+		},
+		"several architectures": {
+			reason: "counted beside the others, in the order of the filters",
+			tasks:  []Task{{ID: "a", Demand: &Demand{Arch: "amd64", MemoryBytes: 1 << 50}}},
+			nodes: []Node{
+				named("n1", func(n *Node) { n.Arch = "arm64" }), named("n2", func(n *Node) { n.Arch = "amd64" }), named("n3", nil),
+			},
+			refused: []Refusal{{
+				Task: "a", Message: "1 of 3 nodes is arm64; the image is amd64; 2 of 3 nodes lack memory (1048576Gi asked)",
+				Next: "lower resources.limits.memory to what a node has",
+			}},
+		},
+		"its own architecture": {
+			reason: "where it can run",
+			tasks:  []Task{{ID: "a", Demand: &Demand{Arch: "amd64"}}, {ID: "b", Demand: &Demand{}}},
+			nodes:  []Node{named("n1", func(n *Node) { n.Arch = "arm64" }), named("n2", func(n *Node) { n.Arch = "amd64" })}, placed: []Assignment{{"a", "n2"}, {"b", "n1"}},
+		},
 		"too little memory": {
 			reason: "what no node has in all can't be had",
 			tasks:  []Task{{ID: "a", Demand: &Demand{MemoryBytes: 8 << 30}}}, nodes: []Node{vm(nil)},

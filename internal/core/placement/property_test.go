@@ -22,6 +22,7 @@ func randomNodes(t *rapid.T) []Node {
 			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 4).Draw(t, "cores")),
 			Cordoned: rapid.IntRange(0, 5).Draw(t, "cordoned") == 0, Attributes: map[string]string{"zone": rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")},
 		}
+		n.Arch = rapid.SampledFrom([]string{"", "amd64", "amd64", "arm64"}).Draw(t, "arch")
 		if rapid.IntRange(0, 5).Draw(t, "image failed") == 0 {
 			n.FailedImages = map[string]string{"w0": "not found"}
 		}
@@ -33,6 +34,7 @@ func randomNodes(t *rapid.T) []Node {
 func randomDemand(t *rapid.T) *Demand {
 	d := &Demand{
 		Runtime:     rapid.SampledFrom([]string{"", "docker"}).Draw(t, "runtime"),
+		Arch:        rapid.SampledFrom([]string{"", "", "amd64"}).Draw(t, "arch"),
 		MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 3).Draw(t, "cores")),
 		ReservedMemory: rapid.Int64Range(0, 2).Draw(t, "reserved memory"), ReservedCPUs: float64(rapid.IntRange(0, 2).Draw(t, "reserved cores")) / 2,
 		Rules: Rules{
@@ -135,6 +137,7 @@ func TestPlacesOnlyWhereItFits(t *testing.T) {
 // suits checks a node without its ports, in the simplest way.
 func suits(t Task, n Node) bool {
 	return n.Alive && n.Ready && !n.Draining && !n.Cordoned && (t.Runtime == "" || t.Runtime == n.Runtime) &&
+		(t.Arch == "" || n.Arch == "" || t.Arch == n.Arch) &&
 		(n.MemoryBytes == 0 || t.MemoryBytes <= n.MemoryBytes) && (n.CPUs == 0 || t.CPUs <= n.CPUs) && n.FailedImages[t.Workload] == ""
 }
 

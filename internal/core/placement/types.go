@@ -36,6 +36,8 @@ type Task struct {
 type Demand struct {
 	// Runtime is the required runtime; empty takes any.
 	Runtime string
+	// Arch is the architecture of the image; empty takes any.
+	Arch string
 	// MemoryBytes and CPUs are limits: what a node must have in all.
 	MemoryBytes int64
 	CPUs        float64
@@ -86,6 +88,7 @@ type Node struct {
 	// Attributes are what constraints compare: node.id, node.arch, node.labels.zone.
 	Attributes  map[string]string
 	Runtime     string
+	Arch        string  // as Go names it; empty is unknown, and every image fits
 	MemoryBytes int64   // in total; 0 is unknown, and everything fits
 	CPUs        float64 // the same
 	// FailedImages says by workload why its image is not available on this node.

@@ -23,7 +23,7 @@ func (c *Control) ReleaseImage(ctx context.Context, task api.Task) (io.ReadClose
 		return nil, fmt.Errorf("the image of task %s: %w", task.ID, node.ErrForbidden)
 	}
 	release := snap.Release(known.Value.Owner(), known.Value.Release)
-	if !release.Exists() || release.Value.ImageID == "" {
+	if !release.Exists() || release.Value.ImageID == "" || !c.suits(snap, *release.Value) {
 		return nil, fmt.Errorf("release %s of %s: %w", known.Value.Release, known.Value.Owner(), node.ErrNoImage)
 	}
 	var away error
@@ -46,6 +46,13 @@ func (c *Control) ReleaseImage(ctx context.Context, task api.Task) (io.ReadClose
 		return nil, fmt.Errorf("the image %s of release %s can't be fetched: %w", release.Value.Image, release.Value.ID, away)
 	}
 	return nil, missing
+}
+
+// suits reports whether the image that the release was made with is the node's: what a registry has for several architectures is
+// another image on each.
+func (c *Control) suits(snap records.Snapshot, release api.Release) bool {
+	here := snap.Node(c.node)
+	return release.ImageDigest == "" || release.ImageArch == "" || !here.Exists() || here.Value.Arch == "" || here.Value.Arch == release.ImageArch
 }
 
 // holders returns the other nodes that may have a release's image.

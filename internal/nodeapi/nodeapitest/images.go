@@ -121,4 +121,9 @@ func releaseImages(t *testing.T, w *World, c nodeapi.Control) {
 		t.Fatalf("a node that nothing is recorded of has it: %v", err)
 	}
 	defer stayed.Close()
+	release.ImageDigest, release.ImageArch = "sha256:2", "amd64"
+	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).Put(records.NodeKey(Here), api.NodeStatus{ID: Here, Arch: "arm64"}))
+	if _, err := c.ReleaseImage(t.Context(), ours); !errors.Is(err, node.ErrNoImage) {
+		t.Errorf("an image of a registry that is another one on this architecture: %v", err)
+	}
 }

@@ -22,7 +22,7 @@ func (r *Runtime) Resolve(ctx context.Context, ref string) (runtime.Image, error
 	if err != nil {
 		return runtime.Image{}, fault("inspect image "+ref, err)
 	}
-	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests)}
+	image := runtime.Image{ID: found.ID, Reference: ref, Digest: repositoryDigest(ref, found.RepoDigests), Arch: found.Architecture}
 	if found.Config != nil {
 		image.User = found.Config.User
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -18,6 +19,9 @@ func TestAnImageMoves(t *testing.T) {
 	image, err := c.Resolve(t.Context(), image)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if image.Arch != goruntime.GOARCH {
+		t.Errorf("it is for %q", image.Arch)
 	}
 	content, err := c.SaveImage(t.Context(), image.ID)
 	if err != nil {
