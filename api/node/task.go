@@ -75,3 +75,10 @@ type Change struct {
 	// Network: it, or the way to another node, may have changed.
 	Network bool `json:"network,omitempty"`
 }
+
+// Part is the beginning of an image's archive that a node has already. The zero value is nothing.
+type Part struct {
+	Size int64
+	// Sum is the SHA-256 of those bytes, in hex.
+	Sum string
+}

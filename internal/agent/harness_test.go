@@ -55,7 +55,9 @@ type harness struct {
 	builder agent.Builder
 	asker   prober.Asker // nil probes the containers
 	// imageOf reads an image of another node; nil if there is none.
-	imageOf func(ctx context.Context, node, image string) (io.ReadCloser, error)
+	imageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
+	// spool is the folder of images that are on their way; empty for none.
+	spool string
 	// edge is the node's proxy; nil if it has none.
 	edge *gate
 	// reading is called, if set, after a task was read and before the agent has it.
@@ -79,7 +81,7 @@ func (l *harness) start() {
 	l.view = view.New(l.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: logger})
 	control, disconnect := l.connect(local.New(local.Options{Store: l.store, View: l.view, Keys: plain{}, ImageOf: l.imageOf}), logger)
 	rt := &deaf{Runtime: l.engine.Client(cluster, nodeID), events: &l.deaf, mute: &l.mute, outputDelay: &l.outputDelay}
-	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker}
+	opts := agent.Options{Node: nodeID, Control: &slow{control, l}, Runtime: rt, Logger: logger, Memory: l.memoryFolder, Builder: l.builder, Ask: l.asker, Spool: l.spool}
 	if l.edge != nil {
 		opts.Edge = func(func()) agent.Edge { return l.edge }
 	}

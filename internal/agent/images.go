@@ -10,7 +10,9 @@ import (
 	"github.com/distribution/reference"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -190,6 +192,6 @@ func imageOwner(key engine.Key) api.Ref {
 }
 
 // SaveImage implements nodeapi.Node.
-func (a *Agent) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
-	return a.runtime.SaveImage(ctx, id)
+func (a *Agent) SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error) {
+	return nodeapi.SendFrom(func() (io.ReadCloser, error) { return a.runtime.SaveImage(ctx, id) }, has)
 }

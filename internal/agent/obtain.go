@@ -55,16 +55,6 @@ func (a *Agent) obtain(ctx context.Context, task api.Task, release node.Release,
 	return instead(release, fetched, pull())
 }
 
-// copyImage copies an image from a node that has it. It has no name here: a name that moves on its own node would stay.
-func (a *Agent) copyImage(ctx context.Context, task api.Task, release node.Release) error {
-	content, err := a.control.ReleaseImage(ctx, task)
-	if err != nil {
-		return err
-	}
-	defer content.Close()
-	return a.runtime.LoadImage(ctx, release.ImageID, content)
-}
-
 // absent reports whether no node that is connected has the image.
 func absent(fetched error) bool {
 	return errors.Is(fetched, node.ErrNoImage) || errors.Is(fetched, node.ErrNotConnected)

@@ -4,13 +4,18 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
+	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/runtime"
 )
@@ -22,14 +27,22 @@ var elsewhere = "sha256:" + strings.Repeat("e", 64)
 type other struct {
 	reads int
 	err   error
+	// cuts are after how many bytes the first connections end; parts is what had come before each.
+	cuts  []int64
+	parts []int64
 }
 
-func (o *other) image(_ context.Context, on, id string) (io.ReadCloser, error) {
+func (o *other) image(_ context.Context, on, id string, has node.Part) (io.ReadCloser, error) {
 	o.reads++
 	if o.err != nil || on != "n2" || id != elsewhere {
 		return nil, errors.Join(o.err, runtime.ErrNotFound)
 	}
-	return io.NopCloser(strings.NewReader(id)), nil
+	o.parts = append(o.parts, has.Size)
+	content, err := nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(id)), nil }, has)
+	if o.reads > len(o.cuts) || err != nil {
+		return content, err
+	}
+	return io.NopCloser(io.MultiReader(io.LimitReader(content, 8+o.cuts[o.reads-1]), iotest.ErrReader(io.ErrUnexpectedEOF))), nil
 }
 
 // obtains starts an agent beside another node, with tasks of a release whose image only that one may have.
@@ -63,6 +76,22 @@ func TestAnImageOfAnotherNodeIsFetchedOnce(t *testing.T) {
 		}
 		if calls := l.engine.Calls(); o.reads != 1 || calls["pull"] != 0 || calls["tag"] != 0 {
 			t.Errorf("%d reads, calls %v", o.reads, calls)
+		}
+		l.close()
+	})
+}
+
+// A copy that was cut goes on where it was, and leaves nothing behind.
+func TestACutCopyGoesOnWhereItWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, o := newHarness(t), &other{cuts: []int64{30, 0, 20}}
+		l.spool = filepath.Join(t.TempDir(), "transfers")
+		l.wantImage(obtains(t, l, o, "", 1)[0], elsewhere)
+		if want := []int64{0, 30, 30, 50}; !slices.Equal(o.parts, want) {
+			t.Errorf("there were %v bytes, want %v", o.parts, want)
+		}
+		if left, err := os.ReadDir(l.spool); len(left) != 0 || err != nil {
+			t.Errorf("%v was left: %v", left, err)
 		}
 		l.close()
 	})

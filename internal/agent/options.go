@@ -24,6 +24,8 @@ type Options struct {
 	// Memory returns the folder of secret files, which is never on a disk, and creates it if make is set. Default:
 	// tasks that have secret files are rejected.
 	Memory func(make bool) (string, error)
+	// Spool is the folder of images that are on their way from another node. Default: one that was cut begins again.
+	Spool string
 	// Builder builds the images of requests with a build. Default: such requests fail.
 	Builder Builder
 	// Workers is how many tasks are created or started at once; default 8. More only increases the tail latency.

@@ -62,10 +62,10 @@ func (f files) open(digest string) (io.ReadCloser, error) {
 }
 
 // image reads an image of a node.
-func (d *daemon) image(ctx context.Context, id, image string) (io.ReadCloser, error) {
+func (d *daemon) image(ctx context.Context, id, image string, has node.Part) (io.ReadCloser, error) {
 	n, err := d.fleet.Node(id)
 	if err != nil {
 		return nil, err
 	}
-	return n.SaveImage(ctx, image)
+	return n.SaveImage(ctx, image, has)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -88,7 +89,7 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
 		Control: h.Control, Assets: h.Assets, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
-		Quarantined: func() []string { return h.quarantined },
+		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined },
 	})
 	members := []engine.Member{engine.NewMember(h.held(h.collectBuilds))}
 	if h.cache != nil {

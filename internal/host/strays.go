@@ -33,6 +33,7 @@ var rootEntries = []entries{
 	{"builds/logs", regexp.MustCompile(`^[a-z0-9][a-z0-9-]*\.[0-9a-f]{1,64}\.log$`), nothing},
 	{"plugins", nothing, unchecked},
 	{"clusters", regexp.MustCompile(`^[0-9a-f]{16}$`), nothing},
+	{"transfers", hexName, nothing},
 	{"quarantine", nothing, regexp.MustCompile(`^(blobs|images|build-logs|process-images)$`)},
 	{"quarantine/*", nothing, regexp.MustCompile(`^(owners|waiting)$`)},
 	{"quarantine/*/owners", nothing, regexp.MustCompile(`^[0-9a-f]{16}$`)},

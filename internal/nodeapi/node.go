@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/runtime"
 )
 
@@ -24,8 +25,8 @@ type Node interface {
 	Discard(ctx context.Context, container string) error
 	// BuildLog calls each for every line that a build printed; with follow, until the build ends.
 	BuildLog(ctx context.Context, called string, follow bool, each func(line string) error) error
-	// SaveImage reads an image so that the agent of another node can add it.
-	SaveImage(ctx context.Context, id string) (io.ReadCloser, error)
+	// SaveImage reads an image so that the agent of another node, which may have a part of it, can add it: see SendFrom.
+	SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error)
 	// Observed reports whether the node's agent has observed a task's container since it started.
 	Observed(task string) bool
 }

@@ -16,7 +16,7 @@ import (
 // ReleaseImage implements nodeapi.Control. The nodes that run the release or have reported its image are asked first, then all
 // others: an image that was loaded stays on its node when its name moves on. If one of the first is away, it isn't known that
 // the image is gone.
-func (c *Control) ReleaseImage(ctx context.Context, task api.Task) (io.ReadCloser, error) {
+func (c *Control) ReleaseImage(ctx context.Context, task api.Task, has node.Part) (io.ReadCloser, error) {
 	snap := c.snapshot()
 	known := snap.Task(task.ID)
 	if !known.Exists() || known.Value.Node != c.node {
@@ -33,7 +33,7 @@ func (c *Control) ReleaseImage(ctx context.Context, task api.Task) (io.ReadClose
 		if c.ImageOf == nil {
 			break
 		}
-		content, err := c.ImageOf(ctx, id, release.Value.ImageID)
+		content, err := c.ImageOf(ctx, id, release.Value.ImageID, has)
 		if err == nil {
 			return content, nil
 		}

@@ -29,8 +29,8 @@ type Options struct {
 	Keys Decrypter
 	// Blobs opens the content of a digest; node.ErrNoBlob if there is none. Default: there are none at all.
 	Blobs func(digest string) (io.ReadCloser, error)
-	// ImageOf reads an image of a node; nil if images don't travel.
-	ImageOf func(ctx context.Context, node, image string) (io.ReadCloser, error)
+	// ImageOf reads an image of a node as nodeapi.Node's SaveImage does; nil if images don't travel.
+	ImageOf func(ctx context.Context, on, image string, has node.Part) (io.ReadCloser, error)
 	// Certificates stores what proxies obtained; nil if no node has a proxy.
 	Certificates certmagic.Storage
 	// CallbackPath returns the path at which the containers of an object call the server back, empty if they don't. Default:

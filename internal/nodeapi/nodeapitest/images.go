@@ -1,6 +1,8 @@
 package nodeapitest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"slices"
@@ -90,40 +92,56 @@ func releaseImages(t *testing.T, w *World, c nodeapi.Control) {
 	theirs.ID, theirs.Slot, theirs.Node = "theirs", "2", There
 	release := api.Release{ID: "v1", Kind: web.Kind, Scope: web.Scope, Name: web.Name, ImageID: id}
 	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).CreateTask(ours).CreateTask(theirs))
-	if _, err := c.ReleaseImage(t.Context(), ours); !errors.Is(err, node.ErrNotConnected) || errors.Is(err, node.ErrNoImage) {
+	if _, err := c.ReleaseImage(t.Context(), ours, node.Part{}); !errors.Is(err, node.ErrNotConnected) || errors.Is(err, node.ErrNoImage) {
 		t.Errorf("the node that may have it is away: %v", err)
 	}
 	w.Images[There+"/"+id] = "layers"
-	content, err := c.ReleaseImage(t.Context(), ours)
+	content, err := c.ReleaseImage(t.Context(), ours, node.Part{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer content.Close()
+	if from, err := nodeapi.ReceiveFrom(content, node.Part{}); from != 0 || err != nil {
+		t.Errorf("it begins at %d: %v", from, err)
+	}
 	if got, err := io.ReadAll(content); string(got) != "layers" || err != nil {
 		t.Errorf("%q %v", got, err)
 	}
+	for part, want := range map[string]string{"lay": "ers", "layers": "", "xxx": "layers", "layers and more": "layers"} {
+		sum := sha256.Sum256([]byte(part))
+		has := node.Part{Size: int64(len(part)), Sum: hex.EncodeToString(sum[:])}
+		rest, err := c.ReleaseImage(t.Context(), ours, has)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := nodeapi.ReceiveFrom(rest, has)
+		if got, _ := io.ReadAll(rest); string(got) != want || err != nil || from != int64(len("layers")-len(want)) {
+			t.Errorf("after %q: %q from %d: %v", part, got, from, err)
+		}
+		_ = rest.Close()
+	}
 	for name, task := range map[string]api.Task{"another node's task": theirs, "a task that isn't there": {ID: "none"}} {
-		if _, err := c.ReleaseImage(t.Context(), task); !errors.Is(err, node.ErrForbidden) {
+		if _, err := c.ReleaseImage(t.Context(), task, node.Part{}); !errors.Is(err, node.ErrForbidden) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	w.Deploy("unpinned", Here)
-	if _, err := c.ReleaseImage(t.Context(), api.Task{ID: "unpinned"}); !errors.Is(err, node.ErrNoImage) {
+	if _, err := c.ReleaseImage(t.Context(), api.Task{ID: "unpinned"}, node.Part{}); !errors.Is(err, node.ErrNoImage) {
 		t.Errorf("a release without an image's id: %v", err)
 	}
 	w.Commit(records.NewTxn("test").Delete(records.TaskKey(theirs.ID)))
-	if _, err := c.ReleaseImage(t.Context(), ours); !errors.Is(err, node.ErrNoImage) {
+	if _, err := c.ReleaseImage(t.Context(), ours, node.Part{}); !errors.Is(err, node.ErrNoImage) {
 		t.Errorf("no node is known to have it: %v", err)
 	}
 	w.Commit(records.NewTxn("test").Put(records.AliveKey(There), There))
-	stayed, err := c.ReleaseImage(t.Context(), ours)
+	stayed, err := c.ReleaseImage(t.Context(), ours, node.Part{})
 	if err != nil {
 		t.Fatalf("a node that nothing is recorded of has it: %v", err)
 	}
 	defer stayed.Close()
 	release.ImageDigest, release.ImageArch = "sha256:2", "amd64"
 	w.Commit(records.NewTxn("test").Put(records.ReleaseKey(web, "v1"), release).Put(records.NodeKey(Here), api.NodeStatus{ID: Here, Arch: "arm64"}))
-	if _, err := c.ReleaseImage(t.Context(), ours); !errors.Is(err, node.ErrNoImage) {
+	if _, err := c.ReleaseImage(t.Context(), ours, node.Part{}); !errors.Is(err, node.ErrNoImage) {
 		t.Errorf("an image of a registry that is another one on this architecture: %v", err)
 	}
 }

@@ -86,12 +86,12 @@ func (w *World) blob(digest string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewBufferString(content)), nil
 }
 
-func (w *World) image(_ context.Context, on, id string) (io.ReadCloser, error) {
+func (w *World) image(_ context.Context, on, id string, has node.Part) (io.ReadCloser, error) {
 	content, known := w.Images[on+"/"+id]
 	if !known {
 		return nil, node.ErrNotConnected
 	}
-	return io.NopCloser(bytes.NewBufferString(content)), nil
+	return nodeapi.SendFrom(func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewBufferString(content)), nil }, has)
 }
 
 // Commit stores as the control plane does, and returns when the server's view has it.

@@ -214,8 +214,8 @@ func (c *Client) Blob(ctx context.Context, digest string) (io.ReadCloser, error)
 }
 
 // ReleaseImage implements nodeapi.Control.
-func (c *Client) ReleaseImage(ctx context.Context, task api.Task) (io.ReadCloser, error) {
-	return c.read(ctx, "release-images/"+url.PathEscape(task.ID))
+func (c *Client) ReleaseImage(ctx context.Context, task api.Task, has node.Part) (io.ReadCloser, error) {
+	return c.read(ctx, "release-images/"+url.PathEscape(task.ID)+wire.QueryOf(has))
 }
 
 func (c *Client) read(ctx context.Context, path string) (io.ReadCloser, error) {

@@ -281,7 +281,11 @@ func (h *Handler) blob(c *local.Control, w http.ResponseWriter, r *http.Request)
 }
 
 func (h *Handler) releaseImage(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	content, err := c.ReleaseImage(r.Context(), api.Task{ID: r.PathValue("task")})
+	has, err := wire.PartOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	content, err := c.ReleaseImage(r.Context(), api.Task{ID: r.PathValue("task")}, has)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/execstream"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/wire"
@@ -187,8 +188,8 @@ func (c *client) BuildLog(ctx context.Context, called string, follow bool, each 
 }
 
 // SaveImage implements nodeapi.Node.
-func (c *client) SaveImage(ctx context.Context, id string) (io.ReadCloser, error) {
-	answer, err := c.caller.Send(ctx, http.MethodGet, "images/"+url.PathEscape(id), nil)
+func (c *client) SaveImage(ctx context.Context, id string, has node.Part) (io.ReadCloser, error) {
+	answer, err := c.caller.Send(ctx, http.MethodGet, "images/"+url.PathEscape(id)+wire.QueryOf(has), nil)
 	if err != nil {
 		return nil, err
 	}

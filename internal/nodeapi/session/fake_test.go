@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 
+	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
 )
@@ -42,7 +43,9 @@ func (f *fake) Stop(_ context.Context, pod string) error { return f.end("stop", 
 
 func (f *fake) Discard(_ context.Context, container string) error { return f.end("discard", container) }
 
-func (f *fake) SaveImage(_ context.Context, id string) (io.ReadCloser, error) { return f.image(id) }
+func (f *fake) SaveImage(_ context.Context, id string, _ node.Part) (io.ReadCloser, error) {
+	return f.image(id)
+}
 
 func (f *fake) BuildLog(ctx context.Context, called string, follow bool, each func(string) error) error {
 	return f.buildLog(ctx, called, follow, each)

@@ -162,7 +162,7 @@ func TestImages(t *testing.T) {
 		return nil, fmt.Errorf("%s: %w", id, runtime.ErrNotFound)
 	}})
 	for id, whole := range map[string]bool{"sha256:whole": true, "sha256:cut": false} {
-		image, err := n.SaveImage(t.Context(), id)
+		image, err := n.SaveImage(t.Context(), id, node.Part{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", id, len(got), err)
 		}
 	}
-	if _, err := n.SaveImage(t.Context(), "sha256:none"); !errors.Is(err, runtime.ErrNotFound) {
+	if _, err := n.SaveImage(t.Context(), "sha256:none", node.Part{}); !errors.Is(err, runtime.ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -202,7 +202,11 @@ func (s *server) buildLog(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) image(w http.ResponseWriter, r *http.Request) error {
-	content, err := s.node.SaveImage(r.Context(), r.PathValue("id"))
+	has, err := wire.PartOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	content, err := s.node.SaveImage(r.Context(), r.PathValue("id"), has)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func Write(w http.ResponseWriter, value any) error {
 func Copy(w http.ResponseWriter, content io.Reader) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	if _, err := io.Copy(w, content); err != nil {
+		_ = http.NewResponseController(w).Flush() // a reader may go on after what came
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -43,3 +43,26 @@ func TestAnImageMoves(t *testing.T) {
 		t.Errorf("an image that isn't there: %v", err)
 	}
 }
+
+// TestAnArchiveIsTheSameAgain: a copy that was cut goes on in another archive of the same image.
+func TestAnArchiveIsTheSameAgain(t *testing.T) {
+	c := newCluster(t)
+	image, err := c.Resolve(t.Context(), image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archives [2][]byte
+	for i := range archives {
+		content, err := c.SaveImage(t.Context(), image.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		archives[i], err = io.ReadAll(content)
+		if err := errors.Join(err, content.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(archives[0]) == 0 || !bytes.Equal(archives[0], archives[1]) {
+		t.Errorf("%d bytes, then %d others", len(archives[0]), len(archives[1]))
+	}
+}
