@@ -33,13 +33,16 @@ type candidate struct {
 	score score
 }
 
-// best returns the node a task should run on, or nil.
+// best returns the node a task should run on, or nil: that of its data, the one it moves to, or the one that suits it best.
 func (c *cluster) best(t Task) *site {
 	if home, settled := c.home(t); settled {
 		if s := c.byID[home]; s != nil && c.refuses(s, t) == nil {
 			return s
 		}
 		return nil
+	}
+	if s := c.byID[t.Toward]; s != nil && c.refuses(s, t) == nil {
+		return s
 	}
 	if t.particular() {
 		return c.scan(t)
@@ -64,10 +67,7 @@ func (c *cluster) scan(t Task) *site {
 		if c.refuses(s, t) != nil {
 			continue
 		}
-		next := candidate{s, s.score(t)}
-		if t.Rules.Spread != "" {
-			next.score.spread = c.spread(t)[s.Attributes[t.Rules.Spread]]
-		}
+		next := candidate{s, c.scoreOf(s, t)}
 		if best.site == nil || next.before(best) {
 			best = next
 		}

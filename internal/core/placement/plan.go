@@ -85,13 +85,10 @@ func (c *cluster) place(t Task) *site {
 	if s == nil {
 		return nil
 	}
-	s.take(t)
+	c.shift(s, t, 1)
 	if _, yields := c.yielding[t.ID]; yields {
 		t.Node = s.ID
 		c.yielding[t.ID] = t
-	}
-	if counts := c.spreads[spreadKey{t.Workload, t.Rules.Spread}]; counts != nil {
-		counts[s.Attributes[t.Rules.Spread]]++
 	}
 	for _, volume := range t.Volumes {
 		if _, known := c.homes[volume]; !known {

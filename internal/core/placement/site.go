@@ -41,11 +41,17 @@ func (s *site) take(t Task) {
 	}
 }
 
-// untake takes back the last take.
+// untake takes back the last take of the task.
 func (s *site) untake(t Task) {
 	s.count(t, -1)
 	for _, p := range slices.Backward(t.Ports) {
-		s.held[p.Number] = s.held[p.Number][:len(s.held[p.Number])-1]
+		held := s.held[p.Number]
+		for i, h := range slices.Backward(held) {
+			if h.by.ID == t.ID {
+				s.held[p.Number] = slices.Delete(held, i, i+1)
+				break
+			}
+		}
 	}
 }
 

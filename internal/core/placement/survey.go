@@ -44,6 +44,12 @@ func (s *Survey) Refuse(tasks []Task) (refused []Refusal) {
 	return refused
 }
 
+// Takes reports whether a node would take a task now.
+func (s *Survey) Takes(t Task, node string) bool {
+	on := s.cluster.byID[node]
+	return on != nil && s.cluster.refuses(on, t.demanding()) == nil
+}
+
 // forget drops what was computed from the tasks on the nodes: some are gone again.
 func (c *cluster) forget() {
 	clear(c.classes)

@@ -24,6 +24,8 @@ type Task struct {
 	// the ports of both are ignored: they will be free by then.
 	Replaces string
 	After    string
+	// Toward is the node that Rebalance chose for it, and gets it if it takes it; empty chooses among all.
+	Toward string
 	// Demand is what it requires. It is shared by the tasks of a release, and not to be changed.
 	*Demand
 	// Volumes are where it keeps data: names of volumes, and paths of a host. A node that has one of them is its home.
