@@ -88,7 +88,7 @@ func (d Deps) Finalize(ctx context.Context, s records.Snapshot, object records.R
 		}
 	}
 	txn.Delete(records.ObjectKey(ref)).Delete(records.StatusKey(ref)).Delete(records.ImageKey(ref)).
-		Delete(records.AutoscaleKey(ref))
+		Delete(records.MovesKey(ref)).Delete(records.AutoscaleKey(ref))
 	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
 		key := records.NameKey(ref)
 		txn.If(key, claim.Modified).Delete(key)

@@ -28,7 +28,8 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	deps := control.Deps{Snapshot: p.snapshot, Store: commits, Sealer: p.Sealer, Now: p.Now, Logger: p.Logger}
 	nodes := scheduler.New(deps)
 	onNodes := workload.Nodes{
-		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Places: nodes.Places, Liveness: p.liveness,
+		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Destination: nodes.Destination,
+		Places: nodes.Places, Liveness: p.liveness,
 	}
 	out := []control.Controller{
 		nodes,

@@ -15,6 +15,7 @@ const (
 	ReleasesPrefix      = "/releases/"         // snapshots: the rollout controller
 	ImagesPrefix        = "/images/"           // image requests: the workload's controller
 	FrozenPrefix        = "/frozen/"           // slots stopped on purpose: the API
+	MovesPrefix         = "/moves/"            // pods that a rebalance moves: the API
 	HoldsPrefix         = "/holds/"            // objects that a plugin's call works on, bound to a lease: the API
 	NamesPrefix         = "/names/"            // claims of <scope>-<name>: the API
 	ActualTasksPrefix   = "/actual/tasks/"     // observed halves of tasks: the node's agent
@@ -74,6 +75,9 @@ func FrozenKey(r api.Ref, slot string) string { return FrozenSetPrefix(r) + slot
 
 // FrozenSetPrefix returns the prefix of the frozen slots of an object.
 func FrozenSetPrefix(r api.Ref) string { return FrozenPrefix + refPath(r) + "/" }
+
+// MovesKey returns the key of the pods of a workload that a rebalance moves.
+func MovesKey(r api.Ref) string { return MovesPrefix + refPath(r) }
 
 // HoldKey returns the key of a call's hold of an object.
 func HoldKey(scope, name, call string) string { return HoldSetPrefix(scope, name) + call }

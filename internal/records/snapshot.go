@@ -192,6 +192,9 @@ func (s Snapshot) Frozen(ref api.Ref) []Read[api.Frozen] {
 	return collect[api.Frozen](s.Prefix(FrozenSetPrefix(ref)))
 }
 
+// Moves returns the pods of a workload that a rebalance moves.
+func (s Snapshot) Moves(ref api.Ref) Read[api.Moves] { return get[api.Moves](s, MovesKey(ref)) }
+
 // Held reports whether a plugin's call works on the objects of a name.
 func (s Snapshot) Held(scope, name string) bool {
 	for range s.Prefix(HoldSetPrefix(scope, name)) {

@@ -42,6 +42,10 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.FrozenPrefix)); ok {
 			return only(kind, ref)
 		}
+	case *api.Moves:
+		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.MovesPrefix)); ok {
+			return only(kind, ref)
+		}
 	case *api.NodeStatus:
 		return byNode(s)
 	case []byte:

@@ -14,16 +14,25 @@ func (s *Scheduler) Elsewhere(snapshot records.Snapshot, others []*api.Task) map
 	next := make([]placement.Task, 0, len(others))
 	for _, task := range others {
 		demand := s.demands.of(snapshot, task)
-		next = append(next, placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task)})
+		next = append(next, placement.Task{
+			ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task),
+			Toward: destination(snapshot, task.Owner(), task.ID),
+		})
 	}
 	out := map[string]placement.Refusal{}
-	for _, refused := range s.surveyed.refuse(snapshot.Revision(), next, func() *placement.Survey {
+	s.ask(snapshot, func(survey *placement.Survey) {
+		for _, refused := range survey.Refuse(next) {
+			out[refused.Task] = refused
+		}
+	})
+	return out
+}
+
+func (s *Scheduler) ask(snapshot records.Snapshot, ask func(*placement.Survey)) {
+	s.surveyed.ask(snapshot.Revision(), ask, func() *placement.Survey {
 		in := s.observe(snapshot)
 		return placement.NewSurvey(in.tasks, in.nodes, in.homes)
-	}) {
-		out[refused.Task] = refused
-	}
-	return out
+	})
 }
 
 // surveyed caches the newest survey: while a node is lost, every workload with a task on it asks.
@@ -33,11 +42,11 @@ type surveyed struct {
 	survey   *placement.Survey
 }
 
-func (s *surveyed) refuse(revision int64, tasks []placement.Task, survey func() *placement.Survey) []placement.Refusal {
+func (s *surveyed) ask(revision int64, ask func(*placement.Survey), survey func() *placement.Survey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.survey == nil || s.revision != revision {
 		s.survey, s.revision = survey(), revision
 	}
-	return s.survey.Refuse(tasks)
+	ask(s.survey)
 }

@@ -35,6 +35,9 @@ func (s *Scheduler) observe(snapshot records.Snapshot) input {
 		if task.Role != api.RoleMain {
 			next.Demand = demand.quiet
 		}
+		if next.Node == "" && next.Replaces != "" {
+			next.Toward = destination(snapshot, task.Owner(), next.Replaces)
+		}
 		for _, volume := range next.Volumes {
 			if _, known := in.homes[volume]; !known && task.Node != "" {
 				in.homes[volume] = task.Node

@@ -31,6 +31,8 @@ type Nodes struct {
 	Elsewhere func(records.Snapshot, []*api.Task) map[string]placement.Refusal
 	// Misplaced says why a task's node may not keep it; empty if it may.
 	Misplaced func(records.Snapshot, *api.Task) string
+	// Destination returns the node that a rebalance moves a task to, and whether that takes it now; empty if nothing moves it.
+	Destination func(records.Snapshot, *api.Task) (node string, takes bool)
 	// Places counts the nodes that have a pod of a global deployment, or may get one. hosts are those that have one.
 	Places func(s records.Snapshot, object api.Object, hosts map[string]bool) int
 	// Liveness says which nodes are lost. Default one of its own, with a timeout of 30 s.

@@ -77,6 +77,7 @@ func newHarness(t testing.TB) *harness {
 	l.scheduler = scheduler.New(control.Deps{Snapshot: l.snapshot, Store: l.store})
 	l.nodes = Nodes{
 		Refusals: l.scheduler.Refusals, Elsewhere: l.scheduler.Elsewhere, Misplaced: l.scheduler.Misplaced, Places: l.scheduler.Places,
+		Destination: l.scheduler.Destination,
 		Liveness: owner.NewLiveness(0, 0, func() time.Time { return l.now }),
 	}
 	l.c = New(deps, api.KindDeployment, l.nodes)

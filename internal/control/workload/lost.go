@@ -22,6 +22,9 @@ func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 				why = c.nodes.Misplaced(s, task)
 				known[task.Node] = why
 			}
+			if why == "" {
+				why = c.rebalanced(s, *o, task)
+			}
 			if why != "" {
 				o.misplaced[task.ID] = why
 			}
@@ -33,6 +36,22 @@ func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 	if len(leaving) > 0 && c.nodes.Elsewhere != nil {
 		o.homeless = c.nodes.Elsewhere(s, leaving)
 	}
+}
+
+// rebalanced says where a rebalance moves a task, as long as that node takes it. A move that has begun goes on.
+func (c *Controller) rebalanced(s records.Snapshot, o observed, task *api.Task) string {
+	if c.nodes.Destination == nil {
+		return ""
+	}
+	node, takes := c.nodes.Destination(s, task)
+	begun := func(t owner.Task) bool {
+		next := t.Desired.Value
+		return next.Replaces == task.Slot && next.Desired == api.DesiredRunning && !t.Ended()
+	}
+	if node == "" || !takes && !slices.ContainsFunc(o.tasks, begun) {
+		return ""
+	}
+	return "a rebalance moves it from node " + task.Node + " to " + node
 }
 
 // misplacement says why a slot should leave its node, whether it can, and if not, why.
