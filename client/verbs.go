@@ -149,6 +149,13 @@ func (c *Client) SetAvailability(ctx context.Context, node, availability string,
 		query: queryWith("availability", availability, "force_conflicts", flag(forceConflicts))})
 }
 
+// Rebalance moves pods of deployments so that the nodes are level: of one deployment, of a scope, or of all. A dry run
+// only plans.
+func (c *Client) Rebalance(ctx context.Context, scope, name string, dryRun bool) (api.RebalanceResult, error) {
+	return call[api.RebalanceResult](ctx, c, request{method: http.MethodPost, path: "/v1/rebalance",
+		query: queryWith("scope", scope, "name", name, "dry_run", flag(dryRun))})
+}
+
 // ConfirmNodeDown says that a silent node is off, so that its pods are replaced at once.
 func (c *Client) ConfirmNodeDown(ctx context.Context, node string) (api.NodeDownResult, error) {
 	return call[api.NodeDownResult](ctx, c, request{method: http.MethodPost, path: "/v1/nodes/" + url.PathEscape(node) + "/down"})

@@ -72,7 +72,7 @@ func (a *app) addCommands(root *cobra.Command) {
 	add("declare", "Declare:", a.applyCommand(), a.diffCommand(), a.deleteCommand(), a.initCommand(), a.importCommand(), a.fmtCommand(), a.configCommand())
 	add("inspect", "Inspect:", a.getCommand(), a.describeCommand(), a.logsCommand(), a.releasesCommand(), a.runsCommand(), a.blameCommand(), a.statsCommand(), a.nodesCommand(), a.serversCommand())
 	add("act", "Act:", a.scaleCommand(), a.restartCommand(), a.stopCommand(), a.startCommand(), a.rollbackCommand(), a.rebootstrapCommand(), a.resumeCommand(), a.ingressCommand(), a.execCommand(), a.runCommand(),
-		a.cordonCommand(), a.drainCommand(), a.uncordonCommand())
+		a.cordonCommand(), a.drainCommand(), a.uncordonCommand(), a.rebalanceCommand())
 	add("run", "Run Tend:", a.serverCommand(), a.agentCommand(), a.devCommand(), a.backupCommand(), a.restoreCommand(), a.pluginsCommand(), a.receivePackCommand(), a.dialStdioCommand(), a.versionCommand(), schemaCommand(a.streams))
 	root.AddCommand(a.callPluginCommand(), a.remoteCommand(), a.psCommand(), eventsCommand())
 	root.SetHelpCommandGroupID("run")

@@ -9,7 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/environment"
+	"tend.dev/tend/internal/control/scheduler"
 	"tend.dev/tend/internal/manifest"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/secret"
@@ -47,6 +49,7 @@ func (d *daemon) newVerbs() *verbs.Service {
 		Store: guarded{d.store, d.pause}, Leases: d.store, Reader: verbs.FromView{Store: d.store, View: d.view}, Validate: manifest.Validate,
 		Preview: d.preview, Seal: d.keys.Encrypt, Open: d.keys.Decrypt, EnvHash: environment.New(d.keys).HashAfter, Logger: d.Logger,
 		MAC: d.keys.HMAC, Assets: d.files.library, Now: d.Now,
+		Rebalance: scheduler.New(control.Deps{Snapshot: d.snapshot}).Rebalance,
 	})
 }
 

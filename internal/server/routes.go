@@ -61,13 +61,7 @@ func (s *Server) routes() {
 	s.pluginRoutes()
 	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each", []string{"follow"}, s.buildLog)
-	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
-	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes, with server as servers, valid for ttl (default 1h)", s.join)
-	typed(s, "POST", "/v1/nodes/{node}/availability", "Say what a node takes: active, cordoned or drained", s.setAvailability)
-	typed(s, "POST", "/v1/nodes/{node}/down", "Say that a silent node is off: its pods are replaced at once", s.confirmNodeDown)
-	typed(s, "DELETE", "/v1/nodes/{node}", "Take a silent node out of the cluster", s.removeNode)
-	typed(s, "GET", "/v1/servers", "List the servers that hold the store", s.servers)
-	typed(s, "DELETE", "/v1/servers/{name}", "Take a server out of the cluster", s.removeServer)
+	s.nodeRoutes()
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
 
 	s.documented("GET", "/healthz", "200 while the process answers", nil, s.healthz)
@@ -77,6 +71,17 @@ func (s *Server) routes() {
 	})
 	metrics := promhttp.HandlerFor(prometheus.Gatherers{s.Registry, s.Gather}, promhttp.HandlerOpts{})
 	s.documented("GET", "/metrics", "Prometheus metrics", nil, metrics.ServeHTTP)
+}
+
+func (s *Server) nodeRoutes() {
+	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
+	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes, with server as servers, valid for ttl (default 1h)", s.join)
+	typed(s, "POST", "/v1/nodes/{node}/availability", "Say what a node takes: active, cordoned or drained", s.setAvailability)
+	typed(s, "POST", "/v1/nodes/{node}/down", "Say that a silent node is off: its pods are replaced at once", s.confirmNodeDown)
+	typed(s, "DELETE", "/v1/nodes/{node}", "Take a silent node out of the cluster", s.removeNode)
+	typed(s, "POST", "/v1/rebalance", "Move pods of deployments so that the nodes are level; with dry_run only plan it", s.rebalance)
+	typed(s, "GET", "/v1/servers", "List the servers that hold the store", s.servers)
+	typed(s, "DELETE", "/v1/servers/{name}", "Take a server out of the cluster", s.removeServer)
 }
 
 func (s *Server) podRoutes() {

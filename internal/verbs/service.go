@@ -11,6 +11,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	// Preview lists what the controllers will do once the objects in next are stored and those in deleted are gone.
 	// Default: an empty plan.
 	Preview func(snap records.Snapshot, next []api.Object, deleted []api.Ref) ([]api.PlannedAction, error)
+	// Rebalance returns the moves that level the nodes, among the workloads that chosen accepts. Default: none.
+	Rebalance func(snap records.Snapshot, chosen func(api.Ref) bool) []placement.Move
 	// Seal encrypts a config value, or a registry's token. Default: both are refused.
 	Seal func(plain []byte) ([]byte, error)
 	// MAC is a keyed hash that identifies a sealed token. Needed with Seal for registries.
@@ -61,6 +64,9 @@ type Service struct {
 func New(opts Options) *Service {
 	if opts.Validate == nil {
 		opts.Validate = func(api.Object) []api.FieldError { return nil }
+	}
+	if opts.Rebalance == nil {
+		opts.Rebalance = func(records.Snapshot, func(api.Ref) bool) []placement.Move { return nil }
 	}
 	if opts.Now == nil {
 		opts.Now = time.Now

@@ -78,7 +78,7 @@ func newHarness(t testing.TB) *harness {
 	l.nodes = Nodes{
 		Refusals: l.scheduler.Refusals, Elsewhere: l.scheduler.Elsewhere, Misplaced: l.scheduler.Misplaced, Places: l.scheduler.Places,
 		Destination: l.scheduler.Destination,
-		Liveness: owner.NewLiveness(0, 0, func() time.Time { return l.now }),
+		Liveness:    owner.NewLiveness(0, 0, func() time.Time { return l.now }),
 	}
 	l.c = New(deps, api.KindDeployment, l.nodes)
 	l.write(func(txn *records.Txn) {
