@@ -30,6 +30,17 @@ type NodeStatus struct {
 	StartedAt   time.Time   `json:"startedAt,omitzero"`
 }
 
+// NodeLosses are a node's losses within the last hour. Key /losses/<node>; the controller of flapping nodes writes it, and
+// uncordon deletes it.
+type NodeLosses struct {
+	// At are the times, oldest first.
+	At []time.Time `json:"at,omitempty"`
+	// Lost is set while the last of them lasts.
+	Lost bool `json:"lost,omitempty"`
+	// Until is when the node gets pods again; zero if it does.
+	Until time.Time `json:"until,omitzero"`
+}
+
 // ImageRequest asks agents to resolve, and if absent pull, the image of a workload. Key /images/<kind>/<scope>/<name>;
 // the workload's controller writes it.
 type ImageRequest struct {

@@ -149,6 +149,8 @@ func DecodeStatus[T any](o Object) (T, error) {
 
 // NodeInfo is a node as listings show it.
 type NodeInfo struct {
+	// Losses are set if it was lost within the last hour.
+	Losses *NodeLosses `json:"losses,omitempty"`
 	NodeStatus
 	// Spec is that of the node's object, where there is one.
 	Spec NodeSpec `json:"spec,omitzero"`

@@ -109,6 +109,8 @@ func nodeState(node api.NodeInfo) string {
 		return dash(node.Reason)
 	case node.Spec.Availability == api.NodeCordoned || node.Spec.Availability == api.NodeDrained:
 		return node.Spec.Availability
+	case node.Losses != nil && !node.Losses.Until.IsZero():
+		return "flapping"
 	}
 	return "ready"
 }

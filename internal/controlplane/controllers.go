@@ -7,6 +7,7 @@ import (
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/autoscaler"
 	"tend.dev/tend/internal/control/delivery"
+	"tend.dev/tend/internal/control/flapping"
 	"tend.dev/tend/internal/control/ingress"
 	"tend.dev/tend/internal/control/job"
 	"tend.dev/tend/internal/control/network"
@@ -33,6 +34,7 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 	}
 	out := []control.Controller{
 		nodes,
+		flapping.New(deps, p.liveness),
 		delivery.New(delivery.Deps{
 			Deps: deps, Call: p.Call, Blob: p.Blob, Agent: "tend-webhook/" + version.Version, Count: p.Delivered,
 		}),

@@ -19,6 +19,7 @@ var codecs = []struct {
 	{ReleasesPrefix, decodeAs[api.Release]},
 	{ImagesPrefix, decodeAs[api.ImageRequest]},
 	{FrozenPrefix, decodeAs[api.Frozen]},
+	{LossesPrefix, decodeAs[api.NodeLosses]},
 	{MovesPrefix, decodeAs[api.Moves]},
 	{HoldsPrefix, decodeAs[api.Hold]},
 	{NamesPrefix, decodeAs[api.Ref]},

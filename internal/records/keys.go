@@ -24,6 +24,7 @@ const (
 	ActualIngressPrefix = "/actual/ingress/"   // proxies: that agent
 	ActualNetworkPrefix = "/actual/network/"   // how nodes are connected to each other: that agent
 	CertsPrefix         = "/certs/"            // certificates and their keys, encrypted, and their locks: the proxies
+	LossesPrefix        = "/losses/"           // when a node was lost lately: the controller of flapping nodes
 	AlivePrefix         = "/alive/"            // heartbeats, bound to a lease: that agent
 	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
 	RunsPrefix          = "/runs/"             // runs: created by their trigger, then written by their owner's controller
@@ -132,6 +133,9 @@ func IngressNodeKey(node string) string { return ActualIngressPrefix + node }
 
 // NetworkNodeKey returns the key of how a node is connected to others.
 func NetworkNodeKey(node string) string { return ActualNetworkPrefix + node }
+
+// LossesKey returns the key of a node's losses within the last hour.
+func LossesKey(node string) string { return LossesPrefix + node }
 
 // AliveKey returns the key of a node's heartbeat.
 func AliveKey(id string) string { return AlivePrefix + id }

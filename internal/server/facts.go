@@ -69,7 +69,8 @@ func (s *Server) nodes(context.Context, *struct{}) (api.ListResult[api.NodeInfo]
 	}
 	out := []api.NodeInfo{}
 	for _, read := range snap.Nodes() {
-		info := api.NodeInfo{NodeStatus: *read.Value, Spec: snap.NodeSpec(read.Value.ID), Alive: snap.Alive(read.Value.ID)}
+		info := api.NodeInfo{NodeStatus: *read.Value, Spec: snap.NodeSpec(read.Value.ID), Alive: snap.Alive(read.Value.ID),
+			Losses: snap.Losses(read.Value.ID).Value}
 		if why := s.Full(); why != "" && info.ID == s.Node { // the store refuses its reports, and its heartbeat too
 			info.Alive, info.Ready, info.Reason, info.Message = true, false, api.ReasonDiskFull, why
 		}

@@ -28,8 +28,30 @@ func (s *Service) SetAvailability(ctx context.Context, node, availability string
 	if err != nil {
 		return api.VerbResult{}, err
 	}
+	cleared := false
+	if availability == api.NodeActive {
+		if cleared, err = s.forgetLosses(ctx, node); err != nil {
+			return api.VerbResult{}, err
+		}
+	}
 	object := applied.Objects[0]
-	return api.VerbResult{Object: ref, Changed: applied.Changed(), Generation: object.Generation, Revision: applied.Revision}, nil
+	return api.VerbResult{Object: ref, Changed: applied.Changed() || cleared, Generation: object.Generation, Revision: applied.Revision}, nil
+}
+
+type forgetDecision struct{ txn *records.Txn }
+
+func (d forgetDecision) transaction() *records.Txn { return d.txn }
+
+// forgetLosses lets a node that was lost again and again take tasks at once.
+func (s *Service) forgetLosses(ctx context.Context, node string) (cleared bool, err error) {
+	_, revision, err := decide(ctx, s, func(snap records.Snapshot) (forgetDecision, error) {
+		d := forgetDecision{records.NewTxn("node.losses")}
+		if read := snap.Losses(node); read.Exists() {
+			d.txn.If(records.LossesKey(node), read.Modified).Delete(records.LossesKey(node))
+		}
+		return d, nil
+	})
+	return revision > 0, err
 }
 
 func nodeRef(node string) api.Ref {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
@@ -121,5 +122,20 @@ func TestANodeThatAnswersIsNotOff(t *testing.T) {
 	wantReason(t, err, InUse)
 	if s := w.snapshot().TaskStatus("runs").Value; s.State != api.TaskRunning {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestUncordonForgetsLosses(t *testing.T) {
+	w := newWorld(t)
+	w.put(records.NodeKey("n1"), api.NodeStatus{ID: "n1"})
+	w.put(records.LossesKey("n1"), api.NodeLosses{At: []time.Time{testTime}, Until: testTime})
+	for _, changed := range []bool{true, false} {
+		result, err := w.service.SetAvailability(t.Context(), "n1", api.NodeActive, FieldManager{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.snapshot().Losses("n1").Exists() || !changed && result.Changed {
+			t.Errorf("%+v; %+v", result, w.snapshot().Losses("n1").Value)
+		}
 	}
 }

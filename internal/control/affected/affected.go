@@ -46,7 +46,7 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.MovesPrefix)); ok {
 			return only(kind, ref)
 		}
-	case *api.NodeStatus:
+	case *api.NodeStatus, *api.NodeLosses:
 		return byNode(s)
 	case []byte:
 		if strings.HasPrefix(change.Key, records.AlivePrefix) {

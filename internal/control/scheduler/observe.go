@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 )
@@ -72,9 +73,13 @@ func nodes(snapshot records.Snapshot) []placement.Node {
 
 func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 	spec := snapshot.NodeSpec(status.ID)
-	return placement.Node{
+	out := placement.Node{
 		ID: status.ID, Alive: snapshot.Alive(status.ID), Ready: status.Ready, Message: status.Message, Attributes: api.NodeAttributes(*status, spec.Labels),
 		Cordoned: spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
 		Runtime: status.Runtime, Arch: status.Arch, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
 	}
+	if losses := snapshot.Losses(status.ID); losses.Exists() && liveness.Damped(*losses.Value) {
+		out.Losses, out.Until = len(losses.Value.At), losses.Value.Until
+	}
+	return out
 }

@@ -51,8 +51,8 @@ func (s *Scheduler) Dirty(time.Time) []engine.Key {
 
 // Affected returns the key when tasks are created or end, and when nodes change.
 func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []engine.Key {
-	if strings.HasPrefix(change.Key, records.AlivePrefix) {
-		return []engine.Key{key} // a heartbeat began or ended
+	if strings.HasPrefix(change.Key, records.AlivePrefix) || strings.HasPrefix(change.Key, records.LossesPrefix) {
+		return []engine.Key{key} // a heartbeat began or ended, or the pause of a flapping node
 	}
 	switch record := change.New.(type) {
 	case *api.Task:

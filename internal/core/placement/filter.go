@@ -44,6 +44,7 @@ var filters = []*filter{
 		one:   say("is cordoned"), many: say("are cordoned"),
 		next: "tend uncordon NODE, for a node that is to take pods again",
 	},
+	flapFilter,
 	{
 		fails: func(_ *cluster, s *site, t Task) bool { return t.Runtime != "" && t.Runtime != s.Runtime },
 		alone: func(_ *cluster, s *site, t Task) string {
@@ -87,6 +88,30 @@ var filters = []*filter{
 		one: say("could not get the image"), many: say("could not get the image"),
 		next: "correct `image`, or see that its registry can be reached",
 	},
+}
+
+// flapFilter keeps tasks off a node that was lost again and again.
+var flapFilter = &filter{
+	fails: func(_ *cluster, s *site, _ Task) bool { return s.Losses > 0 },
+	alone: func(_ *cluster, s *site, _ Task) string { return "node " + s.ID + " was " + s.flapping() },
+	one: func(c *cluster, _ Task) string {
+		for _, s := range c.sites {
+			if s.Losses > 0 && s.Alive && s.Ready && !s.Draining && !s.Cordoned {
+				return "was " + s.flapping()
+			}
+		}
+		return "was lost again and again"
+	},
+	many: say("were lost again and again within an hour, and get pods later"),
+	next: "wait, or let it take pods at once: tend uncordon NODE",
+}
+
+func (s *site) flapping() string {
+	text := fmt.Sprintf("lost %d times within an hour", s.Losses)
+	if s.Until.IsZero() {
+		return text
+	}
+	return text + ", and gets pods again at " + s.Until.UTC().Format("15:04:05 UTC")
 }
 
 var portFilter = &filter{

@@ -20,7 +20,7 @@ func Misplaced(n Node, rules Rules) string {
 // that may get one.
 func Places(nodes []Node, rules Rules, hosts map[string]bool) (places int) {
 	for _, n := range nodes {
-		if Misplaced(n, rules) == "" && (hosts[n.ID] || n.Alive && !n.Cordoned) {
+		if Misplaced(n, rules) == "" && (hosts[n.ID] || n.Alive && !n.Cordoned && n.Losses == 0) {
 			places++
 		}
 	}

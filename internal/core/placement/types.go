@@ -87,6 +87,10 @@ type Node struct {
 	Message string
 	// Cordoned nodes take no more tasks; Draining ones also lose those they have.
 	Cordoned, Draining bool
+	// Losses is how often the node was lost within an hour, if it gets no tasks because of that until Until; else 0. Until may
+	// not be known yet.
+	Losses int
+	Until  time.Time
 	// Attributes are what constraints compare: node.id, node.arch, node.labels.zone.
 	Attributes  map[string]string
 	Runtime     string

@@ -1,0 +1,6 @@
+// Package flapping keeps a record of when each node was lost lately, so that a node that goes and returns again and again
+// gets no pods for a while (core/liveness, Damp). Placement reads the record, and so needs no clock: when the pause of a node
+// is over, the record says so.
+//
+// A node that is lost together with so many others that nothing is replaced is not counted: the cause is hardly the node.
+package flapping
