@@ -147,7 +147,7 @@ func TestRebalancingTwiceMovesNothing(t *testing.T) {
 	})
 }
 
-// Wherever equal tasks are on equal nodes, they are level afterwards, and no more of them move than must. What Plan
+// Wherever equal tasks are on equal nodes, they are level afterwards, and few more of them move than must. What Plan
 // placed is level already.
 func TestRebalanceLevels(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
