@@ -2,13 +2,15 @@ package agent
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/hex"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/prometheus/procfs"
 
 	"tend.dev/tend/api"
 )
@@ -57,24 +59,36 @@ func (a *Agent) otherProxies(task api.Task) (out []netip.Addr) {
 	return out
 }
 
-// connections counts the open connections of a process's network from some addresses. A network that can't be read has none.
+// connections counts the open connections of a process's network from some addresses, as the kernel lists them below a folder of
+// /proc. A network that can't be read has none.
 func connections(process string, from []netip.Addr) (count int) {
-	fs, err := procfs.NewFS(process)
-	if err != nil {
-		return 0
-	}
-	const established = 1
-	for _, read := range []func() (procfs.NetTCP, error){fs.NetTCP, fs.NetTCP6} {
-		lines, err := read()
+	const established = "01"
+	for _, name := range []string{"tcp", "tcp6"} {
+		table, err := os.ReadFile(filepath.Join(process, "net", name))
 		if err != nil {
 			continue
 		}
-		for _, line := range lines {
-			remote, ok := netip.AddrFromSlice(line.RemAddr)
-			if ok && line.St == established && slices.Contains(from, remote.Unmap()) {
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line) // sl local_address rem_address st …
+			if len(fields) > 3 && fields[3] == established && slices.Contains(from, remoteAddress(fields[2])) {
 				count++
 			}
 		}
 	}
 	return count
+}
+
+// remoteAddress reads an address as the kernel writes it, ADDRESS:PORT in hex, each four bytes of the address reversed on
+// processors whose numbers begin with the last byte. It is invalid for anything else.
+func remoteAddress(text string) netip.Addr {
+	digits, _, _ := strings.Cut(text, ":")
+	bytes, err := hex.DecodeString(digits)
+	if err != nil || len(bytes)%4 != 0 {
+		return netip.Addr{}
+	}
+	for word := range slices.Chunk(bytes, 4) {
+		binary.BigEndian.PutUint32(word, binary.NativeEndian.Uint32(word))
+	}
+	address, _ := netip.AddrFromSlice(bytes)
+	return address.Unmap()
 }

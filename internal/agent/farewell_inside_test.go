@@ -38,3 +38,13 @@ func TestConnections(t *testing.T) {
 		t.Errorf("without a process: %d", got)
 	}
 }
+
+func TestRemoteAddress(t *testing.T) {
+	for text, want := range map[string]string{
+		"0000500A:1F90": "10.80.0.0", "0000000000000000FFFF00000000500A:1F90": "10.80.0.0", "B80D01200000000000000000010000": "invalid IP", "": "invalid IP", "x": "invalid IP",
+	} {
+		if got := remoteAddress(text).String(); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}
