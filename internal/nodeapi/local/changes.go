@@ -35,9 +35,10 @@ func (e effect) concerns(node string) bool { return e.node == node || e.all && e
 
 // changed notifies the nodes that have something to reconcile after a commit.
 func (s *Service) changed(change view.Change) {
+	s.renewServed(change)
 	served := false
 	for _, e := range s.effects(change) {
-		served = served || e.table || e.service != ""
+		served = served || s.routes(e)
 		if notice := e.notice(); notice != (node.Change{}) {
 			s.notify(e, notice)
 		}

@@ -93,19 +93,6 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 	return watch.Err()
 }
 
-// concerns reports, without further lookups, whether a change may concern this node.
-func (c *Control) concerns(change view.Change) bool {
-	switch record := valueOf(change).(type) {
-	case *api.NodeStatus:
-		return record.ID == c.node
-	case *api.IngressNodeStatus:
-		return record.Node == c.node
-	case *api.Task, *api.TaskStatus, *api.Frozen, *api.Hold, *api.ImageRequest, *api.ImageStatus, *api.Object, *api.NetworkNodeStatus, *api.Subnets, []byte:
-		return true
-	}
-	return false
-}
-
 // reported reports whether a change, of those that concern the node, is its own report of something that no frame
 // holds: its sender waits for the revision.
 func (c *Control) reported(change view.Change) bool {
@@ -132,9 +119,9 @@ type pending struct {
 func (p *pending) add(c *Control, effects []effect) {
 	served := false
 	for _, e := range effects {
-		served = served || e.table || e.service != ""
+		served = served || c.routes(e)
 		p.table = p.table || e.table
-		if e.service != "" {
+		if e.service != "" && c.routes(e) {
 			p.services[e.service] = true
 		}
 		if !e.concerns(c.node) {

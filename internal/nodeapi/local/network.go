@@ -66,6 +66,7 @@ func networkChanged(change view.Change) (out []effect) {
 		before, _ := change.Old.(*api.NetworkNodeStatus)
 		if before == nil || change.Deleted || before.Address != record.Address || before.Key != record.Key {
 			names[record.Node] = true
+			out = append(out, effect{table: true}) // pods that share their node's network are reached there
 		}
 	case *api.Subnets:
 		was, _ := change.Old.(*api.Subnets)

@@ -44,6 +44,8 @@ type Service struct {
 
 	epoch string // names this life of the server
 
+	audience audience
+
 	mu       sync.Mutex
 	controls map[string][]*Control // by node: one that comes back may be connected twice for a while
 }
