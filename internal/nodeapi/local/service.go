@@ -85,10 +85,13 @@ func (s *Service) snapshot() records.Snapshot { return records.Snapshot{Reader: 
 // notify passes a change on to the nodes that an effect concerns.
 func (s *Service) notify(e effect, change node.Change) {
 	s.mu.Lock()
-	var controls []*Control
-	for id, each := range s.controls {
-		if e.concerns(id) {
-			controls = append(controls, each...)
+	controls := s.controls[e.node]
+	if e.all {
+		controls = nil
+		for id, each := range s.controls {
+			if e.concerns(id) {
+				controls = append(controls, each...)
+			}
 		}
 	}
 	s.mu.Unlock()
