@@ -46,7 +46,7 @@ type Cluster struct {
 	members []*embed.Etcd
 }
 
-// hosts counts the loopback addresses that were used; others count from 1.
+// hosts counts the loopback addresses that were used.
 var hosts atomic.Int32
 
 // Start starts a cluster that ends with the test.
@@ -60,7 +60,8 @@ func Start(t *testing.T, opts Options) *Cluster {
 	}
 	c := &Cluster{t: t, opts: opts, folder: t.TempDir(), members: make([]*embed.Etcd, opts.Members)}
 	for range opts.Members {
-		host := fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()>>8&0x7f, os.Getpid()&0xff, 100+hosts.Add(1))
+		n := int(hosts.Add(1)) // the second byte of other tests' loopback addresses is at most 128
+		host := fmt.Sprintf("127.%d.%d.%d", 129+os.Getpid()%120, n/250, 1+n%250)
 		c.hosts = append(c.hosts, host)
 		client := url.URL{Scheme: "https", Host: host + ":2379"}
 		if opts.Plain {
