@@ -88,6 +88,9 @@ func (c *Controller) subnets(s records.Snapshot) *records.Txn {
 	return txn.If(records.SubnetsKey, had.Modified).If(records.ObjectKey(api.NetworkRef), s.Object(api.NetworkRef).Modified)
 }
 
+// widest is the shortest prefix that a node's own network of containers may have.
+const widest = 8
+
 // assign decides on the subnets of all nodes that others reach, or once did; none without a network.
 func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 	object := s.Object(api.NetworkRef)
@@ -109,7 +112,11 @@ func assign(s records.Snapshot) (map[string]netip.Prefix, map[string]string) {
 		if !s.Node(node.Node).Exists() || !node.Address.IsValid() && !had.IsValid() {
 			continue
 		}
-		nodes[node.Node] = subnet.Node{Has: had, Uses: node.Subnet, Taken: node.Taken}
+		uses := node.Subnet
+		if uses.IsValid() && (!uses.Addr().Is4() || uses.Bits() < widest) {
+			uses = netip.Prefix{} // as if a node claimed all addresses for its own
+		}
+		nodes[node.Node] = subnet.Node{Has: had, Uses: uses, Taken: node.Taken}
 	}
 	return subnet.Assign(within, spec.SubnetBits, nodes)
 }

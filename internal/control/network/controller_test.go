@@ -118,6 +118,11 @@ func TestSubnets(t *testing.T) {
 	if status, _ = h.settle(); api.FindCondition(status.Conditions, api.ConditionReady).Status != api.ConditionTrue {
 		t.Errorf("all are connected: %+v", status)
 	}
+	h.node("d", "0.0.0.0/0", true)
+	if _, given = h.settle(); given["d"].String() != "10.80.4.0/22" {
+		t.Errorf("a node that claims all addresses: %v", given)
+	}
+	h.commit(records.NewTxn("test").Delete(records.NodeKey("d")).Delete(records.NetworkNodeKey("d")))
 	h.node("c", "172.18.0.0/16", true)
 	status, given = h.settle()
 	if _, has := given["c"]; has || !strings.Contains(api.FindCondition(status.Conditions, api.ConditionDegraded).Message, "c: its containers use 172.18.0.0/16, and node b has") {
