@@ -39,33 +39,39 @@ demo-cluster: binary ## start three servers and three nodes, kill one of each un
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg
 GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 
-# Stories on a real engine share it, and the machine, with each other: in these packages alone, up to 3 tests that fail
-# run once more, and the summary names them as failures of the first run. A test that fails twice fails. Everywhere else a
-# test that fails once has found a defect.
-SECOND_TRY := ^$(shell go list -m)/internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage)(/|$$)
+# Stories on a real engine, on real connections or with programs of the machine share it with each other: in these packages
+# alone, up to 3 tests that fail run once more, and the summary names them as failures of the first run. A test that fails
+# twice fails. Everywhere else (store, engine, agent, daemon, histories and simulation among them) a test that fails once has
+# found a defect.
+SECOND_TRY := ^$(shell go list -m)/internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer)(/|$$)
 
 .PHONY: test
 test: ## run every test, those that need Docker included
+	go list -export -test -tags integration ./... >/dev/null # compiles in parallel, which -p 1 below doesn't
 	@status=0; \
 	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -vE '$(SECOND_TRY)' | xargs)" \
-		-- -p 1 -timeout 30m -tags integration || status=1; \
+		-- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
 	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -E '$(SECOND_TRY)' | xargs)" \
-		--rerun-fails=1 --rerun-fails-max-failures=3 -- -p 1 -timeout 30m -tags integration || status=1; \
+		--rerun-fails=1 --rerun-fails-max-failures=3 -- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
 	exit $$status
 
 .PHONY: test-unit
 test-unit: ## run the tests that need nothing but Go
 	go test ./...
 
+# Neither group vets: make check does so once, for all packages and with more checks.
 # The detector makes tests several times slower, so they try fewer cases under it (internal/race; properties by RAPID_CHECKS).
+# What links Kubernetes' libraries is left out: make test-kube tests it, and to compile them once more for the detector takes minutes.
+NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|identity|instance|kubetest|operation))(/|$$)
+RACE := $$(go list ./... | grep -vE '$(NO_RACE)')
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: export RAPID_CHECKS ?= 25
 race: ## run the tests that need no Docker under the race detector (needs gcc)
-	go build -race ./... # in parallel, which -p 1 below isn't
+	go list -race -export -test $(RACE) >/dev/null # compiles in parallel, which -p 1 below doesn't
 	@status=0; \
-	$(GOTESTSUM) --packages="$$(go list ./... | grep -vE '$(SECOND_TRY)' | xargs)" -- -race -vet=off -p 1 -timeout 30m || status=1; \
-	$(GOTESTSUM) --packages="$$(go list ./... | grep -E '$(SECOND_TRY)' | xargs)" \
+	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -vE '$(SECOND_TRY)' | xargs)" -- -race -vet=off -p 1 -timeout 30m || status=1; \
+	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -E '$(SECOND_TRY)' | xargs)" \
 		--rerun-fails=1 --rerun-fails-max-failures=3 -- -race -vet=off -p 1 -timeout 30m || status=1; \
 	exit $$status
 
@@ -88,6 +94,11 @@ endif
 mutants: ## break Tend in each of the ways of internal/simulation/mutants, and demand that the simulation sees it
 	go test -tags simulate ./internal/simulation -run 'TestMutants$$' -v -count=1 -timeout 3h
 
+N ?= 1000
+.PHONY: histories
+histories: ## record N histories (default 1000) of three servers under kills and cuts, and check that each is linearizable: SEED=1
+	go test -tags integration ./internal/histories -run 'TestHistories$$' -v -count=1 -timeout 3h -histories $(N) -seed $(or $(SEED),1)
+
 .PHONY: lint
 lint: ## run golangci-lint, built from the version in tools/go.mod
 	$(GOLANGCI) run
@@ -101,14 +112,39 @@ fuzz: ## run each fuzz target for TIME (default 1m)
 		go test "$$folder" -run '^$$' -fuzz "^$$target\$$" -fuzztime $(TIME) </dev/null || exit 1; \
 	done
 
+# Modules of their own, so that neither Prometheus nor the collector gets into Tend's. -count=1: what they test is outside of them.
+.PHONY: test-monitoring
+test-monitoring: ## test the alert rules and the dashboard of deploy/ with Prometheus' own engine
+	cd tools/promcheck && go test -vet=off -count=1 ./...
+
+.PHONY: test-otlp
+test-otlp: binary ## test that a trace leads from tend apply to a container's start, with a receiver of OpenTelemetry's collector
+	cd tools/otlpcheck && go test -vet=off -count=1 ./... -args -tend "$(abspath $(BIN)/tend)"
+
+# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time.
+$(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
+	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
+		go build -C tools/kube-apiserver -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
+		-o "$(abspath $(BIN)/kube-apiserver)" k8s.io/kubernetes/cmd/kube-apiserver
+
+.PHONY: kube-apiserver
+kube-apiserver: $(BIN)/kube-apiserver ## build bin/kube-apiserver, which the operator's tests run on
+
+.PHONY: test-kube
+test-kube: $(BIN)/kube-apiserver ## test the operator on a real Kubernetes API server
+	$(GOTESTSUM) -- -tags kube -p 1 -timeout 30m ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
+
 .PHONY: check
 check: ## what CI runs: format, modules, vet, lint, the tests that need no Docker under the race detector, every test
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	go mod tidy -diff
-	go vet -tags integration ./...
+	@for module in . tools/promcheck tools/otlpcheck tools/kubegen tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
+	go vet -tags integration,kube ./...
 	$(MAKE) lint
 	$(MAKE) race
 	$(MAKE) test
+	$(MAKE) test-monitoring
+	$(MAKE) test-otlp
+	$(MAKE) test-kube
 
 .PHONY: bench
 bench: binary ## measure against the raw Docker API and peers in the same run
@@ -119,7 +155,7 @@ bench-tools: ## install what the ingress is measured against and with (Debian, a
 	apt-get install -y --no-install-recommends nginx-light caddy haproxy wrk nghttp2-client
 
 .PHONY: generate
-generate: ## rewrite generated files (JSON schema)
+generate: ## rewrite generated files (JSON schema, deep copies and CRDs of the operator's kinds)
 	go generate ./...
 
 UNITDIR ?= /etc/systemd/system
@@ -131,7 +167,7 @@ install: ## install what `make build` made, its docs and the systemd units (PREF
 		{ echo 'error: $(BIN) lacks tend, man or THIRD-PARTY-NOTICES: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md CHANGELOG.md LICENSE $(BIN)/THIRD-PARTY-NOTICES
-	find docs examples -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
+	find docs examples deploy/prometheus deploy/grafana -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BIN)/man/*.1
 	install -d -m 0755 $(DESTDIR)$(UNITDIR) $(DESTDIR)/etc/tend
 	for unit in $(UNITS); do sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/$$unit > $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \

@@ -24,6 +24,12 @@ const (
 	KindLab         Kind = "lab"
 	KindNode        Kind = "node"
 	KindNetwork     Kind = "network"
+	KindSink        Kind = "sink"
+	KindSync        Kind = "sync"
+	KindCluster     Kind = "cluster"
+	KindOperation   Kind = "operation"
+
+	KindApplicationInstance Kind = "applicationinstance"
 )
 
 // KindInfo describes a kind to everything that handles objects of all kinds: manifests and their schema, validation,
@@ -41,16 +47,20 @@ type KindInfo struct {
 	Scope ScopeRule
 	// Only is the one name that an object of the kind may have; empty if any will do.
 	Only string
-	// Slots: its objects keep slots filled. Runs: they run to an end.
-	Slots, Runs bool
+	// Slots: its objects keep slots filled. Runs: they run to an end. Boxed: each is one container with a start and an end.
+	Slots, Runs, Boxed bool
 	// Finalizer keeps a deleted object until its controller has removed what it made; empty if nothing does.
 	Finalizer string
 	// Private: no value of its fields is shown where changes are.
 	Private bool
+	// Delivered: its objects are sent to the Kubernetes cluster that their spec names, and their state comes from there.
+	Delivered bool
 	// StandsFor are the kinds that a manifest of this kind declares objects of; empty if it is stored itself.
 	StandsFor []Kind
 	// check adds what is wrong with a spec.
 	check func(*checker, json.RawMessage)
+	// fixed adds which fields a change sets although they are fixed, for an object in a phase; nil if none is.
+	fixed func(c *checker, old, next json.RawMessage, phase string)
 }
 
 // ScopeRule says whether the objects of a kind have a scope.
@@ -75,6 +85,11 @@ var kindTable = map[Kind]KindInfo{}
 func init() {
 	slots := func(i KindInfo) KindInfo { i.Slots, i.Finalizer = true, FinalizerTasks; return i }
 	runs := func(i KindInfo) KindInfo { i.Runs, i.Finalizer = true, FinalizerTasks; return i }
+	delivered := func(i KindInfo, fixed func(*checker, json.RawMessage, json.RawMessage, string)) KindInfo {
+		i.Delivered, i.Finalizer, i.fixed = true, FinalizerCluster, fixed
+		return i
+	}
+	boxed := func(i KindInfo) KindInfo { i.Boxed, i.Finalizer = true, FinalizerTasks; return i }
 	for _, info := range []KindInfo{
 		slots(kindOf[DeploymentSpec, WorkloadStatus](KindInfo{Kind: KindDeployment, Short: []string{"deploy"}}, (*checker).deployment)),
 		{Kind: KindApp, Spec: reflect.TypeFor[AppSpec](), StandsFor: []Kind{KindDeployment, KindIngress}},
@@ -84,9 +99,15 @@ func init() {
 		kindOf[IngressSpec, IngressStatus](KindInfo{Kind: KindIngress, Short: []string{"ing", "svc", "service", "services"}}, (*checker).ingress),
 		kindOf[AssetSpec, NoStatus](KindInfo{Kind: KindAsset, Scope: ScopeOptional, Private: true}, (*checker).asset),
 		kindOf[RegistrySpec, NoStatus](KindInfo{Kind: KindRegistry, Scope: ScopeNone, Private: true}, (*checker).registry),
-		{Kind: KindLab},
+		boxed(kindOf[LabSpec, LabStatus](KindInfo{Kind: KindLab, Short: []string{"labinstancerequest", "labinstancerequests"}}, (*checker).lab)),
 		kindOf[NodeSpec, NoStatus](KindInfo{Kind: KindNode, Scope: ScopeNone}, (*checker).node),
 		kindOf[NetworkSpec, NetworkStatus](KindInfo{Kind: KindNetwork, Scope: ScopeNone, Only: Network}, (*checker).nodeNetwork),
+		kindOf[SinkSpec, SinkStatus](KindInfo{Kind: KindSink, Scope: ScopeNone, Private: true}, (*checker).sink),
+		kindOf[SyncSpec, SyncStatus](KindInfo{Kind: KindSync, Scope: ScopeNone, Private: true}, (*checker).sync),
+		kindOf[ClusterSpec, ClusterStatus](KindInfo{Kind: KindCluster, Scope: ScopeNone}, (*checker).cluster),
+		delivered(kindOf[ApplicationInstanceSpec, DeliveredStatus](KindInfo{Kind: KindApplicationInstance, Short: []string{"appinst"}},
+			(*checker).applicationInstance), (*checker).fixedInstance),
+		delivered(kindOf[OperationSpec, DeliveredStatus](KindInfo{Kind: KindOperation, Short: []string{"op"}}, (*checker).operation), (*checker).fixedOperation),
 	} {
 		RegisterKind(info)
 	}
@@ -143,8 +164,17 @@ func (k Kind) HasSlots() bool { return k.Info().Slots }
 // HasRuns says whether objects of the kind run to an end.
 func (k Kind) HasRuns() bool { return k.Info().Runs }
 
+// TimeBoxed says whether objects of the kind are containers with a start and an end.
+func (k Kind) TimeBoxed() bool { return k.Info().Boxed }
+
+// Serves says whether the pods of the kind may serve requests.
+func (k Kind) Serves() bool { return k.HasSlots() || k.TimeBoxed() }
+
+// Delivered says whether objects of the kind are sent to a Kubernetes cluster.
+func (k Kind) Delivered() bool { return k.Info().Delivered }
+
 // HasContainers says whether anything of the kind runs in containers.
-func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() }
+func (k Kind) HasContainers() bool { return k.HasSlots() || k.HasRuns() || k.TimeBoxed() }
 
 // HasController says whether something works on objects of the kind; those of the others take effect once they are stored.
 func (k Kind) HasController() bool { return k.Info().Status != nil }

@@ -13,7 +13,20 @@ type NetworkSpec struct {
 	SubnetBits int `json:"subnet_bits,omitempty" hcl:"subnet_bits,optional"`
 	// Port is the UDP port on which nodes take each other's packets. Default 8689.
 	Port int `json:"port,omitempty" hcl:"port,optional"`
+	// Allow are the connections between scopes. All others are refused: scopes are apart.
+	Allow []NetworkAllow `json:"allow,omitempty" hcl:"allow,block"`
 }
+
+// NetworkAllow lets the containers of some scopes connect to those of others, and get their answers. It says nothing of the way back.
+type NetworkAllow struct {
+	// From are the scopes that may connect; "*" is all of them.
+	From []string `json:"from" hcl:"from"`
+	// To are the scopes they may connect to; "*" is all of them.
+	To []string `json:"to" hcl:"to"`
+}
+
+// EveryScope stands for all scopes in a NetworkAllow.
+const EveryScope = "*"
 
 // The drivers of a network, and the defaults of its fields.
 const (
@@ -85,7 +98,37 @@ type NetworkNode struct {
 	Message   string       `json:"message,omitempty"`
 }
 
+// maxAllowed bounds the entries of a network's policy, and the scopes of one side of an entry.
+const maxAllowed = 256
+
+func (c *checker) allowed(allow []NetworkAllow) {
+	if len(allow) > maxAllowed {
+		c.add("allow", "%d entries are more than %d", len(allow), maxAllowed)
+		return
+	}
+	for i, entry := range allow {
+		c.scopes(index("allow", i)+".from", entry.From)
+		c.scopes(index("allow", i)+".to", entry.To)
+	}
+}
+
+// scopes checks one side of an entry of a policy.
+func (c *checker) scopes(field string, names []string) {
+	switch {
+	case len(names) == 0:
+		c.add(field, `names no scope: write the scopes, or "*" for all`)
+	case len(names) > maxAllowed:
+		c.add(field, "%d scopes are more than %d", len(names), maxAllowed)
+	}
+	for i, name := range names {
+		if name != EveryScope {
+			c.name(index(field, i), name)
+		}
+	}
+}
+
 func (c *checker) nodeNetwork(s NetworkSpec) {
+	c.allowed(s.Allow)
 	c.oneOf("driver", s.Driver, DriverWireGuard, DriverVXLAN)
 	s = s.WithDefaults()
 	c.between("subnet_bits", s.SubnetBits, 16, 28)

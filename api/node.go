@@ -52,6 +52,8 @@ type ImageRequest struct {
 	Nonce string `json:"nonce,omitempty"`
 	// Build says how the image is made where it isn't there; it is pulled from nowhere then.
 	Build *ImageBuild `json:"build,omitempty"`
+	// Trace is that of the request.
+	Trace *Trace `json:"trace,omitempty"`
 }
 
 // Equal says whether two requests ask for the same.

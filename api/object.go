@@ -58,6 +58,8 @@ type Metadata struct {
 	Owners     []Ref             `json:"owners,omitempty"`
 	// Change is the last request that may have led to a release; nil where none is recorded.
 	Change *Change `json:"change,omitempty"`
+	// Trace is that of the last write.
+	Trace *Trace `json:"trace,omitempty"`
 	// Fields records which manager set which field, and when. `tend blame` reads it.
 	Fields json.RawMessage `json:"fields,omitempty"`
 }
@@ -105,6 +107,8 @@ const (
 	// StampTraffic says what an operator let become of an ingress's requests: paused, or maintenance with a message behind
 	// a colon.
 	StampTraffic = "traffic"
+	// StampSync is a nonce that grows with every `tend sync now`: the source is polled at once.
+	StampSync = "sync"
 	// StampApplySet names the set (a hash of the sources' identity) whose --prune may remove the object.
 	StampApplySet = "applyset"
 )

@@ -13,7 +13,12 @@ type Problem struct {
 	Errors []FieldError `json:"errors,omitempty"`
 	// Builds are the objects whose trees are wanted (TreesWanted).
 	Builds []MacroBuild `json:"builds,omitempty"`
+	// RequestID is what the lines about the request carry in the server's log; only where the server is at fault.
+	RequestID string `json:"requestID,omitempty"`
 }
+
+// HeaderRequestID is the header with the id of a request: each answer has it, and a request may.
+const HeaderRequestID = "X-Request-ID"
 
 // ProblemType begins the type of a problem that has a name: docs/errors has a page for each.
 const ProblemType = "https://tend.dev/errors/"

@@ -45,6 +45,20 @@ const (
 	ReasonSecretKeyMissing = "SecretKeyMissing"
 )
 
+// Reasons of sinks, in their conditions.
+const (
+	// ReasonDelivering: what happens is sent.
+	ReasonDelivering = "Delivering"
+	// ReasonSinkFailing: the last three attempts to send the same thing failed; Tend keeps trying.
+	ReasonSinkFailing = "SinkFailing"
+	// ReasonReceiverGone: the receiver answered 410; nothing is sent until the sink is changed.
+	ReasonReceiverGone = "ReceiverGone"
+	// ReasonEventsSkipped: within the last hour, events were deleted from the log before they could be sent.
+	ReasonEventsSkipped = "EventsSkipped"
+	// ReasonAddressRefused: messages to an address of a mail sink are lost; the other addresses get them.
+	ReasonAddressRefused = "AddressRefused"
+)
+
 // Reasons of releases: what holds one back, and what its commands came to.
 const (
 	// ReasonWaitingForDependency: a workload it depends on is not ready.
@@ -159,6 +173,20 @@ const (
 	ReasonDeleted = "Deleted"
 )
 
+// Reasons of labs, in their conditions and their status.
+const (
+	// ReasonProvisioning: a node makes its container.
+	ReasonProvisioning = "Provisioning"
+	// ReasonProvisioningFailed: its container could not be started; another one is made.
+	ReasonProvisioningFailed = "ProvisioningFailed"
+	// ReasonCompleted: its container ended with exit code 0, or a person stopped it.
+	ReasonCompleted = "Completed"
+	// ReasonLabFailed: its container ended with an error, or its node was lost.
+	ReasonLabFailed = "LabFailed"
+	// ReasonCleaningUp: its container is being removed.
+	ReasonCleaningUp = "CleaningUp"
+)
+
 // Reasons of ingresses.
 const (
 	// ReasonConnected: packets reach the containers of all nodes.
@@ -209,8 +237,56 @@ const (
 	ReasonRefused = "Refused"
 )
 
+// Reasons of syncs.
+const (
+	// ReasonApplied: the source's revision is applied.
+	ReasonApplied = "Applied"
+	// ReasonFetching: the source is being fetched for the first time, or since the sync was changed.
+	ReasonFetching = "Fetching"
+	// ReasonFetchFailed: the source can't be read; what is applied stays.
+	ReasonFetchFailed = "FetchFailed"
+	// ReasonNotVerified: a signature or a checksum is missing or wrong; what is applied stays.
+	ReasonNotVerified = "NotVerified"
+	// ReasonInvalidManifests: a file of the source is wrong; nothing of the revision is applied.
+	ReasonInvalidManifests = "InvalidManifests"
+	// ReasonNotAllowed: the source has what only a trusted one may have, or no sync; nothing of the revision is applied.
+	ReasonNotAllowed = "NotAllowed"
+	// ReasonFieldOwned: another field manager set a field to another value; nothing of the revision is applied.
+	ReasonFieldOwned = "FieldOwned"
+	// ReasonApplyRefused: the objects don't fit those that are stored; nothing of the revision is applied.
+	ReasonApplyRefused = "ApplyRefused"
+)
+
 // Reasons of nodes.
 const (
 	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes.
 	ReasonDiskFull = "DiskFull"
+)
+
+// Reasons of clusters, and of what is delivered to them.
+const (
+	// ReasonRoundTripOK: the cluster's operator was heard of within the last 5 minutes.
+	ReasonRoundTripOK = "RoundTripOK"
+	// ReasonRegistrationPending: no operator has registered yet.
+	ReasonRegistrationPending = "RegistrationPending"
+	// ReasonNoRecentRoundTrip: the cluster's operator was not heard of for 5 minutes.
+	ReasonNoRecentRoundTrip = "NoRecentRoundTrip"
+	// ReasonWaitingForCluster: the job waits for the cluster's operator to take it.
+	ReasonWaitingForCluster = "WaitingForCluster"
+	// ReasonApplying: the cluster's operator has taken the job, and its result is not known yet.
+	ReasonApplying = "Applying"
+	// ReasonInCluster: the cluster has the object as it is declared.
+	ReasonInCluster = "InCluster"
+	// ReasonNotReported: the cluster has not said yet how the declared generation is.
+	ReasonNotReported = "NotReported"
+	// ReasonDeliveryFailed: the cluster refused the object, or could not apply it; it is sent again.
+	ReasonDeliveryFailed = "DeliveryFailed"
+	// ReasonFieldConflict: in the cluster another field manager has set a field to another value.
+	ReasonFieldConflict = "FieldConflict"
+	// ReasonClusterNotFound: no cluster of the name is declared.
+	ReasonClusterNotFound = "ClusterNotFound"
+	// ReasonNamespaceNotAllowed: the cluster's namespaces don't include the object's scope.
+	ReasonNamespaceNotAllowed = "NamespaceNotAllowed"
+	// ReasonDeletingInCluster: the object waits until the cluster has deleted it.
+	ReasonDeletingInCluster = "DeletingInCluster"
 )

@@ -1,13 +1,16 @@
 package api
 
 import (
+	"fmt"
+	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
 // StampRestored is a key of Metadata.Stamps, set when a server goes on over a restored store. On a cron job it is the
-// time (RFC 3339) up to which due times are over. On a workload whose rollout the store shows unfinished it is the number
-// of the last release whose commands may have run since: they don't run by themselves.
+// time (RFC 3339) up to which due times are over. On a workload whose rollout the store shows unfinished it is a
+// RestoredRelease.
 const StampRestored = "restored"
 
 // RestoredAt returns up to when the due times of a cron job are over because of a restore; zero if there was none.
@@ -16,9 +19,29 @@ func (o Object) RestoredAt() time.Time {
 	return at
 }
 
-// RestoredRelease returns the number of the last release of a workload whose commands may have run before a restore; 0 if
-// there is none.
-func (o Object) RestoredRelease() int {
-	number, _ := strconv.Atoi(o.Metadata.Stamps[StampRestored]) // a cron job's is no number
-	return number
+// RestoredRelease is the last release of a workload whose commands may have run before a restore: they don't run by
+// themselves. A release of a later generation is another one, whatever its number: people asked for it since.
+type RestoredRelease struct {
+	Number     int
+	Generation int64
+}
+
+// String returns the value of the stamp, "<number>@<generation>".
+func (r RestoredRelease) String() string { return fmt.Sprintf("%d@%d", r.Number, r.Generation) }
+
+// Covers reports whether the commands of a release may have run before the restore.
+func (r RestoredRelease) Covers(release Release) bool {
+	return release.Number <= r.Number && release.Generation <= r.Generation
+}
+
+// RestoredRelease returns the one that a restore stamped; the zero value covers none. A stamp without a generation, of an
+// earlier version, is of every generation.
+func (o Object) RestoredRelease() RestoredRelease {
+	number, generation, bounded := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
+	r := RestoredRelease{Generation: math.MaxInt64}
+	r.Number, _ = strconv.Atoi(number) // a cron job's is no number
+	if bounded {
+		r.Generation, _ = strconv.ParseInt(generation, 10, 64)
+	}
+	return r
 }

@@ -115,6 +115,8 @@ type Task struct {
 	CreatedAt time.Time `json:"createdAt"`
 	// EndedAt is when Desired rose above running.
 	EndedAt time.Time `json:"endedAt,omitzero"`
+	// Trace is that of the last decision about the task, but for the choice of its node.
+	Trace *Trace `json:"trace,omitempty"`
 }
 
 // Owner names the workload the task belongs to.

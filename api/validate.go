@@ -30,7 +30,7 @@ func ValidateObject(o Object) []FieldError {
 	if only := o.Kind.Info().Only; only != "" && o.Name != only {
 		c.add("name", "there is one %s, and it is called %s", o.Kind, only)
 	}
-	if len(c.errors) == 0 && len(o.Ref().AppID()) > MaxAppIDBytes {
+	if len(c.errors) == 0 && !o.Kind.Delivered() && len(o.Ref().AppID()) > MaxAppIDBytes {
 		c.add("name", "scope and name together are longer than %d characters, so containers could not be named after them", MaxAppIDBytes-1)
 	}
 	if len(o.Spec) > MaxSpecBytes {
@@ -38,6 +38,7 @@ func ValidateObject(o Object) []FieldError {
 		return c.errors
 	}
 	c.spec(o)
+	c.inScope(o)
 	c.references(o)
 	return c.errors
 }

@@ -19,11 +19,14 @@ var ReferenceFields = map[string][]string{
 	SpaceRef: slices.Concat(ResolvedFields, hookFields),
 	SpaceAsset: {"env", "labels", "command", "entrypoint", "volumes", "docker_options", "inits", "release", "post_deploy", "probes",
 		"on_deploy", "on_probe"},
-	SpaceConfig: slices.Concat([]string{"env"}, hookFields),
+	SpaceConfig: slices.Concat([]string{"env"}, hookFields, sinkFields),
 }
 
 // hookFields are the blocks of webhooks. What stands there is looked up when the call is made.
 var hookFields = []string{"on_deploy", "on_probe"}
+
+// sinkFields are the targets of sinks with secrets. What stands there is looked up when something is sent.
+var sinkFields = []string{"http", "mail", "slack", "ntfy", "shoutrrr"}
 
 // block is a pattern of the places in a block where a reference may stand, and the same in words.
 type block struct {
@@ -35,6 +38,9 @@ var (
 	hookFile = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.file$`), "the file of a webhook"}
 	hookText = block{regexp.MustCompile(`^on_\w+\.\w+\[\d+\]\.(url$|(headers|body)[.[])`), "the url, headers and body of a webhook"}
 	commands = "commands and docker_options"
+
+	sinkWords = "the url, headers, secrets, user, password, topic and token of a sink"
+	sinkText  = block{regexp.MustCompile(`\.(url|user|password|topic|token)$|^http\.(headers[.[]|secrets\[)`), sinkWords}
 )
 
 // withinBlock says where in a block a reference of a space may stand.
@@ -44,15 +50,19 @@ var withinBlock = map[string]map[string]block{
 		"probes":    {regexp.MustCompile(`^probes\.\w+\.exec\.command\[`), commands},
 		"on_deploy": hookFile, "on_probe": hookFile,
 	},
-	SpaceRef:    {"on_deploy": hookText, "on_probe": hookText},
-	SpaceConfig: {"on_deploy": hookText, "on_probe": hookText},
+	SpaceRef: {"on_deploy": hookText, "on_probe": hookText},
+	SpaceConfig: {
+		"on_deploy": hookText, "on_probe": hookText,
+		"http": sinkText, "mail": sinkText, "slack": sinkText, "ntfy": sinkText, "shoutrrr": sinkText,
+	},
 }
 
 func hasReference(text string) bool { return len(References(text)) > 0 }
 
-// references checks every reference of a spec, wherever it stands. An asset's texts are its files, which are literal.
+// references checks every reference of a spec, wherever it stands. An asset's texts are its files, which are literal,
+// and what is delivered to a cluster is for its programs to read.
 func (c *checker) references(o Object) {
-	if o.Kind == KindAsset || !bytes.Contains(o.Spec, []byte("${")) {
+	if o.Kind == KindAsset || o.Kind.Delivered() || !bytes.Contains(o.Spec, []byte("${")) {
 		return
 	}
 	var value any
@@ -113,5 +123,7 @@ func (c *checker) reference(consumer Ref, path string, r Reference) {
 		c.add(path, "%s is not replaced here; ${%s.…} may stand in %s", r.Text, r.Space, within.words)
 	case r.Space == SpaceRef:
 		c.addError(path, r.CheckFact(consumer))
+	case consumer.Kind == KindSink && r.Space == SpaceConfig && len(r.Path) < 3:
+		c.add(path, "%s: a sink has no scope: write ${config.SCOPE.NAME.KEY}", r.Text)
 	}
 }

@@ -169,7 +169,7 @@ func TestValidateObject(t *testing.T) {
 		want   []string
 	}{
 		"good":    {"nothing is wrong", api.Object{Kind: "deployment", Scope: "prod", Name: "web", Spec: json.RawMessage(`{"image":"x"}`)}, nil},
-		"kind":    {"a kind of later", api.Object{Kind: "lab", Scope: "prod", Name: "web"}, []string{`lab/prod/web: kind: kind "lab" is not supported yet`}},
+		"kind":    {"a kind of later", api.Object{Kind: "later", Scope: "prod", Name: "web"}, []string{`later/prod/web: kind: kind "later" is not supported yet`}},
 		"macro":   {"an app that was not expanded", api.Object{Kind: "app", Scope: "prod", Name: "web"}, []string{"app/prod/web: kind: an app is not stored itself: send the deployment and ingress that it stands for"}},
 		"no spec": {"an object without its spec", api.Object{Kind: "job", Scope: "prod", Name: "web"}, []string{"job/prod/web: spec: is required"}},
 		"too long": {"a container could not be named", api.Object{Kind: "deployment", Scope: long, Name: long, Spec: json.RawMessage(`{"image":"x"}`)},

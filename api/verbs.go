@@ -72,6 +72,8 @@ type DeleteResult struct {
 	// RemovedVolumes go with the pods, RemovedConfig are the keys of the object's bucket that went: where that was asked for.
 	RemovedVolumes []string `json:"removedVolumes,omitempty"`
 	RemovedConfig  []string `json:"removedConfig,omitempty"`
+	// Pruned are the objects that a sync had created and that go with it.
+	Pruned []Ref `json:"pruned,omitempty"`
 	// Dependents are the objects that need it and stay.
 	Dependents []Dependent `json:"dependents,omitempty"`
 	// DryRun is set where nothing was deleted.
@@ -196,6 +198,10 @@ type ResumeResult struct {
 	// Unknown still run, quarantined.
 	Unknown []string `json:"unknown,omitempty"`
 }
+
+// HeaderStale is set on the answer of a read that may lack what another server has stored before, with the reason. Every
+// other read is as new as each write that was answered before it was asked.
+const HeaderStale = "Tend-Stale"
 
 // HeaderPaused is set on every answer of a paused server, with the reason.
 const HeaderPaused = "Tend-Paused"

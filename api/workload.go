@@ -28,6 +28,10 @@ func DecodeWorkload(kind Kind, raw json.RawMessage) (WorkloadSpec, error) {
 		var s JobSpec // of a cron job, what it runs
 		err = json.Unmarshal(raw, &s)
 		w.Container = s.Container
+	case KindLab:
+		var s LabSpec
+		err = json.Unmarshal(raw, &s)
+		w.DeploymentSpec = s.Workload()
 	default:
 		err = fmt.Errorf("%s runs no containers", kind)
 	}

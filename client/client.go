@@ -28,11 +28,17 @@ type Options struct {
 	// PluginCall is the call of a plugin (TEND_PLUGIN_CALL) that this client works in: the server bounds how deep calls
 	// lead to calls, and lets nothing be changed in a dry run. Default: none.
 	PluginCall string
+	// Traceparent is the span that this client works in, in the form of the W3C header: the server's spans continue its
+	// trace. Default: none.
+	Traceparent string
 	// Dial connects to the server in place of what Server says. Default: Server's own way.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// OnPaused is called with the reason when a server answers that it is paused: it changes nothing until it is resumed.
 	// It may be called for every answer. Default: nothing.
 	OnPaused func(reason string)
+	// OnStale is called with the reason when the answer of a read may lack what another server has stored before: this one can't
+	// reach the others. It may be called for every answer. Default: nothing.
+	OnStale func(reason string)
 }
 
 // Client calls one server. Safe for concurrent use.
@@ -42,7 +48,9 @@ type Client struct {
 	token  string
 	from   string
 	within string
+	trace  string
 	paused func(reason string)
+	stale  func(reason string)
 	http   *http.Client
 	// slow waits longer for an answer to begin.
 	slow *http.Client
@@ -60,7 +68,7 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", opts.Server, err)
 	}
-	c := &Client{server: opts.Server, token: opts.Token, from: opts.TokenFrom, within: opts.PluginCall, paused: opts.OnPaused}
+	c := &Client{server: opts.Server, token: opts.Token, from: opts.TokenFrom, within: opts.PluginCall, trace: opts.Traceparent, paused: opts.OnPaused, stale: opts.OnStale}
 	// No proxy from the environment: the server is on this machine, or named on purpose.
 	transport := &http.Transport{MaxIdleConnsPerHost: 8, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: 2 * time.Minute}
 	switch {
@@ -159,6 +167,9 @@ func (c *Client) perform(send func(*http.Request) (*http.Response, error), call 
 	if c.within != "" {
 		call.Header.Set("Tend-Plugin-Call", c.within)
 	}
+	if c.trace != "" {
+		call.Header.Set("Traceparent", c.trace)
+	}
 	if key, ok := ctx.Value(idempotencyKey{}).(string); ok {
 		call.Header.Set(api.IdempotencyKey, key)
 	}
@@ -172,6 +183,9 @@ func (c *Client) perform(send func(*http.Request) (*http.Response, error), call 
 	}
 	if why := response.Header.Get(api.HeaderPaused); why != "" && c.paused != nil {
 		c.paused(why)
+	}
+	if why := response.Header.Get(api.HeaderStale); why != "" && c.stale != nil {
+		c.stale(why)
 	}
 	return response, nil
 }

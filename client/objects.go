@@ -67,6 +67,8 @@ func (c *Client) Delete(ctx context.Context, ref api.Ref) (api.DeleteResult, err
 type DeleteOptions struct {
 	// Prune removes the config of its own bucket, Volumes the volumes of its ordinals with all that they hold.
 	Prune, Volumes bool
+	// Orphan doesn't ask the object's Kubernetes cluster: what was applied there stays. Of a cluster it is for all that is in it.
+	Orphan bool
 	// DryRun asks what would go and what depends on it. Nothing is deleted.
 	DryRun bool
 }
@@ -74,7 +76,7 @@ type DeleteOptions struct {
 // DeleteWith is Delete with options.
 func (c *Client) DeleteWith(ctx context.Context, ref api.Ref, opts DeleteOptions) (api.DeleteResult, error) {
 	return call[api.DeleteResult](ctx, c, request{method: http.MethodDelete, path: objectPath(ref),
-		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes), "dry_run", flag(opts.DryRun))})
+		query: queryWith("prune", flag(opts.Prune), "volumes", flag(opts.Volumes), "orphan", flag(opts.Orphan), "dry_run", flag(opts.DryRun))})
 }
 
 func objectPath(ref api.Ref) string {

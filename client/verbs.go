@@ -55,6 +55,11 @@ func (c *Client) Restart(ctx context.Context, target Target) (api.VerbResult, er
 	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/restart", query: target.query()})
 }
 
+// SyncNow polls the source of a sync at once. Its status has the answer's revision as ObservedRevision when that is done.
+func (c *Client) SyncNow(ctx context.Context, name string) (api.VerbResult, error) {
+	return call[api.VerbResult](ctx, c, request{method: http.MethodPost, path: "/v1/syncs/now", query: queryWith("name", name)})
+}
+
 // Resume ends the pause of a server whose store was restored. unknown says what becomes of containers that the store
 // doesn't know; without it the server refuses where there are any.
 func (c *Client) Resume(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error) {

@@ -47,24 +47,31 @@ func (c *Client) Watch(ctx context.Context, kind api.Kind, opts WatchOptions) *W
 // Next is the next event that isn't a bookmark. A cut connection is opened again from where it was; IsGone means that
 // this can't be: list again. Any other error is the server's refusal or the context's end.
 func (w *Watch) Next() (api.WatchEvent, error) {
+	return persist(w.ctx, w.step, func(e api.WatchEvent) bool { return e.Type != api.WatchBookmark })
+}
+
+// persist calls step until it returns an item that is wanted. A failure is tried again after a backoff, unless the server
+// refused or ctx has ended.
+func persist[T any](ctx context.Context, step func() (T, error), wanted func(T) bool) (T, error) {
+	var none T
 	for backoff := firstBackoff; ; {
-		event, err := w.step()
+		item, err := step()
 		switch {
-		case err == nil && event.Type != api.WatchBookmark:
-			return event, nil
+		case err == nil && wanted(item):
+			return item, nil
 		case err == nil:
 			backoff = firstBackoff
 			continue
-		case w.ctx.Err() != nil:
-			return api.WatchEvent{}, context.Cause(w.ctx)
+		case ctx.Err() != nil:
+			return none, context.Cause(ctx)
 		case refused(err):
-			return api.WatchEvent{}, err
+			return none, err
 		}
 		select {
 		case <-time.After(backoff):
 			backoff = min(2*backoff, lastBackoff)
-		case <-w.ctx.Done():
-			return api.WatchEvent{}, context.Cause(w.ctx)
+		case <-ctx.Done():
+			return none, context.Cause(ctx)
 		}
 	}
 }

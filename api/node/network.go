@@ -15,7 +15,17 @@ type Network struct {
 	Subnet netip.Prefix `json:"subnet,omitzero"`
 	// Peers are the other nodes that can be reached, by name.
 	Peers map[string]Peer `json:"peers,omitempty"`
+	// Policy says which scopes may connect to each other; nil: all may, as an older server means it.
+	Policy *Policy `json:"policy,omitempty"`
 }
+
+// Policy is what the network lets pass between the containers of different scopes: nothing but what is allowed.
+type Policy struct {
+	Allow []api.NetworkAllow `json:"allow,omitempty"`
+}
+
+// Pods are the scopes of pods by their address, of one node or of several that have no address in common.
+type Pods map[netip.Addr]string
 
 // Peer is another node.
 type Peer struct {

@@ -74,6 +74,8 @@ type Change struct {
 	Served   bool    `json:"served,omitempty"`
 	// Network: it, or the way to another node, may have changed.
 	Network bool `json:"network,omitempty"`
+	// Pods: those of other nodes may have changed, or their addresses.
+	Pods bool `json:"pods,omitempty"`
 }
 
 // Part is the beginning of an image's archive that a node has already. The zero value is nothing.

@@ -9,12 +9,14 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/healing"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/tracing"
 )
 
 // act carries out one action. waits reports that it continues outside of the workers and requeues the task when it
 // ends.
 func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action healing.Action) (waits bool, err error) {
-	a.log.Debug("act", "task", task.ID, "pod", task.ContainerName(), "action", action.String())
+	tracing.Note(ctx, "action", action.String())
+	a.log.DebugContext(ctx, "act", "task", task.ID, "pod", task.ContainerName(), "action", action.String())
 	if action.Verb == healing.Create || action.Verb == healing.Start {
 		if err := a.placeSecrets(ctx, task); err != nil {
 			return false, err
@@ -30,7 +32,7 @@ func (a *Agent) act(ctx context.Context, task api.Task, in healing.Input, action
 	case healing.Start:
 		return false, a.start(ctx, in.Container.ID)
 	case healing.Stop:
-		a.stop(task, in.Container.ID, action, a.drainTime(ctx, task, in.Frozen))
+		a.stop(ctx, task, in.Container.ID, action, a.drainTime(ctx, task, in.Frozen))
 		return true, nil
 	case healing.Remove:
 		err := a.remove(ctx, in.Container.ID)
@@ -110,9 +112,9 @@ func (a *Agent) remove(ctx context.Context, id string) error {
 }
 
 // stop blocks for up to the drain time and the grace period, so it runs outside of the workers.
-func (a *Agent) stop(of api.Task, container string, action healing.Action, drain time.Duration) {
+func (a *Agent) stop(from context.Context, of api.Task, container string, action healing.Action, drain time.Duration) {
 	task := of.ID
-	a.stops.begin(container, func(ctx context.Context) error {
+	a.stops.begin(from, container, func(ctx context.Context) error {
 		a.serving.drain(ctx, of, drain)
 		a.drainOthers(ctx, of, drain)
 		a.containers.ending(container)

@@ -64,6 +64,9 @@ func New(o Options) *Agent {
 		imageEnds:  newResults[api.Ref](),
 		taskEnds:   newResults[string](),
 	}
+	if o.Moved != nil {
+		a.containers.moved = o.Moved
+	}
 	a.stats = newSampler(o.Runtime, o.Now, samplerOptions{Fresh: statsFresh, Waits: true})
 	a.load = newSampler(o.Runtime, o.Now, samplerOptions{Fresh: o.LoadWindow / 2})
 	a.reports = newReporter(o.Control, a.log)
@@ -76,11 +79,11 @@ func New(o Options) *Agent {
 	a.serving = newServing(a)
 	a.reports.served = a.serving.changed
 	a.tasks = engine.New(engine.Options{
-		Name: kindTask, Reconciler: engine.Func(a.reconcileTask), Workers: o.Workers, Replay: a.taskKeys,
+		Name: kindTask, Reconciler: engine.Func(a.tracedTask), Workers: o.Workers, Replay: a.taskKeys,
 		Synced: a.watcher.listed, Dirty: a.drifted, Resync: o.Resync, DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	a.images = engine.New(engine.Options{
-		Name: kindImage, Reconciler: engine.Func(a.reconcileImage), Replay: a.imageKeys, Synced: a.watcher.listed,
+		Name: kindImage, Reconciler: engine.Func(a.tracedImage), Replay: a.imageKeys, Synced: a.watcher.listed,
 		DrainTime: o.DrainTime, Logger: a.log, Metrics: o.Metrics,
 	})
 	members := []engine.Member{

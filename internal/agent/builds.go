@@ -50,7 +50,7 @@ func newBuilds(builder Builder, operations *operations) *builds {
 }
 
 // begin starts the build of a request. It cancels an earlier build for the same owner.
-func (b *builds) begin(request api.ImageRequest, l listener) {
+func (b *builds) begin(from context.Context, request api.ImageRequest, l listener) {
 	b.drop(request.Owner)
 	wanted, cancel := context.WithCancel(context.Background())
 	this := &building{request: requestOf(request), cancel: cancel}
@@ -61,7 +61,7 @@ func (b *builds) begin(request api.ImageRequest, l listener) {
 	// and not have noticed yet.
 	key := fmt.Sprintf("build/%s/%d", request.Image, b.begun)
 	b.mu.Unlock()
-	b.operations.begin(key, func(ctx context.Context) error {
+	b.operations.begin(from, key, func(ctx context.Context) error {
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
 		defer context.AfterFunc(wanted, stop)()
@@ -113,7 +113,7 @@ func (b *builds) running(request imageRequest) (step string, ok bool) {
 
 // build builds a missing image. A failure caused by the source is not retried until another tree or another nonce is
 // requested; one that may pass is, with a growing backoff.
-func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engine.Result {
+func (a *Agent) build(ctx context.Context, request api.ImageRequest, last, next api.ImageStatus) engine.Result {
 	this := requestOf(request)
 	step, running := a.builds.running(this)
 	if err := a.imageEnd(this); err != nil && next.State == api.ImageBuilding && !running {
@@ -133,7 +133,7 @@ func (a *Agent) build(request api.ImageRequest, last, next api.ImageStatus) engi
 		})
 	}
 	if !running {
-		a.builds.begin(request, a.buildListener(this))
+		a.builds.begin(ctx, request, a.buildListener(this))
 	}
 	next.State, next.Step, next.ImageID, next.Digest, next.Arch = api.ImageBuilding, step, "", "", ""
 	next.Reason, next.Message, next.Next, next.Log = "", "", "", nil

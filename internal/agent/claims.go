@@ -53,7 +53,7 @@ type olderVolumes interface {
 // checkOlder refuses to start with an empty volume if the predecessor's holds the data. An ordinal that is recreated on
 // request starts empty all the same.
 func (a *Agent) checkOlder(ctx context.Context, task api.Task, volume string) error {
-	older, ok := a.runtime.(olderVolumes)
+	older, ok := runtime.As[olderVolumes](a.runtime)
 	if !ok || task.Bootstrap != "" {
 		return nil
 	}

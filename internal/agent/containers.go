@@ -17,6 +17,8 @@ import (
 type containers struct {
 	runtime runtime.Runtime
 	now     func() time.Time
+	// moved is called when a container has got an address, has another one or none any more. It must not block.
+	moved func()
 
 	mu      sync.Mutex
 	entries map[string]*entry   // by container id
@@ -51,7 +53,7 @@ type observation struct {
 }
 
 func newContainers(rt runtime.Runtime, now func() time.Time) *containers {
-	return &containers{runtime: rt, now: now, entries: map[string]*entry{}, byTask: map[string][]*entry{}}
+	return &containers{runtime: rt, now: now, moved: func() {}, entries: map[string]*entry{}, byTask: map[string][]*entry{}}
 }
 
 // addLocked adds a container that is not known yet.
@@ -59,6 +61,7 @@ func (c *containers) addLocked(e *entry) {
 	c.entries[e.container.ID] = e
 	task := e.container.Task()
 	c.byTask[task] = append(c.byTask[task], e)
+	c.moves("", e.address())
 }
 
 // removeLocked forgets a container.
@@ -68,6 +71,7 @@ func (c *containers) removeLocked(id string) {
 		return
 	}
 	delete(c.entries, id)
+	c.moves(e.address(), "")
 	task := e.container.Task()
 	left := slices.DeleteFunc(c.byTask[task], func(other *entry) bool { return other == e })
 	if c.byTask[task] = left; len(left) == 0 {
@@ -77,6 +81,7 @@ func (c *containers) removeLocked(id string) {
 
 // updateLocked replaces the known state of a container by the engine's. Its task never changes, because labels don't.
 func (c *containers) updateLocked(e *entry, found runtime.Container) {
+	c.moves(e.address(), addressOf(found))
 	e.container, e.died = found, false
 }
 

@@ -29,6 +29,8 @@ func (c *containers) recordEvent(event runtime.Event) bool {
 		return false
 	}
 	e.touched = c.clock
+	before := e.address()
+	defer func() { c.moves(before, e.address()) }()
 	return e.take(event)
 }
 
@@ -109,6 +111,7 @@ func (c *containers) ended(watched runtime.Container) {
 		return
 	}
 	c.clock++
+	c.moves(e.address(), "")
 	e.died, e.stale, e.touched = true, true, c.clock
 }
 

@@ -55,9 +55,9 @@ func (a *Agent) reconcileImage(ctx context.Context, key engine.Key) (engine.Resu
 		return a.imageFailed(last, next, err), nil
 	}
 	if assigned.Request.Build != nil {
-		return a.build(assigned.Request, last, next), nil
+		return a.build(ctx, assigned.Request, last, next), nil
 	}
-	return a.fetch(this, last, next), nil
+	return a.fetch(ctx, this, last, next), nil
 }
 
 // imageRequest identifies the request that a pull or a build was started for. The owner's uid is part of it: an object
@@ -113,7 +113,7 @@ func present(status *api.ImageStatus, image runtime.Image) {
 }
 
 // fetch pulls a missing image: at once the first time, after a growing backoff when it failed.
-func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Result {
+func (a *Agent) fetch(ctx context.Context, this imageRequest, last, next api.ImageStatus) engine.Result {
 	owner := this.owner
 	if err := a.imageEnd(this); err != nil && next.State == api.ImagePulling {
 		return a.imageFailed(last, next, err)
@@ -127,15 +127,15 @@ func (a *Agent) fetch(this imageRequest, last, next api.ImageStatus) engine.Resu
 	}
 	if !running {
 		percent = -1
-		key := imageKey(owner)
-		a.pulls.begin(next.Image, "image/"+owner.String(), listener{
-			progress: func() { a.images.Enqueue(key) },
-			ended: func(err error) {
-				a.imageEnded(this, err)
-				a.images.Enqueue(key)
-			},
-		})
 	}
+	key := imageKey(owner)
+	a.pulls.begin(ctx, next.Image, "image/"+owner.String(), listener{ // joins one that is under way for another owner
+		progress: func() { a.images.Enqueue(key) },
+		ended: func(err error) {
+			a.imageEnded(this, err)
+			a.images.Enqueue(key)
+		},
+	})
 	next.State, next.Progress, next.ImageID, next.Digest, next.Arch = api.ImagePulling, percent, "", "", ""
 	a.reports.reportImage(last, next, a.now())
 	return engine.Result{}
@@ -181,7 +181,7 @@ func (a *Agent) imageFailed(last, next api.ImageStatus, cause error) engine.Resu
 	case errors.As(cause, &transient):
 		next.Reason, next.Message, next.Next = transient.Reason, transient.Detail, transient.Next
 	}
-	a.log.Warn("image can't be had", "image", next.Image, "owner", next.Owner.String(), "reason", next.Reason, "error", cause)
+	a.log.Warn("image can't be had", "image", next.Image, "object", next.Owner.String(), "reason", next.Reason, "error", cause)
 	a.reports.reportImage(last, next, a.now())
 	return engine.Result{After: min(backoff, maxWait)}
 }

@@ -104,7 +104,7 @@ func (a *Agent) actInit(ctx context.Context, task api.Task, in healing.Input, ac
 	case healing.Start:
 		return false, a.start(ctx, at.ID)
 	case healing.Stop:
-		a.stop(task, at.ID, action, 0)
+		a.stop(ctx, task, at.ID, action, 0)
 		return true, nil
 	case healing.Remove:
 		err := a.remove(ctx, at.ID)

@@ -70,7 +70,7 @@ func (l *lastLogs) request(task api.Task, request healing.LogRequest) {
 	at.cut = false
 	l.begun++
 	var lines []string
-	l.begin(task.ID+"/"+strconv.Itoa(l.begun), func(ctx context.Context) (err error) {
+	l.begin(context.Background(), task.ID+"/"+strconv.Itoa(l.begun), func(ctx context.Context) (err error) {
 		lines, err = l.agent.lastLog(ctx, request.Container)
 		lines = fitting(l.agent.hidden(ctx, task, lines))
 		return err

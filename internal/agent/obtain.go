@@ -22,7 +22,7 @@ func (a *Agent) pullRelease(ctx context.Context, task api.Task, release node.Rel
 		a.taskEnds.put(task.ID, err)
 		a.tasks.Enqueue(taskKey(task.ID))
 	}}
-	a.pulls.beginWith(identity(release), "task/"+task.ID, heard, func(ctx context.Context, progress func(int)) error {
+	a.pulls.beginWith(ctx, identity(release), "task/"+task.ID, heard, func(ctx context.Context, progress func(int)) error {
 		return a.obtain(ctx, task, release, progress)
 	})
 	return true, nil

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/tracing"
 )
 
 // operations are calls that block for long, run outside of the workers: at most one per key, and a bounded number at
@@ -40,16 +41,17 @@ func (o *operations) drain(ctx context.Context) error {
 }
 
 // begin runs do unless the key is already running. done is called with the result once the key is free again; it is not
-// called if the agent stopped meanwhile.
-func (o *operations) begin(key string, do func(ctx context.Context) error, done func(error)) {
+// called if the agent stopped meanwhile. do is part of the trace of from.
+func (o *operations) begin(from context.Context, key string, do func(ctx context.Context) error, done func(error)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed || o.running[key] {
 		return
 	}
 	o.running[key] = true
+	joined := tracing.Join(o.ctx, from)
 	o.wait.Go(func() {
-		err := o.limited(do)
+		err := o.limited(joined, do)
 		o.mu.Lock()
 		delete(o.running, key)
 		o.mu.Unlock()
@@ -59,14 +61,14 @@ func (o *operations) begin(key string, do func(ctx context.Context) error, done 
 	})
 }
 
-func (o *operations) limited(do func(ctx context.Context) error) error {
+func (o *operations) limited(ctx context.Context, do func(ctx context.Context) error) error {
 	select {
 	case o.slots <- struct{}{}:
 	case <-o.ctx.Done():
 		return o.ctx.Err()
 	}
 	defer func() { <-o.slots }()
-	return do(o.ctx)
+	return do(ctx)
 }
 
 func (o *operations) runs(key string) bool {

@@ -8,6 +8,7 @@ import (
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/tracing"
 )
 
 // Options are the options of an Agent. Node, Control and Runtime are required.
@@ -17,6 +18,8 @@ type Options struct {
 	Labels  map[string]string
 	Control nodeapi.Control
 	Runtime runtime.Runtime
+	// Tracer exports traces. Default: nothing does.
+	Tracer *tracing.Tracer
 	// Assets finds the files of assets. Default: tasks that use one are rejected.
 	Assets Assets
 	// Controller is the URL at which containers of this machine call the server back. Default: they can't.
@@ -56,6 +59,8 @@ type Options struct {
 	// meanwhile.
 	Hold   <-chan struct{}
 	Paused func() string
+	// Moved is called when Pods returns something else. It must not block. Default: nothing is.
+	Moved func()
 	// Quarantined returns the paths of the node's files that were set aside; default none.
 	Quarantined func() []string
 	// Logger defaults to slog.Default().

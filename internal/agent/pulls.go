@@ -50,15 +50,15 @@ func newPulls(rt runtime.Runtime, operations *operations, now func() time.Time) 
 }
 
 // begin pulls a reference, or joins the pull under way. who identifies the listener, so that it is notified only once.
-func (p *pulls) begin(reference, who string, l listener) {
-	p.beginWith(reference, who, l, func(ctx context.Context, progress func(percent int)) error {
+func (p *pulls) begin(from context.Context, reference, who string, l listener) {
+	p.beginWith(from, reference, who, l, func(ctx context.Context, progress func(percent int)) error {
 		_, err := p.runtime.Pull(ctx, reference, progress)
 		return err
 	})
 }
 
 // beginWith is begin with another way to get the image.
-func (p *pulls) beginWith(reference, who string, l listener, get func(ctx context.Context, progress func(percent int)) error) {
+func (p *pulls) beginWith(from context.Context, reference, who string, l listener, get func(ctx context.Context, progress func(percent int)) error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if running := p.active[reference]; running != nil {
@@ -66,7 +66,7 @@ func (p *pulls) beginWith(reference, who string, l listener, get func(ctx contex
 		return
 	}
 	p.active[reference] = &pull{percent: -1, reportedAt: p.now(), listeners: map[string]listener{who: l}}
-	p.operations.begin(reference, func(ctx context.Context) error {
+	p.operations.begin(from, reference, func(ctx context.Context) error {
 		return get(ctx, func(percent int) { p.progress(reference, percent) })
 	}, func(err error) { p.end(reference, err) })
 }

@@ -37,7 +37,8 @@ func containerSpec(task api.Task, release node.Release) runtime.ContainerSpec {
 	}
 	if task.Class == api.ClassOnce {
 		spec.Restart = neverback
-	} else {
+	}
+	if task.Class != api.ClassOnce || task.Kind.TimeBoxed() {
 		spec.Aliases = aliases(task)
 	}
 	return spec
@@ -60,7 +61,7 @@ func labels(task api.Task, release node.Release) map[string]string {
 }
 
 // aliases returns the DNS names of the workload, those of the ordinal before those shared with the others. A task that
-// runs once serves no requests and has none.
+// runs once serves no requests and has none, unless it is a lab.
 func aliases(task api.Task) []string {
 	var names []string
 	if _, ok := task.Ordinal(); ok {

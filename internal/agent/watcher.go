@@ -23,6 +23,8 @@ type watcher struct {
 	// listed is closed after the first attempt to reach the engine, whether it succeeded or not.
 	listed chan struct{}
 	once   sync.Once
+	// found is set once the engine has listed its containers.
+	found atomic.Bool
 	// unguard ends the watch over processes; nil while the engine's events report them.
 	unguard func()
 	guards  sync.WaitGroup
@@ -80,7 +82,7 @@ func (w *watcher) follow(ctx context.Context) (reached bool, err error) {
 	if err := lists.first(ctx); err != nil {
 		return false, err
 	}
-	w.found()
+	w.answered()
 	ticker := time.NewTicker(w.agent.opts.Resync)
 	defer ticker.Stop()
 	for {
@@ -121,8 +123,9 @@ func (w *watcher) release() {
 	}
 }
 
-// found records that the engine answers.
-func (w *watcher) found() {
+// answered records that the engine answers.
+func (w *watcher) answered() {
+	w.found.Store(true)
 	w.release()
 	if w.trouble.Swap(nil) != nil {
 		w.agent.log.Info("the container engine answers again")

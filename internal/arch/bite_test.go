@@ -33,6 +33,10 @@ func TestEveryCheckBites(t *testing.T) {
 			"internal/server/a.go": `package server; import "tend.dev/tend/internal/agent/below"`,
 			"internal/server/b.go": `package server; import "tend.dev/tend/internal/agent"`,
 		}, "internal/server/a.go imports internal/agent/below"},
+		"Unfed metric": {"a metric that nothing sets misleads", unfedMetrics,
+			map[string]string{
+				"internal/a/a.go": "package a\nvar m = metrics{\nruns: counter(\"tend_runs_total\"),\nends: counter(\"tend_ends_total\")}\nfunc f() { m.runs.Inc() }",
+			}, "internal/a/a.go:4: nothing feeds tend_ends_total"},
 		"Dialect": {"comments use the field's English", func(s []*source) []string { return dialectFaults(s, dialect) },
 			map[string]string{"api/a.go": "// Package api is made anew.\npackage api", "api/b.go": "package api // made again"}, "api/a.go:1 says \"anew\""},
 		"Dialect in a name": {"and so do names", func(s []*source) []string { return dialectNames(s, dialect) },
@@ -53,8 +57,9 @@ func TestEveryCheckBites(t *testing.T) {
 			map[string]string{"api/a_test.go": `package api; import "github.com/stretchr/testify/require"`}, "testify"},
 		"Log": {"log is banned, log/slog isn't", func(s []*source) []string { return bannedImports(s, bans) },
 			map[string]string{"api/a.go": `package api; import "log"`, "api/b.go": `package api; import "log/slog"`}, "api/a.go imports log,"},
-		"Foreign": {"api is standard library alone", func(s []*source) []string { return foreignImports(s, "api") },
-			map[string]string{"api/a.go": `package api; import ("net/netip"; "sigs.k8s.io/yaml")`}, "sigs.k8s.io/yaml"},
+		"Foreign": {"api is standard library alone", func(s []*source) []string { return foreignImports(s, "api", "api/kube") },
+			map[string]string{"api/a.go": `package api; import ("net/netip"; "sigs.k8s.io/yaml")`, "api/kube/a.go": `package kube; import "k8s.io/apimachinery/a"`},
+			"sigs.k8s.io/yaml"},
 		"Core imports": {"no context in core", func(s []*source) []string { return impurities(s, "internal/core") },
 			map[string]string{"internal/core/a.go": `package core; import "context"`, "internal/agent/a.go": `package agent; import "context"`},
 			"internal/core/a.go imports context"},
@@ -97,7 +102,11 @@ func TestEveryCheckBites(t *testing.T) {
 		"Unlisted metric": {"the page is complete", func(s []*source) []string { return metricFaults(s, "| `tend_a` |") },
 			map[string]string{"api/a.go": "package api; import \"github.com/prometheus/client_golang/prometheus\"\nvar a = prometheus.NewDesc(\"tend_b\") + \"tend_a\""},
 			"does not list tend_b"},
-		"Listed ghost": {"the page is true", func(s []*source) []string { return metricFaults(s, "| `tend_a` | x |") }, nil, "lists tend_a, which"},
+		"Unlisted log key": {"the page is complete", func(s []*source) []string { return logKeyFaults(s, "\n## Keys\n| `a`, `b`, `c` | x |") },
+			map[string]string{"internal/a/a.go": "package a\nfunc f() { log.With(\"a\", 1).Info(\"m\"); s.Logger.WarnContext(ctx, \"m\", \"b\", x, slog.String(\"c\", \"\"), \"d\", y) }"},
+			"a.go logs the key d"},
+		"Listed log key of nothing": {"the page is true", func(s []*source) []string { return logKeyFaults(s, "\n## Keys\n| `a` | x |") }, nil, "lists the key a, which nothing logs"},
+		"Listed ghost":              {"the page is true", func(s []*source) []string { return metricFaults(s, "| `tend_a` | x |") }, nil, "lists tend_a, which"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

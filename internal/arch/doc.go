@@ -2,5 +2,5 @@
 // long a file or a function may be, and what must be documented. Every rule prints its reason with the place that breaks
 // it. A rule that is in the way is changed here, in the open, with a new reason.
 //
-// It reads the sources alone (go/parser), all build tags at once, and never runs anything.
+// It reads the sources (go/parser), all build tags at once, and asks the go command what the binaries link.
 package arch

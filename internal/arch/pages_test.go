@@ -24,7 +24,7 @@ func readPage(t *testing.T, name string) string {
 
 func TestConformanceNamesTests(t *testing.T) {
 	page := readPage(t, "docs/conformance.md")
-	report(t, conformanceFaults(sources(t), page, func(name string) bool {
+	report(t, conformanceFaults(slices.Concat(sources(t), toolTests(t)), page, func(name string) bool {
 		_, err := os.Stat(filepath.Join(root, name))
 		return err == nil
 	}))
@@ -35,8 +35,29 @@ func TestConformanceNamesTests(t *testing.T) {
 	}
 }
 
+// toolTests parses the tests of the modules below tools.
+func toolTests(t *testing.T) (out []*source) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "tools/*/*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := parse("tools/"+filepath.Base(filepath.Dir(file))+"/"+filepath.Base(file), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
 // proof is a test, as file:name, or a file of a test's data.
-var proof = regexp.MustCompile("`((?:api|client|cmd|internal)/[^`:]+)(?::(Test\\w+))?`")
+var proof = regexp.MustCompile("`((?:api|client|cmd|internal|tools)/[^`:]+)(?::(Test\\w+))?`")
 
 // conformanceFaults finds rows that prove nothing and tests that aren't there.
 func conformanceFaults(all []*source, page string, exists func(name string) bool) []string {

@@ -51,7 +51,7 @@ func (l *Library) Fetch(ctx context.Context, file api.AssetFile, dry bool) (dige
 		return "", "", fmt.Errorf("fetch %s: %w", shown, err)
 	}
 	l.opts.Logger.WarnContext(ctx, "asset's URL failed; the bytes fetched last are used", "url", shown,
-		"fetchedAt", known.FetchedAt, "error", err)
+		"fetched_at", known.FetchedAt, "error", err)
 	return known.Digest, fmt.Sprintf("%s could not be fetched (%s): the bytes of %s are used", shown, err,
 		known.FetchedAt.UTC().Format(time.RFC3339)), nil
 }

@@ -60,6 +60,9 @@ func (c *Contents) Index(string, string) iter.Seq[view.Record] {
 	return func(func(view.Record) bool) {}
 }
 
+// Since implements records.Reader: nothing is known of the past.
+func (c *Contents) Since(int64) (iter.Seq[view.Change], bool) { return nil, false }
+
 // Blobs returns the digests that the snapshot refers to, in order.
 func (c *Contents) Blobs() []string {
 	var out []string

@@ -58,5 +58,5 @@ func (f *agentFlags) run(ctx context.Context) error {
 	if err := f.machine.prepare(); err != nil {
 		return err
 	}
-	return member.Run(ctx, f.options)
+	return f.machine.traced(ctx, "tend-agent", func() error { return member.Run(ctx, f.options) })
 }

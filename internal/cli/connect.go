@@ -29,10 +29,15 @@ func (a *app) dial() (*client.Client, error) {
 	if a.token != "" {
 		options.TokenFrom = "--token"
 	}
-	var once sync.Once
+	var once, stale sync.Once
 	options.OnPaused = func(reason string) {
 		once.Do(func() {
 			fmt.Fprintf(a.err, "warning: the server is paused, nothing is changed: %s; next: tend resume\n", printable(reason, "\n"))
+		})
+	}
+	options.OnStale = func(reason string) {
+		stale.Do(func() {
+			fmt.Fprintf(a.err, "warning: this may not be the newest: %s; next: tend servers\n", printable(reason, "\n"))
 		})
 	}
 	return client.New(options)

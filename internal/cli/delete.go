@@ -63,6 +63,7 @@ func (a *app) deleteCommand() *cobra.Command {
 	command.Flags().StringVar(&ask.scope, "scope", "", "everything in a `SCOPE`")
 	command.Flags().BoolVar(&ask.tolerant, "ignore-not-found", false, "objects that don't exist are no error")
 	command.Flags().BoolVar(&ask.with.Prune, "prune", false, "remove the config of each object's own bucket too")
+	command.Flags().BoolVar(&ask.with.Orphan, "orphan", false, "don't ask the Kubernetes cluster: what was applied there stays; of a cluster, of all that is in it")
 	command.Flags().BoolVarP(&ask.yes, "yes", "y", false, "don't ask")
 	command.Flags().BoolVar(&ask.with.Volumes, "volumes", false, "remove the volumes of statefulsets' pods too, with all data in them")
 	return command
@@ -118,7 +119,7 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 			}
 			continue
 		}
-		ref, err := resolveExactly(ctx, c, wanted)
+		more, err := deleted(ctx, c, wanted)
 		var missing *missingError
 		if errors.As(err, &missing) && ask.tolerant {
 			continue
@@ -126,7 +127,26 @@ func (a *app) toDelete(ctx context.Context, c *client.Client, ask deletion, args
 		if err != nil {
 			return nil, err
 		}
-		refs = append(refs, ref)
+		refs = append(refs, more...)
+	}
+	return refs, nil
+}
+
+// deleted returns the object that an address names for a deletion, or the labs of the class that it names.
+func deleted(ctx context.Context, c *client.Client, wanted address) ([]api.Ref, error) {
+	ref, err := resolveExactly(ctx, c, wanted)
+	if err == nil && ref.Kind == api.KindLab {
+		if _, err = c.Object(ctx, ref); client.IsNotFound(err) {
+			err = unlessClass(ctx, c, wanted, &missingError{what: wanted.String()})
+		}
+	}
+	var class *classError
+	if !errors.As(err, &class) {
+		return []api.Ref{ref}, err
+	}
+	var refs []api.Ref
+	for _, lab := range class.labs {
+		refs = append(refs, lab.Ref())
 	}
 	return refs, nil
 }

@@ -21,6 +21,8 @@ type described struct {
 	Runs     []api.Run         `json:"runs,omitempty"`
 	// Webhooks are the calls under way, and those that ended within the last hour, newest first.
 	Webhooks []api.Delivery `json:"webhooks,omitempty"`
+	// Events are the newest of the object, in order.
+	Events []api.Event `json:"events,omitempty"`
 }
 
 func (a *app) describeCommand() *cobra.Command {
@@ -47,7 +49,7 @@ func (a *app) describeCommand() *cobra.Command {
 			}
 			d, err := a.gather(ctx, c, ref)
 			if err != nil {
-				return err
+				return unlessClass(ctx, c, wanted, err)
 			}
 			return a.describe(d)
 		})),
@@ -67,6 +69,10 @@ func (a *app) orNode(otherwise runner) runner {
 func (a *app) gather(ctx context.Context, c *client.Client, ref api.Ref) (d described, err error) {
 	if d.Object, err = c.Object(ctx, ref); err != nil {
 		return d, err
+	}
+	const newest = 8
+	if page, err := c.ListEvents(ctx, client.EventOptions{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Last: true, Limit: newest}); err == nil {
+		d.Events = page.Events // what an older server doesn't have is left out
 	}
 	if !ref.Kind.HasContainers() {
 		return d, nil
@@ -105,6 +111,8 @@ func (a *app) describe(d described) error {
 		describeHead(w, d.Object, status, now)
 		describeRollout(w, status.Rollout, now)
 		describeAutoscale(w, d.Object, status.Autoscale, now)
+	case d.Object.Kind.TimeBoxed():
+		describeLab(w, d.Object, now)
 	case d.Object.Kind.HasRuns():
 		describeJob(w, d.Object, now)
 	default:
@@ -127,7 +135,20 @@ func (a *app) describe(d described) error {
 	if err := a.section("Webhooks", deliveryListing(d.Webhooks, now)); err != nil {
 		return err
 	}
+	if err := a.section("Events", briefEvents(d.Events, now)); err != nil {
+		return err
+	}
 	return describeSpec(w, d.Object)
+}
+
+// briefEvents lists events of one object.
+func briefEvents(events []api.Event, now time.Time) listing {
+	l := listing{header: []string{"AGE", "EVENT", "WHAT", "BY"}}
+	for _, e := range events {
+		d := eventData(e)
+		l.rows = append(l.rows, []string{age(e.Time, now), string(actionOf(e, d)), dash(cut(whatHappened(e, d), 80)), dash(eventBy(d))})
+	}
+	return l
 }
 
 func describeSpec(w io.Writer, object api.Object) error {
@@ -143,8 +164,19 @@ func describeSpec(w io.Writer, object api.Object) error {
 // describePlain writes the head of an object without slots: what its table says, one line each.
 func describePlain(w io.Writer, object api.Object, now time.Time) {
 	fmt.Fprintf(w, "%s\n  generation %d, created %s ago\n", object.Ref(), object.Metadata.Generation, age(object.Metadata.CreatedAt, now))
-	if object.Kind == api.KindIngress {
+	switch object.Kind {
+	case api.KindIngress:
 		describeIngress(w, object, now)
+	case api.KindSink:
+		describeSink(w, object, now)
+	case api.KindCluster:
+		describeCluster(w, object, now)
+	}
+	if object.Kind.Delivered() {
+		describeDelivered(w, object, now)
+	}
+	if object.Kind == api.KindSync {
+		fmt.Fprint(w, describeSync(object, now))
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -130,7 +131,7 @@ func (a *app) printDiff(result api.ApplyResult) {
 	for _, ref := range result.Pruned {
 		fmt.Fprintln(a.out, p.red(fmt.Sprintf("- %s", ref)))
 	}
-	a.printPlan(p, result.Plan)
+	a.printPlan(p, result)
 }
 
 func (a *app) printChanges(p paint, object api.ObjectResult) {
@@ -158,13 +159,18 @@ func (a *app) printChanges(p paint, object api.ObjectResult) {
 	}
 }
 
-func (a *app) printPlan(p paint, plan []api.PlannedAction) {
-	if len(plan) == 0 {
+func (a *app) printPlan(p paint, result api.ApplyResult) {
+	warned := func(o api.ObjectResult) bool { return len(o.Warnings) > 0 }
+	switch {
+	case len(result.Plan) == 0 && slices.ContainsFunc(result.Objects, warned): // which may say what doesn't run
+		fmt.Fprintln(a.out, "\nno actions")
+		return
+	case len(result.Plan) == 0:
 		fmt.Fprintln(a.out, "\nno actions: what runs is what is declared")
 		return
 	}
 	var last api.Ref
-	for _, action := range plan {
+	for _, action := range result.Plan {
 		if action.Object != last {
 			fmt.Fprintf(a.out, "\nactions for %s\n", action.Object)
 			last = action.Object

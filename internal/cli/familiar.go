@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -21,16 +20,4 @@ func (a *app) psCommand() *cobra.Command {
 	}
 	command.Flags().StringVarP(&q.scope, "scope", "s", "", "only this `SCOPE`")
 	return command
-}
-
-// eventsCommand says where to find what other tools call events.
-func eventsCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "events", Hidden: true,
-		RunE: func(*cobra.Command, []string) error {
-			return errors.New("there is no list of events yet\n" +
-				"  `tend describe SCOPE/NAME` shows what happened to an object and when, `tend releases SCOPE/NAME` what was rolled out, " +
-				"`tend runs` the runs of jobs")
-		},
-	}
 }

@@ -117,11 +117,17 @@ func (a *app) getOne(ctx context.Context, c *client.Client, args []string) error
 		return a.getPods(ctx, c, query{}, []string{"pod", wanted.pod})
 	}
 	ref, err := resolve(ctx, c, wanted)
-	if err != nil {
-		return err
+	var object api.Object
+	if err == nil {
+		object, err = c.Object(ctx, ref)
 	}
-	object, err := c.Object(ctx, ref)
-	if err != nil {
+	var class *classError
+	switch err = unlessClass(ctx, c, wanted, err); {
+	case errors.As(err, &class):
+		l := objectListing(class.labs, time.Now())
+		l.value = api.ListResult[api.Object]{Items: class.labs}
+		return l.write(a.streams, a.output)
+	case err != nil:
 		return err
 	}
 	l := objectListing([]api.Object{object}, time.Now())

@@ -22,12 +22,23 @@ func tableOf(kind api.Kind) table {
 		return jobTable
 	case api.KindCronJob:
 		return cronJobTable
+	case api.KindLab:
+		return labTable
 	case api.KindIngress:
 		return ingressTable
 	case api.KindAsset:
 		return assetTable
 	case api.KindRegistry:
 		return registryTable
+	case api.KindSink:
+		return sinkTable
+	case api.KindSync:
+		return syncTable
+	case api.KindCluster:
+		return clusterTable
+	}
+	if kind.Delivered() {
+		return deliveredTable
 	}
 	if kind.HasSlots() {
 		return workloadTable
@@ -126,6 +137,9 @@ var registryTable = table{
 // stateOf returns one word for the state of an object, with the sentence behind it.
 func stateOf(object api.Object, status api.WorkloadStatus) (state, message string) {
 	if object.Metadata.Deleting() {
+		if c := api.FindCondition(status.Conditions, api.ConditionReady); c != nil && object.Kind.Delivered() {
+			return "Deleting", c.Message
+		}
 		return "Deleting", "its pods are being stopped"
 	}
 	for _, check := range []string{api.ConditionDegraded, api.ConditionProgressing} {

@@ -62,8 +62,13 @@ func (a *app) logsCommand() *cobra.Command {
 				screen.pod = wanted.pod
 			}
 			err := a.readLogs(ctx, c, opts, &screen)
-			if err != nil && ctx.Err() != nil {
+			switch {
+			case err != nil && ctx.Err() != nil:
 				return context.Cause(ctx)
+			case err != nil:
+				return unlessClass(ctx, c, wanted, err)
+			case len(screen.newest) == 0 && ask.init == "":
+				return a.sayLastLog(ctx, c, wanted)
 			}
 			if err == nil && !ask.follow && opts.Tail != nil && ask.tail == "" && screen.longest >= *opts.Tail {
 				fmt.Fprintf(a.err, "these are the last %d lines of each pod; --tail all shows the rest\n", *opts.Tail)

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +14,8 @@ import (
 
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/host"
+	"tend.dev/tend/internal/tracing"
+	"tend.dev/tend/internal/version"
 )
 
 // machineFlags are the flags of every command that runs containers: `tend server`, `tend dev` and `tend agent`.
@@ -20,6 +24,8 @@ type machineFlags struct {
 	logLevel string
 	// logFormat is text or json.
 	logFormat string
+	// otlp is where traces are exported to.
+	otlp string
 }
 
 func (f *machineFlags) add(command *cobra.Command) {
@@ -49,6 +55,7 @@ func (f *machineFlags) add(command *cobra.Command) {
 	flags.StringVar(&o.Ingress.DNSKey, "acme-dns-key", "", "`FILE` of the key that signs the updates, as tsig-keygen writes it")
 	flags.StringVar(&f.logLevel, "log-level", "info", "`LEVEL`: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "`FORMAT` of the log on standard error: text (logfmt) or json, one object a line")
+	flags.StringVar(&f.otlp, "otlp-endpoint", "", "`URL` of an OpenTelemetry receiver (OTLP over HTTP) that gets traces, as in http://127.0.0.1:4318 (default: what OTEL_EXPORTER_OTLP_ENDPOINT says, else none)")
 	_ = command.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = command.RegisterFlagCompletionFunc("runtime", cobra.FixedCompletions([]string{"docker", "process"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -65,9 +72,30 @@ func ingressAddresses() (plain, secure string) {
 func logHandler(format string, level slog.Level) slog.Handler {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "json" {
-		return slog.NewJSONHandler(os.Stderr, options)
+		return tracing.LogHandler(slog.NewJSONHandler(os.Stderr, options))
 	}
-	return slog.NewTextHandler(os.Stderr, options)
+	return tracing.LogHandler(slog.NewTextHandler(os.Stderr, options))
+}
+
+// exportTime bounds how long the export of the last spans may take at the end.
+const exportTime = 5 * time.Second
+
+// traced calls run with a tracer in the options, if traces are exported. service is the name of the process in them.
+func (f *machineFlags) traced(ctx context.Context, service string, run func() error) error {
+	host, _ := os.Hostname()
+	tracer, err := tracing.Open(ctx, tracing.Options{
+		Endpoint: f.otlp, Service: service, Instance: cmp.Or(f.options.Node, host), Version: version.Version, Logger: f.options.Logger,
+	})
+	if err != nil {
+		return fmt.Errorf("--otlp-endpoint %w", err)
+	}
+	f.options.Tracer = tracer
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), exportTime)
+		defer cancel()
+		_ = tracer.Close(ctx)
+	}()
+	return run()
 }
 
 // prepare sets up the log and the failpoints.

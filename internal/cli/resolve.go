@@ -58,7 +58,7 @@ func resolveAmong(ctx context.Context, c *client.Client, wanted address, choose 
 	case 1:
 		return found[0], nil
 	case 0:
-		return api.Ref{}, &missingError{what: wanted.String()}
+		return api.Ref{}, unlessClass(ctx, c, wanted, &missingError{what: wanted.String()})
 	}
 	names := make([]string, len(found))
 	for i, ref := range found {
@@ -98,7 +98,7 @@ func podsOf(ctx context.Context, c *client.Client, wanted address) ([]api.Pod, e
 		return nil, err
 	}
 	if _, err := c.Object(ctx, ref); err != nil {
-		return nil, err
+		return nil, unlessClass(ctx, c, wanted, err)
 	}
 	list, err := c.Pods(ctx, client.PodFilter{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name})
 	return list.Items, err

@@ -23,9 +23,11 @@ func (f *serverFlags) add(command *cobra.Command) {
 	f.backups.options = &o.Backups
 	f.backups.add(flags)
 	f.addEtcd(flags)
+	f.addLogs(flags)
 	flags.StringVar(&o.Data, "data", "", "etcd data `FOLDER` (default ROOT/state)")
 	flags.StringVar(&o.Plugins, "plugins", "", "plugin `FOLDER` (default ROOT/plugins)")
 	flags.DurationVar(&o.PluginTimeout, "plugin-timeout", time.Minute, "`DURATION` that one call of a plugin may take")
+	flags.StringVar(&o.Manifests, "manifests", "", "`FOLDER` of manifests to keep applied, and to prune what is taken out of it (default none)")
 	flags.BoolVar(&o.Paused, "paused", false, "change nothing until tend resume: for a root that was restored as a whole")
 	flags.BoolVar(&o.NoAgent, "no-agent", false, "run no containers on this machine: leave them to those that join (tend nodes add)")
 	flags.StringVar(&o.NodeListen, "node-listen", "", "`ADDRESS` where agents of other machines connect, with TLS, as in :8688 (default none)")
@@ -49,7 +51,7 @@ func (f *serverFlags) run(ctx context.Context) error {
 	if err := f.machine.prepare(); err != nil {
 		return err
 	}
-	return daemon.Run(ctx, f.options)
+	return f.machine.traced(ctx, "tend-server", func() error { return daemon.Run(ctx, f.options) })
 }
 
 func (a *app) serverCommand() *cobra.Command {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/tracing"
 )
 
 // Sealer encrypts what must not lie in the store in the clear, and computes keyed hashes of it.
@@ -58,6 +59,9 @@ func (d Deps) Defaults() Deps {
 func (d Deps) Commit(ctx context.Context, txn *records.Txn, guard string) (int64, error) {
 	if !txn.Empty() && !txn.Guards(guard) {
 		return 0, fmt.Errorf("a commit must compare and write %s", guard)
+	}
+	if tracing.Traced(ctx) {
+		txn.Trace(tracing.Record(ctx, d.Now()))
 	}
 	return txn.Commit(ctx, d.Store)
 }

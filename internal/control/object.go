@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"time"
 
 	"tend.dev/tend/api"
@@ -57,6 +58,9 @@ func Differs[T any](stored *T, next T) (bool, error) {
 	if stored == nil {
 		return true, nil
 	}
+	if reflect.DeepEqual(*stored, next) {
+		return false, nil // the common case; what differs in memory, as two forms of one time do, may be stored alike
+	}
 	was, err := json.Marshal(stored)
 	if err != nil {
 		return false, fmt.Errorf("encode a stored status: %w", err)
@@ -88,7 +92,7 @@ func (d Deps) Finalize(ctx context.Context, s records.Snapshot, object records.R
 		}
 	}
 	txn.Delete(records.ObjectKey(ref)).Delete(records.StatusKey(ref)).Delete(records.ImageKey(ref)).
-		Delete(records.MovesKey(ref)).Delete(records.AutoscaleKey(ref))
+		Delete(records.MovesKey(ref)).Delete(records.AutoscaleKey(ref)).Delete(records.LabKey(ref))
 	if claim := s.NameOwner(ref); claim.Exists() && *claim.Value == ref {
 		key := records.NameKey(ref)
 		txn.If(key, claim.Modified).Delete(key)

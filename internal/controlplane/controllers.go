@@ -2,16 +2,21 @@ package controlplane
 
 import (
 	"context"
+	"slices"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
 	"tend.dev/tend/internal/control/autoscaler"
+	"tend.dev/tend/internal/control/cluster"
 	"tend.dev/tend/internal/control/delivery"
 	"tend.dev/tend/internal/control/flapping"
 	"tend.dev/tend/internal/control/ingress"
 	"tend.dev/tend/internal/control/job"
+	"tend.dev/tend/internal/control/lab"
 	"tend.dev/tend/internal/control/network"
 	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/control/sink"
+	"tend.dev/tend/internal/control/syncs"
 	"tend.dev/tend/internal/control/workload"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/records"
@@ -19,10 +24,10 @@ import (
 )
 
 // Kinds are the kinds whose controllers need nothing but the store. A new kind is a folder and a line here.
-var Kinds = []control.Kind{
+var Kinds = slices.Concat([]control.Kind{
 	ingress.Kind,
 	network.Kind,
-}
+}, cluster.Kinds)
 
 // controllers returns the controllers of a term, which commit through a store, in the order they are started.
 func (p *Plane) controllers(commits records.Committer) []control.Controller {
@@ -42,9 +47,14 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		workload.New(deps, api.KindStatefulSet, onNodes),
 		job.New(deps, job.Options{Kind: api.KindJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
 		job.New(deps, job.Options{Kind: api.KindCronJob, Refusals: nodes.Refusals, Liveness: p.liveness}),
+		lab.New(deps, lab.Options{Refusals: nodes.Refusals, Liveness: p.liveness}),
+		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source, Count: p.Sinks.Count}),
 		autoscaler.New(deps, autoscaler.Options{
 			Interval: p.AutoscaleInterval, Load: p.Load, Scale: p.Scale, Holder: p.ReplicasHolder, Stepped: p.Scaled,
 		}),
+	}
+	if p.Sources != nil {
+		out = append(out, syncs.New(syncs.Deps{Deps: deps, Sources: p.Sources, Metrics: p.Watchers}))
 	}
 	for _, kind := range Kinds {
 		out = append(out, kind.New(deps))
@@ -61,6 +71,18 @@ type Effects struct {
 	// Load returns what pods used since the last call; Scale sets the replicas of an object through the verbs.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
 	Scale func(ctx context.Context, ref api.Ref, replicas int) error
+	// Sinks is what sinks read and how they send.
+	Sinks Sinks
+	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.
+	Sources syncs.Sources
 	// Delivered counts attempts to call a webhook by their outcome, Scaled changes of replicas by their direction.
 	Delivered, Scaled func(what string)
+}
+
+// Sinks is what the controller of sinks needs outside of the store; see sink.Deps.
+type Sinks struct {
+	sink.Effects
+	Log    sink.Log
+	Source string
+	Count  func(kind, outcome string)
 }

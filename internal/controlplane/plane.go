@@ -14,6 +14,8 @@ import (
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/tracing"
+	"tend.dev/tend/internal/watcher"
 )
 
 // Options are the options of a Plane. View, Sealer and Effects are required.
@@ -34,8 +36,11 @@ type Options struct {
 	Resync time.Duration
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
-	// Metrics may be nil.
-	Metrics *engine.Metrics
+	// Metrics and Watchers may be nil.
+	Metrics  *engine.Metrics
+	Watchers *watcher.Metrics
+	// Tracer exports traces. Default: nothing does.
+	Tracer *tracing.Tracer
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 }
@@ -54,6 +59,9 @@ type Plane struct {
 func New(o Options) *Plane {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	p := &Plane{Options: o, liveness: owner.NewLiveness(o.NodeTimeout, o.NodeGather, nil), ready: make(chan struct{}), previews: map[api.Kind]control.Previewer{}}
 	for _, c := range p.controllers(readOnly{}) {
@@ -152,7 +160,7 @@ func (p *Plane) watch(ctx context.Context, end context.CancelFunc, term *Term, r
 
 func (p *Plane) engineOptions(c control.Controller, term *Term) engine.Options {
 	o := engine.Options{
-		Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Resync: p.Resync,
+		Name: c.Name(), Reconciler: p.traced(c), Replay: c.Keys, Dirty: c.Dirty, Resync: p.Resync,
 		Synced: p.View.Synced(), Revision: p.View.Revision, WaitFor: p.View.WaitFor, Settle: term.Settle,
 		Logger: p.Logger, Metrics: p.Metrics, Now: p.Now,
 	}

@@ -100,7 +100,7 @@ func (d *daemon) scheduledBackup(ctx context.Context, term *controlplane.Term) {
 		d.Logger.ErrorContext(ctx, "the scheduled backup failed", "error", err, "next_try", backupRetry)
 	} else {
 		last.Succeeded, last.Name, last.Size, last.Revision = began, made.name, made.size, made.revision
-		d.Logger.InfoContext(ctx, "backup taken", "to", made.name, "bytes", made.size, "revision", made.revision)
+		d.Logger.InfoContext(ctx, "backup taken", "file", made.name, "bytes", made.size, "revision", made.revision)
 	}
 	d.backups.metrics.count(last)
 	for ctx.Err() == nil {

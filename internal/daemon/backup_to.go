@@ -117,7 +117,7 @@ func (d *daemon) supersede(made string) error {
 		if err := os.Remove(filepath.Join(d.Backups.To, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("delete an older backup: %w", err)
 		}
-		d.Logger.Info("older backup deleted", "name", name)
+		d.Logger.Info("older backup deleted", "file", name)
 	}
 	return nil
 }

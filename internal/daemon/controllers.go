@@ -13,6 +13,7 @@ import (
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/verbs"
+	"tend.dev/tend/internal/watcher"
 	"tend.dev/tend/internal/webhook"
 )
 
@@ -22,13 +23,14 @@ func (d *daemon) newPlane() *controlplane.Plane {
 	return controlplane.New(controlplane.Options{
 		View: d.view, Sealer: d.keys, NodeTimeout: d.NodeTimeout, NodeGather: nodeapi.Gather(d.NodeTimeout, d.Heartbeat), AutoscaleInterval: d.AutoscaleInterval, Resync: d.Resync,
 		Effects: controlplane.Effects{
-			Call: caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale,
+			Sinks: d.sinks(caller),
+			Call:  caller.Call, Blob: d.readBlob, Load: d.load, Scale: d.autoscale, Sources: d.newSyncer(),
 			Scaled: d.counter("tend_autoscaler_decisions_total", "Changes of a replica count by the autoscaler, by direction (up, down).",
 				"direction", "up", "down"),
 			Delivered: d.counter("tend_webhook_deliveries_total", "Attempts to call a webhook, by outcome: delivered, failed or retried.",
 				"outcome", delivery.CountDelivered, delivery.CountFailed, delivery.CountRetried),
 		},
-		ReplicasHolder: verbs.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Now: d.Now,
+		ReplicasHolder: verbs.ReplicasHolder, Logger: d.Logger, Metrics: d.metrics, Watchers: watcher.NewMetrics(d.Registry), Tracer: d.Tracer, Now: d.Now,
 	})
 }
 
@@ -38,7 +40,7 @@ func (d *daemon) counter(name, help, label string, values ...string) (count func
 	for _, value := range values {
 		counts.WithLabelValues(value)
 	}
-	d.registry.MustRegister(counts)
+	d.Registry.MustRegister(counts)
 	return func(value string) { counts.WithLabelValues(value).Inc() }
 }
 

@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"tend.dev/tend/internal/backup/restore"
 	"tend.dev/tend/internal/certstore"
+	"tend.dev/tend/internal/clusterapi"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/eventlog"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/local"
@@ -26,6 +26,8 @@ import (
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/telemetry"
+	"tend.dev/tend/internal/telemetry/census"
 	"tend.dev/tend/internal/verbs"
 )
 
@@ -46,13 +48,16 @@ type daemon struct {
 	// peerHost is where the other servers reach this one.
 	peerHost string
 	// term is nil while another server has the controllers.
-	term     atomic.Pointer[controlplane.Term]
-	view     *view.View
-	files    files
-	nodes    *local.Service
-	fleet    nodeapi.Fleet
-	registry *prometheus.Registry
-	metrics  *engine.Metrics
+	term atomic.Pointer[controlplane.Term]
+	view *view.View
+	// events and audit are the logs of changes and of calls.
+	events, audit *eventlog.Log
+	auditor       *eventlog.Auditor
+	files         files
+	nodes         *local.Service
+	fleet         nodeapi.Fleet
+	metrics       *engine.Metrics
+	storeMetrics  *telemetry.StoreMetrics
 
 	plane     *controlplane.Plane
 	host      *host.Host // nil without an agent of its own
@@ -62,6 +67,7 @@ type daemon struct {
 	server    *server.Server
 	endpoints []server.Endpoint
 	gate      *gate // nil without a listener for nodes
+	clusters  *clusterapi.Handler
 
 	// fatal ends the server with a reason.
 	fatal context.CancelCauseFunc
@@ -101,9 +107,11 @@ func (d *daemon) prepareRoot(context.Context) (err error) {
 
 // build creates the parts above the store; nothing runs yet.
 func (d *daemon) build(context.Context) error {
-	d.registry = prometheus.NewRegistry()
-	d.metrics = engine.NewMetrics(d.registry)
-	d.view = view.New(d.store, view.Options{Decode: records.Decode, Indexes: records.Indexes, Logger: d.Logger})
+	d.metrics = engine.NewMetrics(d.Registry)
+	d.openView()
+	d.storeMetrics.Follow(d.view.Revision)
+	stopCounting := census.Register(d.Registry, d.view)
+	d.onStop(func() error { stopCounting(); return nil })
 	d.plane = d.newPlane()
 	d.nodes = local.New(local.Options{
 		Store: d.store, View: d.view, Keys: d.keys, Blobs: d.files.open, ImageOf: d.image, Certificates: certstore.New(d.store, d.keys), CallbackPath: d.callbackPath,
@@ -122,7 +130,7 @@ func (d *daemon) openHost(ctx context.Context) error {
 	var err error
 	d.host, err = host.Open(ctx, d.Options.Options, host.Link{
 		Cluster: d.cluster.UID, Control: d.nodes.Node(d.Node), Assets: d.files, Seal: d.keys.Encrypt, Open: d.keys.Decrypt,
-		Registry: d.registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
+		Registry: d.Registry, Metrics: d.metrics, Hold: d.pause.resumed, Paused: d.pause.why, Callbacks: d.server.Callbacks(), Outside: d.outside,
 	})
 	if err != nil {
 		return err
@@ -150,6 +158,7 @@ func (d *daemon) serve(ctx context.Context, began time.Time) error {
 		parts = append(parts, part{"nodes", d.gate.run})
 	}
 	parts = append(parts, d.besideOthers()...)
+	parts = append(parts, part{"audit", d.auditor.Run}) // after http, whose last calls it writes
 	parts = append(parts, part{"http", func(ctx context.Context) error { return d.server.Serve(ctx, d.endpoints...) }})
 	running := make([]*runningPart, len(parts))
 	for i, p := range parts {
@@ -205,11 +214,10 @@ func (d *daemon) missing() []string {
 		return []string{"paused: " + why + "; next: tend resume"}
 	}
 	var out []string
-	if why := d.quorum(); why != "" {
-		out = append(out, "writes are refused: "+why)
-	}
-	if why := d.full(); why != "" {
-		out = append(out, "writes are refused: "+why)
+	for _, why := range []string{d.quorum(), d.stalled(), d.full()} {
+		if why != "" {
+			out = append(out, "writes are refused: "+why)
+		}
 	}
 	for name, ready := range map[string]<-chan struct{}{
 		"reading the store": d.view.Synced(), "the first reconcile of every object": d.planeReady(),

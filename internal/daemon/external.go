@@ -80,7 +80,7 @@ func (d *daemon) joinExternal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "as", d.Name)
+	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", d.Name)
 	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Applicant{Name: d.Name})
 	if err != nil {
 		return err

@@ -86,7 +86,7 @@ func (s *several) losesEtcd(shared *etcdtest.Cluster, left *running) {
 		_, err := left.client.Scale(context.Background(), client.Target{Kind: web.Kind, Scope: web.Scope, Name: web.Name}, n)
 		return err
 	}
-	left.untilWithin(20*time.Second, "writes are refused without etcd", func() bool {
+	left.untilWithin(time.Minute, "writes are refused without etcd", func() bool {
 		var problem *api.Problem
 		return errors.As(scale(3), &problem) && problem.Status == 503 && strings.Contains(problem.Detail, "etcd does not answer") && strings.Contains(problem.Next, "etcdctl endpoint health")
 	})

@@ -1,136 +1,118 @@
 package daemon
 
 import (
-	"context"
 	"fmt"
-	"log/slog"
-	"path/filepath"
-	"runtime/debug"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/procfs"
-
 	"tend.dev/tend/api"
-	"tend.dev/tend/client"
-	"tend.dev/tend/internal/host"
-	"tend.dev/tend/internal/member"
-	"tend.dev/tend/internal/runtime"
-	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// BenchmarkFleet runs a server over embedded etcd and many agents, each with an engine without containers and a connection of its
-// own over TLS, in one process. It measures how many pods per second are reported as running after the apply, in deployments of 100; how much
-// slower the last percent was than the first; the memory of all; and what share of a core they use once the pods run. Run it with
-// -benchtime 1x.
+// BenchmarkFleet measures many nodes without containers: how many pods per second are reported as running after the apply, in
+// deployments of 100; what processor time each takes; the first and the last percent; the memory; and what the fleet costs at rest.
+// Run it with -benchtime 1x.
+//
+//   - A run whose name ends in tls is a server in a process of its own, and agents that are connected over TLS; processor and memory
+//     are the server's alone.
+//   - In the others everything is one process without TLS, and the agents' part is in all figures. A profile tells the parts
+//     apart: go tool pprof -tagfocus side=agent.
 func BenchmarkFleet(b *testing.B) {
-	for _, size := range []struct{ nodes, pods int }{{100, 5_000}, {1_000, 50_000}} {
-		b.Run(fmt.Sprintf("%d-%d", size.nodes, size.pods), func(b *testing.B) {
+	for _, size := range []struct {
+		nodes, pods int
+		tls         bool
+	}{{100, 5_000, false}, {100, 5_000, true}, {1_000, 50_000, false}, {1_000, 50_000, true}} {
+		name := fmt.Sprintf("%d-%d", size.nodes, size.pods)
+		if size.tls {
+			name += "-tls"
+		}
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				measureFleet(b, size.nodes, size.pods)
+				var f fleet
+				if size.tls {
+					f = startMembers(b, size.nodes)
+				} else {
+					f = startFleet(b, size.nodes)
+				}
+				measureFleet(b, f, "fleet-"+name, size.pods)
 			}
 		})
 	}
 }
 
-func measureFleet(b *testing.B, nodes, pods int) {
-	const replicasEach = 100
-	root := b.TempDir()
-	ctx, cancel := context.WithCancel(b.Context())
-	var running sync.WaitGroup
-	defer running.Wait()
-	defer cancel()
-	listens := loopback()
-	quiet := slog.New(slog.DiscardHandler)
-	running.Go(func() {
-		err := Run(ctx, Options{
-			Options: host.Options{Root: root, Node: "n1", Runtime: "hollow", Logger: quiet}, HTTP: "off", QuietEtcd: true, NoAgent: true, NodeListen: listens,
-		})
-		if err != nil && ctx.Err() == nil {
-			b.Error(err)
-		}
-	})
-	c, err := client.New(client.Options{Server: "unix://" + filepath.Join(root, "tend.sock")})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
-	awaits(b, func() bool { ready, err := c.Readiness(ctx); return err == nil && ready.Ready })
-	token, err := c.JoinToken(ctx, time.Hour, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for i := range nodes {
-		engine := hollow.NewEngine()
-		engine.AddImage("web:1")
-		defer engine.Close()
-		o := member.Options{Server: token.Address, Token: token.Token, Options: host.Options{
-			Root: filepath.Join(root, fmt.Sprint(i)), Node: fmt.Sprintf("worker-%d", i), Runtime: "hollow", MinFree: -1, Logger: quiet,
-			Engine: func(cluster, node string) (runtime.Runtime, error) { return engine.Client(cluster, node), nil },
-		}}
-		running.Go(func() {
-			if err := member.Run(ctx, o); err != nil && ctx.Err() == nil {
-				b.Errorf("%s: %v", o.Node, err)
-			}
-		})
-	}
-	awaits(b, func() bool { known, err := c.Nodes(ctx); return err == nil && countReady(known.Items) == nodes })
+// rest is how long a fleet at rest is measured, after as long a time for the last reports and reconciles.
+const rest = 20 * time.Second
 
-	began, stages := time.Now(), map[int]time.Duration{}
-	for i := range pods / replicasEach {
-		ref := api.Ref{Kind: api.KindDeployment, Scope: "prod", Name: fmt.Sprint("web", i)}
-		if _, err := c.Apply(ctx, api.ApplyRequest{Objects: []api.Object{manifestOf(ref, replicas(replicasEach))}}); err != nil {
-			b.Fatal(err)
+func measureFleet(b *testing.B, f fleet, name string, pods int) {
+	began, cpu := time.Now(), f.cpu()
+	applied := make(chan time.Duration, 1)
+	go func() {
+		f.deploy(pods / replicasEach)
+		applied <- time.Since(began)
+	}()
+	stages := f.awaitStages(began, pods)
+	took, used := stages[100], f.cpu()-cpu
+	report := func(value float64, unit string) {
+		fmt.Printf("bench: %s-%s %.2f\n", name, unit, value)
+		b.ReportMetric(value, unit)
+	}
+	report(float64(pods)/took.Seconds(), "pods/s")
+	report((<-applied).Seconds(), "s-apply")
+	report(stages[1].Seconds(), "s-first-percent")
+	report((took - stages[99]).Seconds(), "s-last-percent")
+	report(1000*used.Seconds()/float64(pods), "cpu-ms/pod")
+	report(f.peakMiB(), "peak-MiB")
+	<-time.After(rest)
+	cpu, entries := f.cpu(), 0.0
+	if f.proposals != nil {
+		entries = f.proposals()
+	}
+	<-time.After(rest)
+	report(100*(f.cpu()-cpu).Seconds()/rest.Seconds(), "%core-at-rest")
+	if f.proposals != nil {
+		report(f.proposals()-entries, "log-entries-at-rest")
+	}
+}
+
+// BenchmarkReplace replaces every pod of deployments of 100 on 100 nodes in one process by the rolling strategy, ten of a
+// deployment at a time, and measures how many pods a second that are, and what processor time each takes.
+func BenchmarkReplace(b *testing.B) {
+	const nodes, pods = 100, 5_000
+	for b.Loop() {
+		f := startFleet(b, nodes)
+		f.deploy(pods / replicasEach)
+		f.awaitStages(time.Now(), pods)
+		began, cpu := time.Now(), f.cpu()
+		f.redeploy(pods / replicasEach)
+		replaced := func(s api.WorkloadStatus) int {
+			if s.Image != "web:2" { // until its controller has seen the change, a status tells of the pods before it
+				return 0
+			}
+			return min(s.Updated, s.Ready)
+		}
+		awaits(b, func() bool { return f.count(replaced) == pods })
+		took, used := time.Since(began), f.cpu()-cpu
+		for unit, value := range map[string]float64{
+			"pods/s": pods / took.Seconds(), "cpu-ms/pod": 1000 * used.Seconds() / pods, "peak-MiB": f.peakMiB(),
+		} {
+			fmt.Printf("bench: replace-%d-%s %.2f\n", pods, unit, value)
+			b.ReportMetric(value, unit)
 		}
 	}
-	applied := time.Since(began)
-	awaits(b, func() bool {
-		ready := 0
-		objects, err := c.Objects(ctx, api.KindDeployment, client.ObjectFilter{})
-		for _, object := range objects.Items {
-			status, _ := api.DecodeStatus[api.WorkloadStatus](object)
-			ready += status.Ready
-		}
+}
+
+// awaitStages waits until as many pods are reported as running, and returns how long after began it took for the first
+// percent, for 99 and for all.
+func (f fleet) awaitStages(began time.Time, pods int) map[int]time.Duration {
+	f.b.Helper()
+	stages := map[int]time.Duration{}
+	awaits(f.b, func() bool {
+		running := f.count(func(s api.WorkloadStatus) int { return s.Ready })
 		for _, percent := range []int{1, 99, 100} {
-			if stages[percent] == 0 && ready >= pods*percent/100 {
+			if stages[percent] == 0 && running >= pods*percent/100 {
 				stages[percent] = time.Since(began)
 			}
 		}
-		return err == nil && ready == pods
+		return running == pods
 	})
-	took := time.Since(began)
-	b.ReportMetric(float64(pods)/took.Seconds(), "pods/s")
-	b.ReportMetric(applied.Seconds(), "s-apply")
-	b.ReportMetric(stages[1].Seconds(), "s-first-percent")
-	b.ReportMetric((took - stages[99]).Seconds(), "s-last-percent")
-	const rest = 20 * time.Second
-	<-time.After(rest) // time for the last reports and reconciles
-	debug.FreeOSMemory()
-	b.ReportMetric(residentMiB(b), "MiB")
-	used := cpuTime(b)
-	<-time.After(rest)
-	b.ReportMetric(100*(cpuTime(b)-used).Seconds()/rest.Seconds(), "%core-at-rest")
-}
-
-func countReady(nodes []api.NodeInfo) (n int) {
-	for _, node := range nodes {
-		if node.Ready && node.Alive {
-			n++
-		}
-	}
-	return n
-}
-
-func residentMiB(b *testing.B) float64 {
-	b.Helper()
-	process, err := procfs.Self()
-	if err != nil {
-		b.Fatal(err)
-	}
-	stat, err := process.Stat()
-	if err != nil {
-		b.Fatal(err)
-	}
-	return float64(stat.ResidentMemory()) / (1 << 20)
+	return stages
 }

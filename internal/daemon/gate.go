@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
 	"tend.dev/tend/internal/connlimit"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
@@ -54,7 +55,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 		}
 		d.onStop(func() error { _ = listener.Close(); return nil })
 	}
-	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: d.taken, Enter: d.enter, Member: d.member}}
+	g := &gate{desk: join.Desk{Authority: ca, Cluster: d.cluster.UID, MAC: d.keys.HMAC, Now: d.Now, Alive: d.taken, Enter: d.enter, Member: d.member, Joined: d.auditJoin}}
 	if d.several() {
 		g.desk.Admit = d.admit
 	}
@@ -62,8 +63,10 @@ func (d *daemon) openGate(ctx context.Context) error {
 	g.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
-		Current: d.current, Servers: d.addresses,
+		Current: d.current, Servers: d.addresses, Tracer: d.Tracer,
 	}))
+	d.clusters = d.newClusters()
+	mux.Handle(pull.Prefix, d.clusters)
 	mux.Handle(peer.FilesPath, peer.Files(d.files.open))
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
@@ -117,7 +120,11 @@ func openAuthority(ctx context.Context, s store.Store, keys *secret.Keys, cluste
 	if err != nil {
 		return nil, err
 	}
-	if _, err := records.NewTxn("authority.found").If(records.AuthorityKey, 0).Put(records.AuthorityKey, sealed).Commit(ctx, s); err != nil {
+	_, err = records.NewTxn("authority.found").If(records.AuthorityKey, 0).Put(records.AuthorityKey, sealed).Commit(ctx, s)
+	if errors.Is(err, store.ErrConflict) { // another server has founded it meanwhile
+		return openAuthority(ctx, s, keys, cluster, now)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("store the authority of nodes: %w", err)
 	}
 	return ca, nil

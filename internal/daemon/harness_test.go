@@ -104,7 +104,7 @@ func (r *running) stop() error {
 // until waits for a condition.
 func (r *running) until(what string, holds func() bool) {
 	r.t.Helper()
-	r.untilWithin(20*time.Second, what, holds)
+	r.untilWithin(time.Minute, what, holds)
 }
 
 func (r *running) untilWithin(patience time.Duration, what string, holds func() bool) {
@@ -182,7 +182,7 @@ func (r *running) status(ref api.Ref) (api.WorkloadStatus, bool) {
 func (r *running) converged(ref api.Ref, revision int64) api.WorkloadStatus {
 	r.t.Helper()
 	var status api.WorkloadStatus
-	r.until(ref.String()+" converges", func() bool {
+	r.untilWithin(patience, ref.String()+" converges", func() bool {
 		var ok bool
 		status, ok = r.status(ref)
 		c := api.FindCondition(status.Conditions, api.ConditionReady)

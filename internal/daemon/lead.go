@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"tend.dev/tend/internal/controlplane"
 )
 
 // several reports whether other servers may have the store at the same time.
-func (d *daemon) several() bool { return d.peers != nil || d.external != nil }
+func (d *daemon) several() bool { return d.peers != nil || d.external != nil || d.Shared }
 
 func (d *daemon) candidate() controlplane.Candidate {
 	return controlplane.Candidate{Store: d.store, Name: d.Name, Alone: d.alone}
@@ -61,12 +62,15 @@ func (d *daemon) abdicate(ctx context.Context) {
 	}
 }
 
-// leadFor runs the controllers, and takes the backups that are due, while a term lasts.
+// leadFor runs the controllers, declares the folder of manifests, takes the backups that are due and trims the logs, while a
+// term lasts.
 func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	within, end := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() { defer close(done); d.keepBackups(within, term) }()
-	defer func() { end(); <-done }()
+	var beside sync.WaitGroup
+	beside.Go(func() { d.keepBackups(within, term) })
+	beside.Go(func() { d.keepLogs(within, term) })
+	beside.Go(func() { d.keepManifests(within, term) })
+	defer func() { end(); beside.Wait() }()
 	return d.plane.Run(ctx, term)
 }
 

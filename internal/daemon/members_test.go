@@ -2,15 +2,50 @@ package daemon
 
 import (
 	"crypto/tls"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/join"
 	"tend.dev/tend/internal/nodeapi/remote"
 )
+
+// Joins are in the audit: who, with which answer. Those without a valid token are counted.
+func TestJoinsAreAudited(t *testing.T) {
+	r := newMachine(t).startWith(func(o *Options) { o.NodeListen = "127.0.0.1:0" }).ready()
+	token, err := r.client.JoinToken(t.Context(), time.Hour, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range []string{"worker", "n1"} {
+		_, _ = join.Join(t.Context(), nil, "https://"+token.Address, token.Token, node) // n1 is the server's own name
+	}
+	var got []string
+	r.untilWithin(time.Minute, "the joins are in the audit", func() bool {
+		page, err := r.client.ListEvents(t.Context(), client.EventOptions{Audit: true, Kind: api.KindNode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = nil
+		for _, e := range page.Events {
+			var call api.AuditData
+			if err := json.Unmarshal(e.Data, &call); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, fmt.Sprintf("%s %s/%s %d %s %v", call.Path, call.Scope, call.Name, call.Status, call.Problem, strings.Contains(call.Actor, "127.0.0.1")))
+		}
+		return len(got) == 2
+	})
+	if want := "/node/v1/join _/worker 200  true, /node/v1/join _/n1 409 NodeName true"; strings.Join(got, ", ") != want {
+		t.Errorf("audited are %s, want %s", strings.Join(got, ", "), want)
+	}
+}
 
 // A name is of one machine at a time: of two clones of one disk that join, the second has it, and the first is refused
 // whatever it asks for. The server's own name can't be taken.

@@ -1,12 +1,16 @@
 package daemon
 
 import (
+	"crypto/x509"
 	"errors"
 	"net"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/eventlog"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/etcd"
@@ -24,6 +28,8 @@ type Options struct {
 	Plugins string
 	// PluginTimeout bounds a call of a plugin. Default 1 m.
 	PluginTimeout time.Duration
+	// Manifests is a folder whose manifests are kept applied while this server has the controllers. Default: there is none.
+	Manifests string
 	// HTTP is the TCP listener. Default 127.0.0.1:8686; "off" is none. It must be a loopback address.
 	HTTP string
 	// EtcdClient and EtcdPeer open etcd on TCP; by default it listens only on unix sockets inside Data.
@@ -44,9 +50,17 @@ type Options struct {
 	Paused bool
 	// Backups are those that the server takes by itself. Default: none.
 	Backups BackupOptions
+	// Events and AuditLog are what is kept of the logs of changes and of calls. Default eventlog.DefaultRetention.
+	Events, AuditLog eventlog.Retention
 
-	// Store is for tests: a store that outlives the server.
-	Store store.Store
+	// Store and Registry are for tests: a store that outlives the server, and what its metrics are registered with. Default:
+	// those of the server.
+	Store    store.Store
+	Registry *prometheus.Registry
+	// MailRoots are for tests: the authorities that mail servers are trusted by. Default: those of the machine.
+	MailRoots *x509.CertPool
+	// Shared says that other servers have the Store too. It is for simulations: with a store of its own a server knows that.
+	Shared bool
 	// Listener and Nodes are for simulations, which have no sockets: the trusted listener instead of the unix socket, and
 	// the listener for nodes. Zero values mean the real ones.
 	Listener net.Listener
@@ -70,8 +84,14 @@ func (o Options) withDefaults() (Options, error) {
 		o.Plugins = filepath.Join(o.Root, "plugins")
 	}
 	orString(&o.HTTP, "127.0.0.1:8686")
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
 	if o.Backups.Keep == 0 {
 		o.Backups.Keep = 7
+	}
+	for _, keep := range []*eventlog.Retention{&o.Events, &o.AuditLog} {
+		*keep = keep.WithDefaults()
 	}
 	o.Options = o.WithDefaults()
 	return o, nil

@@ -168,7 +168,7 @@ func (d *daemon) joinServers(ctx context.Context, settings *peerSettings) error 
 	if err != nil {
 		return err
 	}
-	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "as", settings.Name, "store", settings.URL)
+	d.Logger.InfoContext(ctx, "joining the servers of a cluster", "through", server, "server", settings.Name, "store", settings.URL)
 	given, err := join.JoinServer(ctx, nil, server, d.Token, join.Applicant{Name: settings.Name, URL: settings.URL})
 	if err != nil {
 		return err

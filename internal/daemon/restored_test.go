@@ -122,7 +122,7 @@ func TestRestoredStoreStartsPaused(t *testing.T) {
 }
 
 // goesOn resumes over a restored store that has a place for both pods, and checks that they kept running untouched.
-func (m *machine) goesOn(before []string, calls int) {
+func (m *machine) goesOn(ref api.Ref, before []string, calls int) {
 	m.t.Helper()
 	r := m.start(nil)
 	r.wantPaused(2)
@@ -130,7 +130,7 @@ func (m *machine) goesOn(before []string, calls int) {
 	if err != nil || len(result.Adopted) != 2 || len(result.Unknown) != 0 {
 		m.t.Fatalf("%+v, %v", result, err)
 	}
-	r.ready().converged(web, 0)
+	r.ready().converged(ref, 0)
 	if after := m.runs(); !slices.Equal(before, after) || m.engine.Mutations() != calls {
 		m.t.Errorf("they did not just go on: %v, then %v", before, after)
 	}
@@ -163,7 +163,38 @@ func TestRestoredStoreAdopts(t *testing.T) {
 	before, calls := m.runs(), m.engine.Mutations()
 
 	m.restore(older)
-	m.goesOn(before, calls)
+	m.goesOn(web, before, calls)
+}
+
+// TestRestoredStoreAdoptsOrdinals: the pods of a statefulset were replaced since, each in its own slot.
+func TestRestoredStoreAdoptsOrdinals(t *testing.T) {
+	m := newMachine(t)
+	m.engine.AddImage("web:1")
+	r := m.start(nil).ready()
+	r.converged(data, r.apply(manifestOf(data, replicas(2))))
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	older, old := m.backup(), m.engine.Containers()
+	r = m.start(nil).ready()
+	restarted, err := r.client.Restart(context.Background(), client.TargetOf(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.converged(data, restarted.Revision)
+	r.until("both ordinals have other containers", func() bool {
+		now := m.engine.Containers()
+		return len(m.runs()) == 2 && len(now) == 2 && !slices.ContainsFunc(now, func(c runtime.Container) bool {
+			return slices.ContainsFunc(old, func(before runtime.Container) bool { return before.ID == c.ID })
+		})
+	})
+	if err := r.stop(); err != nil {
+		t.Fatal(err)
+	}
+	before, calls := m.runs(), m.engine.Mutations()
+
+	m.restore(older)
+	m.goesOn(data, before, calls)
 }
 
 // TestRestoredStorePlacesWhatRuns: the store is older than the choice of a node for a task whose container runs.
@@ -186,7 +217,7 @@ func TestRestoredStorePlacesWhatRuns(t *testing.T) {
 	before, calls := m.runs(), m.engine.Mutations()
 
 	m.restore(older)
-	m.goesOn(before, calls)
+	m.goesOn(web, before, calls)
 }
 
 // TestProgressIsNoReasonToPause: neither a kill nor a damaged or missing progress file pauses a server.

@@ -208,14 +208,12 @@ func (d *daemon) adopt(ctx context.Context, snap records.Snapshot, adopted []ado
 		old, slot := snap.Task(a.Old.ID), snap.Slot(a.Old.Owner(), a.Old.Slot)
 		switch {
 		case a.Old.ID == a.New.ID:
-			txn.If(records.TaskKey(a.Old.ID), old.Modified).Put(records.TaskKey(a.Old.ID), a.New)
+			txn.If(records.TaskKey(a.Old.ID), old.Modified).Put(records.TaskKey(a.Old.ID), a.New).Delete(records.TaskStatusKey(a.Old.ID))
 		case a.Old.Slot == a.New.Slot:
 			txn.ReplaceTask(old, slot, a.New)
 		default:
-			txn.If(records.TaskKey(a.Old.ID), old.Modified).Delete(records.TaskKey(a.Old.ID))
-			txn.Delete(records.SlotKey(a.Old.Owner(), a.Old.Slot)).CreateTask(a.New)
+			txn.ForgetTask(old).CreateTask(a.New)
 		}
-		txn.Delete(records.TaskStatusKey(a.Old.ID))
 		taken[a.Old.ID] = true
 	}
 	for _, task := range snap.Tasks() {

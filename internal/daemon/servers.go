@@ -82,7 +82,7 @@ func (d *daemon) servers() api.Servers {
 	if !d.several() {
 		return api.Servers{Items: []api.Server{{Name: d.Name, State: api.ServerUp, Leads: true, Version: version.Version}}}
 	}
-	if d.external != nil {
+	if d.etcd == nil {
 		return d.externalServers()
 	}
 	out := api.Servers{Items: []api.Server{}, Quorum: d.quorum()}
@@ -124,7 +124,7 @@ func (d *daemon) removeServer(ctx context.Context, name string) error {
 	if !d.several() {
 		return &api.Problem{Status: http.StatusConflict, Detail: "this cluster's store has no servers that could be removed", Next: "tend servers"}
 	}
-	if d.external != nil {
+	if d.etcd == nil {
 		return &api.Problem{Status: http.StatusConflict, Detail: "the store is an external etcd, which knows no servers: one that is stopped is in no list any more",
 			Next: "stop tend server on that machine; for its node: tend drain, then tend nodes remove"}
 	}

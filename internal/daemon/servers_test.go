@@ -68,7 +68,7 @@ func (s *several) startWith(name string, edit func(*Options)) *running {
 		o.MinFree, o.NodeTimeout, o.Heartbeat = -1, 10*time.Second, time.Second
 		edit(o)
 	})
-	s.running[name].untilWithin(time.Minute, name+" is ready", func() bool {
+	s.running[name].untilWithin(patience, name+" is ready", func() bool {
 		select {
 		case err := <-s.running[name].done:
 			s.running[name].done <- err

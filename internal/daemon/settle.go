@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"time"
 
 	"tend.dev/tend/api"
@@ -29,7 +28,7 @@ func (d *daemon) settle(ctx context.Context) error {
 		return err
 	}
 	snap, now := d.snapshot(), d.Now().UTC()
-	s := settlement{snap: snap, now: now, term: d.term.Load().Revision(), commit: d.settled}
+	s := settlement{snap: snap, running: running, now: now, term: d.term.Load().Revision(), commit: d.settled}
 	for record := range snap.Prefix(records.RunsPrefix) {
 		if run, ok := record.Value.(*api.Run); ok && !run.State.Ended() && !s.goesOn(*run, running) {
 			s.end(ctx, records.Read[api.Run]{Value: run, Modified: record.Modified})
@@ -83,13 +82,15 @@ func (d *daemon) settled(ctx context.Context, txn *records.Txn) error {
 
 // settlement collects the writes of settle.
 type settlement struct {
-	snap   records.Snapshot
-	now    time.Time
-	term   int64
-	commit func(context.Context, *records.Txn) error
-	txn    *records.Txn
-	ended  []string
-	err    error
+	snap records.Snapshot
+	// running are the tasks that have a running container.
+	running map[string]bool
+	now     time.Time
+	term    int64
+	commit  func(context.Context, *records.Txn) error
+	txn     *records.Txn
+	ended   []string
+	err     error
 }
 
 // goesOn reports whether the container of a run's last attempt runs.
@@ -129,6 +130,10 @@ func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 	case object.Metadata.Deleting():
 	case object.Kind == api.KindCronJob:
 		value = s.now.Format(time.RFC3339)
+	case object.Kind == api.KindLab:
+		if s.unknownLab(object.Ref()) {
+			value = s.now.Format(time.RFC3339Nano)
+		}
 	default:
 		value = s.unknownRelease(read)
 	}
@@ -144,8 +149,16 @@ func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 	s.begin(ctx).If(key, read.Modified).Put(key, object)
 }
 
-// unknownRelease returns the number of the last release of a workload whose commands may have run since; empty if the
-// store shows that all have.
+// unknownLab reports whether a lab may have run, or ended, since the backup: it has not ended by that, and doesn't run.
+func (s *settlement) unknownLab(ref api.Ref) bool {
+	if status := s.snap.LabStatus(ref); status.Exists() && status.Value.Phase.Ended() {
+		return false
+	}
+	return !slices.ContainsFunc(s.snap.TasksOf(ref), func(t records.Read[api.Task]) bool { return s.running[t.Value.ID] })
+}
+
+// unknownRelease returns the stamp of the last release of a workload whose commands may have run since; empty if the store
+// shows that all have.
 func (s *settlement) unknownRelease(read records.Read[api.Object]) string {
 	spec, err := api.DecodeWorkload(read.Value.Kind, read.Value.Spec)
 	if err != nil || spec.Steps() == nil || s.finished(read) {
@@ -157,9 +170,11 @@ func (s *settlement) unknownRelease(read records.Read[api.Object]) string {
 	}
 	releases := s.snap.Releases(read.Value.Ref())
 	if n := len(releases); n > 0 && !releases[n-1].Value.CreatedAt.Before(read.Value.Metadata.UpdatedAt) {
-		return strconv.Itoa(max(last, releases[n-1].Value.Number))
+		last = max(last, releases[n-1].Value.Number)
+	} else {
+		last++ // that of the spec was not made yet
 	}
-	return strconv.Itoa(last + 1) // that of the spec was not made yet
+	return api.RestoredRelease{Number: last, Generation: read.Value.Metadata.Generation}.String()
 }
 
 // finished reports whether the store shows a rollout whose commands have all been run.

@@ -6,94 +6,32 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/disktest"
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/host"
 	"tend.dev/tend/internal/runtime"
 	"tend.dev/tend/internal/runtime/hollow"
 )
 
-// The requests that freeze and thaw a file system, from linux/fs.h.
-const (
-	fiFreeze = 0xc0045877
-	fiThaw   = 0xc0045878
-)
-
-// stallingDisk is an ext4 file system that can be frozen: writes wait until it is thawed.
-type stallingDisk struct {
-	t      *testing.T
-	folder string
-	frozen atomic.Bool
-}
-
-func newStallingDisk(t *testing.T) *stallingDisk {
-	t.Helper()
-	d := &stallingDisk{t: t, folder: t.TempDir()}
-	image := filepath.Join(t.TempDir(), "disk")
-	if err := os.WriteFile(image, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(image, 256<<20); err != nil {
-		t.Fatal(err)
-	}
-	d.run("mkfs.ext4", "-q", "-F", image)
-	d.run("mount", "-o", "loop", image, d.folder)
-	t.Cleanup(func() { d.thaw(); d.run("umount", d.folder) })
-	return d
-}
-
-// run runs a system command; the commands need root and a loop device.
-func (d *stallingDisk) run(name string, args ...string) {
-	d.t.Helper()
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		d.t.Fatalf("%s %v: %v: %s", name, args, err, out)
-	}
-}
-
-func (d *stallingDisk) freeze() {
-	d.frozen.Store(true)
-	d.control(fiFreeze)
-}
-
-func (d *stallingDisk) thaw() {
-	if d.frozen.Swap(false) {
-		d.control(fiThaw)
-	}
-}
-
-func (d *stallingDisk) control(request uintptr) {
-	folder, err := os.Open(d.folder)
-	if err != nil {
-		d.t.Error(err)
-		return
-	}
-	defer folder.Close()
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, folder.Fd(), request, 0); errno != 0 {
-		d.t.Errorf("freeze or thaw %s: %v", d.folder, errno)
-	}
-}
-
 // TestAStalledDiskFillsNoSlotTwice: the disk of the store stalls while a rollout creates pods. etcd answers with
 // timeouts, and applies those writes after the thaw. The rollout creates exactly two pods of the new release.
 func TestAStalledDiskFillsNoSlotTwice(t *testing.T) {
-	disk := newStallingDisk(t)
+	disk := disktest.New(t, 256<<20)
 	var armed atomic.Bool
 	var sent atomic.Int64
 	faults := fault.New(fault.Options{Trace: func(name string) {
 		switch {
 		case name == "store.deployment.create.before" && armed.Swap(false):
-			disk.freeze()
+			disk.Freeze()
 			sent.Add(1)
-		case disk.frozen.Load() && (name == "store.deployment.create.before" || name == "store.election.settle.before"):
+		case disk.Frozen() && (name == "store.deployment.create.before" || name == "store.election.settle.before"):
 			sent.Add(1)
 		}
 	}})
@@ -107,7 +45,7 @@ func TestAStalledDiskFillsNoSlotTwice(t *testing.T) {
 	revision := r.apply(second)
 	// Each try takes etcd's timeout of some seconds; two more follow the one that met the stall.
 	r.untilWithin(time.Minute, "three tries met the stall", func() bool { return sent.Load() >= 3 })
-	disk.thaw()
+	disk.Thaw()
 	r.converged(web, revision)
 	if got := r.engine.Calls()["create"]; got != 4 {
 		t.Errorf("%d containers were created, want two of each release", got)
@@ -118,7 +56,7 @@ func TestAStalledDiskFillsNoSlotTwice(t *testing.T) {
 }
 
 // startOnDisk runs a server whose embedded etcd is on a disk.
-func startOnDisk(t *testing.T, disk *stallingDisk, faults *fault.Points) *running {
+func startOnDisk(t *testing.T, disk *disktest.Disk, faults *fault.Points) *running {
 	t.Helper()
 	root, err := os.MkdirTemp("", "tend")
 	if err != nil {
@@ -133,7 +71,7 @@ func startOnDisk(t *testing.T, disk *stallingDisk, faults *fault.Points) *runnin
 	go func() {
 		r.done <- Run(ctx, Options{
 			Options: host.Options{
-				Root: root, Data: filepath.Join(disk.folder, "state"), MinFree: -1, Node: "n1", Runtime: "hollow", Faults: faults, Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
+				Root: root, Data: filepath.Join(disk.Folder, "state"), MinFree: -1, Node: "n1", Runtime: "hollow", Faults: faults, Logger: slog.New(slog.DiscardHandler), Engine: func(cluster, node string) (runtime.Runtime, error) { return m.engine.Client(cluster, node), nil },
 			},
 			HTTP: "off", QuietEtcd: true,
 		})
@@ -142,7 +80,7 @@ func startOnDisk(t *testing.T, disk *stallingDisk, faults *fault.Points) *runnin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		disk.thaw()
+		disk.Thaw()
 		if err := r.stop(); err != nil {
 			t.Error(err)
 		}

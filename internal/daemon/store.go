@@ -3,7 +3,9 @@ package daemon
 import (
 	"context"
 
+	"tend.dev/tend/internal/eventlog"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/telemetry"
 )
 
 // openStore opens the embedded etcd or an external one, or uses the given store.
@@ -18,6 +20,9 @@ func (d *daemon) openStore(ctx context.Context) error {
 		}
 	}
 	orString(&d.Name, firstName)
-	d.store = fault.Store(d.Store, d.Faults)
+	d.storeMetrics = telemetry.NewStoreMetrics(d.Registry)
+	recorder := eventlog.Record(fault.Store(telemetry.Store(d.Store, d.storeMetrics), d.Faults), d.known, d.Now)
+	recorder.Published = telemetry.NewEvents(d.Registry).Published
+	d.store = recorder
 	return nil
 }

@@ -24,7 +24,7 @@ var apart = os.Getenv(apartVariable) != ""
 var apartStories = []string{
 	"TestDeploy", "TestHealsInPlace", "TestFrozenStaysStopped", "TestScaleTouchesNothingElse", "TestRollStartFirst", "TestRollStopFirst",
 	"TestConfigRollsOnceAndTheSameValueNever", "TestRollback", "TestAutomaticRollback", "TestReleaseCommandsSeeTheRelease", "TestAssetChanges",
-	"TestSecretFiles", "TestBuildFromADockerfile", "TestAJobIsTriedAgain",
+	"TestSecretFiles", "TestBuildFromADockerfile", "TestAJobIsTriedAgain", "TestAClassOfLabs", "TestALabTimesOut",
 }
 
 // TestDeploymentsOverTheNetwork runs the tests of deployments again, with the agent as a process of its own.

@@ -16,8 +16,11 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	layers "github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/testimage"
@@ -59,6 +62,14 @@ func (s *shop) stock() {
 		s.t.Fatal(err)
 	}
 	image, err := tarball.ImageFromPath(path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	// A layer that no engine has met: one that this engine pulled for another story would not be pulled again.
+	fresh, err := layers.Layer(2<<20, types.DockerLayer)
+	if err == nil {
+		image, err = mutate.AppendLayers(image, fresh)
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}

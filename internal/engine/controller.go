@@ -50,7 +50,7 @@ func New(o Options) *Controller {
 		timers:  newTimers(),
 		gate:    newGate(),
 	}
-	c.meter = o.Metrics.meter(o.Name, c.counts)
+	c.meter = o.Metrics.meter(o.Name, c.queueState)
 	return c
 }
 

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"errors"
-	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -18,14 +18,11 @@ const (
 // Metrics are the engine's collectors, shared by all controllers and labelled by kind. docs/metrics.md lists them.
 // A nil *Metrics collects nothing.
 type Metrics struct {
-	duration   *prometheus.HistogramVec
-	cycles     *prometheus.CounterVec
-	total      *prometheus.CounterVec
-	successful *prometheus.CounterVec
-	failed     *prometheus.CounterVec
-	requeued   *prometheus.CounterVec
-	panics     *prometheus.CounterVec
-	gauges     *gauges
+	duration *prometheus.HistogramVec
+	loop     *prometheus.HistogramVec
+	cycles   *prometheus.CounterVec
+	panics   *prometheus.CounterVec
+	kinds    *kinds
 }
 
 // NewMetrics returns the collectors after registering them. It panics if the registry already has them.
@@ -39,48 +36,54 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			Help:    "Time one reconcile took.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10), // 0.5 ms to 131 s
 		}, []string{"kind", "result"}),
-		cycles:     counter("tend_reconciliation_cycles_total", "Passes over the whole view (resync)."),
-		total:      counter("tend_reconciliations_total", "Reconciles that ended."),
-		successful: counter("tend_reconciliations_successful_total", "Reconciles that ended well and asked for nothing more."),
-		failed:     counter("tend_reconciliations_failed_total", "Reconciles that failed, terminally or not."),
-		requeued:   counter("tend_reconciliations_requeued_total", "Reconciles that ended well and asked to be requeued."),
-		panics:     counter("tend_reconcile_panics_total", "Reconciles that panicked; they count as failed too."),
-		gauges:     newGauges(),
+		loop: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "tend_scheduler_loop_duration_seconds",
+			Help:    "Time of a pass over the view that looks for what is to be done and was not noticed.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 8), // 0.5 ms to 8 s
+		}, []string{"kind"}),
+		cycles: counter("tend_reconciliation_cycles_total", "Passes over the whole view (resync)."),
+		panics: counter("tend_reconcile_panics_total", "Reconciles that panicked; they count as failed too."),
+		kinds:  newKinds(),
 	}
-	registry.MustRegister(m.duration, m.cycles, m.total, m.successful, m.failed, m.requeued, m.panics, m.gauges)
+	registry.MustRegister(m.duration, m.loop, m.cycles, m.panics, m.kinds)
 	return m
 }
 
 // meter is one controller's share of the Metrics. A nil one counts nothing.
 type meter struct {
-	duration                                            map[string]prometheus.Observer
-	cycles, total, successful, failed, requeued, panics prometheus.Counter
+	duration       map[string]prometheus.Observer
+	cycles, panics prometheus.Counter
+	loop           prometheus.Observer
+	tally          *tally
+	passes         *passes
 }
 
-func (m *Metrics) meter(kind string, counts func() (depth, rest int)) *meter {
+func (m *Metrics) meter(kind string, queue func() queueState) *meter {
 	if m == nil {
 		return nil
 	}
-	m.gauges.add(kind, counts)
 	duration := map[string]prometheus.Observer{}
 	for _, result := range []string{resultSuccessful, resultRequeued, resultFailed, resultTerminal} {
 		duration[result] = m.duration.WithLabelValues(kind, result)
 	}
-	return &meter{
-		duration:   duration,
-		cycles:     m.cycles.WithLabelValues(kind),
-		total:      m.total.WithLabelValues(kind),
-		successful: m.successful.WithLabelValues(kind),
-		failed:     m.failed.WithLabelValues(kind),
-		requeued:   m.requeued.WithLabelValues(kind),
-		panics:     m.panics.WithLabelValues(kind),
+	out := &meter{
+		duration: duration,
+		cycles:   m.cycles.WithLabelValues(kind),
+		panics:   m.panics.WithLabelValues(kind),
+		loop:     m.loop.WithLabelValues(kind),
 	}
+	out.tally, out.passes = m.kinds.add(kind, queue)
+	return out
 }
 
-func (m *meter) cycle() {
-	if m != nil {
-		m.cycles.Inc()
+// cycle counts a pass over the view that found a number of keys.
+func (m *meter) cycle(found int, took time.Duration) {
+	if m == nil {
+		return
 	}
+	m.cycles.Inc()
+	m.loop.Observe(took.Seconds())
+	m.passes.add(found, took)
 }
 
 func (m *meter) observe(out outcome) {
@@ -91,60 +94,17 @@ func (m *meter) observe(out outcome) {
 	switch {
 	case IsTerminal(out.err):
 		result = resultTerminal
-		m.failed.Inc()
 	case out.err != nil:
 		result = resultFailed
-		m.failed.Inc()
 	case out.result.After > 0:
 		result = resultRequeued
-		m.requeued.Inc()
 	default:
 		result = resultSuccessful
-		m.successful.Inc()
 	}
 	var panicked *PanicError
 	if errors.As(out.err, &panicked) {
 		m.panics.Inc()
 	}
-	m.total.Inc()
 	m.duration[result].Observe(out.took.Seconds())
-}
-
-// gauges reads the controllers when it is scraped: keeping them up to date would cost every enqueue.
-type gauges struct {
-	depth, rest *prometheus.Desc
-	mu          sync.Mutex
-	kinds       map[string]func() (depth, rest int)
-}
-
-func newGauges() *gauges {
-	return &gauges{
-		depth: prometheus.NewDesc("tend_queue_depth", "Keys that wait for a worker.", []string{"kind"}, nil),
-		rest:  prometheus.NewDesc("tend_resting_keys", "Keys that failed too often or terminally.", []string{"kind"}, nil),
-		kinds: map[string]func() (int, int){},
-	}
-}
-
-// add makes a controller's counts visible; a later one of the same kind replaces the former.
-func (g *gauges) add(kind string, counts func() (depth, rest int)) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.kinds[kind] = counts
-}
-
-// Describe implements prometheus.Collector.
-func (g *gauges) Describe(out chan<- *prometheus.Desc) {
-	out <- g.depth
-	out <- g.rest
-}
-
-// Collect implements prometheus.Collector.
-func (g *gauges) Collect(out chan<- prometheus.Metric) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for kind, counts := range g.kinds {
-		depth, rest := counts()
-		out <- prometheus.MustNewConstMetric(g.depth, prometheus.GaugeValue, float64(depth), kind)
-		out <- prometheus.MustNewConstMetric(g.rest, prometheus.GaugeValue, float64(rest), kind)
-	}
+	m.tally.add(result, out.took)
 }

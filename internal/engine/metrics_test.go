@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,4 +75,88 @@ func TestMetricsOfOneRegistryAreSharedByControllers(t *testing.T) {
 	}
 	wantMetric(t, registry, `tend_queue_depth{kind="deployment"} 0`)
 	wantMetric(t, registry, `tend_queue_depth{kind="job"} 0`)
+}
+
+// Successful, failed and requeued add up to total at every scrape, also while many workers count.
+func TestCountsAddUpAtEveryScrape(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	metrics := NewMetrics(registry)
+	outcomes := []outcome{{}, {result: Result{After: time.Hour}}, {err: errFlaky}, {err: Terminal(errFlaky)}}
+	var counted atomic.Int64
+	var working sync.WaitGroup
+	stop := make(chan struct{})
+	for range 4 {
+		meter := metrics.meter("deployment", func() queueState { return queueState{} })
+		working.Go(func() {
+			for {
+				for _, out := range outcomes {
+					out.took = time.Second
+					meter.observe(out)
+					counted.Add(1)
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for range 500 {
+		got := values(t, registry)
+		if sum := got["successful"] + got["failed"] + got["requeued"]; got["total"] != sum {
+			t.Errorf("total %v, but successful, failed and requeued add up to %v", got["total"], sum)
+			break
+		}
+	}
+	close(stop)
+	working.Wait()
+	got, all := values(t, registry), float64(counted.Load())
+	if got["total"] != all || got["failed"] != all/2 || got["average"] != 1 {
+		t.Errorf("got %v of %v reconciles", got, all)
+	}
+}
+
+// values returns the counters of one scrape by the last part of their names.
+func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, family := range families {
+		metric := family.GetMetric()[0]
+		switch name := family.GetName(); name {
+		case "tend_reconciliations_total":
+			out["total"] = metric.GetCounter().GetValue()
+		case "tend_average_reconciliation_time":
+			out["average"] = metric.GetGauge().GetValue()
+		default:
+			name = strings.TrimSuffix(strings.TrimPrefix(name, "tend_reconciliations_"), "_total")
+			out[name] = metric.GetCounter().GetValue()
+		}
+	}
+	return out
+}
+
+// A key that waits for a worker ages, and no longer once a worker has it.
+func TestTheOldestQueuedKeyIsMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		gate := make(chan struct{})
+		l := newHarness(t, Options{Workers: 1, Metrics: NewMetrics(registry)}, func(context.Context, Key) (Result, error) {
+			<-gate
+			return Result{}, nil
+		})
+		l.Enqueue(web)
+		<-time.After(time.Minute)
+		l.Enqueue(api)
+		<-time.After(7 * time.Second)
+		wantMetric(t, registry, `tend_queue_oldest_seconds{kind="deployment"} 7`)
+		close(gate)
+		synctest.Wait()
+		wantMetric(t, registry, `tend_queue_oldest_seconds{kind="deployment"} 0`)
+		l.stop(t)
+	})
 }

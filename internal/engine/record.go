@@ -29,6 +29,8 @@ const (
 type record struct {
 	key   Key
 	phase phase
+	// queuedAt is the engine time at which it was queued last.
+	queuedAt time.Duration
 	// again is set if an event came while a worker had the key.
 	again bool
 	// replayed is set if the controller isn't ready before the key was tried.
@@ -98,7 +100,7 @@ func (c *Controller) hurryLocked(rec *record) {
 func (c *Controller) pushLocked(rec *record) {
 	c.timers.stop(rec.requeue)
 	rec.requeue = nil
-	rec.phase = queued
+	rec.phase, rec.queuedAt = queued, c.clock.now()
 	c.queue.Add(rec.key)
 }
 

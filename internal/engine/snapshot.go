@@ -77,7 +77,19 @@ func (c *Controller) keysIn(p phase) []Key {
 	return keys
 }
 
-// counts returns the gauges: keys in the queue and keys at rest.
-func (c *Controller) counts() (depth, rest int) {
-	return c.queue.Len(), len(c.keysIn(resting))
+// queueState returns what waits, for the metrics.
+func (c *Controller) queueState() queueState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out, now := queueState{depth: c.queue.Len()}, c.clock.now()
+	for _, rec := range c.records {
+		switch rec.phase {
+		case resting:
+			out.rest++
+		case queued:
+			out.oldest = max(out.oldest, now-rec.queuedAt)
+		case idle, behind, running, waiting, retrying:
+		}
+	}
+	return out
 }

@@ -59,7 +59,9 @@ func (c *Controller) watchDrift(ctx context.Context) {
 // resync enqueues the keys whose plan isn't empty, except those that failed: they have their backoff or rest.
 func (c *Controller) resync() {
 	c.signalIn(c.opts.Resync, c.sweep.resync)
+	began := time.Now()
 	dirty := c.opts.Dirty(c.opts.Now())
+	took := time.Since(began)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, key := range dirty {
@@ -67,7 +69,7 @@ func (c *Controller) resync() {
 			c.pushLocked(rec)
 		}
 	}
-	c.meter.cycle()
+	c.meter.cycle(len(dirty), took)
 }
 
 // beginRound lists the keys again. They are ordered by hash: a key keeps about its place from round to round while

@@ -33,6 +33,25 @@ func TestResyncEnqueuesOnlyDirtyKeys(t *testing.T) {
 	})
 }
 
+func TestPassesAreMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := prometheus.NewRegistry()
+		dirty := func(time.Time) []Key {
+			<-time.After(2 * time.Second) // so long a pass takes
+			return []Key{web, api}
+		}
+		l := newHarness(t, Options{Dirty: dirty, Metrics: NewMetrics(registry)}, nil)
+		l.pass(35 * time.Second)
+		for _, line := range []string{
+			`tend_scheduler_loop_iterations_total{kind="deployment"} 3`, `tend_average_loop_duration{kind="deployment"} 2`,
+			`tend_scheduler_loop_duration_seconds_sum{kind="deployment"} 6`, `tend_resources_processed_total{kind="deployment"} 6`,
+		} {
+			wantMetric(t, registry, line)
+		}
+		l.stop(t)
+	})
+}
+
 func TestSweepsDoNotShortenABackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := Options{

@@ -16,11 +16,13 @@ import (
 	"tend.dev/tend/internal/build/journal"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/fault"
+	"tend.dev/tend/internal/netpolicy"
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/overlay"
 	"tend.dev/tend/internal/resolver"
 	"tend.dev/tend/internal/retention"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/telemetry"
 )
 
 // Link is a machine's way to its control plane. Cluster, Control and Registry are required.
@@ -60,6 +62,7 @@ type Host struct {
 	quarantined []string
 	overlay     *overlay.Overlay // nil for a runtime of tests
 	resolver    *resolver.Resolver
+	policy      *netpolicy.Keeper // nil where containers have no network of their own
 	group       *engine.Group
 	// stops are called in reverse order.
 	stops []func() error
@@ -86,10 +89,10 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	h.reportStrays()
 	h.agent = agent.New(agent.Options{
 		Node: h.Node, Labels: h.Labels, Runtime: h.runtime, Workers: h.Starts, Resync: h.Resync, Heartbeat: h.Heartbeat,
-		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
+		HeartbeatTTL: h.NodeTimeout - nodeapi.Gather(h.NodeTimeout, h.Heartbeat), LoadWindow: h.AutoscaleInterval, Logger: h.Logger, Tracer: h.Tracer, Metrics: h.Metrics, ProbeMetrics: prober.NewMetrics(h.Registry),
 		Control: h.Control, Assets: h.Assets, Builder: h.builder, Builds: h.Build.AtOnce, Memory: h.memory, Edge: serving,
 		Ask: h.Ask, Now: h.Now, Hold: h.Hold, Paused: h.Paused, Controller: h.controllerURL(),
-		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined },
+		Spool: filepath.Join(h.Root, "transfers"), Quarantined: func() []string { return h.quarantined }, Moved: h.podsMoved,
 	})
 	members := []engine.Member{engine.NewMember(h.held(h.collectBuilds))}
 	if h.cache != nil {
@@ -100,6 +103,9 @@ func Open(ctx context.Context, o Options, l Link) (*Host, error) {
 	}
 	if h.overlay = h.newOverlay(); h.overlay != nil {
 		members = append(members, engine.NewMember(h.overlay.Run))
+	}
+	if h.policy = h.newPolicy(); h.policy != nil {
+		members = append(members, engine.NewMember(h.policy.Run), engine.NewMember(h.watchUnsynced))
 	}
 	h.group = engine.NewGroup(engine.GroupOptions{}, append(members, h.agent)...)
 	return h, nil
@@ -135,7 +141,7 @@ func (h *Host) openRuntime(ctx context.Context) error {
 	}
 	h.gateway, _ = rt.(gatewayer)
 	h.bridged, _ = rt.(bridged)
-	h.runtime = fault.Runtime(rt, h.Faults)
+	h.runtime = fault.Runtime(telemetry.Runtime(rt, telemetry.NewRuntimeMetrics(h.Registry)), h.Faults)
 	h.onStop(rt.Close)
 	if own, ok := rt.(interface{ RemoveNetwork(context.Context) error }); ok && h.ownNetwork {
 		h.onStop(func() error { return h.leaveNetwork(own.RemoveNetwork) })

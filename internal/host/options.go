@@ -8,9 +8,9 @@ import (
 
 	"tend.dev/tend/internal/agent"
 	"tend.dev/tend/internal/agent/prober"
-
 	"tend.dev/tend/internal/fault"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/tracing"
 )
 
 // Options are the flags of a machine, those that a server and an agent of its own have in common. Root is required.
@@ -53,6 +53,8 @@ type Options struct {
 	// Ingress is the node's proxy.
 	Ingress IngressOptions
 	Logger  *slog.Logger
+	// Tracer exports traces. Default: nothing does.
+	Tracer *tracing.Tracer
 
 	// Engine and Faults are for tests: a runtime that outlives the process, and failpoints.
 	Engine func(cluster, node string) (runtime.Runtime, error)

@@ -53,9 +53,9 @@ func (l *loader) readAssetFiles(d *draft) bool {
 
 // readAssetFile returns the form on the wire of a local file. room is how many bytes still fit into the object.
 func (l *loader) readAssetFile(d *draft, name string, room *int) (map[string]any, error) {
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(d.src.dir, path)
+	path, err := l.path(d.src, name)
+	if err != nil {
+		return nil, err
 	}
 	out := map[string]any{"_source": api.AssetLocal, "filename": filepath.Base(name)}
 	file, err := openRegular(path)

@@ -16,7 +16,7 @@ func draftsOfBlocks(src *source, file *node, f *faults) []*draft {
 			continue
 		}
 		if d := draftOfBlock(src, block, f); d != nil {
-			out = append(out, expandApp(d)...)
+			out = append(out, objectsOf(d, f)...)
 		}
 	}
 	return out

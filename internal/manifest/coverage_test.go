@@ -103,7 +103,7 @@ func defaults() map[string]string {
 		"autoscale.cooldown_up": short(api.DefaultCooldownUp), "autoscale.cooldown_down": short(api.DefaultCooldownDown),
 		"successful_history_limit": fmt.Sprint(api.JobSpec{}.SuccessfulHistory()), "failed_history_limit": fmt.Sprint(api.JobSpec{}.FailedHistory()),
 		"driver": api.NetworkSpec{}.WithDefaults().Driver, "range": api.DefaultNetworkRange, "subnet_bits": fmt.Sprint(api.DefaultNetworkSubnetBits),
-		"timezone": api.DefaultTimezone, "starting_deadline": short(api.DefaultStartingDeadline),
+		"interval": short(api.DefaultSyncInterval), "timezone": api.DefaultTimezone, "starting_deadline": short(api.DefaultStartingDeadline),
 	}
 }
 
@@ -124,6 +124,9 @@ func (f *forms) add(t *testing.T, kind api.Kind, file fieldFile) {
 	for body, outcome := range file.cases() {
 		if strings.HasPrefix(body, "env_file = ") && !strings.HasPrefix(outcome, "error: ") {
 			f.accepted["env_file"] = true // which is gone once it was read
+		}
+		if strings.HasPrefix(body, "count = ") && strings.Contains(outcome, `"class"`) {
+			f.accepted["count"] = true // what is stored is the labs
 		}
 		if said, wrong := strings.CutPrefix(outcome, "error: "); wrong {
 			for part := range strings.SplitSeq(said, " | ") {

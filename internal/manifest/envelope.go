@@ -17,7 +17,7 @@ func draftsOfValues(src *source, values []*node, f *faults) []*draft {
 		}
 		for _, item := range items {
 			if d := draftOfValue(src, item, f); d != nil {
-				out = append(out, expandApp(d)...)
+				out = append(out, objectsOf(d, f)...)
 			}
 		}
 	}

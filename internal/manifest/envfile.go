@@ -3,7 +3,6 @@ package manifest
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -23,11 +22,11 @@ func (l *loader) readEnvFiles(d *draft) bool {
 	before := l.faults.count()
 	merged := map[string]any{}
 	for i, file := range files {
-		path := file.(string)
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(d.src.dir, path)
+		path, err := l.path(d.src, file.(string))
+		if err == nil {
+			err = readEnvFile(path, merged)
 		}
-		if err := readEnvFile(path, merged); err != nil {
+		if err != nil {
 			here := fmt.Sprintf("env_file[%d]", i)
 			fault := d.diagnose(api.FieldError{Object: d.object.Ref().String(), Field: here, Detail: err.Error()})
 			l.faults.add(fault)

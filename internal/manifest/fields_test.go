@@ -103,6 +103,7 @@ var prelude = map[api.Kind][][2]string{
 	api.KindStatefulSet: {{"image", `"app"`}},
 	api.KindJob:         {{"image", `"app"`}},
 	api.KindCronJob:     {{"image", `"app"`}, {"schedule", `"@daily"`}},
+	api.KindLab:         {{"image", `"app"`}, {"owner", `"ada@example.org"`}, {"duration", `"90m"`}},
 	api.KindIngress:     {{"host", `"app.example.org"`}},
 	api.KindNode:        {},
 	api.KindRegistry:    {{"url", `"ghcr.io"`}, {"helper", `"secret"`}},

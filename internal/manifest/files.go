@@ -216,6 +216,36 @@ func readBounded(r io.Reader, name string, limit int64) ([]byte, error) {
 	return text, nil
 }
 
+// path returns the file that a manifest names, relative to the manifest's folder. With Options.Within it refuses one that
+// is elsewhere, also by a link.
+func (l *loader) path(src *source, name string) (string, error) {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(src.dir, path)
+	}
+	if l.options.Within == "" {
+		return path, nil
+	}
+	if filepath.IsAbs(name) || !inside(l.options.Within, path) {
+		return "", fmt.Errorf("%s leads out of the folder of manifests", name)
+	}
+	within, err := filepath.EvalSymlinks(l.options.Within)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil && !inside(within, real) {
+		err = fmt.Errorf("%s leads out of the folder of manifests", name)
+	}
+	return real, err
+}
+
+// inside reports whether a path is below a folder.
+func inside(folder, path string) bool {
+	relative, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(relative)
+}
+
 // openRegular opens a regular file that a manifest names. Reading any other kind of file may never end or never begin.
 func openRegular(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {

@@ -58,11 +58,19 @@ func (d *decoder) cronJob(n *node) map[string]any {
 	return d.structure(&flat, api.KindCronJob.Info().Spec, "")
 }
 
-// expandApp returns the deployment and the ingress that an app stands for, and any other draft as it is.
-func expandApp(d *draft) []*draft {
-	if d.object.Kind != api.KindApp {
-		return []*draft{d}
+// objectsOf returns the objects that a block or a value stands for: of an app the deployment and the ingress, of a lab with
+// count each lab of the class, of any other the draft as it is.
+func objectsOf(d *draft, f *faults) []*draft {
+	switch {
+	case d.object.Kind == api.KindApp:
+		return expandApp(d)
+	case d.object.Kind == api.KindLab && d.spec["count"] != nil && !d.broken:
+		return expandClass(d, f)
 	}
+	return []*draft{d}
+}
+
+func expandApp(d *draft) []*draft {
 	deployment, ingress := *d, *d
 	deployment.object.Kind, ingress.object.Kind = api.KindDeployment, api.KindIngress
 	deployment.spec, ingress.spec = map[string]any{}, map[string]any{}

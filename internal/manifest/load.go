@@ -25,6 +25,8 @@ type Options struct {
 	Bucket func(scope, name, key string) (value string, found bool, err error)
 	// Dir is what paths in Stdin are relative to. Default: the working directory.
 	Dir string
+	// Within is a folder that the paths in manifests must not lead out of. Default: they may name any file.
+	Within string
 	// App is the scope of a Procfile's objects. Default: the one in its app.json, else the folder's name.
 	App string
 	// Image is the image of its processes. Default: the one in its app.json, else the variable TEND_IMAGE.

@@ -33,7 +33,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"deep yaml":  {"brackets without end", strings.Repeat("[", 100_000), "application/yaml", "not YAML"},
 		"large":      {"a body beyond the bound", strings.Repeat(" ", api.MaxApplyBytes+1), "application/json", "is too large"},
 		"many":       {"more objects than one commit holds", "[" + strings.Repeat(oneDeployment+",", api.MaxApplyObjects) + oneDeployment + "]", "application/json", "2001 objects"},
-		"other kind": {"a kind of later", strings.ReplaceAll(oneDeployment, "deployment", "lab"), "application/json", `kind "lab" is not supported yet`},
 		"bad json":   {"bytes that a decoder would replace", `{"kind":"` + "\xff\xfe" + `"}`, "application/json", "no text in UTF-8"},
 		"half pair":  {"half a character", `["a\ud800"]`, "application/json", "half of a"},
 		"bad utf-8":  {"bytes that are no text", "kind: \xff\xfe\n", "application/yaml", "not YAML"},

@@ -132,7 +132,7 @@ func (i *identity) renew(ctx context.Context, client *http.Client) error {
 	defer ticker.Stop()
 	for {
 		if err := i.renewDue(ctx, client); err != nil && ctx.Err() == nil {
-			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "in", checkEvery, "error", err)
+			i.log.WarnContext(ctx, "the node's certificate could not be renewed; tried again", "backoff", checkEvery, "error", err)
 		}
 		select {
 		case <-ticker.C:

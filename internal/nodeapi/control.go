@@ -65,6 +65,8 @@ type Ingresses interface {
 type Networks interface {
 	// Network returns how the others are reached now. It is not to be written to.
 	Network() node.Network
+	// Pods returns those of other nodes by node, if there is a network. It is not to be written to.
+	Pods() map[string]node.Pods
 	// ReportNetwork stores how the node itself is reached.
 	ReportNetwork(ctx context.Context, status api.NetworkNodeStatus) error
 	// Resolve returns what a DNS name stands for: <name>.<scope> or <name>-<ordinal>.<scope>, also below the zones tend and

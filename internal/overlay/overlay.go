@@ -37,6 +37,8 @@ type Options struct {
 	// Bridge returns the subnet of the network that containers join, invalid if there is none yet; nil on a machine whose
 	// containers share its own network.
 	Bridge func(context.Context) (netip.Prefix, error)
+	// Fault returns what else keeps the network from being as it should; empty if nothing does.
+	Fault  func() string
 	Logger *slog.Logger
 }
 
@@ -98,7 +100,7 @@ func (o *Overlay) Run(ctx context.Context) error {
 // fail logs what keeps the node from the others, once.
 func (o *Overlay) fail(text string) {
 	if text != o.failed && text != "" {
-		o.Logger.Warn("this node is apart from the network of the others; tried again", "in", resync, "reason", text)
+		o.Logger.Warn("this node is apart from the network of the others; tried again", "backoff", resync, "reason", text)
 	}
 	o.failed = text
 }
@@ -143,6 +145,9 @@ func (o *Overlay) pass(ctx context.Context) error {
 	}
 	actions, faults := Plan(wanted, state)
 	faults = append(faults, o.act(actions)...)
+	if fault := o.Fault(); fault != "" {
+		faults = append(faults, fault)
+	}
 	if !declared {
 		return nil
 	}
@@ -176,7 +181,7 @@ func (o *Overlay) act(actions []Action) (faults []string) {
 			}
 			continue
 		}
-		o.Logger.Info("network between nodes", "step", action.String())
+		o.Logger.Info("network between nodes", "action", action.String())
 	}
 	return faults
 }

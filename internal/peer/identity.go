@@ -98,7 +98,7 @@ func (i *Identity) Renew(ctx context.Context, log *slog.Logger) error {
 	defer ticker.Stop()
 	for {
 		if err := i.renewDue(); err != nil {
-			log.WarnContext(ctx, "the certificate for the other servers could not be renewed; tried again", "in", checkEvery, "error", err)
+			log.WarnContext(ctx, "the certificate for the other servers could not be renewed; tried again", "backoff", checkEvery, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"tend.dev/tend/internal/subprocess"
 )
 
 // Call is one command of a plugin with its input.
@@ -65,10 +67,10 @@ func (p *Plugin) run(ctx context.Context, call Call, url string, now *turn) (Env
 		}
 	}
 	opts := p.root.opts
-	out, err := process{
-		argv: append(append([]string{}, p.commands[call.Command]...), call.Args...), dir: p.Dir, stdin: stdin,
-		env: p.environ(call.Env, call.environ(url, now)), mark: now.mark(), limit: opts.Timeout, stdout: opts.MaxStdout, stderr: opts.MaxStderr,
-	}.run(ctx)
+	out, err := subprocess.Process{
+		Argv: append(append([]string{}, p.commands[call.Command]...), call.Args...), Dir: p.Dir, Stdin: stdin,
+		Env: p.environ(call.Env, call.environ(url, now)), Mark: now.mark(), Limit: opts.Timeout, Stdout: opts.MaxStdout, Stderr: opts.MaxStderr,
+	}.Run(ctx)
 	if err != nil {
 		return Envelope{}, p.ended(call.Command, out, err)
 	}
@@ -127,14 +129,14 @@ func (p *Plugin) lacks(command string) *Error {
 }
 
 // ended returns the error of a program that was ended early.
-func (p *Plugin) ended(command string, out output, err error) error {
+func (p *Plugin) ended(command string, out subprocess.Output, err error) error {
 	fault := &Error{Plugin: p.Folder(), Command: command, Err: err}
 	opts := p.root.opts
 	switch {
-	case errors.Is(err, errLate):
+	case errors.Is(err, subprocess.ErrLate):
 		fault.Reason, fault.Detail = Timeout, fmt.Sprintf("it did not end within %s and was killed", opts.Timeout)+lastWords(out)
 		fault.Next = "look for what it waits for, or raise the server's --plugin-timeout; nothing of its answer was done"
-	case errors.Is(err, errFlood):
+	case errors.Is(err, subprocess.ErrFlood):
 		fault.Reason = Flood
 		fault.Detail = fmt.Sprintf("it wrote more than %s to stdout or %s to stderr and was killed", size(opts.MaxStdout), size(opts.MaxStderr))
 		fault.Next = "its answer is to be a short JSON envelope; report it to the plugin's author"
@@ -148,8 +150,8 @@ func (p *Plugin) ended(command string, out output, err error) error {
 }
 
 // lastWords returns what a program wrote last, for the message of its end.
-func lastWords(out output) string {
-	said := strings.TrimSpace(cmp.Or(string(bytes.TrimSpace(out.stderr)), string(out.stdout)))
+func lastWords(out subprocess.Output) string {
+	said := strings.TrimSpace(cmp.Or(string(bytes.TrimSpace(out.Stderr)), string(out.Stdout)))
 	if said == "" {
 		return ", without a word"
 	}

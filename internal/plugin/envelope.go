@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"tend.dev/tend/internal/subprocess"
 )
 
 // Envelope is a plugin's answer: {"status","data","error"}. Any other output is text.
@@ -50,26 +52,26 @@ func brokenOff(out []byte) string {
 
 // answer returns the answer of a program that has ended. A failure is an exit code other than 0 or an envelope that
 // says so. Its reason is the envelope's error, on stdout or on stderr, else the text on stderr, else that on stdout.
-func (p *Plugin) answer(command string, out output) (Envelope, error) {
-	envelope, found := envelopeOf(out.stdout)
-	if out.code == 0 && (!found || envelope.Status == StatusOK) {
-		if why := brokenOff(out.stdout); !found && why != "" {
+func (p *Plugin) answer(command string, out subprocess.Output) (Envelope, error) {
+	envelope, found := envelopeOf(out.Stdout)
+	if out.Code == 0 && (!found || envelope.Status == StatusOK) {
+		if why := brokenOff(out.Stdout); !found && why != "" {
 			return envelope, p.nonsense(command, "stdout is no envelope, though it begins like one: %s", why)
 		}
 		if !found {
-			envelope.Text = strings.ToValidUTF8(string(out.stdout), "?")
+			envelope.Text = strings.ToValidUTF8(string(out.Stdout), "?")
 		}
 		return envelope, nil
 	}
-	reported, _ := envelopeOf(out.stderr)
+	reported, _ := envelopeOf(out.Stderr)
 	text := clipped(envelope.Error)
-	for _, other := range []string{reported.Error, string(out.stderr), string(out.stdout)} {
+	for _, other := range []string{reported.Error, string(out.Stderr), string(out.Stdout)} {
 		if text == "" {
 			text = clipped(other)
 		}
 	}
 	if text == "" {
-		text = fmt.Sprintf("it ended with %d and said nothing", out.code)
+		text = fmt.Sprintf("it ended with %d and said nothing", out.Code)
 	}
 	return envelope, &Error{Reason: Failed, Plugin: p.Folder(), Command: command, Detail: text,
 		Next: "the plugin's documentation says more"}

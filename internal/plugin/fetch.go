@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"tend.dev/tend/internal/subprocess"
 )
 
 // The bounds of what is fetched.
@@ -22,7 +24,7 @@ const (
 
 // fetch puts a plugin's files into an empty folder.
 func (r *Root) fetch(ctx context.Context, from source, version, into string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, errLate)
+	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, subprocess.ErrLate)
 	defer cancel()
 	if err := r.fetchFiles(ctx, from, version, into); err != nil {
 		return err

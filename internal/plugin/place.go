@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"tend.dev/tend/internal/subprocess"
 )
 
 // Folders beside those of the plugins. A crash may leave both kinds: settle removes the first, and moves the second
@@ -97,7 +99,7 @@ func (r *Root) settle() error {
 		case strings.HasPrefix(entry.Name(), oldPrefix):
 		default:
 			if pending := installed(path).Pending; pending != "" {
-				killMarked((&turn{id: pending}).mark())
+				subprocess.KillMarked((&turn{id: pending}).mark())
 				err = errors.Join(err, r.discard(path))
 			}
 		}
@@ -129,12 +131,12 @@ func (p *Plugin) hook(ctx context.Context, name string) error {
 	}
 	opts, now := p.root.opts, p.root.turns.hook(p.Folder(), name, cmp.Or(p.Installed.Pending, randomID()))
 	defer p.root.turns.end(now)
-	out, err := process{
-		argv: []string{path, p.Folder()}, dir: p.Dir, limit: opts.HookTimeout, stdout: opts.MaxStdout, stderr: opts.MaxStdout, // downloads in hooks print a lot
-		env: p.environ(nil, map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), mark: now.mark(),
-	}.run(context.WithoutCancel(ctx))
+	out, err := subprocess.Process{
+		Argv: []string{path, p.Folder()}, Dir: p.Dir, Limit: opts.HookTimeout, Stdout: opts.MaxStdout, Stderr: opts.MaxStdout, // downloads in hooks print a lot
+		Env: p.environ(nil, map[string]string{"TMPDIR": p.Dir, "HOME": p.Dir, callID: now.id}), Mark: now.mark(),
+	}.Run(context.WithoutCancel(ctx))
 	switch {
-	case errors.Is(err, errLate):
+	case errors.Is(err, subprocess.ErrLate):
 		return &Error{Reason: Timeout, Plugin: p.Folder(), Command: name, Err: err,
 			Detail: fmt.Sprintf("the hook did not end within %s and was killed", opts.HookTimeout), Next: "look for what it waits for"}
 	case err != nil:

@@ -14,6 +14,8 @@ var codecs = []struct {
 	prefix string
 	decode func(key string, value []byte) (any, error)
 }{
+	{EventsPrefix, keepOut},
+	{AuditPrefix, keepOut},
 	{DesiredPrefix, decodeAs[api.Object]},
 	{TasksPrefix, decodeAs[api.Task]},
 	{ReleasesPrefix, decodeAs[api.Release]},
@@ -34,7 +36,13 @@ var codecs = []struct {
 	{DeliveriesPrefix, decodeAs[api.Delivery]},
 	{ServersPrefix, decodeAs[api.ServerPresence]},
 	{BackupKey, decodeAs[api.BackupRecord]},
+	{LabsPrefix, decodeAs[api.LabOrders]},
 	{AutoscalePrefix, decodeAs[api.AutoscaleStatus]},
+	{ClusterJobsPrefix, decodeAs[api.ClusterJob]},
+	{ClusterAccessPrefix, decodeAs[api.ClusterAccess]},
+	{ActualObjectsPrefix, decodeAs[api.ClusterReport]},
+	{ActualClusterPrefix, decodeAs[api.ClusterContact]},
+	{SinksPrefix, decodeAs[api.SinkProgress]},
 	{SlotsPrefix, decodeText},
 	{HomesPrefix, decodeText},
 }
@@ -67,6 +75,9 @@ func decodeStatus(key string, value []byte) (any, error) {
 	}
 	return record, nil
 }
+
+// keepOut keeps logs out of the view: package eventlog reads them.
+func keepOut(string, []byte) (any, error) { return nil, nil }
 
 func decodeText(_ string, value []byte) (any, error) { return string(value), nil }
 

@@ -29,7 +29,15 @@ const (
 	ConfigPrefix        = "/config/"           // buckets, encrypted: the API
 	RunsPrefix          = "/runs/"             // runs: created by their trigger, then written by their owner's controller
 	DeliveriesPrefix    = "/deliveries/"       // webhook calls: created with their data, then the delivery controller
+	LabsPrefix          = "/labs/"             // what people asked of labs, more time or their end: the API
 	AutoscalePrefix     = "/autoscale/"        // autoscaler statuses: the autoscaler
+	EventsPrefix        = "/events/"           // the log of changes: the writer of the change, in the same commit; the leading server trims it
+	AuditPrefix         = "/audit/"            // the log of calls: the server that answered; the leading server trims it
+	SinksPrefix         = "/sinks/"            // how far sinks are in the log of changes: the controller of sinks
+	ClusterJobsPrefix   = "/clusters/jobs/"    // what is to be done in Kubernetes clusters: the object's controller
+	ClusterAccessPrefix = "/clusters/access/"  // hashes of the tokens of clusters: the servers, by compare and swap
+	ActualObjectsPrefix = "/actual/objects/"   // what a cluster's operator said of an object: the server that it asked
+	ActualClusterPrefix = "/actual/clusters/"  // when a cluster's operator was heard of: the server that it asked
 	LeasesPrefix        = "/leases/"           // elections: the server
 	HomesPrefix         = "/homes/"            // which node has a volume's data: the scheduler; gone with the volume
 	GuardKey            = "/guards/verbs"      // compared and written by every verb, so that only one decides from a state: the API
@@ -109,6 +117,36 @@ func DeliverySetPrefix(r api.Ref) string { return DeliveriesPrefix + refPath(r) 
 
 // AutoscaleKey returns the key of the autoscaler's status of a workload.
 func AutoscaleKey(r api.Ref) string { return AutoscalePrefix + refPath(r) }
+
+// SinkKey returns the key of how far a sink is.
+func SinkKey(r api.Ref) string { return SinksPrefix + r.Scope + "/" + r.Name }
+
+// ParseSink returns the sink of a key.
+func ParseSink(key string) (ref api.Ref, ok bool) {
+	rest, found := strings.CutPrefix(key, SinksPrefix)
+	scope, name, parted := strings.Cut(rest, "/")
+	return api.Ref{Kind: api.KindSink, Scope: scope, Name: name}, found && parted
+}
+
+// ClusterJobKey returns the key of the job of an object of a cluster.
+func ClusterJobKey(cluster string, r api.Ref) string {
+	return ClusterJobSetPrefix(cluster) + refPath(r)
+}
+
+// ClusterJobSetPrefix returns the prefix of the jobs of a cluster.
+func ClusterJobSetPrefix(cluster string) string { return ClusterJobsPrefix + cluster + "/" }
+
+// ClusterAccessKey returns the key of the tokens of a cluster.
+func ClusterAccessKey(cluster string) string { return ClusterAccessPrefix + cluster }
+
+// ClusterContactKey returns the key of when a cluster's operator was heard of.
+func ClusterContactKey(cluster string) string { return ActualClusterPrefix + cluster }
+
+// ClusterReportKey returns the key of what a cluster's operator said of an object.
+func ClusterReportKey(r api.Ref) string { return ActualObjectsPrefix + refPath(r) }
+
+// LabKey returns the key of what people have asked of a lab.
+func LabKey(r api.Ref) string { return LabsPrefix + refPath(r) }
 
 // NameKey returns the key of the claim of <scope>-<name>. Its value is the Ref of the owner.
 func NameKey(r api.Ref) string { return NamesPrefix + r.AppID() }

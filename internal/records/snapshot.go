@@ -12,6 +12,7 @@ import (
 const (
 	IndexTasksByOwner  = "tasks.owner"  // Ref.String() → tasks
 	IndexTasksByNode   = "tasks.node"   // node id → tasks
+	IndexTasksAfter    = "tasks.after"  // task id → tasks that start after its end
 	IndexImagesByOwner = "images.owner" // Ref.String() → image states of every node
 )
 
@@ -30,13 +31,19 @@ var Indexes = []view.Index{
 		}
 		return nil
 	}},
+	{Name: IndexTasksAfter, Keys: func(_ string, value any) []string {
+		if task, ok := value.(*api.Task); ok && task.After != "" {
+			return []string{task.After}
+		}
+		return nil
+	}},
 	{Name: IndexImagesByOwner, Keys: func(_ string, value any) []string {
 		if image, ok := value.(*api.ImageStatus); ok {
 			return []string{image.Owner.String()}
 		}
 		return nil
 	}},
-	{Name: IndexReferring, Keys: referring},
+	{Name: IndexReferring, Keys: referring}, {Name: IndexInCluster, Keys: inCluster},
 }
 
 // Reader is an immutable snapshot of the store, as a view returns it.
@@ -45,6 +52,8 @@ type Reader interface {
 	Get(key string) (view.Record, bool)
 	Prefix(prefix string) iter.Seq[view.Record]
 	Index(name, value string) iter.Seq[view.Record]
+	// Since returns what changed after a revision; false if that is no longer known.
+	Since(revision int64) (iter.Seq[view.Change], bool)
 }
 
 // Snapshot reads typed records. What it returns is shared and must not be modified.
@@ -122,6 +131,11 @@ func (s Snapshot) TasksOn(node string) []Read[api.Task] {
 	return collect[api.Task](s.Index(IndexTasksByNode, node))
 }
 
+// TasksAfter returns the tasks that start after the end of a task.
+func (s Snapshot) TasksAfter(id string) []Read[api.Task] {
+	return collect[api.Task](s.Index(IndexTasksAfter, id))
+}
+
 // Tasks returns all tasks.
 func (s Snapshot) Tasks() []Read[api.Task] { return collect[api.Task](s.Prefix(TasksPrefix)) }
 
@@ -157,6 +171,16 @@ func (s Snapshot) ImageStatus(node string, ref api.Ref) Read[api.ImageStatus] {
 	return get[api.ImageStatus](s, ImageStatusKey(node, ref))
 }
 
+// LabStatus reads the status of a lab.
+func (s Snapshot) LabStatus(ref api.Ref) Read[api.LabStatus] {
+	return get[api.LabStatus](s, StatusKey(ref))
+}
+
+// LabOrders reads what people have asked of a lab.
+func (s Snapshot) LabOrders(ref api.Ref) Read[api.LabOrders] {
+	return get[api.LabOrders](s, LabKey(ref))
+}
+
 // JobStatus reads the status of a job or a cron job.
 func (s Snapshot) JobStatus(ref api.Ref) Read[api.JobStatus] {
 	return get[api.JobStatus](s, StatusKey(ref))
@@ -185,6 +209,11 @@ func (s Snapshot) Deliveries(ref api.Ref) []Read[api.Delivery] {
 // AutoscaleStatus reads the autoscaler's status of a workload.
 func (s Snapshot) AutoscaleStatus(ref api.Ref) Read[api.AutoscaleStatus] {
 	return get[api.AutoscaleStatus](s, AutoscaleKey(ref))
+}
+
+// SinkProgress reads how far a sink is.
+func (s Snapshot) SinkProgress(ref api.Ref) Read[api.SinkProgress] {
+	return get[api.SinkProgress](s, SinkKey(ref))
 }
 
 // Frozen returns the slots of a workload that an operator stopped on purpose.

@@ -23,12 +23,14 @@ func (s *Server) apply(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	noteObjects(r.Context(), objects)
 	takesTime(w, applyTime(objects))
 	result, err := s.applyObjects(r.Context(), objects, opts)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
+	noteAnswer(r.Context(), result)
 	s.settle(r.Context(), result.Revision)
 	writeJSON(w, http.StatusOK, result)
 }

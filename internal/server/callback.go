@@ -110,32 +110,44 @@ func (s *Server) callbacks(resolve func(token string) (grant, bool)) http.Handle
 	granted("POST /restart", s.callbackRestart)
 	granted("POST /plugin/{name}/{command}", s.command)
 	granted("POST /plugins/exec", s.callbackExec)
-	return s.recovered(http.HandlerFunc(func(writer http.ResponseWriter, r *http.Request) {
-		began, w := time.Now(), &answer{ResponseWriter: writer, status: http.StatusOK}
+	return identified(s.recovered(http.HandlerFunc(func(writer http.ResponseWriter, r *http.Request) {
+		began, w, panics := time.Now(), &answer{ResponseWriter: writer, status: http.StatusOK}, true
 		token, path, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/t/"), "/")
 		g, known := resolve(token)
-		defer func() { s.logRequest(r, "/"+path, g.actor, w.status, began) }() // without the token
+		defer func() { // without the token
+			if panics {
+				w.status = http.StatusInternalServerError // recovered answers with it
+			}
+			s.logRequest(r, "/"+path, g.actor, w.status, began)
+			s.auditCallback(r, "/"+path, g, known, w.status, began)
+		}()
 		if !found || !known || !strings.HasPrefix(r.URL.Path, "/t/") {
 			s.failEnvelope(w, r, &api.Problem{Status: http.StatusUnauthorized, Detail: "the token is missing or wrong",
 				Next: "call the URL in TEND_CONTROLLER_URL with the path behind it"})
-			return
+		} else {
+			s.callback(mux, w, r, g, "/"+path)
 		}
-		if g.dry && r.Method != http.MethodGet && r.Method != http.MethodHead {
-			s.failEnvelope(w, r, &api.Problem{Status: http.StatusForbidden, Detail: "this is a dry run: nothing can be changed",
-				Next: "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"})
-			return
-		}
-		within := r.Clone(context.WithValue(r.Context(), grantKey{}, g))
-		within.URL.Path, within.URL.RawPath = "/"+path, ""
-		if handler, pattern := mux.Handler(within); pattern == "" {
-			refused := &refusal{header: http.Header{}, status: http.StatusNotFound}
-			handler.ServeHTTP(refused, within) // 405 if only the method is wrong
-			s.failEnvelope(w, r, &api.Problem{Status: refused.status, Detail: r.Method + " " + clip("/"+path) + " is not part of the callback paths",
-				Next: "docs/plugins.md lists them"})
-			return
-		}
-		mux.ServeHTTP(w, within)
-	}))
+		panics = false
+	})))
+}
+
+// callback answers a call of a caller that is known, within its grant.
+func (s *Server) callback(mux *http.ServeMux, w http.ResponseWriter, r *http.Request, g grant, path string) {
+	if g.dry && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		s.failEnvelope(w, r, &api.Problem{Status: http.StatusForbidden, Detail: "this is a dry run: nothing can be changed",
+			Next: "a plugin sees TEND_DRY_RUN=1 in one; changes belong into actions"})
+		return
+	}
+	within := r.Clone(context.WithValue(r.Context(), grantKey{}, g))
+	within.URL.Path, within.URL.RawPath = path, ""
+	if handler, pattern := mux.Handler(within); pattern == "" {
+		refused := &refusal{header: http.Header{}, status: http.StatusNotFound}
+		handler.ServeHTTP(refused, within) // 405 if only the method is wrong
+		s.failEnvelope(w, r, &api.Problem{Status: refused.status, Detail: r.Method + " " + clip(path) + " is not part of the callback paths",
+			Next: "docs/plugins.md lists them"})
+		return
+	}
+	mux.ServeHTTP(w, within)
 }
 
 type grantKey struct{}

@@ -22,12 +22,15 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !loopbackHost(r.Host):
+			s.foreign(r, http.StatusMisdirectedRequest)
 			writeProblem(w, problemOf(&api.Problem{Status: http.StatusMisdirectedRequest,
 				Detail: "this server answers to loopback names only, not to " + clip(r.Host),
 				Next:   "use http://127.0.0.1 or http://localhost with the server's port"}))
 		case !sameOrigin(r):
+			s.foreign(r, http.StatusForbidden)
 			writeProblem(w, problemOf(foreignOrigin(r)))
 		case !openPaths[r.URL.Path] && !s.hasToken(r):
+			s.foreign(r, http.StatusUnauthorized)
 			w.Header().Set("WWW-Authenticate", `Bearer realm="tend"`)
 			writeProblem(w, problemOf(&api.Problem{Status: http.StatusUnauthorized,
 				Detail: "the token is missing or wrong",

@@ -81,13 +81,14 @@ func typed[In, Out any](s *Server, method, path, summary string, handle func(con
 	huma.Register(s.api, operation, func(ctx context.Context, in *In) (*bodyOf[Out], error) {
 		out, err := handle(ctx, in)
 		if err == nil {
+			noteAnswer(ctx, out)
 			return &bodyOf[Out]{out}, nil
 		}
 		problem := problemOf(err)
 		if problem.Status == http.StatusInternalServerError {
-			s.Logger.Error("request failed", "method", method, "path", path, "error", err)
+			s.Logger.ErrorContext(ctx, "request failed", "method", method, "path", path, "error", err)
 		}
-		return nil, shownProblem{problem}
+		return nil, shownProblem{identify(ctx, problem)}
 	})
 }
 

@@ -32,7 +32,7 @@ func (s *Server) join(ctx context.Context, in *joinQuery) (api.JoinToken, error)
 	}
 	token, err := s.Join(ttl, in.Server)
 	if err == nil {
-		s.Logger.Info("join token made", "server", in.Server, "actor", actorOf(ctx), "expires", token.ExpiresAt)
+		s.Logger.Info("join token made", "as_server", in.Server, "actor", actorOf(ctx), "expires", token.ExpiresAt)
 	}
 	return token, err
 }

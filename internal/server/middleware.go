@@ -1,14 +1,13 @@
 package server
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/tracing"
 	"tend.dev/tend/internal/verbs"
 )
 
@@ -20,17 +19,18 @@ const drainBytes = 16 << 20
 
 // Handler returns the handler for the requests of a listener.
 func (s *Server) Handler(trusted bool) http.Handler {
-	var handler http.Handler = http.HandlerFunc(s.dispatch)
+	handler := s.audited(http.HandlerFunc(s.dispatch))
 	if !trusted {
 		handler = s.guard(handler)
 	}
-	return s.recovered(s.timed(handler))
+	return identified(s.recovered(s.timed(handler)))
 }
 
 // dispatch passes a request to its route. It turns the mux's own refusals into problems.
 func (s *Server) dispatch(w http.ResponseWriter, r *http.Request) {
 	handler, pattern := s.mux.Handler(r)
 	if pattern != "" {
+		s.freshen(w, r)
 		r, err := s.withinCall(r)
 		if err == nil {
 			r, err = withIdempotencyKey(r)
@@ -81,6 +81,8 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		_ = control.SetReadDeadline(began.Add(requestTime))
 		_ = control.SetWriteDeadline(began.Add(requestTime))
 		answer := &answer{ResponseWriter: w, status: http.StatusOK}
+		_, route := s.mux.Handler(r)
+		r, work := s.traced(r, route)
 		// A client that is refused half-way through its body would see a broken pipe instead of the reason. So the rest
 		// is read, and handlers can't close it before. The http.Server closes the body it passed in.
 		body := r.Body
@@ -90,7 +92,7 @@ func (s *Server) timed(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(answer, r)
 		_, _ = io.CopyN(io.Discard, body, drainBytes)
-		_, route := s.mux.Handler(r)
+		work.End(serverError(answer.status))
 		s.metrics.observe(route, answer.status, time.Since(began))
 		s.logRequest(r, r.URL.Path, actorOf(r.Context()), answer.status, began)
 	})
@@ -128,19 +130,13 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if cause == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
 				panic(cause)
 			}
-			id := randomID()
-			s.Logger.Error("request panicked", "id", id, "method", r.Method, "path", r.URL.Path, "panic", cause,
+			id := tracing.Request(r.Context())
+			s.Logger.ErrorContext(r.Context(), "request panicked", "method", r.Method, "path", r.URL.Path, "panic", cause,
 				"stack", string(debug.Stack()))
 			s.metrics.panics.Inc()
-			writeProblem(w, problemOf(&api.Problem{Status: http.StatusInternalServerError,
-				Detail: "the server made a mistake", Next: "look for " + id + " in the server's log, and report it"}))
+			writeProblem(w, identify(r.Context(), problemOf(&api.Problem{Status: http.StatusInternalServerError,
+				Detail: "the server made a mistake", Next: "look for " + id + " in the server's log, and report it"})))
 		}()
 		next.ServeHTTP(w, r)
 	})
-}
-
-func randomID() string {
-	random := make([]byte, 8)
-	_, _ = rand.Read(random) // never fails
-	return hex.EncodeToString(random)
 }

@@ -74,6 +74,18 @@ func withStatus(snap records.Snapshot, object api.Object) api.Object {
 	switch value := record.Value.(type) {
 	case []byte:
 		object.Status = value
+	case *api.SinkStatus:
+		status := *value
+		if progress := snap.SinkProgress(object.Ref()); progress.Exists() && progress.Value.UID == object.Metadata.UID {
+			status.Progress = progress.Value
+		}
+		object.Status, _ = json.Marshal(status)
+	case *api.ClusterStatus:
+		status := *value
+		if contact := snap.ClusterContact(object.Name); contact.Exists() && contact.Value.UID == object.Metadata.UID {
+			status.Contact = contact.Value
+		}
+		object.Status, _ = json.Marshal(status)
 	case *api.WorkloadStatus:
 		status := *value
 		status.Autoscale = snap.AutoscaleStatus(object.Ref()).Value
@@ -116,6 +128,7 @@ type Deletion struct {
 	ObjectPath
 	Prune   bool `query:"prune" doc:"remove the config of its own bucket too"`
 	Volumes bool `query:"volumes" doc:"remove the volumes of its ordinals too, with all that they hold"`
+	Orphan  bool `query:"orphan" doc:"don't ask its Kubernetes cluster: what was applied there stays; of a cluster, of all that is in it"`
 	DryRun  bool `query:"dry_run" doc:"say what would go and what depends on it; delete nothing"`
 }
 
@@ -124,7 +137,7 @@ func (s *Server) deleteObject(ctx context.Context, in *Deletion) (api.DeleteResu
 	if err != nil {
 		return api.DeleteResult{}, err
 	}
-	result, err := s.Verbs.DeleteWith(ctx, verbs.TargetOf(ref), verbs.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, DryRun: in.DryRun, Actor: actorOf(ctx)})
+	result, err := s.Verbs.DeleteWith(ctx, verbs.TargetOf(ref), verbs.DeleteOptions{Prune: in.Prune, Volumes: in.Volumes, Orphan: in.Orphan, DryRun: in.DryRun, Actor: actorOf(ctx)})
 	s.settle(ctx, result.Revision)
 	return result, err
 }

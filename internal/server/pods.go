@@ -103,6 +103,8 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 		return api.StopResult{}, err
 	}
 	switch {
+	case in.Freeze && task.Kind.TimeBoxed():
+		return s.endLab(ctx, verbs.TargetOf(task.Owner()))
 	case in.Freeze && task.Kind.HasRuns():
 		return s.stopRuns(ctx, verbs.TargetOf(task.Owner()), []string{task.Run})
 	case in.Freeze && task.Role == api.RoleMain: // a stopped command of a release has ended for good anyway
@@ -130,6 +132,8 @@ func (s *Server) stopObject(ctx context.Context, in *stopQuery) (api.StopResult,
 		return api.StopResult{}, err
 	}
 	switch {
+	case in.Freeze && ref.Kind.TimeBoxed():
+		return s.endLab(ctx, verbs.TargetOf(ref))
 	case in.Freeze && ref.Kind.HasRuns():
 		return s.stopRuns(ctx, target, nil)
 	case in.Freeze:

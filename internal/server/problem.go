@@ -32,6 +32,7 @@ var intentStatus = map[verbs.Reason]int{
 	verbs.RegistryTaken: http.StatusConflict,
 	verbs.Terminating:   http.StatusConflict,
 	verbs.RunForbidden:  http.StatusConflict,
+	verbs.LabNotRunning: http.StatusConflict,
 	verbs.TooLarge:      http.StatusRequestEntityTooLarge,
 	verbs.Busy:          http.StatusConflict,
 }
@@ -46,6 +47,8 @@ var known = []struct {
 	{store.ErrNoSpace, http.StatusInsufficientStorage, "free disk space on the server; reads still work"},
 	{store.ErrNoAnswer, http.StatusServiceUnavailable, "etcdctl endpoint health --cluster; what runs goes on, and writes go on by themselves once it answers"},
 	{store.ErrNoQuorum, http.StatusServiceUnavailable, "start the servers that are down (tend servers); what runs goes on, and writes go on by themselves then"},
+	{store.ErrStalled, http.StatusServiceUnavailable, "see what the disk waits for (dmesg); ask another server meanwhile: this one goes on by itself"},
+	{store.ErrSlow, http.StatusServiceUnavailable, "try again; the server's log says what is slow"},
 	{store.ErrPaused, http.StatusServiceUnavailable, "compare with tend get, tend nodes and tend diff; then: tend resume"},
 	{blob.ErrNotFound, http.StatusNotFound, "send it with PUT first"},
 	{journal.ErrNotFound, http.StatusNotFound, "`tend describe` shows an object's build"},
@@ -66,6 +69,9 @@ var known = []struct {
 	{context.DeadlineExceeded, http.StatusGatewayTimeout, "try again; the server's log says what is slow"},
 	{context.Canceled, http.StatusServiceUnavailable, "the request was cut; try again"},
 }
+
+// logSaysMore is the next step of an error that is the server's.
+const logSaysMore = "the server's log says more"
 
 // problemOf returns what a client gets to see of an error.
 func problemOf(err error) *api.Problem {
@@ -96,7 +102,7 @@ func problemOf(err error) *api.Problem {
 			Detail: "the manifests can't be read; nothing was stored", Next: "correct them and apply again"}
 	default:
 		problem = &api.Problem{Status: http.StatusInternalServerError, Detail: err.Error(),
-			Next: "the server's log says more"}
+			Next: logSaysMore}
 		for _, k := range known {
 			if errors.Is(err, k.err) {
 				problem.Status, problem.Next = k.status, k.next
@@ -132,9 +138,9 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Server) problem(r *http.Request, err error) *api.Problem {
 	problem := problemOf(err)
 	if problem.Status == http.StatusInternalServerError {
-		s.Logger.Error("request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		s.Logger.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
-	return problem
+	return identify(r.Context(), problem)
 }
 
 func writeProblem(w http.ResponseWriter, problem *api.Problem) {

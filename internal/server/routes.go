@@ -28,10 +28,16 @@ func (s *Server) routes() {
 	typed(s, "GET", "/v1/objects/{kind}/{scope}/{name}", "One object with its status", s.object)
 	typed(s, "DELETE", "/v1/objects/{kind}/{scope}/{name}", "Ask that an object go", s.deleteObject)
 
+	s.documented("GET", "/v1/events", "Follow what happens to objects as CloudEvents, a JSON line or a server-sent event each; with follow=0 a bounded list",
+		[]string{"since", "kind", "scope", "name", "type", "actor", "limit", "last", "follow"}, s.readEvents)
+	s.documented("GET", "/v1/audit", "Follow the calls that may change something, and how they were answered, in the same forms",
+		[]string{"since", "kind", "scope", "name", "type", "actor", "limit", "last", "follow"}, s.readAudit)
+
 	typed(s, "POST", "/v1/await", "What has become of writes; with since the answer comes when something has changed, after 25 s at the latest", s.await)
 
 	typed(s, "POST", "/v1/scale", "Set the replicas of a workload", s.scale)
 	typed(s, "POST", "/v1/restart", "Replace every pod, by the workload's strategy", s.restart)
+	typed(s, "POST", "/v1/syncs/now", "Poll the source of a sync at once", s.syncNow)
 	typed(s, "POST", "/v1/rebootstrap", "Recreate one ordinal of a statefulset with empty volumes", s.rebootstrap)
 	typed(s, "POST", "/v1/resume", "End the pause after an older store was restored", s.resume)
 	typed(s, "GET", "/v1/backup", "What has become of scheduled backups", s.backupStatus)
@@ -46,10 +52,7 @@ func (s *Server) routes() {
 
 	s.podRoutes()
 
-	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
-	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
-	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)
-	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}", "One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)
+	s.runRoutes()
 
 	typed(s, "GET", "/v1/config", "The keys of a bucket, and of a scope's the apps that have keys; with key that one's value, and who asked is logged", s.config)
 	typed(s, "POST", "/v1/config", "Set and remove keys of a bucket; with restart=false nothing that runs is replaced", s.setConfig)
@@ -62,6 +65,7 @@ func (s *Server) routes() {
 	typed(s, "POST", "/v1/builds", "Have an object built from a source that was sent as a blob", s.setBuild)
 	s.documented("GET", "/v1/builds/{scope}/{name}/{id}/log", "What a build prints, a JSON line each", []string{"follow"}, s.buildLog)
 	s.nodeRoutes()
+	typed(s, "POST", "/v1/sinks/{name}/test", "Send a test to a sink's receiver and say what came back", s.testSink)
 	typed(s, "GET", "/v1/stats", "One sample of the pods' use", s.stats)
 
 	s.documented("GET", "/healthz", "200 while the process answers", nil, s.healthz)
@@ -73,12 +77,22 @@ func (s *Server) routes() {
 	s.documented("GET", "/metrics", "Prometheus metrics", nil, metrics.ServeHTTP)
 }
 
+func (s *Server) runRoutes() {
+	typed(s, "POST", "/v1/labs/extend", "Give a lab, or the labs of a class, more time", s.extendLabs)
+	typed(s, "POST", "/v1/labs/stop", "End a lab, or the labs of a class, before their time is over", s.stopLabs)
+	typed(s, "POST", "/v1/jobs/run", "Ask for a run of a job", s.runJob)
+	typed(s, "POST", "/v1/cronjobs/run", "Ask for a run of a cron job, whatever its schedule says", s.runCronJob)
+	typed(s, "GET", "/v1/runs", "The runs kept, newest first: of an object, a scope, or all", s.runs)
+	typed(s, "GET", "/v1/runs/{kind}/{scope}/{name}/{id}", "One run; with wait the answer comes when it has ended, after 25 s at the latest", s.run)
+}
+
 func (s *Server) nodeRoutes() {
 	typed(s, "GET", "/v1/nodes", "List nodes", s.nodes)
 	typed(s, "POST", "/v1/nodes/tokens", "Make a token with which machines join as nodes, with server as servers, valid for ttl (default 1h)", s.join)
 	typed(s, "POST", "/v1/nodes/{node}/availability", "Say what a node takes: active, cordoned or drained", s.setAvailability)
 	typed(s, "POST", "/v1/nodes/{node}/down", "Say that a silent node is off: its pods are replaced at once", s.confirmNodeDown)
 	typed(s, "DELETE", "/v1/nodes/{node}", "Take a silent node out of the cluster", s.removeNode)
+	typed(s, "POST", "/v1/clusters/{name}/token", "Make a token with which the operator of a Kubernetes cluster registers, valid for ttl (default 24h)", s.inviteCluster)
 	typed(s, "POST", "/v1/rebalance", "Move pods of deployments so that the nodes are level; with dry_run only plan it", s.rebalance)
 	typed(s, "GET", "/v1/servers", "List the servers that hold the store", s.servers)
 	typed(s, "DELETE", "/v1/servers/{name}", "Take a server out of the cluster", s.removeServer)

@@ -132,5 +132,8 @@ func (l logsOf) goesOn(snap records.Snapshot) bool {
 		run := snap.Run(l.owner, l.run)
 		return run.Exists() && !run.Value.State.Ended()
 	}
+	if lab := snap.LabStatus(l.owner); l.owner.Kind == api.KindLab && lab.Exists() && lab.Value.Phase.Ended() {
+		return false
+	}
 	return l.slot == "" && snap.Object(l.owner).Exists()
 }

@@ -18,6 +18,7 @@ import (
 	"tend.dev/tend/internal/plugin/broker"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store/view"
+	"tend.dev/tend/internal/tracing"
 	"tend.dev/tend/internal/verbs"
 	"tend.dev/tend/internal/version"
 )
@@ -28,6 +29,10 @@ type Options struct {
 	Verbs *verbs.Service
 	// Nodes are those that are connected: logs, exec, stats and stop of pods on others answer 503. Default: none is.
 	Nodes *nodeapi.Fleet
+	// Events is the log of changes, Audit the one of calls. Default: their paths answer 501.
+	Events, Audit Log
+	// Auditor takes the calls that may change something. Default: none are recorded.
+	Auditor Auditor
 	// Blobs stores the files of assets. Default: none are accepted.
 	Blobs Blobs
 	// MaxBlob bounds one file, be it an asset's or a source tree's tar. Default api.MaxAssetBytes.
@@ -36,6 +41,8 @@ type Options struct {
 	Plugins *broker.Broker
 	// Join makes a token with which machines join as nodes, or as servers, and returns where they connect. Default: none can.
 	Join func(ttl time.Duration, server bool) (api.JoinToken, error)
+	// InviteCluster makes a token with which the operator of a Kubernetes cluster registers. Default: none can.
+	InviteCluster func(ctx context.Context, name string, ttl time.Duration) (api.ClusterRegistration, error)
 	// Servers returns the servers of the cluster, RemoveServer takes one out. Default: there is this one.
 	Servers      func() api.Servers
 	RemoveServer func(ctx context.Context, name string) error
@@ -45,6 +52,8 @@ type Options struct {
 	Authority func(ctx context.Context) ([]byte, error)
 	// Decode decodes manifests from a body; its errors are a *api.Problem or plain errors. Default: only JSON.
 	Decode func(data []byte, contentType string) ([]api.Object, error)
+	// Fresh returns once View has all that any server has stored before the call, or why that can't be known. Default: it always has.
+	Fresh func(ctx context.Context) error
 	// Missing returns what the server waits for before it is ready. Default: only the view.
 	Missing func() []string
 	// Node is the server's own node, and Full returns why the disk of its store accepts no writes. Default: it has
@@ -54,6 +63,8 @@ type Options struct {
 	// Paused returns why the server changes nothing at the moment; default: it isn't paused. Resume ends that.
 	Paused func() string
 	Resume func(ctx context.Context, unknown api.UnknownContainers) (api.ResumeResult, error)
+	// TestSink sends a test as a sink does. Default: there are no sinks.
+	TestSink func(ctx context.Context, sink api.Object) (api.SinkTest, error)
 	// Backup writes a backup of the cluster; BackupStatus says what has become of scheduled ones. Default: there are none.
 	Backup       func(ctx context.Context, w io.Writer) error
 	BackupStatus func() api.BackupStatus
@@ -76,6 +87,8 @@ type Options struct {
 	// Default 4096, or an eighth of the files that the process may open if that is fewer.
 	MaxConnections int
 	Logger         *slog.Logger
+	// Tracer exports traces. Default: nothing does.
+	Tracer *tracing.Tracer
 }
 
 // Server answers the API. Make one with New.
@@ -84,6 +97,8 @@ type Server struct {
 	mux     *http.ServeMux
 	api     huma.API
 	metrics *metrics
+	// events are those of watches that were encoded lately.
+	events encoded
 	// streams counts open ones. closing ends those that a client opens again; cutting ends those that are drained
 	// first.
 	streams chan struct{}

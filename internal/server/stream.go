@@ -96,23 +96,28 @@ func (l *lines) send(id string, value any) error {
 	if err != nil {
 		return err
 	}
+	return l.sendEncoded(id, encoded)
+}
+
+// sendEncoded writes a value that is JSON already.
+func (l *lines) sendEncoded(id string, encoded []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.beginLocked(); err != nil {
 		return err
 	}
 	_ = l.control.SetWriteDeadline(time.Now().Add(requestTime))
-	var text string
-	switch {
-	case l.sse && id != "":
-		text = "id: " + id + "\ndata: " + string(encoded) + "\n\n"
-	case l.sse:
-		text = "data: " + string(encoded) + "\n\n"
-	default:
-		text = string(encoded) + "\n"
+	before, after := "", "\n"
+	if l.sse {
+		before, after = "data: ", "\n\n"
+		if id != "" {
+			before = "id: " + id + "\ndata: "
+		}
 	}
-	if _, err := l.w.Write([]byte(text)); err != nil {
-		return err
+	for _, part := range [][]byte{[]byte(before), encoded, []byte(after)} {
+		if _, err := l.w.Write(part); err != nil {
+			return err
+		}
 	}
 	return l.control.Flush()
 }

@@ -48,6 +48,15 @@ func (s *Server) restart(ctx context.Context, in *TargetQuery) (api.VerbResult, 
 	})
 }
 
+func (s *Server) syncNow(ctx context.Context, in *struct {
+	Name string `query:"name" required:"true"`
+},
+) (api.VerbResult, error) {
+	result, err := s.Verbs.SyncNow(ctx, in.Name, actorOf(ctx))
+	s.settle(ctx, result.Revision)
+	return result, err
+}
+
 type rebootstrapQuery struct {
 	TargetQuery
 	Ordinal int `query:"ordinal" required:"true"`

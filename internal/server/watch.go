@@ -144,8 +144,11 @@ func (t *watchStream) sendObject(snap records.Snapshot, ref api.Ref, change view
 	case !read.Exists():
 		return nil // its deletion is on its way
 	case t.wanted.wants(*read.Value):
-		object := withStatus(snap, *read.Value)
-		return t.send(api.WatchEvent{Type: api.WatchPut, Object: &object})
+		event, err := t.server.events.put(snap, read, t.revision)
+		if err != nil {
+			return err
+		}
+		return t.out.sendEncoded(strconv.FormatInt(t.revision, 10), event)
 	}
 	// It may have matched before its labels changed. Reporting the deletion of an object the client doesn't know does
 	// no harm.

@@ -26,6 +26,9 @@ import (
 
 // machines is how many agents are processes of their own.
 func (w *World) machines() int {
+	if w.shared() {
+		return 3
+	}
 	switch w.opts.Seed % 10 {
 	case 5:
 		return 1
@@ -161,6 +164,7 @@ func (w *World) mishap(step int) {
 	if len(w.agents) == 0 {
 		return
 	}
+	w.besideMishap(step)
 	random := rand.New(rand.NewPCG(w.opts.Seed, 9<<32+uint64(step)))
 	d := span(random, 70*time.Second)
 	what := random.IntN(20)

@@ -137,12 +137,26 @@ func (a *archive) stays(task api.Task) {
 // late: what is given up with its node is so only after the node was silent for as long as is said.
 func (a *archive) late(what string, tasks ...string) {
 	for _, task := range tasks {
-		if node := a.nodes[task]; node != "" && time.Since(a.beats[node]) >= nodeTimeout-time.Second {
+		if node := a.nodes[task]; node != "" && time.Since(a.beats[node]) >= nodeTimeout-time.Second && !a.hasty(node) {
 			return
 		}
 	}
 	node := a.nodes[tasks[0]]
-	a.w.fail("%s was given up for lost %s after the last heartbeat of node %s", what, time.Since(a.beats[node]), node)
+	a.w.fail("%s was given up for lost %s after the last heartbeat of node %s, %s after the controllers were claimed", what, time.Since(a.beats[node]),
+		node, time.Since(a.w.terms.began()))
+}
+
+// lost: what runs once is given up for lost only with its node.
+func (a *archive) lost(what, task string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.late(what, task)
+}
+
+// hasty: who takes the controllers over when a node is silent already waits for as long as is said before it gives up what is there.
+func (a *archive) hasty(node string) bool {
+	began := a.w.terms.began()
+	return a.w.shared() && began.Sub(a.beats[node]) >= nodeTimeout && time.Since(began) < nodeTimeout-time.Second
 }
 
 // beat notes that a lease was renewed.

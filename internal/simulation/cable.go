@@ -10,30 +10,33 @@ import (
 // cable is the network between the agent and whichever server lives. Like a kernel's sockets it takes bytes without making
 // their sender wait. Create it with newCable.
 type cable struct {
-	mu     sync.Mutex
-	moved  *sync.Cond // whenever anything below changes
-	server *pipe
-	broken bool
-	held   bool // nothing is passed on
-	conns  map[*cabled]bool
+	mu      sync.Mutex
+	moved   *sync.Cond       // whenever anything below changes
+	servers map[string]*pipe // by address
+	broken  bool
+	held    bool // nothing is passed on
+	conns   map[*cabled]bool
 }
 
 func newCable() *cable {
-	c := &cable{conns: map[*cabled]bool{}}
+	c := &cable{conns: map[*cabled]bool{}, servers: map[string]*pipe{}}
 	c.moved = sync.NewCond(&c.mu)
 	return c
 }
 
-// plug connects the cable to another life of the server.
-func (c *cable) plug(server *pipe) {
+// plug connects the cable to another life of a server.
+func (c *cable) plug(number int, server *pipe) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.server = server
+	c.servers[addressOf(number).String()] = server
 }
 
-func (c *cable) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+func (c *cable) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	c.mu.Lock()
-	server, broken := c.server, c.broken || c.held
+	server, broken := c.servers[address], c.broken || c.held
+	if server == nil {
+		server = c.servers[addressOf(0).String()] // the name under which machines join
+	}
 	c.mu.Unlock()
 	if broken || server == nil {
 		return nil, errRefused

@@ -30,6 +30,7 @@ func (w *World) converge() {
 	}
 	w.suspend()
 	w.await(restTime, w.unsettled)
+	w.labsEnd()
 	w.correct()
 	w.await(correctTime, w.amiss)
 	if left := w.amiss(); len(left) > 0 {
@@ -39,6 +40,7 @@ func (w *World) converge() {
 	w.stops()
 	w.deploy()
 	w.returns()
+	w.labLives()
 	w.rests()
 }
 
@@ -49,6 +51,7 @@ func (w *World) calmDown() {
 	for _, m := range w.agents {
 		m.off.Store(false)
 	}
+	w.healServers()
 	w.pass(45 * time.Second) // a verb may still wait
 	w.people.wait.Wait()
 	w.weather.late.Wait()
@@ -115,7 +118,7 @@ func (w *World) await(limit time.Duration, left func() []string) {
 func (w *World) unsettled() []string {
 	var out []string
 	for _, object := range w.declaredObjects() {
-		if !object.Kind.HasContainers() || pinned(object) {
+		if !object.Kind.HasContainers() || boxed(object) || pinned(object) {
 			continue
 		}
 		verdict := w.verdict(object.Ref())
@@ -131,7 +134,7 @@ func (w *World) unsettled() []string {
 func (w *World) correct() {
 	random := rand.New(rand.NewPCG(w.opts.Seed, 3<<32))
 	for _, object := range w.declaredObjects() {
-		if !object.Kind.HasContainers() || w.failed() {
+		if !object.Kind.HasContainers() || boxed(object) || w.failed() {
 			continue
 		}
 		faults := strings.Join(w.differs(object), "; ")
@@ -283,7 +286,7 @@ func (w *World) readAll() {
 		spec, replicas := digestSpec(object)
 		found[object.Ref()] = declared{there: true, deleting: object.Metadata.Deleting(), spec: spec, replicas: replicas}
 	}
-	for _, ref := range cast {
+	for _, ref := range w.allRefs() {
 		w.people.history.read(ref, found[ref])
 	}
 }

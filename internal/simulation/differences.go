@@ -27,6 +27,9 @@ func (w *World) differences() []string {
 			out = append(out, fmt.Sprintf("%s is still being deleted", object.Ref()))
 			continue
 		}
+		if boxed(object) {
+			continue // the oracle of labs judges them
+		}
 		for _, fault := range w.differs(object) {
 			out = append(out, fmt.Sprintf("%s: %s", object.Ref(), fault))
 		}

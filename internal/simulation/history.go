@@ -116,6 +116,14 @@ func (n *noted) answered(a answer) {
 	n.op.Output, n.op.Return, n.over = output{answer: a}, n.h.clock, true
 }
 
+// saw notes what a server showed.
+func (n *noted) saw(state declared) {
+	n.h.mu.Lock()
+	defer n.h.mu.Unlock()
+	n.h.clock++
+	n.op.Output, n.op.Return, n.over = output{answer: done, read: state}, n.h.clock, true
+}
+
 // read notes what is declared, as it lies in the store.
 func (h *history) read(ref api.Ref, state declared) {
 	h.mu.Lock()
@@ -160,7 +168,9 @@ var plainly = []string{"delete", "scale", "restart"}
 
 func next(s declared, in input, out output) (bool, any) {
 	switch {
-	case in.verb == "read":
+	case in.verb == "see" && out.answer != done:
+		return true, s
+	case in.verb == "read", in.verb == "see":
 		return matches(s, out.read), out.read
 	case out.answer == refused, out.answer == absent && !slices.Contains(plainly, in.verb):
 		return true, s

@@ -82,6 +82,8 @@ func (w *World) behave(spec runtime.ContainerSpec) hollow.Behaviour {
 		return hollow.Behaviour{CreateError: &runtime.RejectedError{Reason: "InvalidMount", Detail: "no such folder", Next: "change volumes"}}
 	case spec.Labels[api.LabelRole] == api.RoleInit:
 		return hollow.Behaviour{Exits: true, ExitAfter: 200 * time.Millisecond}
+	case isLab(spec):
+		return behaveAsLab(tag)
 	case once && tag == tagFail:
 		return hollow.Behaviour{Exits: true, ExitAfter: 3 * time.Second, ExitCode: 1, Output: []string{"failing"}}
 	case once:

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,15 +13,24 @@ import (
 const answerTime = 7 * time.Second
 
 // errNoAnswer ends a call whose answer never came.
-var errNoAnswer = errors.New("request timed out")
+var errNoAnswer = fmt.Errorf("%w: request timed out", store.ErrSlow)
 
 // link is the store as one life of the server reaches it.
 type link struct {
 	*memory.Store
 	w *World
+	// number is the server's, and life its life.
+	number int
+	life   *server
 }
 
-func (w *World) connect(*server) store.Store { return &link{Store: w.store, w: w} }
+func (w *World) connect(s *server) store.Store {
+	l := &link{Store: w.store, w: w, life: s}
+	if w.shared() {
+		return &severed{link: l, reach: &w.reach}
+	}
+	return l
+}
 
 // Close leaves the store open: it outlives the server.
 func (l *link) Close() error { return nil }
@@ -54,14 +62,21 @@ func (l *link) Commit(ctx context.Context, txn store.Txn) (int64, error) {
 
 // commitAtThaw sends a transaction that is applied when the stall ends, whether or not a caller still waits for it.
 func (l *link) commitAtThaw(ctx context.Context, txn store.Txn, stalled chan struct{}) (int64, error) {
+	return l.send(ctx, func() (int64, error) {
+		<-stalled
+		return l.applyLate(txn)
+	})
+}
+
+// send has a transaction applied, whether or not a caller still waits for it.
+func (l *link) send(ctx context.Context, apply func() (int64, error)) (int64, error) {
 	type answer struct {
 		revision int64
 		err      error
 	}
 	answers := make(chan answer, 1)
 	l.w.weather.late.Go(func() {
-		<-stalled
-		revision, err := l.applyLate(txn)
+		revision, err := apply()
 		answers <- answer{revision, err}
 	})
 	limit := time.NewTimer(answerTime)
@@ -103,9 +118,13 @@ func (l *link) apply(ctx context.Context, txn store.Txn) (int64, error) {
 	}
 	l.w.committing.Lock()
 	defer l.w.committing.Unlock()
+	leads := l.leads()
 	revision, err := l.Store.Commit(ctx, txn)
 	if err == nil {
+		l.claims(txn)
+		l.mayWrite(leads, txn)
 		l.w.archive.commit(txn, revision)
+		l.w.labs.commit(txn)
 		l.surplus(txn)
 		l.keepsHistory(txn)
 	}

@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
+	"tend.dev/tend/internal/fault"
 )
 
 // people call verbs, several at a time, and remember what they were answered.
@@ -21,6 +23,7 @@ type people struct {
 	promises promises
 	values   atomic.Int64 // config values are numbered, so that each is new
 	runs     atomic.Int64 // runs that were asked for and not refused
+	turn     atomic.Int64 // their connections, to any server
 }
 
 // ask calls a verb beside whatever else goes on. The answer goes into the history of the object.
@@ -39,9 +42,18 @@ func (w *World) askNow(ref api.Ref, in input, call func(ctx context.Context) err
 	noted, asked := w.people.history.called(ref, in), time.Since(w.began).Seconds()
 	err := call(ctx)
 	answer := answerOf(err)
+	if brokenAnswer(err) {
+		w.fail("%s %s is answered 500: %v", in, ref, err)
+	}
 	noted.answered(answer)
 	w.storyf("%s %s (asked at %.3fs): %s%s", in, ref, asked, answer, because(err))
 	return answer == done
+}
+
+// brokenAnswer reports whether an answer says that the server made a mistake, and not that it is dying.
+func brokenAnswer(err error) bool {
+	var problem *api.Problem
+	return errors.As(err, &problem) && problem.Status == http.StatusInternalServerError && !strings.Contains(problem.Detail, fault.ErrCrashed.Error())
 }
 
 func because(err error) string {

@@ -10,12 +10,17 @@ import (
 // pipe is a listener without a network: connections are made within the process, so they wait on nothing but the virtual
 // clock.
 type pipe struct {
+	at    net.Addr
 	conns chan net.Conn
 	once  sync.Once
 	done  chan struct{}
 }
 
-func newPipe() *pipe { return &pipe{conns: make(chan net.Conn), done: make(chan struct{})} }
+func newPipe() *pipe { return newPipeAt(&net.UnixAddr{Name: "simulation", Net: "unix"}) }
+
+func newPipeAt(at net.Addr) *pipe {
+	return &pipe{at: at, conns: make(chan net.Conn), done: make(chan struct{})}
+}
 
 // Accept implements net.Listener.
 func (p *pipe) Accept() (net.Conn, error) {
@@ -34,7 +39,7 @@ func (p *pipe) Close() error {
 }
 
 // Addr implements net.Listener.
-func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "simulation", Net: "unix"} }
+func (p *pipe) Addr() net.Addr { return p.at }
 
 var errRefused = errors.New("connection refused")
 

@@ -35,14 +35,20 @@ func (w *World) start() {
 	s := &server{listener: newPipe(), edge: &edge{}, cancel: cancel, done: make(chan struct{})}
 	s.faults = fault.New(fault.Options{CrashWhen: w.crashes})
 	w.server = s
+	name, at := "", net.Addr(nil)
+	if w.shared() {
+		name, at = serverName(0), addressOf(0)
+	}
 	w.listener.Store(s.listener)
 	w.lives++
 	var nodes net.Listener
 	if w.apart() {
-		s.nodes = newPipe()
+		if s.nodes = newPipe(); at != nil {
+			s.nodes = newPipeAt(at)
+		}
 		nodes = s.nodes
 		for _, m := range w.agents {
-			m.cable.plug(s.nodes)
+			m.cable.plug(0, s.nodes)
 		}
 	}
 	go func() {
@@ -56,6 +62,7 @@ func (w *World) start() {
 				},
 				Ask: w.answerProbe, Now: w.now,
 			},
+			Name: name, Shared: w.shared(),
 			HTTP: "off", Store: w.connect(s), Listener: s.listener, NoAgent: nodes != nil, Nodes: nodes,
 		})
 	}()
@@ -77,8 +84,7 @@ func (w *World) logger() *slog.Logger {
 
 // kill ends the server between two points, wherever it is, and waits until nothing of it is left.
 func (w *World) kill() {
-	w.server.faults.End()
-	w.server.cancel()
+	w.server.die()
 	<-w.server.done
 	w.server.close()
 }
@@ -90,6 +96,12 @@ func (w *World) stop() {
 	w.server.close()
 }
 
+// die ends a life between two points.
+func (s *server) die() {
+	s.faults.End()
+	s.cancel()
+}
+
 // close closes the listeners of a life that has ended.
 func (s *server) close() {
 	_ = s.listener.Close()
@@ -98,10 +110,18 @@ func (s *server) close() {
 	}
 }
 
+// died is closed when the server has ended; nil if it is to be off.
+func (w *World) died() <-chan struct{} {
+	if w.off.Load() {
+		return nil
+	}
+	return w.server.done
+}
+
 // revive starts the server again where it has ended, as a service manager does.
 func (w *World) revive() {
 	select {
-	case <-w.server.done:
+	case <-w.died():
 	default:
 		return
 	}
@@ -125,7 +145,7 @@ func excused(err error) bool {
 // newClient calls whichever server lives.
 func (w *World) newClient() *client.Client {
 	c, err := client.New(client.Options{Server: "http://simulation", Dial: func(ctx context.Context) (net.Conn, error) {
-		return w.listener.Load().dial(ctx)
+		return w.dialAny(ctx)
 	}})
 	if err != nil {
 		panic(err) // its options are constant

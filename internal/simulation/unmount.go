@@ -13,7 +13,7 @@ const collected = 70 * time.Minute
 // unmount starts the server once with an empty store, as where the disk of --data isn't mounted, and then with its own
 // again. Nothing may be lost by that.
 func unmount(w *World, random *rand.Rand) {
-	if w.away.Load() || !w.weather.calm() {
+	if w.shared() || w.away.Load() || !w.weather.calm() {
 		return
 	}
 	w.count.faults.Add(1)

@@ -145,6 +145,9 @@ func (o *watched) started(record hollow.Record) {
 	if ok && known.exclusive {
 		o.alone(record, known)
 	}
+	if isLab(*record.Spec) {
+		o.w.labs.began(known.owner, record)
+	}
 	if ok && known.task.Class == api.ClassOnce {
 		if o.starts[task]++; o.starts[task] > 1 {
 			o.w.fail("%s ran its command %d times", record.Container, o.starts[task])
@@ -191,6 +194,9 @@ func (o *watched) isOrdinal(task string) bool {
 }
 
 func (o *watched) died(record hollow.Record) {
+	if known, _ := o.w.archive.of(record.Labels[api.LabelTask]); isLab(*record.Spec) {
+		o.w.labs.died(known.owner, record)
+	}
 	if o.guarded[record.ID] != "" {
 		o.w.fail("%s was taken down by a release that never got ready", record.Container)
 	}

@@ -114,6 +114,14 @@ type World struct {
 	// committing keeps the archive in the order of the store.
 	committing sync.Mutex
 
+	// beside are the other servers over the store, in worlds that have some; reach is how the first one reaches it, and off says
+	// that it isn't started again yet.
+	beside atomic.Pointer[[]*standby]
+	reach  reach
+	off    atomic.Bool
+	terms  terms
+	labs   *labs
+
 	mu       sync.Mutex
 	failures []string
 	story    []string
@@ -136,6 +144,9 @@ func Run(opts Options) Result {
 	for _, m := range w.agents {
 		m.stop(false)
 	}
+	for _, b := range w.standbys() {
+		b.stop(false)
+	}
 	w.stop()
 	if !w.failed() {
 		w.people.judge(w)
@@ -152,13 +163,16 @@ func found(opts Options) (*World, error) {
 	w := &World{opts: opts, root: root, began: time.Now(), store: memory.New()}
 	w.weather.random = rand.New(rand.NewPCG(opts.Seed, 1<<32))
 	w.strain.random = rand.New(rand.NewPCG(opts.Seed, 2<<32))
-	w.archive, w.watched = newArchive(w), newWatched(w)
+	w.archive, w.watched, w.labs = newArchive(w), newWatched(w), newLabs(w)
 	w.engine = hollow.NewEngine(hollow.Options{
 		Behaviour: w.behave, StartDelay: hollow.Delay(20 * time.Millisecond), StopDelay: hollow.Delay(30 * time.Millisecond),
 		Apart: w.several(),
 	})
 	w.engine.Observe(w.watched.happened)
 	w.stock()
+	if w.labWorld() {
+		w.stockLabs()
+	}
 	w.client = w.newClient()
 	w.settleMachines()
 	w.start()
@@ -183,6 +197,9 @@ func (w *World) end() {
 	for _, m := range w.agents {
 		_ = os.RemoveAll(m.root())
 	}
+	for n := 1; n < w.servers(); n++ {
+		_ = os.RemoveAll(w.besideRoot(n))
+	}
 }
 
 // live takes the steps.
@@ -197,6 +214,7 @@ func (w *World) live() (happened int) {
 			happened++
 		}
 		w.mishap(i)
+		w.labMishap(i)
 		w.pass(pause)
 		w.requests(3)
 		if w.failed() {
@@ -204,51 +222,6 @@ func (w *World) live() (happened int) {
 		}
 	}
 	return happened
-}
-
-// pause is how long nothing new happens: mostly a moment, so that things overlap, sometimes long enough for all to settle.
-func (w *World) pause(random *rand.Rand) time.Duration {
-	switch n := random.IntN(10); {
-	case n < 5:
-		return time.Duration(random.IntN(60)) * time.Millisecond
-	case n < 8:
-		return time.Duration(random.IntN(3000)) * time.Millisecond
-	case n < 9:
-		return time.Duration(3+random.IntN(20)) * time.Second
-	}
-	return time.Duration(20+random.IntN(90)) * time.Second
-}
-
-// pass lets time pass, and starts the server again whenever it died.
-func (w *World) pass(d time.Duration) {
-	end := time.Now().Add(d)
-	for {
-		w.opts.Settle()
-		w.revive()
-		for _, m := range w.agents {
-			m.revive()
-		}
-		left := time.Until(end)
-		if left <= 0 {
-			return
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-			continue
-		case <-w.server.done:
-		case <-w.agentDone(0):
-		case <-w.agentDone(1):
-		case <-w.agentDone(2):
-		}
-		timer.Stop()
-		sleepFor(time.Second) // the service manager's pause
-	}
-}
-
-func sleepFor(d time.Duration) {
-	timer := time.NewTimer(d)
-	<-timer.C
 }
 
 // crashes decides at every point of the server whether it dies there.

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 // kept are seeds of worlds in which the defects were found that few others show. A repertoire that changes deals their steps
 // again: then `make mutants` says which they are.
 var kept = []uint64{52, 67, 69, 112, 20271122148, 20281122798, 20291122058, 60291122138, 110291122058, 463, 70291142001217, 80291152001230,
-	90291152000012, 90291162000934, 100000000092286, 791}
+	90291152000012, 90291162000934, 100000000092286, 791, 87, 387, 704, 257}
 
 // TestKeptSeeds lives through the worlds that failed once.
 func TestKeptSeeds(t *testing.T) { liveAll(t, "kept seeds", kept) }
@@ -44,6 +44,11 @@ func TestWorlds(t *testing.T) {
 		seeds[i] = uint64(i + 1)
 	}
 	liveAll(t, fmt.Sprintf("seeds 1 to %d", fixedWorlds), seeds)
+}
+
+// TestWorldsOfSeveralServers lives through some of the worlds in which two or three servers have the store.
+func TestWorldsOfSeveralServers(t *testing.T) {
+	liveAll(t, "several servers", []uint64{77, 97, 177, 187, 197}[:5/min(race.Few, 5)])
 }
 
 func liveAll(t *testing.T, what string, seeds []uint64) {

@@ -32,6 +32,10 @@ var (
 	ErrNoQuorum = errors.New("the store has no quorum")
 	// ErrNoAnswer means that the etcd that the store is in could not be reached, or does not answer.
 	ErrNoAnswer = errors.New("the store's etcd does not answer")
+	// ErrStalled means that the store's disk does not finish what is written to it.
+	ErrStalled = errors.New("the store's disk does not answer")
+	// ErrSlow means that the store did not answer in time.
+	ErrSlow = errors.New("the store does not answer in time")
 	// ErrPaused means that the server takes no writes until an operator resumes.
 	ErrPaused = errors.New("the server is paused")
 	// ErrClosed means that the store was closed.

@@ -17,6 +17,12 @@ type ApplyOptions struct {
 	Force bool
 	// Set names the sources of the apply; empty leaves the objects' set as it is.
 	Set string
+	// Sync is the sync that applies, as it was read: the apply is refused once that was changed otherwise, or is gone.
+	// Default: no sync applies.
+	Sync *api.Object
+	// Through takes the commit, such as the term of the server that has the controllers: one that lost them writes
+	// nothing. Default: the service's store.
+	Through records.Committer
 	FieldManager
 }
 
@@ -38,7 +44,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 	if err != nil {
 		return api.ApplyResult{}, err
 	}
-	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*applyDecision, error) {
+	decided, revision, err := decideThrough(opts.asks(ctx, "apply"), s, opts.Through, func(snap records.Snapshot) (*applyDecision, error) {
 		decided, err := s.prepareApply(snap, objects, gathered, opts)
 		if err != nil || !opts.DryRun {
 			return decided, err
@@ -56,7 +62,7 @@ func (s *Service) Apply(ctx context.Context, objects []api.Object, opts ApplyOpt
 			result.Objects[i].Revision = revision
 		}
 	}
-	s.note("apply", opts.Actor, revision, decided.written()...)
+	s.note(ctx, "apply", opts.Actor, revision, decided.written()...)
 	return result, nil
 }
 

@@ -30,9 +30,8 @@ func merge(stored records.Read[api.Object], declared api.Object, opts ApplyOptio
 		next.Metadata = api.Metadata{UID: newUID(), CreatedAt: now, Finalizers: finalizersOf(declared.Kind)}
 	}
 	next.Metadata.Revision = 0
-	if !stored.Exists() || opts.manager() == api.ManagerApply {
-		// Labels and annotations have no owners: an apply sets them as a whole, other managers only when they create
-		// the object.
+	if !stored.Exists() || opts.manager() == api.ManagerApply || opts.Set != "" && api.InApplySet(old, opts.Set) {
+		// Labels and annotations have no owners: an apply sets them as a whole, other managers only on what they created.
 		next.Metadata.Labels = declared.Metadata.Labels
 		next.Metadata.Annotations = declared.Metadata.Annotations
 	}

@@ -51,6 +51,9 @@ func (d *applyDecision) written() []api.Ref {
 // prepareApply decides an apply of objects whose form is checked already.
 func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m material, opts ApplyOptions) (*applyDecision, error) {
 	decided, now := &applyDecision{txn: records.NewTxn("apply")}, s.opts.Now()
+	if err := opts.checkSync(snap, decided.txn); err != nil {
+		return nil, err
+	}
 	found := &faults{}
 	claimed := claims{}
 	for _, object := range objects {
@@ -68,6 +71,7 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 		if err != nil {
 			return nil, err
 		}
+		checkFixed(snap, stored, next, found)
 		decided.placed = append(decided.placed, placed{stored: stored, next: next, result: result, tree: object.Tree()})
 		if !opts.DryRun {
 			opts.refuse(object.Ref(), result.Conflicts, found)
@@ -85,11 +89,13 @@ func (s *Service) prepareApply(snap records.Snapshot, objects []api.Object, m ma
 	for i := range decided.placed {
 		decided.placed[i].warnOfHooks(snap)
 		decided.placed[i].warnOfPorts()
+		decided.placed[i].warnOfLab(snap)
 	}
 	decided.put(now, opts.Actor)
 	checkRegistries(snap, decided.next, pruned, found)
 	checkPorts(snap, decided.next, pruned, found)
 	checkDependencies(snap, decided.next, pruned, found)
+	checkExtended(snap, decided.next, found)
 	checkRoutes(snap, decided.next, pruned, found)
 	if err := found.err(conflictsText(found)); err != nil {
 		return nil, err
@@ -136,8 +142,8 @@ func stampsAfter(old api.Object, changes []api.FieldChange, opts ApplyOptions, n
 	if stamps == nil {
 		stamps = map[string]string{}
 	}
-	if opts.Set != "" {
-		stamps[api.StampApplySet] = opts.Set
+	if opts.Set != "" && (opts.manager() == api.ManagerApply || old.Metadata.UID == "") {
+		stamps[api.StampApplySet] = opts.Set // another manager may prune only what it created
 	}
 	if opts.Force {
 		stamps[api.StampPull] = strconv.FormatInt(now.UnixMilli(), 36)

@@ -1,11 +1,14 @@
 package verbs
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/core/lab"
 	"tend.dev/tend/internal/core/reference"
 	"tend.dev/tend/internal/records"
 )
@@ -22,9 +25,36 @@ func (p *placed) warnOfPorts() {
 	}
 }
 
-// warnOfHooks warns of webhooks that refer to a missing config value. It may be set later: the value is looked up when
-// the webhook is called.
+// warnOfLab warns of changes that come too late for a lab.
+func (p *placed) warnOfLab(snap records.Snapshot) {
+	status := snap.LabStatus(p.next.Ref())
+	if !p.next.Kind.TimeBoxed() || !p.stored.Exists() || !status.Exists() {
+		return
+	}
+	if status.Value.Phase == api.LabProvisioning && status.Value.Failures > 0 {
+		return // what is corrected is tried at once
+	}
+	var fields []string
+	for _, change := range p.result.Changes {
+		field, _, _ := strings.Cut(change.Path, ".")
+		field, _, _ = strings.Cut(field, "[")
+		fields = append(fields, field)
+	}
+	if warning := lab.Unheeded(status.Value.Phase, fields); warning != "" {
+		p.result.Warnings = append(p.result.Warnings, warning)
+	}
+}
+
+// warnOfHooks warns of webhooks and sinks that refer to a missing config value. It may be set later: the value is looked up
+// when something is sent.
 func (p *placed) warnOfHooks(snap records.Snapshot) {
+	if p.next.Kind == api.KindSink {
+		var spec any
+		if json.Unmarshal(p.next.Spec, &spec) == nil {
+			warnOfMissing(p, snap, "sink", spec, nil)
+		}
+		return
+	}
 	if !p.next.Kind.HasSlots() {
 		return
 	}
@@ -33,17 +63,22 @@ func (p *placed) warnOfHooks(snap records.Snapshot) {
 		return
 	}
 	for path, hook := range spec.Hooks() {
-		var missing []string
-		there := func(r api.Reference) (string, error) {
-			buckets, key := env.OfReference(p.next.Ref(), spec.EnvFrom, r)
-			if !slices.ContainsFunc(buckets, func(b env.Bucket) bool { _, found := snap.Get(Bucket(b).prefix() + key); return found }) {
-				missing = append(missing, fmt.Sprintf("%s: %s: there is no config value %s yet; set it with tend config set %s %s=…",
-					path, r.Text, key, Bucket(buckets[len(buckets)-1]), key))
-			}
-			return "", nil
-		}
-		_, _ = reference.ExpandValue(hook, reference.Spaces{api.SpaceConfig: there})
-		slices.Sort(missing)
-		p.result.Warnings = append(p.result.Warnings, slices.Compact(missing)...)
+		warnOfMissing(p, snap, path, hook, spec.EnvFrom)
 	}
+}
+
+// warnOfMissing warns of the config values that a part of a spec refers to and no bucket has.
+func warnOfMissing[T any](p *placed, snap records.Snapshot, path string, part T, envFrom []string) {
+	var missing []string
+	there := func(r api.Reference) (string, error) {
+		buckets, key := env.OfReference(p.next.Ref(), envFrom, r)
+		if !slices.ContainsFunc(buckets, func(b env.Bucket) bool { _, found := snap.Get(Bucket(b).prefix() + key); return found }) {
+			missing = append(missing, fmt.Sprintf("%s: %s: there is no config value %s yet; set it with tend config set %s %s=…",
+				path, r.Text, key, Bucket(buckets[len(buckets)-1]), key))
+		}
+		return "", nil
+	}
+	_, _ = reference.ExpandValue(part, reference.Spaces{api.SpaceConfig: there})
+	slices.Sort(missing)
+	p.result.Warnings = append(p.result.Warnings, slices.Compact(missing)...)
 }

@@ -131,7 +131,7 @@ func (s *Service) SetBuild(ctx context.Context, target Target, tree string, forc
 	if err := found.err("the source tree is missing"); err != nil {
 		return api.VerbResult{}, err
 	}
-	return s.verb(ctx, "build", actor, func(snap records.Snapshot) (*verbDecision, error) {
+	return s.verb(ctx, "build", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
 		object, err := target.findLive(snap)
 		if err != nil {
 			return nil, err

@@ -29,7 +29,7 @@ func shownChanges(kind api.Kind, changes []api.FieldChange) []api.FieldChange {
 	out := slices.Clone(changes)
 	for i, change := range out {
 		out[i].Old, out[i].New = shownValue(kind, change.Path, change.Old), shownValue(kind, change.Path, change.New)
-		if change.Old != nil && change.New != nil && string(out[i].Old) == string(out[i].New) && kind != api.KindRegistry {
+		if change.Old != nil && change.New != nil && string(out[i].Old) == string(out[i].New) && secretFields[kind] == nil {
 			out[i].New = quoted(strings.Trim(string(out[i].New), `"`) + ", changed")
 		}
 	}
@@ -42,7 +42,7 @@ func shownValue(kind api.Kind, path string, value json.RawMessage) json.RawMessa
 	switch {
 	case value == nil:
 		return nil
-	case kind == api.KindRegistry && slices.Contains(secretFields, path):
+	case slices.Contains(secretFields[kind], path):
 		return quoted("(sealed)")
 	case json.Unmarshal(value, &text) != nil:
 		return value

@@ -64,7 +64,7 @@ func (s *Service) SetConfig(ctx context.Context, bucket Bucket, change ConfigCha
 	if err != nil {
 		return api.ConfigResult{}, err
 	}
-	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*configDecision, error) {
+	decided, revision, err := decide(FieldManager{Actor: change.Actor}.asks(ctx, "config"), s, func(snap records.Snapshot) (*configDecision, error) {
 		return s.prepareConfig(snap, bucket, change, sealed)
 	})
 	if err != nil {

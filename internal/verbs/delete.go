@@ -22,13 +22,19 @@ func (d *deleteDecision) transaction() *records.Txn { return d.txn }
 
 // DeleteOptions say what is deleted besides the object. The zero value keeps its bucket and its volumes.
 type DeleteOptions struct {
-	// Prune removes the config of the object's own bucket. It is refused while another object reads it by env_from.
+	// Prune removes the config of the object's own bucket. It is refused while another object reads it by env_from. Of a
+	// sync it removes the objects that it created.
 	Prune bool
 	// Volumes removes the volumes of a statefulset's ordinals that have a pod, with all their data.
 	Volumes bool
 	// DryRun decides and answers, but deletes nothing.
 	DryRun bool
+	// Orphan deletes an object without asking its Kubernetes cluster: what was applied there stays. Of a cluster it does so with
+	// every object that names it.
+	Orphan bool
 	Actor  string
+	// Through takes the commit; see ApplyOptions.
+	Through records.Committer
 }
 
 // Delete asks that an object and everything made for it go. Asking twice is not an error; the answer says so.
@@ -38,7 +44,7 @@ func (s *Service) Delete(ctx context.Context, target Target, actor string) (api.
 
 // DeleteWith is Delete with options.
 func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOptions) (api.DeleteResult, error) {
-	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*deleteDecision, error) {
+	decided, revision, err := decideThrough(FieldManager{Actor: opts.Actor}.asks(ctx, "delete"), s, opts.Through, func(snap records.Snapshot) (*deleteDecision, error) {
 		decided, err := prepareDelete(snap, target, opts, s.opts.Now())
 		if err == nil && opts.DryRun {
 			decided.txn, decided.result.DryRun = records.NewTxn("delete.dryrun"), true
@@ -52,7 +58,7 @@ func (s *Service) DeleteWith(ctx context.Context, target Target, opts DeleteOpti
 	if revision != 0 {
 		result.Revision = revision
 	}
-	s.note("delete", opts.Actor, revision, result.Object)
+	s.note(ctx, "delete", opts.Actor, revision, result.Object)
 	return result, nil
 }
 
@@ -66,7 +72,10 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 	}}
 	if at := object.Value.Metadata.DeletedAt; at != nil {
 		decided.result.Already, decided.result.DeletedAt = true, *at
-		return decided, decided.prune(snap, *object.Value, opts)
+		if opts.Orphan && object.Value.Kind.Delivered() && object.Value.Metadata.Stamps[api.StampOrphan] == "" {
+			removeObject(decided.txn, orphaned(object), *at)
+		}
+		return decided, decided.prune(snap, *object.Value, opts, now)
 	}
 	if err := checkUnused(snap, object.Value.Ref()); err != nil {
 		return nil, err
@@ -76,8 +85,11 @@ func prepareDelete(snap records.Snapshot, target Target, opts DeleteOptions, now
 	if opts.Volumes {
 		object = decided.removeVolumes(snap, object)
 	}
+	if object, err = decided.orphan(snap, object, opts); err != nil {
+		return nil, err
+	}
 	removeObject(decided.txn, object, now)
-	return decided, decided.prune(snap, *object.Value, opts)
+	return decided, decided.prune(snap, *object.Value, opts, now)
 }
 
 // removeVolumes marks the volumes of an object's pods for removal with them. Those of ordinals without a pod stay,
@@ -108,9 +120,17 @@ func (d *deleteDecision) removeVolumes(snap records.Snapshot, object records.Rea
 	return object
 }
 
-// prune removes the keys of the object's own bucket. Kinds without containers have no bucket: one of their name belongs
+// prune removes what was made under the object's name: of a sync the objects that it created, else the keys of the
+// object's own bucket. Kinds without containers have no bucket: one of their name belongs
 // to another object.
-func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts DeleteOptions) error {
+func (d *deleteDecision) prune(snap records.Snapshot, object api.Object, opts DeleteOptions, now time.Time) error {
+	if opts.Prune && object.Kind == api.KindSync {
+		for _, created := range prunable(snap, nil, api.SyncSet(object)) {
+			d.result.Pruned = append(d.result.Pruned, created.Value.Ref())
+			removeObject(d.txn, created, now)
+		}
+		return nil
+	}
 	if !opts.Prune || !object.Kind.HasContainers() {
 		return nil
 	}

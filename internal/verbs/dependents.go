@@ -28,7 +28,7 @@ func dependents(snap records.Snapshot, needed api.Ref) []api.Dependent {
 	for _, ref := range snap.Dependents(needed) {
 		add(snap.Object(ref).Value, "depends_on")
 	}
-	if needed.Kind.HasSlots() {
+	if needed.Kind.Serves() {
 		for object := range snap.Objects(api.KindIngress) {
 			spec, err := api.DecodeSpec[api.IngressSpec](*object.Value)
 			serves := err == nil && spec.ServiceName(object.Value.Name) == needed.Name

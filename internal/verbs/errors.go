@@ -31,6 +31,8 @@ const (
 	FieldOwned Reason = "FieldOwned"
 	// RunForbidden: a run is under way, and the cron job allows one at a time.
 	RunForbidden Reason = "RunForbidden"
+	// LabNotRunning: the lab has not begun, or it has ended.
+	LabNotRunning Reason = "LabNotRunning"
 	// Terminating: the object is being deleted.
 	Terminating Reason = "Terminating"
 	// TooLarge: the change exceeds what can be stored at once.

@@ -32,12 +32,12 @@ func (s *Service) Thaw(ctx context.Context, target Target, slots []string, actor
 
 func (s *Service) mark(ctx context.Context, verb, actor string, prepare func(records.Snapshot) (*freezeDecision, error),
 ) (api.StopResult, error) {
-	decided, revision, err := decide(ctx, s, prepare)
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, prepare)
 	if err != nil {
 		return api.StopResult{}, err
 	}
 	decided.result.Revision, decided.result.Changed = revision, revision != 0
-	s.note(verb, actor, revision, decided.result.Object)
+	s.note(ctx, verb, actor, revision, decided.result.Object)
 	return decided.result, nil
 }
 

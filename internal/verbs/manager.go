@@ -1,11 +1,13 @@
 package verbs
 
 import (
+	"context"
 	"regexp"
 	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/ownership"
+	"tend.dev/tend/internal/records"
 )
 
 // FieldManager is the field manager that changes a spec, and its rights. The zero value is the users' manager.
@@ -18,13 +20,19 @@ type FieldManager struct {
 	ForceConflicts bool
 }
 
-var managerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+// managerName matches a role; behind a colon stands which of several it is, as in sync:shop.
+var managerName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}(:[a-z0-9][a-z0-9-]{0,62})?$`)
 
 func (s FieldManager) manager() string {
 	if s.Manager == "" {
 		return api.ManagerApply
 	}
 	return s.Manager
+}
+
+// asks returns a context whose commits are the manager's, for a verb.
+func (s FieldManager) asks(ctx context.Context, verb string) context.Context {
+	return records.WithAuthor(ctx, records.Author{Verb: verb, Actor: s.Actor, Manager: s.manager()})
 }
 
 func (s FieldManager) check() error {

@@ -73,18 +73,18 @@ func (d *downDecision) transaction() *records.Txn { return d.txn }
 // With remove the node is no longer of the cluster: its certificate is refused, and what its volumes held is given up.
 // A node that answers is refused.
 func (s *Service) NodeDown(ctx context.Context, node string, remove bool, actor string) (api.NodeDownResult, error) {
-	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*downDecision, error) {
+	verb := "confirm-down"
+	if remove {
+		verb = "remove"
+	}
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, verb), s, func(snap records.Snapshot) (*downDecision, error) {
 		return s.prepareDown(snap, node, remove)
 	})
 	if err != nil {
 		return api.NodeDownResult{}, err
 	}
 	decided.result.Revision = revision
-	verb := "confirm-down"
-	if remove {
-		verb = "remove"
-	}
-	s.note(verb, actor, revision, nodeRef(node))
+	s.note(ctx, verb, actor, revision, nodeRef(node))
 	return decided.result, nil
 }
 

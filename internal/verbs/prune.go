@@ -15,7 +15,7 @@ func prunable(snap records.Snapshot, keep []api.Object, set string) []records.Re
 	for _, kind := range api.Kinds {
 		for object := range snap.Objects(kind) {
 			meta := object.Value.Metadata
-			if meta.Stamps[api.StampApplySet] == set && !kept[object.Value.Ref()] && !meta.Deleting() {
+			if api.InApplySet(*object.Value, set) && !kept[object.Value.Ref()] && !meta.Deleting() {
 				out = append(out, object)
 			}
 		}

@@ -44,12 +44,12 @@ func (s *Service) Rebalance(ctx context.Context, opts RebalanceOptions) (api.Reb
 		decided.result.Revision = snap.Revision()
 		return decided.result, nil
 	}
-	decided, revision, err := decide(ctx, s, prepare)
+	decided, revision, err := decide(FieldManager{Actor: opts.Actor}.asks(ctx, "rebalance"), s, prepare)
 	if err != nil {
 		return api.RebalanceResult{}, err
 	}
 	decided.result.Revision, decided.result.Changed = revision, len(decided.refs) > 0
-	s.note("rebalance", opts.Actor, revision, decided.refs...)
+	s.note(ctx, "rebalance", opts.Actor, revision, decided.refs...)
 	return decided.result, nil
 }
 

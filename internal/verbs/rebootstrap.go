@@ -26,7 +26,7 @@ func (s *Service) Recreate(ctx context.Context, target Target, ordinal int, acto
 const verbRecreate = "recreate"
 
 func (s *Service) renew(ctx context.Context, verb string, target Target, ordinal int, actor string) (api.VerbResult, error) {
-	return s.verb(ctx, verb, actor, func(snap records.Snapshot) (*verbDecision, error) {
+	return s.verb(ctx, verb, FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
 		object, err := target.findSlotted(snap, "made again")
 		if err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 // RunRelease requests another run of the release command of the release in force. It changes no slot, and its outcome
 // affects nothing else. To retry a command that failed before its release came into force, restart the workload.
 func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (api.RunResult, error) {
-	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*runDecision, error) {
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "release run"), s, func(snap records.Snapshot) (*runDecision, error) {
 		return s.prepareReleaseRun(ctx, snap, target, actor)
 	})
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Service) RunRelease(ctx context.Context, target Target, actor string) (
 	if revision != 0 {
 		decided.result.Revision = revision
 	}
-	s.note("release run", actor, revision, decided.result.Run.Owner())
+	s.note(ctx, "release run", actor, revision, decided.result.Run.Owner())
 	return decided.result, nil
 }
 

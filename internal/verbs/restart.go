@@ -13,7 +13,7 @@ import (
 // If the release command of a newer release failed, Restart requests another try of it. If that succeeds, every slot is
 // replaced; until then the serving pods stay as they are.
 func (s *Service) Restart(ctx context.Context, target Target, actor string) (api.VerbResult, error) {
-	return s.verb(ctx, "restart", actor, func(snap records.Snapshot) (*verbDecision, error) {
+	return s.verb(ctx, "restart", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
 		object, err := target.findSlotted(snap, "restarted")
 		if err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ func (s *Service) Rollback(ctx context.Context, target Target, release string, b
 	if err := by.check(); err != nil {
 		return api.VerbResult{}, err
 	}
-	return s.verb(ctx, "rollback", by.Actor, func(snap records.Snapshot) (*verbDecision, error) {
+	return s.verb(ctx, "rollback", by, func(snap records.Snapshot) (*verbDecision, error) {
 		return s.prepareRollback(snap, target, release, by)
 	})
 }

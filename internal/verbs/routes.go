@@ -12,7 +12,7 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 	asking := false
 	for _, object := range written {
 		skip[object.Ref()] = true
-		asking = asking || object.Kind == api.KindIngress
+		asking = asking || len(routesOf(object)) > 0
 	}
 	if !asking {
 		return
@@ -21,10 +21,12 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 		skip[object.Value.Ref()] = true
 	}
 	taken := map[string]api.Ref{}
-	for object := range snap.Objects(api.KindIngress) {
-		if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() {
-			for _, route := range routesOf(*object.Value) {
-				taken[route] = object.Value.Ref()
+	for _, kind := range []api.Kind{api.KindIngress, api.KindLab} {
+		for object := range snap.Objects(kind) {
+			if !skip[object.Value.Ref()] && !object.Value.Metadata.Deleting() && !over(snap, object.Value.Ref()) {
+				for _, route := range routesOf(*object.Value) {
+					taken[route] = object.Value.Ref()
+				}
 			}
 		}
 	}
@@ -39,9 +41,22 @@ func checkRoutes(snap records.Snapshot, written []api.Object, going []records.Re
 	}
 }
 
-// routesOf returns the hosts with paths an object claims; only ingresses claim any.
+// over reports whether an object is a lab that has ended: its host is free.
+func over(snap records.Snapshot, ref api.Ref) bool {
+	return ref.Kind == api.KindLab && snap.LabStatus(ref).Exists() && snap.LabStatus(ref).Value.Phase.Ended()
+}
+
+// routesOf returns the hosts with paths an object claims; only ingresses, and labs with a host, claim any.
 func routesOf(object api.Object) []string {
-	if object.Kind != api.KindIngress {
+	switch object.Kind {
+	case api.KindLab:
+		spec, _ := api.DecodeSpec[api.LabSpec](object) // validation reports what can't be read
+		if route, routed := spec.Route(); routed {
+			return route.Routes()
+		}
+		return nil
+	case api.KindIngress:
+	default:
 		return nil
 	}
 	spec, err := api.DecodeSpec[api.IngressSpec](object)

@@ -19,7 +19,7 @@ func (d *runDecision) transaction() *records.Txn { return d.txn }
 // Run requests a run of a job, or of a cron job independent of its schedule. It creates the run at once; the controller
 // runs it. Under concurrency_policy Forbid it is refused while another run is under way.
 func (s *Service) Run(ctx context.Context, target Target, actor string) (api.RunResult, error) {
-	decided, revision, err := decide(ctx, s, func(snap records.Snapshot) (*runDecision, error) {
+	decided, revision, err := decide(FieldManager{Actor: actor}.asks(ctx, "run"), s, func(snap records.Snapshot) (*runDecision, error) {
 		return s.prepareRun(ctx, snap, target, actor)
 	})
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *Service) Run(ctx context.Context, target Target, actor string) (api.Run
 	if revision != 0 {
 		decided.result.Revision = revision
 	}
-	s.note("run", actor, revision, decided.result.Run.Owner())
+	s.note(ctx, "run", actor, revision, decided.result.Run.Owner())
 	return decided.result, nil
 }
 

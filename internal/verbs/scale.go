@@ -30,7 +30,7 @@ func (s *Service) Scale(ctx context.Context, target Target, replicas int, by Fie
 	if err := by.check(); err != nil {
 		return api.VerbResult{}, err
 	}
-	return s.verb(ctx, "scale", by.Actor, func(snap records.Snapshot) (*verbDecision, error) {
+	return s.verb(ctx, "scale", by, func(snap records.Snapshot) (*verbDecision, error) {
 		return s.prepareScale(snap, target, replicas, by)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	cryptorand "crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"tend.dev/tend/internal/core/placement"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/tracing"
 )
 
 // Reader returns snapshots of the store that are at least as new as every commit made before the call.
@@ -83,6 +85,9 @@ func New(opts Options) *Service {
 // maxTries bounds how often a verb decides again because what it decided from had changed.
 const maxTries = 20
 
+// turnTime bounds how long a verb waits for those before it: each may wait for a store that doesn't answer.
+const turnTime = 12 * time.Second
+
 // decision is what a verb wants to write, and on which conditions.
 type decision interface {
 	transaction() *records.Txn
@@ -95,12 +100,22 @@ type decision interface {
 // mounts. So every commit compares and writes the guard: of two decided from the same state only one is ever applied,
 // whichever server made it and however late it arrives.
 func decide[D decision](ctx context.Context, s *Service, prepare func(records.Snapshot) (D, error)) (D, int64, error) {
+	return decideThrough(ctx, s, nil, prepare)
+}
+
+// decideThrough is decide with another way for the commit; nil is the service's store.
+func decideThrough[D decision](ctx context.Context, s *Service, through records.Committer, prepare func(records.Snapshot) (D, error)) (D, int64, error) {
 	var none D
+	if through == nil {
+		through = s.opts.Store
+	}
+	wait, cancel := context.WithTimeout(ctx, turnTime)
+	defer cancel()
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return none, 0, ctx.Err()
+	case <-wait.Done():
+		return none, 0, fmt.Errorf("wait for the verbs before this one; nothing was stored: %w", wait.Err())
 	}
 	for try := range maxTries {
 		if err := rest(ctx, try); err != nil {
@@ -114,7 +129,8 @@ func decide[D decision](ctx context.Context, s *Service, prepare func(records.Sn
 		if err != nil {
 			return none, 0, err
 		}
-		revision, err := guarded(snap, decided.transaction()).Commit(ctx, s.opts.Store)
+		txn := guarded(snap, decided.transaction()).Trace(tracing.Record(ctx, s.opts.Now()))
+		revision, err := txn.Commit(ctx, through)
 		switch {
 		case err == nil:
 			return decided, revision, nil
@@ -157,7 +173,7 @@ func rest(ctx context.Context, try int) error {
 }
 
 // note writes the audit line of a verb that changed something.
-func (s *Service) note(verb, actor string, revision int64, objects ...api.Ref) {
+func (s *Service) note(ctx context.Context, verb, actor string, revision int64, objects ...api.Ref) {
 	if revision == 0 {
 		return
 	}
@@ -165,7 +181,7 @@ func (s *Service) note(verb, actor string, revision int64, objects ...api.Ref) {
 	for _, ref := range objects[:min(len(objects), 20)] {
 		names = append(names, ref.String())
 	}
-	s.opts.Logger.Info("verb committed", "verb", verb, "actor", actor, "revision", revision,
+	s.opts.Logger.InfoContext(ctx, "verb committed", "verb", verb, "actor", actor, "revision", revision,
 		"count", len(objects), "objects", names)
 }
 

@@ -18,7 +18,7 @@ func (s *Service) SetTraffic(ctx context.Context, target Target, mode, message, 
 	if err := checkTraffic(mode, message); err != nil {
 		return api.VerbResult{}, err
 	}
-	return s.verb(ctx, "traffic", actor, func(snap records.Snapshot) (*verbDecision, error) {
+	return s.verb(ctx, "traffic", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
 		if target.Kind == "" {
 			target.Kind = api.KindIngress
 		}

@@ -10,16 +10,16 @@ import (
 )
 
 // verb decides and commits, and sets the revision in the result.
-func (s *Service) verb(ctx context.Context, name, actor string, prepare func(records.Snapshot) (*verbDecision, error),
+func (s *Service) verb(ctx context.Context, name string, by FieldManager, prepare func(records.Snapshot) (*verbDecision, error),
 ) (api.VerbResult, error) {
-	decided, revision, err := decide(ctx, s, prepare)
+	decided, revision, err := decide(by.asks(ctx, name), s, prepare)
 	if err != nil {
 		return api.VerbResult{}, err
 	}
 	if revision != 0 {
 		decided.result.Revision = revision
 	}
-	s.note(name, actor, revision, decided.result.Object)
+	s.note(ctx, name, by.Actor, revision, decided.result.Object)
 	return decided.result, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"tend.dev/tend/internal/core/webhook"
@@ -51,7 +52,16 @@ func (c *Caller) Call(ctx context.Context, r webhook.Request) webhook.Answer {
 	}
 	defer response.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxRead))
-	return webhook.Answer{Status: response.StatusCode}
+	return webhook.Answer{Status: response.StatusCode, After: retryAfter(response.Header.Get("Retry-After"))}
+}
+
+// retryAfter returns what a Retry-After asks for in seconds, at most an hour; 0 for a date.
+func retryAfter(text string) time.Duration {
+	seconds, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, time.Hour)
 }
 
 // sameAgain follows a redirect that keeps method, body, scheme and host.

@@ -36,6 +36,10 @@ func By(s records.Snapshot, kind api.Kind, change view.Change, byNode func(recor
 		if task := s.Task(record.ID); task.Exists() {
 			return only(kind, task.Value.Owner())
 		}
+	case *api.LabOrders:
+		if ref, _, ok := records.ParseRef(strings.TrimPrefix(change.Key, records.LabsPrefix)); ok {
+			return only(kind, ref)
+		}
 	case *api.ImageStatus:
 		return only(kind, record.Owner)
 	case *api.Frozen:

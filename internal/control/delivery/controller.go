@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/control"
+	"tend.dev/tend/internal/control/calls"
 	"tend.dev/tend/internal/control/environment"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/engine"
@@ -40,7 +41,7 @@ type Deps struct {
 // Controller delivers webhook calls.
 type Controller struct {
 	Deps
-	calls        *calls
+	calls        *calls.Calls[webhook.Answer]
 	environments *environment.Environments
 }
 
@@ -56,7 +57,7 @@ func New(deps Deps) *Controller {
 	if deps.Agent == "" {
 		deps.Agent = "tend-webhook"
 	}
-	return &Controller{Deps: deps, calls: newCalls(), environments: environment.New(deps.Sealer)}
+	return &Controller{Deps: deps, calls: calls.New[webhook.Answer](webhook.AttemptTime), environments: environment.New(deps.Sealer)}
 }
 
 // Name implements control.Controller.
@@ -68,8 +69,7 @@ func (c *Controller) Workers() int { return 2 }
 // Source implements control.Source: it enqueues the keys of calls that have ended. When ctx ends it cancels the calls
 // under way and waits for them. A cancelled call has no outcome: the next server makes it again.
 func (c *Controller) Source(ctx context.Context, enqueue func(keys ...engine.Key)) error {
-	c.calls.open(enqueue)
-	return c.calls.drain(ctx)
+	return c.calls.Run(ctx, enqueue)
 }
 
 const kind = "delivery"
@@ -95,21 +95,21 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	}
 	snapshot, now := c.Snapshot(), c.Now()
 	read := snapshot.Delivery(ref, id)
-	call := callID{key: key, created: read.Created}
+	call := calls.ID{Key: key, Created: read.Created}
 	if read.Exists() {
-		call.attempts = read.Value.Attempts
+		call.Attempt = read.Value.Attempts
 	}
-	c.calls.forgetOthers(call)
+	c.calls.ForgetOthers(call)
 	if !read.Exists() {
 		return engine.Result{}, nil
 	}
 	d := *read.Value
-	switch answer, ended := c.calls.answer(call); {
+	switch answer, ended := c.calls.Answer(call); {
 	case ended:
 		return c.record(ctx, call, read, webhook.Next(d, answer, now, c.Spread()))
 	case d.State != api.DeliveryPending && forgettable(d, now):
 		return c.forget(ctx, read)
-	case d.State != api.DeliveryPending || c.calls.running(call):
+	case d.State != api.DeliveryPending || c.calls.Running(call):
 		return engine.Result{}, nil
 	case now.Before(d.NextTryAt):
 		return engine.Result{After: d.NextTryAt.Sub(now)}, nil
@@ -120,7 +120,7 @@ func (c *Controller) Reconcile(ctx context.Context, key engine.Key) (engine.Resu
 	if err != nil {
 		return c.record(ctx, call, read, webhook.GiveUp(d, err.Error(), now))
 	}
-	c.calls.begin(call, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) })
+	c.calls.Begin(call, request.Host(), func(ctx context.Context) webhook.Answer { return c.Call(ctx, request) })
 	return engine.Result{}, nil
 }
 
@@ -129,13 +129,13 @@ func forgettable(d api.Delivery, now time.Time) bool {
 }
 
 // record writes the delivery's next state, and only then forgets the answer.
-func (c *Controller) record(ctx context.Context, call callID, read records.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
+func (c *Controller) record(ctx context.Context, call calls.ID, read records.Read[api.Delivery], next api.Delivery) (engine.Result, error) {
 	at := records.DeliveryKey(next.Owner(), next.ID)
 	revision, err := c.Commit(ctx, records.NewTxn("delivery.record").If(at, read.Modified).Put(at, next), at)
 	if err != nil {
 		return engine.Result{}, err
 	}
-	c.calls.forget(call)
+	c.calls.Forget(call)
 	c.count(next)
 	if next.State == api.DeliveryPending {
 		return engine.Result{Revision: revision, After: max(next.NextTryAt.Sub(c.Now()), time.Millisecond)}, nil
@@ -154,7 +154,7 @@ func (c *Controller) count(d api.Delivery) {
 		log.Warn("webhook failed", "error", d.Error)
 	default:
 		c.Count(CountRetried)
-		log.Debug("webhook is tried again", "error", d.Error, "at", d.NextTryAt)
+		log.Debug("webhook is tried again", "error", d.Error, "next", d.NextTryAt)
 	}
 }
 
@@ -182,7 +182,7 @@ func (c *Controller) Dirty(now time.Time) []engine.Key {
 	return c.which(func(read records.Read[api.Delivery]) bool {
 		d := read.Value
 		if d.State == api.DeliveryPending {
-			return !now.Before(d.NextTryAt) && !c.calls.running(callID{key: Key(d), created: read.Created, attempts: d.Attempts})
+			return !now.Before(d.NextTryAt) && !c.calls.Running(calls.ID{Key: Key(d), Created: read.Created, Attempt: d.Attempts})
 		}
 		return forgettable(*d, now)
 	})

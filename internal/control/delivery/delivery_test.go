@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/calls"
 	"tend.dev/tend/internal/core/webhook"
 	"tend.dev/tend/internal/records"
 )
@@ -102,8 +103,8 @@ func TestADeadReceiverHoldsUpNobody(t *testing.T) {
 				dead++
 			}
 		}
-		if dead != maxPerHost {
-			t.Errorf("%d calls to one host at a time, want %d", dead, maxPerHost)
+		if dead != calls.MaxPerHost {
+			t.Errorf("%d calls to one host at a time, want %d", dead, calls.MaxPerHost)
 		}
 		l.after(20 * time.Minute)
 		for i := range 100 {
@@ -125,7 +126,7 @@ func TestACutCallIsMadeAgain(t *testing.T) {
 		l.after(time.Second)
 		var parts sync.WaitGroup
 		// The server dies with the call under way, and another one boots.
-		l.c.calls.cancel()
+		l.kill()
 		l.receive["slow.example"] = answers(200)
 		stop := l.start(ctx, &parts)
 		l.after(time.Second)

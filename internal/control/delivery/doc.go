@@ -2,7 +2,7 @@
 // retries failures that may pass, and deletes the record of a call an hour after it ended.
 //
 // A call is made outside of the workers and its outcome is recorded when it ends. So a receiver that doesn't answer
-// blocks nothing: no worker, no rollout, and no other receiver. At most maxPerHost calls go to one host at a time. The
+// blocks nothing: no worker, no rollout, and no other receiver. At most calls.MaxPerHost calls go to one host at a time. The
 // record holds neither address nor headers, which may be secrets: they are read from the object's current spec when the
 // call is made, and a hook that is gone by then is not called.
 //

@@ -34,6 +34,8 @@ type harness struct {
 	view  *view.View
 	c     *Controller
 	work  *engine.Controller
+	// kill ends the controller that was started last, and its calls.
+	kill func()
 
 	mu sync.Mutex
 	// receive holds the receiver of each host; called are the requests made, in order.
@@ -70,6 +72,7 @@ func inHarness(t *testing.T, test func(l *harness)) {
 // start runs a controller, as a server does at boot. stop cuts the calls under way, as a kill does.
 func (l *harness) start(ctx context.Context, parts *sync.WaitGroup) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
+	l.kill = cancel
 	began := time.Now()
 	l.c = New(Deps{
 		Deps: control.Deps{Snapshot: func() records.Snapshot { return records.Snapshot{Reader: l.view.Snapshot()} }, Store: storefault.New(l.store, l.fated), Sealer: plainly{}},

@@ -56,7 +56,7 @@ func (c *Controller) Affected(s records.Snapshot, change view.Change) []engine.K
 }
 
 func servedBy(s records.Snapshot, workload api.Ref) []engine.Key {
-	if !workload.Kind.HasSlots() {
+	if !workload.Kind.Serves() {
 		return nil
 	}
 	var out []engine.Key

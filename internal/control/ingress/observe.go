@@ -29,7 +29,7 @@ func observe(s records.Snapshot, object records.Read[api.Object]) observed {
 	o.spec, o.broken = api.DecodeSpec[api.IngressSpec](*object.Value)
 	o.traffic, o.message, _ = strings.Cut(object.Value.Metadata.Stamps[api.StampTraffic], ":")
 	name := o.spec.ServiceName(object.Value.Name)
-	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
+	for _, kind := range api.KindsThat(api.Kind.Serves) {
 		ref := api.Ref{Kind: kind, Scope: object.Value.Scope, Name: name}
 		if workload := s.Object(ref); workload.Exists() {
 			spec, err := api.DecodeWorkload(kind, workload.Value.Spec)

@@ -84,7 +84,7 @@ func (c *Controller) begin(o observed, actions []timetable.Action, now time.Time
 func (s *step) records() []api.Run { return s.runs.sorted() }
 
 // write turns one action into writes.
-func (s *step) write(a timetable.Action, t target) {
+func (s *step) write(a timetable.Action, t owner.Target) {
 	//exhaustive:enforce
 	switch a.Verb {
 	case timetable.CreateRun:
@@ -106,12 +106,12 @@ func (s *step) write(a timetable.Action, t target) {
 }
 
 // start creates a task, and the release it needs if that is new.
-func (s *step) start(a timetable.Action, t target) {
+func (s *step) start(a timetable.Action, t owner.Target) {
 	ref := s.o.ref
-	if t.fresh != nil && t.id == a.Release && !s.minted {
+	if t.Fresh != nil && t.ID == a.Release && !s.minted {
 		s.minted = true
-		key := records.ReleaseKey(ref, t.id)
-		s.txn.If(key, 0).Put(key, t.fresh)
+		key := records.ReleaseKey(ref, t.ID)
+		s.txn.If(key, 0).Put(key, t.Fresh)
 	}
 	run, task := owner.Begin(s.runs.next[a.Run], api.Task{
 		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release, Attempt: a.Attempt,
@@ -134,9 +134,9 @@ func (s *step) flush() {
 }
 
 // dropReleases deletes the releases that nothing refers to any more: no run, no task, and not the newest one.
-func (s *step) dropReleases(t target) {
-	used := map[string]bool{t.id: true}
-	if newest := s.o.newestRelease(); newest != nil {
+func (s *step) dropReleases(t owner.Target) {
+	used := map[string]bool{t.ID: true}
+	if newest := owner.Newest(s.o.releases); newest != nil {
 		used[newest.ID] = true
 	}
 	for _, run := range s.runs.sorted() {

@@ -39,7 +39,7 @@ func (o observed) readiness(a assessment) api.Condition {
 	switch {
 	case a.refused != nil:
 		c.Status, c.Reason = api.ConditionFalse, a.refused.Reason
-	case a.target.id == "":
+	case a.target.ID == "":
 		c.Status, c.Reason, c.Message = api.ConditionFalse, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 	case cron == nil:
 		c.Reason, c.Message = api.ReasonDeclared, fmt.Sprintf("runs when asked to: tend run %s/%s", o.ref.Scope, o.ref.Name)
@@ -57,7 +57,7 @@ func (o observed) progress(a assessment) api.Condition {
 	switch {
 	case a.refused != nil:
 		c.Reason = api.ReasonResolvingImage
-	case a.target.id == "":
+	case a.target.ID == "":
 		c.Status, c.Reason, c.Message = api.ConditionTrue, control.ImageReason(o.image(), api.ReasonResolvingImage), o.imageProgress()
 	}
 	return c

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 )
@@ -14,7 +15,7 @@ func cronOf(schedule string) api.CronJobSpec {
 }
 
 func (l *harness) runs(ref api.Ref) (out []api.Run) {
-	for _, run := range l.snapshot().Runs(ref) {
+	for _, run := range l.Snapshot().Runs(ref) {
 		out = append(out, *run.Value)
 	}
 	return out
@@ -26,8 +27,8 @@ func TestRunsBeginWithinASecond(t *testing.T) {
 		spec := cronOf("7,30-32 * * * *")
 		hundred := 100
 		spec.SuccessfulHistoryLimit = &hundred
-		l.apply(backup, spec)
-		l.pass(12 * time.Hour)
+		l.Put(spec, backup)
+		l.Pass(12 * time.Hour)
 		runs := l.runs(backup)
 		if len(runs) != 48 {
 			t.Fatalf("%d runs in 12 hours, want 48", len(runs))
@@ -45,15 +46,15 @@ func TestRunsBeginWithinASecond(t *testing.T) {
 
 func TestForbidSkipsAndTells(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts = 150 * time.Second
+		l.Node.Set(func(n *controltest.Node) { n.Lasts = 150 * time.Second })
 		spec := cronOf("* * * * *")
 		spec.ConcurrencyPolicy = api.ConcurrencyForbid
-		l.apply(backup, spec)
-		l.pass(2*time.Minute + 30*time.Second)
+		l.Put(spec, backup)
+		l.Pass(2*time.Minute + 30*time.Second)
 		l.condition(backup, ConditionMissed, "Forbidden", api.ConditionTrue)
-		l.pass(28 * time.Minute)
-		if l.agent.most.Load() != 1 {
-			t.Errorf("%d containers at once", l.agent.most.Load())
+		l.Pass(28 * time.Minute)
+		if l.Node.Most(backup) != 1 {
+			t.Errorf("%d containers at once", l.Node.Most(backup))
 		}
 		if status := l.status(backup); status.Missed < 15 || status.MissedReason != "Forbidden" {
 			t.Errorf("%+v", status)
@@ -63,13 +64,13 @@ func TestForbidSkipsAndTells(t *testing.T) {
 
 func TestReplaceStopsTheOlderFirst(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts, l.agent.grace = time.Hour, 7*time.Second
+		l.Node.Set(func(n *controltest.Node) { n.Lasts, n.Grace = time.Hour, 7*time.Second })
 		spec := cronOf("*/2 * * * *")
 		spec.ConcurrencyPolicy = api.ConcurrencyReplace
-		l.apply(backup, spec)
-		l.pass(21 * time.Minute)
-		if l.agent.most.Load() != 1 {
-			t.Errorf("%d containers at once", l.agent.most.Load())
+		l.Put(spec, backup)
+		l.Pass(21 * time.Minute)
+		if l.Node.Most(backup) != 1 {
+			t.Errorf("%d containers at once", l.Node.Most(backup))
 		}
 		runs := l.runs(backup)
 		if len(runs) != 2 || runs[0].State != api.RunReplaced || runs[1].State != api.RunRunning {
@@ -80,11 +81,11 @@ func TestReplaceStopsTheOlderFirst(t *testing.T) {
 
 func TestAllowLetsRunsOverlap(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts = 150 * time.Second
-		l.apply(backup, cronOf("* * * * *"))
-		l.pass(10 * time.Minute)
-		if l.agent.most.Load() != 3 {
-			t.Errorf("%d containers at once, want 3", l.agent.most.Load())
+		l.Node.Set(func(n *controltest.Node) { n.Lasts = 150 * time.Second })
+		l.Put(cronOf("* * * * *"), backup)
+		l.Pass(10 * time.Minute)
+		if l.Node.Most(backup) != 3 {
+			t.Errorf("%d containers at once, want 3", l.Node.Most(backup))
 		}
 	})
 }
@@ -92,27 +93,27 @@ func TestAllowLetsRunsOverlap(t *testing.T) {
 // TestDowntime: the newest missed due time starts a run if it isn't too late, the others are counted.
 func TestDowntime(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(backup, cronOf("*/5 * * * *"))
-		l.pass(time.Minute)
-		l.stop()
-		l.pass(17 * time.Minute) // 5, 10, 15 past
-		l.serve()
-		l.pass(time.Minute)
+		l.Put(cronOf("*/5 * * * *"), backup)
+		l.Pass(time.Minute)
+		l.Stop()
+		l.Pass(17 * time.Minute) // 5, 10, 15 past
+		l.Serve()
+		l.Pass(time.Minute)
 		runs, status := l.runs(backup), l.status(backup)
 		if len(runs) != 1 || status.Missed != 2 || status.MissedReason != "TooLate" || runs[0].State != api.RunSucceeded {
 			t.Errorf("%+v %+v", runs, status)
 		}
 		spec := cronOf("*/5 * * * *")
 		spec.StartingDeadline = "0s"
-		l.apply(backup, spec)
-		l.stop()
-		l.pass(10 * time.Minute)
-		l.serve()
-		l.pass(time.Second)
+		l.Put(spec, backup)
+		l.Stop()
+		l.Pass(10 * time.Minute)
+		l.Serve()
+		l.Pass(time.Second)
 		if runs := l.runs(backup); len(runs) != 1 {
 			t.Errorf("%d runs; with a deadline of 0s what was missed is let go", len(runs))
 		}
-		l.pass(5 * time.Minute)
+		l.Pass(5 * time.Minute)
 		if runs := l.runs(backup); len(runs) != 2 {
 			t.Errorf("%d runs; a due time that is met runs as ever", len(runs))
 		}
@@ -123,19 +124,19 @@ func TestSuspend(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		spec := cronOf("*/5 * * * *")
 		spec.Suspend = true
-		l.apply(backup, spec)
-		l.pass(12 * time.Minute)
+		l.Put(spec, backup)
+		l.Pass(12 * time.Minute)
 		l.condition(backup, api.ConditionReady, api.ReasonSuspended, api.ConditionTrue)
 		l.condition(backup, ConditionMissed, "Suspended", api.ConditionTrue)
 		l.ask(backup, "m-1")
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		spec.Suspend = false
-		l.apply(backup, spec)
-		l.pass(90 * time.Second)
+		l.Put(spec, backup)
+		l.Pass(90 * time.Second)
 		if runs := l.runs(backup); len(runs) != 1 || runs[0].ID != "m-1" {
 			t.Errorf("%+v; want the run asked for, and no catching up", runs)
 		}
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		if runs := l.runs(backup); len(runs) != 2 {
 			t.Errorf("%d runs; want the next due time to run", len(runs))
 		}
@@ -145,13 +146,13 @@ func TestSuspend(t *testing.T) {
 // A change of the time zone alone takes effect at once.
 func TestATimezoneIsEnoughOfAChange(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(backup, cronOf("0 12 * * *"))
-		l.pass(time.Second)
+		l.Put(cronOf("0 12 * * *"), backup)
+		l.Pass(time.Second)
 		before := l.status(backup).NextRun
 		spec := cronOf("0 12 * * *")
 		spec.Timezone = "Asia/Kathmandu"
-		l.apply(backup, spec)
-		l.pass(time.Second)
+		l.Put(spec, backup)
+		l.Pass(time.Second)
 		if moved := before.Sub(l.status(backup).NextRun); moved != 5*time.Hour+45*time.Minute {
 			t.Errorf("the next run moved by %s", moved)
 		}
@@ -161,11 +162,11 @@ func TestATimezoneIsEnoughOfAChange(t *testing.T) {
 // An idle cron job causes no writes: neither a reconcile nor the pass over the view finds something to do.
 func TestAnIdleCronJobIsQuiet(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(backup, cronOf("0 0 1 1 *"))
-		l.pass(time.Minute)
-		before := l.view.Revision()
-		l.pass(3 * time.Hour)
-		if after := l.view.Revision(); after != before {
+		l.Put(cronOf("0 0 1 1 *"), backup)
+		l.Pass(time.Minute)
+		before := l.View.Revision()
+		l.Pass(3 * time.Hour)
+		if after := l.View.Revision(); after != before {
 			t.Errorf("%d commits in three idle hours", after-before)
 		}
 	})
@@ -173,10 +174,10 @@ func TestAnIdleCronJobIsQuiet(t *testing.T) {
 
 func TestDirtyNamesWhatIsDue(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(backup, cronOf("*/5 * * * *"))
-		l.pass(time.Minute)
-		l.stop()
-		c := New(l.deps(), Options{Kind: api.KindCronJob})
+		l.Put(cronOf("*/5 * * * *"), backup)
+		l.Pass(time.Minute)
+		l.Stop()
+		c := New(l.Deps(), Options{Kind: api.KindCronJob})
 		now := time.Now()
 		if keys := c.Dirty(now); len(keys) != 0 {
 			t.Errorf("%v; nothing is due", keys)
@@ -191,21 +192,21 @@ func TestDirtyNamesWhatIsDue(t *testing.T) {
 // most, and a condition says why none does until then.
 func TestAClockThatWasAheadSilencesNothing(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(backup, cronOf("*/10 * * * *"))
-		l.pass(time.Minute)
+		l.Put(cronOf("*/10 * * * *"), backup)
+		l.Pass(time.Minute)
 		l.condition(backup, ConditionClockBehind, api.ReasonOnTime, api.ConditionFalse)
 		status := l.status(backup)
 		status.LastScheduled = time.Now().Add(24 * time.Hour).UTC()
 		status.ObservedRevision = 0 // it is reconciled again
-		l.write(func(txn *records.Txn) { txn.Put(records.StatusKey(backup), status) })
-		l.pass(time.Minute)
+		l.Write(func(txn *records.Txn) { txn.Put(records.StatusKey(backup), status) })
+		l.Pass(time.Minute)
 		l.condition(backup, ConditionClockBehind, api.ReasonClockSetBack, api.ConditionTrue)
-		l.pass(2 * time.Hour)
+		l.Pass(2 * time.Hour)
 		if runs := len(l.runs(backup)); runs == 0 {
 			t.Error("no run began within two hours")
 		}
 		l.condition(backup, ConditionClockBehind, api.ReasonClockSetBack, api.ConditionTrue)
-		l.pass(24 * time.Hour)
+		l.Pass(24 * time.Hour)
 		l.condition(backup, ConditionClockBehind, api.ReasonOnTime, api.ConditionFalse)
 	})
 }

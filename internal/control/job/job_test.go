@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
@@ -19,9 +20,9 @@ import (
 
 func TestApplyingAJobRunsNothing(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(mail, jobOf("mail:1"))
-		l.pass(time.Hour)
-		if tasks := l.snapshot().Tasks(); len(tasks) > 0 {
+		l.Put(jobOf("mail:1"), mail)
+		l.Pass(time.Hour)
+		if tasks := l.Snapshot().Tasks(); len(tasks) > 0 {
 			t.Errorf("%d tasks", len(tasks))
 		}
 		l.condition(mail, api.ConditionReady, api.ReasonDeclared, api.ConditionTrue)
@@ -32,11 +33,11 @@ func TestApplyingAJobRunsNothing(t *testing.T) {
 
 func TestARunSucceeds(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(mail, jobOf("mail:1"))
+		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
-		l.pass(time.Second)
+		l.Pass(time.Second)
 		l.condition(mail, ConditionActive, api.ReasonRunning, api.ConditionTrue)
-		l.pass(10 * time.Second)
+		l.Pass(10 * time.Second)
 		run := l.run(mail, "m-1")
 		if run.State != api.RunSucceeded || run.ExitCode == nil || *run.ExitCode != 0 || len(run.Attempts) != 1 || run.Release != "v1" {
 			t.Errorf("%+v", run)
@@ -48,7 +49,7 @@ func TestARunSucceeds(t *testing.T) {
 		if status.LastRun != "m-1" || status.LastState != api.RunSucceeded || *status.LastExitCode != 0 || status.Succeeded != 1 || status.Active != 0 {
 			t.Errorf("%+v", status)
 		}
-		task := l.snapshot().TasksOf(mail)[0].Value
+		task := l.Snapshot().TasksOf(mail)[0].Value
 		if task.Class != api.ClassOnce || task.Desired != api.DesiredRunning || task.Run != "m-1" {
 			t.Errorf("%+v; want its container kept as it ended", task)
 		}
@@ -57,12 +58,12 @@ func TestARunSucceeds(t *testing.T) {
 
 func TestARunFailsWithItsLastWords(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.code = 7
+		l.Node.Set(func(n *controltest.Node) { n.Code = 7 })
 		spec := jobOf("mail:1")
 		spec.Retries = 2
-		l.apply(mail, spec)
+		l.Put(spec, mail)
 		l.ask(mail, "m-1")
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		run := l.run(mail, "m-1")
 		if run.State != api.RunFailed || *run.ExitCode != 7 || len(run.Attempts) != 3 || run.Reason != "Exited" || !strings.Contains(run.Message, "attempt 3") {
 			t.Errorf("%+v", run)
@@ -76,25 +77,25 @@ func TestARunFailsWithItsLastWords(t *testing.T) {
 		}
 		l.condition(mail, api.ConditionDegraded, api.ReasonRunFailed, api.ConditionTrue)
 		l.condition(mail, api.ConditionReady, api.ReasonDeclared, api.ConditionTrue)
-		l.agent.code = 0
+		l.Node.Set(func(n *controltest.Node) { n.Code = 0 })
 		l.ask(mail, "m-2")
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		l.condition(mail, api.ConditionDegraded, api.ReasonAsExpected, api.ConditionFalse)
 	})
 }
 
 func TestAnAttemptIsStoppedInTime(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts, l.agent.grace = time.Hour, 3*time.Second
+		l.Node.Set(func(n *controltest.Node) { n.Lasts, n.Grace = time.Hour, 3*time.Second })
 		spec := jobOf("mail:1")
 		spec.Timeout = "30s"
-		l.apply(mail, spec)
+		l.Put(spec, mail)
 		l.ask(mail, "m-1")
-		l.pass(32 * time.Second)
+		l.Pass(32 * time.Second)
 		if state := l.run(mail, "m-1").State; state != api.RunRunning {
 			t.Errorf("%s while the container still stops", state)
 		}
-		l.pass(3 * time.Second)
+		l.Pass(3 * time.Second)
 		run := l.run(mail, "m-1")
 		if run.State != api.RunFailed || run.Reason != "TimedOut" || run.FinishedAt.Sub(run.StartedAt) > 34*time.Second {
 			t.Errorf("%+v", run)
@@ -109,18 +110,17 @@ func TestAnExitBeforeTheStopCounts(t *testing.T) {
 		reason string
 	}{0: {state: api.RunSucceeded}, 7: {api.RunFailed, api.ReasonExited}} {
 		inHarness(t, func(l *harness) {
-			l.agent.lasts, l.agent.code = 20*time.Second, code
+			l.Node.Set(func(n *controltest.Node) { n.Lasts, n.Code = 20*time.Second, code })
 			spec := jobOf("mail:1")
 			spec.Timeout = "30s"
-			l.apply(mail, spec)
+			l.Put(spec, mail)
 			l.ask(mail, "m-1")
-			l.pass(10 * time.Second)
-			l.agent.cut.Store(true)
-			l.pass(30 * time.Second)
-			l.agent.cut.Store(false)
-			l.agent.awaken()
-			l.pass(5 * time.Second)
-			run, task := l.run(mail, "m-1"), l.snapshot().TasksOf(mail)[0].Value
+			l.Pass(10 * time.Second)
+			l.Node.Set(func(n *controltest.Node) { n.Cut = true })
+			l.Pass(30 * time.Second)
+			l.Node.Set(func(n *controltest.Node) { n.Cut = false })
+			l.Pass(5 * time.Second)
+			run, task := l.run(mail, "m-1"), l.Snapshot().TasksOf(mail)[0].Value
 			if task.Reason != api.ReasonTimedOut {
 				t.Fatalf("the task's stop was not requested: %+v", task)
 			}
@@ -136,10 +136,10 @@ func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 		release := func(id string) string {
 			t.Helper()
 			l.ask(mail, id)
-			l.pass(20 * time.Second)
+			l.Pass(20 * time.Second)
 			return l.run(mail, id).Release
 		}
-		l.apply(mail, jobOf("mail:1"))
+		l.Put(jobOf("mail:1"), mail)
 		for _, step := range []struct {
 			change func()
 			want   string
@@ -147,24 +147,24 @@ func TestAReleaseIsMintedWhenSomethingChanged(t *testing.T) {
 		}{
 			{func() {}, "v1", "the first"},
 			{func() {}, "v1", "nothing changed"},
-			{func() { l.apply(mail, jobOf("mail:2")) }, "v2", "another image"},
-			{func() { l.agent.images["mail:2"] = "sha256:22"; l.agent.awaken() }, "v3", "the tag names another image"},
+			{func() { l.Put(jobOf("mail:2"), mail) }, "v2", "another image"},
+			{func() { l.Node.Set(func(n *controltest.Node) { n.Images["mail:2"] = "sha256:22" }) }, "v3", "the tag names another image"},
 			{func() {
-				l.write(func(txn *records.Txn) { txn.Put(records.ConfigAppPrefix("prod", "mail")+"A", []byte("sealed:1")) })
+				l.Write(func(txn *records.Txn) { txn.Put(records.ConfigAppPrefix("prod", "mail")+"A", []byte("sealed:1")) })
 			}, "v4", "a config value"},
-			{func() { spec := jobOf("mail:2"); spec.Retries, spec.Timeout = 3, "1m"; l.apply(mail, spec) }, "v4", "no container is another by that"},
+			{func() { spec := jobOf("mail:2"); spec.Retries, spec.Timeout = 3, "1m"; l.Put(spec, mail) }, "v4", "no container is another by that"},
 		} {
 			step.change()
-			l.pass(time.Second)
+			l.Pass(time.Second)
 			if got := release("m-" + step.reason); got != step.want {
 				t.Errorf("%s: %s, want %s", step.reason, got, step.want)
 			}
 		}
-		stored := l.snapshot().Release(mail, "v4").Value
+		stored := l.Snapshot().Release(mail, "v4").Value
 		if !strings.Contains(string(stored.Env), `{"A":"1"}`) || stored.ImageID != "sha256:22" {
 			t.Errorf("%+v", stored)
 		}
-		if n := len(l.snapshot().Releases(mail)); n != 2 { // v3 and v4: the releases of the three runs that are kept
+		if n := len(l.Snapshot().Releases(mail)); n != 2 { // v3 and v4: the releases of the three runs that are kept
 			t.Errorf("%d releases are kept", n)
 		}
 	})
@@ -175,30 +175,30 @@ func TestHistoryIsPruned(t *testing.T) {
 		spec := jobOf("mail:1")
 		two, none := 2, 0
 		spec.SuccessfulHistoryLimit, spec.FailedHistoryLimit = &two, &none
-		l.apply(mail, spec)
+		l.Put(spec, mail)
 		for _, id := range []string{"m-1", "m-2", "m-3"} {
 			l.ask(mail, id)
-			l.pass(20 * time.Second)
+			l.Pass(20 * time.Second)
 		}
-		l.agent.code = 7
+		l.Node.Set(func(n *controltest.Node) { n.Code = 7 })
 		l.ask(mail, "m-4")
-		l.pass(7 * time.Second)
+		l.Pass(7 * time.Second)
 		if run := l.run(mail, "m-4"); run.State != api.RunFailed {
 			t.Errorf("%s; want a failed run to be seen for a moment", run.State)
 		}
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		var ids []string
-		for _, run := range l.snapshot().Runs(mail) {
+		for _, run := range l.Snapshot().Runs(mail) {
 			ids = append(ids, run.Value.ID)
 		}
 		if diff := cmp.Diff([]string{"m-2", "m-3"}, ids); diff != "" {
 			t.Error(diff)
 		}
-		if n := len(l.snapshot().Tasks()); n != 2 {
+		if n := len(l.Snapshot().Tasks()); n != 2 {
 			t.Errorf("%d tasks are left of 2 runs", n)
 		}
 		slots := 0
-		for range l.snapshot().Prefix(records.SlotsPrefix) {
+		for range l.Snapshot().Prefix(records.SlotsPrefix) {
 			slots++
 		}
 		if slots != 2 {
@@ -209,19 +209,19 @@ func TestHistoryIsPruned(t *testing.T) {
 
 func TestARunWithoutImageFails(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(mail, jobOf("mail:9"))
-		l.pass(time.Second)
+		l.Put(jobOf("mail:9"), mail)
+		l.Pass(time.Second)
 		l.condition(mail, api.ConditionReady, "ImageNotFound", api.ConditionFalse)
 		l.condition(mail, api.ConditionProgressing, api.ReasonResolvingImage, api.ConditionFalse)
 		l.ask(mail, "m-1")
-		l.pass(time.Second)
+		l.Pass(time.Second)
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "ImageNotFound" || len(run.Attempts) != 0 {
 			t.Errorf("%+v", run)
 		}
-		l.agent.images["mail:9"] = "sha256:9" // it was pushed meanwhile; the node was not notified
-		l.pass(time.Minute)
+		l.Node.SetQuietly(func(n *controltest.Node) { n.Images["mail:9"] = "sha256:9" }) // it was pushed meanwhile; the node was not notified
+		l.Pass(time.Minute)
 		l.ask(mail, "m-2")
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		if run := l.run(mail, "m-2"); run.State != api.RunSucceeded {
 			t.Errorf("%+v; want the image looked up again", run)
 		}
@@ -230,18 +230,18 @@ func TestARunWithoutImageFails(t *testing.T) {
 
 func TestADeletedJobStopsItsRuns(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts, l.agent.grace = time.Hour, 5*time.Second
-		l.apply(mail, jobOf("mail:1"))
+		l.Node.Set(func(n *controltest.Node) { n.Lasts, n.Grace = time.Hour, 5*time.Second })
+		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
-		l.pass(10 * time.Second)
-		l.delete(mail)
-		l.pass(3 * time.Second)
-		if !l.snapshot().Object(mail).Exists() {
+		l.Pass(10 * time.Second)
+		l.Delete(mail)
+		l.Pass(3 * time.Second)
+		if !l.Snapshot().Object(mail).Exists() {
 			t.Error("it went before its container had stopped")
 		}
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		for _, prefix := range []string{"/desired/", "/status/", "/runs/", "/tasks/", "/slots/", "/releases/", "/images/", "/names/", "/actual/tasks/"} {
-			for record := range l.snapshot().Prefix(prefix) {
+			for record := range l.Snapshot().Prefix(prefix) {
 				t.Errorf("%s is left", record.Key)
 			}
 		}
@@ -251,17 +251,17 @@ func TestADeletedJobStopsItsRuns(t *testing.T) {
 // A crash between any two commits is like a restart on the stored state.
 func TestARunGoesOnAfterACrash(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(mail, jobOf("mail:1"))
+		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
-		l.pass(time.Second)
-		l.stop()
+		l.Pass(time.Second)
+		l.Stop()
 		l.ask(mail, "m-2") // requested at another server, for example
-		l.pass(time.Minute)
+		l.Pass(time.Minute)
 		if l.run(mail, "m-1").State != api.RunRunning {
 			t.Fatal("its end could not have been seen")
 		}
-		l.serve()
-		l.pass(time.Minute)
+		l.Serve()
+		l.Pass(time.Minute)
 		for _, id := range []string{"m-1", "m-2"} {
 			if run := l.run(mail, id); run.State != api.RunSucceeded || len(run.Attempts) != 1 {
 				t.Errorf("%s: %+v", id, run)
@@ -272,24 +272,24 @@ func TestARunGoesOnAfterACrash(t *testing.T) {
 
 func TestARunFailsWithItsNode(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts = time.Hour
-		l.apply(mail, jobOf("mail:1"))
+		l.Node.Set(func(n *controltest.Node) { n.Lasts = time.Hour })
+		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
-		l.pass(10 * time.Second)
-		l.agent.cut.Store(true)
-		l.node(false)
-		l.pass(29 * time.Second)
+		l.Pass(10 * time.Second)
+		l.Node.Set(func(n *controltest.Node) { n.Cut = true })
+		l.SetNode("n1", false)
+		l.Pass(29 * time.Second)
 		if state := l.run(mail, "m-1").State; state != api.RunRunning {
 			t.Errorf("%s; want patience", state)
 		}
-		l.pass(2 * time.Second)
+		l.Pass(2 * time.Second)
 		if run := l.run(mail, "m-1"); run.State != api.RunFailed || run.Reason != "NodeLost" {
 			t.Errorf("%+v", run)
 		}
-		l.agent.cut.Store(false)
-		l.node(true)
-		l.pass(time.Second)
-		status := l.snapshot().TaskStatus(l.run(mail, "m-1").Attempts[0].Task).Value
+		l.Node.Set(func(n *controltest.Node) { n.Cut = false })
+		l.SetNode("n1", true)
+		l.Pass(time.Second)
+		status := l.Snapshot().TaskStatus(l.run(mail, "m-1").Attempts[0].Task).Value
 		if status.State != api.TaskShutdown {
 			t.Errorf("%s; want it stopped when its node returns", status.State)
 		}
@@ -300,24 +300,24 @@ func TestARunFailsWithItsNode(t *testing.T) {
 // Changes of the wall clock don't count.
 func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts = time.Hour
-		l.apply(mail, jobOf("mail:1"))
+		l.Node.Set(func(n *controltest.Node) { n.Lasts = time.Hour })
+		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
-		l.pass(time.Second)
-		c := New(l.deps(), Options{Kind: api.KindJob})
-		l.onChange(func(change view.Change) { c.Affected(l.snapshot(), change) })
-		l.node(false)
+		l.Pass(time.Second)
+		c := New(l.Deps(), Options{Kind: api.KindJob})
+		l.OnChange(func(change view.Change) { c.Affected(l.Snapshot(), change) })
+		l.SetNode("n1", false)
 		if dirty := c.Dirty(time.Now()); len(dirty) > 0 {
 			t.Fatalf("%v has something to do", dirty)
 		}
-		l.pass(20 * time.Second)
-		l.node(true)
-		l.node(false)
-		l.pass(20 * time.Second)
+		l.Pass(20 * time.Second)
+		l.SetNode("n1", true)
+		l.SetNode("n1", false)
+		l.Pass(20 * time.Second)
 		if dirty := c.Dirty(time.Now().Add(9 * time.Hour)); len(dirty) > 0 {
 			t.Error("the node is taken for lost, though its heartbeat went missing only now")
 		}
-		l.node(true)
+		l.SetNode("n1", true)
 	})
 }
 
@@ -325,18 +325,18 @@ func TestALapseCountsFromItsOwnBegin(t *testing.T) {
 // since.
 func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.agent.lasts = time.Hour
-		l.apply(mail, jobOf("mail:1"))
+		l.Node.Set(func(n *controltest.Node) { n.Lasts = time.Hour })
+		l.Put(jobOf("mail:1"), mail)
 		l.ask(mail, "m-1")
-		l.pass(time.Second)
-		l.stop()
-		l.node(false)
-		deps, lags := l.deps(), l.snapshot()
+		l.Pass(time.Second)
+		l.Stop()
+		l.SetNode("n1", false)
+		deps, lags := l.Deps(), l.Snapshot()
 		deps.Snapshot = func() records.Snapshot { return lags }
 		c := New(deps, Options{Kind: api.KindJob})
 		c.Dirty(time.Now())
-		l.pass(time.Minute)
-		l.node(true)
+		l.Pass(time.Minute)
+		l.SetNode("n1", true)
 		if _, err := c.Reconcile(context.Background(), engine.Key{Kind: "job", Scope: mail.Scope, Name: mail.Name}); !errors.Is(err, store.ErrConflict) {
 			t.Errorf("%v; want a conflict", err)
 		}
@@ -348,8 +348,8 @@ func TestAHeartbeatOnTheWayKeepsTheRun(t *testing.T) {
 
 func TestAnUnreadableManifestIsReported(t *testing.T) {
 	inHarness(t, func(l *harness) {
-		l.apply(backup, json.RawMessage(`{"image":"mail:1","schedule":"every now and then"}`))
-		l.pass(time.Minute)
+		l.Put(json.RawMessage(`{"image":"mail:1","schedule":"every now and then"}`), backup)
+		l.Pass(time.Minute)
 		l.condition(backup, api.ConditionReady, api.ReasonInvalidSpec, api.ConditionFalse)
 		l.condition(backup, api.ConditionDegraded, api.ReasonInvalidSpec, api.ConditionTrue)
 	})
@@ -361,20 +361,20 @@ func TestARunWaitsForWhatItDependsOn(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		spec := jobOf("mail:1")
 		spec.DependsOn = &api.DependsOn{Workloads: []string{"deployment/web"}}
-		l.apply(mail, spec)
+		l.Put(spec, mail)
 		l.ask(mail, "m-1")
-		l.pass(5 * time.Second)
+		l.Pass(5 * time.Second)
 		if state := l.run(mail, "m-1").State; state != api.RunPending {
 			t.Errorf("%s before there is a deployment", state)
 		}
 		l.condition(mail, ConditionActive, api.ReasonWaiting, api.ConditionTrue)
-		l.apply(web, api.DeploymentSpec{})
-		l.write(func(txn *records.Txn) {
+		l.Put(api.DeploymentSpec{}, web)
+		l.Write(func(txn *records.Txn) {
 			txn.Put(records.StatusKey(web), api.WorkloadStatus{
-				ObservedRevision: l.snapshot().Object(web).Modified, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionTrue}},
+				ObservedRevision: l.Snapshot().Object(web).Modified, Conditions: []api.Condition{{Type: api.ConditionReady, Status: api.ConditionTrue}},
 			})
 		})
-		l.pass(time.Second)
+		l.Pass(time.Second)
 		if state := l.run(mail, "m-1").State; state != api.RunRunning {
 			t.Errorf("%s although it is ready", state)
 		}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -32,9 +33,10 @@ type observed struct {
 // is unreadable.
 func (c *Controller) observe(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
+	nodes := c.liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, status: s.JobStatus(ref), runs: s.Runs(ref), releases: s.Releases(ref),
-		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: owner.Candidates(s), nodes: s.Nodes(),
+		request: s.ImageRequest(ref), images: s.ImageStatuses(ref), candidates: nodes.Candidates, nodes: nodes.All,
 	}
 	o.tasks, o.silent = c.liveness.Tasks(s, ref)
 	var err error
@@ -50,13 +52,6 @@ func (o observed) deleting() bool { return o.object.Value.Metadata.Deleting() }
 func (o observed) uid() string { return o.object.Value.Metadata.UID }
 
 func (o observed) stamp(name string) string { return o.object.Value.Metadata.Stamps[name] }
-
-func (o observed) newestRelease() *api.Release {
-	if len(o.releases) == 0 {
-		return nil
-	}
-	return o.releases[len(o.releases)-1].Value
-}
 
 // timetable returns the observed state in the planner's types.
 func (o observed) timetable() timetable.Observed {
@@ -84,13 +79,13 @@ func (o observed) timeline() timetable.Timeline {
 }
 
 // desired returns the desired state in the planner's types.
-func (o observed) desired(t target, held string, refused *timetable.Refusal) timetable.Desired {
+func (o observed) desired(t owner.Target, held string, refused *timetable.Refusal) timetable.Desired {
 	job := o.declared.job
 	d := timetable.Desired{
 		Deleting: o.deleting(), Concurrency: api.ConcurrencyAllow, Since: o.object.Value.Metadata.UpdatedAt, Over: o.object.Value.RestoredAt(),
 		Timeout: job.Timeout.Or(0), Retries: job.Retries,
 		KeepSucceeded: job.SuccessfulHistory(), KeepFailed: job.FailedHistory(),
-		Release: t.id, Held: held, Refused: refused,
+		Release: t.ID, Held: held, Refused: refused,
 	}
 	if cron := o.declared.cron; cron != nil {
 		d.Schedule, d.ScheduleHash, d.Suspend = o.declared.schedule, o.declared.scheduleHash, cron.Suspend
@@ -146,3 +141,9 @@ func (o observed) wantedImage() (want api.ImageRequest, due bool) {
 
 // nonceMark separates the object's own part of a request's nonce from the run that requested the image again.
 const nonceMark = "!"
+
+// againstOf returns the object's own part of a request's nonce.
+func againstOf(nonce string) string {
+	own, _, _ := strings.Cut(nonce, nonceMark)
+	return own
+}

@@ -25,26 +25,27 @@ func TestLateCommitsRunNothingTwice(t *testing.T) {
 
 // runsOnce runs a job with a fate for the nth commit of its controllers. It reports whether there was one.
 func (l *harness) runsOnce(nth int, fate storefault.Fate) bool {
-	l.stop()
+	l.Stop()
 	commits, site := 0, ""
-	l.late = storefault.New(l.store, func(txn store.Txn) storefault.Fate {
+	late := storefault.New(l.Store, func(txn store.Txn) storefault.Fate {
 		if commits++; commits == nth {
 			site = txn.Site
 			return fate
 		}
 		return storefault.Answered
 	})
-	l.serve()
-	l.apply(mail, jobOf("mail:1"))
+	l.Commits = late
+	l.Serve()
+	l.Put(jobOf("mail:1"), mail)
 	l.ask(mail, "m-1")
-	l.pass(time.Minute)
+	l.Pass(time.Minute)
 	l.ask(mail, "m-2")
-	l.pass(5 * time.Minute)
-	l.late.Flush()
-	l.pass(time.Minute)
+	l.Pass(5 * time.Minute)
+	late.Flush()
+	l.Pass(time.Minute)
 	for _, id := range []string{"m-1", "m-2"} {
 		tasks := 0
-		for _, task := range l.snapshot().TasksOf(mail) {
+		for _, task := range l.Snapshot().TasksOf(mail) {
 			if task.Value.Run == id {
 				tasks++
 			}
@@ -53,7 +54,7 @@ func (l *harness) runsOnce(nth int, fate storefault.Fate) bool {
 			l.Errorf("commit %d (%s): run %s is %s after %d attempts, with %d tasks; want one", nth, site, id, run.State, len(run.Attempts), tasks)
 		}
 	}
-	if got := l.agent.most.Load(); got != 1 {
+	if got := l.Node.Most(mail); got != 1 {
 		l.Errorf("commit %d (%s): %d containers ran at once", nth, site, got)
 	}
 	return commits >= nth

@@ -2,6 +2,7 @@ package job
 
 import (
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/core/timetable"
 	"tend.dev/tend/internal/records"
 )
@@ -28,7 +29,7 @@ func (c *Controller) Preview(s records.Snapshot, object api.Object) ([]api.Plann
 	if !stored.Exists() || !o.deleting() {
 		return out, nil
 	}
-	for _, action := range timetable.Decide(o.desired(target{}, "", nil), o.timetable(), now).Actions {
+	for _, action := range timetable.Decide(o.desired(owner.Target{}, "", nil), o.timetable(), now).Actions {
 		if action.Verb == timetable.RemoveTask {
 			out = append(out, api.PlannedAction{Object: ref, Verb: string(action.Verb), Task: action.Task, Reason: action.Reason, Text: action.String()})
 		}

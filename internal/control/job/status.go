@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 )
 
 // nextStatus returns the object's status after a reconcile; runs are its runs as the reconcile leaves them.
@@ -14,17 +15,17 @@ func (o observed) nextStatus(a assessment, runs []api.Run, now time.Time) api.Jo
 	}
 	s.ObservedGeneration, s.ObservedRevision = o.object.Value.Metadata.Generation, o.object.Modified
 	s.Active, s.Succeeded, s.Failed = a.plan.Active, a.plan.Succeeded, a.plan.Failed
-	if a.target.id != "" {
+	if a.target.ID != "" {
 		image := o.image()
-		s.Release, s.Image, s.ImageID = a.target.id, image.Image, image.ImageID
+		s.Release, s.Image, s.ImageID = a.target.ID, image.Image, image.ImageID
 	}
-	if newest := o.newestRelease(); newest != nil {
+	if newest := owner.Newest(o.releases); newest != nil {
 		s.LastReleaseNumber = max(s.LastReleaseNumber, newest.Number)
 	}
 	for _, run := range runs {
 		s.LastRun, s.LastState, s.LastExitCode = run.ID, run.State, run.ExitCode
-		if a.target.fresh != nil && run.Release == a.target.id {
-			s.LastReleaseNumber = max(s.LastReleaseNumber, a.target.fresh.Number)
+		if a.target.Fresh != nil && run.Release == a.target.ID {
+			s.LastReleaseNumber = max(s.LastReleaseNumber, a.target.Fresh.Number)
 		}
 	}
 	line := a.plan.Timeline

@@ -42,16 +42,6 @@ func Image(answers []records.Read[api.ImageStatus], asked api.ImageRequest, cand
 	return best
 }
 
-// Candidates returns the nodes that may have an image or get it: those that answer, and whose runtime does.
-func Candidates(s records.Snapshot) (nodes []string) {
-	for _, node := range s.Nodes() {
-		if node.Value.Ready && s.Alive(node.Value.ID) {
-			nodes = append(nodes, node.Value.ID)
-		}
-	}
-	return nodes
-}
-
 // ImageProgress says what an owner waits for while it has no image yet. name is the image that it asks for; empty means
 // that its source was never sent.
 func ImageProgress(image api.ImageStatus, name string, nodes []records.Read[api.NodeStatus]) string {

@@ -17,6 +17,8 @@ const defaultTimeout = 30 * time.Second
 // which nodes are lost. A server that begins a term waits a whole timeout before it treats a node as lost: it can't know
 // how long the heartbeat has been missing.
 type Liveness struct {
+	Nodes           Nodes
+	tasks           taskSets
 	timeout, gather time.Duration
 	now             func() time.Time
 
@@ -24,6 +26,7 @@ type Liveness struct {
 	revision int64 // of the newest snapshot that was read
 	nodes    int
 	silent   map[string]time.Time
+	began    time.Time // of the term; zero before the first one
 	verdict  liveness.Verdict
 	judged   time.Time // when; zero after a change
 	next     time.Time // when time alone changes the verdict; zero is never
@@ -50,7 +53,7 @@ func (l *Liveness) Begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.silent)
-	l.revision, l.judged = 0, time.Time{}
+	l.revision, l.judged, l.began = 0, time.Time{}, l.now()
 }
 
 // Notice takes note of a node's heartbeat that begins or ends. Without it, a heartbeat between two lapses that no
@@ -63,8 +66,12 @@ func (l *Liveness) Notice(change view.Change) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mark(node, !change.Deleted)
-	if last := l.now().Add(l.gather - l.timeout); change.Deleted && last.Before(l.silent[node]) {
-		l.silent[node], l.judged = last, time.Time{} // when its last heartbeat was
+	last := l.now().Add(l.gather - l.timeout) // when its last heartbeat was
+	if last.Before(l.began) {
+		last = l.began // nodes whose server is gone may still be about to find another one
+	}
+	if change.Deleted && last.Before(l.silent[node]) {
+		l.silent[node], l.judged = last, time.Time{}
 	}
 }
 
@@ -82,6 +89,7 @@ func (l *Liveness) Of(s records.Snapshot, node string) Absence {
 	if node == "" || s.Alive(node) {
 		return Absence{}
 	}
+	s.Fleeting()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.read(s)

@@ -135,6 +135,19 @@ func TestATermWaitsAWholeTimeout(t *testing.T) {
 	}
 }
 
+// A term that hears late of a heartbeat that ended, as one whose server was far from the store, waits as long: the node may be about
+// to find another server.
+func TestATermWaitsAWholeTimeoutAlsoForALateEvent(t *testing.T) {
+	h := newHarness(t, "a")
+	h.l = NewLiveness(30*time.Second, 5*time.Second, func() time.Time { return h.now })
+	h.l.Begin()
+	h.now = h.now.Add(time.Second)
+	h.alive("a", false)
+	if got := h.of("a"); got != (Absence{Left: 29 * time.Second}) {
+		t.Errorf("%+v a second into a term", got)
+	}
+}
+
 // Nodes that were not asked about count too: their silence says what kind of loss it is.
 func TestAMassIsHeld(t *testing.T) {
 	h := newHarness(t, "a", "b", "c")

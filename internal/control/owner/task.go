@@ -42,23 +42,17 @@ func Begin(run api.Run, next api.Task, now time.Time) (api.Run, api.Task) {
 // Tasks returns the tasks of an owner, and the time until the first silent node of one that has not ended is lost; 0 is
 // never.
 func (l *Liveness) Tasks(s records.Snapshot, ref api.Ref) (tasks []Task, left time.Duration) {
-	read := s.TasksOf(ref)
-	tasks = make([]Task, 0, len(read))
-	absences := map[string]Absence{}
-	for _, desired := range read {
-		task := Task{Desired: desired, Status: s.TaskStatus(desired.Value.ID).Value}
-		if desired.Value.Desired == api.DesiredRemoved && desired.Value.Node != "" && !s.Node(desired.Value.Node).Exists() {
+	tasks, nodes := slices.Clone(l.tasks.of(s, ref)), l.Nodes.At(s)
+	for i := range tasks {
+		task := &tasks[i]
+		desired := task.Desired.Value
+		if desired.Desired == api.DesiredRemoved && desired.Node != "" && !s.Node(desired.Node).Exists() {
 			task.Status = nil // the node was removed from the cluster: nothing of it is left to remove
 		}
-		if !task.Ended() {
-			node := desired.Value.Node
-			if _, known := absences[node]; !known {
-				absences[node] = l.Of(s, node)
-			}
-			task.Absence = absences[node]
+		if !task.Ended() && !nodes.Alive[desired.Node] {
+			task.Absence = l.Of(s, desired.Node)
 			left = Sooner(left, task.Absence.Left)
 		}
-		tasks = append(tasks, task)
 	}
 	return tasks, left
 }

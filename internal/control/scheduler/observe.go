@@ -7,47 +7,29 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// input is what a decision is made from.
-type input struct {
-	tasks []placement.Task
-	nodes []placement.Node
-	homes map[string]string
-	// waiting reports whether a task needs a node.
-	waiting bool
-}
-
-// observe converts the store's tasks and nodes for placement. The data of a volume is where the store says, or else where a
-// task has used it.
-func (s *Scheduler) observe(snapshot records.Snapshot) input {
-	in := input{homes: snapshot.Homes(), nodes: nodes(snapshot)}
-	for _, read := range snapshot.Tasks() {
-		task := read.Value
-		status := snapshot.TaskStatus(task.ID).Value
-		if task.Desired == api.DesiredRemoved && status == nil {
-			continue
-		}
-		demand := s.demands.of(snapshot, task)
-		next := placement.Task{
-			ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: taskOf(snapshot, task),
-			Leaving: task.Desired != api.DesiredRunning,
-			Stopped: status != nil && status.State.Terminal() || task.Node == "" && task.Desired != api.DesiredRunning,
-			Demand:  demand.Demand, Volumes: demand.at(task), CreatedAt: task.CreatedAt,
-		}
-		if task.Role != api.RoleMain {
-			next.Demand = demand.quiet
-		}
-		if next.Node == "" && next.Replaces != "" {
-			next.Toward = destination(snapshot, task.Owner(), next.Replaces)
-		}
-		for _, volume := range next.Volumes {
-			if _, known := in.homes[volume]; !known && task.Node != "" {
-				in.homes[volume] = task.Node
-			}
-		}
-		in.tasks = append(in.tasks, next)
-		in.waiting = in.waiting || task.Node == "" && task.Desired == api.DesiredRunning
+// task converts a task for placement; false if it is gone, or nothing of it is left.
+func (b *board) task(s records.Snapshot, task *api.Task) (placement.Task, bool) {
+	if task == nil {
+		return placement.Task{}, false
 	}
-	return in
+	status := s.TaskStatus(task.ID).Value
+	if task.Desired == api.DesiredRemoved && status == nil {
+		return placement.Task{}, false
+	}
+	demand := b.demands.of(s, task)
+	out := placement.Task{
+		ID: task.ID, Name: task.ContainerName(), Workload: task.Owner().String(), Node: task.Node, After: task.After, Replaces: taskOf(s, task),
+		Leaving: task.Desired != api.DesiredRunning,
+		Stopped: status != nil && status.State.Terminal() || task.Node == "" && task.Desired != api.DesiredRunning,
+		Demand:  demand.Demand, Volumes: demand.at(task), CreatedAt: task.CreatedAt,
+	}
+	if task.Role != api.RoleMain {
+		out.Demand = demand.quiet
+	}
+	if out.Node == "" && out.Replaces != "" {
+		out.Toward = destination(s, task.Owner(), out.Replaces)
+	}
+	return out, true
 }
 
 // taskOf returns the task in the slot that a task takes over from.
@@ -61,14 +43,6 @@ func taskOf(snapshot records.Snapshot, task *api.Task) string {
 	}
 	id, _ := record.Value.(string)
 	return id
-}
-
-func nodes(snapshot records.Snapshot) []placement.Node {
-	var out []placement.Node
-	for _, read := range snapshot.Nodes() {
-		out = append(out, node(snapshot, read.Value))
-	}
-	return out
 }
 
 func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {

@@ -9,7 +9,10 @@ import (
 // Rebalance returns the moves of deployments' pods that level the nodes, among the workloads that chosen accepts. Pods that
 // an earlier rebalance moves still count as moved. A workload that is in the midst of a rollout moves nothing else.
 func (s *Scheduler) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bool) []placement.Move {
-	in := s.observe(snapshot)
+	var in input
+	s.board.at(snapshot, func(of records.Snapshot, l *placement.Ledger) {
+		snapshot, in = of, input{l.Tasks(), l.Nodes(), l.Homes()}
+	})
 	byID := make(map[string]int, len(in.tasks))
 	for i, t := range in.tasks {
 		byID[t.ID] = i
@@ -41,6 +44,13 @@ func (s *Scheduler) Rebalance(snapshot records.Snapshot, chosen func(api.Ref) bo
 	})
 }
 
+// input is what a rebalance is decided from.
+type input struct {
+	tasks []placement.Task
+	nodes []placement.Node
+	homes map[string]string
+}
+
 // mayMove reports whether the pods of an object have no place of their own: those of a statefulset do, and those of a
 // global deployment.
 func mayMove(object *api.Object) bool {
@@ -68,9 +78,10 @@ func (s *Scheduler) Destination(snapshot records.Snapshot, task *api.Task) (node
 	if node == "" || node == task.Node {
 		return "", false
 	}
+	snapshot.Fleeting() // whether the node takes it changes with what others need
 	demand := s.demands.of(snapshot, task)
-	s.ask(snapshot, func(survey *placement.Survey) {
-		takes = survey.Takes(placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task)}, node)
+	s.board.at(snapshot, func(_ records.Snapshot, l *placement.Ledger) {
+		takes = l.Takes(placement.Task{ID: task.ID, Workload: task.Owner().String(), Demand: demand.Demand, Volumes: demand.at(task)}, node)
 	})
 	return node, takes
 }

@@ -16,9 +16,8 @@ import (
 // Scheduler places tasks.
 type Scheduler struct {
 	control.Deps
-	demands  *demands
-	latest   latest
-	surveyed surveyed
+	demands *demands
+	board   board
 }
 
 // key is the only key: placing is one decision over all tasks and nodes.
@@ -29,7 +28,8 @@ const maxAssignments = 1000
 
 // New returns a scheduler.
 func New(deps control.Deps) *Scheduler {
-	return &Scheduler{Deps: deps.Defaults(), demands: newDemands()}
+	demands := newDemands()
+	return &Scheduler{Deps: deps.Defaults(), demands: demands, board: board{demands: demands}}
 }
 
 // Name implements control.Controller.
@@ -43,7 +43,7 @@ func (s *Scheduler) Keys() []engine.Key { return []engine.Key{key} }
 
 // Dirty returns the key while a waiting task fits on a node.
 func (s *Scheduler) Dirty(time.Time) []engine.Key {
-	if len(s.plan(s.Snapshot()).assigned) > 0 {
+	if _, d := s.board.plan(s.Snapshot()); len(d.assigned) > 0 {
 		return s.Keys()
 	}
 	return nil
@@ -76,19 +76,20 @@ func (s *Scheduler) Affected(_ records.Snapshot, change view.Change) []engine.Ke
 
 // Reconcile places the tasks that can be placed.
 func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result, error) {
-	snapshot := s.Snapshot()
-	assigned := s.plan(snapshot).assigned
+	snapshot, decision := s.board.plan(s.Snapshot())
+	assigned := decision.assigned
 	txn := records.NewTxn("schedule")
-	homes := snapshot.Homes()
+	homes := map[string]bool{} // that this commit writes
 	for _, a := range assigned[:min(len(assigned), maxAssignments)] {
 		read := snapshot.Task(a.Task)
 		task := *read.Value
 		task.Node = a.Node
 		txn.If(records.TaskKey(task.ID), read.Modified).Put(records.TaskKey(task.ID), task)
 		for _, volume := range s.demands.of(snapshot, read.Value).at(read.Value) {
-			if _, known := homes[volume]; !known {
-				homes[volume] = a.Node
-				txn.Put(records.HomeKey(volume), a.Node)
+			key := records.HomeKey(volume)
+			if _, known := snapshot.Get(key); !known && !homes[volume] {
+				homes[volume] = true
+				txn.Put(key, a.Node)
 			}
 		}
 	}
@@ -102,20 +103,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ engine.Key) (engine.Result,
 
 // Refusals returns why tasks without a node fit on none, by task id.
 func (s *Scheduler) Refusals(snapshot records.Snapshot) map[string]placement.Refusal {
-	return s.plan(snapshot).refused
-}
-
-func (s *Scheduler) plan(snapshot records.Snapshot) decision {
-	return s.latest.at(snapshot.Revision(), func() decision {
-		in := s.observe(snapshot)
-		if !in.waiting {
-			return decision{}
-		}
-		assigned, refused := placement.Plan(in.tasks, in.nodes, in.homes)
-		d := decision{assigned: assigned, refused: make(map[string]placement.Refusal, len(refused))}
-		for _, r := range refused {
-			d.refused[r.Task] = r
-		}
-		return d
-	})
+	snapshot.Fleeting() // what others need changes it
+	_, d := s.board.plan(snapshot)
+	return d.refused
 }

@@ -195,19 +195,6 @@ func TestCrowdedBesideItsPredecessor(t *testing.T) {
 	}
 }
 
-// All deployments with waiting tasks ask for the same decision: it is computed once per revision.
-func TestDecidesOnceARevision(t *testing.T) {
-	var l latest
-	asked := 0
-	decide := func() decision { asked++; return decision{} }
-	for _, revision := range []int64{0, 0, 5, 5, 6} {
-		l.at(revision, decide)
-	}
-	if asked != 3 {
-		t.Errorf("%d decisions for 3 revisions", asked)
-	}
-}
-
 func TestAffected(t *testing.T) {
 	for name, test := range map[string]struct {
 		change view.Change

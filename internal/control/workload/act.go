@@ -11,6 +11,7 @@ import (
 	"tend.dev/tend/internal/core/rollout"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/tracing"
 )
 
 // maxActions bounds one commit: an action is at most two operations, and a store takes 10,000. The next reconcile
@@ -45,9 +46,9 @@ func (c *Controller) act(ctx context.Context, o observed, a assessment, now time
 		return engine.Result{}, err
 	}
 	if revision > 0 {
-		c.log(o, a, actions)
+		c.log(ctx, o, a, actions)
 	}
-	return engine.Result{Revision: revision, After: o.wait(a, more && revision > 0)}, nil
+	return engine.Result{Revision: revision, After: o.wait(a, now, more && revision > 0)}, nil
 }
 
 // turnBack records that the release in force is given up for a good one. If the spec asks for a newer release that
@@ -72,13 +73,14 @@ func firstActions(all []rollout.Action) (actions []rollout.Action, more bool) {
 	return all[:n], true
 }
 
-// wait returns when to reconcile again if no event comes first: when the plan says so, when a silent node is lost, and
-// at once if actions are left.
-func (o observed) wait(a assessment, more bool) time.Duration {
+// wait returns when to reconcile again if no event comes first: when the plan says so, when a silent node is lost, when a
+// clock that was set back is where it was, and at once if actions are left.
+func (o observed) wait(a assessment, now time.Time, more bool) time.Duration {
 	if more {
 		return time.Millisecond
 	}
-	return owner.Sooner(o.silent, owner.Sooner(a.plan.After, a.runs.after))
+	turned := max(o.rollout().TurnedAt.Sub(now), 0)
+	return owner.Sooner(owner.Sooner(turned, o.silent), owner.Sooner(a.plan.After, a.runs.after))
 }
 
 // due reports whether act would write anything.
@@ -104,14 +106,15 @@ func (o observed) statusChanged(next api.WorkloadStatus) (bool, error) {
 	return control.Differs(o.status.Value, next)
 }
 
-func (c *Controller) log(o observed, a assessment, actions []rollout.Action) {
+func (c *Controller) log(ctx context.Context, o observed, a assessment, actions []rollout.Action) {
 	if release := a.target.minted(); release != nil {
-		c.Logger.Info("release minted", "object", o.ref.String(), "release", release.ID, "reason", release.Reason)
+		c.Logger.InfoContext(ctx, "release minted", "object", o.ref.String(), "release", release.ID, "reason", release.Reason)
 	}
 	if start := a.runs.start; start != nil {
-		c.Logger.Info("release command begins", "object", o.ref.String(), "release", start.release.ID, "command", gate.Field(start.role))
+		c.Logger.InfoContext(ctx, "release command begins", "object", o.ref.String(), "release", start.release.ID, "command", gate.Field(start.role))
 	}
 	for _, action := range actions {
-		c.Logger.Info("plan", "object", o.ref.String(), "action", action.String())
+		tracing.Note(ctx, "action", action.String())
+		c.Logger.InfoContext(ctx, "plan", "object", o.ref.String(), "action", action.String())
 	}
 }

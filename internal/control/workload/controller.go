@@ -21,6 +21,7 @@ type Controller struct {
 	env   *environment.Environments
 	nodes Nodes
 	since func() time.Time // when the controller began to work: its first reconcile
+	quiet control.Quiet
 }
 
 // Nodes is what a Controller knows of nodes. Its functions may be nil: then every task can be placed.
@@ -29,8 +30,9 @@ type Nodes struct {
 	Refusals func(records.Snapshot) map[string]placement.Refusal
 	// Elsewhere returns why new tasks in the places of others would fit on no node, by the others' task ids.
 	Elsewhere func(records.Snapshot, []*api.Task) map[string]placement.Refusal
-	// Misplaced says why a task's node may not keep it; empty if it may.
-	Misplaced func(records.Snapshot, *api.Task) string
+	// Misplaced returns a function that says why a node may not keep the tasks of a workload, one of which is given; empty if it
+	// may.
+	Misplaced func(records.Snapshot, *api.Task) func(node string) string
 	// Destination returns the node that a rebalance moves a task to, and whether that takes it now; empty if nothing moves it.
 	Destination func(records.Snapshot, *api.Task) (node string, takes bool)
 	// Places counts the nodes that have a pod of a global deployment, or may get one. hosts are those that have one.
@@ -74,23 +76,30 @@ func (c *Controller) Name() string { return string(c.kind) }
 // Keys returns all workloads of the kind, for the replay and the full pass.
 func (c *Controller) Keys() []engine.Key { return control.Keys(c.Snapshot(), c.kind) }
 
-// Dirty returns the workloads for which a reconcile would write something. It is a pure pass over the view.
+// Dirty returns the workloads for which a reconcile would write something. It is a pass over the view that has no effect.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
-	return control.Dirty(c.Snapshot(), c.kind, now, c.dirty)
+	return c.quiet.Dirty(c.Snapshot(), c.kind, now, c.judge)
 }
 
-func (c *Controller) dirty(s records.Snapshot, object records.Read[api.Object], now time.Time) bool {
+// judge says whether a reconcile of an object would write something now.
+func (c *Controller) judge(s records.Snapshot, object records.Read[api.Object], now time.Time) control.Verdict {
 	o, err := c.observeAs(s, object)
 	switch {
 	case err != nil:
-		return o.refusalDue(err, now)
+		s.Fleeting() // what can't be read may be readable without a write: a key that decrypts it
+		return control.Verdict{Dirty: o.refusalDue(err, now)}
 	case o.vanished():
-		return true
+		return control.Verdict{Dirty: true}
 	}
 	a, err := c.assess(o, now)
 	if err != nil {
-		return true
+		return control.Verdict{Dirty: true}
+	}
+	verdict := control.Verdict{}
+	if wait := o.wait(a, now, false); wait > 0 {
+		verdict.Until = now.Add(wait)
 	}
 	due, err := o.due(a, now)
-	return due || err != nil
+	verdict.Dirty = due || err != nil
+	return verdict
 }

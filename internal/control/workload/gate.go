@@ -93,7 +93,7 @@ func (o observed) commands(release *api.Release, roles []api.TaskRole) []gate.Co
 	out := make([]gate.Command, len(roles))
 	for i, role := range roles {
 		out[i] = gate.Command{Role: role, Run: o.run(runID(release.ID, role))}
-		if out[i].Run == nil && release.Number <= o.object.Value.RestoredRelease() {
+		if out[i].Run == nil && o.object.Value.RestoredRelease().Covers(*release) {
 			out[i].Run = unknownRun(o.ref, runID(release.ID, role))
 		}
 	}

@@ -130,6 +130,33 @@ func TestRestartTriesAFailedCommandAgain(t *testing.T) {
 	}
 }
 
+// TestARestoreHoldsBackWhatMayHaveRun: commands that may have run since the backup don't run by themselves; those of a
+// manifest that was corrected since do, also if its release gets the number of the one that may have run.
+func TestARestoreHoldsBackWhatMayHaveRun(t *testing.T) {
+	restored := api.RestoredRelease{Number: 1, Generation: 1}.String()
+	l := newHarness(t)
+	l.apply(released(1, "web:1"))
+	l.stamp(api.StampRestored, restored)
+	l.settle()
+	l.ranOnce("")
+	l.is(api.ConditionDegraded, api.ConditionTrue, api.ReasonReleaseCommandFailed, "restored from a backup")
+
+	corrected := newHarness(t)
+	corrected.apply(released(1, "web:1"))
+	corrected.stamp(api.StampRestored, restored)
+	corrected.apply(released(1, "web:2")) // before the first one had a release
+	corrected.settle()
+	corrected.ranOnce("v1-pre v1-command")
+	if got := corrected.running(); got != "v1" {
+		t.Errorf("%q runs", got)
+	}
+
+	earlier := api.Object{Metadata: api.Metadata{Stamps: map[string]string{api.StampRestored: "1"}}}
+	if !earlier.RestoredRelease().Covers(api.Release{Number: 1, Generation: 7}) {
+		t.Error("a stamp of an earlier version holds back nothing")
+	}
+}
+
 // TestEveryReleaseIsGated: another environment, another image under the same name and a forced pull all pass the gate.
 func TestEveryReleaseIsGated(t *testing.T) {
 	cases := map[string]func(l *harness){

@@ -13,16 +13,16 @@ import (
 // ordinal never is.
 func (c *Controller) readLeaving(s records.Snapshot, o *observed) {
 	var leaving []*api.Task
-	known := map[string]string{} // by node: the rules are those of the object
+	var misplaced func(node string) string
+	moves := s.Moves(o.ref).Exists()
 	for _, t := range o.tasks {
 		task := t.Desired.Value
 		if c.nodes.Misplaced != nil && task.Node != "" && task.Desired == api.DesiredRunning && !t.Ended() && !t.Absence.Lost {
-			why, asked := known[task.Node]
-			if !asked {
-				why = c.nodes.Misplaced(s, task)
-				known[task.Node] = why
+			if misplaced == nil {
+				misplaced = c.nodes.Misplaced(s, task)
 			}
-			if why == "" {
+			why := misplaced(task.Node)
+			if why == "" && moves {
 				why = c.rebalanced(s, *o, task)
 			}
 			if why != "" {

@@ -59,10 +59,11 @@ func (c *Controller) observe(s records.Snapshot, ref api.Ref) (o observed, ok bo
 // they are unreadable.
 func (c *Controller) observeAs(s records.Snapshot, object records.Read[api.Object]) (observed, error) {
 	ref := object.Value.Ref()
+	nodes := c.nodes.Liveness.Nodes.At(s)
 	o := observed{
 		ref: ref, object: object, since: c.since(),
 		status: s.WorkloadStatus(ref), releases: s.Releases(ref), request: s.ImageRequest(ref),
-		images: s.ImageStatuses(ref), candidates: owner.Candidates(s), frozen: s.Frozen(ref), nodes: s.Nodes(), runs: s.Runs(ref),
+		images: s.ImageStatuses(ref), candidates: nodes.Candidates, frozen: s.Frozen(ref), nodes: nodes.All, runs: s.Runs(ref),
 		dependency: control.Dependencies(s),
 		recorded:   func(call string) bool { return s.Delivery(ref, call).Exists() },
 		misplaced:  map[string]string{},

@@ -34,7 +34,7 @@ func (c *Controller) refuse(ctx context.Context, o observed, cause error, now ti
 		return engine.Result{}, err
 	}
 	if revision > 0 {
-		c.log(o, a, actions)
+		c.log(ctx, o, a, actions)
 	}
 	return engine.Result{Revision: revision}, engine.Terminal(unworkable)
 }

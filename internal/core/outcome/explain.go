@@ -70,6 +70,8 @@ func words(refs []api.Ref) string {
 // ending returns the word for a rollout that did not last.
 func ending(s judged) string {
 	switch {
+	case s.State == api.OutcomeHeld && s.Ref.Kind.TimeBoxed() && len(s.needs) == 0:
+		return "it waits for room: "
 	case s.State != api.OutcomeHeld || s.Reason == api.ReasonNoReadyPods || len(s.needs) > 0:
 		return ""
 	case s.Reason == api.ReasonRolledBack:

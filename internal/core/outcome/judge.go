@@ -28,7 +28,7 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Gone", "deleted, and created again by another command"
 		return s
 	case w.Gone:
-		s.Reason, s.Message = "Deleting", "stopping its pods"
+		s.Reason, s.Message = "Deleting", deleting(object, ready)
 		return s
 	case object.Metadata.Deleting():
 		s.State, s.Reason, s.Message = api.OutcomeFailed, "Deleting", "another command is deleting it"
@@ -38,6 +38,8 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 		return s
 	case object.Kind == api.KindIngress:
 		return judgeIngress(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
+	case object.Kind.TimeBoxed():
+		return s.judgeLab(object, *ready, *progressing, api.FindCondition(status.Conditions, api.ConditionDegraded))
 	case !object.Kind.HasContainers():
 		return judgeReady(s, *ready, api.FindCondition(status.Conditions, api.ConditionDegraded))
 	case ready.Status == api.ConditionTrue && progressing.Status == api.ConditionFalse && s.follows != "" && !w.Counts:
@@ -70,6 +72,14 @@ func judge(w api.Awaited, object api.Object, status api.WorkloadStatus) judged {
 	return s
 }
 
+// deleting returns what the deletion of an object waits for.
+func deleting(object api.Object, ready *api.Condition) string {
+	if object.Kind.Delivered() && ready != nil {
+		return ready.Message
+	}
+	return "stopping its pods"
+}
+
 // judgeStored ends the wait for objects that only have to be stored: applying a job runs nothing, and the users of an
 // asset are waited for themselves.
 func (s *judged) judgeStored(object api.Object, status api.WorkloadStatus, ready, progressing *api.Condition) bool {
@@ -79,6 +89,9 @@ func (s *judged) judgeStored(object api.Object, status api.WorkloadStatus, ready
 	case object.Kind.HasRuns() && status.ObservedRevision >= s.Revision:
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "registered"
 		s.judgeBuild(ready, progressing)
+		return true
+	case object.Kind == api.KindCluster && status.ObservedRevision >= s.Revision: // its operator may register at any later time
+		s.State, s.Reason, s.Message = api.OutcomeConverged, "Registered", "declared"
 		return true
 	case !object.Kind.HasController():
 		s.State, s.Reason, s.Message = api.OutcomeConverged, "Stored", "stored"

@@ -157,13 +157,13 @@ const rounding = 1e-9
 
 // reserved returns what the other tasks of a node reserve, apart from those that stop before this one starts.
 func (c *cluster) reserved(s *site, t Task) (memory int64, cpus float64) {
-	memory, cpus = s.reservedMemory, s.reservedCPUs
+	memory, cpus = s.reservedMemory, float64(s.reservedNanos)/nanos
 	ignored := t.ignored()
 	if ignored[0] == ignored[1] {
 		ignored[1] = ""
 	}
 	for _, id := range ignored {
-		if old := c.yielding[id]; id != "" && old.Node == s.ID {
+		if old := c.yielding(id); id != "" && old.Node == s.ID {
 			memory, cpus = memory-old.ReservedMemory, cpus-old.ReservedCPUs
 		}
 	}
@@ -197,7 +197,7 @@ var apartFilter = &filter{
 func (c *cluster) crowdedBy(s *site, t Task) string {
 	for _, workload := range t.Rules.Apart {
 		count := s.workloads[workload]
-		if old := c.yielding[t.Replaces]; old.Workload == workload && old.Node == s.ID && !old.Leaving {
+		if old := c.yielding(t.Replaces); old.Workload == workload && old.Node == s.ID && !old.Leaving {
 			count--
 		}
 		if count > 0 {

@@ -20,6 +20,14 @@ type model struct {
 }
 
 func (m *model) place() map[string]string {
+	slices.SortFunc(m.tasks, func(a, b Task) int { return strings.Compare(a.ID, b.ID) })
+	for _, t := range m.tasks {
+		for _, volume := range t.Volumes {
+			if m.homes[volume] == "" && t.Node != "" {
+				m.homes[volume] = t.Node
+			}
+		}
+	}
 	slices.SortFunc(m.tasks, func(a, b Task) int {
 		if at := a.CreatedAt.Compare(b.CreatedAt); at != 0 {
 			return at

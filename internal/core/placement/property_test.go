@@ -192,3 +192,44 @@ func TestSpreadsEvenly(t *testing.T) {
 		}
 	})
 }
+
+// TestManyWorkloadsSpreadEvenly: the pods of each of many workloads differ by one at most between nodes, and so do all pods together.
+func TestManyWorkloadsSpreadEvenly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var nodes []Node
+		for i := range rapid.IntRange(2, 7).Draw(t, "nodes") {
+			nodes = append(nodes, Node{ID: fmt.Sprintf("n%d", i), Alive: true, Ready: true, CPUs: 2})
+		}
+		var tasks []Task
+		for w := range rapid.IntRange(2, 30).Draw(t, "workloads") {
+			for i := range rapid.IntRange(0, 9).Draw(t, "replicas") {
+				tasks = append(tasks, Task{ID: fmt.Sprintf("t%d-%d", w, i), Workload: fmt.Sprintf("web%d", w)})
+			}
+		}
+		placed, refused := Plan(tasks, nodes, nil)
+		if len(refused) > 0 || len(placed) != len(tasks) {
+			t.Fatalf("%d of %d tasks placed, refused: %v", len(placed), len(tasks), refused)
+		}
+		workload, counts := map[string]string{}, map[string]map[string]int{}
+		for _, task := range tasks {
+			workload[task.ID] = task.Workload
+		}
+		for _, a := range placed {
+			for _, group := range []string{workload[a.Task], "all pods"} {
+				if counts[group] == nil {
+					counts[group] = map[string]int{}
+				}
+				counts[group][a.Node]++
+			}
+		}
+		for group, on := range counts {
+			least, most := len(tasks), 0
+			for _, n := range nodes {
+				least, most = min(least, on[n.ID]), max(most, on[n.ID])
+			}
+			if most-least > 1 {
+				t.Fatalf("%s: between %d and %d on a node: %v", group, least, most, on)
+			}
+		}
+	})
+}

@@ -17,7 +17,9 @@ type Move struct{ Task, From, To, Why string }
 // Each step lowers a sum that no later step raises: the squared numbers of a workload's tasks, or else the load of the
 // fuller of two nodes. So the steps end, and once the moves are made, Rebalance returns none.
 func Rebalance(tasks []Task, nodes []Node, homes map[string]string, movable func(Task) bool) []Move {
-	l := &leveling{cluster: survey(tasks, nodes, homes), besides: map[string]bool{}, moves: map[string]*Move{}}
+	all := survey(tasks, nodes, homes)
+	all.begin()
+	l := &leveling{cluster: &all.cluster, besides: map[string]bool{}, moves: map[string]*Move{}}
 	for _, t := range tasks {
 		if t.Node == "" || t.Stopped || t.Leaving {
 			continue

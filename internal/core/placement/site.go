@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"math"
 	"slices"
 
 	"tend.dev/tend/internal/core/ports"
@@ -17,9 +18,9 @@ type site struct {
 	Node
 	workloads map[string]int // live tasks, by workload
 	held      map[int][]hold // by port number
-	// What live tasks reserve, and those that still stop.
+	// What live tasks reserve, and those that still stop: bytes, and billionths of cores, whose sums are exact in any order.
 	reservedMemory int64
-	reservedCPUs   float64
+	reservedNanos  int64
 	// load is the sum of the shares that live tasks are taken to use, in millionths of the node's cores and memory.
 	load int64
 }
@@ -57,12 +58,16 @@ func (s *site) untake(t Task) {
 
 func (s *site) count(t Task, sign int) {
 	if !t.Leaving {
-		s.workloads[t.Workload] += sign
+		if s.workloads[t.Workload] += sign; s.workloads[t.Workload] == 0 {
+			delete(s.workloads, t.Workload)
+		}
 		s.load += int64(sign) * s.share(t)
 	}
 	s.reservedMemory += int64(sign) * t.ReservedMemory
-	s.reservedCPUs += float64(sign) * t.ReservedCPUs
+	s.reservedNanos += int64(sign) * int64(math.Round(t.ReservedCPUs*nanos))
 }
+
+const nanos = 1e9
 
 // share is what a task is taken to use of the node. A node of unknown size has one core.
 func (s *site) share(t Task) int64 {

@@ -5,49 +5,35 @@ import (
 	"slices"
 )
 
-// Survey answers what would become of more tasks. It is made once for many questions; only one may be asked at a time.
-type Survey struct {
-	cluster *cluster
-}
-
-// NewSurvey returns the survey of nodes with what is on them, and with the tasks that wait placed as Plan places them.
-func NewSurvey(tasks []Task, nodes []Node, homes map[string]string) *Survey {
-	c := survey(tasks, nodes, homes)
-	c.placeAll()
-	return &Survey{cluster: c}
-}
-
-// Refuse returns the refusals if tasks came now, all of them together. They stay in the survey for no longer than that.
-func (s *Survey) Refuse(tasks []Task) (refused []Refusal) {
-	c := s.cluster
-	homes := c.homes
-	c.homes = maps.Clone(homes)
-	c.forget()
-	type taken struct {
-		*site
-		by Task
-	}
+// Refuse returns the refusals if more tasks came after those that wait, all of them together.
+func (l *Ledger) Refuse(tasks []Task) (refused []Refusal) {
+	l.Plan()
+	homes := l.cluster.homes
+	l.cluster.homes = maps.Clone(homes)
+	l.forget()
 	var placed []taken
 	for _, t := range tasks {
 		t = t.demanding()
-		if on := c.place(t); on != nil {
+		if on := l.place(t); on != nil {
 			placed = append(placed, taken{on, t})
 		} else {
-			refused = append(refused, c.refuse(t))
+			refused = append(refused, l.refuse(t))
 		}
 	}
 	for _, t := range slices.Backward(placed) {
 		t.untake(t.by)
+		delete(l.given, t.by.ID)
 	}
-	c.homes = homes
-	c.forget()
+	l.cluster.homes = homes
+	l.forget()
 	return refused
 }
 
-// Takes reports whether a node would take a task now.
-func (s *Survey) Takes(t Task, node string) bool {
-	on := s.cluster.byID[node]
-	return on != nil && s.cluster.refuses(on, t.demanding()) == nil
+// Takes reports whether a node would take a task now, after those that wait.
+func (l *Ledger) Takes(t Task, node string) bool {
+	l.Plan()
+	on := l.byID[node]
+	return on != nil && l.refuses(on, t.demanding()) == nil
 }
 
 // forget drops what was computed from the tasks on the nodes: some are gone again.

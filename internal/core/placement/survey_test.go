@@ -9,7 +9,7 @@ import (
 	"tend.dev/tend/internal/core/ports"
 )
 
-// A survey refuses what Plan would, after the tasks that wait already, and answers the same again.
+// A ledger refuses what Plan would, after the tasks that wait already, and answers the same again.
 func TestSurvey(t *testing.T) {
 	port := []ports.Port{{Number: 80, Protocol: "tcp"}}
 	nodes := []Node{{ID: "n1", Alive: true, Ready: true}, {ID: "n2", Alive: true, Ready: true}, {ID: "n3", Ready: true}}
@@ -19,7 +19,7 @@ func TestSurvey(t *testing.T) {
 	if len(want) != 1 || want[0].Task != "b" {
 		t.Fatalf("%+v; want b refused alone", want)
 	}
-	s := NewSurvey([]Task{waits}, nodes, nil)
+	s := survey([]Task{waits}, nodes, nil)
 	for range 3 {
 		if diff := cmp.Diff(want, s.Refuse(more)); diff != "" {
 			t.Fatal(diff)

@@ -80,8 +80,15 @@ func (p *planner) overdue(s *Slot) bool {
 // there would last as long as the jump.
 const maxSkew = time.Minute
 
-// ahead reports whether an observed time lies so far in the future that the clock was set back since.
-func (p *planner) ahead(t time.Time) bool { return t.Sub(p.now) > maxSkew }
+// ahead reports whether an observed time lies so far in the future that the clock was set back since. If so, it records when
+// it no longer will.
+func (p *planner) ahead(t time.Time) bool {
+	if t.Sub(p.now) <= maxSkew {
+		return false
+	}
+	p.dueAt(t.Add(-maxSkew))
+	return true
+}
 
 // passed reports whether d has passed since start. If not, it records when it will have.
 func (p *planner) passed(start time.Time, d time.Duration) bool {
@@ -89,8 +96,12 @@ func (p *planner) passed(start time.Time, d time.Duration) bool {
 	if !p.now.Before(at) || p.ahead(start) {
 		return true
 	}
-	if p.due.IsZero() || at.Before(p.due) {
-		p.due = at
-	}
+	p.dueAt(at)
 	return false
+}
+
+func (p *planner) dueAt(t time.Time) {
+	if p.due.IsZero() || t.Before(p.due) {
+		p.due = t
+	}
 }

@@ -181,6 +181,15 @@ func crashLoops(l look) bool {
 
 func TestTimeChangesAPlanOnlyWhenItSaid(t *testing.T) { always(t, timeKeepsItsWord) }
 
+// The clock may have been set back since anything that is observed happened.
+func TestTimeChangesAPlanOnlyWhenItSaidAfterAJumpBack(t *testing.T) {
+	always(t, func(t *rapid.T, l look) {
+		l.now = l.now.Add(-time.Duration(rapid.IntRange(0, 7_200_000).Draw(t, "ms back")) * time.Millisecond)
+		l.plan = Decide(l.desired, l.before, l.now)
+		timeKeepsItsWord(t, l)
+	})
+}
+
 func timeKeepsItsWord(t *rapid.T, l look) {
 	var moments []time.Duration
 	switch {

@@ -80,7 +80,7 @@ func TestAssignProperties(t *testing.T) {
 		given, refused := Assign(within, 22, nodes)
 		for name, node := range nodes {
 			if given[name].IsValid() == (refused[name] != "") {
-				t.Fatalf("%s has %v and is told %q", name, given[name], refused[name])
+				t.Fatalf("%s has %v and is refused with %q", name, given[name], refused[name])
 			}
 			if node.Uses.IsValid() && given[name].IsValid() && given[name] != node.Uses {
 				t.Fatalf("%s uses %v and got %v", name, node.Uses, given[name])

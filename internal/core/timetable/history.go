@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
 )
 
 // Linger is how long an ended run stays regardless of the limits, so that a client that waits for it learns of its end
@@ -58,18 +59,19 @@ func (p *planner) removeAll(tasks []Task) {
 	}
 }
 
-// collect takes the next step of removing a task that isn't wanted. An agent that has not reported on it yet may be
-// creating its container, so the task is stopped first. Once the agent has reported that it ended, a missing report
-// means that the container is gone.
+// collect takes the next step of removing a task that isn't wanted.
 func (p *planner) collect(task Task, wanted bool) {
-	unheard := task.Placed && task.Status == nil
-	switch {
-	case task.Desired == api.DesiredRemoved && (task.Status == nil || !task.Placed):
+	verb := Verb("")
+	switch task.Removal(wanted) {
+	case once.Nothing:
+		return
+	case once.Stop:
+		verb = StopAttempt
+	case once.Remove:
+		verb = RemoveTask
+	case once.Forget:
 		p.do(Action{Verb: ForgetTask, Run: task.Run, Task: task.ID})
-	case !wanted && unheard && task.Desired == api.DesiredRunning:
-		p.do(Action{Verb: StopAttempt, Run: task.Run, Task: task.ID, Reason: api.ReasonDeleted})
-	case !wanted && unheard:
-	case !wanted && task.Desired != api.DesiredRemoved:
-		p.do(Action{Verb: RemoveTask, Run: task.Run, Task: task.ID, Reason: api.ReasonDeleted})
+		return
 	}
+	p.do(Action{Verb: verb, Run: task.Run, Task: task.ID, Reason: api.ReasonDeleted})
 }

@@ -29,6 +29,8 @@ type Answer struct {
 	Err error
 	// Final is set if a retry is useless: the request can't even be made.
 	Final bool
+	// After is how long the receiver asks to wait before the next attempt (Retry-After, in seconds); 0 if it doesn't.
+	After time.Duration
 }
 
 // Next returns a delivery after an attempt. spread, from 0 to 1, is the position of the next attempt within the jitter.

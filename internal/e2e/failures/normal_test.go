@@ -35,12 +35,15 @@ var rules = []struct {
 	{regexp.MustCompile(`172\.\d+\.\d+\.\d+`), "172.18.0.2"},
 }
 
+// events is the section of the events of an object: which there are depends on how soon its pods were seen.
+var events = regexp.MustCompile(`(?m)^Events\r?\n(.+\n)*\r?\n?`)
+
 // normal is an output without what differs from run to run. Equal lines in a row, such as those of attempts that failed
 // alike, stand there once.
 func normal(text string, words *strings.Replacer) string {
 	var out []string
 	took, logged := false, map[string]bool{}
-	for line := range strings.SplitSeq(words.Replace(text), "\n") {
+	for line := range strings.SplitSeq(events.ReplaceAllString(words.Replace(text), ""), "\n") {
 		line = strings.TrimRight(line, " \r")
 		for _, rule := range rules {
 			line = rule.find.ReplaceAllString(line, rule.put)

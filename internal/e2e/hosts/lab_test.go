@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -62,10 +63,11 @@ func TestMain(m *testing.M) {
 
 // lab is several hosts and the switch between them.
 type lab struct {
-	*testing.T
+	testing.TB
 	folder string
 	plug   string // the switch's namespace
 	hosts  []*host
+	flags  []string // of every process of tend
 }
 
 // host is a machine with an engine. Its first process of tend is a server on the first host, and an agent on the others.
@@ -80,14 +82,14 @@ type host struct {
 }
 
 // newLab makes hosts, whose engines run.
-func newLab(t *testing.T, count int) *lab {
+func newLab(t testing.TB, count int) *lab {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "tend") // short: sockets lie in it
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := filepath.Base(folder)
-	l := &lab{T: t, folder: folder, plug: id + "-s"}
+	l := &lab{TB: t, folder: folder, plug: id + "-s", flags: fast}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	l.ip("netns", "add", l.plug)
 	t.Cleanup(func() { l.ip("netns", "delete", l.plug) })
@@ -153,7 +155,7 @@ func (h *host) startEngine() {
 		h.lab.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(h.folder, name) }
-	h.engine = start(h.lab.T, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root", at("data"), "--exec-root", at("exec"),
+	h.engine = start(h.lab.TB, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root", at("data"), "--exec-root", at("exec"),
 		"--pidfile", at("pid"), "--bridge", "none", "--storage-driver", "vfs"))
 	h.lab.Cleanup(func() {
 		if containers := h.docker("ps", "--all", "--quiet").output; containers != "" {
@@ -233,7 +235,7 @@ func (h *host) startAgent() {
 // start starts tend on the host.
 func (h *host) start(args []string) {
 	h.lab.Helper()
-	h.tend = start(h.lab.T, h.inside(append(append([]string{tendBinary}, args...), fast...)...))
+	h.tend = start(h.lab.TB, h.inside(append(append([]string{tendBinary}, args...), h.lab.flags...)...))
 	h.lab.Cleanup(func() { h.tend.end(syscall.SIGKILL) })
 }
 
@@ -271,10 +273,15 @@ func (l *lab) until(what string, holds func() bool) {
 
 // in calls do on a thread that is in a namespace.
 func in(space string, do func() error) error {
+	return within(func() (netns.NsHandle, error) { return netns.GetFromName(space) }, do)
+}
+
+// within is in with the namespace that open returns.
+func within(open func() (netns.NsHandle, error), do func() error) error {
 	result := make(chan error)
 	go func() {
 		runtime.LockOSThread() // the thread ends with the goroutine: nothing else runs in the namespace
-		handle, err := netns.GetFromName(space)
+		handle, err := open()
 		if err == nil {
 			defer handle.Close()
 			err = netns.Set(handle)
@@ -311,10 +318,19 @@ type process struct {
 	text bytes.Buffer
 }
 
-func start(t *testing.T, command *exec.Cmd) *process {
+func start(t testing.TB, command *exec.Cmd) *process {
+	t.Helper()
+	return startInto(t, command, nil)
+}
+
+// startInto is start with a writer for what the program prints besides its errors; nil keeps that with them.
+func startInto(t testing.TB, command *exec.Cmd, output io.Writer) *process {
 	t.Helper()
 	p := &process{command: command, ended: make(chan struct{})}
 	command.Stdout, command.Stderr = p, p
+	if output != nil {
+		command.Stdout = output
+	}
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

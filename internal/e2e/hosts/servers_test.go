@@ -4,6 +4,7 @@ package hosts
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -79,13 +80,15 @@ func (l *lab) leader() (leads, follows *host) {
 }
 
 // releases counts the pods of each release on the engines of all hosts but some: what runs, not what the servers believe.
-func (l *lab) releases(but ...*host) map[string]int {
+func (l *lab) releases(but ...*host) map[string]int { return l.releasesOf("web", but...) }
+
+func (l *lab) releasesOf(name string, but ...*host) map[string]int {
 	out := map[string]int{}
 	for _, h := range l.hosts {
 		if slices.Contains(but, h) {
 			continue
 		}
-		running := h.docker("ps", "--filter", "label=tend.name=web", "--format", `{{.Label "tend.release"}}`)
+		running := h.docker("ps", "--filter", "label=tend.name="+name, "--format", `{{.Label "tend.release"}}`)
 		for _, release := range strings.Fields(running.output) {
 			out[release]++
 		}
@@ -101,6 +104,7 @@ func (l *lab) runs(release string, count int, but ...*host) bool {
 
 func TestServersOnThreeHosts(t *testing.T) {
 	l := newLab(t, 3)
+	observed := l.observe()
 	peers := func(h *host) []string { return []string{"--peer-listen", h.address + ":2380"} }
 	l.hosts[0].startServer(peers(l.hosts[0])...)
 	for _, h := range l.hosts[1:] {
@@ -148,12 +152,29 @@ func TestServersOnThreeHosts(t *testing.T) {
 		l.until("writes are taken again", func() bool { return follows.command("scale", "--no-wait", "prod/web", "3").err == nil })
 		l.until("and followed", func() bool { return l.runs("v2", 3) })
 	})
-	t.Run("LeaderKilled", func(*testing.T) {
+	t.Run("FollowerLost", func(t *testing.T) {
 		leads, follows := l.leader()
+		leads.must("scale", "prod/web", "6")
+		before := follows.containers("web")
+		follows.tend.end(syscall.SIGKILL)
+		leads.must("scale", "--no-wait", "prod/web", "8")
+		l.until("writes go on, and its pods are replaced", func() bool { return l.runs("v2", 8, follows) })
+		if after := follows.containers("web"); len(before) == 0 || !maps.Equal(before, after) {
+			t.Errorf("without its server %s runs %v, and ran %v before", follows.name, after, before)
+		}
+		follows.startServer()
+		l.leader()
+		l.until("those too many are stopped", func() bool { return l.runs("v2", 8) })
+	})
+	t.Run("LeaderKilledInARollout", func(*testing.T) {
+		leads, follows := l.leader()
+		follows.must("apply", "--no-wait", "-f", l.declare("wireguard", 1, 6))
+		l.until("the rollout is under way", func() bool { return l.releases()["v3"] > 0 })
 		leads.tend.end(syscall.SIGKILL)
-		l.until("another one leads", func() bool { return follows.command("scale", "--no-wait", "prod/web", "4").err == nil })
-		l.until("and does what was written", func() bool { return l.runs("v2", 4) })
+		l.until("it ends elsewhere", func() bool { return l.runs("v3", 6, leads) })
 		leads.startServer()
 		l.leader()
+		l.until("what the killed one left is stopped", func() bool { return l.runs("v3", 6) })
 	})
+	observed.once(t, 12)
 }

@@ -97,14 +97,14 @@ func fingerprint(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// serverName is the name in the certificates of all servers of a cluster. Nodes ask for it whatever address they dial:
+// ServerName is the name in the certificates of all servers of a cluster. Nodes ask for it whatever address they dial:
 // only servers have such a certificate of the cluster's authority.
-const serverName = "tend"
+const ServerName = "tend"
 
 // Server issues the certificate of a server. Its chain includes the root, so that a joining machine can compare it with
 // its token.
 func (a *Authority) Server(life time.Duration) (tls.Certificate, error) {
-	der, key, err := a.issue(pkix.Name{CommonName: serverName}, life, []string{serverName}, x509.ExtKeyUsageServerAuth)
+	der, key, err := a.issue(pkix.Name{CommonName: ServerName}, life, []string{ServerName}, x509.ExtKeyUsageServerAuth)
 	return tls.Certificate{Certificate: [][]byte{der, a.root.Raw}, PrivateKey: key}, err
 }
 
@@ -139,7 +139,7 @@ func (a *Authority) Peer(life time.Duration) (certificate, key []byte, err error
 func (a *Authority) Client(of Machine, life time.Duration) (tls.Certificate, error) {
 	subject := pkix.Name{CommonName: of.Node, SerialNumber: of.UID, Organization: []string{nodes}}
 	if of == (Machine{}) {
-		subject = pkix.Name{CommonName: serverName, Organization: []string{servers}}
+		subject = pkix.Name{CommonName: ServerName, Organization: []string{servers}}
 	}
 	der, key, err := a.issue(subject, life, nil, x509.ExtKeyUsageClientAuth)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err

@@ -28,7 +28,7 @@ func NodeTLS(root []byte, certificate func() (*tls.Certificate, error), protocol
 		return nil, errors.New("the cluster's authority isn't a certificate in PEM")
 	}
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: serverName, NextProtos: []string{protocol},
+		MinVersion: tls.VersionTLS13, RootCAs: pool, ServerName: ServerName, NextProtos: []string{protocol},
 		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificate() },
 	}, nil
 }
@@ -37,7 +37,7 @@ func NodeTLS(root []byte, certificate func() (*tls.Certificate, error), protocol
 // authority, from a token.
 func JoinTLS(pinned string) *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS13, ServerName: serverName, NextProtos: []string{"h2"},
+		MinVersion: tls.VersionTLS13, ServerName: ServerName, NextProtos: []string{"h2"},
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection checks in its place, against the token
 		VerifyConnection: func(state tls.ConnectionState) error {
 			chain := state.PeerCertificates
@@ -47,7 +47,7 @@ func JoinTLS(pinned string) *tls.Config {
 			}
 			pool := x509.NewCertPool()
 			pool.AddCert(root)
-			if _, err := chain[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: serverName}); err != nil {
+			if _, err := chain[0].Verify(x509.VerifyOptions{Roots: pool, DNSName: ServerName}); err != nil {
 				return fmt.Errorf("the server's certificate: %w", err)
 			}
 			return nil

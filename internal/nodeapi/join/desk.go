@@ -34,6 +34,9 @@ type Desk struct {
 	// Member returns the machine of a connection if it is still the one of its name.
 	Member func(state tls.ConnectionState) (authority.Machine, error)
 	Now    func() time.Time
+	// Joined is called when a join of a machine, or of a server, is answered: with its name, and the problem of a refusal.
+	// Default: no call.
+	Joined func(r *http.Request, name string, server bool, refused *api.Problem)
 	// Admit adds a server to the store's. Default: none can join.
 	Admit func(ctx context.Context, who Applicant) (Admission, error)
 }
@@ -60,9 +63,27 @@ type answer struct {
 
 // Register adds the desk's paths to a mux.
 func (d Desk) Register(mux *http.ServeMux) {
-	mux.HandleFunc("POST "+joinPath, answering(d.join))
+	mux.HandleFunc("POST "+joinPath, answering(func(r *http.Request, asked request) (answer, error) {
+		given, err := d.join(r, asked)
+		d.joined(r, asked.Node, false, err)
+		return given, err
+	}))
 	mux.HandleFunc("POST "+renewPath, answering(d.renew))
-	mux.HandleFunc("POST "+serverPath, answering(d.joinServer))
+	mux.HandleFunc("POST "+serverPath, answering(func(r *http.Request, asked serverRequest) (Admission, error) {
+		given, err := d.joinServer(r, asked)
+		d.joined(r, asked.Name, true, err)
+		return given, err
+	}))
+}
+
+func (d Desk) joined(r *http.Request, name string, server bool, err error) {
+	var refused *api.Problem
+	if err != nil {
+		refused = wire.ProblemOf(err)
+	}
+	if d.Joined != nil {
+		d.Joined(r, name, server, refused)
+	}
 }
 
 func answering[Request, Answer any](decide func(*http.Request, Request) (Answer, error)) http.HandlerFunc {

@@ -72,3 +72,33 @@ func TestAHeartbeatThatMovesBetweenServers(t *testing.T) {
 		}
 	})
 }
+
+// TestHeartbeatsWriteNothing: after the first heartbeat of a node, none of those that follow is a write, however many tasks it has.
+func TestHeartbeatsWriteNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		c := New(Options{Store: s, View: view.New(s, view.Options{})}).Node("n1")
+		revision := func() int64 {
+			read, err := s.Get(t.Context(), records.AliveKey("n1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return read.Modified
+		}
+		var first int64
+		for beat := range 100 {
+			if err := c.Alive(t.Context(), 10*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if beat == 0 {
+				first = revision()
+			}
+			<-time.After(3 * time.Second)
+		}
+		written, err := records.NewTxn("test").Put("/probe", []byte("x")).Commit(t.Context(), s)
+		if err != nil || revision() != first || written != first+1 {
+			t.Errorf("%v: 99 heartbeats later the store is at %d, and was at %d", err, written-1, first)
+		}
+	})
+}

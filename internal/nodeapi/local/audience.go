@@ -10,9 +10,12 @@ import (
 
 // audience knows whom the changes of the newest commit concern: worked out once, asked by every node that follows.
 type audience struct {
-	mu       sync.Mutex
+	// revision is the newest one; it, of and asked belong to the goroutine that feeds the view.
 	revision int64
 	of       map[string]interest // by key
+	asked    map[effect][]string // by effect that asks nodes for an image
+
+	mu sync.Mutex
 	// served are the workloads that ingresses name, as scope/name; nil if they are to be read again. version counts how often.
 	served  map[string]bool
 	version int
@@ -24,51 +27,72 @@ type interest struct {
 	nodes []string
 }
 
-// interest returns whom a change concerns.
+// interest returns whom a change of the newest revision concerns. Only the goroutine that feeds the view calls it.
 func (s *Service) interest(change view.Change) interest {
-	a := &s.audience
-	a.mu.Lock()
-	known, ok := a.of[change.Key]
-	newest := change.Revision == a.revision
-	a.mu.Unlock()
-	if ok && newest {
+	s.audience.begin(change.Revision)
+	if known, ok := s.audience.of[change.Key]; ok {
 		return known
 	}
 	s.renewServed(change)
-	found := s.interestOf(change)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if change.Revision > a.revision {
-		a.revision, a.of = change.Revision, map[string]interest{}
+	found := interest{nodes: reporters(change)}
+	for _, e := range s.effects(change) {
+		if s.routes(e) {
+			found.all = true
+		}
+		to := s.audienceOf(e, change.Revision)
+		found.all = found.all || to.all
+		found.nodes = append(found.nodes, to.nodes...)
 	}
-	if change.Revision == a.revision {
-		a.of[change.Key] = found
-	}
+	s.audience.of[change.Key] = found
 	return found
 }
 
-func (s *Service) interestOf(change view.Change) (out interest) {
-	switch record := change.New.(type) { // a node's own reports: it waits for their revision
-	case *api.NodeStatus:
-		return interest{nodes: []string{record.ID}}
-	case *api.IngressNodeStatus:
-		return interest{nodes: []string{record.Node}}
-	case *api.NetworkNodeStatus:
-		out.nodes = append(out.nodes, record.Node)
+// begin forgets what was worked out for an older revision.
+func (a *audience) begin(revision int64) {
+	if revision != a.revision {
+		a.revision, a.of, a.asked = revision, map[string]interest{}, map[effect][]string{}
 	}
-	for _, e := range s.effects(change) {
-		out.all = out.all || e.all || s.routes(e)
-		if e.node != "" {
-			out.nodes = append(out.nodes, e.node)
-		}
-	}
-	return out
 }
 
-// concerns reports whether a change concerns this node.
-func (c *Control) concerns(change view.Change) bool {
-	is := c.interest(change)
-	return is.all || slices.Contains(is.nodes, c.node)
+// audienceOf returns whom an effect of the newest revision concerns, apart from what proxies serve.
+func (s *Service) audienceOf(e effect, revision int64) interest {
+	switch {
+	case e.all:
+		return interest{all: true}
+	case e.asks():
+		s.audience.begin(revision)
+		if _, known := s.audience.asked[e]; !known {
+			s.audience.asked[e] = s.askedFor(e.image, e.requested)
+		}
+		return interest{nodes: s.audience.asked[e]}
+	case e.node != "":
+		return interest{nodes: []string{e.node}}
+	}
+	return interest{}
+}
+
+// reporters returns the node that reported a change, if it waits for the revision, which no frame of tasks or images has.
+func reporters(change view.Change) []string {
+	switch record := change.New.(type) {
+	case *api.NodeStatus:
+		return []string{record.ID}
+	case *api.IngressNodeStatus:
+		return []string{record.Node}
+	case *api.NetworkNodeStatus:
+		return []string{record.Node}
+	}
+	return nil
+}
+
+// concerns reports whether a change concerns this node. One that was committed before the node began to follow may: whom it
+// asked for an image then is forgotten.
+func (c *Control) concerns(change view.Change, past bool) bool {
+	if !past {
+		is := c.interest(change)
+		return is.all || slices.Contains(is.nodes, c.node)
+	}
+	return slices.Contains(reporters(change), c.node) ||
+		slices.ContainsFunc(c.effects(change), func(e effect) bool { return e.concerns(c.node) || c.routes(e) })
 }
 
 // routes reports whether an effect changes what proxies serve: a workload that no ingress names is none of their business.
@@ -85,7 +109,7 @@ func (s *Service) routes(e effect) bool {
 	return served[e.service]
 }
 
-// readServed reads which workloads ingresses name.
+// readServed reads which workloads ingresses name, and which labs have a host.
 func (s *Service) readServed() map[string]bool {
 	s.audience.mu.Lock()
 	version := s.audience.version
@@ -95,6 +119,9 @@ func (s *Service) readServed() map[string]bool {
 		if spec, err := api.DecodeSpec[api.IngressSpec](*object.Value); err == nil {
 			served[object.Value.Scope+"/"+spec.ServiceName(object.Value.Name)] = true
 		}
+	}
+	for object := range routedLabs(s.snapshot()) {
+		served[object.Scope+"/"+object.Name] = true
 	}
 	s.audience.mu.Lock()
 	defer s.audience.mu.Unlock()
@@ -106,7 +133,7 @@ func (s *Service) readServed() map[string]bool {
 
 // renewServed has the workloads that ingresses name read again after one of these changed.
 func (s *Service) renewServed(change view.Change) {
-	if object, ok := valueOf(change).(*api.Object); ok && object.Kind == api.KindIngress {
+	if object, ok := valueOf(change).(*api.Object); ok && (object.Kind == api.KindIngress || object.Kind == api.KindLab) {
 		s.audience.mu.Lock()
 		defer s.audience.mu.Unlock()
 		s.audience.served = nil

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"net/netip"
 	"strings"
 
 	"tend.dev/tend/api"
@@ -11,12 +12,14 @@ import (
 
 // effect is what a commit's change means for a node.
 type effect struct {
-	// node is whom the change concerns; all is set if it concerns every node, apart from but. A task that has no node concerns none.
-	node  string
-	all   bool
-	but   string
-	task  string
-	image api.Ref
+	// node is whom the change concerns; all is set if it concerns every node. A task that has no node concerns none.
+	node string
+	all  bool
+	task string
+	// image is the owner of a request for an image. Without a node it concerns those that are asked for it, or were; requested
+	// is set if the request itself changed.
+	image     api.Ref
+	requested bool
 	// registry is the host whose credentials changed.
 	registry string
 	// service is the scope/name of a workload that proxies may serve; table is set if ingresses or certificates
@@ -26,25 +29,33 @@ type effect struct {
 	// network is set if the network changed as a whole, or the node's own part of it; peer is a node whose part changed.
 	network bool
 	peer    string
+	// pods is a node one of whose pods had the first of these addresses, and has the second now.
+	pods  string
+	moved [2]netip.Addr
 	// quiet is set if the readable state changed, but nothing is to be reconciled for it: the node reported it itself.
 	quiet bool
 }
 
-// concerns reports whether the effect is one on a node.
-func (e effect) concerns(node string) bool { return e.node == node || e.all && e.but != node }
+// concerns reports whether the effect may be one on a node: whether it is asked for an image, it reads for itself.
+func (e effect) concerns(node string) bool { return e.node == node || e.all || e.asks() }
+
+func (e effect) asks() bool { return e.node == "" && e.image != (api.Ref{}) }
 
 // changed notifies the nodes that have something to reconcile after a commit.
 func (s *Service) changed(change view.Change) {
 	s.renewServed(change)
+	if _, release := change.Old.(*api.Release); release && change.Deleted {
+		s.environments.forget(change.Key)
+	}
 	served := false
 	for _, e := range s.effects(change) {
 		served = served || s.routes(e)
 		if notice := e.notice(); notice != (node.Change{}) {
-			s.notify(e, notice)
+			s.notify(s.audienceOf(e, change.Revision), notice)
 		}
 	}
 	if served {
-		s.notify(effect{all: true}, node.Change{Served: true})
+		s.notify(interest{all: true}, node.Change{Served: true})
 	}
 }
 
@@ -53,17 +64,13 @@ func (e effect) notice() node.Change {
 	if e.quiet {
 		return node.Change{}
 	}
-	return node.Change{Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != ""}
+	return node.Change{Task: e.task, Image: e.image, Registry: e.registry, Network: e.network || e.peer != "", Pods: e.network || e.pods != ""}
 }
 
 func (s *Service) effects(change view.Change) []effect {
 	switch record := valueOf(change).(type) {
 	case *api.Task:
-		own := effect{node: record.Node, task: record.ID, service: serviceOf(record)}
-		if !change.Deleted {
-			return []effect{own}
-		}
-		return append(s.successors(*record), own)
+		return s.taskChanged(change, record)
 	case *api.TaskStatus:
 		return s.statusChanged(change, record)
 	case *api.Frozen:
@@ -71,9 +78,11 @@ func (s *Service) effects(change view.Change) []effect {
 	case *api.Hold:
 		return s.released(change.Key)
 	case *api.ImageRequest:
-		return []effect{{all: true, image: record.Owner}}
+		return []effect{{image: record.Owner, requested: true}}
 	case *api.ImageStatus:
 		return imageAnswered(change, record)
+	case *api.LabStatus:
+		return s.labMoved(change)
 	case *api.Object:
 		return objectChanged(change, record)
 	case *api.NetworkNodeStatus, *api.Subnets:
@@ -87,6 +96,27 @@ func (s *Service) effects(change view.Change) []effect {
 		}
 	}
 	return nil
+}
+
+// taskChanged returns the effects of the desired half of a task. Where it begins or ends to run decides who is asked for the
+// image of its owner.
+func (s *Service) taskChanged(change view.Change, task *api.Task) (out []effect) {
+	if change.Deleted {
+		out = s.successors(*task)
+	}
+	out = append(out, effect{node: task.Node, task: task.ID, service: serviceOf(task)})
+	if runsOn(change.Old) != runsOn(change.New) && s.snapshot().ImageRequest(task.Owner()).Exists() {
+		out = append(out, effect{image: task.Owner()})
+	}
+	return out
+}
+
+// runsOn returns the node that is to run a task; empty if none is.
+func runsOn(value any) string {
+	if task, ok := value.(*api.Task); ok && task.Desired == api.DesiredRunning {
+		return task.Node
+	}
+	return ""
 }
 
 // valueOf returns the record that changed, as it is or was.
@@ -106,22 +136,21 @@ func (s *Service) statusChanged(change view.Change, status *api.TaskStatus) []ef
 	snap := s.snapshot()
 	task := snap.Task(status.ID)
 	if !task.Exists() {
-		return []effect{own}
+		return append(s.podMoved(change, status), own)
 	}
 	own.service = serviceOf(task.Value)
-	if !ended {
-		return []effect{own}
+	out := append(s.podMoved(change, status), own)
+	if ended {
+		out = append(out, s.successors(*task.Value)...)
 	}
-	return append(s.successors(*task.Value), own)
+	return out
 }
 
 // successors returns the effects on the tasks that wait for the end of this one. Those of its own node are among them: its
 // agent forgets the ends of tasks that are gone, before or after it has looked at the ones that wait.
 func (s *Service) successors(of api.Task) (out []effect) {
-	for _, other := range s.snapshot().TasksOf(of.Owner()) {
-		if other.Value.After == of.ID {
-			out = append(out, effect{node: other.Value.Node, task: other.Value.ID})
-		}
+	for _, other := range s.snapshot().TasksAfter(of.ID) {
+		out = append(out, effect{node: other.Value.Node, task: other.Value.ID})
 	}
 	return out
 }
@@ -132,7 +161,7 @@ func imageAnswered(change view.Change, status *api.ImageStatus) []effect {
 	if old, ok := change.Old.(*api.ImageStatus); ok && !change.Deleted && old.State == status.State && old.Image == status.Image && old.Nonce == status.Nonce {
 		return []effect{own}
 	}
-	return []effect{own, {all: true, but: status.Node, image: status.Owner}}
+	return []effect{own, {image: status.Owner}}
 }
 
 // comesOrGoes returns the effects of the first and the last heartbeat of a node: another one answers for images, and proxies
@@ -141,9 +170,15 @@ func (s *Service) comesOrGoes(change view.Change) (out []effect) {
 	if change.Old != nil && !change.Deleted {
 		return nil
 	}
-	out = append(out, effect{table: true})
-	for _, request := range s.snapshot().ImageRequests() {
-		out = append(out, effect{all: true, image: request.Value.Owner})
+	snap, seen := s.snapshot(), map[string]bool{}
+	for _, task := range snap.TasksOn(strings.TrimPrefix(change.Key, records.AlivePrefix)) {
+		if service := serviceOf(task.Value); !seen[service] {
+			seen[service] = true
+			out = append(out, effect{service: service})
+		}
+	}
+	for _, request := range snap.ImageRequests() {
+		out = append(out, effect{image: request.Value.Owner})
 	}
 	return out
 }
@@ -169,7 +204,7 @@ func (s *Service) released(key string) (out []effect) {
 		return nil
 	}
 	snap := s.snapshot()
-	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
+	for _, kind := range api.KindsThat(api.Kind.Serves) {
 		for _, task := range snap.TasksOf(api.Ref{Kind: kind, Scope: scope, Name: name}) {
 			out = append(out, effect{node: task.Value.Node, task: task.Value.ID})
 		}
@@ -181,6 +216,8 @@ func objectChanged(change view.Change, object *api.Object) []effect {
 	switch {
 	case object.Kind == api.KindIngress:
 		return []effect{{table: true}}
+	case object.Kind.TimeBoxed():
+		return []effect{{service: object.Scope + "/" + object.Name, table: hadRoute(change)}}
 	case object.Kind.HasSlots():
 		return []effect{{service: object.Scope + "/" + object.Name}}
 	case object.Kind == api.KindNetwork:
@@ -189,6 +226,18 @@ func objectChanged(change view.Change, object *api.Object) []effect {
 		return registryChanged(change)
 	}
 	return nil
+}
+
+// hadRoute reports whether a lab that changed has a route, or had one.
+func hadRoute(change view.Change) bool {
+	for _, value := range []any{change.Old, change.New} {
+		if object, ok := value.(*api.Object); ok {
+			if _, routed := labRoute(object); routed {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // registryChanged returns the hosts whose credentials changed.

@@ -1,6 +1,8 @@
 package local
 
 import (
+	"maps"
+	"slices"
 	"sync"
 
 	"tend.dev/tend/api"
@@ -89,27 +91,23 @@ func open(snap records.Snapshot, id string) bool {
 // Images implements nodeapi.Control.
 func (c *Control) Images() []api.Ref {
 	snap := c.snapshot()
-	seen := map[api.Ref]bool{}
-	var owners []api.Ref
-	add := func(owner api.Ref) {
-		if !seen[owner] {
-			seen[owner] = true
-			owners = append(owners, owner)
-		}
-	}
+	owners := map[api.Ref]bool{}
 	for _, request := range snap.ImageRequests() {
-		add(request.Value.Owner)
+		if c.resolves(snap, *request.Value) {
+			owners[request.Value.Owner] = true
+		}
 	}
 	for record := range snap.Prefix(records.ActualImagesPrefix + c.node + "/") {
 		if status, ok := record.Value.(*api.ImageStatus); ok {
-			add(status.Owner)
+			owners[status.Owner] = true
 		}
 	}
-	return owners
+	return slices.Collect(maps.Keys(owners))
 }
 
 // Image implements nodeapi.Control.
 func (c *Control) Image(owner api.Ref) node.ImageAssignment {
+	c.asked.begin(owner, c.node)
 	snap := c.snapshot()
 	var assigned node.ImageAssignment
 	if request := snap.ImageRequest(owner); request.Exists() && c.resolves(snap, *request.Value) {
@@ -118,5 +116,6 @@ func (c *Control) Image(owner api.Ref) node.ImageAssignment {
 	if status := snap.ImageStatus(c.node, owner); status.Exists() {
 		assigned.Status, assigned.Answered = *status.Value, true
 	}
+	c.asked.end(owner, c.node, snap.Revision(), assigned.Requested)
 	return assigned
 }

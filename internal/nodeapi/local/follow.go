@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
+	"net/netip"
 	"slices"
+	"sync/atomic"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -66,6 +69,11 @@ func (c *Control) list(send func(node.Frame) error) (int64, error) {
 			return 0, err
 		}
 	}
+	for name, pods := range frame.Pods {
+		if err := send(node.Frame{Pods: map[string]node.Pods{name: pods}}); err != nil {
+			return 0, err
+		}
+	}
 	return revision, send(node.Frame{Revision: revision, Epoch: c.epoch, Table: frame.Table, Services: frame.Services, Network: frame.Network})
 }
 
@@ -73,13 +81,18 @@ func (c *Control) list(send func(node.Frame) error) (int64, error) {
 func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watch := c.View.Watch(ctx, view.WatchOptions{From: since + 1, Match: c.concerns})
+	var began atomic.Int64 // the newest revision that may be of the past
+	began.Store(math.MaxInt64)
+	watch := c.View.Watch(ctx, view.WatchOptions{From: since + 1, Match: func(change view.Change) bool {
+		return c.concerns(change, change.Revision <= began.Load())
+	}})
+	began.Store(c.View.Revision())
 	for changes := range watch.Changes() {
-		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}, peers: map[string]bool{}}
+		next := pending{tasks: map[string]bool{}, images: map[api.Ref]bool{}, services: map[string]bool{}, peers: map[string]bool{}, pods: map[string]map[netip.Addr]bool{}}
 		own := false
 		for _, change := range changes {
 			next.add(c, c.effects(change))
-			own = own || c.reported(change)
+			own = own || slices.Contains(reporters(change), c.node)
 		}
 		frame := c.frame(next)
 		if !own && frame.Empty() {
@@ -93,18 +106,6 @@ func (c *Control) follow(ctx context.Context, since int64, send func(node.Frame)
 	return watch.Err()
 }
 
-// reported reports whether a change, of those that concern the node, is its own report of something that no frame
-// holds: its sender waits for the revision.
-func (c *Control) reported(change view.Change) bool {
-	switch record := change.New.(type) {
-	case *api.NodeStatus, *api.IngressNodeStatus:
-		return true
-	case *api.NetworkNodeStatus:
-		return record.Node == c.node
-	}
-	return false
-}
-
 // pending collects what the next frame is to contain.
 type pending struct {
 	tasks    map[string]bool
@@ -113,6 +114,7 @@ type pending struct {
 	table    bool
 	network  bool
 	peers    map[string]bool
+	pods     map[string]map[netip.Addr]bool // addresses by node
 	changes  []node.Change
 }
 
@@ -131,6 +133,9 @@ func (p *pending) add(c *Control, effects []effect) {
 		if e.peer != "" {
 			p.peers[e.peer] = true
 		}
+		if e.pods != "" && e.pods != c.node { // its own it knows itself
+			p.move(e)
+		}
 		if e.task != "" {
 			p.tasks[e.task] = true
 		}
@@ -143,6 +148,17 @@ func (p *pending) add(c *Control, effects []effect) {
 	}
 	if last := (node.Change{Served: true}); served && !slices.Contains(p.changes, last) {
 		p.changes = append(p.changes, last)
+	}
+}
+
+func (p *pending) move(e effect) {
+	if p.pods[e.pods] == nil {
+		p.pods[e.pods] = map[netip.Addr]bool{}
+	}
+	for _, address := range e.moved {
+		if address.IsValid() {
+			p.pods[e.pods][address] = true
+		}
 	}
 }
 
@@ -169,12 +185,22 @@ func (c *Control) frame(p pending) node.Frame {
 	return out
 }
 
-// connecting adds the network: all of it, or the peers that changed.
+// connecting adds the network: all of it, or the peers and pods that changed.
 func (c *Control) connecting(snap records.Snapshot, p pending, out *node.Frame) {
 	if p.network {
 		network := c.Network()
-		out.Network = &network
+		out.Network, out.Pods = &network, c.Pods()
 		return
+	}
+	for name, addresses := range p.pods {
+		if out.Moved == nil {
+			out.Moved = map[string]node.Pods{}
+		}
+		now, moved := c.pods.on(snap, name), node.Pods{}
+		for address := range addresses {
+			moved[address] = now[address]
+		}
+		out.Moved[name] = moved
 	}
 	for name := range p.peers {
 		if out.Peers == nil {

@@ -40,7 +40,7 @@ func (c *Control) networkHead(snap records.Snapshot) node.Network {
 		return node.Network{}
 	}
 	spec = spec.WithDefaults()
-	out := node.Network{Driver: spec.Driver, Port: spec.Port}
+	out := node.Network{Driver: spec.Driver, Port: spec.Port, Policy: &node.Policy{Allow: spec.Allow}}
 	if given := snap.Subnets(); given.Exists() {
 		out.Subnet = given.Value.Nodes[c.node]
 	}
@@ -83,7 +83,7 @@ func networkChanged(change view.Change) (out []effect) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		out = append(out, effect{node: name, network: true}, effect{all: true, but: name, peer: name})
+		out = append(out, effect{node: name, network: true}, effect{all: true, peer: name})
 	}
 	return out
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/core/env"
+	"tend.dev/tend/internal/records"
 )
 
 // Release implements nodeapi.Control.
@@ -39,7 +41,11 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 		c.addIdentity(task.Owner(), &release)
 		return release, nil
 	}
-	plain, err := c.Keys.Decrypt(stored.Env)
+	key := records.ReleaseKey(task.Owner(), task.Release)
+	plain, err := c.environments.of(key, read, c.Keys)
+	if !c.snapshot().Release(task.Owner(), task.Release).Exists() {
+		c.environments.forget(key) // it was deleted meanwhile, and that was noticed before it was kept
+	}
 	if err != nil {
 		return node.Release{}, fmt.Errorf("release %s of %s: env: %w", task.Release, task.Owner(), err)
 	}
@@ -50,6 +56,46 @@ func (c *Control) Release(_ context.Context, task api.Task) (node.Release, error
 	release.Env, release.SecretFiles = env.Split(merged)
 	c.addIdentity(task.Owner(), &release)
 	return release, nil
+}
+
+// environments keeps the decrypted environments of releases: every node that runs a release asks for it, most of them in the same
+// moment. The zero value is ready to use.
+type environments struct {
+	mu    sync.Mutex
+	known map[string]environment // by the release's key
+}
+
+type environment struct {
+	created int64 // the revision that created the release
+	plain   []byte
+}
+
+// maxEnvironments bounds how many are kept.
+const maxEnvironments = 64
+
+// of returns the decrypted environment of a release. It is shared: it must not be modified.
+func (e *environments) of(key string, release records.Read[api.Release], keys Decrypter) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known, ok := e.known[key]; ok && known.created == release.Created {
+		return known.plain, nil
+	}
+	plain, err := keys.Decrypt(release.Value.Env)
+	if err != nil {
+		return nil, err
+	}
+	if e.known == nil || len(e.known) >= maxEnvironments {
+		e.known = map[string]environment{}
+	}
+	e.known[key] = environment{release.Created, plain}
+	return plain, nil
+}
+
+// forget drops the environment of a release that was deleted.
+func (e *environments) forget(key string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.known, key)
 }
 
 // addIdentity adds the object's data that a release doesn't hold.

@@ -22,13 +22,21 @@ func (c *Control) Report(ctx context.Context, report node.Report) error {
 }
 
 // Write is Report with the revision that shows the write: one commit on the condition that every desired half of the
-// report is as it was read and every observed half as last written. It returns when the view has it.
+// report is as it was read and every observed half as last written. It returns when the view has it. What a report is about that
+// the store doesn't have is left out; a view that is behind is no proof of that.
 func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) {
 	var err error
+	caughtUp := false
 	for range maxTries {
 		snap := c.snapshot()
 		w := writer{node: c.node, snap: snap, txn: records.NewTxn("agent.report")}
 		w.write(report)
+		if w.unknown && !caughtUp {
+			if caughtUp, err = true, c.catchUp(ctx); err != nil {
+				return 0, err
+			}
+			continue
+		}
 		var revision int64
 		revision, err = w.txn.Commit(ctx, c.Store)
 		var conflict *store.ConflictError
@@ -48,12 +56,24 @@ func (c *Control) Write(ctx context.Context, report node.Report) (int64, error) 
 	return 0, fmt.Errorf("report of node %s: %w", c.node, err)
 }
 
+// catchUp waits until the view has all that was in the store when it was called. The node may know more than this server: it
+// comes from another one, or the server has just begun to read.
+func (c *Control) catchUp(ctx context.Context) error {
+	page, err := c.Store.List(ctx, records.ClusterKey, store.ListOptions{Limit: 1})
+	if err != nil {
+		return fmt.Errorf("report of node %s: read the store's revision: %w", c.node, err)
+	}
+	return c.View.WaitFor(ctx, page.Revision)
+}
+
 // writer assembles the commit of one report from one snapshot.
 type writer struct {
 	node    string
 	snap    records.Snapshot
 	txn     *records.Txn
 	refused []string
+	// unknown is set if the report is about something that the snapshot doesn't have.
+	unknown bool
 }
 
 func (w *writer) write(report node.Report) {
@@ -68,7 +88,9 @@ func (w *writer) write(report node.Report) {
 	}
 	for _, owner := range report.ForgetImages {
 		key := records.ImageStatusKey(w.node, owner)
-		if stored := w.snap.ImageStatus(w.node, owner); stored.Exists() && !w.snap.ImageRequest(owner).Exists() {
+		stored := w.snap.ImageStatus(w.node, owner)
+		w.unknown = w.unknown || !stored.Exists()
+		if stored.Exists() && !w.snap.ImageRequest(owner).Exists() {
 			w.txn.If(key, stored.Modified).Delete(key)
 		}
 	}
@@ -81,6 +103,7 @@ func (w *writer) write(report node.Report) {
 func (w *writer) owned(id string) (records.Read[api.Task], bool) {
 	task := w.snap.Task(id)
 	if !task.Exists() {
+		w.unknown = true
 		return task, false
 	}
 	if task.Value.Node != w.node {
@@ -127,6 +150,7 @@ func (w *writer) forget(id string) {
 func (w *writer) image(status api.ImageStatus) {
 	request := w.snap.ImageRequest(status.Owner)
 	if !request.Exists() || request.Value.OwnerUID != status.OwnerUID {
+		w.unknown = true
 		return
 	}
 	if status.Node != w.node {

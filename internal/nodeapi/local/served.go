@@ -44,13 +44,14 @@ func (c *Control) table(snap records.Snapshot) (out node.Table) {
 			out.Certificates = append(out.Certificates, policy)
 		}
 	}
+	out.Ingresses = append(out.Ingresses, labRoutes(snap)...)
 	return out
 }
 
-// service returns the workload of a scope/name that serves: a deployment, else a statefulset.
+// service returns the workload of a scope/name that serves: a deployment, a statefulset or a lab.
 func (c *Control) service(snap records.Snapshot, key string) (node.Service, bool) {
 	scope, name, _ := strings.Cut(key, "/")
-	for _, kind := range api.KindsThat(api.Kind.HasSlots) {
+	for _, kind := range api.KindsThat(api.Kind.Serves) {
 		ref := api.Ref{Kind: kind, Scope: scope, Name: name}
 		object := snap.Object(ref)
 		if !object.Exists() {

@@ -45,6 +45,10 @@ type Service struct {
 	epoch string // names this life of the server
 
 	audience audience
+	asked    asked
+
+	environments environments
+	pods         placed
 
 	mu       sync.Mutex
 	controls map[string][]*Control // by node: one that comes back may be connected twice for a while
@@ -82,16 +86,29 @@ func (c *Control) Close() {
 
 func (s *Service) snapshot() records.Snapshot { return records.Snapshot{Reader: s.View.Snapshot()} }
 
-// notify passes a change on to the nodes that an effect concerns.
-func (s *Service) notify(e effect, change node.Change) {
+// withoutHeartbeat returns the connected nodes whose heartbeat isn't stored.
+func (s *Service) withoutHeartbeat(snap records.Snapshot) (out []string) {
 	s.mu.Lock()
-	controls := s.controls[e.node]
-	if e.all {
-		controls = nil
-		for id, each := range s.controls {
-			if e.concerns(id) {
-				controls = append(controls, each...)
-			}
+	defer s.mu.Unlock()
+	for id := range s.controls {
+		if !snap.Alive(id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// notify passes a change on to the nodes that an interest names.
+func (s *Service) notify(to interest, change node.Change) {
+	var controls []*Control
+	s.mu.Lock()
+	if to.all {
+		for _, each := range s.controls {
+			controls = append(controls, each...)
+		}
+	} else {
+		for _, id := range to.nodes {
+			controls = append(controls, s.controls[id]...)
 		}
 	}
 	s.mu.Unlock()

@@ -32,9 +32,11 @@ func Run(t *testing.T, connect Connect) {
 		"Referred":         referred,
 		"NothingOfOthers":  nothingOfOthers,
 		"Served":           served,
+		"Labs":             labs,
 		"Heartbeat":        heartbeat,
 		"ReportsOfIngress": reportsOfIngress,
 		"Networks":         networks,
+		"PodsOfOthers":     podsOfOthers,
 		"ReportsOfNetwork": reportsOfNetwork,
 		"Resolves":         resolves,
 	} {

@@ -52,6 +52,55 @@ func networks(t *testing.T, w *World, c nodeapi.Control) {
 	becomes("it is deleted", func(n node.Network) bool { return n.Driver == "" })
 }
 
+// podsOfOthers: with a network a node learns the addresses of the pods of others and their scopes, as they come, move and end, and the
+// policy between scopes; its own pods it knows itself.
+func podsOfOthers(t *testing.T, w *World, c nodeapi.Control) {
+	changes := listen(t, c)
+	becomes := func(reason string, holds func(node.Pods) bool) {
+		t.Helper()
+		eventually(t, changes, func() (any, bool) { return reason, holds(c.Pods()[There]) })
+		changes.forget()
+	}
+	pod := func(id, on, address string, state api.TaskState) *records.Txn {
+		task := api.Task{ID: id, Kind: api.KindDeployment, Scope: "shop", Name: "web", Slot: id, Node: on, Desired: api.DesiredRunning}
+		return records.NewTxn("test").Put(records.TaskKey(id), task).Put(records.TaskStatusKey(id), api.TaskStatus{ID: id, Node: on, State: state, Address: address})
+	}
+	first, second := netip.MustParseAddr("10.80.4.2"), netip.MustParseAddr("10.80.4.3")
+	w.Commit(records.NewTxn("test").Put(records.NodeKey(There), api.NodeStatus{ID: There}))
+	w.Commit(pod("t1", There, first.String(), api.TaskRunning))
+	w.Commit(pod("t2", Here, "10.80.0.2", api.TaskRunning))
+	if got := c.Pods(); len(got) != 0 {
+		t.Errorf("without a network: %v", got)
+	}
+	object := api.Object{Kind: api.KindNetwork, Scope: api.Unscoped, Name: api.Network, Spec: []byte(`{"allow":[{"from":["shop"],"to":["db"]}]}`)}
+	w.Commit(records.NewTxn("test").Put(records.ObjectKey(api.NetworkRef), object))
+	becomes("a network is declared", func(pods node.Pods) bool { return len(pods) == 1 && pods[first] == "shop" })
+	if policy := c.Network().Policy; policy == nil || len(policy.Allow) != 1 || policy.Allow[0].To[0] != "db" {
+		t.Errorf("the policy is %+v", policy)
+	}
+	if got := c.Pods()[Here]; len(got) != 0 {
+		t.Errorf("its own pods come from the server: %v", got)
+	}
+	w.Commit(pod("t3", There, second.String(), api.TaskRunning))
+	becomes("another pod runs", func(pods node.Pods) bool { return len(pods) == 2 && pods[second] == "shop" })
+	w.Commit(pod("t3", There, "10.80.4.9", api.TaskRunning))
+	becomes("it has another address", func(pods node.Pods) bool {
+		return pods[second] == "" && pods[netip.MustParseAddr("10.80.4.9")] == "shop"
+	})
+	w.Commit(pod("t3", There, "10.80.4.9", api.TaskFailed))
+	becomes("it has ended", func(pods node.Pods) bool { return len(pods) == 1 && pods[first] == "shop" })
+	w.Commit(pod("t1", There, "127.0.0.1", api.TaskRunning))
+	becomes("it shares its node's network", func(pods node.Pods) bool { return len(pods) == 0 })
+	w.Commit(pod("t1", There, first.String(), api.TaskRunning))
+	becomes("it has an address of its own", func(pods node.Pods) bool { return len(pods) == 1 })
+	w.Commit(records.NewTxn("test").Delete(records.TaskKey("t1")).Delete(records.TaskStatusKey("t1")))
+	becomes("it is gone", func(pods node.Pods) bool { return len(pods) == 0 })
+	w.Commit(pod("t1", There, first.String(), api.TaskRunning))
+	becomes("it is back", func(pods node.Pods) bool { return len(pods) == 1 })
+	w.Commit(records.NewTxn("test").Delete(records.ObjectKey(api.NetworkRef)))
+	becomes("the network is deleted", func(pods node.Pods) bool { return len(pods) == 0 })
+}
+
 func reportsOfNetwork(t *testing.T, w *World, c nodeapi.Control) {
 	status := api.NetworkNodeStatus{Node: Here, Address: netip.MustParseAddr("192.0.2.1"), Connected: true}
 	if err := c.ReportNetwork(t.Context(), status); err != nil {

@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi/local"
 	"tend.dev/tend/internal/nodeapi/wire"
+	"tend.dev/tend/internal/tracing"
 )
 
 // Prefix is the prefix of the protocol's paths.
@@ -34,6 +35,8 @@ type HandlerOptions struct {
 	Current func(ctx context.Context, revision int64) error
 	// Servers returns the addresses of the servers that take nodes. Default: none but this one is known.
 	Servers func() []string
+	// Tracer exports traces. Default: nothing does.
+	Tracer *tracing.Tracer
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 }
@@ -72,7 +75,7 @@ func NewHandler(o HandlerOptions) *Handler {
 		"POST certificates/{do}": h.certificates, "POST locks/{name...}": h.lock,
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
-		h.mux.HandleFunc(method+" "+Prefix+path, h.answer(answer))
+		h.mux.HandleFunc(method+" "+Prefix+path, h.traced("node "+pattern, h.answer(answer)))
 	}
 	h.mux.HandleFunc(Prefix+callbackPath, h.answer(h.callback))
 	return h
@@ -120,14 +123,14 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
 	var sending sync.Mutex
-	send := func(frame node.Frame) error {
+	send := inFull(c, r, func(frame node.Frame) error {
 		sending.Lock()
 		defer sending.Unlock()
 		if err := encoder.Encode(frame); err != nil {
 			return err
 		}
 		return out.Flush()
-	}
+	})
 	ctx, cancel := context.WithCancel(r.Context())
 	var beating sync.WaitGroup
 	defer beating.Wait() // who writes to an answer after its handler returned panics

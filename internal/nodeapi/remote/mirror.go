@@ -31,6 +31,7 @@ type contents struct {
 	table    node.Table
 	services map[string]node.Service
 	network  node.Network
+	pods     map[string]node.Pods
 }
 
 func newContents() contents {
@@ -137,11 +138,7 @@ func (c *contents) take(frame node.Frame) {
 	} else if len(frame.Services) > 0 {
 		c.services = maps.Clone(c.services) // Served returns the old one
 	}
-	if frame.Network != nil {
-		c.network = *frame.Network
-	} else if len(frame.Peers) > 0 {
-		c.network.Peers = changed(c.network.Peers, frame.Peers)
-	}
+	c.connect(frame)
 	for name, service := range frame.Services {
 		if service == nil {
 			delete(c.services, name)
@@ -151,25 +148,9 @@ func (c *contents) take(frame node.Frame) {
 	}
 }
 
-// changed returns a copy of peers with changes: Network returned the old one.
-func changed(peers map[string]node.Peer, changes map[string]*node.Peer) map[string]node.Peer {
-	next := maps.Clone(peers)
-	if next == nil {
-		next = map[string]node.Peer{}
-	}
-	for name, peer := range changes {
-		if peer == nil {
-			delete(next, name)
-		} else {
-			next[name] = *peer
-		}
-	}
-	return next
-}
-
 // differences returns what to reconcile after a listing: everything that may have changed unseen.
 func (c contents) differences(next contents) []node.Change {
-	changes := []node.Change{{Served: true}, {Network: true}}
+	changes := []node.Change{{Served: true}, {Network: true, Pods: true}}
 	for _, tasks := range []map[string]node.Assignment{c.tasks, next.tasks} {
 		for id := range tasks {
 			changes = append(changes, node.Change{Task: id})
@@ -183,11 +164,11 @@ func (c contents) differences(next contents) []node.Change {
 	return changes
 }
 
-// position returns the request that continues where the mirror is.
+// position returns the request that continues where the mirror is, from a server that may send what moved alone.
 func (m *mirror) position() string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}}.Encode()
+	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}, "moved": {"1"}}.Encode()
 }
 
 func (m *mirror) revisionNow() int64 {
@@ -247,11 +228,4 @@ func (m *mirror) Served() node.Served {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return node.Served{Table: m.known.table, Services: m.known.services}
-}
-
-// Network implements nodeapi.Control.
-func (m *mirror) Network() node.Network {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.known.network
 }

@@ -5,15 +5,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/execstream"
 	"tend.dev/tend/internal/nodeapi"
@@ -63,7 +66,7 @@ func open(conn net.Conn) (*client, error) {
 		cancel()
 		return nil, err
 	}
-	c.caller = wire.Caller{Base: "http://node/", Do: c.conn.RoundTrip}
+	c.caller = wire.Caller{Base: "http://node/", Do: c.roundTrip}
 	c.conn.SetStateHook(func(conn *http.ClientConn) {
 		if conn.Err() != nil {
 			c.end()
@@ -80,6 +83,23 @@ func onlyHTTP2() *http.Protocols {
 	protocols := new(http.Protocols)
 	protocols.SetUnencryptedHTTP2(true)
 	return protocols
+}
+
+// roundTrip sends a request. If the connection ends before the answer comes, the error says whether the node can have got it.
+// node.ErrNotConnected: it was never sent, and may be sent again, or to another node. A problem of status 503: what was asked for may
+// have been done.
+func (c *client) roundTrip(request *http.Request) (*http.Response, error) {
+	var sent atomic.Bool
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }} // also if that failed half-way
+	answer, err := c.conn.RoundTrip(request.WithContext(httptrace.WithClientTrace(request.Context(), trace)))
+	switch {
+	case err == nil || request.Context().Err() != nil:
+		return answer, err
+	case !sent.Load():
+		return nil, fmt.Errorf("%w: its connection has ended: %w", node.ErrNotConnected, err)
+	}
+	return nil, &api.Problem{Title: "NodeCut", Status: http.StatusServiceUnavailable, Detail: "the connection of the node has ended: " + err.Error(),
+		Next: "what was asked for may have been done: see with tend nodes whether the node is back, and try again"}
 }
 
 func (c *client) end() { c.once.Do(func() { close(c.closed) }) }

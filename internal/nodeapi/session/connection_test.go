@@ -5,11 +5,14 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
 	"tend.dev/tend/internal/nodeapi/session"
 	"tend.dev/tend/internal/runtime"
@@ -167,3 +170,46 @@ func TestKeepBacksOff(t *testing.T) {
 
 // never says that no error is for good.
 func never(error) bool { return false }
+
+// TestACutAnswersWhatIsUnderWay: a request that the connection doesn't survive says so, and nothing of the server's own fault.
+func TestACutAnswersWhatIsUnderWay(t *testing.T) {
+	c := newCluster(t)
+	asked := make(chan struct{})
+	first := c.connect("n1", &fake{list: func(ctx context.Context) ([]runtime.Container, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}, nil)
+	failed := make(chan error, 1)
+	n := c.node("n1")
+	go func() { _, err := n.List(t.Context()); failed <- err }()
+	await(t, "the request", asked)
+	first.cut()
+	var problem *api.Problem
+	if err := await(t, "its end", failed); !errors.As(err, &problem) || problem.Status != http.StatusServiceUnavailable || errors.Is(err, node.ErrNotConnected) {
+		t.Errorf("the request fails with %v", err)
+	}
+}
+
+// TestAnEndedConnectionSendsNothing: a request that the node can't have got says so. It may be sent again, or to another node.
+func TestAnEndedConnectionSendsNothing(t *testing.T) {
+	c := newCluster(t)
+	var got atomic.Int64
+	first := c.connect("n1", &fake{list: func(context.Context) ([]runtime.Container, error) {
+		got.Add(1)
+		return nil, nil
+	}}, nil)
+	n := c.node("n1")
+	if _, err := n.List(t.Context()); err != nil || got.Load() != 1 {
+		t.Fatalf("%v after %d requests", err, got.Load())
+	}
+	first.cut()
+	await(t, "the server notices", c.left)
+	var problem *api.Problem
+	if _, err := n.List(t.Context()); !errors.Is(err, node.ErrNotConnected) || errors.As(err, &problem) {
+		t.Errorf("the next request fails with %v", err)
+	}
+	if got.Load() != 1 {
+		t.Errorf("the node has got %d requests", got.Load())
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+
+	"tend.dev/tend/internal/tracing"
 )
 
 // Caller makes requests of the other end. Both fields are required.
@@ -22,6 +24,7 @@ func (c Caller) Send(ctx context.Context, method, path string, body io.Reader) (
 	if err != nil {
 		return nil, err
 	}
+	tracing.Inject(ctx, request.Header)
 	answer, err := c.Do(request)
 	if err != nil {
 		return nil, err

@@ -161,7 +161,7 @@ func (n *platformNetwork) create(ctx context.Context) error {
 	if err != nil {
 		return n.await(ctx, err)
 	}
-	n.runtime.log.InfoContext(ctx, "created the platform network", "network", n.name, "id", short(created.ID))
+	n.runtime.log.InfoContext(ctx, "created the platform network", "network", n.name, "network_id", short(created.ID))
 	return n.yield(ctx, created.ID)
 }
 

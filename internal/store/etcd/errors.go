@@ -37,6 +37,9 @@ func unanswered(err error) bool {
 // noLeader are etcd's errors while the members have no leader, or lose it.
 var noLeader = []error{rpctypes.ErrNoLeader, rpctypes.ErrLeaderChanged, rpctypes.ErrTimeoutDueToLeaderFail, rpctypes.ErrTimeoutDueToConnectionLost, rpctypes.ErrTimeoutWaitAppliedIndex}
 
+// slow are etcd's errors while it is behind.
+var slow = []error{rpctypes.ErrTimeout, rpctypes.ErrTooManyRequests}
+
 // refusals are etcd's errors for what it didn't propose. The store has no errors of its own for them.
 var refusals = []error{rpctypes.ErrTooManyRequests, rpctypes.ErrNoLeader, rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty}
 
@@ -80,12 +83,20 @@ func (s *calls) translate(doing string, err error) error {
 	if s.lifetime.Err() != nil {
 		return fmt.Errorf("%s: %w", doing, s.ended())
 	}
+	if errors.Is(err, rpctypes.ErrStopped) {
+		return fmt.Errorf("%s: %w: %w", doing, store.ErrClosed, err)
+	}
 	if s.remote && unanswered(err) && !errors.Is(err, store.ErrNoAnswer) {
 		return fmt.Errorf("%s: %w: %w", doing, store.ErrNoAnswer, err)
 	}
 	for _, theirs := range noLeader {
 		if errors.Is(err, theirs) || errors.Is(err, rpctypes.ErrTimeout) && s.quorum() != nil {
 			return fmt.Errorf("%s: %w: %w", doing, store.ErrNoQuorum, err)
+		}
+	}
+	for _, theirs := range slow {
+		if errors.Is(err, theirs) {
+			return fmt.Errorf("%s: %w: %w", doing, store.ErrSlow, err)
 		}
 	}
 	return fmt.Errorf("%s: %w", doing, err)

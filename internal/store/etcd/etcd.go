@@ -21,6 +21,7 @@ type Store struct {
 	unlock  func() error
 	sockets *sockets
 	disk    disk
+	stall   stall
 	packing packing
 
 	// failed delivers, once, why etcd gave up. Its goroutines may be blocked from then on, with all they hold.
@@ -50,13 +51,15 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{opts: opts, unlock: unlock, disk: disk{opts}, failed: make(chan error, 1)}
-	s.calls.begin(s.Quorum)
+	s.stall.dir = opts.DataDir
+	s.calls.begin(s.Quorum, s.stall.err)
 	if err := s.boot(ctx); err != nil {
 		return nil, fmt.Errorf("start etcd in %s: %w%s", opts.DataDir, errors.Join(err, s.Close()), s.disk.cure(err))
 	}
 	s.serving.Store(true)
 	s.disk.keepBallast()
 	s.spawn(s.supervise)
+	s.spawn(s.probeDisk)
 	return s, nil
 }
 

@@ -51,7 +51,7 @@ func Connect(ctx context.Context, opts ExternalOptions) (*External, error) {
 	defer cancel()
 	e := &External{opts: opts}
 	e.remote = true
-	e.begin(e.Quorum)
+	e.begin(e.Quorum, func() error { return nil })
 	if err := e.connect(ctx); err != nil {
 		return nil, fmt.Errorf("use the etcd at %s: %w", e, errors.Join(err, e.Close()))
 	}

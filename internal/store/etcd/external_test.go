@@ -24,12 +24,14 @@ func reach(c *etcdtest.Cluster, prefix string) etcd.ExternalOptions {
 	return etcd.ExternalOptions{Endpoints: c.Endpoints, CA: c.CA, Certificate: c.Certificate, Key: c.Key, Prefix: prefix}
 }
 
-func connect(t *testing.T, opts etcd.ExternalOptions) *etcd.External {
+// connect connects to an etcd that runs. Beside many others, on a disk that they share, it may not answer in the time that
+// Connect gives it.
+func connect(t *testing.T, opts etcd.ExternalOptions) (s *etcd.External) {
 	t.Helper()
-	s, err := etcd.Connect(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	eventually(t, "connect", func() (err error) {
+		s, err = etcd.Connect(t.Context(), opts)
+		return err
+	})
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }

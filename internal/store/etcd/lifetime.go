@@ -13,6 +13,8 @@ type calls struct {
 	client *clientv3.Client
 	// quorum returns store.ErrNoQuorum while nothing can be written.
 	quorum func() error
+	// stalled returns store.ErrStalled while the store's disk finishes no write.
+	stalled func() error
 	// remote is set for an etcd that is reached over the network.
 	remote bool
 
@@ -25,8 +27,8 @@ type calls struct {
 }
 
 // begin begins the lifetime.
-func (s *calls) begin(quorum func() error) {
-	s.quorum = quorum
+func (s *calls) begin(quorum, stalled func() error) {
+	s.quorum, s.stalled = quorum, stalled
 	s.lifetime, s.end = context.WithCancelCause(context.Background())
 }
 
@@ -58,13 +60,13 @@ func (s *calls) within(ctx context.Context) (context.Context, func(), error) {
 	return ctx, func() { stop(); cancel() }, nil
 }
 
-// callTime bounds a call over the network: somewhat more than etcd's own bound.
+// callTime bounds a call: somewhat more than etcd's own bound, which a read of the embedded one hasn't.
 const callTime = 8 * time.Second
 
 // bounded is within for a call, which ends by itself if etcd doesn't answer.
 func (s *calls) bounded(ctx context.Context) (context.Context, func(), error) {
 	ctx, done, err := s.within(ctx)
-	if err != nil || !s.remote {
+	if err != nil {
 		return ctx, done, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTime)
@@ -78,8 +80,11 @@ func (s *calls) ended() error { return context.Cause(s.lifetime) }
 const ledWait = 3 * time.Second
 
 // led waits until the members have a leader: without one nothing can be written or surely read. It returns
-// store.ErrNoQuorum.
+// store.ErrNoQuorum, or store.ErrStalled at once: on a stalled disk neither can be.
 func (s *calls) led(ctx context.Context) error {
+	if err := s.stalled(); err != nil {
+		return err
+	}
 	if s.quorum() == nil {
 		return nil
 	}

@@ -22,8 +22,11 @@ func (v *View) feed(batch store.Batch) {
 	}
 	changed := make([]staged, 0, len(batch.Events))
 	for _, event := range batch.Events {
-		changed = append(changed, v.stage(event))
+		if !v.aside(event) {
+			changed = append(changed, v.stage(event))
+		}
 	}
+	v.reached(batch.Revision)
 	v.install(batch.Revision, changed)
 }
 
@@ -40,7 +43,7 @@ func (v *View) stage(event store.Event) staged {
 		return ready
 	}
 	if _, known := v.undecodable[key]; !known {
-		v.options.Logger.Error("a stored value can't be read and is left out", "key", key, "revision", event.Modified, "error", err)
+		v.options.Logger.Error("a stored value can't be read and is left out", "store_key", key, "revision", event.Modified, "error", err)
 	}
 	v.undecodable[key] = event.Modified
 	return staged{key: key}
@@ -94,12 +97,15 @@ func (v *View) install(revision int64, commit []staged) {
 func (v *View) publish(revision int64, changes []Change) {
 	first := v.Revision() == 0
 	v.mu.Lock()
-	v.current.Store(v.draft.snapshot(revision))
 	if first {
 		v.history.begin(revision)
-		v.watches.begin(revision)
 	} else if len(changes) > 0 {
 		v.history.add(commit{revision, changes})
+	}
+	v.current.Store(v.draft.snapshot(revision, v.history))
+	if first {
+		v.watches.begin(revision)
+	} else if len(changes) > 0 {
 		v.watches.offer(commit{revision, changes})
 	}
 	v.wakeLocked(revision)

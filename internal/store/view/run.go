@@ -55,12 +55,16 @@ func (v *View) list(ctx context.Context) (int64, error) {
 	seen := make(map[string]struct{}, v.draft.Len())
 	var changed []staged
 	opts := store.ListOptions{Limit: v.options.PageSize}
+	v.restart()
 	for {
 		page, err := v.store.List(ctx, "", opts)
 		if err != nil {
 			return 0, err
 		}
 		for _, entry := range page.Entries {
+			if v.aside(store.Event{Entry: entry}) {
+				continue
+			}
 			seen[entry.Key] = struct{}{}
 			if !v.has(entry) {
 				changed = append(changed, v.stage(store.Event{Entry: entry}))
@@ -75,6 +79,7 @@ func (v *View) list(ctx context.Context) (int64, error) {
 		}
 		opts.After = page.Entries[len(page.Entries)-1].Key
 	}
+	v.reached(opts.Revision)
 	v.install(opts.Revision, append(changed, v.unseen(seen)...))
 	return opts.Revision, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"sort"
 	"strings"
 
 	"github.com/google/btree"
@@ -23,6 +24,9 @@ type Snapshot struct {
 	records  *btree.BTreeG[*Record]
 	indexed  *btree.BTreeG[*indexed]
 	indexes  []Index
+	// recent are the newest commits up to the revision; they begin at oldest.
+	recent []commit
+	oldest int64
 }
 
 // Revision returns the snapshot's revision: everything committed up to it is included.
@@ -30,6 +34,24 @@ func (s *Snapshot) Revision() int64 { return s.revision }
 
 // Len returns the number of records.
 func (s *Snapshot) Len() int { return s.records.Len() }
+
+// Since returns what changed after a revision, in commit order; false if that is no longer known, or the snapshot is older. What
+// is derived from records can so be kept up to date without reading all of them again.
+func (s *Snapshot) Since(revision int64) (iter.Seq[Change], bool) {
+	if revision+1 < s.oldest || revision > s.revision || s.revision == 0 {
+		return nil, false
+	}
+	i := sort.Search(len(s.recent), func(i int) bool { return s.recent[i].revision > revision })
+	return func(yield func(Change) bool) {
+		for _, c := range s.recent[i:] {
+			for _, change := range c.changes {
+				if !yield(change) {
+					return
+				}
+			}
+		}
+	}, true
+}
 
 // Get reads one record.
 func (s *Snapshot) Get(key string) (Record, bool) {
@@ -98,8 +120,11 @@ func newDraft(indexes []Index) *draft {
 	}}
 }
 
-func (p *draft) snapshot(revision int64) *Snapshot {
-	return &Snapshot{revision: revision, records: p.records.Clone(), indexed: p.indexed.Clone(), indexes: p.indexes}
+func (p *draft) snapshot(revision int64, h history) *Snapshot {
+	return &Snapshot{
+		revision: revision, records: p.records.Clone(), indexed: p.indexed.Clone(), indexes: p.indexes,
+		recent: h.commits[:len(h.commits):len(h.commits)], oldest: h.oldest,
+	}
 }
 
 // put writes a record with its index values and returns the previous one.

@@ -123,3 +123,47 @@ func compareIndexes(t *rapid.T, s *view.Snapshot) {
 		}
 	}
 }
+
+// TestSnapshotKnowsWhatChangedSince: applied to an older state, the changes give the newer one, as long as they are kept.
+func TestSnapshotKnowsWhatChangedSince(t *testing.T) {
+	s := memory.New()
+	write(t, s, put("/a", "0"), put("/b", "0"))
+	v := start(t, s, view.Options{Decode: decode, History: 3})
+	first := v.Snapshot()
+	commit(t, s, v, put("/a", "1"))
+	second := v.Snapshot()
+	commit(t, s, v, put("/c", "2"))
+	third := v.Snapshot()
+	for name, test := range map[string]struct {
+		of    *view.Snapshot
+		since int64
+		want  []string
+		known bool
+	}{
+		"one commit":      {second, first.Revision(), []string{"/a"}, true},
+		"two commits":     {third, first.Revision(), []string{"/a", "/c"}, true},
+		"nothing":         {third, third.Revision(), nil, true},
+		"a newer one":     {second, third.Revision(), nil, false},
+		"before the list": {third, first.Revision() - 1, nil, false},
+	} {
+		changes, known := test.of.Since(test.since)
+		var keys []string
+		if known {
+			for change := range changes {
+				keys = append(keys, change.Key)
+			}
+		}
+		if known != test.known || !slices.Equal(keys, test.want) {
+			t.Errorf("%s: %v, %v; want %v, %v", name, keys, known, test.want, test.known)
+		}
+	}
+	for i := range 4 {
+		commit(t, s, v, put("/d", fmt.Sprint(i)))
+	}
+	if _, known := v.Snapshot().Since(first.Revision()); known {
+		t.Error("changes that are no longer kept are known")
+	}
+	if changes, known := third.Since(second.Revision()); !known || len(slices.Collect(changes)) != 1 {
+		t.Error("an older snapshot no longer knows its own past")
+	}
+}

@@ -24,12 +24,28 @@ type Options struct {
 	// Decode defaults to returning the bytes.
 	Decode  Decode
 	Indexes []Index
+	// Aside are the readers of prefixes that are kept out of the view.
+	Aside []Aside
 	// PageSize is how many entries a listing requests at a time; default 1000.
 	PageSize int
 	// History is how many changes are kept for watches that begin in the past; default 10000.
 	History int
 	// Logger defaults to slog.Default().
 	Logger *slog.Logger
+}
+
+// Aside is the reader of a prefix whose records are many: the view hands them over and keeps none. The calls come from the
+// feeding goroutine, before the view has reached their revision, and must be quick.
+type Aside struct {
+	Prefix string
+	Reader interface {
+		// Restart begins a listing: what follows until Reached is everything that there is.
+		Restart()
+		Put(entry store.Entry)
+		Delete(key string)
+		// Reached says that everything up to a revision has been handed over.
+		Reached(revision int64)
+	}
 }
 
 // Change is one record that changed.
@@ -88,7 +104,7 @@ func New(s store.Store, o Options) *View {
 		store: s, options: o, synced: make(chan struct{}), draft: newDraft(o.Indexes),
 		undecodable: map[string]int64{}, watches: watches{}, history: history{limit: o.History},
 	}
-	v.current.Store(v.draft.snapshot(0))
+	v.current.Store(v.draft.snapshot(0, v.history))
 	return v
 }
 

@@ -1,0 +1,112 @@
+package api
+
+// ApplicationInstanceSpec declares an application in a Kubernetes cluster: a Helm chart with its values. But for Cluster its fields
+// are those of the resource of the same name; the scope is the namespace.
+type ApplicationInstanceSpec struct {
+	// Cluster is the name of the cluster that it runs in. It can't be changed.
+	Cluster string `json:"cluster" hcl:"cluster"`
+	// AppRef names the entry of the catalog that it is of.
+	AppRef AppRef `json:"appRef" hcl:"app_ref,block"`
+	// Mode is managed (default), or placeholder: without a release.
+	Mode string `json:"mode,omitempty" hcl:"mode,optional"`
+	// Chart is where the chart comes from. Needed unless the mode is placeholder.
+	Chart *ChartSource `json:"chart,omitempty" hcl:"chart,block"`
+	// Release is the Helm release. Needed unless the mode is placeholder.
+	Release *HelmRelease `json:"release,omitempty" hcl:"release,block"`
+	// Values are the chart's values. Needed unless the mode is placeholder.
+	Values *ChartValues `json:"values,omitempty" hcl:"values,block"`
+	// Integrations are what of the cluster it uses.
+	Integrations *Integrations `json:"integrations,omitempty" hcl:"integrations,block"`
+}
+
+// The modes of an application instance.
+const (
+	ModeManaged     = "managed"
+	ModePlaceholder = "placeholder"
+)
+
+// AppRef names an entry of a catalog.
+type AppRef struct {
+	// CatalogID is the entry's id. It is recorded; nothing looks it up.
+	CatalogID string `json:"catalogId" hcl:"catalog_id"`
+}
+
+// ChartSource is where a chart comes from.
+type ChartSource struct {
+	// SourceType is oci or helm.
+	SourceType string `json:"sourceType" hcl:"source_type"`
+	// URL is that of the registry (oci://…) or of the repository (https://…).
+	URL string `json:"url" hcl:"url"`
+	// Name is the chart's.
+	Name string `json:"name" hcl:"name"`
+	// Version is an exact one, as 1.2.3; ranges and latest are refused.
+	Version string `json:"version" hcl:"version"`
+}
+
+// The types of a chart's source.
+const (
+	ChartOCI  = "oci"
+	ChartHelm = "helm"
+)
+
+// HelmRelease names a Helm release.
+type HelmRelease struct {
+	// Name is the release's, a DNS label of at most 53 characters. It can't be changed.
+	Name string `json:"name" hcl:"name"`
+	// Namespace is the scope, which is the default and the only value.
+	Namespace string `json:"namespace,omitempty" hcl:"namespace,optional"`
+}
+
+// ChartValues are the values of a chart: Source says which of the others it has.
+type ChartValues struct {
+	// Source is inline, secretRef or configMapRef.
+	Source string `json:"source" hcl:"source"`
+	// Inline are the values themselves, of any shape. They must hold no secrets.
+	Inline map[string]any `json:"inline,omitempty" hcl:"inline,optional"`
+	// SecretRef is a key of a Secret in the namespace that holds the values as YAML or JSON.
+	SecretRef *KeyRef `json:"secretRef,omitempty" hcl:"secret_ref,block"`
+	// ConfigMapRef is the same of a ConfigMap.
+	ConfigMapRef *KeyRef `json:"configMapRef,omitempty" hcl:"config_map_ref,block"`
+}
+
+// The sources of a chart's values.
+const (
+	ValuesInline    = "inline"
+	ValuesSecret    = "secretRef"
+	ValuesConfigMap = "configMapRef"
+)
+
+// KeyRef names a key of a Secret or a ConfigMap.
+type KeyRef struct {
+	// Name is that of the Secret or the ConfigMap.
+	Name string `json:"name" hcl:"name"`
+	// Key is the key in it.
+	Key string `json:"key" hcl:"key"`
+}
+
+// Integrations are what of a cluster an application uses.
+type Integrations struct {
+	// ExternalSecrets: its secrets come from the External Secrets operator.
+	ExternalSecrets *Integration `json:"externalSecrets,omitempty" hcl:"external_secrets,block"`
+	// CertManager: its certificates come from cert-manager.
+	CertManager *Integration `json:"certManager,omitempty" hcl:"cert_manager,block"`
+	// Ingress: it is reached from outside of the cluster.
+	Ingress *IngressIntegration `json:"ingress,omitempty" hcl:"ingress,block"`
+}
+
+// Integration is on or off.
+type Integration struct {
+	// Enabled turns it on.
+	Enabled bool `json:"enabled,omitempty" hcl:"enabled,optional"`
+}
+
+// IngressIntegration is how an application is reached.
+type IngressIntegration struct {
+	// Enabled turns it on.
+	Enabled bool `json:"enabled,omitempty" hcl:"enabled,optional"`
+	// Host is the host name. Needed if it is enabled.
+	Host string `json:"host,omitempty" hcl:"host,optional"`
+}
+
+// IsPlaceholder reports whether the instance has no release.
+func (s ApplicationInstanceSpec) IsPlaceholder() bool { return s.Mode == ModePlaceholder }

@@ -1,0 +1,33 @@
+package api
+
+// AuditData is the data of an audited call: who asked for what, from where, and the answer. It has no body and no query, which
+// may have secrets.
+type AuditData struct {
+	// Method and Path are the request's.
+	Method string `json:"method"`
+	Path   string `json:"path"`
+	// Actor is who asked: a user of the machine with the process, or the address of one with a token.
+	Actor string `json:"actor,omitempty"`
+	// Kind, Scope and Name are the object that was named, as far as it was. Objects are those of an apply with what it pruned,
+	// of a deletion that prunes, or of a class of labs: at most MaxAuditObjects, and MoreObjects counts the others.
+	Kind        Kind     `json:"kind,omitempty"`
+	Scope       string   `json:"scope,omitempty"`
+	Name        string   `json:"name,omitempty"`
+	Objects     []string `json:"objects,omitempty"`
+	MoreObjects int      `json:"moreObjects,omitempty"`
+	// DryRun: nothing was to change.
+	DryRun bool `json:"dryRun,omitempty"`
+	// Status is the answer's, and Problem its title if it is one.
+	Status  int    `json:"status"`
+	Problem string `json:"problem,omitempty"`
+	// TookMilliseconds is how long the answer took.
+	TookMilliseconds int64 `json:"tookMilliseconds"`
+	// Request is the id of the request, which its answer (X-Request-ID) and the server's log have.
+	Request string `json:"request,omitempty"`
+	// Count is how many calls the record stands for, where it is more than one: those without a token, or the refused ones of
+	// one actor, within a minute.
+	Count int `json:"count,omitempty"`
+}
+
+// MaxAuditObjects bounds the objects that one audited call lists: all of an apply can be found.
+const MaxAuditObjects = MaxApplyObjects

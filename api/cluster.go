@@ -1,0 +1,88 @@
+package api
+
+import (
+	"slices"
+	"time"
+)
+
+// ClusterSpec declares a Kubernetes cluster. Its name is the cluster's id.
+type ClusterSpec struct {
+	// DisplayName is a name for people, at most 128 characters. Default: the cluster's id.
+	DisplayName string `json:"displayName,omitempty" hcl:"display_name,optional"`
+	// Namespaces are those that objects may be delivered to. Default: every namespace.
+	Namespaces []string `json:"namespaces,omitempty" hcl:"namespaces,optional"`
+}
+
+// Allows reports whether objects may be delivered to a namespace.
+func (s ClusterSpec) Allows(namespace string) bool {
+	return len(s.Namespaces) == 0 || slices.Contains(s.Namespaces, namespace)
+}
+
+// The phases of a cluster.
+const (
+	ClusterPending      = "Pending"
+	ClusterConnected    = "Connected"
+	ClusterDisconnected = "Disconnected"
+)
+
+// ClusterStatus is how a cluster is.
+type ClusterStatus struct {
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	ObservedRevision   int64 `json:"observedRevision,omitempty"`
+	// Phase is Pending until an operator has registered, then Connected or Disconnected.
+	Phase string `json:"phase,omitempty"`
+	// RegisteredAt is when an operator registered last.
+	RegisteredAt time.Time   `json:"registeredAt,omitzero"`
+	Conditions   []Condition `json:"conditions,omitempty"`
+	// Contact is what the operator says of itself. It is stored apart, and joined when the status is read.
+	Contact *ClusterContact `json:"contact,omitempty"`
+}
+
+// ClusterContact is what a cluster's operator says of itself. Key /actual/clusters/<cluster>; the servers that it asks write it.
+type ClusterContact struct {
+	// UID is that of the cluster's object: another one of the name begins without a contact.
+	UID string `json:"uid"`
+	// At is when it was heard of last; it is written at most every 15 seconds.
+	At time.Time `json:"at"`
+	// Operator is the client that it says it is.
+	Operator string `json:"operator,omitempty"`
+	// Conditions are those of its last heartbeat that had any.
+	Conditions []Condition `json:"conditions,omitempty"`
+}
+
+// ClusterAccess is what a cluster's operator authenticates with. Key /clusters/access/<cluster>; the servers write it, each write
+// under the condition that nobody else did. It holds hashes alone.
+type ClusterAccess struct {
+	// UID is that of the cluster's object.
+	UID string `json:"uid"`
+	// Registration is the token with which an operator may register; nil if none is valid.
+	Registration *ClusterToken `json:"registration,omitempty"`
+	// Token is the one in use, Previous the one before a rotation, until its end.
+	Token    *ClusterToken `json:"token,omitempty"`
+	Previous *ClusterToken `json:"previous,omitempty"`
+	// RegisteredAt is when Token, or one that it replaced, was registered for.
+	RegisteredAt time.Time `json:"registeredAt,omitzero"`
+}
+
+// ClusterToken is a token as it is stored.
+type ClusterToken struct {
+	// Hash is the SHA-256 of the token, in hex.
+	Hash     string    `json:"hash"`
+	IssuedAt time.Time `json:"issuedAt"`
+	// ExpiresAt is its end; zero if it has none.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// Used: a request came with it.
+	Used bool `json:"used,omitempty"`
+}
+
+// ClusterRegistration is the answer to a request for a registration token.
+type ClusterRegistration struct {
+	Cluster   string    `json:"cluster"`
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt"`
+	// Address is where operators connect, HOST:PORT, and Authority the certificate in PEM that its listener is trusted by.
+	Address   string `json:"address"`
+	Authority string `json:"authority"`
+	// ServerName is the name in the listener's certificate, whatever its address.
+	ServerName string `json:"serverName"`
+}

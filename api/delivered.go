@@ -1,0 +1,146 @@
+package api
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// DeliveredStatus is the status of an object that is delivered to a Kubernetes cluster.
+type DeliveredStatus struct {
+	// ObservedGeneration is the newest generation that the cluster has.
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// ObservedRevision is the revision of the object that the status was made from.
+	ObservedRevision int64 `json:"observedRevision,omitempty"`
+	// Phase is Pending, Delivering, Applied, Failed, Conflict or Deleting; of an operation that the cluster has, how that is: Pending,
+	// Running, Succeeded, Failed or Cancelled.
+	Phase    string          `json:"phase,omitempty"`
+	Delivery *DeliveryStatus `json:"delivery,omitempty"`
+	// Endpoints are where the application is reached, as the cluster says.
+	Endpoints []ClusterEndpoint `json:"endpoints,omitempty"`
+	// Conditions are Tend's own (Ready, Progressing, Degraded, Delivered), and those that the cluster reports.
+	Conditions []Condition `json:"conditions,omitempty"`
+}
+
+// The phases of an object that is delivered.
+const (
+	DeliveredPending    = "Pending"
+	DeliveredDelivering = "Delivering"
+	DeliveredApplied    = "Applied"
+	DeliveredFailed     = "Failed"
+	DeliveredConflict   = "Conflict"
+	DeliveredDeleting   = "Deleting"
+
+	OperationRunning   = "Running"
+	OperationSucceeded = "Succeeded"
+	OperationCancelled = "Cancelled"
+)
+
+// DeliveryStatus is what became of the job of an object.
+type DeliveryStatus struct {
+	// Job is the id of the job, Action what it asks for: apply or delete.
+	Job     string `json:"job"`
+	Action  string `json:"action"`
+	Cluster string `json:"cluster"`
+	// Generation is that of the object in the job, Attempt counts the jobs for it, from 1.
+	Generation int64     `json:"generation"`
+	Attempt    int       `json:"attempt"`
+	CreatedAt  time.Time `json:"createdAt"`
+	// AcknowledgedAt is when the operator took it.
+	AcknowledgedAt time.Time `json:"acknowledgedAt,omitzero"`
+	// Outcome is succeeded, failed, noop or conflict; empty until there is one. Error is why it is not succeeded.
+	Outcome string    `json:"outcome,omitempty"`
+	Error   string    `json:"error,omitempty"`
+	EndedAt time.Time `json:"endedAt,omitzero"`
+	// RetryAt is when a failed one is sent again.
+	RetryAt time.Time `json:"retryAt,omitzero"`
+	// Resource is the resource in the cluster, as it was applied last.
+	Resource *ClusterResource `json:"resource,omitempty"`
+}
+
+// ClusterResource names a resource of a cluster. Generation is the cluster's own.
+type ClusterResource struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Namespace  string `json:"namespace,omitempty"`
+	Name       string `json:"name"`
+	UID        string `json:"uid,omitempty"`
+	Generation int64  `json:"generation,omitempty"`
+}
+
+// ClusterEndpoint is where an application is reached.
+type ClusterEndpoint struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// ClusterJob is what is to be done with one object in its cluster. Key /clusters/jobs/<cluster>/<kind>/<scope>/<name>; the kind's
+// controller writes it.
+type ClusterJob struct {
+	ID     string `json:"id"`
+	Object Ref    `json:"object"`
+	// UID and Generation are the object's.
+	UID        string `json:"uid"`
+	Generation int64  `json:"generation"`
+	// Action is apply or delete.
+	Action string `json:"action"`
+	// Key is the same for every attempt at the same thing: who has done it once does nothing the next time.
+	Key     string `json:"key"`
+	Attempt int    `json:"attempt"`
+	// Payload is what the operator gets.
+	Payload   json.RawMessage `json:"payload"`
+	CreatedAt time.Time       `json:"createdAt"`
+	ExpiresAt time.Time       `json:"expiresAt"`
+}
+
+// The actions of a ClusterJob.
+const (
+	ActionApply  = "apply"
+	ActionDelete = "delete"
+)
+
+// ClusterReport is what a cluster's operator said of one object. Key /actual/objects/<kind>/<scope>/<name>; the servers that it
+// asks write it.
+type ClusterReport struct {
+	// UID is the object's.
+	UID string `json:"uid"`
+	// Job is the one that was acknowledged last, at AckedAt; RenewedAt is when the operator spoke of it last.
+	Job       string    `json:"job,omitempty"`
+	AckedAt   time.Time `json:"ackedAt,omitzero"`
+	RenewedAt time.Time `json:"renewedAt,omitzero"`
+	// Message is that of the operator's last status.
+	Message string `json:"message,omitempty"`
+	// Result is what came of Job; nil until that is known.
+	Result *ClusterResult `json:"result,omitempty"`
+	// Observed is the newest generation of the object that the cluster is known to have.
+	Observed int64 `json:"observed,omitempty"`
+	// Applied is the resource as it was applied last.
+	Applied *ClusterResource `json:"applied,omitempty"`
+	// Conditions are those of the resource, each as it was reported last.
+	Conditions []ReportedCondition `json:"conditions,omitempty"`
+	Endpoints  []ClusterEndpoint   `json:"endpoints,omitempty"`
+	// Seen are the hashes of the last events, so that none is taken twice.
+	Seen []string `json:"seen,omitempty"`
+}
+
+// ClusterResult is the end of a job.
+type ClusterResult struct {
+	Outcome string    `json:"outcome"`
+	Error   string    `json:"error,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// ReportedCondition is a condition of a resource, with the generation of the resource that it speaks of, and when it was reported.
+type ReportedCondition struct {
+	Condition
+	UID        string    `json:"uid,omitempty"`
+	Generation int64     `json:"generation,omitempty"`
+	At         time.Time `json:"at"`
+}
+
+// The finalizer and the stamp of objects that are delivered.
+const (
+	// FinalizerCluster keeps an object until its cluster has removed what was applied there.
+	FinalizerCluster = "tend/cluster"
+	// StampOrphan marks an object that is being deleted without its cluster's answer: what was applied there stays.
+	StampOrphan = "orphan"
+)

@@ -1,0 +1,64 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// ApplicationInstanceStatus is what the operator observed.
+type ApplicationInstanceStatus struct {
+	// observedGeneration is the generation of the spec that this status was computed from. A smaller number than
+	// metadata.generation means that the status is of an older spec.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// conditions are Ready, Reconciling, Degraded, Suspended, Blocked and Deleting.
+	// +listType=map
+	// +listMapKey=type
+	// +optional
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// helmReleaseRef names the HelmRelease once it exists.
+	// +optional
+	HelmReleaseRef *ObjectRef `json:"helmReleaseRef,omitempty"`
+	// lastAppliedChart is the chart that the HelmRelease was last written with.
+	// +optional
+	LastAppliedChart *AppliedChart `json:"lastAppliedChart,omitempty"`
+	// lastReconcileTime is when this status last changed: a reconcile that finds nothing to change writes nothing.
+	// +optional
+	LastReconcileTime *metav1.Time `json:"lastReconcileTime,omitempty"`
+	// endpoints are the addresses of a ready application, as spec.integrations.ingress declares them.
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	Endpoints []Endpoint `json:"endpoints,omitempty"`
+}
+
+// ObjectRef names an object of a known kind.
+type ObjectRef struct {
+	// name is the object's name.
+	Name string `json:"name"`
+	// namespace is the object's namespace.
+	Namespace string `json:"namespace"`
+}
+
+// AppliedChart is the chart that a HelmRelease was written with.
+type AppliedChart struct {
+	// sourceType is the kind of the chart's repository.
+	SourceType ChartSourceType `json:"sourceType"`
+	// url is the repository's address.
+	URL string `json:"url"`
+	// name is the chart's name.
+	Name string `json:"name"`
+	// version is the chart's version.
+	Version string `json:"version"`
+}
+
+// Endpoint is an address of an application.
+type Endpoint struct {
+	// name identifies the endpoint within the instance.
+	Name string `json:"name"`
+	// url is its address.
+	URL string `json:"url"`
+	// type is what kind of endpoint it is, such as ingress.
+	// +optional
+	Type string `json:"type,omitempty"`
+	// notes are for people.
+	// +optional
+	Notes string `json:"notes,omitempty"`
+}

@@ -1,0 +1,6 @@
+// Package kube is the root of the kinds that Tend's operator adds to Kubernetes. `make generate` makes their CRDs and deep
+// copies from the types and markers below.
+package kube
+
+//go:generate go tool -modfile=../../tools/kubegen/go.mod controller-gen object paths=./...
+//go:generate go tool -modfile=../../tools/kubegen/go.mod controller-gen crd paths=./... output:crd:dir=../../deploy/operator/crd

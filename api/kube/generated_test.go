@@ -1,0 +1,57 @@
+//go:build kube
+
+package kube_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestGeneratedFilesAreCurrent runs the commands of doc.go into other folders, and compares.
+func TestGeneratedFilesAreCurrent(t *testing.T) {
+	crds := t.TempDir()
+	generate(t, "crd", "paths=./...", "output:crd:dir="+crds)
+	same(t, "../../deploy/operator/crd/*.yaml", crds)
+	for _, group := range []string{"apps", "ops"} {
+		copies := t.TempDir()
+		generate(t, "object", "paths=./"+group+"/...", "output:object:dir="+copies)
+		same(t, group+"/v1alpha1/zz_generated.deepcopy.go", copies)
+	}
+}
+
+func generate(t *testing.T, args ...string) {
+	t.Helper()
+	command := exec.Command("go", append([]string{"tool", "-modfile=../../tools/kubegen/go.mod", "controller-gen"}, args...)...)
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+// same compares the committed files of a pattern with those of a folder.
+func same(t *testing.T, pattern, generated string) {
+	t.Helper()
+	committed, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := os.ReadDir(generated)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made) == 0 || len(made) != len(committed) {
+		t.Errorf("%s: %d files, and generated are %d: run `make generate`", pattern, len(committed), len(made))
+	}
+	for _, file := range committed {
+		want, err := os.ReadFile(filepath.Join(generated, filepath.Base(file)))
+		if err != nil {
+			t.Errorf("%s is not generated any more: %v", file, err)
+			continue
+		}
+		if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is stale: run `make generate` (%v)", file, err)
+		}
+	}
+}

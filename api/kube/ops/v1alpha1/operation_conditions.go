@@ -1,0 +1,97 @@
+package v1alpha1
+
+// The condition types of an Operation.
+const (
+	// ConditionAccepted is whether the operation may run at all.
+	ConditionAccepted = "Accepted"
+	// ConditionRunning is whether the engine is working.
+	ConditionRunning = "Running"
+	// ConditionSucceeded is whether it did what it should.
+	ConditionSucceeded = "Succeeded"
+	// ConditionFailed is whether it did not.
+	ConditionFailed = "Failed"
+	// ConditionCancelled is whether it was ended on request.
+	ConditionCancelled = "Cancelled"
+	// ConditionBlocked is whether it waits for something.
+	ConditionBlocked = "Blocked"
+)
+
+// Reasons of Accepted.
+const (
+	AcceptedAdmissionPassed      = "AdmissionPassed"
+	AcceptedValidationFailed     = "ValidationFailed"
+	AcceptedTargetNotFound       = "TargetNotFound"
+	AcceptedCapabilityMissing    = "CapabilityMissing"
+	AcceptedHookNotFound         = "HookNotFound"
+	AcceptedHookRequiresRelease  = "HookRequiresRelease"
+	AcceptedEngineNotInstalled   = "EngineNotInstalled"
+	AcceptedBackupInvalid        = "VeleroBackupValidationFailed"
+	AcceptedConflictingOperation = "ConflictingOperation"
+)
+
+// Reasons of Running. The first three are of every engine.
+const (
+	RunningEngineStarted        = "EngineStarted"
+	RunningEngineNotStarted     = "EngineNotStarted"
+	RunningPending              = "Pending"
+	RunningBackupInProgress     = "VeleroBackupInProgress"
+	RunningRestoreInProgress    = "VeleroRestoreInProgress"
+	RunningWorkflowInProgress   = "WorkflowInProgress"
+	RunningWorkflowSuspended    = "WorkflowSuspended"
+	RunningJobPodActive         = "JobPodActive"
+	RunningHelmHookJobActive    = "HelmHookJobActive"
+	RunningVolSyncFirstSync     = "VolSyncFirstSyncInProgress"
+	RunningVolSyncSynchronizing = "VolSyncSynchronizing"
+	RunningVolSyncIdle          = "VolSyncIdle"
+)
+
+// Reasons of Succeeded. The first two are of every engine.
+const (
+	SucceededEngineCompleted = "EngineCompleted"
+	SucceededNotYet          = "NotYetSucceeded"
+	SucceededBackup          = "VeleroBackupCompleted"
+	SucceededBackupPartially = "VeleroBackupPartiallyFailed"
+	SucceededRestore         = "VeleroRestoreCompleted"
+	SucceededWorkflow        = "WorkflowSucceeded"
+	SucceededJob             = "JobSucceeded"
+	SucceededHelmHookJob     = "HelmHookJobSucceeded"
+	SucceededVolSync         = "VolSyncLastSyncSucceeded"
+	SucceededVolumeSnapshot  = "VolumeSnapshotReadyToUse"
+)
+
+// Reasons of Failed. The first four are of every engine.
+const (
+	FailedEngine             = "EngineFailed"
+	FailedTimeout            = "Timeout"
+	FailedPrecondition       = "PreconditionFailed"
+	FailedExternalDeletion   = "ExternalDeletion"
+	FailedBackup             = "VeleroBackupFailed"
+	FailedWorkflow           = "WorkflowFailed"
+	FailedWorkflowError      = "WorkflowError"
+	FailedJobBackoffExceeded = "JobFailedBackoffExceeded"
+	FailedJobDeadline        = "JobActiveDeadlineExceeded"
+	FailedHelmHookJob        = "HelmHookJobFailed"
+	FailedRolledBack         = "RolledBack"
+	FailedVolumeSnapshot     = "VolumeSnapshotFailed"
+)
+
+// Reasons of Cancelled.
+const (
+	CancelledByUser           = "UserCancelled"
+	CancelledSuperseded       = "SupersededByOperation"
+	CancelledExternalDeletion = "ExternalDeletion"
+)
+
+// Reasons of Blocked.
+const (
+	BlockedConflictingOperation   = "ConflictingOperation"
+	BlockedAwaitingApproval       = "AwaitingApproval"
+	BlockedTargetNotReady         = "TargetNotReady"
+	BlockedDependencyMissing      = "DependencyMissing"
+	BlockedValidationFailed       = "ValidationFailed"
+	BlockedMissingSecret          = "MissingSecret"
+	BlockedAwaitingResume         = "AwaitingResume"
+	BlockedFieldConflict          = "FieldConflict"
+	BlockedMissingVolumeSnapClass = "MissingVolumeSnapshotClass"
+	BlockedUnblocked              = "Unblocked"
+)

@@ -1,0 +1,23 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// The kinds of this package.
+const (
+	KindOperation = "Operation"
+	KindCluster   = "Cluster"
+)
+
+// GroupVersion is the group and the version of this package's kinds.
+var GroupVersion = schema.GroupVersion{Group: "ops.vworkspace.io", Version: "v1alpha1"}
+
+// AddToScheme registers this package's kinds.
+func AddToScheme(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion, &Operation{}, &OperationList{}, &Cluster{}, &ClusterList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}

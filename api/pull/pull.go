@@ -1,0 +1,147 @@
+package pull
+
+import (
+	"encoding/json"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// MediaType is the Content-Type of requests and answers, and names the version of the protocol.
+const MediaType = "application/vnd.vworkspace.agent.v1+json"
+
+// The paths of the protocol. Those of a job end in /ack, /status and /result behind its id.
+const (
+	Prefix       = "/api/agent/"
+	RegisterPath = Prefix + "register"
+	JobsPath     = Prefix + "jobs"
+	EventsPath   = Prefix + "events"
+	RotatePath   = Prefix + "credentials/rotate"
+)
+
+// The bounds of the protocol.
+const (
+	// DefaultWait and MaxWait are how long a request for jobs waits for one.
+	DefaultWait = 30 * time.Second
+	MaxWait     = 300 * time.Second
+	// MaxEvents is the most events of one request.
+	MaxEvents = 100
+	// RotationGrace is how long a token is valid after another one has replaced it.
+	RotationGrace = 24 * time.Hour
+)
+
+// Registration asks for a cluster's credential. The registration token is also the request's bearer token.
+type Registration struct {
+	RegistrationToken string `json:"registrationToken"`
+	// ClusterID may be left out: the token names the cluster.
+	ClusterID   string `json:"clusterId,omitempty"`
+	DisplayName string `json:"displayName,omitempty"`
+}
+
+// Credential is the answer to a registration and to a rotation.
+type Credential struct {
+	ClusterID string    `json:"clusterId,omitempty"`
+	Token     string    `json:"token"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+}
+
+// Jobs is the answer to a request for jobs, in the order in which they are to be done.
+type Jobs struct {
+	Jobs []Job `json:"jobs"`
+}
+
+// The kinds of a Job.
+const (
+	KindApply  = "apply"
+	KindDelete = "delete"
+	KindIntent = "intent"
+)
+
+// Job is one thing to do.
+type Job struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	// Payload of an apply is the whole manifest, of a delete an api.ClusterResource.
+	Payload json.RawMessage `json:"payload"`
+	// IdempotencyKey is the same each time the same is asked for.
+	IdempotencyKey string    `json:"idempotencyKey"`
+	CreatedAt      time.Time `json:"createdAt"`
+	// ExpiresAt is when it is not to be done any more.
+	ExpiresAt time.Time `json:"expiresAt"`
+	Signature string    `json:"signature,omitempty"`
+}
+
+// Condition is a condition of a resource.
+type Condition struct {
+	Type               string              `json:"type"`
+	Status             api.ConditionStatus `json:"status"`
+	Reason             string              `json:"reason,omitempty"`
+	Message            string              `json:"message,omitempty"`
+	LastTransitionTime time.Time           `json:"lastTransitionTime,omitzero"`
+	ObservedGeneration int64               `json:"observedGeneration,omitempty"`
+}
+
+// Status says how far a job is. It may be sent any number of times between its acknowledgement and its result.
+type Status struct {
+	Phase      string      `json:"phase,omitempty"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	Message    string      `json:"message,omitempty"`
+	// AppliedRef is the resource as the job applied it. Conditions that speak of an older generation are not taken.
+	AppliedRef *api.ClusterResource `json:"appliedRef,omitempty"`
+	Timestamp  time.Time            `json:"timestamp"`
+}
+
+// The outcomes of a Result.
+const (
+	// OutcomeSucceeded: the resource is ready, or gone.
+	OutcomeSucceeded = "succeeded"
+	// OutcomeFailed: it could not be done; Error says why.
+	OutcomeFailed = "failed"
+	// OutcomeNoop: it was done before, or it has expired; then Error is ErrorExpired.
+	OutcomeNoop = "noop"
+	// OutcomeConflict: another field manager has set a field to another value; Error names both.
+	OutcomeConflict = "conflict"
+)
+
+// ErrorExpired is the Error of a Result for a job that came too late.
+const ErrorExpired = "expired"
+
+// Result is the end of a job. It is sent once.
+type Result struct {
+	Outcome    string               `json:"outcome"`
+	Error      string               `json:"error,omitempty"`
+	AppliedRef *api.ClusterResource `json:"appliedRef,omitempty"`
+	Timestamp  time.Time            `json:"timestamp"`
+}
+
+// The kinds of an Event that have a meaning here.
+const (
+	EventConditionTransition = "ConditionTransition"
+	EventHeartbeat           = "ClusterHeartbeat"
+)
+
+// Events are what happened in a cluster.
+type Events struct {
+	Events []Event `json:"events"`
+}
+
+// Event is one thing that happened.
+type Event struct {
+	// EventKey identifies it: an event that comes again is taken once.
+	EventKey    string                `json:"eventKey,omitempty"`
+	Kind        string                `json:"kind"`
+	ResourceRef api.ClusterResource   `json:"resourceRef"`
+	Conditions  []Condition           `json:"conditions,omitempty"`
+	Endpoints   []api.ClusterEndpoint `json:"endpoints,omitempty"`
+	Timestamp   time.Time             `json:"timestamp"`
+}
+
+// Error is the body of an answer that is an error.
+type Error struct {
+	// Code is a word: Unauthorized, Forbidden, NotFound, Closed, TooManyRequests, …
+	Code      string `json:"error"`
+	Message   string `json:"message"`
+	RequestID string `json:"requestId,omitempty"`
+}
+
+func (e *Error) Error() string { return e.Code + ": " + e.Message }

@@ -1,0 +1,122 @@
+package api
+
+import "time"
+
+// SinkStatus is how a sink is.
+type SinkStatus struct {
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	ObservedRevision   int64 `json:"observedRevision,omitempty"`
+	// Type is that of the target, Receiver what may be shown of its address.
+	Type       string      `json:"type,omitempty"`
+	Receiver   string      `json:"receiver,omitempty"`
+	Conditions []Condition `json:"conditions,omitempty"`
+	// Progress is how far the sink is. It is stored apart, and joined when the status is read.
+	Progress *SinkProgress `json:"progress,omitempty"`
+}
+
+// SinkProgress is how far a sink is in the log. Key /sinks/<scope>/<name>; the controller of sinks writes it at most about
+// once a second.
+type SinkProgress struct {
+	// UID is the sink's: another one of the name begins where it was created.
+	UID string `json:"uid"`
+	// Position is that in the log of events after which nothing was sent yet; what the filter leaves out counts as sent.
+	Position string `json:"position"`
+	// Sent counts events, or messages, that arrived, a mail for each of its addresses; Failed attempts that did not; Dead what
+	// was given up; Gaps how often events were gone before they could be sent.
+	Sent   int64 `json:"sent"`
+	Failed int64 `json:"failed"`
+	Dead   int64 `json:"dead"`
+	Gaps   int64 `json:"gaps"`
+	// LastSentAt is when something arrived, LastError why an attempt failed or an event was given up.
+	LastSentAt  time.Time `json:"lastSentAt,omitzero"`
+	LastError   string    `json:"lastError,omitempty"`
+	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`
+	// BehindSince is the time of the oldest event that waits; zero if none does.
+	BehindSince time.Time `json:"behindSince,omitzero"`
+	// Trying is what is being sent and failed at least once.
+	Trying *SinkAttempts `json:"trying,omitempty"`
+	// Gone is the generation to which the receiver answered that it is gone for good; 0 if it didn't.
+	Gone int64 `json:"gone,omitempty"`
+	// Gap is the last one.
+	Gap *SinkGap `json:"gap,omitempty"`
+	// Refusals are the addresses of mail that the last message was refused for, since the sink was changed last.
+	Refusals []SinkRefusal `json:"refusals,omitempty"`
+	// Causes are those that people were sent a message about, or will be.
+	Causes SinkCauses `json:"causes,omitzero"`
+}
+
+// SinkAttempts are the failed attempts to send one thing.
+type SinkAttempts struct {
+	ID       string    `json:"id"`
+	Attempts int       `json:"attempts"`
+	Since    time.Time `json:"since"`
+	NextAt   time.Time `json:"nextAt,omitzero"`
+	// Left are the addresses of a mail that it is still to be sent to; none means all.
+	Left []string `json:"left,omitempty"`
+}
+
+// SinkRefusal is an address that mails don't arrive at.
+type SinkRefusal struct {
+	Address string `json:"address"`
+	// Lost counts the messages that were given up for it since At; Error says why the last one was.
+	Lost  int64     `json:"lost"`
+	Error string    `json:"error"`
+	At    time.Time `json:"at"`
+}
+
+// SinkGap is a part of the log that was deleted before the sink had sent it.
+type SinkGap struct {
+	After string    `json:"after"`
+	Until string    `json:"until"`
+	At    time.Time `json:"at"`
+}
+
+// SinkCauses are the causes that a sink for people knows.
+type SinkCauses struct {
+	Open []SinkCause `json:"open,omitempty"`
+	// More counts failures without a place in Open that no message has mentioned, and MoreSince is when the first was seen.
+	More      int       `json:"more,omitempty"`
+	MoreSince time.Time `json:"moreSince,omitzero"`
+	// MessageAt is when the last message was sent.
+	MessageAt time.Time `json:"messageAt,omitzero"`
+}
+
+// SinkCause is one cause of messages: an object and the reason of its failure.
+type SinkCause struct {
+	UID    string `json:"uid"`
+	Kind   Kind   `json:"kind"`
+	Scope  string `json:"scope"`
+	Name   string `json:"name"`
+	Reason string `json:"reason,omitempty"`
+	// Message and Release are those of the newest failure, ID its event's.
+	Message string `json:"message,omitempty"`
+	Release string `json:"release,omitempty"`
+	ID      string `json:"id,omitempty"`
+	// Since is the first failure of this cause that is not resolved, Count how many followed it.
+	Since time.Time `json:"since"`
+	Count int       `json:"count"`
+	// WaitingSince is when the cause became worth a message that is not sent yet; zero if there is nothing to send.
+	WaitingSince time.Time `json:"waitingSince,omitzero"`
+	// Recovery: what waits is that the cause is resolved, not that it fails.
+	Recovery bool `json:"recovery,omitempty"`
+	// MessageAt is when a message said that it fails; zero if none did.
+	MessageAt time.Time `json:"messageAt,omitzero"`
+	// ResolvedAt is when it was resolved; zero while it is not. Announced: a message said so.
+	ResolvedAt time.Time `json:"resolvedAt,omitzero"`
+	Announced  bool      `json:"announced,omitempty"`
+}
+
+// Ref names the object of the cause.
+func (c SinkCause) Ref() Ref { return Ref{Kind: c.Kind, Scope: c.Scope, Name: c.Name} }
+
+// SinkTest is what came of a test of a sink.
+type SinkTest struct {
+	Sink     string `json:"sink"`
+	Type     string `json:"type"`
+	Receiver string `json:"receiver,omitempty"`
+	// Delivered: the receiver took it. Answer is what came back, as the status of the answer or the error.
+	Delivered bool   `json:"delivered"`
+	Answer    string `json:"answer"`
+	// Took is how long it took, in milliseconds.
+	Took int64 `json:"tookMillis"`
+}

@@ -1,0 +1,53 @@
+// Command tend-operator runs applications and operations in a Kubernetes cluster, as its ApplicationInstance and Operation
+// objects declare them.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"tend.dev/tend/internal/operator"
+	"tend.dev/tend/internal/version"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	opts := operator.Options{Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
+	flag.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vworkspace-system"), "the operator's own namespace (POD_NAMESPACE)")
+	flag.StringVar(&opts.ClusterID, "cluster-id", os.Getenv("VWORKSPACE_CLUSTER_ID"), "the cluster's identity, instead of the Cluster object's (VWORKSPACE_CLUSTER_ID)")
+	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero's objects are created; the operation's namespace if empty")
+	approval := flag.String("approval-claim-secret", os.Getenv("VWORKSPACE_APPROVAL_CLAIM_SECRET"), "what claims of approvals are checked with (VWORKSPACE_APPROVAL_CLAIM_SECRET)")
+	flag.BoolVar(&opts.LeaderElect, "leader-elect", false, "have one operator at a time work, where several run")
+	flag.StringVar(&opts.MetricsAddress, "metrics-bind-address", "0", "where metrics are served; 0 is nowhere")
+	flag.StringVar(&opts.HealthAddress, "health-probe-bind-address", ":8081", "where /healthz and /readyz are served; 0 is nowhere")
+	polls := flag.Bool("agent-enabled", true, "ask the control plane for jobs, if the Cluster's mode is pull")
+	flag.DurationVar(&opts.PollWait, "agent-poll-interval", 30*time.Second, "how long one request for jobs waits for one, at most 5m")
+	flag.StringVar(&opts.CredentialsSecret, "agent-credentials-secret", "", "the Secret with the control plane's credentials; vworkspace-agent-credentials if empty")
+	show := flag.Bool("version", false, "print the version and exit")
+	flag.Parse()
+	if *show {
+		fmt.Println(version.Version)
+		return nil
+	}
+	opts.NoAgent, opts.Version = !*polls, version.Version
+	opts.ApprovalSecret = []byte(*approval)
+	ctrl.SetLogger(logr.FromSlogHandler(opts.Logger.Handler()))
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the Kubernetes API: %w: run it in a pod, or set KUBECONFIG", err)
+	}
+	return operator.Run(ctrl.SetupSignalHandler(), config, opts)
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// eventFlags choose events.
+type eventFlags struct {
+	follow bool
+	scope  string
+	kind   string
+	types  []string
+	actor  string
+	since  string
+	last   int
+	// lastGiven: the user gave last.
+	lastGiven bool
+}
+
+func (f *eventFlags) declare(command *cobra.Command) {
+	flags := command.Flags()
+	flags.BoolVarP(&f.follow, "follow", "f", false, "wait for new events, also over restarts of the server")
+	flags.StringVarP(&f.scope, "scope", "s", "", "only this `SCOPE`")
+	flags.StringVar(&f.kind, "kind", "", "only this `KIND`")
+	flags.StringSliceVar(&f.types, "type", nil, "only this `TYPE`: deployment.updated, or updated for all kinds; may be repeated")
+	flags.StringVar(&f.actor, "actor", "", "only what this `ACTOR` asked for")
+	flags.StringVar(&f.since, "since", "", "after this `ID` of an event, or oldest; default: the newest ones, with --follow the next ones")
+	flags.IntVar(&f.last, "last", 50, "how `MANY` of the newest events, without --since; with --follow they come first")
+}
+
+// check refuses flags that exclude each other.
+func (f *eventFlags) check(command *cobra.Command) error {
+	f.lastGiven = command.Flags().Changed("last")
+	switch {
+	case f.lastGiven && f.since != "":
+		return errors.New("--last and --since exclude each other: --last is the newest events, --since all after one")
+	case f.last < 1:
+		return fmt.Errorf("--last %d: want 1 or more", f.last)
+	}
+	return nil
+}
+
+// options returns what the flags choose, of an object if args name one.
+func (f *eventFlags) options(args []string) (client.EventOptions, error) {
+	opts := client.EventOptions{Scope: f.scope, Types: f.types, Actor: f.actor, Since: f.since}
+	if f.kind != "" {
+		kind, err := parseKind(f.kind)
+		if err != nil {
+			return opts, err
+		}
+		opts.Kind = kind
+	}
+	if len(args) == 0 {
+		return opts, nil
+	}
+	wanted, rest, err := parseAddress(args)
+	switch {
+	case err != nil:
+		return opts, err
+	case len(rest) > 0:
+		return opts, tooMuch("events", rest)
+	case wanted.pod != "":
+		return opts, fmt.Errorf("%s is a pod: name the object it belongs to as SCOPE/NAME", wanted.pod)
+	case wanted.scope == "" && wanted.kind.Info().Scope == api.ScopeNone && wanted.kind != "":
+		wanted.scope = api.Unscoped
+	case wanted.scope == "":
+		return opts, fmt.Errorf("name the object as SCOPE/%s", wanted.name)
+	}
+	opts.Scope, opts.Name = wanted.scope, wanted.name
+	if wanted.kind != "" {
+		opts.Kind = storedAs(wanted.kind)[0]
+	}
+	return opts, nil
+}
+
+func (a *app) eventsCommand() *cobra.Command {
+	var f eventFlags
+	command := &cobra.Command{
+		Use:   "events [[KIND] SCOPE/NAME]",
+		Short: "list what happened to objects, or follow it",
+		Long: "List what happened, oldest first: each change of an object or of its status, who made it, and how each reconcile ended.\n" +
+			"The log is kept for a week (see docs/events.md); -f goes on from where it was after a restart of the server.",
+		Example:           "  tend events\n  tend events -f --type reconciliation.failed\n  tend events prod/web --last 5\n  tend events -f -o json",
+		Args:              takes(0, 2),
+		ValidArgsFunction: a.completeObjects,
+	}
+	f.declare(command)
+	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+		opts, err := f.options(args)
+		if err == nil {
+			err = f.check(command)
+		}
+		if err != nil {
+			return err
+		}
+		return a.showEvents(ctx, c, f, opts, eventListing)
+	})
+	return command
+}
+
+// showEvents lists events or follows them.
+func (a *app) showEvents(ctx context.Context, c *client.Client, f eventFlags, opts client.EventOptions, list func([]api.Event) listing) error {
+	if f.follow {
+		if f.lastGiven {
+			recent := opts
+			recent.Last, recent.Limit = true, f.last
+			page, err := c.ListEvents(ctx, recent)
+			if err != nil {
+				return err
+			}
+			for _, event := range page.Events {
+				if err := a.printEvent(event, list); err != nil {
+					return err
+				}
+			}
+			opts.Since = page.Next
+		}
+		return a.followEvents(ctx, c, opts, list)
+	}
+	var all api.EventPage
+	opts.Last, opts.Limit = opts.Since == "", f.last
+	for {
+		page, err := c.ListEvents(ctx, opts)
+		if err != nil {
+			return err
+		}
+		all.Events, all.Next = append(all.Events, page.Events...), page.Next
+		if opts.Last || !page.More {
+			break
+		}
+		opts.Since = page.Next
+	}
+	l := list(all.Events)
+	l.value = all
+	return l.write(a.streams, a.output)
+}
+
+// followEvents prints events as they come, until the command is interrupted.
+func (a *app) followEvents(ctx context.Context, c *client.Client, opts client.EventOptions, list func([]api.Event) listing) error {
+	events := c.Events(ctx, opts)
+	defer events.Close()
+	for {
+		event, err := events.Next()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		if err := a.printEvent(event, list); err != nil {
+			return err
+		}
+	}
+}
+
+// printEvent prints one event as a line.
+func (a *app) printEvent(event api.Event, list func([]api.Event) listing) error {
+	switch a.output {
+	case "json":
+		return json.NewEncoder(a.out).Encode(event)
+	case "yaml":
+		fmt.Fprintln(a.out, "---")
+		return writeYAML(a.out, event)
+	}
+	l := list([]api.Event{event})
+	if a.output == "name" {
+		_, err := fmt.Fprintln(a.out, l.names[0])
+		return err
+	}
+	widths := []int{20, 34, 24}
+	return printColumns(a.out, l.rows[0], widths)
+}
+
+// printColumns prints a row whose first cells have a width, because the rows to come are not known.
+func printColumns(w io.Writer, cells []string, widths []int) error {
+	var line strings.Builder
+	for i, cell := range cells {
+		cell = printable(cell, "")
+		if i < len(widths) {
+			cell = fmt.Sprintf("%-*s", widths[i], cell)
+		}
+		if i > 0 {
+			line.WriteString("  ")
+		}
+		line.WriteString(cell)
+	}
+	_, err := fmt.Fprintln(w, strings.TrimRight(line.String(), " "))
+	return err
+}
+
+func eventListing(events []api.Event) listing {
+	l := listing{
+		header: []string{"TIME", "TYPE", "OBJECT", "WHAT", "BY"}, wideHeader: []string{"ID"},
+		empty: "no events are kept that match",
+	}
+	for _, e := range events {
+		d := eventData(e)
+		l.names = append(l.names, e.ID)
+		l.rows = append(l.rows, []string{e.Time.UTC().Format(time.RFC3339), e.Type, e.Subject, dash(whatHappened(e, d)), dash(eventBy(d))})
+		l.wideRows = append(l.wideRows, []string{e.ID})
+	}
+	return l
+}
+
+// eventData returns the data of an event about an object; what can't be read is empty.
+func eventData(e api.Event) (d api.EventData) {
+	_ = json.Unmarshal(e.Data, &d)
+	return d
+}

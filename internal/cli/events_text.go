@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// whatHappened says in a few words what an event is about.
+func whatHappened(e api.Event, d api.EventData) string {
+	switch actionOf(e, d) {
+	case api.EventCreated:
+		return fmt.Sprintf("generation %d", d.Generation)
+	case api.EventUpdated:
+		return changedFields(d)
+	case api.EventReconciled:
+		if d.Message != "" {
+			return strings.ToLower(d.Phase) + ": " + d.Message
+		}
+		return strings.TrimSpace("as declared " + releaseText(d))
+	case api.EventFailed:
+		return strings.Trim(d.Reason+": "+d.Message, ": ")
+	case api.EventStatusUpdated:
+		return statusText(d)
+	}
+	return ""
+}
+
+func releaseText(d api.EventData) string {
+	switch {
+	case d.Release == "":
+		return ""
+	case d.OldRelease == "":
+		return "(" + d.Release + ")"
+	}
+	return "(" + d.OldRelease + " → " + d.Release + ")"
+}
+
+// statusText says what changed of a status: its phase and release, its conditions, else its fields.
+func statusText(d api.EventData) string {
+	var parts []string
+	if d.OldPhase != "" {
+		parts = append(parts, strings.ToLower(d.OldPhase)+" → "+strings.ToLower(d.Phase))
+	}
+	if d.OldRelease != "" {
+		parts = append(parts, d.OldRelease+" → "+d.Release)
+	}
+	for _, c := range d.Conditions {
+		parts = append(parts, strings.TrimSpace(c.Type+" "+string(c.Status)+" "+c.Reason))
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, ", ")
+	}
+	return strings.ReplaceAll(changedFields(d), "status.", "")
+}
+
+// changedFields lists fields with their values as far as the event has them.
+func changedFields(d api.EventData) string {
+	const shown = 4
+	var parts []string
+	changes := slices.DeleteFunc(slices.Clone(d.Changes), func(c api.EventChange) bool {
+		return strings.HasPrefix(c.Path, "metadata.stamps.") // the verb says it
+	})
+	for _, c := range changes[:min(len(changes), shown)] {
+		path := strings.TrimPrefix(c.Path, "spec.")
+		switch {
+		case c.Old != nil && c.New != nil:
+			path += " " + plainValue(c.Old) + " → " + plainValue(c.New)
+		case c.New != nil:
+			path += " = " + plainValue(c.New)
+		case c.Old != nil:
+			path += " gone (was " + plainValue(c.Old) + ")"
+		}
+		parts = append(parts, path)
+	}
+	if more := len(changes) - len(parts) + d.MoreChanges; more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// eventBy returns who asked for a change; the steps of controllers have no asker.
+func eventBy(d api.EventData) string {
+	if d.Actor == "" && d.Manager == "" {
+		return ""
+	}
+	who, _, _ := strings.Cut(d.Actor, " (pid ")
+	if who == "" {
+		who = d.Manager
+	}
+	return strings.TrimSpace(d.Verb + " " + who)
+}

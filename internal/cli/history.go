@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+)
+
+// chapter is a change of an object and what came of it.
+type chapter struct {
+	At time.Time `json:"at"`
+	// Kind of event that began it; empty for what the log has of the time before its first change.
+	Type string `json:"type,omitempty"`
+	api.EventData
+	// Outcomes are how reconciles ended until the next change, in order.
+	Outcomes []outcomeThen `json:"outcomes,omitempty"`
+}
+
+type outcomeThen struct {
+	At      time.Time `json:"at"`
+	Phase   string    `json:"phase,omitempty"`
+	Failed  bool      `json:"failed,omitempty"`
+	Release string    `json:"release,omitempty"`
+	Reason  string    `json:"reason,omitempty"`
+	Message string    `json:"message,omitempty"`
+}
+
+func (a *app) historyCommand() *cobra.Command {
+	last := 0
+	command := &cobra.Command{
+		Use:   "history [KIND] SCOPE/NAME",
+		Short: "tell the life of an object: who changed what, which release followed, and whether it worked",
+		Long: "Tell the life of an object from the log of events: who changed which fields when, which release followed, and whether\n" +
+			"it worked, or why not. It reaches back as far as the log does, also for an object that is gone.",
+		Example:           "  tend history prod/web\n  tend history ingress prod/web -o json",
+		Args:              takes(1, 2),
+		ValidArgsFunction: a.completeObjects,
+	}
+	command.Flags().IntVar(&last, "last", 1000, "how `MANY` events of the object to read")
+	command.RunE = a.connected(func(ctx context.Context, c *client.Client, args []string) error {
+		opts, err := (&eventFlags{}).options(args)
+		if err != nil {
+			return err
+		}
+		opts.Last, opts.Limit = true, last
+		page, err := c.ListEvents(ctx, opts)
+		if err != nil {
+			return err
+		}
+		events, err := ofOneKind(page.Events)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			named := address{kind: opts.Kind, scope: opts.Scope, name: opts.Name}
+			if labs := labsOfClass(ctx, c, named); len(labs) > 0 {
+				return &classError{class: named.name, labs: labs}
+			}
+		}
+		return historyListing(chapters(events)).write(a.streams, a.output)
+	})
+	return command
+}
+
+// ofOneKind returns the events of the one kind that they are about: of a name that several kinds have, of what runs.
+func ofOneKind(events []api.Event) ([]api.Event, error) {
+	kinds := map[api.Kind][]api.Event{}
+	for _, e := range events {
+		kind := eventData(e).Kind
+		kinds[kind] = append(kinds[kind], e)
+	}
+	var names []string
+	var chosen []api.Event
+	for _, only := range []func(api.Kind) bool{api.Kind.HasContainers, func(api.Kind) bool { return true }} {
+		for kind, own := range kinds {
+			if only(kind) {
+				names, chosen = append(names, string(kind)), own
+			}
+		}
+		if len(names) > 0 {
+			break
+		}
+	}
+	if len(names) > 1 {
+		slices.Sort(names)
+		return nil, fmt.Errorf("several kinds had the name: say which of %s", strings.Join(names, ", "))
+	}
+	return chosen, nil
+}
+
+// chapters tells events as changes and their outcomes.
+func chapters(events []api.Event) []chapter {
+	var out []chapter
+	for _, e := range events {
+		d := eventData(e)
+		switch action := actionOf(e, d); action {
+		case api.EventCreated, api.EventUpdated, api.EventDeleted:
+			out = append(out, chapter{At: e.Time, Type: e.Type, EventData: d})
+			continue
+		default:
+			if len(out) == 0 {
+				out = append(out, chapter{At: e.Time, EventData: api.EventData{Kind: d.Kind, Scope: d.Scope, Name: d.Name, UID: d.UID}})
+			}
+			now := &out[len(out)-1]
+			if d.Release != "" {
+				now.Release = d.Release
+			}
+			if action != api.EventStatusUpdated {
+				now.Outcomes = append(now.Outcomes, outcomeThen{
+					At: e.Time, Failed: action == api.EventFailed, Phase: d.Phase, Release: d.Release, Reason: d.Reason, Message: d.Message,
+				})
+			}
+		}
+	}
+	return out
+}
+
+// actionOf returns the part of an event's type after its kind.
+func actionOf(e api.Event, d api.EventData) api.EventAction {
+	return api.EventAction(strings.TrimPrefix(e.Type, api.EventType(d.Kind, "")))
+}
+
+func historyListing(all []chapter) listing {
+	l := listing{
+		value: all, header: []string{"TIME", "BY", "CHANGE", "RELEASE", "OUTCOME"}, wideHeader: []string{"GENERATION"},
+		empty: "the log has nothing about it",
+	}
+	for _, c := range all {
+		first, rest := c.pending(), []outcomeThen(nil)
+		switch {
+		case len(c.Outcomes) > 0 && c.Outcomes[0].over(): // no outcome of the change
+			first, rest = "", c.Outcomes
+		case len(c.Outcomes) > 0:
+			first, rest = c.Outcomes[0].text(c.At), c.Outcomes[1:]
+		}
+		l.add(c.At, eventBy(c.EventData), c.change(), c.Release, first, c.Generation)
+		for _, o := range rest {
+			l.add(o.At, "", "", o.Release, o.text(time.Time{}), c.Generation)
+		}
+	}
+	return l
+}
+
+func (l *listing) add(at time.Time, by, change, release, outcome string, generation int64) {
+	when := at.UTC().Format(time.RFC3339)
+	l.names = append(l.names, when)
+	l.rows = append(l.rows, []string{when, dash(by), dash(change), dash(release), dash(outcome)})
+	l.wideRows = append(l.wideRows, []string{fmt.Sprint(generation)})
+}
+
+// change says what was changed.
+func (c chapter) change() string {
+	if c.Type == "" {
+		return "(before the log begins)"
+	}
+	switch action := actionOf(api.Event{Type: c.Type}, c.EventData); action {
+	case api.EventUpdated:
+		if fields := changedFields(c.EventData); fields != "" {
+			return fields
+		}
+		return c.Verb
+	default:
+		return string(action)
+	}
+}
+
+// pending says that there is no outcome yet, where one is to come. Of a change of a lab none may come.
+func (c chapter) pending() string {
+	if c.Type == api.EventType(c.Kind, api.EventDeleted) || !c.Kind.HasController() || c.Kind.TimeBoxed() && c.Type == api.EventType(c.Kind, api.EventUpdated) {
+		return ""
+	}
+	return "under way"
+}
+
+// over reports whether it is the end of a lab, which comes whenever it comes.
+func (o outcomeThen) over() bool { return api.LabPhase(o.Phase).Ended() }
+
+// text says how it ended, and how long that took since a change.
+func (o outcomeThen) text(since time.Time) string {
+	took := ""
+	if !since.IsZero() {
+		took = " after " + o.At.Sub(since).Round(100*time.Millisecond).String()
+	}
+	switch {
+	case !o.Failed && o.Message != "": // the end of a lab
+		return strings.ToLower(o.Phase) + ": " + o.Message
+	case !o.Failed && o.Phase == string(api.LabRunning):
+		return "runs" + took
+	case !o.Failed:
+		return "worked" + took
+	}
+	return strings.Trim("failed"+took+": "+o.Reason+": "+o.Message, ": ")
+}

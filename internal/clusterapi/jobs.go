@@ -1,0 +1,143 @@
+package clusterapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/view"
+)
+
+// The bounds of an answer with jobs, and of the requests of one cluster that wait for jobs at one server.
+const (
+	maxJobs     = 50
+	maxJobBytes = 4 << 20
+	maxWaiting  = 4
+	// touchEvery is how often a request that waits says that its operator is there.
+	touchEvery = time.Minute
+)
+
+// jobs answers with the jobs of a cluster that are due, as soon as there are any, or with none when the wait is over.
+func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, error) {
+	wait, err := waitOf(r)
+	if err != nil {
+		return nil, err
+	}
+	leave, ok := h.waiting.enter(by.cluster)
+	if !ok {
+		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "other requests of the cluster wait for jobs already", time.Second}
+	}
+	defer leave()
+	h.touch(r, by, s, nil)
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	for touched := h.Now(); ; {
+		s := records.Snapshot{Reader: h.View.Snapshot()}
+		due, next := dueJobs(s, by.cluster, h.Now())
+		if len(due) > 0 || ctx.Err() != nil {
+			return pull.Jobs{Jobs: due}, nil
+		}
+		h.await(ctx, s, by, next)
+		if now := h.Now(); ctx.Err() == nil && now.Sub(touched) >= touchEvery {
+			touched = now
+			h.touch(r, by, s, nil)
+		}
+	}
+}
+
+// await waits for a change of a cluster's jobs since a snapshot, for an instant, a minute, or the end of ctx.
+func (h *Handler) await(ctx context.Context, s records.Snapshot, by *caller, next time.Time) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	changes := h.View.Watch(ctx, view.WatchOptions{From: s.Revision() + 1, Prefix: records.ClusterJobSetPrefix(by.cluster)})
+	lease := time.NewTimer(h.untilNext(next))
+	defer lease.Stop()
+	pause := time.NewTimer(touchEvery)
+	defer pause.Stop()
+	select {
+	case <-changes.Changes(): // also if it ended: then the snapshot is to be read anyway
+	case <-lease.C:
+	case <-pause.C:
+	case <-ctx.Done():
+	}
+}
+
+// untilNext returns how long to wait for an instant; very long if it is zero.
+func (h *Handler) untilNext(next time.Time) time.Duration {
+	if next.IsZero() {
+		return time.Hour
+	}
+	return max(next.Sub(h.Now()), time.Millisecond)
+}
+
+func waitOf(r *http.Request) (time.Duration, error) {
+	text := r.URL.Query().Get("wait")
+	if text == "" {
+		return pull.DefaultWait, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, invalid("InvalidWait", "wait=%.20q is no number of seconds", text)
+	}
+	return min(time.Duration(n)*time.Second, pull.MaxWait), nil
+}
+
+// dueJobs returns the jobs that are due, instances before operations, oldest first; else when the next one may be.
+func dueJobs(s records.Snapshot, name string, now time.Time) (due []pull.Job, next time.Time) {
+	var jobs []*api.ClusterJob
+	for _, read := range s.ClusterJobs(name) {
+		is, at := cluster.Due(*read.Value, s.ClusterReport(read.Value.Object).Value, now)
+		if is {
+			jobs = append(jobs, read.Value)
+		} else if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	slices.SortFunc(jobs, func(a, b *api.ClusterJob) int {
+		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	due = []pull.Job{}
+	size := 0
+	for _, job := range jobs[:min(len(jobs), maxJobs)] {
+		if size += len(job.Payload); size > maxJobBytes && len(due) > 0 {
+			break
+		}
+		due = append(due, pull.Job{
+			ID: job.ID, Kind: job.Action, Payload: job.Payload, IdempotencyKey: job.Key, CreatedAt: job.CreatedAt, ExpiresAt: job.ExpiresAt,
+		})
+	}
+	return due, next
+}
+
+// waiting counts the requests that wait for jobs, by their cluster.
+type waiting struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func newWaiting() *waiting { return &waiting{count: map[string]int{}} }
+
+// enter counts a request in; it is false if there are too many.
+func (w *waiting) enter(name string) (leave func(), ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count[name] >= maxWaiting {
+		return nil, false
+	}
+	w.count[name]++
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.count[name]--; w.count[name] == 0 {
+			delete(w.count, name)
+		}
+	}, true
+}

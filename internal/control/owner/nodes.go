@@ -1,0 +1,77 @@
+package owner
+
+import (
+	"strings"
+	"sync"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// Nodes keeps the nodes of the newest snapshot, which every reconcile reads and which seldom change. The zero value is ready to use.
+type Nodes struct {
+	mu       sync.Mutex
+	snapshot records.Snapshot
+	set      *NodeSet
+}
+
+// NodeSet is the nodes of a snapshot. It is shared: it must not be modified.
+type NodeSet struct {
+	// All are those that ever reported. Candidates are those that may have an image or get it: those that answer, and whose
+	// runtime does.
+	All        []records.Read[api.NodeStatus]
+	Candidates []string
+	// Alive are those that answer, also those that never reported.
+	Alive map[string]bool
+}
+
+// At returns the nodes of a snapshot, or those of a newer one.
+func (n *Nodes) At(s records.Snapshot) NodeSet {
+	set := n.at(s.Plain())
+	s.Kept(set, func(s records.Snapshot) any { return n.at(s) })
+	return *set
+}
+
+func (n *Nodes) at(s records.Snapshot) *NodeSet {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.stale(s) {
+		n.set = nodesOf(s)
+	}
+	if n.snapshot.Reader == nil || s.Revision() > n.snapshot.Revision() {
+		n.snapshot = s
+	}
+	return n.set
+}
+
+func (n *Nodes) stale(s records.Snapshot) bool {
+	if n.snapshot.Reader == nil {
+		return true
+	}
+	if s.Revision() <= n.snapshot.Revision() {
+		return false
+	}
+	changes, known := s.Since(n.snapshot.Revision())
+	if !known {
+		return true
+	}
+	for change := range changes {
+		if strings.HasPrefix(change.Key, records.ActualNodesPrefix) || strings.HasPrefix(change.Key, records.AlivePrefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func nodesOf(s records.Snapshot) *NodeSet {
+	set := &NodeSet{All: s.Nodes(), Alive: map[string]bool{}}
+	for heartbeat := range s.Prefix(records.AlivePrefix) {
+		set.Alive[strings.TrimPrefix(heartbeat.Key, records.AlivePrefix)] = true
+	}
+	for _, node := range set.All {
+		if node.Value.Ready && set.Alive[node.Value.ID] {
+			set.Candidates = append(set.Candidates, node.Value.ID)
+		}
+	}
+	return set
+}

@@ -1,0 +1,97 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/placement"
+	"tend.dev/tend/internal/records"
+)
+
+// TestBoardFollowsChanges: whatever is written, a board that was kept has the tasks, nodes and homes of one that is made from the
+// snapshot, and decides the same.
+func TestBoardFollowsChanges(t *testing.T) {
+	l := newHarness(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, release := range []string{"v1", "v2"} {
+		l.release(release, api.DeploymentSpec{Container: api.Container{Volumes: []string{"data:/data"}}})
+	}
+	for step := range 600 {
+		l.write(func(txn *records.Txn) { randomWrite(l, r, txn, step) })
+		if r.IntN(3) == 0 {
+			l.looks()
+		}
+		made := board{demands: l.s.demands}
+		want, got := contents(l, &made), contents(l, &l.s.board)
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("after step %d: %+v, want %+v", step, got, want)
+		}
+	}
+}
+
+type boardContents struct {
+	tasks    []placement.Task
+	nodes    []placement.Node
+	homes    map[string]string
+	decision decision
+}
+
+func contents(l *harness, b *board) (out boardContents) {
+	_, out.decision = b.plan(l.snapshot())
+	b.at(l.snapshot(), func(_ records.Snapshot, l *placement.Ledger) {
+		out.tasks, out.nodes, out.homes = l.Tasks(), l.Nodes(), l.Homes()
+	})
+	return out
+}
+
+func randomWrite(l *harness, r *rand.Rand, txn *records.Txn, step int) {
+	node, id := fmt.Sprint("n", r.IntN(4)), fmt.Sprint("t", r.IntN(12))
+	s := l.snapshot()
+	read := s.Task(id)
+	switch r.IntN(11) {
+	case 0:
+		txn.Put(records.NodeKey(node), api.NodeStatus{ID: node, Runtime: "docker", Ready: r.IntN(4) > 0, CPUs: float64(1 + r.IntN(3)), MemoryBytes: 4 << 30})
+	case 1:
+		txn.Delete(records.NodeKey(node))
+	case 2, 3:
+		if txn.Put(records.AliveKey(node), "now"); r.IntN(3) == 0 {
+			txn.Delete(records.NodeKey(node))
+		}
+	case 4:
+		txn.Put(records.LossesKey(node), api.NodeLosses{At: []time.Time{epoch, epoch, epoch}, Until: epoch.Add(time.Duration(step))})
+	case 5:
+		raw, _ := json.Marshal(api.NodeSpec{Availability: []string{api.NodeCordoned, api.NodeDrained, ""}[r.IntN(3)]})
+		ref := api.Ref{Kind: api.KindNode, Scope: api.Unscoped, Name: node}
+		txn.Put(records.ObjectKey(ref), api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: raw})
+	case 6:
+		raw, _ := json.Marshal(api.DeploymentSpec{Container: api.Container{Placement: &api.Placement{Spread: "node.id"}}})
+		txn.Put(records.ObjectKey(web), api.Object{Kind: web.Kind, Scope: web.Scope, Name: web.Name, Spec: raw})
+	case 7:
+		txn.Put(records.MovesKey(web), api.Moves{Tasks: map[string]string{id: node}})
+	case 8:
+		if read.Exists() {
+			txn.ForgetTask(read)
+		}
+	case 9:
+		if read.Exists() && read.Value.Desired == api.DesiredRunning {
+			txn.RaiseTask(read, []api.DesiredState{api.DesiredShutdown, api.DesiredRemoved}[r.IntN(2)], "", epoch)
+		}
+		txn.Put(records.TaskStatusKey(id), api.TaskStatus{ID: id, State: []api.TaskState{api.TaskRunning, api.TaskFailed}[r.IntN(2)]})
+	default:
+		if !read.Exists() {
+			task := api.Task{
+				ID: id, Kind: web.Kind, Scope: web.Scope, Name: web.Name, Slot: "of-" + id, Release: fmt.Sprint("v", 1+r.IntN(2)),
+				Desired: api.DesiredRunning, CreatedAt: epoch.Add(time.Duration(step) * time.Second),
+			}
+			if r.IntN(2) == 0 {
+				task.Replaces = fmt.Sprint("of-t", r.IntN(12))
+			}
+			txn.CreateTask(task)
+		}
+	}
+}

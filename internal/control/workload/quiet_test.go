@@ -1,0 +1,155 @@
+package workload
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
+	"tend.dev/tend/internal/control/scheduler"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/records"
+)
+
+// TestAPassRemembersWhatIsTrue: whatever happens, a pass that remembers finds the same as one that decides about every object
+// again, and the same as controllers and a scheduler that have only just begun.
+func TestAPassRemembersWhatIsTrue(t *testing.T) {
+	remembered := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		l := newCrowd(t)
+		for _, ref := range l.refs {
+			l.declares(rt, ref)
+		}
+		l.works(rt)
+		events := l.events()
+		events[""] = func(rt *rapid.T) { remembered += l.agrees(rt) }
+		rt.Repeat(events)
+	})
+	if remembered == 0 {
+		t.Error("nothing was ever remembered")
+	}
+}
+
+// agrees compares a pass with decisions made again, and returns about how many objects it remembered: an
+// environment is hashed once for each decision.
+func (l *crowd) agrees(rt *rapid.T) (remembered int) {
+	s := l.snapshot()
+	for kind, c := range l.controllers {
+		before := l.sealer.hashed
+		want := l.dirty(c, s)
+		decided := l.sealer.hashed
+		got := names(c.Dirty(l.now))
+		remembered += decided - before - (l.sealer.hashed - decided)
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("%s: the pass differs from what is decided again:\n%s", kind, diff)
+		}
+		if fresh := l.fresh(c); fresh != nil {
+			if diff := cmp.Diff(l.dirty(fresh, s), got); diff != "" {
+				rt.Fatalf("%s: the pass differs from what a new controller decides:\n%s", kind, diff)
+			}
+		}
+	}
+	return remembered
+}
+
+func (l *crowd) dirty(c *Controller, s records.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for object := range s.Objects(c.kind) {
+		if c.judge(s, object, l.now).Dirty {
+			out[object.Value.Name] = true
+		}
+	}
+	return out
+}
+
+func names(keys []engine.Key) map[string]bool {
+	out := map[string]bool{}
+	for _, key := range keys {
+		out[key.Name] = true
+	}
+	return out
+}
+
+// fresh returns a controller that has only just begun, over a scheduler that has; nil while a node is silent, since it would
+// not know for how long, and while it can't decrypt what another one has decrypted before.
+func (l *crowd) fresh(c *Controller) *Controller {
+	s := l.snapshot()
+	if l.sealer.lost {
+		return nil
+	}
+	for _, node := range s.Nodes() {
+		if !s.Alive(node.Value.ID) {
+			return nil
+		}
+	}
+	nodes := scheduler.New(c.Deps)
+	out := New(c.Deps, c.kind, Nodes{
+		Refusals: nodes.Refusals, Elsewhere: nodes.Elsewhere, Misplaced: nodes.Misplaced, Places: nodes.Places, Destination: nodes.Destination,
+		Liveness: owner.NewLiveness(0, 0, c.Now),
+	})
+	out.since = c.since
+	return out
+}
+
+// TestAPassOverWhatRestsDecidesNothing: what has not changed is not decided about again, and anything that changes makes it so.
+func TestAPassOverWhatRestsDecidesNothing(t *testing.T) {
+	l := newHarness(t)
+	l.apply(replicas(3, "web:1"))
+	l.settle()
+	decides := func() bool {
+		t.Helper()
+		before := l.sealer.hashed
+		if dirty := l.c.Dirty(l.now); len(dirty) > 0 {
+			t.Fatalf("%v is dirty", dirty)
+		}
+		return l.sealer.hashed > before
+	}
+	if !decides() {
+		t.Error("the first pass decides nothing")
+	}
+	l.now = l.now.Add(10 * time.Minute) // the first one may have been before a failure could be forgotten
+	decides()
+	for _, change := range []struct {
+		name    string
+		happens func()
+		want    bool
+	}{
+		{"nothing", func() {}, false},
+		{"time", func() { l.now = l.now.Add(time.Hour) }, false},
+		{"the clock is set back", func() { l.now = l.now.Add(-2 * time.Hour) }, true},
+		{"another object", func() { l.put(api.Object{Kind: api.KindJob, Scope: "prod", Name: "other", Spec: []byte(`{}`)}) }, false},
+		{"a status", func() { l.reportAgain() }, true},
+		{"a node", func() { l.join("n2") }, true},
+		{"a config value", func() {
+			l.write(func(txn *records.Txn) { txn.Put(records.ConfigAppPrefix("prod", "other")+"KEY", []byte("sealed:1")) })
+		}, false},
+	} {
+		change.happens()
+		if got := decides(); got != change.want {
+			t.Errorf("%s: decided again is %v", change.name, got)
+		}
+	}
+}
+
+// reportAgain has the agent report the same of a task once more.
+func (l *harness) reportAgain() {
+	l.Helper()
+	status := l.snapshot().TaskStatus(l.live()[0].ID)
+	l.write(func(txn *records.Txn) { txn.Put(records.TaskStatusKey(status.Value.ID), *status.Value) })
+}
+
+// TestAClockThatWasSetBackIsAwaited: what is counted from the instant at which the release became the target is decided again
+// when that is past once more.
+func TestAClockThatWasSetBackIsAwaited(t *testing.T) {
+	l := newHarness(t)
+	l.apply(replicas(1, "web:1"))
+	l.settle()
+	turned := l.status().Rollout.TurnedAt
+	l.now = turned.Add(-2 * time.Hour)
+	if after := l.looks().After; after != 2*time.Hour {
+		t.Errorf("reconciles again after %s, want when it is %s", after, turned)
+	}
+}

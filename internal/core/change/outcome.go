@@ -1,0 +1,59 @@
+package change
+
+import (
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// outcomes returns what the write of a status records as the end of something: that the object is as it should be, or that
+// something failed.
+func outcomes(about api.EventData, before, after status) []Event {
+	about.Conditions = nil
+	var out []Event
+	if reason, message, failed := after.failure(); failed {
+		was, _, failedBefore := before.failure()
+		if !failedBefore || was != reason || before.release() != after.release() || before.run() != after.run() && after.LastState == string(api.RunFailed) {
+			about.Reason, about.Message = Cut(reason, maxPath), line(message)
+			out = append(out, Event{api.EventFailed, about})
+		}
+		return out
+	}
+	if about.Kind.TimeBoxed() && after.Phase != before.Phase && api.LabPhase(after.Phase).Ended() {
+		about.Reason, about.Message = Cut(after.Reason, maxPath), line(after.Message)
+		return []Event{{api.EventReconciled, about}}
+	}
+	fresh := before.ObservedGeneration != after.ObservedGeneration || before.release() != after.release() ||
+		before.run() != after.run() && after.LastState == string(api.RunSucceeded)
+	if after.settled(about.Generation) && (fresh || !before.settled(about.Generation)) {
+		out = append(out, Event{api.EventReconciled, about})
+	}
+	return out
+}
+
+// run identifies how the last run is.
+func (s status) run() string { return s.LastRun + "\n" + s.LastState }
+
+// failure returns why a person is needed: the object is degraded, or its rollout was given up.
+func (s status) failure() (reason, message string, failed bool) {
+	if c := api.FindCondition(s.Conditions, api.ConditionDegraded); c != nil && c.Status == api.ConditionTrue {
+		return c.Reason, c.Message, true
+	}
+	if strings.EqualFold(s.Phase, "failed") {
+		return s.Reason, s.Message, true
+	}
+	switch s.Rollout.Phase {
+	case api.RolloutPaused, api.RolloutRollingBack, api.RolloutRolledBack:
+		return s.Rollout.Reason, s.Rollout.Message, true
+	}
+	return "", "", false
+}
+
+// settled reports whether the object is as the generation asks, and nothing is under way.
+func (s status) settled(generation int64) bool {
+	if c := api.FindCondition(s.Conditions, api.ConditionProgressing); c != nil && c.Status == api.ConditionTrue {
+		return false
+	}
+	c := api.FindCondition(s.Conditions, api.ConditionReady)
+	return s.ObservedGeneration >= generation && c != nil && c.Status == api.ConditionTrue
+}

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+)
+
+// The times of jobs.
+const (
+	// Lease is how long a job that was acknowledged, or of which the operator spoke since, is not sent again.
+	Lease = 10 * time.Minute
+	// Life is how long a job is valid. One that is over without a result is followed by another.
+	Life = 24 * time.Hour
+	// firstRetry is the time between a failure and the next attempt; it doubles up to lastRetry.
+	firstRetry = 30 * time.Second
+	lastRetry  = 30 * time.Minute
+)
+
+// newJob returns a job for an object.
+func newJob(object api.Object, action, key string, attempt int, now time.Time) (*api.ClusterJob, error) {
+	job := &api.ClusterJob{
+		Object: object.Ref(), UID: object.Metadata.UID, Generation: object.Metadata.Generation, Action: action, Key: key, Attempt: attempt,
+		CreatedAt: now.UTC(), ExpiresAt: now.Add(Life).UTC(),
+	}
+	ref := object.Ref()
+	job.ID = fmt.Sprintf("%s.%s.%s.%s", ref.Kind, ref.Scope, ref.Name, hash(fmt.Sprint(key, " ", attempt, " ", now.UnixNano()), 16))
+	var err error
+	if action == api.ActionDelete {
+		job.Payload, err = json.Marshal(ResourceOf(ref))
+	} else {
+		job.Payload, err = Payload(object)
+	}
+	return job, err
+}
+
+// ObjectOf returns the object that a job's id is of; false if it is no id of a job.
+func ObjectOf(id string) (api.Ref, bool) {
+	parts := strings.Split(id, ".")
+	if len(parts) != 4 {
+		return api.Ref{}, false
+	}
+	ref := api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}
+	return ref, ref.Kind.Delivered() && ref.Scope != "" && ref.Name != ""
+}
+
+// Due reports whether a job is to be sent, and otherwise when it may be; never if that is zero.
+func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool, at time.Time) {
+	if !now.Before(job.ExpiresAt) {
+		return false, time.Time{}
+	}
+	if report == nil || report.UID != job.UID || report.Job != job.ID {
+		return true, now
+	}
+	if report.Result != nil {
+		return false, time.Time{}
+	}
+	at = report.RenewedAt.Add(Lease)
+	return !now.Before(at), at
+}
+
+// retryAt returns when a job that ended is to be followed by another for the same thing; zero if never.
+func retryAt(job api.ClusterJob, result api.ClusterResult) time.Time {
+	switch {
+	case result.Outcome == pull.OutcomeFailed:
+		wait := firstRetry
+		for n := 1; n < job.Attempt && wait < lastRetry; n++ {
+			wait *= 2
+		}
+		return result.At.Add(min(wait, lastRetry))
+	case expired(result):
+		return result.At
+	}
+	return time.Time{}
+}
+
+// expired reports whether a job came too late for its operator.
+func expired(result api.ClusterResult) bool {
+	return result.Outcome == pull.OutcomeNoop && result.Error == pull.ErrorExpired
+}
+
+// succeeded reports whether what a job asked for is done.
+func succeeded(result *api.ClusterResult) bool {
+	return result != nil && (result.Outcome == pull.OutcomeSucceeded || result.Outcome == pull.OutcomeNoop && !expired(*result))
+}
+
+// resultOf returns the result of a job; nil if none is known.
+func resultOf(job *api.ClusterJob, report *api.ClusterReport) *api.ClusterResult {
+	if job == nil || report == nil || report.UID != job.UID || report.Job != job.ID {
+		return nil
+	}
+	return report.Result
+}

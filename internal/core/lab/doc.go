@@ -1,0 +1,24 @@
+// Package lab decides what becomes of a lab: when its container is made, when it runs, and how and when it ends.
+//
+// Decide is a function of what is declared, what is observed and the time. It returns the phase after this step, the
+// actions as data, and when to decide again if nothing happens before. It never acts, never waits and reads no clock.
+//
+// The moves, and no others (phase.go):
+//
+//	PENDING ──→ PROVISIONING ──→ RUNNING ──→ COMPLETED   the container ended with 0, or a person stopped the lab
+//	                       │           ├───→ FAILED      the container ended otherwise, or its node was lost
+//	                       └→ FAILED   └───→ TIMEOUT     its time is over
+//
+// One step makes at most one move, so what is stored shows each of them.
+//
+// The rules:
+//
+//   - A lab begins at its start, or at once; it stays PENDING until its container has a node.
+//   - A container that could not be started fails no lab: another one is made after 1, 2, 4 … 30 s. One that was removed may
+//     have run before its node noticed; then the lab has failed, since it runs at most once.
+//   - Its time counts from when its container ran, by the clock of the server, and includes every extension.
+//   - A container that ended is the outcome, also at the instant at which a stop or the end of the time would be.
+//   - After its end, and when it is deleted, nothing of it is left: each task is removed, then forgotten.
+//
+// property_test.go checks these as sentences about random lives.
+package lab

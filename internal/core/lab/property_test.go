@@ -1,0 +1,168 @@
+package lab
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"tend.dev/tend/api"
+)
+
+var phases = []api.LabPhase{api.LabPending, api.LabProvisioning, api.LabRunning, api.LabCompleted, api.LabFailed, api.LabTimeout}
+
+// TestMoves: the moves of the seed, and no others.
+func TestMoves(t *testing.T) {
+	allowed := map[[2]api.LabPhase]bool{
+		{api.LabPending, api.LabProvisioning}: true, {api.LabProvisioning, api.LabRunning}: true, {api.LabProvisioning, api.LabFailed}: true,
+		{api.LabRunning, api.LabCompleted}: true, {api.LabRunning, api.LabFailed}: true, {api.LabRunning, api.LabTimeout}: true,
+	}
+	for _, from := range phases {
+		for _, to := range phases {
+			err := Move(from, to)
+			var refused *MoveError
+			switch {
+			case from == to || allowed[[2]api.LabPhase{from, to}]:
+				if err != nil {
+					t.Errorf("%s to %s: %v", from, to, err)
+				}
+			case !errors.As(err, &refused) || refused.From != from || refused.To != to:
+				t.Errorf("%s to %s: %v", from, to, err)
+			}
+		}
+	}
+	if Move("UNKNOWN", "UNKNOWN") == nil || Move("", api.LabRunning) == nil {
+		t.Error("a move from an unknown phase is allowed")
+	}
+}
+
+// TestLives: whatever people, nodes and time do, the promises of the package hold. The world checks those about each step:
+// moves are legal, no second container runs, none begins before its time or after the end, none that runs is forgotten, and
+// none runs longer than its time.
+func TestLives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		w.lasts = rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour, 1000 * time.Hour}).Draw(t, "lasts")
+		w.takes = rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "takes")
+		w.stopping = rapid.SampledFrom([]time.Duration{0, 10 * time.Second}).Draw(t, "stopping")
+		w.code = rapid.SampledFrom([]int{0, 7}).Draw(t, "code")
+		w.rejects = rapid.IntRange(0, 3).Draw(t, "rejects")
+		w.desired.Duration = rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour}).Draw(t, "duration")
+		w.desired.Start = epoch.Add(rapid.SampledFrom([]time.Duration{-time.Hour, 0, time.Minute, time.Hour}).Draw(t, "start"))
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"tick", "tick", "tick", "down", "extend", "stop", "lose", "return", "fill", "free", "change", "move", "unknown", "known", "delete",
+		}), 1, 30).Draw(t, "steps")
+		for _, step := range steps {
+			w.live(t, step)
+			if w.fault != "" {
+				t.Fatalf("%s: %s", step, w.fault)
+			}
+		}
+		w.outlives(t)
+	})
+}
+
+func (w *world) live(t *rapid.T, step string) {
+	span := rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second, time.Minute, time.Hour}).Draw(t, "span")
+	switch step {
+	case "tick":
+		w.pass(span)
+	case "down":
+		w.work()
+		w.now = w.now.Add(span)
+	case "extend":
+		w.desired.Duration += span
+	case "stop":
+		if w.stored.Phase == api.LabProvisioning || w.stored.Phase == api.LabRunning {
+			w.desired.StoppedBy = "ada"
+		}
+	case "lose", "return":
+		w.lost = step == "lose"
+	case "fill", "free":
+		w.full = step == "fill"
+	case "change":
+		w.desired.Release = w.desired.Release + "1"
+	case "move":
+		if w.made == 0 {
+			w.desired.Start = w.now.Add(span)
+		}
+	case "unknown", "known":
+		w.desired.Release = map[string]string{"known": "v2"}[step]
+	case "delete":
+		w.desired.Deleting = w.desired.Deleting || span == time.Hour
+	}
+}
+
+// outlives: once every node is back, time alone ends the lab, nothing of it is left, and nothing is planned any more.
+func (w *world) outlives(t *rapid.T) {
+	w.lost, w.full = false, false
+	if w.desired.Release == "" {
+		w.desired.Release = "v3"
+	}
+	w.pass(40 * time.Hour)
+	switch {
+	case w.fault != "":
+		t.Fatal(w.fault)
+	case !w.desired.Deleting && !w.stored.Phase.Ended():
+		t.Fatalf("it is %s in the end", w.stored.Phase)
+	case len(w.tasks) > 0:
+		t.Fatalf("%d tasks are left", len(w.tasks))
+	}
+	plan := Decide(w.desired, w.observed(), w.now)
+	if len(plan.Actions) > 0 || plan.After != 0 || plan.Phase != w.stored.Phase {
+		t.Fatalf("after the end it plans %+v", plan)
+	}
+}
+
+// TestTimeAloneChangesAPlanOnlyWhenItSays: until After is over, the same state gets the same plan.
+func TestTimeAloneChangesAPlanOnlyWhenItSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld()
+		w.takes = rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "takes")
+		w.rejects = rapid.IntRange(0, 2).Draw(t, "rejects")
+		w.desired.Start = epoch.Add(rapid.SampledFrom([]time.Duration{0, time.Hour}).Draw(t, "start"))
+		w.pass(rapid.SampledFrom([]time.Duration{0, 2 * time.Second, 59 * time.Minute, 90 * time.Minute}).Draw(t, "passed"))
+		seen := w.observed()
+		plan := Decide(w.desired, seen, w.now)
+		until := 10000 * time.Hour
+		if plan.After > 0 {
+			until = plan.After - 1
+		}
+		later := Decide(w.desired, seen, w.now.Add(time.Duration(rapid.Int64Range(0, int64(until)).Draw(t, "later"))))
+		if later.Phase != plan.Phase || !reflect.DeepEqual(later.Actions, plan.Actions) {
+			t.Fatalf("%+v, later %+v", plan, later)
+		}
+	})
+}
+
+// TestOrderOfTasksChangesNothing.
+func TestOrderOfTasksChangesNothing(t *testing.T) {
+	w := newWorld()
+	w.rejects, w.lost = 2, false
+	w.pass(time.Hour)
+	w.lost = true
+	w.decide()
+	seen := w.observed()
+	seen.Tasks = append(seen.Tasks, Task{ID: "older", Number: 0, CreatedAt: epoch})
+	plan := Decide(w.desired, seen, w.now)
+	slices.Reverse(seen.Tasks)
+	turned := Decide(w.desired, seen, w.now)
+	if plan.Phase != turned.Phase || len(plan.Actions) != len(turned.Actions) {
+		t.Errorf("%+v, in another order %+v", plan, turned)
+	}
+}
+
+// TestNoContainerBesideOneThatMayRun: whatever stopped the last one, the next is not made before its end is known.
+func TestNoContainerBesideOneThatMayRun(t *testing.T) {
+	w := newWorld()
+	w.stored.Phase = api.LabProvisioning
+	stopping := Task{ID: "t1", Number: 1, CreatedAt: epoch}
+	stopping.Desired, stopping.Placed, stopping.StopAt = api.DesiredShutdown, true, epoch
+	w.stored.Tasks = []Task{stopping}
+	if plan := Decide(w.desired, w.stored, w.now); slices.ContainsFunc(plan.Actions, func(a Action) bool { return a.Verb == StartTask }) {
+		t.Errorf("%+v", plan)
+	}
+}

@@ -1,0 +1,39 @@
+package lab
+
+import (
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/once"
+)
+
+// TestARemovedContainerMayHaveRun: a lab whose container was removed before it was seen to run has failed. Another container would
+// let it run twice. One that was refused certainly didn't run.
+func TestARemovedContainerMayHaveRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		state  api.TaskState
+		reason string
+		phase  api.LabPhase
+		why    string
+	}{
+		"removed": {api.TaskFailed, api.ReasonContainerRemoved, api.LabFailed, api.ReasonContainerRemoved},
+		"refused": {api.TaskRejected, "InvalidMount", api.LabProvisioning, api.ReasonProvisioningFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := api.TaskStatus{State: c.state, Reason: c.reason, Container: "c1"}
+			seen := Observed{Phase: api.LabProvisioning, Tasks: []Task{{
+				Attempt: once.Attempt{Desired: api.DesiredRunning, Placed: true, Status: &status}, ID: "t1", Release: "v1", Number: 1, CreatedAt: epoch,
+			}}}
+			plan := Decide(Desired{Duration: time.Hour, Release: "v1"}, seen, epoch)
+			if plan.Phase != c.phase || plan.Reason != c.why {
+				t.Errorf("%s (%s), want %s (%s)", plan.Phase, plan.Reason, c.phase, c.why)
+			}
+			for _, action := range plan.Actions {
+				if action.Verb == StartTask {
+					t.Errorf("another container is made: %s", action)
+				}
+			}
+		})
+	}
+}

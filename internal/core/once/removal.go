@@ -1,0 +1,36 @@
+package once
+
+import "tend.dev/tend/api"
+
+// Removal is the next step of removing a task that isn't wanted.
+type Removal int
+
+// The steps of a removal.
+const (
+	// Nothing: its agent has to act first.
+	Nothing Removal = iota
+	// Stop its container and keep it.
+	Stop
+	// Remove its container.
+	Remove
+	// Forget its record: the container is gone.
+	Forget
+)
+
+// Removal returns the next step of removing the task; one that is wanted is only forgotten. An agent that has not
+// reported on it yet may be creating its container, so the task is stopped first. Once the agent has reported that it
+// ended, a missing report means that the container is gone.
+func (a Attempt) Removal(wanted bool) Removal {
+	unheard := a.Placed && a.Status == nil
+	switch {
+	case a.Desired == api.DesiredRemoved && (a.Status == nil || !a.Placed):
+		return Forget
+	case wanted:
+		return Nothing
+	case unheard && a.Desired == api.DesiredRunning:
+		return Stop
+	case !unheard && a.Desired != api.DesiredRemoved:
+		return Remove
+	}
+	return Nothing
+}

@@ -1,0 +1,62 @@
+package outcome
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"tend.dev/tend/api"
+)
+
+// TestALabsOutcome: an apply of a lab ends once it runs or waits for its instant, and also when it can only wait: for room, or for a
+// correction.
+func TestALabsOutcome(t *testing.T) {
+	ref := api.Ref{Kind: api.KindLab, Scope: "school", Name: "linux"}
+	conditions := func(ready, progressing, degraded string) []api.Condition {
+		condition := func(kind, text string) api.Condition {
+			status, reason, _ := strings.Cut(text, " ")
+			c := api.Condition{Type: kind, Status: api.ConditionStatus(status), Reason: reason}
+			if c.Status == api.ConditionTrue {
+				c.Message, c.Next = "because of "+reason, "help it"
+			}
+			return c
+		}
+		return []api.Condition{condition(api.ConditionReady, ready), condition(api.ConditionProgressing, progressing), condition(api.ConditionDegraded, degraded)}
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		status   api.LabStatus
+		want     api.OutcomeState
+		contains string
+	}{
+		"scheduled": {"its instant has not come", api.LabStatus{Conditions: conditions("False Scheduled", "False Scheduled", "False AsExpected")}, api.OutcomeConverged, ""},
+		"runs":      {"that is what was asked for", api.LabStatus{Conditions: conditions("True Running", "False Complete", "False AsExpected")}, api.OutcomeConverged, ""},
+		"made":      {"a node makes it", api.LabStatus{Conditions: conditions("False Provisioning", "True Provisioning", "False AsExpected")}, api.OutcomePending, ""},
+		"tried":     {"the next container may start", api.LabStatus{Failures: 2, Conditions: conditions("False ProvisioningFailed", "True ProvisioningFailed", "True ProvisioningFailed")}, api.OutcomePending, ""},
+		"tried often": {"it needs a correction; Tend goes on trying", api.LabStatus{Failures: 3, Conditions: conditions("False ProvisioningFailed", "True ProvisioningFailed", "True ProvisioningFailed")},
+			api.OutcomeFailed, "because of ProvisioningFailed"},
+		"no room yet": {"a node may be about to connect", api.LabStatus{Conditions: conditions("False NoNode", "True NoNode", "True NoNode")}, api.OutcomePending, ""},
+		"no room": {"others must end first", api.LabStatus{Conditions: conditions("False NoNode", "False NoNode", "True NoNode")},
+			api.OutcomeHeld, "it waits for room: because of NoNode"},
+		"no image":      {"it needs a correction", api.LabStatus{Conditions: conditions("False ImageNotFound", "False ImageNotFound", "True ImageNotFound")}, api.OutcomeFailed, "because of ImageNotFound"},
+		"failed":        {"it is over", api.LabStatus{Phase: api.LabFailed, Conditions: conditions("False Exited", "False Complete", "True LabFailed")}, api.OutcomeFailed, "because of LabFailed"},
+		"over":          {"its time was over", api.LabStatus{Phase: api.LabTimeout, Conditions: conditions("False TimedOut", "False Complete", "False AsExpected")}, api.OutcomeConverged, ""},
+		"runs after it": {"what failed before it ran is over", api.LabStatus{Failures: 9, Conditions: conditions("True Running", "False Complete", "False AsExpected")}, api.OutcomeConverged, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.status.ObservedRevision = 10
+			raw, err := json.Marshal(c.status)
+			if err != nil {
+				t.Fatal(err)
+			}
+			object := api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Metadata: api.Metadata{Revision: 10}, Status: raw}
+			all, err := Judge([]api.Awaited{{Ref: ref, Revision: 10}}, func(api.Ref) Observed { return Observed{Found: true, Object: object} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := all[0]; got.State != c.want || !strings.Contains(got.Cause, c.contains) || c.contains != "" && got.Next != "help it" {
+				t.Errorf("%s: %+v", c.reason, got)
+			}
+		})
+	}
+}

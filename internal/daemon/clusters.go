@@ -1,0 +1,37 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/clusterapi"
+	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/verbs"
+)
+
+// newClusters creates what answers the operators of Kubernetes clusters.
+func (d *daemon) newClusters() *clusterapi.Handler {
+	return clusterapi.New(clusterapi.Options{
+		Store: guarded{d.store, d.pause}, View: d.view, Fresh: verbs.FromView{Store: d.store, View: d.view}.Fresh, MAC: d.keys.HMAC, Paused: d.pause.why,
+		Audit: d.auditor.Record, Foreign: d.auditor.RecordForeign, Now: d.Now, Logger: d.Logger,
+	})
+}
+
+// inviteCluster makes a token with which the operator of a cluster registers, and returns where it connects.
+func (d *daemon) inviteCluster(ctx context.Context, name string, ttl time.Duration) (api.ClusterRegistration, error) {
+	made := api.ClusterRegistration{Cluster: name, ServerName: authority.ServerName}
+	if d.gate == nil {
+		return made, &api.Problem{Status: http.StatusConflict, Detail: "this server has no listener for nodes, which the operators of clusters use too",
+			Next: "start it with --node-listen :8688"}
+	}
+	var err error
+	made.Token, made.ExpiresAt, err = d.clusters.Invite(ctx, name, ttl)
+	if errors.Is(err, clusterapi.ErrNoCluster) {
+		return made, &api.Problem{Status: http.StatusNotFound, Detail: "there is no cluster " + name, Next: "tend clusters add " + name + " declares it too"}
+	}
+	made.Address, made.Authority = d.nodeAddress(), string(d.gate.desk.Authority.PEM())
+	return made, err
+}

@@ -1,0 +1,212 @@
+package netpolicy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"tend.dev/tend/api/node"
+)
+
+// Bridge is the interface that the containers of a machine share. One that is created again has another index.
+type Bridge struct {
+	Name  string
+	Index int
+}
+
+// Kernel is what enforces the rules.
+type Kernel interface {
+	// Prepare makes it see what passes between the containers of a bridge.
+	Prepare(ctx context.Context, bridge Bridge) error
+	// Bridge returns the interface that has a subnet; zero if none has.
+	Bridge(subnet netip.Prefix) Bridge
+	// List returns the table as it is, empty if there is none.
+	List(ctx context.Context) (string, error)
+	// Apply runs a script of Rules, all of it or nothing; Remove removes the table if there is one.
+	Apply(ctx context.Context, script string) error
+	Remove(ctx context.Context) error
+}
+
+// Options are the options of a Keeper. All but Changed are required.
+type Options struct {
+	// Network is what should be, Pods where the containers of other nodes are, Local where this machine's are, whether a server answers
+	// or not.
+	Network func() node.Network
+	Pods    func() map[string]node.Pods
+	Local   func(context.Context) (node.Pods, error)
+	// Subnet returns that of the containers' network, invalid if there is none yet.
+	Subnet func(context.Context) (netip.Prefix, error)
+	// Used reports whether there is a network, or was one: rules may be left.
+	Used func() bool
+	// Synced is closed when Network and Pods are complete. Until then what File remembers of both counts: the machine or the agent was
+	// started again, and may be cut off.
+	Synced <-chan struct{}
+	File   string
+	Kernel Kernel
+	// Changed is called when Fault returns something else.
+	Changed func()
+	Logger  *slog.Logger
+}
+
+// Keeper keeps the rules of this machine as they should be. Create it with New, and Run it.
+type Keeper struct {
+	Options
+	wake  chan struct{}
+	fault atomic.Pointer[string]
+
+	subnet     netip.Prefix
+	given      node.Network // what subnet was read for, without all that doesn't bear on it
+	bridge     Bridge       // that was prepared last
+	applied    string       // the script that made the table
+	listed     string       // the table as it was then; empty if unknown
+	remembered memory
+	kept       kept
+}
+
+// New returns a Keeper.
+func New(o Options) *Keeper { return &Keeper{Options: o, wake: make(chan struct{}, 1)} }
+
+// Notify requests another pass: containers or the network changed. It never blocks.
+func (k *Keeper) Notify() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Fault returns why scopes are not kept apart; empty if they are, or needn't be.
+func (k *Keeper) Fault() string {
+	if fault := k.fault.Load(); fault != nil {
+		return *fault
+	}
+	return ""
+}
+
+const (
+	// resync is the interval between two passes without a change: within it, rules that were removed are put back.
+	resync = 10 * time.Second
+	// pause is the time between two passes while containers come and go.
+	pause = 50 * time.Millisecond
+)
+
+// Run works until ctx ends. The rules stay.
+func (k *Keeper) Run(ctx context.Context) error {
+	k.recall()
+	ticker := time.NewTicker(resync)
+	defer ticker.Stop()
+	synced := k.Synced
+	for full := true; ; {
+		k.Pass(ctx, full)
+		select {
+		case <-ctx.Done():
+			return k.end()
+		case <-time.After(pause):
+		}
+		select {
+		case <-ctx.Done():
+			return k.end()
+		case <-k.wake:
+			full = false
+		case <-ticker.C:
+			full = true
+		case <-synced:
+			full, synced = true, nil
+		}
+	}
+}
+
+// Pass does what is due; full observes again what hardly ever changes.
+func (k *Keeper) Pass(ctx context.Context, full bool) {
+	if !k.Used() {
+		return
+	}
+	text := ""
+	if err := k.enforce(ctx, full); err != nil && ctx.Err() == nil {
+		text = "its scopes are not kept apart: " + err.Error()
+	}
+	if text == k.Fault() || ctx.Err() != nil {
+		return
+	}
+	k.fault.Store(&text)
+	if text != "" {
+		k.Logger.Warn("containers of different scopes reach each other on this node; tried again", "backoff", resync, "reason", text)
+	}
+	if k.Changed != nil {
+		k.Changed()
+	}
+}
+
+func (k *Keeper) enforce(ctx context.Context, full bool) error {
+	full = full || k.Fault() != "" // what failed is not known to be right
+	is := memory{k.Network(), k.Pods()}
+	if !k.synced() {
+		if is = k.remembered; is.Driver == "" {
+			return nil
+		}
+	} else if err := k.remember(is, full); err != nil {
+		return err
+	}
+	if is.Driver == "" || is.Policy == nil || Open(*is.Policy) {
+		k.applied, k.listed = "", ""
+		return k.Kernel.Remove(ctx)
+	}
+	local, err := k.Local(ctx)
+	if err != nil {
+		return err
+	}
+	if err := k.locate(ctx, full, is.Network, local); err != nil {
+		return err
+	}
+	return k.apply(ctx, full, Rules(Input{
+		Policy: *is.Policy, Own: k.subnet, Local: local, Bridge: k.bridge.Name, Peers: is.Peers, Others: is.Pods,
+	}))
+}
+
+// locate finds the containers' own network, and prepares its bridge. It asks the engine again when the network was declared
+// differently, and when a container is outside of the subnet that was found: the engine's network has been created again.
+func (k *Keeper) locate(ctx context.Context, full bool, network node.Network, local node.Pods) error {
+	given := node.Network{Driver: network.Driver, Subnet: network.Subnet}
+	outside := false
+	for address := range local {
+		outside = outside || address.Is4() && !k.subnet.Contains(address)
+	}
+	if full || outside || !k.subnet.IsValid() || given.Driver != k.given.Driver || given.Subnet != k.given.Subnet {
+		subnet, err := k.Subnet(ctx)
+		if err != nil {
+			return err
+		}
+		k.subnet, k.given = subnet, given
+	}
+	bridge := k.Kernel.Bridge(k.subnet)
+	if full || bridge != k.bridge {
+		k.bridge = Bridge{} // unless it is prepared, the next pass does so
+		if err := k.Kernel.Prepare(ctx, bridge); err != nil {
+			return err
+		}
+		k.bridge = bridge
+	}
+	return nil
+}
+
+// apply has the kernel take the rules, unless they stand.
+func (k *Keeper) apply(ctx context.Context, full bool, script string) error {
+	if script == k.applied && !full {
+		return nil
+	}
+	is, err := k.Kernel.List(ctx)
+	if err != nil || script == k.applied && is == k.listed {
+		return err
+	}
+	if script == k.applied {
+		k.Logger.Warn("another program changed the rules between scopes: they are put back", "table", table)
+	}
+	if err := k.Kernel.Apply(ctx, script); err != nil {
+		return fmt.Errorf("apply the rules: %w", err)
+	}
+	k.applied = script
+	k.listed, err = k.Kernel.List(ctx)
+	return err
+}

@@ -1,0 +1,88 @@
+package netpolicy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"tend.dev/tend/api/node"
+)
+
+// memory is what is kept for a start without a server. With the containers that the engine lists it is enough for all rules. A pod of
+// another node that came later is not in it: to those it counts as unknown, so nothing here reaches it until a server answers.
+type memory struct {
+	node.Network
+	Pods map[string]node.Pods `json:"pods,omitempty"`
+}
+
+// kept is what the file holds, as far as is known: all of it, and the network in it.
+type kept struct{ text, network []byte }
+
+// synced reports whether the control plane's word is complete.
+func (k *Keeper) synced() bool {
+	select {
+	case <-k.Synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// end keeps what is known for the next start.
+func (k *Keeper) end() error {
+	if !k.synced() || !k.Used() {
+		return nil
+	}
+	if err := k.remember(memory{k.Network(), k.Pods()}, true); err != nil {
+		k.Logger.Warn("without a server the next start knows an older policy of the network", "error", err)
+	}
+	return nil
+}
+
+// recall reads what was last in force. A file that can't be read counts as none: the control plane will say it again.
+func (k *Keeper) recall() {
+	text, err := os.ReadFile(k.File)
+	if err == nil {
+		err = json.Unmarshal(text, &k.remembered)
+	}
+	switch {
+	case err == nil:
+		k.kept.text = text
+	case !errors.Is(err, fs.ErrNotExist):
+		k.remembered = memory{}
+		k.Logger.Warn("the network's policy is not known until a server says it", "file", k.File, "error", err)
+	}
+}
+
+// remember keeps what is in force for a start without a server; nothing is kept of a network that has no policy. A network that changed
+// is written at once. Pods come and go all the time: they are written with it, and in full passes.
+func (k *Keeper) remember(is memory, full bool) error {
+	if is.Driver == "" || is.Policy == nil {
+		k.kept = kept{}
+		if err := os.Remove(k.File); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	network, err := json.Marshal(is.Network)
+	if err != nil || !full && bytes.Equal(network, k.kept.network) {
+		return err
+	}
+	text, err := json.Marshal(is)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(text, k.kept.text) {
+		if err := renameio.WriteFile(k.File, text, 0o600, renameio.WithTempDir(filepath.Dir(k.File))); err != nil {
+			return fmt.Errorf("keep the network's policy: %w", err)
+		}
+	}
+	k.kept = kept{text, network}
+	return nil
+}

@@ -1,0 +1,71 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// The bounds of a backoff.
+const (
+	firstBackoff = time.Second
+	lastBackoff  = time.Minute
+)
+
+// The errors that end an agent. It begins again once its credentials change.
+var (
+	// ErrUnauthorized means that the credential was refused, and that there is no other one.
+	ErrUnauthorized = errors.New("the control plane refuses the credential: register again")
+	// ErrForbidden means that the credential is not of this cluster.
+	ErrForbidden = errors.New("the control plane refuses the cluster")
+)
+
+// backoff is how long to wait after failures in a row.
+type backoff struct {
+	failures int
+	// jitter returns a number from 0 to below 1.
+	jitter func() float64
+}
+
+func newBackoff(jitter func() float64) *backoff {
+	if jitter == nil {
+		jitter = rand.Float64
+	}
+	return &backoff{jitter: jitter}
+}
+
+func (b *backoff) reset() { b.failures = 0 }
+
+// after returns how long to wait after an error: what the server asks for, else twice as long each time, with jitter.
+func (b *backoff) after(err error) time.Duration {
+	wait := firstBackoff
+	for range min(b.failures, 10) {
+		wait = min(2*wait, lastBackoff)
+	}
+	b.failures++
+	var answered *StatusError
+	if errors.As(err, &answered) && answered.RetryAfter > 0 {
+		return answered.RetryAfter
+	}
+	return wait + time.Duration(float64(wait)*b.jitter()/2)
+}
+
+// rest waits; it returns ctx's error if that ends first.
+func rest(ctx context.Context, wait time.Duration) error {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// passes reports whether a request may succeed if it is made again: there was no answer, or one that asks for that.
+func passes(err error) bool {
+	status := statusOf(err)
+	return status == 0 || status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+}

@@ -1,0 +1,149 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"tend.dev/tend/api/pull"
+)
+
+// The times of requests, and the bound of an answer.
+const (
+	requestTime = 2 * time.Minute
+	maxAnswer   = 16 << 20
+)
+
+// StatusError is an answer that is an error.
+type StatusError struct {
+	Status int
+	Body   pull.Error
+	// RetryAfter is what the server asks for; zero if it doesn't.
+	RetryAfter time.Duration
+}
+
+func (e *StatusError) Error() string {
+	if e.Body.Code == "" {
+		return fmt.Sprintf("the control plane answered %d", e.Status)
+	}
+	return fmt.Sprintf("the control plane answered %d %s: %s", e.Status, e.Body.Code, e.Body.Message)
+}
+
+// statusOf returns the status of an answer that is an error; 0 if there was no answer.
+func statusOf(err error) int {
+	var answered *StatusError
+	if errors.As(err, &answered) {
+		return answered.Status
+	}
+	return 0
+}
+
+// Client makes the requests of the protocol.
+type Client struct {
+	// Endpoint is the URL of the control plane, without a path.
+	Endpoint string
+	// HTTP trusts the control plane. It has no time limit of its own: a request for jobs may take minutes.
+	HTTP *http.Client
+	// UserAgent is how the operator calls itself.
+	UserAgent string
+}
+
+// Register exchanges a registration token for a credential.
+func (c *Client) Register(ctx context.Context, token, cluster, displayName string) (pull.Credential, error) {
+	var given pull.Credential
+	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RegisterPath, pull.Registration{RegistrationToken: token, ClusterID: cluster, DisplayName: displayName}, &given)
+	if err == nil && (given.Token == "" || given.ClusterID == "") {
+		err = errors.New("the control plane's answer to the registration has no token or no cluster")
+	}
+	return given, err
+}
+
+// Jobs asks for jobs and waits for some.
+func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration) ([]pull.Job, error) {
+	var jobs pull.Jobs
+	query := url.Values{"cluster": {cluster}, "wait": {strconv.Itoa(int(wait / time.Second))}}
+	err := c.call(ctx, token, wait+requestTime, http.MethodGet, pull.JobsPath+"?"+query.Encode(), nil, &jobs)
+	return jobs.Jobs, err
+}
+
+// Acknowledge says that a job is taken.
+func (c *Client) Acknowledge(ctx context.Context, token, job string) error {
+	return c.call(ctx, token, requestTime, http.MethodPost, jobPath(job, "ack"), nil, nil)
+}
+
+// Status says how far a job is.
+func (c *Client) Status(ctx context.Context, token, job string, status pull.Status) error {
+	return c.call(ctx, token, requestTime, http.MethodPost, jobPath(job, "status"), status, nil)
+}
+
+// Result says what came of a job.
+func (c *Client) Result(ctx context.Context, token, job string, result pull.Result) error {
+	return c.call(ctx, token, requestTime, http.MethodPost, jobPath(job, "result"), result, nil)
+}
+
+// Events sends a batch of events.
+func (c *Client) Events(ctx context.Context, token string, events []pull.Event) error {
+	return c.call(ctx, token, requestTime, http.MethodPost, pull.EventsPath, pull.Events{Events: events}, nil)
+}
+
+// Rotate returns another credential; the one that was used is valid for pull.RotationGrace.
+func (c *Client) Rotate(ctx context.Context, token string) (pull.Credential, error) {
+	var given pull.Credential
+	err := c.call(ctx, token, requestTime, http.MethodPost, pull.RotatePath, struct{}{}, &given)
+	if err == nil && given.Token == "" {
+		err = errors.New("the control plane's answer to the rotation has no token")
+	}
+	return given, err
+}
+
+func jobPath(job, what string) string {
+	return pull.JobsPath + "/" + url.PathEscape(job) + "/" + what
+}
+
+func (c *Client) call(ctx context.Context, token string, within time.Duration, method, path string, body, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var encoded []byte
+	if body != nil {
+		var err error
+		if encoded, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, c.Endpoint+path, bytes.NewReader(encoded))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Accept", pull.MediaType)
+	request.Header.Set("User-Agent", c.UserAgent)
+	if body != nil {
+		request.Header.Set("Content-Type", pull.MediaType)
+	}
+	response, err := c.HTTP.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text := io.LimitReader(response.Body, maxAnswer)
+	if response.StatusCode >= http.StatusMultipleChoices {
+		failed := &StatusError{Status: response.StatusCode}
+		_ = json.NewDecoder(text).Decode(&failed.Body) // an answer of something in between has another body
+		if n, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil && n >= 0 {
+			failed.RetryAfter = time.Duration(n) * time.Second
+		}
+		return failed
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, text)
+		return err
+	}
+	return json.NewDecoder(text).Decode(out)
+}

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// errCut is what a request comes to whose connection is cut.
+var errCut = errors.New("the connection was cut")
+
+// wire carries requests to a handler in this process. Its time is that of the test's bubble.
+type wire struct {
+	handler http.Handler
+	// cut decides, for each request, whether its connection is cut before it arrives, or before its answer does.
+	cut func(r *http.Request) (before, after bool)
+}
+
+// RoundTrip implements http.RoundTripper.
+func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	before, after := false, false
+	if w.cut != nil {
+		before, after = w.cut(r)
+	}
+	if before {
+		return nil, errCut
+	}
+	answered := make(chan *http.Response, 1)
+	go func() {
+		recorder := httptest.NewRecorder()
+		r.RemoteAddr = "192.0.2.1:1234"
+		w.handler.ServeHTTP(recorder, r)
+		answered <- recorder.Result()
+	}()
+	select {
+	case response := <-answered:
+		if after {
+			return nil, errCut
+		}
+		return response, nil
+	case <-r.Context().Done():
+		<-answered // a handler ends with its request
+		return nil, r.Context().Err()
+	}
+}
+
+// kept keeps a credential, as a Secret does.
+type kept struct {
+	mu         sync.Mutex
+	credential pull.Credential
+}
+
+func (k *kept) Load(context.Context) (pull.Credential, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.credential, nil
+}
+
+func (k *kept) Save(_ context.Context, c pull.Credential) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.credential = c
+	return nil
+}
+
+// texts keeps one text, as a ConfigMap does.
+type texts struct {
+	mu   sync.Mutex
+	text []byte
+	fail error
+}
+
+func (x *texts) Load(context.Context) ([]byte, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.text, nil
+}
+
+func (x *texts) Save(_ context.Context, text []byte) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.fail != nil {
+		return x.fail
+	}
+	x.text = text
+	return nil
+}
+
+// resources is a cluster: what was applied, with generations that grow with the manifest.
+type resources struct {
+	mu      sync.Mutex
+	have    map[api.ClusterResource]*Observation
+	text    map[api.ClusterResource]string
+	applies int
+	fail    error
+	// slow keeps what is deleted.
+	slow bool
+}
+
+func newResources() *resources {
+	return &resources{have: map[api.ClusterResource]*Observation{}, text: map[api.ClusterResource]string{}}
+}
+
+func (c *resources) Apply(_ context.Context, manifest json.RawMessage) (api.ClusterResource, error) {
+	task, err := applies(manifest)
+	if err != nil {
+		return task.ref, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.applies++
+	if c.fail != nil {
+		return api.ClusterResource{}, c.fail
+	}
+	seen := c.have[task.ref]
+	if seen == nil {
+		seen = &Observation{Found: true, Resource: task.ref}
+		seen.Resource.UID = "k1"
+		c.have[task.ref] = seen
+	}
+	if c.text[task.ref] != string(manifest) {
+		c.text[task.ref] = string(manifest)
+		seen.Resource.Generation++
+	}
+	return seen.Resource, nil
+}
+
+func (c *resources) Delete(_ context.Context, ref api.ClusterResource) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.slow {
+		delete(c.have, ref)
+	}
+	return c.fail
+}
+
+func (c *resources) Observe(_ context.Context, ref api.ClusterResource) (Observation, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if seen := c.have[ref]; seen != nil {
+		return *seen, nil
+	}
+	return Observation{}, nil
+}
+
+// ready gives a resource its condition, of its present generation.
+func (c *resources) ready(ref api.ClusterResource, status api.ConditionStatus, reason string) api.ClusterResource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	seen := c.have[ref]
+	seen.ObservedGeneration = seen.Resource.Generation
+	seen.Conditions = []pull.Condition{{Type: "Ready", Status: status, Reason: reason, ObservedGeneration: seen.Resource.Generation, LastTransitionTime: time.Now()}}
+	return seen.Resource
+}
+
+func (c *resources) gone(ref api.ClusterResource) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.have, ref)
+}

@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+)
+
+// pollJobs asks for jobs and does them, one after the other, until ctx ends.
+func (a *Agent) pollJobs(ctx context.Context) error {
+	again := newBackoff(a.Jitter)
+	for ctx.Err() == nil {
+		var jobs []pull.Job
+		err := a.request(ctx, func(token string) (err error) {
+			jobs, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait)
+			return err
+		})
+		for i := 0; err == nil && i < len(jobs); i++ {
+			err = a.do(ctx, jobs[i])
+		}
+		switch {
+		case err == nil:
+			again.reset()
+		case isEnd(err):
+			return err
+		case ctx.Err() == nil:
+			wait := again.after(err)
+			a.Logger.InfoContext(ctx, "a request to the control plane failed; it is tried again", "after", wait, "error", err)
+			_ = rest(ctx, wait)
+		}
+	}
+	return nil
+}
+
+// do acknowledges a job, does it, remembers its key, and sends its result or has it tracked. An error means that the job comes again.
+func (a *Agent) do(ctx context.Context, job pull.Job) error {
+	err := a.request(ctx, func(token string) error { return a.client.Acknowledge(ctx, token, job.ID) })
+	switch statusOf(err) {
+	case http.StatusNotFound, http.StatusConflict:
+		return nil // another job has taken its place, or it has a result
+	}
+	if err != nil {
+		return err
+	}
+	if !job.ExpiresAt.IsZero() && !a.Now().Before(job.ExpiresAt) {
+		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
+	}
+	task, err := read(job)
+	if err != nil {
+		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+	}
+	done, err := a.Keys.Done(ctx, job.IdempotencyKey)
+	if err != nil {
+		return err
+	}
+	if done {
+		return a.repeat(ctx, job, task)
+	}
+	applied, err := task.run(ctx, a.Applier)
+	var conflict *ConflictError
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &conflict):
+		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
+	case err != nil:
+		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+	}
+	if err := a.Keys.Remember(ctx, job.IdempotencyKey); err != nil {
+		return err // it comes again, and is done again: that changes nothing
+	}
+	a.track(job, task, applied)
+	return nil
+}
+
+// repeat answers a job that was done before. One that is tracked still is: its result follows.
+func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
+	if a.isTracked(job.ID) {
+		return nil
+	}
+	result := pull.Result{Outcome: pull.OutcomeNoop}
+	seen, err := a.Applier.Observe(ctx, task.ref)
+	switch {
+	case task.delete && (err != nil || seen.Found):
+		a.track(job, task, task.ref) // it was asked to go, and is not gone
+		return nil
+	case err == nil && seen.Found:
+		result.AppliedRef = &seen.Resource
+	}
+	return a.finish(ctx, job.ID, result)
+}
+
+// finish sends the result of a job. That it is known already, or that the job is gone, is as good.
+func (a *Agent) finish(ctx context.Context, job string, result pull.Result) error {
+	result.Timestamp = a.Now().UTC()
+	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job, result) })
+	if status := statusOf(err); status == http.StatusConflict || status == http.StatusNotFound {
+		return nil
+	}
+	return err
+}
+
+// task is what a job asks for.
+type task struct {
+	delete   bool
+	ref      api.ClusterResource
+	manifest json.RawMessage
+}
+
+// The intents of jobs of that kind.
+const (
+	intentInstance  = "ensure-application-instance"
+	intentOperation = "request-operation"
+	intentDelete    = "delete-application-instance"
+)
+
+// read returns what a job asks for.
+func read(job pull.Job) (task, error) {
+	switch job.Kind {
+	case pull.KindApply:
+		return applies(job.Payload)
+	case pull.KindDelete:
+		var ref api.ClusterResource
+		if err := json.Unmarshal(job.Payload, &ref); err != nil || ref.Name == "" || ref.Kind == "" || ref.APIVersion == "" {
+			return task{}, fmt.Errorf("the payload of a delete needs apiVersion, kind and name")
+		}
+		return task{delete: true, ref: ref}, nil
+	case pull.KindIntent:
+		return readIntent(job.Payload)
+	}
+	return task{}, fmt.Errorf("jobs of kind %.40q are not known", job.Kind)
+}
+
+func applies(manifest json.RawMessage) (task, error) {
+	var head struct {
+		APIVersion string                           `json:"apiVersion"`
+		Kind       string                           `json:"kind"`
+		Metadata   struct{ Name, Namespace string } `json:"metadata"`
+	}
+	if err := json.Unmarshal(manifest, &head); err != nil || head.Metadata.Name == "" || head.Kind == "" || head.APIVersion == "" {
+		return task{}, fmt.Errorf("the payload is no manifest: it needs apiVersion, kind and metadata.name")
+	}
+	ref := api.ClusterResource{APIVersion: head.APIVersion, Kind: head.Kind, Namespace: head.Metadata.Namespace, Name: head.Metadata.Name}
+	return task{ref: ref, manifest: manifest}, nil
+}
+
+func readIntent(payload json.RawMessage) (task, error) {
+	var intent struct {
+		Intent              string          `json:"intent"`
+		ApplicationInstance json.RawMessage `json:"applicationInstance"`
+		Operation           json.RawMessage `json:"operation"`
+		Name                string          `json:"name"`
+		Namespace           string          `json:"namespace"`
+	}
+	if err := json.Unmarshal(payload, &intent); err != nil {
+		return task{}, fmt.Errorf("the payload of an intent can't be read: %w", err)
+	}
+	switch intent.Intent {
+	case intentInstance:
+		return applies(intent.ApplicationInstance)
+	case intentOperation:
+		return applies(intent.Operation)
+	case intentDelete:
+		if intent.Name == "" || intent.Namespace == "" {
+			return task{}, fmt.Errorf("the intent %s needs name and namespace", intentDelete)
+		}
+		return task{delete: true, ref: api.ClusterResource{APIVersion: api.AppsAPIVersion, Kind: api.ApplicationInstanceKind, Namespace: intent.Namespace, Name: intent.Name}}, nil
+	}
+	return task{}, fmt.Errorf("the intent %.40q is not known", intent.Intent)
+}
+
+// run does what a task asks for.
+func (t task) run(ctx context.Context, applier Applier) (api.ClusterResource, error) {
+	if t.delete {
+		return t.ref, applier.Delete(ctx, t.ref)
+	}
+	return applier.Apply(ctx, t.manifest)
+}

@@ -1,0 +1,145 @@
+package agent
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+)
+
+// The times of tracking: how often resources are observed without a notice, and how often a status is sent at least.
+const (
+	trackEvery  = 5 * time.Second
+	statusEvery = time.Minute
+)
+
+// tracked is a job that was done, whose result is not sent yet.
+type tracked struct {
+	job     string
+	task    task
+	applied api.ClusterResource
+	since   time.Time
+	// said is when a status was sent last.
+	said time.Time
+}
+
+func (a *Agent) track(job pull.Job, task task, applied api.ClusterResource) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tracked = append(a.tracked, &tracked{job: job.ID, task: task, applied: applied, since: a.Now()})
+	a.wake()
+}
+
+func (a *Agent) isTracked(job string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.tracked, func(t *tracked) bool { return t.job == job })
+}
+
+// Moved says that a resource may have changed: those that are tracked are observed at once.
+func (a *Agent) Moved() { a.wake() }
+
+func (a *Agent) wake() {
+	select {
+	case a.moved <- struct{}{}:
+	default:
+	}
+}
+
+// trackReady observes what jobs applied, and sends their status and their results, until ctx ends.
+func (a *Agent) trackReady(ctx context.Context) error {
+	ticker := time.NewTicker(trackEvery)
+	defer ticker.Stop()
+	again := newBackoff(a.Jitter)
+	for {
+		select {
+		case <-ticker.C:
+		case <-a.moved:
+		case <-ctx.Done():
+			return nil
+		}
+		err := a.observeAll(ctx)
+		switch {
+		case err == nil:
+			again.reset()
+		case isEnd(err):
+			return err
+		case ctx.Err() == nil:
+			_ = rest(ctx, again.after(err))
+		}
+	}
+}
+
+func (a *Agent) observeAll(ctx context.Context) error {
+	a.mu.Lock()
+	all := slices.Clone(a.tracked)
+	a.mu.Unlock()
+	for _, t := range all {
+		over, err := a.observe(ctx, t)
+		if err != nil {
+			return err
+		}
+		if over {
+			a.mu.Lock()
+			a.tracked = slices.DeleteFunc(a.tracked, func(other *tracked) bool { return other == t })
+			a.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+// observe sends the result of a job if it can be known, or it was waited for long enough; else its status, if it is time for one.
+func (a *Agent) observe(ctx context.Context, t *tracked) (over bool, err error) {
+	now := a.Now()
+	late := now.Sub(t.since) >= a.ReadyTime
+	seen, err := a.Applier.Observe(ctx, t.task.ref)
+	if err != nil {
+		a.Logger.WarnContext(ctx, "a resource can't be observed", "resource", t.task.ref.Kind+"/"+t.task.ref.Namespace+"/"+t.task.ref.Name, "error", err)
+		if !late {
+			return false, nil
+		}
+	}
+	if t.task.delete {
+		if err == nil && !seen.Found {
+			return true, a.finish(ctx, t.job, pull.Result{Outcome: pull.OutcomeSucceeded})
+		}
+		return a.say(ctx, t, seen, "deleting", now) // however long it takes: what is not gone is not deleted
+	}
+	settled := err == nil && seen.settled() && seen.Resource.Generation >= t.applied.Generation
+	if !settled && !late {
+		return a.say(ctx, t, seen, "applied, not ready yet", now)
+	}
+	if closed, err := a.sayNow(ctx, t, seen, "", now); err != nil || closed {
+		return closed, err
+	}
+	return true, a.finish(ctx, t.job, pull.Result{Outcome: pull.OutcomeSucceeded, AppliedRef: &t.applied})
+}
+
+// say sends the status of a job, at most once in statusEvery. It reports whether nobody waits for the job any more.
+func (a *Agent) say(ctx context.Context, t *tracked, seen Observation, message string, now time.Time) (closed bool, err error) {
+	if !t.said.IsZero() && now.Sub(t.said) < statusEvery {
+		return false, nil
+	}
+	return a.sayNow(ctx, t, seen, message, now)
+}
+
+func (a *Agent) sayNow(ctx context.Context, t *tracked, seen Observation, message string, now time.Time) (closed bool, err error) {
+	status := pull.Status{Phase: "Running", Message: message, Timestamp: now.UTC()}
+	if !t.task.delete {
+		status.AppliedRef = &t.applied
+	}
+	if seen.Found && seen.ObservedGeneration >= t.applied.Generation {
+		status.Conditions = seen.Conditions
+	}
+	err = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, t.job, status) })
+	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusConflict {
+		return true, nil
+	}
+	if err == nil {
+		t.said = now
+	}
+	return false, err
+}

@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// Reconciler reconciles the Cluster. All fields but Version are required.
+//
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters/status;clusters/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,verbs=get;create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+type Reconciler struct {
+	// Client writes. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
+	Client client.Client
+	Live   client.Reader
+	// Mapper says which kinds the cluster serves.
+	Mapper meta.RESTMapper
+	// Connection does what is decided.
+	Connection *Connection
+	// Secret is where the credentials are. The registration token is in the same namespace.
+	Secret client.ObjectKey
+	// Enabled is whether this operator polls.
+	Enabled bool
+	Version string
+	Events  events.EventRecorder
+	Now     func() time.Time
+}
+
+// Reconcile brings the Cluster as far as it gets without waiting.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	in, err := r.observe(ctx, request.Name)
+	if apierrors.IsNotFound(err) {
+		r.Connection.Release(request.Name)
+		return reconcile.Result{}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	plan := Decide(in)
+	err = r.execute(ctx, in, plan)
+	switch {
+	case apierrors.IsConflict(err) && len(apply.Conflicts(err)) == 0:
+		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("cluster %s: %w", request.Name, err)
+	}
+	return reconcile.Result{RequeueAfter: plan.After}, nil
+}
+
+// execute carries out a plan. The connection comes last: it begins nothing before the status says so.
+func (r *Reconciler) execute(ctx context.Context, in Input, plan Plan) error {
+	cluster := in.Cluster
+	if plan.Finalizer && cluster.DeletionTimestamp == nil {
+		if err := apply.AddFinalizer(ctx, r.Client, cluster, identity.FinalizerCluster); err != nil {
+			return err
+		}
+	}
+	if plan.Drop {
+		secret := &corev1.Secret{}
+		secret.Namespace, secret.Name = r.Secret.Namespace, r.Secret.Name
+		if err := client.IgnoreNotFound(r.Client.Delete(ctx, secret)); err != nil {
+			return fmt.Errorf("delete the credentials of another Cluster: %w", err)
+		}
+	}
+	changed := !equality.Semantic.DeepEqual(cluster.Status, plan.Status)
+	if changed {
+		if err := r.writeStatus(ctx, cluster, plan); err != nil {
+			return err
+		}
+	}
+	if in.Counts == cluster.Name {
+		r.Connection.Want(plan.Wanted)
+		r.Connection.Heartbeat(plan.Status.Conditions, changed)
+	}
+	if !plan.Finalizer && hasFinalizer(cluster) && cluster.DeletionTimestamp != nil {
+		return r.end(ctx, cluster)
+	}
+	return nil
+}
+
+// end lets a Cluster go once the connection is idle; while it isn't, its end is another reconcile.
+func (r *Reconciler) end(ctx context.Context, cluster *opsv1alpha1.Cluster) error {
+	if err := apply.RemoveFinalizer(ctx, r.Client, cluster, identity.FinalizerCluster); err != nil {
+		return err
+	}
+	r.Connection.Release(cluster.Name)
+	return nil
+}
+
+// writeStatus applies the status, and then reports the transitions. An Event is lost if the process ends in between.
+func (r *Reconciler) writeStatus(ctx context.Context, cluster *opsv1alpha1.Cluster, plan Plan) error {
+	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&plan.Status)
+	if err != nil {
+		return fmt.Errorf("write the status: %w", err)
+	}
+	wanted := &unstructured.Unstructured{Object: map[string]any{"status": values}}
+	wanted.SetGroupVersionKind(opsv1alpha1.GroupVersion.WithKind(kindCluster))
+	wanted.SetName(cluster.Name)
+	wanted.SetUID(cluster.UID)
+	wanted.SetResourceVersion(cluster.ResourceVersion)
+	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+		return fmt.Errorf("write the status: %w", err)
+	}
+	cluster.ResourceVersion = wanted.GetResourceVersion()
+	for _, event := range plan.Events {
+		kind := corev1.EventTypeNormal
+		if event.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(cluster, nil, kind, event.Reason, "Reconcile", "%s", event.Message)
+	}
+	return nil
+}

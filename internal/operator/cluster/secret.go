@@ -1,0 +1,152 @@
+package cluster
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// The keys of the Secret with the credentials.
+const (
+	keyEndpoint       = "control-plane-base-url"
+	keyClusterID      = "cluster-id"
+	keyToken          = "token"
+	keyAuthority      = "ca.crt"
+	keyServerName     = "server-name"
+	keyRegisteredWith = "registered-with"
+	keyRegisteredAt   = "registered-at"
+	keyForced         = "registration-forced-by"
+)
+
+// The keys of the Secret with the registration token, besides that of the token.
+const (
+	tokenAuthority  = "ca.crt"
+	tokenServerName = "serverName"
+	defaultTokenKey = "registrationToken"
+)
+
+// errNoCredentials means that the Secret has no credential.
+var errNoCredentials = errors.New("the Secret with the credentials is missing, or has no token")
+
+// readCredentials returns what a Secret has; nil if that is no credential.
+func readCredentials(secret *corev1.Secret) *Credentials {
+	text := func(key string) string { return string(secret.Data[key]) }
+	if text(keyToken) == "" || text(keyClusterID) == "" || secret.DeletionTimestamp != nil {
+		return nil
+	}
+	c := &Credentials{
+		ClusterID: text(keyClusterID), Token: text(keyToken), RegisteredWith: text(keyRegisteredWith), Forced: text(keyForced),
+		Trust: Trust{Authority: text(keyAuthority), ServerName: text(keyServerName)},
+	}
+	c.RegisteredAt, _ = time.Parse(time.RFC3339, text(keyRegisteredAt)) // made by hand, it may have none
+	if owner := metav1.GetControllerOf(secret); owner != nil {
+		c.Owner = owner.UID
+	}
+	return c
+}
+
+// store is the Secret with the credentials of one Cluster. It implements agent.Credentials.
+type store struct {
+	Client    client.Client
+	Live      client.Reader
+	Key       client.ObjectKey
+	Cluster   string
+	UID       types.UID
+	Link      Link
+	Exchange  Exchange
+	registers bool
+	now       func() time.Time
+
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+// Load returns the credential as it is stored now.
+func (s *store) Load(ctx context.Context) (pull.Credential, error) {
+	c, err := s.read(ctx)
+	if err != nil {
+		return pull.Credential{}, err
+	}
+	if c == nil {
+		return pull.Credential{}, errNoCredentials
+	}
+	s.learn(c.Token)
+	return pull.Credential{ClusterID: c.ClusterID, Token: c.Token}, nil
+}
+
+func (s *store) read(ctx context.Context) (*Credentials, error) {
+	secret := &corev1.Secret{}
+	if err := s.Live.Get(ctx, s.Key, secret); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("read the credentials %s: %w", s.Key, err)
+	}
+	return readCredentials(secret), nil
+}
+
+// Save applies the Secret. It belongs to the Cluster, and goes with it.
+func (s *store) Save(ctx context.Context, credential pull.Credential) error {
+	next := Credentials{RegisteredWith: Token{Value: s.Exchange.Token}.fingerprint(), Forced: s.Exchange.Forced, RegisteredAt: s.now()}
+	if !s.registers {
+		stored, err := s.read(ctx)
+		if err != nil {
+			return err
+		}
+		if stored == nil {
+			return errNoCredentials
+		}
+		next = *stored
+	}
+	s.learn(credential.Token)
+	data := map[string]any{}
+	for key, value := range map[string]string{
+		keyEndpoint: s.Link.Endpoint, keyClusterID: credential.ClusterID, keyToken: credential.Token, keyAuthority: s.Link.Trust.Authority,
+		keyServerName: s.Link.Trust.ServerName, keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
+		keyRegisteredAt: next.RegisteredAt.UTC().Format(time.RFC3339),
+	} {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	wanted := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": data}}
+	wanted.SetNamespace(s.Key.Namespace)
+	wanted.SetName(s.Key.Name)
+	wanted.SetLabels(map[string]string{identity.LabelManagedBy: identity.ManagedBy, identity.LabelClusterID: credential.ClusterID})
+	yes := true
+	wanted.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: opsv1alpha1.GroupVersion.String(), Kind: kindCluster, Name: s.Cluster, UID: s.UID, Controller: &yes,
+	}})
+	if err := s.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+		return fmt.Errorf("store the credentials in the Secret %s: %w", s.Key, err)
+	}
+	return nil
+}
+
+// learn notes a token that this process has read or written. knows returns whether it has: another one was stored by a person.
+func (s *store) learn(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		s.known = map[string]bool{}
+	}
+	s.known[token] = true
+}
+
+func (s *store) knows(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.known) == 0 || s.known[token]
+}

@@ -1,0 +1,185 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/operator/agent"
+)
+
+// The times of a session: how long an agent that could not begin waits, and how often a snapshot looks for room.
+const (
+	beginAgain = time.Second
+	roomEvery  = 200 * time.Millisecond
+	// room is how many events may wait before the next ones of a snapshot.
+	room = 500
+)
+
+// session is an agent with one control plane and one credential.
+type session struct {
+	agent  *agent.Agent
+	link   Link
+	uid    string
+	secret *store
+	trips  *trips
+	cancel context.CancelFunc
+	// over: it has ended, because it was cancelled, or for good because the control plane refuses it.
+	over   bool
+	health *agent.Health
+	// back holds a token when the control plane is back.
+	back chan struct{}
+}
+
+// serves returns whether a session is what is wanted. A credential that this process has not stored itself needs another session;
+// one that is refused is not tried again.
+func (s *session) serves(w Wanted) bool {
+	return w.Run && s.link == w.Link && s.uid == string(w.UID) && s.secret.knows(w.Token)
+}
+
+// begin begins a session. The caller holds mu.
+func (c *Connection) begin(w Wanted) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	s := &session{
+		link: w.Link, uid: string(w.UID), cancel: cancel, secret: c.store(w, false), trips: &trips{now: c.Now}, back: make(chan struct{}, 1),
+	}
+	http, err := newHTTP(w.Link, s.trips)
+	if err != nil {
+		cancel()
+		s.over, s.health = true, &agent.Health{Authenticated: true, Reason: err.Error()}
+		s.secret.learn(w.Token)
+		c.session = s
+		c.Notify()
+		return
+	}
+	s.agent = c.newAgent(w, s.secret, http, func(h agent.Health) { c.healthy(s, h) })
+	s.back <- struct{}{}
+	c.session = s
+	c.parts.Go(func() {
+		defer http.CloseIdleConnections()
+		defer cancel()
+		c.run(ctx, s)
+		c.mu.Lock()
+		s.over = true
+		if c.session == s && ctx.Err() != nil {
+			c.session = nil
+		}
+		c.mu.Unlock()
+		c.Notify()
+	})
+	c.parts.Go(func() { c.report(ctx, s) })
+}
+
+// run runs the agent until ctx ends or the control plane refuses it.
+func (c *Connection) run(ctx context.Context, s *session) {
+	for {
+		err := s.agent.Run(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		c.Log.WarnContext(ctx, "the agent has ended", "error", err)
+		if errors.Is(err, agent.ErrUnauthorized) || errors.Is(err, agent.ErrForbidden) {
+			return
+		}
+		select {
+		case <-time.After(beginAgain):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// healthy takes what the agent says of its connection.
+func (c *Connection) healthy(s *session, h agent.Health) {
+	c.mu.Lock()
+	returned := h.Connected && s.health != nil && !s.health.Connected
+	s.health = &h
+	c.mu.Unlock()
+	if returned {
+		select {
+		case s.back <- struct{}{}:
+		default:
+		}
+	}
+	c.Notify()
+}
+
+// report sends a snapshot when the session begins, and each time the control plane is back.
+func (c *Connection) report(ctx context.Context, s *session) {
+	for {
+		select {
+		case <-s.back:
+		case <-ctx.Done():
+			return
+		}
+		if err := c.snapshot(ctx, s.agent); err != nil && ctx.Err() == nil {
+			c.Log.WarnContext(ctx, "the state of the cluster could not be reported", "error", err)
+		}
+	}
+}
+
+// snapshot sends all conditions of all objects of the control plane, one event for each object.
+func (c *Connection) snapshot(ctx context.Context, to *agent.Agent) error {
+	instances := &unstructured.UnstructuredList{}
+	instances.SetGroupVersionKind(kindInstance)
+	if err := c.Client.List(ctx, instances); err != nil {
+		return err
+	}
+	var operations opsv1alpha1.OperationList
+	if err := c.Client.List(ctx, &operations); err != nil {
+		return err
+	}
+	var all []client.Object
+	for i := range instances.Items {
+		all = append(all, &instances.Items[i])
+	}
+	for i := range operations.Items {
+		all = append(all, &operations.Items[i])
+	}
+	for _, object := range all {
+		seen := observationOf(object)
+		if !isReported(object) || len(seen.Conditions) == 0 {
+			continue
+		}
+		if err := waitForRoom(ctx, to); err != nil {
+			return err
+		}
+		to.Emit(pull.Event{Kind: pull.EventConditionTransition, ResourceRef: seen.Resource, Conditions: seen.Conditions, Timestamp: c.Now().UTC()})
+	}
+	return nil
+}
+
+// waitForRoom waits until few events wait: a snapshot must not push out what happens meanwhile.
+func waitForRoom(ctx context.Context, to *agent.Agent) error {
+	for {
+		if waiting, _ := to.Buffered(); waiting < room {
+			return nil
+		}
+		select {
+		case <-time.After(roomEvery):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// newAgent returns an agent that is not running.
+func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health func(agent.Health)) *agent.Agent {
+	return agent.New(agent.Options{
+		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
+		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
+		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace}, c.Now),
+	})
+}
+
+// store returns the Secret with the credentials of a Cluster.
+func (c *Connection) store(w Wanted, registers bool) *store {
+	return &store{
+		Client: c.Client, Live: c.Live, Key: c.Secret, Cluster: w.Cluster, UID: w.UID, Link: w.Link, Exchange: w.Exchange, registers: registers, now: c.Now,
+	}
+}

@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// Options are the options of the controller.
+type Options struct {
+	// Namespace is the operator's own. Required.
+	Namespace string
+	// Secret is the name of the Secret with the credentials. Default vworkspace-agent-credentials.
+	Secret string
+	// Disabled leaves the control plane alone, whatever the Cluster says.
+	Disabled bool
+	// Wait is how long a request for jobs waits for one. Default 30 s.
+	Wait time.Duration
+	// Version is the operator's version.
+	Version string
+	// Logger receives what the agent says. Default: none.
+	Logger *slog.Logger
+	// Now returns the time. Default time.Now.
+	Now func() time.Time
+}
+
+// Add adds the controller and the connection to a manager, with their watches: Clusters, and the Secrets of the operator's namespace.
+func Add(mgr manager.Manager, opts Options) error {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	changed := make(chan event.GenericEvent, 1)
+	secret := client.ObjectKey{Namespace: opts.Namespace, Name: cmp.Or(opts.Secret, identity.SecretCredentials)}
+	connection := &Connection{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Cache: mgr.GetCache(), Secret: secret, Wait: opts.Wait, Now: opts.Now, Log: opts.Logger,
+		UserAgent: "tend-operator/" + cmp.Or(opts.Version, "unknown"),
+		Notify: func() {
+			select {
+			case changed <- event.GenericEvent{Object: &opsv1alpha1.Cluster{}}:
+			default: // another one waits, and the reconcile looks for itself
+			}
+		},
+	}
+	if err := mgr.Add(connection); err != nil {
+		return fmt.Errorf("add the connection to the control plane: %w", err)
+	}
+	reader := mgr.GetClient()
+	all := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		if _, ok := object.(*corev1.Secret); ok && object.GetNamespace() != opts.Namespace {
+			return nil
+		}
+		return clusters(ctx, reader)
+	})
+	err := ctrl.NewControllerManagedBy(mgr).Named("cluster").
+		For(&opsv1alpha1.Cluster{}).
+		Watches(&opsv1alpha1.Cluster{}, all).
+		Watches(&corev1.Secret{}, all).
+		WatchesRawSource(source.Channel(changed, all)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute}).
+		Complete(&Reconciler{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Connection: connection, Secret: secret,
+			Enabled: !opts.Disabled, Version: opts.Version, Events: mgr.GetEventRecorder(identity.FieldManager), Now: opts.Now,
+		})
+	if err != nil {
+		return fmt.Errorf("add the controller of the Cluster: %w", err)
+	}
+	return nil
+}
+
+// clusters returns every Cluster. The cache answers; before it has begun there is nothing to reconcile.
+func clusters(ctx context.Context, reader client.Reader) []reconcile.Request {
+	var all opsv1alpha1.ClusterList
+	if err := reader.List(ctx, &all); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range all.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&all.Items[i])})
+	}
+	return requests
+}

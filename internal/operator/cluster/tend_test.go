@@ -1,0 +1,204 @@
+//go:build kube
+
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
+	"tend.dev/tend/internal/clusterapi"
+	"tend.dev/tend/internal/control"
+	controllers "tend.dev/tend/internal/control/cluster"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// tend is a control plane as a server runs it: the endpoints behind TLS, and the controllers, over a store in memory. Its clock can
+// be put forward, and its endpoints can be away.
+type tend struct {
+	testing.TB
+	ctx     context.Context
+	store   *memory.Store
+	view    *view.View
+	handler *clusterapi.Handler
+	server  *httptest.Server
+	ahead   atomic.Int64
+	away    atomic.Bool
+
+	mu sync.Mutex
+	// jobs counts how often each job was sent, results are the outcomes that came.
+	jobs    map[string]int
+	results []string
+}
+
+func startTend(t testing.TB) *tend {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &tend{TB: t, ctx: ctx, store: memory.New(), jobs: map[string]int{}}
+	s.view = view.New(s.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	var parts sync.WaitGroup
+	parts.Go(func() { _ = s.view.Run(ctx) })
+	<-s.view.Synced()
+	for _, kind := range controllers.Kinds {
+		c := kind.New(control.Deps{Snapshot: s.snapshot, Store: s.store, Now: s.now})
+		work := engine.New(engine.Options{Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: s.view.Synced(), Revision: s.view.Revision, WaitFor: s.view.WaitFor})
+		s.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(s.snapshot(), change)...) })
+		parts.Go(func() { _ = work.Run(ctx) })
+	}
+	s.handler = clusterapi.New(clusterapi.Options{
+		Store: s.store, View: s.view, Fresh: s.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) }, Now: s.now,
+	})
+	s.server = httptest.NewTLSServer(http.HandlerFunc(s.serve))
+	t.Cleanup(func() {
+		s.server.CloseClientConnections()
+		s.server.Close()
+		cancel()
+		parts.Wait()
+		_ = s.store.Close()
+	})
+	return s
+}
+
+// serve answers as Tend does, and notes what is sent and what comes.
+func (s *tend) serve(w http.ResponseWriter, r *http.Request) {
+	if s.away.Load() {
+		http.Error(w, "away", http.StatusServiceUnavailable)
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/result") {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		var result pull.Result
+		_ = json.Unmarshal(body, &result)
+		s.mu.Lock()
+		s.results = append(s.results, result.Outcome)
+		s.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	if r.URL.Path != pull.JobsPath {
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, r)
+	if r.Context().Err() != nil {
+		return
+	}
+	var jobs pull.Jobs
+	_ = json.Unmarshal(recorder.Body.Bytes(), &jobs)
+	s.mu.Lock()
+	for _, job := range jobs.Jobs {
+		s.jobs[job.ID]++
+	}
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", recorder.Header().Get("Content-Type"))
+	w.WriteHeader(recorder.Code)
+	_, _ = w.Write(recorder.Body.Bytes())
+}
+
+// sent returns how often a job was sent that was sent most often; outcomes returns the results that came.
+func (s *tend) sent() (most int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.jobs {
+		most = max(most, n)
+	}
+	return most
+}
+
+func (s *tend) outcomes() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Join(s.results, " ")
+}
+
+func (s *tend) now() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
+// authority returns the certificate that signs the server's, and a name in that.
+func (s *tend) authority() (certificate, name string) {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})), "example.com"
+}
+
+func (s *tend) snapshot() records.Snapshot { return records.Snapshot{Reader: s.view.Snapshot()} }
+
+func (s *tend) fresh(ctx context.Context) (records.Snapshot, error) {
+	page, err := s.store.List(ctx, records.SchemaKey, store.ListOptions{Limit: 1})
+	if err == nil {
+		err = s.view.WaitFor(ctx, page.Revision)
+	}
+	return s.snapshot(), err
+}
+
+func (s *tend) put(object api.Object) {
+	s.Helper()
+	object.Metadata.CreatedAt = s.now()
+	if _, err := records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object).Commit(s.ctx, s.store); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// invite declares a cluster, and returns a registration token for it.
+func (s *tend) invite(name string) string {
+	s.Helper()
+	if !s.snapshot().Cluster(name).Exists() {
+		s.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: name, Spec: []byte("{}"), Metadata: api.Metadata{UID: "uid-" + name, Generation: 1}})
+	}
+	token, _, err := s.handler.Invite(s.ctx, name, 24*time.Hour)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return token
+}
+
+// web is an application for a cluster, in a namespace.
+func web(cluster, namespace string, generation int64) api.Object {
+	return api.Object{
+		Kind: api.KindApplicationInstance, Scope: namespace, Name: "web",
+		Metadata: api.Metadata{UID: "uid-web", Generation: generation, Finalizers: []string{api.FinalizerCluster}},
+		Spec: fmt.Appendf(nil, `{"cluster":%q,"appRef":{"catalogId":"web"},"chart":{"sourceType":"oci","url":"oci://registry.example.org/charts","name":"web",
+			"version":"1.0.%d"},"release":{"name":"web"},"values":{"source":"inline","inline":{"replicas":2}}}`, cluster, generation),
+	}
+}
+
+// says waits until Tend's status of an object satisfies a test.
+func (s *tend) says(what string, object api.Object, is func(api.DeliveredStatus) bool) {
+	s.Helper()
+	kubetest.Eventually(s, what, func(context.Context) error {
+		record, _ := s.snapshot().Get(records.StatusKey(object.Ref()))
+		status, ok := record.Value.(*api.DeliveredStatus)
+		if !ok {
+			return fmt.Errorf("%s has no status", object.Ref())
+		}
+		if !is(*status) {
+			return fmt.Errorf("%s: phase %s, delivery %+v, conditions %+v", object.Ref(), status.Phase, status.Delivery, status.Conditions)
+		}
+		return nil
+	})
+}
+
+// isReady returns whether a status is Ready with a reason, of a generation.
+func isReady(generation int64, reason string) func(api.DeliveredStatus) bool {
+	return func(status api.DeliveredStatus) bool {
+		c := api.FindCondition(status.Conditions, api.ConditionReady)
+		return c != nil && c.Status == api.ConditionTrue && c.Reason == reason && status.ObservedGeneration == generation
+	}
+}

@@ -1,0 +1,257 @@
+//go:build kube
+
+package cluster_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/core/cluster"
+	"tend.dev/tend/internal/operator"
+	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/kubetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(kubetest.Main(m, kubetest.Tend, kubetest.Flux)) }
+
+var (
+	helmRelease         = schema.GroupVersionKind{Group: "helm.toolkit.fluxcd.io", Version: "v2", Kind: "HelmRelease"}
+	ociRepository       = schema.GroupVersionKind{Group: "source.toolkit.fluxcd.io", Version: "v1", Kind: "OCIRepository"}
+	applicationInstance = schema.GroupVersionKind{Group: "apps.vworkspace.io", Version: "v1alpha1", Kind: "ApplicationInstance"}
+)
+
+// world is a Kubernetes cluster with one operator, and Tend. A Cluster has no namespace and there is one: the tests of this package
+// run one after the other.
+type world struct {
+	*testing.T
+	*kubetest.Server
+	tend       *tend
+	namespace  string
+	name       string
+	user, flux client.Client
+	stop       func()
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	server := kubetest.Shared()
+	w := &world{T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"), flux: server.Client(t, "helm-controller")}
+	w.name = "east-" + w.namespace
+	t.Cleanup(w.remove)
+	w.operate()
+	return w
+}
+
+func (w *world) agent() string { return "operator-of-" + w.namespace }
+
+// operate starts an operator, which ends with the test or by stop.
+func (w *world) operate() {
+	w.Helper()
+	made, err := operator.NewManager(w.As(w.agent()), operator.Options{
+		Namespace: w.namespace, Namespaces: []string{w.namespace}, Retry: 50 * time.Millisecond, PollWait: time.Second, Version: "test",
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- made.Start(ctx) }()
+	stopped := false
+	w.stop = func() {
+		if cancel(); stopped {
+			return
+		}
+		stopped = true
+		if err := <-ended; err != nil {
+			w.Errorf("the operator ended: %v", err)
+		}
+	}
+	w.Cleanup(w.stop)
+}
+
+// restart ends the operator and starts another one, to which Tend sends again what the first has not answered: its lease is over.
+func (w *world) restart() {
+	w.Helper()
+	w.stop()
+	w.tend.ahead.Add(int64(2 * cluster.Lease))
+	w.operate()
+}
+
+// remove removes the Cluster without the operator, so that the next test begins without one.
+func (w *world) remove() {
+	cluster := &opsv1alpha1.Cluster{}
+	cluster.Name = w.name
+	admin := w.user
+	_ = admin.Delete(context.Background(), cluster)
+	err := admin.Patch(context.Background(), cluster, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+	if client.IgnoreNotFound(err) != nil {
+		w.Error(err)
+	}
+}
+
+// secret writes the registration Secret that `tend clusters add` prints.
+func (w *world) secret(token string) {
+	w.Helper()
+	certificate, name := w.tend.authority()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "tend-registration"},
+		StringData: map[string]string{"registrationToken": token, "ca.crt": certificate, "serverName": name},
+	}
+	err := w.user.Create(w.Context(), secret)
+	if apierrors.IsAlreadyExists(err) {
+		err = w.user.Update(w.Context(), secret)
+	}
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// declare creates the Cluster that `tend clusters add` prints.
+func (w *world) declare() {
+	w.Helper()
+	err := w.user.Create(w.Context(), &opsv1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: w.name},
+		Spec: opsv1alpha1.ClusterSpec{
+			ClusterID: w.name, ControlPlaneEndpoint: w.tend.server.URL, RegistrationTokenSecretRef: &opsv1alpha1.TokenRef{Name: "tend-registration"},
+		},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// connect registers the cluster, and waits until it is connected.
+func (w *world) connect() {
+	w.Helper()
+	w.secret(w.tend.invite(w.name))
+	w.declare()
+	w.says(opsv1alpha1.ClusterConnected, "Connected=True/RoundTripOK", "Authenticated=True/CredentialAccepted")
+}
+
+func (w *world) cluster(ctx context.Context) (*opsv1alpha1.Cluster, error) {
+	cluster := &opsv1alpha1.Cluster{}
+	return cluster, w.user.Get(ctx, client.ObjectKey{Name: w.name}, cluster)
+}
+
+// says waits until the Cluster has a phase, and conditions of its present spec.
+func (w *world) says(phase opsv1alpha1.ClusterPhase, conditions ...string) {
+	w.Helper()
+	kubetest.Eventually(w, "conditions of the Cluster", func(ctx context.Context) error {
+		cluster, err := w.cluster(ctx)
+		if err != nil {
+			return err
+		}
+		if cluster.Status.Phase != phase {
+			return fmt.Errorf("want phase %s, have %+v", phase, cluster.Status)
+		}
+		for _, want := range conditions {
+			kind, state, _ := strings.Cut(want, "=")
+			c := meta.FindStatusCondition(cluster.Status.Conditions, kind)
+			if c == nil || string(c.Status)+"/"+c.Reason != state || c.ObservedGeneration != cluster.Generation {
+				return fmt.Errorf("want %s of generation %d, have %+v", want, cluster.Generation, cluster.Status.Conditions)
+			}
+		}
+		return nil
+	})
+}
+
+// credentials reads the Secret with the credentials.
+func (w *world) credentials(ctx context.Context) (*corev1.Secret, error) {
+	secret := &corev1.Secret{}
+	return secret, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: identity.SecretCredentials}, secret)
+}
+
+// get reads an object of this namespace.
+func (w *world) get(ctx context.Context, kind schema.GroupVersionKind, name string) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(kind)
+	return live, w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, live)
+}
+
+// exists waits until an object exists, and returns it.
+func (w *world) exists(kind schema.GroupVersionKind, name string) (live *unstructured.Unstructured) {
+	w.Helper()
+	kubetest.Eventually(w, kind.Kind+" "+name, func(ctx context.Context) (err error) {
+		live, err = w.get(ctx, kind, name)
+		return err
+	})
+	return live
+}
+
+// fetched waits until the source is of a version.
+func (w *world) fetched(version string) {
+	w.Helper()
+	kubetest.Eventually(w, "the version of the source", func(ctx context.Context) error {
+		source, err := w.get(ctx, ociRepository, "web-source")
+		if err != nil {
+			return err
+		}
+		if tag, _, _ := unstructured.NestedString(source.Object, "spec", "ref", "tag"); tag != version {
+			return fmt.Errorf("the source is of %s, want %s", tag, version)
+		}
+		return nil
+	})
+}
+
+// installs has Flux fetch the chart and install it.
+func (w *world) installs() {
+	w.Helper()
+	w.exists(helmRelease, "web")
+	var tag, digest string
+	w.play(ociRepository, "web-source", "Succeeded", func(live *unstructured.Unstructured, status map[string]any) {
+		tag, _, _ = unstructured.NestedString(live.Object, "spec", "ref", "tag")
+		digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(tag)))
+		status["artifact"] = map[string]any{
+			"revision": tag + "@" + digest, "digest": digest, "path": "p", "url": "http://source/p", "lastUpdateTime": "2026-11-25T12:00:00Z",
+		}
+	})
+	w.play(helmRelease, "web", "InstallSucceeded", func(_ *unstructured.Unstructured, status map[string]any) {
+		status["lastAttemptedRevision"], status["lastAttemptedRevisionDigest"] = tag+"+"+digest[len("sha256:"):][:12], digest
+	})
+}
+
+// play has Flux say that an object is ready.
+func (w *world) play(kind schema.GroupVersionKind, name, reason string, more func(*unstructured.Unstructured, map[string]any)) {
+	w.Helper()
+	kubetest.Eventually(w, "status of "+kind.Kind, func(ctx context.Context) error {
+		live, err := w.get(ctx, kind, name)
+		if err != nil {
+			return err
+		}
+		status := map[string]any{"observedGeneration": live.GetGeneration(), "conditions": []any{map[string]any{
+			"type": "Ready", "status": "True", "reason": reason, "message": "flux says " + reason, "observedGeneration": live.GetGeneration(),
+			"lastTransitionTime": metav1.Now().UTC().Format(time.RFC3339),
+		}}}
+		more(live, status)
+		live.Object["status"] = status
+		return w.flux.Status().Update(ctx, live) // again after a conflict
+	})
+}
+
+// applies returns how often the operator has patched the instance, and fails the test if it did so by force.
+func (w *world) applies() int {
+	w.Helper()
+	all := w.Writes(w, func(write kubetest.Write) bool {
+		return write.Agent == w.agent() && write.Resource == "applicationinstances" && write.Namespace == w.namespace && write.Subresource == ""
+	})
+	for _, write := range all {
+		if !strings.Contains(write.Request, "fieldManager="+identity.FieldManager) || strings.Contains(write.Request, "force=true") {
+			w.Errorf("%+v, want the field manager %s without force", write, identity.FieldManager)
+		}
+	}
+	return len(all)
+}

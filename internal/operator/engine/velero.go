@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+)
+
+// velero creates a Backup or a Restore of Velero.
+type velero struct{}
+
+type backupParameters struct {
+	Retention         string   `json:"retention"`
+	TTL               string   `json:"ttl"`
+	SnapshotClass     string   `json:"snapshotClassName"`
+	CSISnapshotClass  string   `json:"csiSnapshotClassName"`
+	SnapshotVolumes   *bool    `json:"snapshotVolumes"`
+	StorageLocation   string   `json:"storageLocation"`
+	IncludedResources []string `json:"includedResources"`
+	ExcludedResources []string `json:"excludedResources"`
+}
+
+type restoreParameters struct {
+	BackupName             string            `json:"backupName"`
+	NamespaceMapping       map[string]string `json:"namespaceMapping"`
+	RestorePVs             *bool             `json:"restorePVs"`
+	ExistingResourcePolicy string            `json:"existingResourcePolicy"`
+	IncludedResources      []string          `json:"includedResources"`
+	ExcludedResources      []string          `json:"excludedResources"`
+}
+
+func (velero) Subject(req Request) (Subject, error) {
+	kind := KindBackup
+	if req.Operation.Spec.Type == opsv1alpha1.TypeRestore {
+		kind = KindRestore
+	}
+	return owned(req, kind, req.VeleroNamespace), nil
+}
+
+func (v velero) Object(req Request) (*unstructured.Unstructured, error) {
+	subject, err := v.Subject(req)
+	if err != nil {
+		return nil, err
+	}
+	spec, err := v.spec(req)
+	if err != nil {
+		return nil, err
+	}
+	return object(req, subject, spec), nil
+}
+
+func (velero) spec(req Request) (map[string]any, error) {
+	if req.Operation.Spec.Type == opsv1alpha1.TypeRestore {
+		return restoreSpec(req)
+	}
+	params, err := decode[backupParameters](req)
+	if err != nil {
+		return nil, err
+	}
+	spec := map[string]any{
+		"includedNamespaces": []any{req.Operation.Namespace},
+		"storageLocation":    cmp.Or(params.StorageLocation, "default"),
+	}
+	if keep := cmp.Or(params.Retention, params.TTL); keep != "" {
+		ttl, err := Duration(keep)
+		if err != nil {
+			return nil, &RefusalError{Reason: opsv1alpha1.AcceptedValidationFailed, Message: "spec.parameters.retention: " + err.Error()}
+		}
+		spec["ttl"] = ttl.String()
+	}
+	setPointer(spec, "snapshotVolumes", params.SnapshotVolumes)
+	set(spec, "csiSnapshotClassName", cmp.Or(params.CSISnapshotClass, params.SnapshotClass)) // not in every Velero's schema
+	setList(spec, "includedResources", params.IncludedResources)
+	setList(spec, "excludedResources", params.ExcludedResources)
+	return spec, nil
+}
+
+// restoreSpec restores into the target's namespace, and nowhere else: from a backup of that namespace, or of those that
+// namespaceMapping maps to it.
+func restoreSpec(req Request) (map[string]any, error) {
+	params, err := decode[restoreParameters](req)
+	if err != nil {
+		return nil, err
+	}
+	namespaces := []string{req.Operation.Namespace}
+	if len(params.NamespaceMapping) > 0 {
+		namespaces = slices.Sorted(maps.Keys(params.NamespaceMapping))
+	}
+	spec := map[string]any{"backupName": params.BackupName, "includedNamespaces": anyList(namespaces)}
+	for from, to := range params.NamespaceMapping {
+		if to != req.Operation.Namespace {
+			return nil, &RefusalError{Reason: opsv1alpha1.AcceptedValidationFailed, Message: fmt.Sprintf(
+				"spec.parameters.namespaceMapping: %s is mapped to %s: an operation restores only into its own namespace %s",
+				from, to, req.Operation.Namespace)}
+		}
+		spec["namespaceMapping"] = anyMap(params.NamespaceMapping)
+	}
+	setPointer(spec, "restorePVs", params.RestorePVs)
+	set(spec, "existingResourcePolicy", params.ExistingResourcePolicy)
+	setList(spec, "includedResources", params.IncludedResources)
+	setList(spec, "excludedResources", params.ExcludedResources)
+	return spec, nil
+}
+
+// Duration reads a duration as Go writes it, or a number of days such as 30d, which Velero does not know.
+func Duration(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil || n == 0 {
+			return 0, fmt.Errorf("%q is no number of days: write it as 30d or 720h", s)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("%q is no duration: write it as 30d or 720h", s)
+	}
+	return d, nil
+}
+
+func (v velero) Observe(req Request, observed *unstructured.Unstructured) Progress {
+	name := "backupName"
+	if req.Operation.Spec.Type == opsv1alpha1.TypeRestore {
+		name = "restoreName"
+	}
+	p := v.progress(observed, observed.GetKind() == KindRestore.Kind).with(name, observed.GetName())
+	if p.State == Succeeded {
+		p = p.with("storageLocation", text(observed, "spec", "storageLocation")).
+			with("backupItemCount", count(observed, "status", "progress", "totalItems")).
+			with("warnings", count(observed, "status", "warnings")).
+			with("errors", count(observed, "status", "errors"))
+	}
+	return p
+}
+
+func (velero) progress(observed *unstructured.Unstructured, restore bool) Progress {
+	inProgress, completed, broken := opsv1alpha1.RunningBackupInProgress, opsv1alpha1.SucceededBackup, opsv1alpha1.FailedBackup
+	if restore {
+		inProgress, completed, broken = opsv1alpha1.RunningRestoreInProgress, opsv1alpha1.SucceededRestore, opsv1alpha1.FailedEngine
+	}
+	switch phase := text(observed, "status", "phase"); phase {
+	case "", "New", "Queued", "ReadyToStart":
+		return pending("Velero has not begun")
+	case "Completed":
+		return succeeded(completed, "Velero has completed")
+	case "PartiallyFailed":
+		message := fmt.Sprintf("Velero has completed, with errors (%d) and warnings (%d): see its log",
+			number(observed, "status", "errors"), number(observed, "status", "warnings"))
+		if restore { // data that was not restored is data that is missing
+			return failed(broken, message)
+		}
+		return succeeded(opsv1alpha1.SucceededBackupPartially, message)
+	case "Failed", "FinalizingFailed":
+		return failed(broken, cmp.Or(text(observed, "status", "failureReason"), "Velero failed: see its log"))
+	case "FailedValidation":
+		faults, _, _ := unstructured.NestedStringSlice(observed.Object, "status", "validationErrors")
+		reason := opsv1alpha1.AcceptedBackupInvalid
+		if restore {
+			reason = opsv1alpha1.AcceptedValidationFailed
+		}
+		return Progress{State: Rejected, Reason: reason, Message: cmp.Or(strings.Join(faults, "; "), "Velero refused it")}
+	default: // InProgress, WaitingForPluginOperations, Finalizing, their PartiallyFailed variants, Deleting
+		return running(inProgress, "Velero: "+phase)
+	}
+}

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+)
+
+// volsync creates a ReplicationSource or a ReplicationDestination of VolSync, or a VolumeSnapshot: the copy without the
+// replication.
+type volsync struct{}
+
+type volsyncParameters struct {
+	Direction      string `json:"direction"`
+	VolumeSnapshot bool   `json:"volumeSnapshot"`
+	PVC            string `json:"pvc"`
+	Schedule       string `json:"schedule"`
+	Repository     struct {
+		SecretName string `json:"secretName"`
+		Type       string `json:"type"`
+	} `json:"repository"`
+	Retain              map[string]int64 `json:"retain"`
+	CopyMethod          string           `json:"copyMethod"`
+	VolumeSnapshotClass string           `json:"volumeSnapshotClassName"`
+	RestoreAsOf         string           `json:"restoreAsOf"`
+}
+
+// source returns whether the volume is read: a restore writes it.
+func (p volsyncParameters) source(op *opsv1alpha1.Operation) bool {
+	if p.Direction != "" {
+		return p.Direction == "source"
+	}
+	return op.Spec.Type != opsv1alpha1.TypeRestore
+}
+
+func (volsync) Subject(req Request) (Subject, error) {
+	params, err := decode[volsyncParameters](req)
+	if err != nil {
+		return Subject{}, err
+	}
+	kind := KindReplicationDestination
+	switch {
+	case params.VolumeSnapshot:
+		kind = KindVolumeSnapshot
+	case params.source(req.Operation):
+		kind = KindReplicationSource
+	}
+	return owned(req, kind, ""), nil
+}
+
+func (v volsync) Object(req Request) (*unstructured.Unstructured, error) {
+	params, err := decode[volsyncParameters](req)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := v.Subject(req)
+	if err != nil {
+		return nil, err
+	}
+	if params.VolumeSnapshot {
+		return object(req, subject, params.snapshot()), nil
+	}
+	if params.Repository.SecretName == "" {
+		return nil, &RefusalError{Reason: opsv1alpha1.AcceptedValidationFailed, Message: "spec.parameters.repository is required: name the Secret of the restic repository"}
+	}
+	mover := map[string]any{"repository": params.Repository.SecretName}
+	set(mover, "volumeSnapshotClassName", params.VolumeSnapshotClass)
+	trigger := map[string]any{"manual": string(req.Operation.UID)}
+	if params.Schedule != "" {
+		trigger = map[string]any{"schedule": params.Schedule}
+	}
+	spec := map[string]any{"trigger": trigger, "restic": mover}
+	if subject.GroupVersionKind == KindReplicationSource {
+		spec["sourcePVC"] = params.PVC
+		mover["copyMethod"] = cmp.Or(params.CopyMethod, "Snapshot")
+		if len(params.Retain) > 0 {
+			keep := map[string]any{}
+			for unit, n := range params.Retain {
+				keep[unit] = n
+			}
+			mover["retain"] = keep
+		}
+	} else {
+		mover["destinationPVC"] = params.PVC
+		mover["copyMethod"] = cmp.Or(params.CopyMethod, "Direct")
+		set(mover, "restoreAsOf", params.RestoreAsOf)
+	}
+	return object(req, subject, spec), nil
+}
+
+func (p volsyncParameters) snapshot() map[string]any {
+	spec := map[string]any{"source": map[string]any{"persistentVolumeClaimName": p.PVC}}
+	set(spec, "volumeSnapshotClassName", p.VolumeSnapshotClass)
+	return spec
+}
+
+func (v volsync) Observe(_ Request, observed *unstructured.Unstructured) Progress {
+	if observed.GetKind() == KindVolumeSnapshot.Kind {
+		return snapshotProgress(observed).with("volumeSnapshotName", observed.GetName()).
+			with("volumeSnapshotContentName", text(observed, "status", "boundVolumeSnapshotContentName")).
+			with("restoreSize", text(observed, "status", "restoreSize"))
+	}
+	return v.progress(observed).with("replicationName", observed.GetName()).
+		with("lastSyncTime", text(observed, "status", "lastSyncTime"))
+}
+
+// progress reads the status of a replication. One with a manual trigger ends with its sync; one with a schedule is idle
+// between two. VolSync repeats what failed, so that only a timeout, or a person, ends it.
+func (volsync) progress(observed *unstructured.Unstructured) Progress {
+	synced := text(observed, "status", "lastSyncTime")
+	manual := text(observed, "spec", "trigger", "manual")
+	if manual != "" && text(observed, "status", "lastManualSync") == manual {
+		return succeeded(opsv1alpha1.SucceededVolSync, "synchronized at "+synced)
+	}
+	if paused, _, _ := unstructured.NestedBool(observed.Object, "spec", "paused"); paused {
+		return Progress{State: Suspended, Reason: opsv1alpha1.RunningVolSyncIdle, Message: "the replication is paused"}
+	}
+	syncing := conditionOf(observed, "Synchronizing")
+	message := cmp.Or(reconcileFault(observed), moverFault(observed), syncing.Message)
+	switch {
+	case syncing.Status == "" && synced == "" && message == "":
+		return pending("VolSync has not begun")
+	case synced == "":
+		return running(opsv1alpha1.RunningVolSyncFirstSync, cmp.Or(message, "the first synchronization is in progress"))
+	case syncing.Status == "True":
+		return running(opsv1alpha1.RunningVolSyncSynchronizing, cmp.Or(message, "a synchronization is in progress"))
+	case manual != "": // a sync by an older trigger does not count
+		return running(opsv1alpha1.RunningVolSyncFirstSync, cmp.Or(message, "the synchronization has not begun"))
+	}
+	return Progress{State: Idle, Reason: opsv1alpha1.SucceededVolSync, Message: cmp.Or(message, "synchronized at "+synced)}
+}
+
+// reconcileFault returns what VolSync says if it can't work on the replication, or "".
+func reconcileFault(observed *unstructured.Unstructured) string {
+	for _, kind := range []string{"Reconciled", "Synchronizing"} {
+		c := conditionOf(observed, kind)
+		if c.Status == "False" && (kind == "Reconciled" || c.Reason == "Error") {
+			return cmp.Or(c.Message, c.Reason)
+		}
+	}
+	return ""
+}
+
+// moverFault returns the last words of a failed synchronization, or "".
+func moverFault(observed *unstructured.Unstructured) string {
+	if text(observed, "status", "latestMoverStatus", "result") != "Failed" {
+		return ""
+	}
+	return fmt.Sprintf("the last synchronization failed, VolSync repeats it: %s", text(observed, "status", "latestMoverStatus", "logs"))
+}
+
+func snapshotProgress(observed *unstructured.Unstructured) Progress {
+	if ready, _, _ := unstructured.NestedBool(observed.Object, "status", "readyToUse"); ready {
+		return succeeded(opsv1alpha1.SucceededVolumeSnapshot, "the snapshot is ready to use")
+	}
+	if fault := text(observed, "status", "error", "message"); fault != "" {
+		return failed(opsv1alpha1.FailedVolumeSnapshot, fault)
+	}
+	if text(observed, "status", "boundVolumeSnapshotContentName") == "" {
+		return pending("the snapshot controller has not begun")
+	}
+	return running(opsv1alpha1.RunningEngineStarted, "the snapshot is being taken")
+}

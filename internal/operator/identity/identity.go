@@ -1,0 +1,84 @@
+package identity
+
+// FieldManager is the one field manager of all that the operator writes: children, finalizers and status.
+const FieldManager = "vworkspace-operator"
+
+// The labels of every object that the operator creates.
+const (
+	// LabelManagedBy has the value ManagedBy: the control plane is where the intent comes from.
+	LabelManagedBy = "app.vworkspace.io/managed-by"
+	// LabelClusterID has the identity that the cluster is registered under.
+	LabelClusterID = "app.vworkspace.io/cluster-id"
+	// LabelApplicationInstance has the name of the ApplicationInstance that the object is downstream of.
+	LabelApplicationInstance = "app.vworkspace.io/application-instance"
+	// ManagedBy is the value of LabelManagedBy.
+	ManagedBy = "control-plane"
+)
+
+// The labels of an operation's objects.
+const (
+	// LabelOperation has the UID of the Operation, on its objects and on their pods.
+	LabelOperation = "ops.vworkspace.io/operation"
+	// LabelHookName has the name of the chart's hook that a Job runs.
+	LabelHookName = "ops.vworkspace.io/hook-name"
+)
+
+// The label of a namespace that the operator may work in.
+const (
+	// LabelNamespaceGate is the label's key.
+	LabelNamespaceGate = "managed-by"
+	// NamespaceGate is its value.
+	NamespaceGate = "vworkspace"
+)
+
+// Annotations.
+const (
+	// AnnotationReconcile with the value ReconcileDisabled, on an ApplicationInstance, pauses it.
+	AnnotationReconcile = "apps.vworkspace.io/reconcile"
+	// ReconcileDisabled is the value of AnnotationReconcile that pauses.
+	ReconcileDisabled = "disabled"
+	// AnnotationCancel on an Operation, with any value but "" and "false", ends it.
+	AnnotationCancel = "ops.vworkspace.io/cancel"
+	// AnnotationRotate on a Cluster, with any value but "" and "false", asks for another exchange of the registration token.
+	AnnotationRotate = "ops.vworkspace.io/rotate-credentials"
+	// AnnotationAllowedTypes on a namespace lists the types of operations that are allowed there, separated by commas.
+	AnnotationAllowedTypes = "ops.vworkspace.io/allowed-types"
+	// CapabilityPrefix begins the annotations of an ApplicationInstance that say which engine does what: the prefix is
+	// followed by the type of an operation in lower case, and the value is the engine.
+	CapabilityPrefix = "ops.vworkspace.io/"
+)
+
+// Finalizers.
+const (
+	// FinalizerInstance is on an ApplicationInstance until its children are gone.
+	FinalizerInstance = "apps.vworkspace.io/finalizer"
+	// FinalizerOperation is on an Operation until its engine's object has been cancelled.
+	FinalizerOperation = "ops.vworkspace.io/finalizer"
+	// FinalizerCluster is on a Cluster until its connection has ended.
+	FinalizerCluster = "ops.vworkspace.io/cluster-cleanup"
+)
+
+// Names of the operator's own objects, in its namespace.
+const (
+	// SecretCredentials is the Secret with the credentials for the control plane.
+	SecretCredentials = "vworkspace-agent-credentials"
+	// ConfigMapAppliedJobs is the ConfigMap with the keys of the jobs that were applied.
+	ConfigMapAppliedJobs = "vworkspace-applied-jobs"
+	// LeaderLease is the lease that one operator at a time holds.
+	LeaderLease = "dad03b25.vworkspace.io"
+	// RunnerServiceAccount is the service account of the pods of operations.
+	RunnerServiceAccount = "vworkspace-operation-runner"
+)
+
+// Labels returns the labels of every object downstream of an ApplicationInstance. A cluster that is not registered has no
+// identity, and the label is left out. Both names are valid values of a label: the CRDs have rules for it.
+func Labels(clusterID, instance string) map[string]string {
+	labels := map[string]string{LabelManagedBy: ManagedBy, LabelApplicationInstance: instance}
+	if clusterID != "" {
+		labels[LabelClusterID] = clusterID
+	}
+	return labels
+}
+
+// ChartSource returns the name of the chart source of a release.
+func ChartSource(release string) string { return release + "-source" }

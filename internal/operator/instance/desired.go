@@ -1,0 +1,135 @@
+package instance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// annotationIntent has, on a child, the hash of what the operator applied to it last.
+const annotationIntent = "vworkspace.io/applied-intent-hash"
+
+// desired returns the children of a managed instance as they should be applied: the chart source, then the HelmRelease.
+func desired(instance *appsv1alpha1.ApplicationInstance, observed *Observed) ([]*unstructured.Unstructured, error) {
+	chart := *instance.Spec.Chart
+	if observed.Upgrade != nil && observed.Upgrade.Version != "" {
+		chart.Version = observed.Upgrade.Version
+	}
+	release, err := helmRelease(instance, &chart, observed.Upgrade)
+	if err != nil {
+		return nil, err
+	}
+	children := []*unstructured.Unstructured{chartSource(instance, &chart), release}
+	for _, child := range children {
+		if err := own(child, instance, observed.ClusterID); err != nil {
+			return nil, err
+		}
+	}
+	return children, nil
+}
+
+// own gives a child its labels, its owner and the hash of all that.
+func own(child *unstructured.Unstructured, instance *appsv1alpha1.ApplicationInstance, clusterID string) error {
+	child.SetLabels(identity.Labels(clusterID, instance.Name))
+	yes := true
+	child.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: kindInstance.GroupVersion().String(), Kind: kindInstance.Kind, Name: instance.Name, UID: instance.UID,
+		Controller: &yes, BlockOwnerDeletion: &yes,
+	}})
+	text, err := json.Marshal(child.Object) // maps are written in the order of their keys
+	if err != nil {
+		return fmt.Errorf("hash %s %s: %w", child.GetKind(), child.GetName(), err)
+	}
+	sum := sha256.Sum256(text)
+	child.SetAnnotations(map[string]string{annotationIntent: hex.EncodeToString(sum[:16])})
+	return nil
+}
+
+// chartSource returns the source of a chart. An OCIRepository is of one chart and version; a HelmRepository is of all.
+func chartSource(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart) *unstructured.Unstructured {
+	source := object(sourceKind(chart), instance.Namespace, identity.ChartSource(instance.Spec.Release.Name))
+	spec := map[string]any{"interval": "1m0s", "url": chart.URL}
+	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
+		spec["url"] = strings.TrimRight(chart.URL, "/") + "/" + chart.Name
+		spec["ref"] = map[string]any{"tag": strings.ReplaceAll(chart.Version, "+", "_")} // as Helm pushes it: a tag has no +
+		spec["layerSelector"] = map[string]any{"mediaType": "application/vnd.cncf.helm.chart.content.v1.tar+gzip", "operation": "copy"}
+	}
+	source.Object["spec"] = spec
+	return source
+}
+
+// helmRelease returns the HelmRelease. Its chart comes from the source by chartRef if that is an OCIRepository: Flux takes
+// only repositories with an index in chart.spec.sourceRef.
+func helmRelease(instance *appsv1alpha1.ApplicationInstance, chart *appsv1alpha1.Chart, upgrade *Upgrade) (*unstructured.Unstructured, error) {
+	name := instance.Spec.Release.Name
+	release := object(kindHelmRelease, instance.Namespace, name)
+	source := map[string]any{"kind": sourceKind(chart).Kind, "name": identity.ChartSource(name)}
+	spec := map[string]any{
+		"interval": "5m0s", "releaseName": name, "targetNamespace": instance.Spec.Release.Namespace, "maxHistory": int64(10),
+		"upgrade": map[string]any{
+			"cleanupOnFail": true, "remediation": map[string]any{"retries": int64(1), "remediateLastFailure": true},
+		},
+		"rollback": map[string]any{"timeout": "5m0s", "cleanupOnFail": true},
+	}
+	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
+		spec["chartRef"] = source
+	} else {
+		spec["chart"] = map[string]any{"spec": map[string]any{"chart": chart.Name, "version": chart.Version, "sourceRef": source}}
+	}
+	if err := setValues(spec, instance.Spec.Values, upgrade); err != nil {
+		return nil, err
+	}
+	release.Object["spec"] = spec
+	return release, nil
+}
+
+// setValues has Flux read values where they are, so that nothing of a Secret is copied. What an Upgrade wants is merged
+// over inline values here, and over others by Flux, to which values count more than valuesFrom.
+func setValues(spec map[string]any, values *appsv1alpha1.Values, upgrade *Upgrade) error {
+	own := map[string]any{}
+	from := func(kind string, ref *appsv1alpha1.KeyRef) {
+		spec["valuesFrom"] = []any{map[string]any{"kind": kind, "name": ref.Name, "valuesKey": ref.Key}}
+	}
+	switch values.Source {
+	case appsv1alpha1.ValuesSecret:
+		from("Secret", values.SecretRef)
+	case appsv1alpha1.ValuesConfigMap:
+		from("ConfigMap", values.ConfigMapRef)
+	case appsv1alpha1.ValuesInline:
+		if err := json.Unmarshal(values.Inline.Raw, &own); err != nil {
+			return fmt.Errorf("values.inline: %w", err)
+		}
+	}
+	if upgrade != nil {
+		own = merge(own, upgrade.Values)
+	}
+	if len(own) > 0 {
+		spec["values"] = own
+	}
+	return nil
+}
+
+// merge returns base with the values of over, map by map.
+func merge(base, over map[string]any) map[string]any {
+	merged := make(map[string]any, len(base)+len(over))
+	for key, value := range base {
+		merged[key] = value
+	}
+	for key, value := range over {
+		into, isMap := merged[key].(map[string]any)
+		if values, ok := value.(map[string]any); ok && isMap {
+			merged[key] = merge(into, values)
+			continue
+		}
+		merged[key] = value
+	}
+	return merged
+}

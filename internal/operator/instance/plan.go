@@ -1,0 +1,198 @@
+package instance
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// Result is what Plan decides. A reconcile does it in the order of the fields; a crash between any two converges.
+type Result struct {
+	// AddFinalizer is whether the finalizer must be added, before there is any child.
+	AddFinalizer bool
+	// Apply are the objects to apply.
+	Apply []*unstructured.Unstructured
+	// Delete are live objects to delete.
+	Delete []*unstructured.Unstructured
+	// Status is what the status should be, from what was observed alone.
+	Status appsv1alpha1.ApplicationInstanceStatus
+	// Events are the transitions of conditions from the instance's status to Status.
+	Events []Event
+	// RemoveFinalizer is whether nothing is left to delete.
+	RemoveFinalizer bool
+}
+
+// Event is a transition of a condition.
+type Event struct {
+	// Warning is whether a person should read it.
+	Warning bool
+	// Reason is the condition's reason, and Message says which condition it is.
+	Reason, Message string
+}
+
+// Plan returns what to do for an instance. There is never anything to wait for: what an instance waits for is an event of
+// an object that is watched.
+func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now time.Time) Result {
+	p := &planner{instance: instance, observed: observed}
+	p.result.Status = *instance.Status.DeepCopy()
+	p.result.AddFinalizer = instance.DeletionTimestamp == nil && !slices.Contains(instance.Finalizers, identity.FinalizerInstance)
+	switch {
+	case instance.DeletionTimestamp != nil:
+		p.deletion()
+	case instance.Annotations[identity.AnnotationReconcile] == identity.ReconcileDisabled:
+		p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedReconcilePaused,
+			"the annotation "+identity.AnnotationReconcile+" is "+identity.ReconcileDisabled+": remove it to continue")
+	case instance.Spec.Mode == appsv1alpha1.ModePlaceholder:
+		p.placeholder()
+	default:
+		p.managed()
+	}
+	p.finish(now)
+	return p.result
+}
+
+// planner collects a result.
+type planner struct {
+	instance *appsv1alpha1.ApplicationInstance
+	observed *Observed
+	result   Result
+	// conditions are those of this plan, by type.
+	conditions []metav1.Condition
+}
+
+// set says what a condition is. The first word of a plan about a condition counts.
+func (p *planner) set(kind string, status metav1.ConditionStatus, reason, message string) {
+	if slices.ContainsFunc(p.conditions, func(c metav1.Condition) bool { return c.Type == kind }) {
+		return
+	}
+	p.conditions = append(p.conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: limit(message, 32768), ObservedGeneration: p.instance.Generation,
+	})
+}
+
+// rest says of conditions that nothing was said of that they are false.
+func (p *planner) rest() {
+	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionFalse, appsv1alpha1.ReconcilingStable, "")
+	p.set(appsv1alpha1.ConditionDegraded, metav1.ConditionFalse, appsv1alpha1.DegradedRecovered, "")
+	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionFalse, appsv1alpha1.BlockedUnblocked, "")
+	p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionFalse, appsv1alpha1.SuspendedActive, "")
+	p.result.Status.ObservedGeneration = p.instance.Generation
+}
+
+// placeholder is an instance with nothing to install.
+func (p *planner) placeholder() {
+	p.set(appsv1alpha1.ConditionReady, metav1.ConditionTrue, appsv1alpha1.ReadyPlaceholder, "")
+	p.result.Status.HelmReleaseRef, p.result.Status.LastAppliedChart, p.result.Status.Endpoints = nil, nil, nil
+	p.rest()
+}
+
+// managed is an instance with a chart and a release.
+func (p *planner) managed() {
+	defer p.rest()
+	if fault := invalid(p.instance); fault != "" {
+		p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedValidationFailed, fault)
+		p.set(appsv1alpha1.ConditionReady, metav1.ConditionFalse, appsv1alpha1.BlockedValidationFailed, fault)
+		return
+	}
+	if len(p.observed.Absent) > 0 {
+		p.blocked(appsv1alpha1.BlockedMissingDependencies, fmt.Sprintf("the cluster does not serve %s: install Flux", p.observed.Absent[0]))
+		return
+	}
+	children, err := desired(p.instance, p.observed)
+	if err != nil {
+		p.blocked(appsv1alpha1.BlockedValidationFailed, err.Error())
+		return
+	}
+	if fault := p.foreign(children); fault != "" {
+		p.blocked(appsv1alpha1.BlockedForeignObject, fault)
+		return
+	}
+	switch {
+	case len(p.observed.Refused) > 0:
+		p.blocked(appsv1alpha1.BlockedFieldConflict, refusals(p.observed.Refused))
+	case p.observed.Failure != "":
+		p.failed(p.observed.Failure)
+	default:
+		p.apply(children)
+		p.replaced(children)
+	}
+	p.translate(children[0], children[1])
+}
+
+// blocked is an instance that isn't installed as its spec says, and won't be before a person changes something.
+func (p *planner) blocked(reason, message string) {
+	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, reason, message)
+	p.failed(message)
+}
+
+// failed is an instance that isn't installed as its spec says, because of what the API server answered.
+func (p *planner) failed(message string) {
+	p.set(appsv1alpha1.ConditionReady, metav1.ConditionFalse, appsv1alpha1.ReadyHelmReleaseFailed, message)
+	p.set(appsv1alpha1.ConditionReconciling, metav1.ConditionFalse, appsv1alpha1.ReconcilingStable, "")
+}
+
+// invalid returns what is wrong with a spec that the CRD's rules can't see.
+func invalid(instance *appsv1alpha1.ApplicationInstance) string {
+	spec := &instance.Spec
+	switch {
+	case spec.Chart == nil || spec.Release == nil || spec.Values == nil:
+		return "chart, release and values are required: mode is managed"
+	case spec.Release.Namespace != instance.Namespace:
+		return fmt.Sprintf("release.namespace is %s: it must be %s, the instance's own namespace", spec.Release.Namespace, instance.Namespace)
+	}
+	return ""
+}
+
+// foreign returns which child can't be applied because an object of its name has another controller.
+func (p *planner) foreign(children []*unstructured.Unstructured) string {
+	for _, child := range children {
+		live := p.observed.child(child.GroupVersionKind(), child.GetName())
+		if live == nil {
+			continue
+		}
+		if owner := metav1.GetControllerOf(live); owner != nil && owner.UID != p.instance.UID {
+			return fmt.Sprintf("%s %s belongs to %s %s: delete it, or choose another release.name", live.GetKind(), live.GetName(), owner.Kind, owner.Name)
+		}
+	}
+	return ""
+}
+
+// apply plans the objects that were never applied as they are desired now. One that is being deleted is applied again when
+// it is gone.
+func (p *planner) apply(children []*unstructured.Unstructured) {
+	for _, child := range children {
+		live := p.observed.child(child.GroupVersionKind(), child.GetName())
+		switch {
+		case live != nil && live.GetDeletionTimestamp() != nil:
+		case live == nil || live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent]:
+			p.result.Apply = append(p.result.Apply, child)
+		}
+	}
+}
+
+// replaced plans the deletion of the instance's own objects that it does not want any more: the source of another type. It
+// goes once the HelmRelease does not refer to it.
+func (p *planner) replaced(children []*unstructured.Unstructured) {
+	if len(p.result.Apply) > 0 {
+		return
+	}
+	for _, live := range p.observed.Children {
+		wanted := slices.ContainsFunc(children, func(c *unstructured.Unstructured) bool {
+			return c.GroupVersionKind() == live.GroupVersionKind() && c.GetName() == live.GetName()
+		})
+		if !wanted && p.owns(live) && live.GetDeletionTimestamp() == nil {
+			p.result.Delete = append(p.result.Delete, live)
+		}
+	}
+}
+
+func (p *planner) owns(live *unstructured.Unstructured) bool {
+	owner := metav1.GetControllerOf(live)
+	return owner != nil && owner.UID == p.instance.UID
+}

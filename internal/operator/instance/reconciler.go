@@ -1,0 +1,178 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// Reconciler reconciles ApplicationInstances. All fields are required.
+//
+// +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances/status;applicationinstances/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations;clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;helmrepositories,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+type Reconciler struct {
+	// Client reads and writes. Instances and Flux's kinds are unstructured objects for it, in a cache that has its own writes.
+	Client client.Client
+	// ClusterID is the identity of the cluster.
+	ClusterID clusterid.Source
+	// Served returns whether objects of a kind can be read.
+	Served func(schema.GroupVersionKind) bool
+	// Events receives the transitions.
+	Events events.EventRecorder
+	// Now returns the time.
+	Now func() time.Time
+}
+
+// Reconcile brings one instance as far as it gets without waiting.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	instance, err := r.read(ctx, request)
+	if err != nil || instance == nil {
+		return reconcile.Result{}, err
+	}
+	observed, err := r.observe(ctx, instance)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	result := Plan(instance, observed, r.Now())
+	if result.AddFinalizer {
+		if err := r.addFinalizer(ctx, instance); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	var failure error
+	if len(result.Apply) > 0 {
+		failure = r.apply(ctx, result, observed)
+		if failure != nil && observed.Failure == "" {
+			return reconcile.Result{}, failure // the outcome is unknown: look again
+		}
+		result = Plan(instance, observed, r.Now())
+	}
+	for _, live := range result.Delete {
+		uid := live.GetUID()
+		err := r.Client.Delete(ctx, live, client.Preconditions{UID: &uid})
+		if client.IgnoreNotFound(err) != nil {
+			return reconcile.Result{}, fmt.Errorf("delete %s %s: %w", live.GetKind(), live.GetName(), err)
+		}
+	}
+	if err := r.report(ctx, instance, result); err != nil {
+		return reconcile.Result{}, err
+	}
+	if result.RemoveFinalizer {
+		return reconcile.Result{}, apply.RemoveFinalizer(ctx, r.Client, stored(instance), identity.FinalizerInstance)
+	}
+	return reconcile.Result{}, failure
+}
+
+// read returns the instance, or nil if there is none.
+func (r *Reconciler) read(ctx context.Context, request reconcile.Request) (*appsv1alpha1.ApplicationInstance, error) {
+	stored := object(kindInstance, "", "")
+	if err := r.Client.Get(ctx, request.NamespacedName, stored); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	instance := &appsv1alpha1.ApplicationInstance{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(stored.Object, instance); err != nil {
+		return nil, fmt.Errorf("read ApplicationInstance %s: %w", request, err)
+	}
+	return instance, nil
+}
+
+// apply applies objects in order and puts what they became into observed. It stops at the first that is refused.
+func (r *Reconciler) apply(ctx context.Context, result Result, observed *Observed) error {
+	for _, child := range result.Apply {
+		live, err := r.applyObject(ctx, child)
+		var refused *refusedError
+		switch {
+		case err == nil:
+			observed.put(live)
+		case errors.As(err, &refused):
+			observed.Refused = append(observed.Refused, refused.refusal)
+			return nil
+		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
+			observed.Absent = append(observed.Absent, child.GroupVersionKind())
+			observed.Failure = err.Error()
+			return err
+		case apierrors.IsInvalid(err), apierrors.IsForbidden(err), apierrors.IsBadRequest(err):
+			observed.Failure = err.Error()
+			return err
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// report writes the status if it differs, and then says what changed.
+func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.ApplicationInstance, result Result) error {
+	if !changed(instance.Status, result.Status) {
+		return nil
+	}
+	if err := r.applyStatus(ctx, instance, result.Status); err != nil {
+		var refused *refusedError
+		if errors.As(err, &refused) {
+			r.Events.Eventf(instance, nil, corev1.EventTypeWarning, appsv1alpha1.BlockedFieldConflict, "Reconcile", "%s",
+				limit("the status can't be written: "+refusals([]Refusal{refused.refusal}), 1024))
+		}
+		return err
+	}
+	for _, event := range result.Events {
+		kind := corev1.EventTypeNormal
+		if event.Warning {
+			kind = corev1.EventTypeWarning
+		}
+		r.Events.Eventf(instance, nil, kind, event.Reason, "Reconcile", "%s", event.Message)
+	}
+	return nil
+}
+
+// observe returns what Plan needs to know.
+func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*Observed, error) {
+	observed := &Observed{}
+	if instance.Spec.Release == nil {
+		return observed, nil
+	}
+	var err error
+	if observed.ClusterID, err = r.ClusterID(ctx); err != nil {
+		return nil, err
+	}
+	needed := []schema.GroupVersionKind{kindHelmRelease}
+	if instance.Spec.Chart != nil {
+		needed = append(needed, sourceKind(instance.Spec.Chart))
+	}
+	for kind, name := range childNames(instance) {
+		if !r.Served(kind) {
+			if slices.Contains(needed, kind) {
+				observed.Absent = append(observed.Absent, kind)
+			}
+			continue
+		}
+		live := object(kind, "", "")
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: instance.Namespace, Name: name}, live)
+		if err == nil {
+			observed.Children = append(observed.Children, live)
+		} else if !apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("read %s %s: %w", kind.Kind, name, err)
+		}
+	}
+	observed.Upgrade, err = r.upgrade(ctx, instance)
+	return observed, err
+}

@@ -1,0 +1,107 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/downstream"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// workers is how many instances are reconciled at a time. None waits for anything but the API server.
+const workers = 4
+
+// Options are the options of the controller.
+type Options struct {
+	// ClusterID is the identity of the cluster. Required.
+	ClusterID clusterid.Source
+	// Retry is the time between two questions for kinds that are absent. Default 10 s.
+	Retry time.Duration
+}
+
+// Add adds the controller to a manager, with its watches: instances, Flux's kinds, operations (an upgrade changes what is
+// installed) and the Cluster (its identity is a label of every child).
+func Add(mgr manager.Manager, opts Options) error {
+	w := &watches{reader: mgr.GetClient()}
+	served := map[schema.GroupVersionKind]*downstream.Source{}
+	controlled := ctrl.NewControllerManagedBy(mgr).Named("applicationinstance").
+		For(object(kindInstance, "", "")).
+		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(toTarget)).
+		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.all)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: time.Minute})
+	for _, kind := range []schema.GroupVersionKind{kindHelmRelease, kindOCIRepository, kindHelmRepository} {
+		served[kind] = downstream.New(downstream.Options{
+			Kind: kind, Cache: mgr.GetCache(), Mapper: mgr.GetRESTMapper(), Map: w.toInstance, Retry: opts.Retry,
+			Appeared: func(ctx context.Context) []reconcile.Request { return w.all(ctx, nil) },
+		})
+		controlled = controlled.WatchesRawSource(served[kind])
+	}
+	err := controlled.Complete(&Reconciler{
+		Client: mgr.GetClient(), ClusterID: opts.ClusterID, Now: time.Now, Events: mgr.GetEventRecorder(identity.FieldManager),
+		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
+	})
+	if err != nil {
+		return fmt.Errorf("add the controller of ApplicationInstances: %w", err)
+	}
+	return nil
+}
+
+// watches maps events to instances.
+type watches struct{ reader client.Reader }
+
+// all returns every instance.
+func (w *watches) all(ctx context.Context, _ client.Object) (requests []reconcile.Request) {
+	return w.matching(ctx, "", func(*unstructured.Unstructured) bool { return true })
+}
+
+var toOwner = downstream.ToOwner(kindInstance.GroupKind(), identity.LabelApplicationInstance)
+
+// toInstance maps an object of Flux to its instance by owner and label. An object without either may have the name of an
+// instance's child: then the instance waits for it to go, or to change.
+func (w *watches) toInstance(ctx context.Context, event client.Object) []reconcile.Request {
+	if requests := toOwner(ctx, event); len(requests) > 0 {
+		return requests
+	}
+	return w.matching(ctx, event.GetNamespace(), func(instance *unstructured.Unstructured) bool {
+		release, _, _ := unstructured.NestedString(instance.Object, "spec", "release", "name")
+		return release == event.GetName() || identity.ChartSource(release) == event.GetName()
+	})
+}
+
+// matching returns the instances of a namespace, or of all, that match. An error can't be returned from here: the cache has
+// none but that it ends.
+func (w *watches) matching(ctx context.Context, namespace string, match func(*unstructured.Unstructured) bool) (requests []reconcile.Request) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kindInstance)
+	if err := w.reader.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil
+	}
+	for i := range list.Items {
+		if match(&list.Items[i]) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+		}
+	}
+	return requests
+}
+
+// toTarget maps an upgrade to the instance that it is of.
+func toTarget(_ context.Context, event client.Object) []reconcile.Request {
+	operation, ok := event.(*opsv1alpha1.Operation)
+	if !ok || operation.Spec.Type != opsv1alpha1.TypeUpgrade || operation.Spec.Engine != opsv1alpha1.EngineHelm {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: operation.Namespace, Name: operation.Spec.TargetRef.Name}}}
+}

@@ -1,0 +1,75 @@
+package instance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+)
+
+// finish turns the conditions of the plan into the status and the events. A condition's time changes with its status, and
+// the status's own time with anything: a status that says the same as before is the same.
+func (p *planner) finish(now time.Time) {
+	at := metav1.NewTime(now.UTC().Truncate(time.Second)) // as it is stored
+	old := p.instance.Status.Conditions
+	for _, c := range p.conditions {
+		c.LastTransitionTime = at
+		if event, ok := transition(meta.FindStatusCondition(old, c.Type), c); ok {
+			p.result.Events = append(p.result.Events, event)
+		}
+		meta.SetStatusCondition(&p.result.Status.Conditions, c)
+	}
+	slices.SortFunc(p.result.Status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	if changed(p.instance.Status, p.result.Status) {
+		p.result.Status.LastReconcileTime = &at
+	}
+}
+
+func sorted(status appsv1alpha1.ApplicationInstanceStatus) appsv1alpha1.ApplicationInstanceStatus {
+	status.Conditions = slices.Clone(status.Conditions)
+	slices.SortFunc(status.Conditions, func(a, b metav1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	return status
+}
+
+// transition returns the event of a condition that got another status or reason. That something is not wrong to begin with
+// is no event.
+func transition(old *metav1.Condition, c metav1.Condition) (Event, bool) {
+	bad := c.Type == appsv1alpha1.ConditionDegraded || c.Type == appsv1alpha1.ConditionBlocked
+	positive := c.Type == appsv1alpha1.ConditionReady
+	switch {
+	case old == nil && c.Status == metav1.ConditionFalse && !positive:
+		return Event{}, false
+	case old != nil && old.Status == c.Status && old.Reason == c.Reason:
+		return Event{}, false
+	}
+	message := fmt.Sprintf("%s is %s", c.Type, c.Status)
+	if c.Message != "" {
+		message += ": " + c.Message
+	}
+	warning := bad && c.Status == metav1.ConditionTrue || positive && c.Status == metav1.ConditionFalse
+	return Event{Warning: warning, Reason: c.Reason, Message: limit(message, 1024)}, true
+}
+
+// limit cuts a text that is longer than Kubernetes takes, at a whole character.
+func limit(text string, most int) string {
+	const end = "…"
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most-len(end)], "") + end
+}
+
+func refusals(all []Refusal) string {
+	var parts []string
+	for _, refused := range all {
+		for _, c := range refused.Conflicts {
+			parts = append(parts, fmt.Sprintf("%s of %s %s is set by %s", c.Field, refused.Kind, refused.Name, c.Manager))
+		}
+	}
+	return strings.Join(parts, "; ") + ": the operator takes no field over. Have that manager give it up, or set the same value in the spec"
+}

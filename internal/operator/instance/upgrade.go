@@ -1,0 +1,23 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/operation"
+)
+
+// upgrade returns what the instance's Upgrades want installed instead of what the spec says, or nil. So the HelmRelease has
+// one writer, and an upgrade is not undone by the next reconcile.
+func (r *Reconciler) upgrade(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*Upgrade, error) {
+	var operations opsv1alpha1.OperationList
+	if err := r.Client.List(ctx, &operations, client.InNamespace(instance.Namespace)); err != nil {
+		return nil, fmt.Errorf("list the operations of %s: %w", instance.Name, err)
+	}
+	overlay := operation.OverlayOf(instance, operations.Items)
+	return &Upgrade{Version: overlay.Version, Values: overlay.Values}, nil
+}

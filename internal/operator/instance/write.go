@@ -1,0 +1,99 @@
+package instance
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+const owner = client.FieldOwner(identity.FieldManager)
+
+// refusedError is an apply that another field manager is in the way of.
+type refusedError struct {
+	refusal Refusal
+	err     error
+}
+
+func (e *refusedError) Error() string { return e.err.Error() }
+
+func (e *refusedError) Unwrap() error { return e.err }
+
+// childNames returns the names that an instance's children have, by kind.
+func childNames(instance *appsv1alpha1.ApplicationInstance) map[schema.GroupVersionKind]string {
+	release := instance.Spec.Release.Name
+	return map[schema.GroupVersionKind]string{
+		kindHelmRelease: release, kindOCIRepository: identity.ChartSource(release), kindHelmRepository: identity.ChartSource(release),
+	}
+}
+
+// applyObject applies an object and returns what it has become.
+func (r *Reconciler) applyObject(ctx context.Context, wanted *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live := wanted.DeepCopy()
+	err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(live), owner)
+	if err != nil {
+		return nil, asRefused(fmt.Errorf("apply %s %s: %w", wanted.GetKind(), wanted.GetName(), err), wanted)
+	}
+	return live, nil
+}
+
+// applyStatus applies the status subresource.
+func (r *Reconciler) applyStatus(ctx context.Context, instance *appsv1alpha1.ApplicationInstance, status appsv1alpha1.ApplicationInstanceStatus) error {
+	values, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		return fmt.Errorf("status of %s: %w", instance.Name, err)
+	}
+	wanted := reference(instance)
+	wanted.Object["status"] = values
+	if err := r.Client.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), owner); err != nil {
+		return asRefused(fmt.Errorf("apply the status of %s: %w", instance.Name, err), wanted)
+	}
+	instance.ResourceVersion = wanted.GetResourceVersion()
+	return nil
+}
+
+// reference returns the instance's object without anything applied. Its UID keeps an apply from creating another one.
+func reference(instance *appsv1alpha1.ApplicationInstance) *unstructured.Unstructured {
+	wanted := object(kindInstance, instance.Namespace, instance.Name)
+	wanted.SetUID(instance.UID)
+	return wanted
+}
+
+// stored returns the instance's object with its finalizers, as it was read or written last.
+func stored(instance *appsv1alpha1.ApplicationInstance) *unstructured.Unstructured {
+	live := reference(instance)
+	live.SetResourceVersion(instance.ResourceVersion)
+	live.SetFinalizers(instance.Finalizers)
+	return live
+}
+
+func (r *Reconciler) addFinalizer(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) error {
+	live := stored(instance)
+	if err := apply.AddFinalizer(ctx, r.Client, live, identity.FinalizerInstance); err != nil {
+		return err
+	}
+	instance.Finalizers, instance.ResourceVersion = live.GetFinalizers(), live.GetResourceVersion()
+	return nil
+}
+
+// changed returns whether two statuses say different things.
+func changed(a, b appsv1alpha1.ApplicationInstanceStatus) bool {
+	return !equality.Semantic.DeepEqual(sorted(a), sorted(b))
+}
+
+// asRefused returns a refusedError for the API server's answer to an apply without force, and any other error as it is.
+func asRefused(err error, wanted *unstructured.Unstructured) error {
+	conflicts := apply.Conflicts(err)
+	if len(conflicts) == 0 {
+		return err
+	}
+	return &refusedError{Refusal{Kind: wanted.GetKind(), Name: wanted.GetName(), Conflicts: conflicts}, err}
+}

@@ -1,0 +1,59 @@
+package kubetest
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Write is a request that changed something, or tried to: any but get, list and watch.
+type Write struct {
+	// Agent is the client's user agent.
+	Agent string
+	// Verb is create, update, patch (which includes apply), delete or deletecollection.
+	Verb string
+	// Group, Resource and Subresource say of which kind the object is; Resource is a plural.
+	Group, Resource, Subresource string
+	// Namespace and Name say which object it is. Name is empty where the server made it up.
+	Namespace, Name string
+	// Code is the HTTP status of the answer.
+	Code int
+	// Request is the URI, with its parameters, such as the field manager.
+	Request string
+}
+
+// Writes returns the writes that keep returns true for, in order. The server logs a request before it ends its answer.
+func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(s.dir, auditFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var event struct {
+			UserAgent, Verb, RequestURI string
+			ObjectRef                   struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+			ResponseStatus              struct{ Code int }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatalf("audit log: %v: %s", err, lines.Bytes())
+		}
+		w := Write{
+			Agent: event.UserAgent, Verb: event.Verb, Group: event.ObjectRef.APIGroup, Resource: event.ObjectRef.Resource,
+			Subresource: event.ObjectRef.Subresource, Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name,
+			Code: event.ResponseStatus.Code, Request: event.RequestURI,
+		}
+		if keep(w) {
+			writes = append(writes, w)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return writes
+}

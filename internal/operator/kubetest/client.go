@@ -1,0 +1,80 @@
+package kubetest
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// Scheme returns the kinds that clients of tests know by their Go types: Kubernetes' own and the operator's.
+func Scheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err) // of types that are compiled in
+		}
+	}
+	return scheme
+}
+
+// Client returns an administrator's client without a cache. What it writes goes by the field manager agent, which is its
+// user agent too.
+func (s *Server) Client(t testing.TB, agent string) client.Client {
+	t.Helper()
+	made, err := client.New(s.As(agent), client.Options{Scheme: Scheme(), FieldOwner: agent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// As returns the connection of an administrator with a user agent.
+func (s *Server) As(agent string) *rest.Config {
+	config := rest.CopyConfig(s.Config)
+	config.UserAgent = agent
+	return config
+}
+
+var namespaces atomic.Int32
+
+// Namespace makes a namespace for a test, with the label that lets the operator work in it. It stays until the server
+// stops: no controller would empty it.
+func (s *Server) Namespace(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprint("test-", namespaces.Add(1))
+	err := s.Client(t, "kubetest").Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{identity.LabelNamespaceGate: identity.NamespaceGate},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Eventually waits until done returns nil, and fails the test with its last error if that takes a minute. done must only
+// look.
+func Eventually(t testing.TB, what string, done func(context.Context) error) {
+	t.Helper()
+	last := fmt.Errorf("never asked")
+	err := wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = done(ctx)
+		return last == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", what, last)
+	}
+}

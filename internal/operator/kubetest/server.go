@@ -1,0 +1,119 @@
+package kubetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"tend.dev/tend/internal/store/etcd"
+)
+
+// Server is a running Kubernetes API server.
+type Server struct {
+	// Config is the connection of an administrator. Impersonate in a copy of it is how to be anybody else.
+	Config *rest.Config
+
+	dir     string
+	process *process
+	storage *etcd.Store
+}
+
+var shared *Server
+
+// Main starts the test binary's API server with some kinds, runs the tests, and stops it. It returns the exit code.
+func Main(m *testing.M, kinds ...Kinds) int {
+	log.SetLogger(logr.Discard())
+	server, err := Start(kinds...)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "kubetest:", err)
+		return 1
+	}
+	shared = server
+	code := m.Run()
+	if err := server.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "kubetest: stop:", err)
+		return 1
+	}
+	return code
+}
+
+// Shared returns the server that Main started.
+func Shared() *Server { return shared }
+
+// Start starts an API server with some kinds. Tests that need one without the kinds of the others use it.
+func Start(kinds ...Kinds) (*Server, error) {
+	dir, err := os.MkdirTemp("", "kubetest-")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{dir: dir}
+	if err := s.start(kinds); err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+func (s *Server) start(kinds []Kinds) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), startTimeout, errors.New("kube-apiserver did not get ready: is the machine overloaded?"))
+	defer cancel()
+	binary, err := locate()
+	if err != nil {
+		return err
+	}
+	s.storage, err = etcd.Open(ctx, etcd.Options{DataDir: filepath.Join(s.dir, "etcd"), Ballast: -1, MinFree: -1})
+	if err != nil {
+		return fmt.Errorf("start etcd: %w", err)
+	}
+	host, port := address()
+	credentials, err := writeCredentials(s.dir, host)
+	if err != nil {
+		return err
+	}
+	s.Config = &rest.Config{
+		Host: "https://" + net.JoinHostPort(host.String(), port), BearerToken: credentials.token,
+		TLSClientConfig: rest.TLSClientConfig{CAData: credentials.authority}, QPS: -1, // no limit
+	}
+	if s.process, err = launch(binary, s.dir, arguments(s.dir, host, port)); err != nil {
+		return err
+	}
+	if err := s.ready(ctx); err != nil {
+		return fmt.Errorf("%w\n%s", err, s.process.lastLines())
+	}
+	return s.Install(ctx, kinds...)
+}
+
+// startTimeout bounds a start. It takes a few seconds on an idle machine.
+const startTimeout = 5 * time.Minute
+
+// Stop ends the server and removes its data.
+func (s *Server) Stop() error {
+	var failures []error
+	if s.process != nil {
+		failures = append(failures, s.process.end())
+	}
+	if s.storage != nil {
+		failures = append(failures, s.storage.Close())
+	}
+	return errors.Join(append(failures, os.RemoveAll(s.dir))...)
+}
+
+// started counts the servers of this process.
+var started atomic.Int32
+
+// address returns where to listen: on a loopback address that has this process's id in it, and a port for each of its
+// servers. A port that was free a moment ago might be taken by another test; kube-apiserver can't be given an open listener.
+func address() (host net.IP, port string) {
+	id := os.Getpid() // at most 22 bits
+	return net.IPv4(127, 64|byte(id>>16)&63, byte(id>>8), byte(id)), strconv.Itoa(6442 + int(started.Add(1)))
+}

@@ -1,0 +1,110 @@
+package approval
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The ways in which a claim is not valid.
+var (
+	// ErrMissing means that the operation needs a claim and has none.
+	ErrMissing = errors.New("an approval is required: set spec.approvals.claim")
+	// ErrNoSecret means that the operator has no secret to check claims with.
+	ErrNoSecret = errors.New("the operator has no secret to check claims with: set --approval-claim-secret")
+	// ErrMalformed means that the text is no claim.
+	ErrMalformed = errors.New("spec.approvals.claim is not a vws1 claim: ask for another one")
+	// ErrForged means that the claim was not made with the operator's secret.
+	ErrForged = errors.New("the digest of spec.approvals.claim is wrong: ask for another one")
+	// ErrOther means that the claim approves another operation.
+	ErrOther = errors.New("spec.approvals.claim approves another operation")
+	// ErrExpired means that the claim is too old.
+	ErrExpired = errors.New("spec.approvals.claim has expired: ask for another one")
+)
+
+const (
+	prefix  = "vws1"
+	version = 1
+)
+
+// Claim is what a person approved. The fields are in the order of their keys, which the digest depends on.
+type Claim struct {
+	// At is when it was approved, in RFC 3339.
+	At string `json:"at"`
+	// By is who approved it.
+	By string `json:"by"`
+	// Expires is when the claim ends, in seconds since 1970. An operation that has started is not affected.
+	Expires int64 `json:"exp"`
+	// Namespace is the operation's namespace. An empty one means any: older control planes leave it out.
+	Namespace string `json:"ns,omitempty"`
+	// Operation is the operation's name.
+	Operation string `json:"op"`
+	// Request identifies the approval in the control plane.
+	Request int64 `json:"rid"`
+	// UID identifies the one operation of that name. An empty one means any.
+	UID string `json:"uid,omitempty"`
+	// Version is 1.
+	Version int `json:"v"`
+}
+
+// Sign returns the claim as text.
+func Sign(claim Claim, secret []byte) (string, error) {
+	claim.Version = version
+	plain, err := json.Marshal(claim)
+	if err != nil {
+		return "", fmt.Errorf("write the claim: %w", err)
+	}
+	body := base64.RawURLEncoding.EncodeToString(plain)
+	return prefix + "." + body + "." + hex.EncodeToString(digest(body, secret)), nil
+}
+
+func digest(body string, secret []byte) []byte {
+	hash := hmac.New(sha256.New, secret)
+	hash.Write([]byte(body))
+	return hash.Sum(nil)
+}
+
+// Operation identifies the operation that a claim must approve.
+type Operation struct {
+	Namespace, Name, UID string
+}
+
+// Verify returns the claim if it approves the operation at the time, and else one of this package's errors. What the
+// body says is read only after the digest has been compared, which takes the same time wherever they differ.
+func Verify(text string, secret []byte, op Operation, now time.Time) (Claim, error) {
+	switch {
+	case text == "":
+		return Claim{}, ErrMissing
+	case len(secret) == 0:
+		return Claim{}, ErrNoSecret
+	}
+	parts := strings.Split(text, ".")
+	if len(parts) != 3 || parts[0] != prefix {
+		return Claim{}, ErrMalformed
+	}
+	want := hex.EncodeToString(digest(parts[1], secret))
+	if !hmac.Equal([]byte(want), []byte(parts[2])) {
+		return Claim{}, ErrForged
+	}
+	plain, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return Claim{}, ErrMalformed
+	}
+	var claim Claim
+	if err := json.Unmarshal(plain, &claim); err != nil || claim.Version != version {
+		return Claim{}, ErrMalformed
+	}
+	switch {
+	case claim.Operation != op.Name, claim.Namespace != "" && claim.Namespace != op.Namespace, claim.UID != "" && claim.UID != op.UID:
+		return Claim{}, ErrOther
+	case now.Unix() > claim.Expires:
+		return Claim{}, ErrExpired
+	}
+	return claim, nil
+}

@@ -1,0 +1,152 @@
+package operation
+
+import (
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/operation/approval"
+)
+
+// obstacle is why an operation may not start now. It starts by itself when the obstacle is gone.
+type obstacle struct {
+	// accepted and blocked are the reasons of the two conditions.
+	accepted, blocked string
+	message           string
+}
+
+// begin starts an operation that nothing is in the way of.
+func (d *decision) begin() {
+	if cancelled(d.op) {
+		d.end(opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "cancelled before it started")
+		return
+	}
+	if found := d.obstacle(); found != nil {
+		d.block(*found)
+		return
+	}
+	subject, err := SubjectOf(d.Request)
+	if err != nil {
+		d.refuse(err)
+		return
+	}
+	object, err := d.engine.Object(d.Request)
+	if err != nil {
+		d.refuse(err)
+		return
+	}
+	if d.Observed != nil && subject.Owned && !engine.Owns(d.op, d.Observed) {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedPrecondition, foreign(subject))
+		return
+	}
+	now := metav1.NewTime(d.Now)
+	status := &d.plan.Status
+	status.Phase, status.StartedAt = opsv1alpha1.PhaseRunning, &now
+	status.EngineRef = &opsv1alpha1.EngineRef{
+		APIVersion: subject.GroupVersion().String(), Kind: subject.Kind, Name: subject.Name, Namespace: subject.Namespace,
+	}
+	if subject.GroupVersionKind == engine.KindJob || subject.GroupVersionKind == engine.KindWorkflow {
+		status.LogsRef = &opsv1alpha1.LogsRef{Kind: subject.Kind, Name: subject.Name, Namespace: subject.Namespace}
+	}
+	status.TargetGeneration = d.Target.Generation
+	d.set(opsv1alpha1.ConditionAccepted, true, opsv1alpha1.AcceptedAdmissionPassed, "all preconditions are met")
+	d.set(opsv1alpha1.ConditionRunning, true, opsv1alpha1.RunningEngineStarted, "the engine "+string(d.op.Spec.Engine)+" has started")
+	d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededNotYet, "")
+	d.set(opsv1alpha1.ConditionBlocked, false, opsv1alpha1.BlockedUnblocked, "")
+	d.plan.Apply = object
+	d.plan.After = d.untilTimeout()
+}
+
+func foreign(subject engine.Subject) string {
+	return fmt.Sprintf("a %s %s/%s exists and belongs to something else: create an operation of another name",
+		subject.Kind, subject.Namespace, subject.Name)
+}
+
+// obstacle returns the first precondition that is not met, or nil.
+func (d *decision) obstacle() *obstacle {
+	if err := Validate(d.op); err != nil {
+		return &obstacle{opsv1alpha1.AcceptedValidationFailed, opsv1alpha1.BlockedValidationFailed, err.Error()}
+	}
+	template, err := TemplateOf(d.op.Spec.Type, d.op.Spec.Engine)
+	if err != nil {
+		return &obstacle{opsv1alpha1.AcceptedValidationFailed, opsv1alpha1.BlockedValidationFailed, err.Error()}
+	}
+	name := d.op.Spec.TargetRef.Name
+	if d.Target == nil || d.Target.DeletionTimestamp != nil {
+		return &obstacle{opsv1alpha1.AcceptedTargetNotFound, opsv1alpha1.BlockedTargetNotReady,
+			fmt.Sprintf("there is no ApplicationInstance %s in the namespace %s, or it is being deleted", name, d.op.Namespace)}
+	}
+	if why := d.unready(); why != "" {
+		return &obstacle{opsv1alpha1.BlockedTargetNotReady, opsv1alpha1.BlockedTargetNotReady, why}
+	}
+	if !template.Advertised(d.Target, d.op.Spec.Engine) {
+		return &obstacle{opsv1alpha1.AcceptedCapabilityMissing, opsv1alpha1.BlockedDependencyMissing, fmt.Sprintf(
+			"%s does not advertise %s by the engine %s: its annotation ops.vworkspace.io/%s must name it",
+			name, d.op.Spec.Type, d.op.Spec.Engine, template.Capabilities[0])}
+	}
+	if err := d.approved(template); err != nil {
+		return &obstacle{opsv1alpha1.BlockedAwaitingApproval, opsv1alpha1.BlockedAwaitingApproval, err.Error()}
+	}
+	if other := firstConflict(d.op, d.Others); other != nil {
+		return &obstacle{opsv1alpha1.AcceptedConflictingOperation, opsv1alpha1.BlockedConflictingOperation, fmt.Sprintf(
+			"waits for the %s %s of the same target", other.Spec.Type, other.Name)}
+	}
+	if d.NotInstalled {
+		return &obstacle{opsv1alpha1.AcceptedEngineNotInstalled, opsv1alpha1.BlockedDependencyMissing, fmt.Sprintf(
+			"the kinds of the engine %s are not installed in the cluster", d.op.Spec.Engine)}
+	}
+	return nil
+}
+
+// unready returns why the target is not ready for the operation, or "".
+func (d *decision) unready() string {
+	name := d.Target.Name
+	if policy := d.op.Spec.Policy; policy != nil && policy.RequireReady {
+		if !meta.IsStatusConditionTrue(d.Target.Status.Conditions, appsv1alpha1.ConditionReady) {
+			return name + " is not ready, and spec.policy.requireReady is set"
+		}
+	}
+	if d.op.Spec.Engine == opsv1alpha1.EngineHelm && meta.IsStatusConditionTrue(d.Target.Status.Conditions, appsv1alpha1.ConditionSuspended) {
+		return name + " is suspended: resume it, nothing changes its release before"
+	}
+	return ""
+}
+
+// approved returns nil if the operation has the approval that it needs.
+func (d *decision) approved(template Template) error {
+	given := d.op.Spec.Approvals
+	if given == nil {
+		given = &opsv1alpha1.Approvals{}
+	}
+	if !template.Approval && !given.Required {
+		return nil
+	}
+	_, err := approval.Verify(given.Claim, d.ApprovalSecret, approval.Operation{
+		Namespace: d.op.Namespace, Name: d.op.Name, UID: string(d.op.UID),
+	}, d.Now)
+	return err
+}
+
+// block holds an operation that has not started.
+func (d *decision) block(why obstacle) {
+	d.plan.Status.Phase = opsv1alpha1.PhasePending
+	d.set(opsv1alpha1.ConditionAccepted, false, why.accepted, why.message)
+	d.set(opsv1alpha1.ConditionRunning, false, opsv1alpha1.RunningEngineNotStarted, "")
+	d.set(opsv1alpha1.ConditionBlocked, true, why.blocked, why.message)
+}
+
+// refuse ends an operation that its engine can't run. Wrong parameters can still be corrected.
+func (d *decision) refuse(err error) {
+	var refusal *engine.RefusalError
+	if !errors.As(err, &refusal) || refusal.Reason == opsv1alpha1.AcceptedValidationFailed {
+		d.block(obstacle{opsv1alpha1.AcceptedValidationFailed, opsv1alpha1.BlockedValidationFailed, err.Error()})
+		return
+	}
+	d.set(opsv1alpha1.ConditionAccepted, false, refusal.Reason, refusal.Message)
+	d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedPrecondition, refusal.Message)
+}

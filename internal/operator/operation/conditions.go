@@ -1,0 +1,96 @@
+package operation
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+)
+
+// maxMessage is the most bytes of a message: engines report whole logs.
+const maxMessage = 1024
+
+// set sets a condition. Its time changes with its status only.
+func (d *decision) set(kind string, value bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if value {
+		status = metav1.ConditionTrue
+	}
+	meta.SetStatusCondition(&d.plan.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: shorten(message),
+		ObservedGeneration: d.op.Generation, LastTransitionTime: metav1.NewTime(d.Now),
+	})
+}
+
+// shorten returns the beginning of a message that is too long.
+func shorten(message string) string {
+	message = strings.ToValidUTF8(message, "?")
+	if len(message) <= maxMessage {
+		return message
+	}
+	end := maxMessage - len("…")
+	for !utf8.RuneStart(message[end]) {
+		end--
+	}
+	return message[:end] + "…"
+}
+
+// end ends the operation.
+func (d *decision) end(phase opsv1alpha1.OperationPhase, reason, message string) {
+	status := &d.plan.Status
+	status.Phase = phase
+	if status.FinishedAt == nil {
+		now := metav1.NewTime(d.Now)
+		status.FinishedAt = &now
+	}
+	d.plan.After = 0
+	d.set(opsv1alpha1.ConditionRunning, false, reason, "")
+	d.set(opsv1alpha1.ConditionBlocked, false, opsv1alpha1.BlockedUnblocked, "")
+	switch phase {
+	case opsv1alpha1.PhaseSucceeded:
+		d.set(opsv1alpha1.ConditionSucceeded, true, reason, message)
+	case opsv1alpha1.PhaseCancelled:
+		d.notSucceeded()
+		d.set(opsv1alpha1.ConditionCancelled, true, reason, message)
+	default:
+		d.notSucceeded()
+		d.set(opsv1alpha1.ConditionFailed, true, reason, message)
+	}
+}
+
+// notSucceeded denies success, unless a replication has had some.
+func (d *decision) notSucceeded() {
+	if !meta.IsStatusConditionTrue(d.plan.Status.Conditions, opsv1alpha1.ConditionSucceeded) {
+		d.set(opsv1alpha1.ConditionSucceeded, false, opsv1alpha1.SucceededNotYet, "")
+	}
+}
+
+// output adds to the operation's outputs.
+func (d *decision) output(more map[string]string) {
+	all := outputs(d.plan.Status)
+	before := maps.Clone(all)
+	maps.Copy(all, more)
+	if maps.Equal(all, before) { // one text may be written in several ways: a status that says the same stays the same
+		return
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // strings can always be written
+	}
+	d.plan.Status.Outputs = &runtime.RawExtension{Raw: raw}
+}
+
+// outputs returns the outputs of a status.
+func outputs(status opsv1alpha1.OperationStatus) map[string]string {
+	all := map[string]string{}
+	if status.Outputs != nil {
+		_ = json.Unmarshal(status.Outputs.Raw, &all) // the operator alone writes them, as strings
+	}
+	return all
+}

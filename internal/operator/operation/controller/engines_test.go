@@ -1,0 +1,235 @@
+//go:build kube
+
+package controller_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/kubetest"
+)
+
+const jobDone = `{"startTime":"2026-11-25T12:00:00Z","completionTime":"2026-11-25T12:01:00Z","succeeded":1,"uncountedTerminatedPods":{},"conditions":[
+	{"type":"SuccessCriteriaMet","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"},
+	{"type":"Complete","status":"True","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"}]}`
+
+const jobFailed = `{"startTime":"2026-11-25T12:00:00Z","failed":1,"uncountedTerminatedPods":{},"conditions":[
+	{"type":"FailureTarget","status":"True","reason":"BackoffLimitExceeded","message":"backoff","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"},
+	{"type":"Failed","status":"True","reason":"BackoffLimitExceeded","message":"backoff","lastProbeTime":null,"lastTransitionTime":"2026-11-25T12:01:00Z"}]}`
+
+// TestEngines runs each engine on the API server from the operation to its result, as its controller would report it.
+func TestEngines(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.operate()
+	tests := map[string]struct {
+		kind              opsv1alpha1.OperationType
+		engine            opsv1alpha1.Engine
+		parameters        string
+		object            schema.GroupVersionKind
+		status            string
+		phase             opsv1alpha1.OperationPhase
+		condition, reason string
+		output            string
+	}{
+		"run": {opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1","args":["<&>"],"timeoutSeconds":3600}`, engine.KindJob, jobDone,
+			opsv1alpha1.PhaseSucceeded, "Succeeded", "JobSucceeded", "jobName"},
+		"run-badly": {opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1","backoffLimit":0}`, engine.KindJob, jobFailed,
+			opsv1alpha1.PhaseFailed, "Failed", "JobFailedBackoffExceeded", "jobName"},
+		"book": {opsv1alpha1.TypeRunbook, opsv1alpha1.EngineWorkflow, `{"workflowTemplate":"rotate"}`, engine.KindWorkflow, `{"phase":"Succeeded"}`,
+			opsv1alpha1.PhaseSucceeded, "Succeeded", "WorkflowSucceeded", "workflowName"},
+		"backup": {opsv1alpha1.TypeBackup, opsv1alpha1.EngineVelero, `{"retention":"30d"}`, engine.KindBackup, `{"phase":"Completed"}`,
+			opsv1alpha1.PhaseSucceeded, "Succeeded", "VeleroBackupCompleted", "backupName"},
+		"backup-refused": {opsv1alpha1.TypeBackup, opsv1alpha1.EngineVelero, `{}`, engine.KindBackup, `{"phase":"FailedValidation","validationErrors":["no"]}`,
+			opsv1alpha1.PhaseFailed, "Failed", "EngineFailed", "backupName"},
+		"snapshot": {opsv1alpha1.TypeBackup, opsv1alpha1.EngineVolSync, `{"pvc":"data","volumeSnapshot":true}`, engine.KindVolumeSnapshot, `{"readyToUse":true}`,
+			opsv1alpha1.PhaseSucceeded, "Succeeded", "VolumeSnapshotReadyToUse", "volumeSnapshotName"},
+		"replicate": {opsv1alpha1.TypeBackup, opsv1alpha1.EngineVolSync, `{"pvc":"data","repository":{"secretName":"restic"}}`, engine.KindReplicationSource,
+			`{"lastManualSync":"UID","lastSyncTime":"2026-11-25T12:00:00Z"}`, opsv1alpha1.PhaseSucceeded, "Succeeded", "VolSyncLastSyncSucceeded", "replicationName"},
+		"slow": {opsv1alpha1.TypeRunbook, opsv1alpha1.EngineWorkflow, `{"workflowTemplate":"rotate"}`, engine.KindWorkflow,
+			`{"phase":"Running","nodes":{"n":{"type":"Suspend","phase":"Running","displayName":"confirm"}}}`,
+			opsv1alpha1.PhaseRunning, "Blocked", "AwaitingResume", "workflowName"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{T: t, server: w.server, namespace: w.namespace, user: w.user, player: w.player}
+			created := w.create(name, test.kind, test.engine, test.parameters)
+			object := w.play(test.object, name, strings.ReplaceAll(test.status, "UID", string(created.UID)))
+			op := w.reaches(name, test.phase, test.condition, test.reason)
+			for label, want := range identity.Labels("berlin", "web") {
+				if got := object.GetLabels()[label]; got != want {
+					t.Errorf("the object has the label %s=%s, want %s", label, got, want)
+				}
+			}
+			if owners := object.GetOwnerReferences(); len(owners) != 1 || owners[0].UID != op.UID || object.GetLabels()[identity.LabelOperation] != string(op.UID) {
+				t.Errorf("the object does not say whose it is: %v, %v", owners, object.GetLabels())
+			}
+			for _, entry := range object.GetManagedFields() {
+				if entry.Manager != "player" && (entry.Manager != identity.FieldManager || entry.Operation != metav1.ManagedFieldsOperationApply) {
+					t.Errorf("the object was written by %s by %s", entry.Manager, entry.Operation)
+				}
+			}
+			if op.Status.EngineRef.UID != string(object.GetUID()) || w.output(op, test.output) != name || op.Status.StartedAt == nil {
+				t.Errorf("status: %+v, outputs %s", op.Status, op.Status.Outputs.Raw)
+			}
+		})
+	}
+}
+
+// TestUpgradeEndsAndIsNotUndone: the controller of instances writes what the operation asks for, Flux installs it, and
+// nothing takes it back, until the user changes the instance. Deleting the operation waits for that.
+func TestUpgradeEndsAndIsNotUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.operate()
+	w.create("up", opsv1alpha1.TypeUpgrade, opsv1alpha1.EngineHelm, `{"targetVersion":"2.0.0"}`)
+	w.version("2.0.0")
+	w.reaches("up", opsv1alpha1.PhaseRunning, "Running", "EngineStarted")
+	w.installs("2.0.0")
+	op := w.reaches("up", opsv1alpha1.PhaseSucceeded, "Succeeded", "EngineCompleted")
+	if w.output(op, "helmReleaseName") != "web" || w.output(op, "version") != "2.0.0" {
+		t.Errorf("outputs: %s", op.Status.Outputs.Raw)
+	}
+	w.version("2.0.0")
+	if err := w.user.Delete(t.Context(), op); err != nil {
+		t.Fatal(err)
+	}
+	w.reaches("up", opsv1alpha1.PhaseSucceeded, "Blocked", "UpgradeInEffect")
+	w.version("2.0.0")
+	instance := &appsv1alpha1.ApplicationInstance{}
+	kubetest.Eventually(w, "change of the instance", func(ctx context.Context) error {
+		if err := w.user.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "web"}, instance); err != nil {
+			return err
+		}
+		instance.Spec.Chart.Version = "2.0.1"
+		return w.user.Update(ctx, instance)
+	})
+	w.gone("up")
+	w.version("2.0.1")
+}
+
+// version waits until the HelmRelease asks for a version.
+func (w *world) version(want string) {
+	w.Helper()
+	kubetest.Eventually(w, "version of the HelmRelease", func(ctx context.Context) error {
+		live, err := w.get(ctx, engine.KindHelmRelease, "web")
+		if err != nil {
+			return err
+		}
+		if got := fmt.Sprint(live.Object["spec"].(map[string]any)["chart"].(map[string]any)["spec"].(map[string]any)["version"]); got != want {
+			return fmt.Errorf("%s, want %s", got, want)
+		}
+		return nil
+	})
+}
+
+// installs has Flux report that a version is installed, by the present generation.
+func (w *world) installs(version string) {
+	w.Helper()
+	live, err := w.get(w.Context(), engine.KindHelmRelease, "web")
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.play(engine.KindHelmRelease, "web", fmt.Sprintf(`{"observedGeneration":%d,"storageNamespace":%q,
+		"conditions":[{"type":"Ready","status":"True","reason":"UpgradeSucceeded","message":"upgraded","observedGeneration":%d,"lastTransitionTime":"2026-11-25T12:00:00Z"}],
+		"history":[{"name":"web","namespace":%q,"version":2,"chartName":"web","chartVersion":%q,"configDigest":"sha256:0","digest":"sha256:0","status":"deployed",
+			"firstDeployed":"2026-11-25T12:00:00Z","lastDeployed":"2026-11-25T12:00:00Z"}]}`,
+		live.GetGeneration(), w.namespace, live.GetGeneration(), w.namespace, version))
+}
+
+// gone waits until an operation does not exist.
+func (w *world) gone(name string) {
+	w.Helper()
+	kubetest.Eventually(w, "deletion of "+name, func(ctx context.Context) error {
+		if _, err := w.operation(ctx, name); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is still there (%v)", err)
+		}
+		return nil
+	})
+}
+
+// TestHookJobRunsWhatTheChartDeclares reads the hook from the Secret that Helm wrote, which Flux's history names.
+func TestHookJobRunsWhatTheChartDeclares(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.operate()
+	w.version("1.0.0")
+	w.installs("1.0.0")
+	release := `{"name":"web","version":2,"hooks":[{"name":"web-migrate","kind":"Job","events":["post-upgrade"],"manifest":"kind: Job\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: migrate, image: \"web:1\", ports: [{containerPort: 8080}]}]\n"}]}`
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	_, err := writer.Write([]byte(release))
+	if err = errors.Join(err, writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	err = w.user.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "sh.helm.release.v1.web.v2"}, Type: "helm.sh/release.v1",
+		Data: map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.create("absent", opsv1alpha1.TypeMigration, opsv1alpha1.EngineHelmHookJob, `{"hookName":"web-seed"}`)
+	w.reaches("absent", opsv1alpha1.PhaseFailed, "Failed", "PreconditionFailed")
+	w.create("migrate", opsv1alpha1.TypeMigration, opsv1alpha1.EngineHelmHookJob, `{"hookName":"web-migrate"}`)
+	object := w.play(engine.KindJob, "migrate", jobDone)
+	op := w.reaches("migrate", opsv1alpha1.PhaseSucceeded, "Succeeded", "HelmHookJobSucceeded")
+	containers := object.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
+	if image := containers[0].(map[string]any)["image"]; image != "web:1" || w.output(op, "jobName") != "migrate" || w.output(op, "completionTime") == "" {
+		t.Errorf("image %v, outputs %s", image, op.Status.Outputs.Raw)
+	}
+}
+
+// TestTransitionsAreEvents reads the Events of an operation that was held, ran and succeeded.
+func TestTransitionsAreEvents(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.operate()
+	op := w.create("odd", opsv1alpha1.TypeBackup, opsv1alpha1.EngineVelero, `{"unknown":1}`)
+	w.reaches("odd", opsv1alpha1.PhasePending, "Blocked", "ValidationFailed")
+	kubetest.Eventually(w, "correction", func(ctx context.Context) error {
+		op, err := w.operation(ctx, "odd")
+		if err != nil {
+			return err
+		}
+		op.Spec.Parameters.Raw = []byte(`{}`)
+		return w.user.Update(ctx, op)
+	})
+	w.play(engine.KindBackup, "odd", `{"phase":"Completed"}`)
+	w.reaches("odd", opsv1alpha1.PhaseSucceeded, "Succeeded", "VeleroBackupCompleted")
+	kubetest.Eventually(w, "events", func(ctx context.Context) error {
+		var list eventsv1.EventList
+		if err := w.user.List(ctx, &list, client.InNamespace(w.namespace)); err != nil {
+			return err
+		}
+		have := map[string]bool{}
+		for _, event := range list.Items {
+			if event.Regarding.UID == op.UID {
+				have[event.Type+" "+event.Reason] = true
+			}
+		}
+		for _, want := range []string{"Warning OperationBlocked", "Normal OperationNotBlocked", "Normal OperationAccepted", "Normal OperationRunning", "Normal OperationSucceeded"} {
+			if !have[want] {
+				return fmt.Errorf("no event %s, have %v", want, have)
+			}
+		}
+		return nil
+	})
+}

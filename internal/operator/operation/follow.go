@@ -1,0 +1,224 @@
+package operation
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// follow takes what the subject says into the status of an operation that has started.
+func (d *decision) follow() {
+	subject, err := SubjectOf(d.Request)
+	if err != nil {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, err.Error())
+		return
+	}
+	if !subject.Owned {
+		d.followShared()
+		return
+	}
+	if d.Observed == nil || d.replaced() {
+		d.followMissing(subject)
+		return
+	}
+	if !engine.Owns(d.op, d.Observed) {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedPrecondition, foreign(subject))
+		return
+	}
+	d.record()
+	progress := d.engine.Observe(d.Request, d.Observed)
+	d.output(progress.Outputs)
+	ending := d.ending()
+	switch {
+	case progress.State.Done() && d.Observed.GetDeletionTimestamp() == nil:
+		d.finish(progress)
+	case ending != nil:
+		d.delete()
+		d.set(opsv1alpha1.ConditionRunning, true, opsv1alpha1.RunningEngineStarted, "is being ended: "+ending.message)
+	default:
+		d.progress(progress)
+	}
+}
+
+// followShared follows a subject that the operation does not own: it ends at once.
+func (d *decision) followShared() {
+	progress := engine.Progress{Reason: opsv1alpha1.RunningEngineStarted, Message: "there is no HelmRelease yet"}
+	if d.Observed != nil {
+		d.record()
+		progress = d.engine.Observe(d.Request, d.Observed)
+	}
+	d.output(progress.Outputs)
+	ending := d.ending()
+	if ending == nil {
+		ending = d.superseded()
+	}
+	switch {
+	case progress.State.Done():
+		d.finish(progress)
+	case ending != nil:
+		d.end(ending.phase, ending.reason, ending.message)
+	default:
+		d.progress(progress)
+	}
+}
+
+// followMissing handles an operation whose object does not exist. It is created if it was never seen: the process ended
+// between the two steps of the start. An object that was seen has been deleted, by the operator if that is requested.
+func (d *decision) followMissing(subject engine.Subject) {
+	if ending := d.ending(); ending != nil {
+		d.end(ending.phase, ending.reason, ending.message)
+		return
+	}
+	if d.op.Status.EngineRef.UID != "" {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedExternalDeletion, fmt.Sprintf(
+			"the %s %s/%s was deleted before it ended", subject.Kind, subject.Namespace, subject.Name))
+		return
+	}
+	if d.Refused != "" {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, d.Refused)
+		return
+	}
+	object, err := d.engine.Object(d.Request)
+	if err != nil {
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, err.Error())
+		return
+	}
+	d.plan.Apply = object
+	d.plan.After = d.untilTimeout()
+}
+
+// replaced returns whether another object has taken the name of the operation's own.
+func (d *decision) replaced() bool {
+	uid := d.op.Status.EngineRef.UID
+	return uid != "" && uid != string(d.Observed.GetUID())
+}
+
+// record notes that the subject was seen.
+func (d *decision) record() { d.plan.Status.EngineRef.UID = string(d.Observed.GetUID()) }
+
+// delete has the operation's object deleted, unless that has been requested already.
+func (d *decision) delete() {
+	if d.Observed.GetDeletionTimestamp() == nil {
+		d.plan.Delete = d.Observed
+	}
+}
+
+// progress writes what an engine that is not done says.
+func (d *decision) progress(p engine.Progress) {
+	blocked, reason, message := false, opsv1alpha1.BlockedUnblocked, ""
+	switch p.State {
+	case engine.Suspended:
+		blocked, reason, message = true, opsv1alpha1.BlockedAwaitingResume, p.Message
+	case engine.Idle:
+		d.set(opsv1alpha1.ConditionSucceeded, true, p.Reason, p.Message)
+		p.Reason = opsv1alpha1.RunningVolSyncIdle
+	}
+	d.set(opsv1alpha1.ConditionRunning, true, p.Reason, p.Message)
+	d.set(opsv1alpha1.ConditionBlocked, blocked, reason, message)
+	d.plan.After = d.untilTimeout()
+}
+
+// finish ends the operation as its engine did.
+func (d *decision) finish(p engine.Progress) {
+	switch p.State {
+	case engine.Succeeded:
+		d.end(opsv1alpha1.PhaseSucceeded, p.Reason, p.Message)
+	case engine.Rejected:
+		d.set(opsv1alpha1.ConditionAccepted, false, p.Reason, p.Message)
+		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, p.Message)
+	default:
+		d.end(opsv1alpha1.PhaseFailed, p.Reason, p.Message)
+	}
+}
+
+// ending is how an operation ends that its engine has not ended.
+type ending struct {
+	phase           opsv1alpha1.OperationPhase
+	reason, message string
+}
+
+// ending returns how the operation must end by request or by time, or nil.
+func (d *decision) ending() *ending {
+	if cancelled(d.op) {
+		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "cancelled by the annotation " + identity.AnnotationCancel}
+	}
+	if deadline, ok := d.deadline(); ok && !d.Now.Before(deadline) {
+		return &ending{opsv1alpha1.PhaseFailed, opsv1alpha1.FailedTimeout, fmt.Sprintf("not done within %s", timeout(d.op))}
+	}
+	return nil
+}
+
+// cancelled returns whether the user has asked for the operation's end.
+func cancelled(op *opsv1alpha1.Operation) bool {
+	value := op.Annotations[identity.AnnotationCancel]
+	return value != "" && value != "false"
+}
+
+// engineGrace is how long an engine that has a timeout of its own has to end by itself and say so.
+const engineGrace = time.Minute
+
+// timeout returns the parameter timeoutSeconds, or 0 if it is not given.
+func timeout(op *opsv1alpha1.Operation) time.Duration {
+	var params struct {
+		TimeoutSeconds int64 `json:"timeoutSeconds"`
+	}
+	if raw := op.Spec.Parameters; raw == nil || json.Unmarshal(raw.Raw, &params) != nil {
+		return 0
+	}
+	return time.Duration(params.TimeoutSeconds) * time.Second
+}
+
+// deadline returns when the operator ends the operation, and whether it does.
+func (d *decision) deadline() (time.Time, bool) {
+	limit := timeout(d.op)
+	if limit <= 0 || d.plan.Status.StartedAt == nil {
+		return time.Time{}, false
+	}
+	switch d.op.Spec.Engine {
+	case opsv1alpha1.EngineJob, opsv1alpha1.EngineHelmHookJob, opsv1alpha1.EngineWorkflow:
+		limit += engineGrace
+	}
+	return d.plan.Status.StartedAt.Add(limit), true
+}
+
+func (d *decision) untilTimeout() time.Duration {
+	deadline, ok := d.deadline()
+	if !ok {
+		return 0
+	}
+	return max(deadline.Sub(d.Now), time.Second)
+}
+
+// remove ends an operation that is being deleted. The finalizer stays until its object is gone.
+func (d *decision) remove() {
+	if held := d.held(); held != "" {
+		d.set(opsv1alpha1.ConditionBlocked, true, blockedInEffect, held)
+		return
+	}
+	if d.mustDelete(d.Observed) {
+		d.delete()
+		if !d.op.Status.Phase.Terminal() && started(d.op) {
+			d.set(opsv1alpha1.ConditionRunning, true, opsv1alpha1.RunningEngineStarted, "is being ended: the operation is being deleted")
+		}
+		return
+	}
+	if !d.op.Status.Phase.Terminal() {
+		d.end(opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledByUser, "the operation was deleted")
+	}
+	d.plan.Finalizer = false
+}
+
+// mustDelete returns whether an object is the operation's own.
+func (d *decision) mustDelete(observed *unstructured.Unstructured) bool {
+	if observed == nil || !engine.Owns(d.op, observed) {
+		return false
+	}
+	subject, err := SubjectOf(d.Request)
+	return err == nil && subject.Owned
+}

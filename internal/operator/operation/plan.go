@@ -1,0 +1,112 @@
+package operation
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+)
+
+// Input is all that a decision depends on.
+type Input struct {
+	// Request is the operation, its target (nil if there is none) and what its engine needs.
+	engine.Request
+	// Others are the operations of the namespace. The operation itself may be among them.
+	Others []opsv1alpha1.Operation
+	// Observed is the subject as it is in the cluster, or nil if it does not exist.
+	Observed *unstructured.Unstructured
+	// NotInstalled says that the cluster does not have the subject's kind.
+	NotInstalled bool
+	// Refused is what the API server said when it refused to create the operation's object as such. Default: nothing.
+	Refused string
+	// ApprovalSecret is the secret that claims are checked with. None means that no claim is valid.
+	ApprovalSecret []byte
+	// Now is the time.
+	Now time.Time
+}
+
+// Plan is what to do with an operation, in this order: add the finalizer, write the status, apply or delete the object,
+// remove the finalizer.
+type Plan struct {
+	// Status is what the status should be.
+	Status opsv1alpha1.OperationStatus
+	// Finalizer is whether the operation should have its finalizer.
+	Finalizer bool
+	// Apply is the object to create, if any.
+	Apply *unstructured.Unstructured
+	// Delete is the object to delete, if any. It is identified by its UID.
+	Delete *unstructured.Unstructured
+	// Events are the transitions of conditions, for people.
+	Events []Event
+	// After is when to decide again, if nothing changes before. Zero is never.
+	After time.Duration
+}
+
+// String returns what the plan does to objects.
+func (p Plan) String() string {
+	line := fmt.Sprintf("phase %s", p.Status.Phase)
+	if p.Apply != nil {
+		line += fmt.Sprintf(", apply %s %s/%s", p.Apply.GetKind(), p.Apply.GetNamespace(), p.Apply.GetName())
+	}
+	if p.Delete != nil {
+		line += fmt.Sprintf(", delete %s %s/%s", p.Delete.GetKind(), p.Delete.GetNamespace(), p.Delete.GetName())
+	}
+	if !p.Finalizer {
+		line += ", remove the finalizer"
+	}
+	if p.After > 0 {
+		line += fmt.Sprintf(", again after %s", p.After)
+	}
+	return line
+}
+
+// decision is a plan in the making.
+type decision struct {
+	Input
+	op     *opsv1alpha1.Operation
+	engine engine.Engine
+	plan   Plan
+}
+
+// Decide returns what to do with an operation.
+func Decide(in Input) Plan {
+	op := in.Operation
+	in.Now = in.Now.UTC().Truncate(time.Second) // as it is stored
+	d := &decision{Input: in, op: op, engine: engine.For(op.Spec.Engine)}
+	d.plan.Status = *op.Status.DeepCopy()
+	d.plan.Status.ObservedGeneration = op.Generation
+	d.plan.Finalizer = true
+	switch {
+	case op.DeletionTimestamp != nil:
+		d.remove()
+	case op.Status.Phase.Terminal(): // final, whatever is observed
+	case op.Status.Phase == opsv1alpha1.PhaseRunning:
+		d.follow()
+	default:
+		d.begin()
+	}
+	d.plan.Events = transitions(op.Status.Conditions, d.plan.Status.Conditions)
+	return d.plan
+}
+
+// SubjectOf returns the object that shows the operation's progress: the one it was started with, or else the one that it
+// would be started with.
+func SubjectOf(req engine.Request) (engine.Subject, error) {
+	made := engine.For(req.Operation.Spec.Engine)
+	if made == nil {
+		return engine.Subject{}, fmt.Errorf("spec.engine: there is no engine %q", req.Operation.Spec.Engine)
+	}
+	subject, err := made.Subject(req)
+	if ref := req.Operation.Status.EngineRef; ref != nil && err == nil {
+		subject.Namespace, subject.Name = ref.Namespace, ref.Name
+	}
+	return subject, err
+}
+
+// started returns whether the operation has left Pending.
+func started(op *opsv1alpha1.Operation) bool {
+	return op.Status.Phase != "" && op.Status.Phase != opsv1alpha1.PhasePending
+}

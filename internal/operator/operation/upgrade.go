@@ -1,0 +1,118 @@
+package operation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+)
+
+// blockedInEffect is the reason of Blocked of an Upgrade that is being deleted while its version, or its values,
+// are what the instance has instead of its own.
+const blockedInEffect = "UpgradeInEffect"
+
+// Overlay is what the Upgrades of an instance make of its declaration.
+type Overlay struct {
+	// Version is the chart's version: the instance's own, or that of an Upgrade.
+	Version string
+	// Values are merged into the instance's values, map by map. Nil means that there are none.
+	Values map[string]any
+}
+
+// VersionOf returns the version of the chart that the instance's release should have.
+func VersionOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) string {
+	return OverlayOf(instance, operations).Version
+}
+
+// OverlayOf returns the version and the values that the instance's release should have. The controller of
+// ApplicationInstance writes them; it must reconcile an instance when one of its Operations changes.
+//
+// An Upgrade counts while it runs and after it has succeeded, until the spec of the instance is changed: what the user
+// declares later is newer. The version is that of the last one that has a version, and the values are those of all of
+// them, in the order of their start.
+func OverlayOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) Overlay {
+	var made Overlay
+	if instance.Spec.Chart == nil {
+		return made
+	}
+	made.Version = instance.Spec.Chart.Version
+	for _, op := range effective(instance, operations) {
+		params, err := engine.UpgradeOf(&op)
+		if err != nil {
+			continue // it has not passed the checks
+		}
+		made.Version = cmp.Or(params.TargetVersion, made.Version)
+		if len(params.ValuesPatch) > 0 {
+			made.Values = MergeValues(made.Values, params.ValuesPatch)
+		}
+	}
+	return made
+}
+
+// effective returns the Upgrades of an instance that count, in the order of their start.
+func effective(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) []opsv1alpha1.Operation {
+	list := slices.DeleteFunc(slices.Clone(operations), func(op opsv1alpha1.Operation) bool {
+		return op.Namespace != instance.Namespace || op.Spec.TargetRef.Name != instance.Name ||
+			op.Spec.Engine != opsv1alpha1.EngineHelm || op.Status.StartedAt == nil || op.Status.TargetGeneration != instance.Generation ||
+			op.Status.Phase != opsv1alpha1.PhaseRunning && op.Status.Phase != opsv1alpha1.PhaseSucceeded
+	})
+	slices.SortFunc(list, func(a, b opsv1alpha1.Operation) int {
+		return cmp.Or(a.Status.StartedAt.Compare(b.Status.StartedAt.Time), compare(&a, &b))
+	})
+	return list
+}
+
+// MergeValues returns values with a patch merged into them, map by map. Neither is changed.
+func MergeValues(values, patch map[string]any) map[string]any {
+	merged := maps.Clone(values)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	for name, value := range patch {
+		inner, isMap := value.(map[string]any)
+		below, wasMap := merged[name].(map[string]any)
+		if isMap && wasMap {
+			value = MergeValues(below, inner)
+		}
+		merged[name] = value
+	}
+	return merged
+}
+
+// superseded returns how an Upgrade ends that can't succeed any more, or nil.
+func (d *decision) superseded() *ending {
+	if d.Target == nil || d.Target.DeletionTimestamp != nil || d.Target.Spec.Chart == nil {
+		return &ending{opsv1alpha1.PhaseFailed, opsv1alpha1.FailedPrecondition, "the target was deleted before the upgrade ended"}
+	}
+	if d.Target.Generation != d.op.Status.TargetGeneration {
+		return &ending{opsv1alpha1.PhaseCancelled, opsv1alpha1.CancelledSuperseded, fmt.Sprintf(
+			"the spec of %s was changed while the upgrade ran: what it declares counts", d.Target.Name)}
+	}
+	return nil
+}
+
+// held returns why an Upgrade must not be deleted now, or "": the release would go back to what the instance declares,
+// which is often a version that can't read the data any more.
+func (d *decision) held() string {
+	if d.op.Spec.Engine != opsv1alpha1.EngineHelm || d.op.Status.Phase != opsv1alpha1.PhaseSucceeded {
+		return ""
+	}
+	if d.Target == nil || d.Target.DeletionTimestamp != nil || d.Target.Spec.Chart == nil {
+		return ""
+	}
+	others := slices.DeleteFunc(slices.Clone(d.Others), func(op opsv1alpha1.Operation) bool { return op.UID == d.op.UID })
+	without := OverlayOf(d.Target, others)
+	with := OverlayOf(d.Target, append(others, *d.op))
+	switch {
+	case with.Version != without.Version:
+		return fmt.Sprintf("%s has the version %s by this operation: set its spec.chart.version, and the deletion ends", d.Target.Name, with.Version)
+	case !reflect.DeepEqual(with.Values, without.Values):
+		return d.Target.Name + " has values by this operation: set its spec.values, and the deletion ends"
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/cluster"
+	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/instance"
+	"tend.dev/tend/internal/operator/operation/controller"
+)
+
+// Options are the options of the operator.
+type Options struct {
+	// Namespace is the operator's own: its lease, its credentials and its ConfigMaps are there. Required.
+	Namespace string
+	// Namespaces are those that are watched. Default: all.
+	Namespaces []string
+	// Retry is the time between two questions for kinds that the cluster does not serve. Default 10 s.
+	Retry time.Duration
+	// ClusterID is the value of the label cluster-id. Default: what the Cluster object says.
+	ClusterID string
+	// VeleroNamespace is where Velero's objects are created. Default: the namespace of the operation.
+	VeleroNamespace string
+	// ApprovalSecret is what claims of approvals are checked with. Default: none, and no claim is valid.
+	ApprovalSecret []byte
+	// LeaderElect has one operator at a time work, where several run.
+	LeaderElect bool
+	// MetricsAddress is where metrics are served: "0" is nowhere, and the default.
+	MetricsAddress string
+	// HealthAddress is where /healthz and /readyz are served: "0" is nowhere, and the default.
+	HealthAddress string
+	// NoAgent leaves the control plane alone, whatever the Cluster says.
+	NoAgent bool
+	// PollWait is how long a request for jobs waits for one. Default 30 s.
+	PollWait time.Duration
+	// CredentialsSecret is the name of the Secret with the credentials, in Namespace. Default vworkspace-agent-credentials.
+	CredentialsSecret string
+	// Version is what the operator says of itself.
+	Version string
+	// Logger receives all log lines. Default: none.
+	Logger *slog.Logger
+}
+
+// Scheme returns the kinds that the operator knows by their Go types. Kinds of others, such as Flux's, are handled without.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{clientscheme.AddToScheme, appsv1alpha1.AddToScheme, opsv1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	return scheme, nil
+}
+
+// NewManager returns the manager of an operator, with all its controllers.
+func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	if opts.Logger == nil {
+		opts.Logger = slog.New(slog.DiscardHandler)
+	}
+	yes := true // a reconcile sees what the one before it has written
+	config = rest.CopyConfig(config)
+	if config.UserAgent == "" {
+		config.UserAgent = identity.FieldManager
+	}
+	made, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                        scheme,
+		Logger:                        logr.FromSlogHandler(opts.Logger.Handler()),
+		Metrics:                       metricsserver.Options{BindAddress: cmp.Or(opts.MetricsAddress, "0")},
+		HealthProbeBindAddress:        cmp.Or(opts.HealthAddress, "0"),
+		LeaderElection:                opts.LeaderElect,
+		LeaderElectionID:              identity.LeaderLease,
+		LeaderElectionNamespace:       opts.Namespace,
+		LeaderElectionReleaseOnCancel: true,                                            // the process ends when Start returns
+		Controller:                    ctrlconfig.Controller{SkipNameValidation: &yes}, // tests have several managers in a process
+		// Objects of other controllers have no Go types here. Who owns which field is the API server's concern, and most of
+		// an object's size.
+		Cache: cache.Options{
+			DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
+			// Of all Secrets none but the operator's own are watched.
+			ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}}},
+		},
+		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	id := clusterid.From(opts.ClusterID, made.GetClient())
+	if err := instance.Add(made, instance.Options{Retry: opts.Retry, ClusterID: id}); err != nil {
+		return nil, err
+	}
+	if err := controller.Add(made, controller.Options{
+		Retry: opts.Retry, ClusterID: id, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+	}); err != nil {
+		return nil, err
+	}
+	if err := cluster.Add(made, cluster.Options{
+		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+	}); err != nil {
+		return nil, err
+	}
+	if err := made.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return made, made.AddReadyzCheck("ping", healthz.Ping)
+}
+
+// namespaces returns the cache's options for namespaces; nil is all.
+func namespaces(names []string) map[string]cache.Config {
+	var options map[string]cache.Config
+	for _, name := range names {
+		if options == nil {
+			options = map[string]cache.Config{}
+		}
+		options[name] = cache.Config{}
+	}
+	return options
+}
+
+// Run runs the operator until the context ends.
+func Run(ctx context.Context, config *rest.Config, opts Options) error {
+	made, err := NewManager(config, opts)
+	if err != nil {
+		return err
+	}
+	return made.Start(ctx)
+}

@@ -1,0 +1,134 @@
+package records
+
+import (
+	"iter"
+	"slices"
+
+	"tend.dev/tend/internal/store/view"
+)
+
+// Footprint is all that a decision read of a snapshot, by the revisions of what it found. Where a later snapshot answers the
+// same reads alike, the same decision at the same time has the same result. The zero value is empty.
+type Footprint struct {
+	lookups  []lookup
+	kept     []kept
+	fleeting bool
+}
+
+// lookup is one read and its answer: how many records it found, and the newest revision among them. Two answers that differ
+// can't agree in both: a record that was written since has a revision above all before it, and without one records are
+// only missing.
+type lookup struct {
+	find        find
+	index, name string
+	count       int
+	newest      int64
+}
+
+// find is a method of Reader.
+type find uint8
+
+const (
+	byKey find = iota
+	byPrefix
+	byIndex
+)
+
+// kept is something that was read from what is kept from one snapshot to the next.
+type kept struct {
+	value any
+	again func(Snapshot) any
+}
+
+// Into returns the snapshot, and notes in a footprint what is read of it.
+func (s Snapshot) Into(f *Footprint) Snapshot { return Snapshot{Reader: noting{s.Reader, f}} }
+
+// Plain returns the snapshot without a footprint, to be kept or read in vain.
+func (s Snapshot) Plain() Snapshot {
+	if n, ok := s.Reader.(noting); ok {
+		return Snapshot{Reader: n.Reader}
+	}
+	return s
+}
+
+// Kept notes that a reader used something that it keeps from one snapshot to the next. It is the same for another snapshot
+// if again returns the same value for it.
+func (s Snapshot) Kept(value any, again func(Snapshot) any) {
+	if n, ok := s.Reader.(noting); ok {
+		n.footprint.kept = append(n.footprint.kept, kept{value, again})
+	}
+}
+
+// Fleeting notes that a reader used what may change without a write, as the time for which a node has been silent.
+func (s Snapshot) Fleeting() {
+	if n, ok := s.Reader.(noting); ok {
+		n.footprint.fleeting = true
+	}
+}
+
+// Holds reports whether a snapshot answers everything that was read as it was answered then.
+func (f *Footprint) Holds(s Snapshot) bool {
+	if f.fleeting {
+		return false
+	}
+	for i := range f.lookups {
+		if now := f.lookups[i].in(s.Reader); now != f.lookups[i] {
+			return false
+		}
+	}
+	for _, k := range f.kept {
+		if k.again(s) != k.value {
+			return false
+		}
+	}
+	return true
+}
+
+// in returns the lookup with its answer in a snapshot.
+func (l lookup) in(r Reader) lookup {
+	l.count, l.newest = 0, 0
+	var found iter.Seq[view.Record]
+	switch l.find {
+	case byKey:
+		if record, ok := r.Get(l.name); ok {
+			l.count, l.newest = 1, record.Modified
+		}
+		return l
+	case byPrefix:
+		found = r.Prefix(l.name)
+	case byIndex:
+		found = r.Index(l.index, l.name)
+	}
+	for record := range found {
+		l.count, l.newest = l.count+1, max(l.newest, record.Modified)
+	}
+	return l
+}
+
+// noting is a Reader that notes what is read.
+type noting struct {
+	Reader
+	footprint *Footprint
+}
+
+func (n noting) note(l lookup) {
+	same := func(o lookup) bool { return o.find == l.find && o.name == l.name && o.index == l.index }
+	if !slices.ContainsFunc(n.footprint.lookups, same) {
+		n.footprint.lookups = append(n.footprint.lookups, l.in(n.Reader))
+	}
+}
+
+func (n noting) Get(key string) (view.Record, bool) {
+	n.note(lookup{find: byKey, name: key})
+	return n.Reader.Get(key)
+}
+
+func (n noting) Prefix(prefix string) iter.Seq[view.Record] {
+	n.note(lookup{find: byPrefix, name: prefix})
+	return n.Reader.Prefix(prefix)
+}
+
+func (n noting) Index(name, value string) iter.Seq[view.Record] {
+	n.note(lookup{find: byIndex, index: name, name: value})
+	return n.Reader.Index(name, value)
+}

@@ -1,0 +1,43 @@
+package records
+
+import "tend.dev/tend/api"
+
+// ClusterJob reads the job of an object of a cluster.
+func (s Snapshot) ClusterJob(cluster string, ref api.Ref) Read[api.ClusterJob] {
+	return get[api.ClusterJob](s, ClusterJobKey(cluster, ref))
+}
+
+// ClusterJobs returns the jobs of a cluster.
+func (s Snapshot) ClusterJobs(cluster string) []Read[api.ClusterJob] {
+	return collect[api.ClusterJob](s.Prefix(ClusterJobSetPrefix(cluster)))
+}
+
+// ClusterReport reads what an object's cluster said of it.
+func (s Snapshot) ClusterReport(ref api.Ref) Read[api.ClusterReport] {
+	return get[api.ClusterReport](s, ClusterReportKey(ref))
+}
+
+// ClusterAccess reads the tokens of a cluster.
+func (s Snapshot) ClusterAccess(cluster string) Read[api.ClusterAccess] {
+	return get[api.ClusterAccess](s, ClusterAccessKey(cluster))
+}
+
+// ClusterContact reads when a cluster's operator was heard of.
+func (s Snapshot) ClusterContact(cluster string) Read[api.ClusterContact] {
+	return get[api.ClusterContact](s, ClusterContactKey(cluster))
+}
+
+// Cluster reads a cluster's manifest.
+func (s Snapshot) Cluster(name string) Read[api.Object] {
+	return s.Object(api.Ref{Kind: api.KindCluster, Scope: api.Unscoped, Name: name})
+}
+
+// ClusterStatus reads the status of a cluster.
+func (s Snapshot) ClusterStatus(name string) Read[api.ClusterStatus] {
+	return get[api.ClusterStatus](s, StatusKey(api.Ref{Kind: api.KindCluster, Scope: api.Unscoped, Name: name}))
+}
+
+// InCluster returns the objects that name a cluster.
+func (s Snapshot) InCluster(cluster string) []Read[api.Object] {
+	return collect[api.Object](s.Index(IndexInCluster, cluster))
+}

@@ -1,0 +1,17 @@
+package runtime
+
+// As finds the first runtime of type T behind the decorators of one: what a particular runtime can do beyond Runtime. A
+// decorator that may be seen through has a method Unwrap.
+func As[T any](r Runtime) (found T, ok bool) {
+	for r != nil {
+		if found, ok = r.(T); ok {
+			return found, true
+		}
+		wrapped, is := r.(interface{ Unwrap() Runtime })
+		if !is {
+			return found, false
+		}
+		r = wrapped.Unwrap()
+	}
+	return found, false
+}

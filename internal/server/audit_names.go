@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"tend.dev/tend/api"
+)
+
+// auditNames are the objects that a call is about: those of its body and of its answer.
+type auditNames struct {
+	// ref is the one object that the answer names.
+	ref     api.Ref
+	objects []string
+	more    int
+}
+
+type auditKey struct{}
+
+// noteObjects adds the objects of an apply to its audit.
+func noteObjects(ctx context.Context, objects []api.Object) {
+	refs := make([]api.Ref, len(objects))
+	for i, object := range objects {
+		refs[i] = object.Ref()
+	}
+	noteRefs(ctx, refs...)
+}
+
+// noteRefs adds objects to the audit of a call.
+func noteRefs(ctx context.Context, refs ...api.Ref) {
+	named, ok := ctx.Value(auditKey{}).(*auditNames)
+	if !ok {
+		return
+	}
+	for _, ref := range refs {
+		if len(named.objects) == api.MaxAuditObjects {
+			named.more++
+			continue
+		}
+		text := ref.String()
+		named.objects = append(named.objects, text[:min(len(text), maxAuditActor)])
+	}
+}
+
+// noteAnswer adds what an answer says that the call was about: what was named may have left out the kind and the scope, or
+// have meant several.
+func noteAnswer(ctx context.Context, answer any) {
+	named, ok := ctx.Value(auditKey{}).(*auditNames)
+	if !ok {
+		return
+	}
+	switch a := answer.(type) {
+	case api.VerbResult:
+		named.ref = a.Object
+	case api.StopResult:
+		named.ref = a.Object
+	case api.DeleteResult:
+		named.ref = a.Object
+		if len(a.Pruned) > 0 {
+			noteRefs(ctx, append([]api.Ref{a.Object}, a.Pruned...)...)
+		}
+	case api.ApplyResult:
+		noteRefs(ctx, a.Pruned...)
+	case api.LabResult:
+		for _, changed := range a.Labs {
+			noteRefs(ctx, changed.Lab)
+		}
+	}
+}
+
+func (n *auditNames) add(data *api.AuditData) {
+	if n.ref.Name != "" {
+		data.Kind, data.Scope, data.Name = n.ref.Kind, n.ref.Scope, n.ref.Name
+	}
+	data.Objects, data.MoreObjects = n.objects, n.more
+}
+
+// kindsOfPaths are the kinds of the objects that calls below a path name without one.
+var kindsOfPaths = map[string]api.Kind{
+	"/v1/syncs/": api.KindSync, "/v1/sinks/": api.KindSink, "/v1/nodes/": api.KindNode, "/v1/labs/": api.KindLab, "/v1/jobs/": api.KindJob, "/v1/cronjobs/": api.KindCronJob,
+}
+
+// nameTokens is no name of a node: it is where tokens are made.
+const nameTokens = "tokens"
+
+// namedBy returns the object that a call names, as far as it does: by its query, by its path, or by both.
+func namedBy(path string, query url.Values) api.Ref {
+	ref := api.Ref{Kind: api.Kind(query.Get("kind")), Scope: query.Get("scope"), Name: query.Get("name")}
+	for prefix, kind := range kindsOfPaths {
+		if rest, found := strings.CutPrefix(path, prefix); found {
+			ref.Kind = kind
+			if kind.Info().Scope == api.ScopeNone && !query.Has("name") {
+				ref.Name, _, _ = strings.Cut(rest, "/")
+			}
+		}
+	}
+	if rest, found := strings.CutPrefix(path, "/v1/objects/"); found {
+		if parts := strings.Split(rest, "/"); len(parts) == 3 {
+			ref = api.Ref{Kind: api.Kind(parts[0]), Scope: parts[1], Name: parts[2]}
+		}
+	}
+	if known, err := kindOf(string(ref.Kind)); err == nil {
+		ref.Kind = known
+	}
+	if ref.Kind == api.KindNode && ref.Name == nameTokens {
+		return api.Ref{}
+	}
+	if ref.Kind.Info().Scope == api.ScopeNone && ref.Kind.Core() && ref.Name != "" && ref.Scope == "" {
+		ref.Scope = api.Unscoped
+	}
+	return ref
+}

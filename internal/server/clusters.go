@@ -1,0 +1,35 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/cluster"
+)
+
+// clusterToken says for which cluster a registration token is, and how long it is valid.
+type clusterToken struct {
+	Name string `path:"name"`
+	TTL  string `query:"ttl"`
+}
+
+// inviteCluster makes a token with which the operator of a cluster registers.
+func (s *Server) inviteCluster(ctx context.Context, in *clusterToken) (api.ClusterRegistration, error) {
+	ttl := cluster.RegistrationLife
+	if in.TTL != "" {
+		var err error
+		if ttl, err = time.ParseDuration(in.TTL); err != nil || ttl < time.Second || ttl > cluster.MaxRegistrationLife {
+			return api.ClusterRegistration{}, badRequest("give a duration such as 24h", "ttl is %s: from 1s to 168h", clip(in.TTL))
+		}
+	}
+	if s.InviteCluster == nil {
+		return api.ClusterRegistration{}, &api.Problem{Status: http.StatusNotImplemented, Detail: "this server has no clusters", Next: "tend version"}
+	}
+	registration, err := s.InviteCluster(ctx, in.Name, ttl)
+	if err == nil {
+		s.Logger.Info("registration token made", "kubernetes", in.Name, "actor", actorOf(ctx), "expires", registration.ExpiresAt)
+	}
+	return registration, err
+}

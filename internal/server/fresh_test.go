@@ -1,0 +1,73 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/client"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/server"
+)
+
+// TestReadsAreFresh: a read waits for what other servers have stored. If it can't know, it says so, and answers from what is known.
+func TestReadsAreFresh(t *testing.T) {
+	var asked atomic.Int64
+	var fresh atomic.Pointer[func(context.Context) error]
+	w := newWorld(t, func(o *server.Options) {
+		o.Fresh = func(ctx context.Context) error { asked.Add(1); return (*fresh.Load())(ctx) }
+	})
+	behaves := func(does func(context.Context) error) { fresh.Store(&does) }
+	behaves(func(context.Context) error { return nil })
+	w.apply("web", `{"image":"a"}`)
+	const path = "/v1/objects/deployment/prod/web"
+	behaves(func(context.Context) error {
+		object := deployment("web", `{"image":"b"}`)
+		object.Metadata.UID = "1"
+		w.put(records.ObjectKey(object.Ref()), object)
+		return nil
+	})
+	if response, body := w.raw("GET", path, "", ""); response.Header.Get(api.HeaderStale) != "" || !strings.Contains(body, `"image":"b"`) {
+		t.Errorf("%q, %s", response.Header.Get(api.HeaderStale), body)
+	}
+	for _, test := range []struct {
+		does func(context.Context) error
+		want string
+	}{
+		{func(context.Context) error { return errors.New("no\nquorum") }, "no quorum"},
+		{func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, "the store did not answer within 1s"},
+	} {
+		behaves(test.does)
+		response, body := w.raw("GET", path, "", "")
+		if got := response.Header.Get(api.HeaderStale); response.StatusCode != http.StatusOK || got != test.want {
+			t.Errorf("%q, want %q: %s", got, test.want, body)
+		}
+	}
+	before := asked.Load()
+	for _, other := range []string{"/v1/pods/prod-web.0a/ready", "/v1/servers", "/healthz", "/v1/blobs/sha256:0"} {
+		w.raw("GET", other, "", "")
+	}
+	if asked.Load() != before {
+		t.Error("what isn't read from the view waits for it")
+	}
+}
+
+// TestAClientHearsOfStaleReads: with the reason.
+func TestAClientHearsOfStaleReads(t *testing.T) {
+	w := newWorld(t, func(o *server.Options) {
+		o.Fresh = func(context.Context) error { return errors.New("cut off") }
+	})
+	var heard string
+	c, err := client.New(client.Options{Server: "unix://" + w.socket, OnStale: func(reason string) { heard = reason }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Nodes(t.Context()); err != nil || heard != "cut off" {
+		t.Errorf("%q, %v", heard, err)
+	}
+}

@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"tend.dev/tend/api"
+)
+
+// labPlot is one life of a lab while nothing else goes wrong, and how it has to end.
+type labPlot struct {
+	name string
+	tag  string
+	// happens is what happens once it runs.
+	happens func(w *World, ref api.Ref)
+	// runs is how long its container runs, within plotSlack; end is the phase after that.
+	runs time.Duration
+	end  api.LabPhase
+}
+
+const (
+	plotTime = time.Minute
+	// plotMore is an extension, plotSoon when people do something.
+	plotMore, plotSoon = 30 * time.Second, 10 * time.Second
+	// plotAway is how long the servers are down across its end, half of it before.
+	plotAway  = 12 * time.Second
+	plotSlack = 5 * time.Second
+)
+
+var labPlots = []labPlot{
+	{"ends by itself", tagEnds, nil, labEnds, api.LabCompleted},
+	{"breaks", tagBreaks, nil, labBreaks, api.LabFailed},
+	{"runs for its whole time", tagStays, nil, plotTime, api.LabTimeout},
+	{"is extended", tagStays, func(w *World, ref api.Ref) {
+		w.insistOn(ref, input{verb: "extend"}, func(ctx context.Context) error { return w.extending(ctx, ref, plotMore) })
+	}, plotTime + plotMore, api.LabTimeout},
+	{"is stopped", tagStays, func(w *World, ref api.Ref) { w.stopLab(ref) }, plotSoon, api.LabCompleted},
+	{"is killed", tagStays, func(w *World, ref api.Ref) { _ = w.engine.Kill(w.labs.containerOf(ref), "KILL") }, plotSoon, api.LabFailed},
+	{"is deleted", tagStays, func(w *World, ref api.Ref) { w.remove(ref) }, plotSoon, ""},
+	{"ends just before its time is over", tagStays, func(w *World, ref api.Ref) {
+		sleepFor(plotTime - plotSoon - time.Second)
+		_ = w.engine.Exit(w.labs.containerOf(ref), 0)
+	}, plotTime - time.Second, api.LabCompleted},
+	{"ends while the servers are down", tagStays, func(w *World, _ api.Ref) {
+		w.pass(plotTime - plotSoon - plotAway/2)
+		w.serversAway(plotAway)
+	}, plotTime + plotAway/2, api.LabTimeout},
+	{"breaks while the servers are down", tagBreaks, func(w *World, _ api.Ref) {
+		w.pass(labBreaks - plotSoon - plotAway/2)
+		w.serversAway(plotAway)
+	}, labBreaks, api.LabFailed},
+}
+
+// labLives lets a lab live through one of the plots, begun at its start while the servers may be away.
+func (w *World) labLives() {
+	if !w.labWorld() || w.failed() {
+		return
+	}
+	random := rand.New(rand.NewPCG(w.opts.Seed, 14<<32))
+	ref, plot := labCast[0], anyOf(random, labPlots)
+	w.storyf("-- %s %s", ref, plot.name)
+	w.absent(ref)
+	start := w.now().Add(20 * time.Second).Truncate(time.Second)
+	w.insist(objectOf(ref, api.LabSpec{
+		Container: api.Container{Image: ref.Name + ":" + plot.tag}, Owner: "ada@example.org", Start: start.UTC().Format(time.RFC3339),
+		Duration: api.Duration(plotTime.String()),
+	}))
+	if away := plotAway; chance(random, 3) {
+		w.pass(start.Sub(w.now()) - away/2)
+		w.serversAway(away)
+	}
+	began := w.labBegins(ref, start)
+	if w.failed() {
+		return
+	}
+	w.pass(time.Until(began.Add(plotSoon)))
+	if plot.happens != nil {
+		plot.happens(w, ref)
+	}
+	w.labEnds(ref, plot, began)
+}
+
+// absent has a lab deleted, if there is one.
+func (w *World) absent(ref api.Ref) {
+	there := func() []string {
+		if w.statusOf(ref).Name == "" {
+			return nil
+		}
+		return []string{ref.Name}
+	}
+	if len(there()) > 0 {
+		w.insistOn(ref, input{verb: "delete"}, w.deleting(ref))
+	}
+	w.await(labTime, there)
+}
+
+// labBegins waits until a lab runs, which it does at its start, or as soon as a server lives.
+func (w *World) labBegins(ref api.Ref, start time.Time) time.Time {
+	for w.pass(0); w.labs.newest(ref).started.IsZero(); w.pass(time.Second) {
+		if late := w.now().Sub(start); late > plotAway+plotSlack+10*time.Second {
+			w.fail("%s begins at %s, and doesn't run %s later: it is %s", ref, start.UTC(), late, w.phaseOf(ref))
+			return time.Time{}
+		}
+	}
+	return w.labs.newest(ref).started
+}
+
+// labEnds demands that the container of a lab ran as long as its plot says, that it is gone, and that Tend says how it ended.
+func (w *World) labEnds(ref api.Ref, plot labPlot, began time.Time) {
+	w.pass(time.Until(began.Add(plot.runs + plotSlack)))
+	life := w.labs.newest(ref)
+	if life.ended.IsZero() {
+		w.fail("%s %s, and its container still runs after %s: it is %s", ref, plot.name, time.Since(began), w.phaseOf(ref))
+		return
+	}
+	if ran := life.ended.Sub(began); ran < plot.runs || ran > plot.runs+plotSlack {
+		w.fail("%s %s, and its container ran for %s", ref, plot.name, ran)
+	}
+	w.await(labTime, w.labContainers)
+	if left := w.labContainers(); len(left) > 0 {
+		w.fail("%s %s, and is left: %s", ref, plot.name, strings.Join(left, ", "))
+	}
+	if phase := w.phaseOf(ref); phase != plot.end {
+		w.fail("%s %s, and is said to be %s", ref, plot.name, phase)
+	}
+}
+
+// newest is a copy of what is known of the newest lab of a name, also of one that was deleted.
+func (l *labs) newest(ref api.Ref) (out labLife) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, life := range l.lives {
+		if since := life.since(); life.ref == ref && !since.Before(out.since()) {
+			out = *life
+		}
+	}
+	return out
+}
+
+// since is when a lab was declared first.
+func (life *labLife) since() time.Time {
+	if len(life.declared) == 0 {
+		return time.Time{}
+	}
+	return life.declared[0].since
+}
+
+// serversAway has all servers down for a while.
+func (w *World) serversAway(d time.Duration) {
+	w.kill()
+	for _, b := range w.standbys() {
+		b.stop(true)
+	}
+	sleepFor(d)
+	w.start()
+	for _, b := range w.standbys() {
+		b.start()
+	}
+}

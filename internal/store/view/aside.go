@@ -1,0 +1,35 @@
+package view
+
+import (
+	"strings"
+
+	"tend.dev/tend/internal/store"
+)
+
+// aside hands over an event below a prefix that is kept out of the view. It reports whether there is such a prefix.
+func (v *View) aside(event store.Event) bool {
+	for _, a := range v.options.Aside {
+		if !strings.HasPrefix(event.Key, a.Prefix) {
+			continue
+		}
+		if event.Deleted {
+			a.Reader.Delete(event.Key)
+		} else {
+			a.Reader.Put(event.Entry)
+		}
+		return true
+	}
+	return false
+}
+
+func (v *View) restart() {
+	for _, a := range v.options.Aside {
+		a.Reader.Restart()
+	}
+}
+
+func (v *View) reached(revision int64) {
+	for _, a := range v.options.Aside {
+		a.Reader.Reached(revision)
+	}
+}

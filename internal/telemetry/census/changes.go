@@ -1,0 +1,92 @@
+package census
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/view"
+)
+
+// changes counts what the view sees change.
+type changes struct {
+	transitions *prometheus.CounterVec
+	cleanups    *prometheus.CounterVec
+	rollout     *prometheus.HistogramVec
+}
+
+// cleaned are the records whose deletion is a cleanup, by their prefix in the store.
+var cleaned = map[string]string{
+	records.TasksPrefix: "task", records.ReleasesPrefix: "release", records.RunsPrefix: "run",
+	records.DeliveriesPrefix: "delivery", records.DesiredPrefix: "object",
+}
+
+// Register registers the metrics of a view and counts until remove is called.
+func Register(registry prometheus.Registerer, v *view.View) (remove func()) {
+	c := &changes{
+		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tend_state_transitions_total", Help: "Changes of the state of a pod, a run, a lab or a rollout, by the state it has now.",
+		}, []string{"record", "state"}),
+		cleanups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "tend_cleanup_operations_total", Help: "Records that were deleted because nothing needs them any more.",
+		}, []string{"record"}),
+		rollout: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "tend_rollout_duration_seconds", Help: "Time from the beginning of a rollout to its end, by the phase it ended in.",
+			Buckets: prometheus.ExponentialBuckets(0.25, 3, 10), // 250 ms to 82 min
+		}, []string{"kind", "phase"}),
+	}
+	for _, record := range cleaned {
+		c.cleanups.WithLabelValues(record)
+	}
+	registry.MustRegister(c.transitions, c.cleanups, c.rollout, newStates(func() records.Snapshot { return records.Snapshot{Reader: v.Snapshot()} }))
+	return v.OnChange(c.observe)
+}
+
+func (c *changes) observe(change view.Change) {
+	if change.Deleted {
+		first, _, _ := strings.Cut(strings.TrimPrefix(change.Key, "/"), "/")
+		if record := cleaned["/"+first+"/"]; record != "" {
+			c.cleanups.WithLabelValues(record).Inc()
+		}
+		return
+	}
+	switch now := change.New.(type) {
+	case *api.TaskStatus:
+		before, _ := change.Old.(*api.TaskStatus)
+		c.moved("pod", string(now.State), before != nil && before.State == now.State)
+	case *api.Run:
+		before, _ := change.Old.(*api.Run)
+		c.moved("run", string(now.State), before != nil && before.State == now.State)
+	case *api.LabStatus:
+		before, _ := change.Old.(*api.LabStatus)
+		c.moved("lab", string(now.Phase), before != nil && before.Phase == now.Phase)
+	case *api.WorkloadStatus:
+		before, _ := change.Old.(*api.WorkloadStatus)
+		c.rolled(change.Key, rolloutOf(before), rolloutOf(now))
+	}
+}
+
+func (c *changes) moved(record, state string, same bool) {
+	if !same && state != "" {
+		c.transitions.WithLabelValues(record, state).Inc()
+	}
+}
+
+func rolloutOf(status *api.WorkloadStatus) (none api.RolloutStatus) {
+	if status == nil || status.Rollout == nil {
+		return none
+	}
+	return *status.Rollout
+}
+
+// rolled counts a change of a rollout, and times one that ended.
+func (c *changes) rolled(key string, before, now api.RolloutStatus) {
+	c.moved("rollout", string(now.Phase), before.Phase == now.Phase)
+	if before.StartedAt.IsZero() || !before.EndedAt.IsZero() || now.EndedAt.IsZero() {
+		return
+	}
+	kind, _, _ := strings.Cut(strings.TrimPrefix(key, records.StatusPrefix), "/")
+	c.rollout.WithLabelValues(kind, string(now.Phase)).Observe(now.EndedAt.Sub(now.StartedAt).Seconds())
+}

@@ -1,0 +1,18 @@
+package telemetry
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Events counts the events that were published. Create it with NewEvents.
+type Events struct{ published prometheus.Counter }
+
+// NewEvents registers the metrics of events.
+func NewEvents(registry prometheus.Registerer) *Events {
+	e := &Events{prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tend_events_published_total", Help: "Events that became part of the event log.",
+	})}
+	registry.MustRegister(e.published)
+	return e
+}
+
+// Published counts events that became part of the log.
+func (e *Events) Published(n int) { e.published.Add(float64(n)) }

@@ -1,0 +1,179 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/tracing"
+)
+
+// The operations of a store, as labels.
+const (
+	opGet       = "get"
+	opList      = "list"
+	opCommit    = "commit"
+	opGrant     = "grant"
+	opKeepAlive = "keepalive"
+	opRevoke    = "revoke"
+	opCompact   = "compact"
+)
+
+// StoreMetrics are the metrics of a store. Create them with NewStoreMetrics.
+type StoreMetrics struct {
+	calls *calls
+	// newest is the newest commit of this process that succeeded; waiting is one that the view was seen not to have.
+	newest, waiting atomic.Pointer[committed]
+	view            atomic.Pointer[func() int64]
+}
+
+// committed is a commit and when its answer came.
+type committed struct {
+	revision int64
+	at       time.Time
+}
+
+// NewStoreMetrics registers the metrics of a store.
+func NewStoreMetrics(registry prometheus.Registerer) *StoreMetrics {
+	m := &StoreMetrics{calls: newCalls(registry, border{
+		name: "store", duration: "tend_store_request_duration_seconds", errors: "tend_store_request_errors_total",
+		buckets:    prometheus.ExponentialBuckets(0.0005, 3, 10), // 0.5 ms to 9.8 s
+		operations: []string{opGet, opList, opCommit, opGrant, opKeepAlive, opRevoke, opCompact},
+		failures:   map[string][]string{opCommit: {"conflict", "unknown_outcome", "no_space", "canceled", "other"}},
+	})}
+	registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tend_view_lag_seconds", Help: "How long a commit of this server has been missing in its view; 0 if the view has all.",
+		}, func() float64 { return m.lag().Seconds() }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "tend_view_revision", Help: "The newest revision of the store in the view.",
+		}, func() float64 {
+			if m.view.Load() == nil {
+				return 0
+			}
+			return float64(m.seen())
+		}),
+	)
+	return m
+}
+
+// Follow measures how far a view lags behind this process's own commits. revision returns the newest one in the view.
+func (m *StoreMetrics) Follow(revision func() int64) { m.view.Store(&revision) }
+
+// seen returns the newest revision in the view; everything before there is one.
+func (m *StoreMetrics) seen() int64 {
+	if revision := m.view.Load(); revision != nil {
+		return (*revision)()
+	}
+	return math.MaxInt64
+}
+
+// commit notes a commit that succeeded.
+func (m *StoreMetrics) commit(revision int64) {
+	latest := &committed{revision, time.Now()}
+	for {
+		before := m.newest.Load()
+		if before != nil && before.revision >= revision {
+			return
+		}
+		if m.newest.CompareAndSwap(before, latest) {
+			break
+		}
+	}
+	if waiting := m.waiting.Load(); waiting == nil || waiting.revision <= m.seen() {
+		m.waiting.CompareAndSwap(waiting, latest)
+	}
+}
+
+// lag returns how long the view has lacked a commit. It is exact for one commit; under a steady stream it is a lower bound,
+// of the age of a commit that it lacks.
+func (m *StoreMetrics) lag() time.Duration {
+	for _, commit := range []*committed{m.waiting.Load(), m.newest.Load()} {
+		if commit != nil && commit.revision > m.seen() {
+			return time.Since(commit.at)
+		}
+	}
+	return 0
+}
+
+// Store adds measuring to a store. It returns the store itself where metrics is nil.
+func Store(inner store.Store, metrics *StoreMetrics) store.Store {
+	if metrics == nil {
+		return inner
+	}
+	return &measuredStore{inner, metrics}
+}
+
+// measuredStore measures calls that are answered once; watches are not.
+type measuredStore struct {
+	store.Store
+	metrics *StoreMetrics
+}
+
+func (s *measuredStore) observe(operation string, began time.Time, err error) {
+	s.metrics.calls.observe(operation, began, storeFailure(err))
+}
+
+func (s *measuredStore) Get(ctx context.Context, key string) (entry store.Entry, err error) {
+	defer func(began time.Time) { s.observe(opGet, began, err) }(time.Now())
+	return s.Store.Get(ctx, key)
+}
+
+func (s *measuredStore) List(ctx context.Context, prefix string, opts store.ListOptions) (page store.Page, err error) {
+	defer func(began time.Time) { s.observe(opList, began, err) }(time.Now())
+	return s.Store.List(ctx, prefix, opts)
+}
+
+func (s *measuredStore) Commit(ctx context.Context, txn store.Txn) (revision int64, err error) {
+	ctx, end := tracing.Step(ctx, "store.commit "+txn.Site)
+	defer func(began time.Time) {
+		s.observe(opCommit, began, err)
+		end(err)
+		if err == nil {
+			s.metrics.commit(revision)
+		}
+	}(time.Now())
+	return s.Store.Commit(ctx, txn)
+}
+
+func (s *measuredStore) Grant(ctx context.Context, ttl time.Duration) (id store.LeaseID, err error) {
+	defer func(began time.Time) { s.observe(opGrant, began, err) }(time.Now())
+	return s.Store.Grant(ctx, ttl)
+}
+
+func (s *measuredStore) KeepAlive(ctx context.Context, id store.LeaseID) (err error) {
+	defer func(began time.Time) { s.observe(opKeepAlive, began, err) }(time.Now())
+	return s.Store.KeepAlive(ctx, id)
+}
+
+func (s *measuredStore) Revoke(ctx context.Context, id store.LeaseID) (err error) {
+	defer func(began time.Time) { s.observe(opRevoke, began, err) }(time.Now())
+	return s.Store.Revoke(ctx, id)
+}
+
+func (s *measuredStore) Compact(ctx context.Context, revision int64) (err error) {
+	defer func(began time.Time) { s.observe(opCompact, began, err) }(time.Now())
+	return s.Store.Compact(ctx, revision)
+}
+
+// storeFailure names the kind of an error, as a label; empty for none. A key that is not there is an answer.
+func storeFailure(err error) string {
+	switch {
+	case err == nil, errors.Is(err, store.ErrNotFound):
+		return ""
+	case errors.Is(err, store.ErrConflict):
+		return "conflict"
+	case errors.Is(err, store.ErrUnknownOutcome):
+		return "unknown_outcome"
+	case errors.Is(err, store.ErrNoSpace), errors.Is(err, store.ErrQuota):
+		return "no_space"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	}
+	return "other"
+}

@@ -1,0 +1,47 @@
+package verbs
+
+import (
+	"context"
+	"maps"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/records"
+)
+
+// checkSync refuses the apply of a sync that is gone, or was declared otherwise since it was read. The transaction compares
+// the sync too: none that is decided before its end is applied after it.
+func (o ApplyOptions) checkSync(snap records.Snapshot, txn *records.Txn) error {
+	if o.Sync == nil {
+		return nil
+	}
+	ref := o.Sync.Ref()
+	stored := snap.Object(ref)
+	switch {
+	case !stored.Exists() || stored.Value.Metadata.UID != o.Sync.Metadata.UID || stored.Value.Metadata.Deleting():
+		return notFound("tend sync list shows the syncs there are", "%s is gone; nothing was stored", ref)
+	case stored.Value.Metadata.Generation != o.Sync.Metadata.Generation:
+		return &Error{Reason: Busy, Detail: ref.String() + " was changed; nothing was stored", Next: "its source is polled again, and then applied"}
+	}
+	txn.If(records.ObjectKey(ref), stored.Modified)
+	return nil
+}
+
+// SyncNow has the source of a sync polled at once. The status has the answer's revision as ObservedRevision when that is
+// done.
+func (s *Service) SyncNow(ctx context.Context, name, actor string) (api.VerbResult, error) {
+	target := Target{Kind: api.KindSync, Scope: api.Unscoped, Name: name}
+	return s.verb(ctx, "sync", FieldManager{Actor: actor}, func(snap records.Snapshot) (*verbDecision, error) {
+		object, err := target.findLive(snap)
+		if err != nil {
+			return nil, err
+		}
+		next := *object.Value
+		if next.Metadata.Stamps = maps.Clone(next.Metadata.Stamps); next.Metadata.Stamps == nil {
+			next.Metadata.Stamps = map[string]string{}
+		}
+		next.Metadata.Stamps[api.StampSync] = nextNonce(next.Metadata.Stamps[api.StampSync])
+		decided := unchanged("sync", object)
+		decided.write(object, next, s.opts.Now())
+		return decided, nil
+	})
+}
