@@ -158,7 +158,7 @@ func (w *World) amiss() []string {
 	out := append(w.differences(), w.remaining()...)
 	for _, object := range w.declaredObjects() {
 		if object.Kind.HasSlots() && w.verdict(object.Ref()) != well {
-			out = append(out, fmt.Sprintf("%s isn't said to be well", object.Ref()))
+			out = append(out, fmt.Sprintf("%s isn't said to be well, but: %s", object.Ref(), w.statusOf(object.Ref()).Status))
 		}
 	}
 	return out

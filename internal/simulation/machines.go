@@ -58,7 +58,7 @@ func (w *World) decideNodes() {
 		if m.node == w.drained {
 			availability = api.NodeDrained
 		}
-		for tries := 0; w.several() && !w.makeNow(m.node, availability); tries++ {
+		for tries := 0; !w.makeNow(m.node, availability); tries++ {
 			if tries == 20 {
 				w.fail("%s can't be made %s although nothing is wrong", m.node, availability)
 				return
