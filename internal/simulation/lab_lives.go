@@ -18,39 +18,42 @@ type labPlot struct {
 	// runs is how long its container runs, within plotSlack; end is the phase after that.
 	runs time.Duration
 	end  api.LabPhase
+	away bool // servers come back only after its end
 }
 
 const (
 	plotTime = time.Minute
 	// plotMore is an extension, plotSoon when people do something.
 	plotMore, plotSoon = 30 * time.Second, 10 * time.Second
-	// plotAway is how long the servers are down across its end, half of it before.
+	// plotAway is how long the servers are down across its end, half of it before; plotAgain, how long a node may take after
+	// that to connect again.
 	plotAway  = 12 * time.Second
+	plotAgain = 8 * time.Second
 	plotSlack = 5 * time.Second
 )
 
 var labPlots = []labPlot{
-	{"ends by itself", tagEnds, nil, labEnds, api.LabCompleted},
-	{"breaks", tagBreaks, nil, labBreaks, api.LabFailed},
-	{"runs for its whole time", tagStays, nil, plotTime, api.LabTimeout},
+	{"ends by itself", tagEnds, nil, labEnds, api.LabCompleted, false},
+	{"breaks", tagBreaks, nil, labBreaks, api.LabFailed, false},
+	{"runs for its whole time", tagStays, nil, plotTime, api.LabTimeout, false},
 	{"is extended", tagStays, func(w *World, ref api.Ref) {
 		w.insistOn(ref, input{verb: "extend"}, func(ctx context.Context) error { return w.extending(ctx, ref, plotMore) })
-	}, plotTime + plotMore, api.LabTimeout},
-	{"is stopped", tagStays, func(w *World, ref api.Ref) { w.stopLab(ref) }, plotSoon, api.LabCompleted},
-	{"is killed", tagStays, func(w *World, ref api.Ref) { _ = w.engine.Kill(w.labs.containerOf(ref), "KILL") }, plotSoon, api.LabFailed},
-	{"is deleted", tagStays, func(w *World, ref api.Ref) { w.remove(ref) }, plotSoon, ""},
+	}, plotTime + plotMore, api.LabTimeout, false},
+	{"is stopped", tagStays, func(w *World, ref api.Ref) { w.stopLab(ref) }, plotSoon, api.LabCompleted, false},
+	{"is killed", tagStays, func(w *World, ref api.Ref) { _ = w.engine.Kill(w.labs.containerOf(ref), "KILL") }, plotSoon, api.LabFailed, false},
+	{"is deleted", tagStays, func(w *World, ref api.Ref) { w.remove(ref) }, plotSoon, "", false},
 	{"ends just before its time is over", tagStays, func(w *World, ref api.Ref) {
 		sleepFor(plotTime - plotSoon - time.Second)
 		_ = w.engine.Exit(w.labs.containerOf(ref), 0)
-	}, plotTime - time.Second, api.LabCompleted},
+	}, plotTime - time.Second, api.LabCompleted, false},
 	{"ends while the servers are down", tagStays, func(w *World, _ api.Ref) {
 		w.pass(plotTime - plotSoon - plotAway/2)
 		w.serversAway(plotAway)
-	}, plotTime + plotAway/2, api.LabTimeout},
+	}, plotTime + plotAway/2, api.LabTimeout, true},
 	{"breaks while the servers are down", tagBreaks, func(w *World, _ api.Ref) {
 		w.pass(labBreaks - plotSoon - plotAway/2)
 		w.serversAway(plotAway)
-	}, labBreaks, api.LabFailed},
+	}, labBreaks, api.LabFailed, false},
 }
 
 // labLives lets a lab live through one of the plots, begun at its start while the servers may be away.
@@ -109,13 +112,17 @@ func (w *World) labBegins(ref api.Ref, start time.Time) time.Time {
 
 // labEnds demands that the container of a lab ran as long as its plot says, that it is gone, and that Tend says how it ended.
 func (w *World) labEnds(ref api.Ref, plot labPlot, began time.Time) {
-	w.pass(time.Until(began.Add(plot.runs + plotSlack)))
+	latest := plot.runs + plotSlack
+	if plot.away {
+		latest += plotAgain
+	}
+	w.pass(time.Until(began.Add(latest)))
 	life := w.labs.newest(ref)
 	if life.ended.IsZero() {
 		w.fail("%s %s, and its container still runs after %s: it is %s", ref, plot.name, time.Since(began), w.phaseOf(ref))
 		return
 	}
-	if ran := life.ended.Sub(began); ran < plot.runs || ran > plot.runs+plotSlack {
+	if ran := life.ended.Sub(began); ran < plot.runs || ran > latest {
 		w.fail("%s %s, and its container ran for %s", ref, plot.name, ran)
 	}
 	w.await(labTime, w.labContainers)
