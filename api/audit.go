@@ -24,8 +24,8 @@ type AuditData struct {
 	TookMilliseconds int64 `json:"tookMilliseconds"`
 	// Request is the id of the request, which its answer (X-Request-ID) and the server's log have.
 	Request string `json:"request,omitempty"`
-	// Count is how many calls the record stands for, where it is more than one: those without a token, or the refused ones of
-	// one actor, within a minute.
+	// Count is how many calls the record stands for, where it is more than one: those without a token, or equal ones of
+	// one actor who is refused or is a container, within a minute.
 	Count int `json:"count,omitempty"`
 }
 

@@ -14,6 +14,8 @@ import (
 // Auditor takes the calls that may change something.
 type Auditor interface {
 	Record(data api.AuditData)
+	// RecordBounded takes a call of a caller that must not fill the log: a container.
+	RecordBounded(data api.AuditData)
 	// RecordForeign counts a call without a token.
 	RecordForeign(data api.AuditData)
 }
@@ -83,8 +85,11 @@ func (s *Server) auditCallback(r *http.Request, path string, g grant, known bool
 	named := r.Clone(r.Context())
 	named.URL.Path = "/callback" + path
 	record := s.Auditor.Record
-	if !known {
+	switch {
+	case !known:
 		named.URL.Path, record = "/callback", s.Auditor.RecordForeign
+	case g.name != "":
+		record = s.Auditor.RecordBounded
 	}
 	record(s.auditOf(named, &auditAnswer{status: status}, g.actor, began))
 }
