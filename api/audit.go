@@ -15,6 +15,9 @@ type AuditData struct {
 	Name        string   `json:"name,omitempty"`
 	Objects     []string `json:"objects,omitempty"`
 	MoreObjects int      `json:"moreObjects,omitempty"`
+	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object, if it was
+	// there.
+	Pod string `json:"pod,omitempty"`
 	// DryRun: nothing was to change.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Status is the answer's, and Problem its title if it is one.

@@ -72,6 +72,7 @@ func (s *Server) auditOf(r *http.Request, answer *auditAnswer, actor string, beg
 		Method: short(r.Method), Path: r.URL.Path[:min(len(r.URL.Path), maxAuditPath)], Actor: short(actor), Status: answer.status, Problem: answer.problem(),
 		TookMilliseconds: time.Since(began).Milliseconds(), Request: tracing.Request(r.Context()),
 		Kind: api.Kind(short(string(named.Kind))), Scope: short(named.Scope), Name: short(named.Name),
+		Pod: short(podOfPath(r.URL.Path)),
 	}
 	data.DryRun = query.Has("dry_run") && query.Get("dry_run") != "0" && query.Get("dry_run") != "false"
 	return data
