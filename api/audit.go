@@ -1,5 +1,10 @@
 package api
 
+import (
+	"net/netip"
+	"strings"
+)
+
 // AuditData is the data of an audited call: who asked for what, from where, and the answer. It has no body and no query, which
 // may have secrets.
 type AuditData struct {
@@ -34,3 +39,15 @@ type AuditData struct {
 
 // MaxAuditObjects bounds the objects that one audited call lists: all of an apply can be found.
 const MaxAuditObjects = MaxApplyObjects
+
+// ActorName returns an actor without what differs from one call to the next: the process of a user, the port of an address.
+func ActorName(actor string) string {
+	actor, _, _ = strings.Cut(actor, " (pid ")
+	words := strings.Split(actor, " ")
+	for i, word := range words {
+		if address, err := netip.ParseAddrPort(word); err == nil {
+			words[i] = address.Addr().String()
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -140,7 +140,7 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 			for i := range each {
 				refused("containers of deployment/prod/web", 403)
 				refused(fmt.Sprintf("user ann (pid %d)", minute*each+i), 404)
-				refused(fmt.Sprintf("token from 127.0.0.1:%d", 20000+i), 401)
+				refused(fmt.Sprintf("token from [::1]:%d", 20000+i), 401)
 				if i%100 == 0 {
 					time.Sleep(time.Second)
 				}
@@ -158,7 +158,7 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 		records, counted := map[string]int{}, map[string]int{}
 		for _, call := range calls(t, s) {
 			who, _, _ := strings.Cut(call.Actor, " (pid ")
-			if strings.HasPrefix(who, "token from 127.0.0.1:") {
+			if strings.HasPrefix(who, "token from [::1]:") {
 				who = "token"
 			}
 			if strings.HasPrefix(who, "10.0.0.") {

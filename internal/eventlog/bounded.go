@@ -3,10 +3,8 @@ package eventlog
 import (
 	"context"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"tend.dev/tend/api"
@@ -51,20 +49,11 @@ type sameCall struct {
 	dryRun       bool
 }
 
-// who returns an actor without what differs from one call to the next: the process of a user, the port of an address.
-func who(actor string) string {
-	actor, _, _ = strings.Cut(actor, " (pid ")
-	if host, port, err := net.SplitHostPort(actor); err == nil && port != "" {
-		return host
-	}
-	return actor
-}
-
 // admit reports whether a call is recorded itself; else it is folded.
 func (b *bounded) admit(data api.AuditData) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	by := b.by(who(data.Actor))
+	by := b.by(api.ActorName(data.Actor))
 	if by.room > 0 {
 		by.room--
 		return true
