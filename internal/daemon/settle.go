@@ -133,6 +133,7 @@ func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 	case object.Kind == api.KindLab:
 		if s.unknownLab(object.Ref()) {
 			value = s.now.Format(time.RFC3339Nano)
+			s.holdBack(ctx, object.Ref())
 		}
 	default:
 		value = s.unknownRelease(read)
@@ -155,6 +156,16 @@ func (s *settlement) unknownLab(ref api.Ref) bool {
 		return false
 	}
 	return !slices.ContainsFunc(s.snap.TasksOf(ref), func(t records.Read[api.Task]) bool { return s.running[t.Value.ID] })
+}
+
+// holdBack keeps the containers of a lab from starting that had not by the backup: they may have run since.
+func (s *settlement) holdBack(ctx context.Context, lab api.Ref) {
+	for _, task := range s.snap.TasksOf(lab) {
+		status := s.snap.TaskStatus(task.Value.ID)
+		if task.Value.Desired == api.DesiredRunning && (!status.Exists() || status.Value.StartedAt.IsZero()) {
+			s.begin(ctx).RaiseTask(task, api.DesiredShutdown, api.ReasonRestored, s.now)
+		}
+	}
 }
 
 // unknownRelease returns the stamp of the last release of a workload whose commands may have run since; empty if the store
