@@ -171,7 +171,7 @@ func (l *crowd) fallsSilent(node string) {
 	l.write(func(txn *records.Txn) { txn.Delete(records.AliveKey(node)) })
 }
 
-// notices has the controllers' keeper of heartbeats told of those that have ended.
+// notices reports to the keeper of heartbeats which ones have ended.
 func (l *crowd) notices() {
 	s := l.snapshot()
 	for _, node := range s.Nodes() {
