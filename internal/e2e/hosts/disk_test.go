@@ -64,9 +64,13 @@ func TestADiskOfANode(t *testing.T) {
 		})
 		pods := l.named("web")
 		l.declareAt("beside", 2, "node.id == h1") // takes longer than a node may be silent
+		l.until("the pod says that it takes long", func() bool {
+			return strings.Contains(l.command("describe", "deployment", "prod/web").output, "the container engine has not finished since")
+		})
 		ill.goesOn(t, before)
 		disk.Thaw()
 		l.until("it starts once the disk is well", func() bool { return len(ill.containers("web")) == 5 })
+		l.until("nothing is left of that", func() bool { return !strings.Contains(l.command("get", "pods", "-o", "wide").output, "has not finished") })
 		if now, all := l.named("web"), ill.docker("ps", "--all", "--quiet", "--filter", "label=tend.name=web").output; !slices.Equal(now, pods) || len(strings.Fields(all)) != 5 {
 			t.Errorf("the pods are %v, were %v; containers: %v", now, pods, all)
 		}
