@@ -70,7 +70,9 @@ func TestADiskOfANode(t *testing.T) {
 		ill.goesOn(t, before)
 		disk.Thaw()
 		l.until("it starts once the disk is well", func() bool { return len(ill.containers("web")) == 5 })
-		l.until("nothing is left of that", func() bool { return !strings.Contains(l.command("get", "pods", "-o", "wide").output, "has not finished") })
+		l.until("nothing is left of that", func() bool {
+			return !strings.Contains(l.command("get", "pods", "-o", "wide").output, "has not finished")
+		})
 		if now, all := l.named("web"), ill.docker("ps", "--all", "--quiet", "--filter", "label=tend.name=web").output; !slices.Equal(now, pods) || len(strings.Fields(all)) != 5 {
 			t.Errorf("the pods are %v, were %v; containers: %v", now, pods, all)
 		}

@@ -114,12 +114,16 @@ func start(t *testing.T, folder, until, name string, args ...string) {
 // get reads from the ACME server, and retries because the server reports that it listens a moment before it does.
 func (p *Server) get(t *testing.T, where string) []byte {
 	t.Helper()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Trust}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Trust, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, where, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for limit := time.After(20 * time.Second); ; {
-		response, err := (&http.Client{Transport: transport}).Get(where)
+		response, err := (&http.Client{Transport: transport}).Do(request)
 		if err == nil {
 			defer response.Body.Close()
 			text, err := io.ReadAll(response.Body)
@@ -166,7 +170,7 @@ func (p *Server) Limited(t *testing.T, refuse func(path string) bool, status int
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: target.Host})
-	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Trust}}
+	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Trust, MinVersion: tls.VersionTLS12}}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !refuse(r.URL.Path) {
 			proxy.ServeHTTP(w, r)
