@@ -20,7 +20,7 @@ const (
 )
 
 // ResumeParameter, with the value true in a request for jobs, asks for those too that were acknowledged and have no result: the
-// operator has begun anew, and may have died in the middle of them. A control plane that does not know it sends them when their
+// operator has just started, and may have died in the middle of them. A control plane that does not know it sends them when their
 // lease is over.
 const ResumeParameter = "resume"
 

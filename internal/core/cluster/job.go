@@ -63,7 +63,7 @@ func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool
 	return !now.Before(at), at
 }
 
-// Unfinished reports whether a job was acknowledged and has no result: an operator that has begun anew may have left it in the
+// Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left it in the
 // middle.
 func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bool {
 	return now.Before(job.ExpiresAt) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
