@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/caddyserver/certmagic"
@@ -39,6 +40,7 @@ type Client struct {
 	log     *slog.Logger
 	storage *storage
 	lost    func(error)
+	silent  atomic.Pointer[time.Timer] // ends the stream; nil while there is none
 }
 
 var _ nodeapi.Control = (*Client)(nil)
@@ -124,8 +126,12 @@ func (c *Client) Run(ctx context.Context) error {
 func (c *Client) follow(ctx context.Context, connected func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(3*heartbeatEvery, func() { cancel(errSilent) })
+	silent := time.AfterFunc(silentTime, func() { cancel(errSilent) })
 	defer silent.Stop()
+	stuck := time.AfterFunc(stuckTime, func() { cancel(errSilent) })
+	defer stuck.Stop()
+	c.silent.Store(silent)
+	defer c.silent.Store(nil)
 	answer, err := c.caller.Send(ctx, http.MethodGet, c.position(), nil)
 	if err != nil {
 		return errOr(context.Cause(ctx), err)
@@ -139,7 +145,8 @@ func (c *Client) follow(ctx context.Context, connected func()) error {
 		if err := frames.Decode(&frame); err != nil {
 			return errOr(context.Cause(ctx), err)
 		}
-		silent.Reset(3 * heartbeatEvery)
+		silent.Reset(silentTime)
+		stuck.Reset(stuckTime)
 		c.apply(frame)
 	}
 }
@@ -183,7 +190,11 @@ func (c *Client) Resolve(ctx context.Context, name string) (names node.Names, er
 
 // Alive implements nodeapi.Control.
 func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
-	return c.caller.Post(ctx, "alive", ttl, &reported{})
+	err := c.caller.Post(ctx, "alive", ttl, &reported{})
+	if err == nil {
+		c.heard()
+	}
+	return err
 }
 
 // Release implements nodeapi.Control.

@@ -48,6 +48,8 @@ type Handler struct {
 
 	mu       sync.Mutex
 	controls map[string]*local.Control // their leases outlive a connection
+
+	answers sync.Map // by the id of a node, when its last heartbeat was answered
 }
 
 // NewHandler returns a Handler.
@@ -136,9 +138,12 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	defer beating.Wait() // who writes to an answer after its handler returned panics
 	defer cancel()
 	beating.Go(func() {
-		heartbeat(ctx, func() {
+		heartbeat(ctx, func(n int) {
 			if h.Current(ctx, 0) != nil { // another server may know more
 				cancel()
+				return
+			}
+			if n%spared != 0 && r.URL.Query().Has(countsAnswers) && h.answered(c.ID()) {
 				return
 			}
 			_ = send(node.Frame{})
@@ -160,22 +165,6 @@ type state struct {
 
 func (h *Handler) state(_ *local.Control, w http.ResponseWriter, _ *http.Request) error {
 	return wire.Write(w, state{h.Paused(), h.Servers()})
-}
-
-// heartbeatEvery is how often a stream shows that it is alive; its reader gives it up after three times that.
-const heartbeatEvery = 5 * time.Second
-
-func heartbeat(ctx context.Context, beat func()) {
-	ticker := time.NewTicker(heartbeatEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			beat()
-		}
-	}
 }
 
 // reported is the answer to a report: the revision that shows it, and what was refused of it.
@@ -220,6 +209,7 @@ func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request
 	if err := c.Alive(r.Context(), ttl); err != nil {
 		return err
 	}
+	h.answers.Store(c.ID(), time.Now())
 	return wire.Write(w, reported{})
 }
 

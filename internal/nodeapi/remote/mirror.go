@@ -168,7 +168,7 @@ func (c contents) differences(next contents) []node.Change {
 func (m *mirror) position() string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}, "moved": {"1"}}.Encode()
+	return "follow?" + url.Values{"since": {strconv.FormatInt(m.revision, 10)}, "epoch": {m.epoch}, "moved": {"1"}, countsAnswers: {"1"}}.Encode()
 }
 
 func (m *mirror) revisionNow() int64 {

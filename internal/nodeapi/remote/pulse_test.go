@@ -1,0 +1,150 @@
+package remote
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/internal/nodeapi/nodeapitest"
+)
+
+// piped are a server and a client in a bubble. The server counts what it writes to streams, and how many there were.
+type piped struct {
+	client          *Client
+	frames, streams atomic.Int32
+	// deaf: the server sends nothing on a stream; hung: it answers nothing at all.
+	deaf, hung atomic.Bool
+}
+
+// counted counts what is written.
+type counted struct {
+	http.ResponseWriter
+	p *piped
+}
+
+func (c counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+func (c counted) Write(b []byte) (int, error) {
+	if c.p.deaf.Load() {
+		return len(b), nil
+	}
+	c.p.frames.Add(1)
+	return c.ResponseWriter.Write(b)
+}
+
+// older makes requests as clients do that count no answers.
+func older(r *http.Request) {
+	query := r.URL.Query()
+	query.Del(countsAnswers)
+	r.URL.RawQuery = query.Encode()
+}
+
+func pipe(t *testing.T, as func(*http.Request)) *piped {
+	t.Helper()
+	w, p := nodeapitest.NewWorld(t), &piped{}
+	log := slog.New(slog.DiscardHandler)
+	handler := NewHandler(HandlerOptions{Service: w.Service, Node: func(*http.Request) (string, error) { return nodeapitest.Here, nil }, Logger: log})
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // no listener but pipes
+		if p.hung.Load() {
+			_, _ = io.Copy(io.Discard, r.Body) // only then its end is noticed
+			<-r.Context().Done()
+			return
+		}
+		if as != nil {
+			as(r)
+		}
+		if strings.HasSuffix(r.URL.Path, "/follow") {
+			p.streams.Add(1)
+			w = counted{w, p}
+		}
+		handler.ServeHTTP(w, r)
+	})}
+	dialled := make(pipes)
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		dialled <- far
+		return near, nil
+	}}
+	p.client = New(Options{Server: "http://server", HTTP: &http.Client{Transport: transport}, Logger: log})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { _ = server.Serve(dialled) })
+	running.Go(func() { _ = p.client.Run(ctx) })
+	t.Cleanup(func() { cancel(); _ = server.Close(); transport.CloseIdleConnections(); running.Wait() })
+	<-p.client.Synced()
+	synctest.Wait()
+	p.frames.Store(0)
+	return p
+}
+
+// pipes is a listener.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+// live lets time pass in which heartbeats are sent every 5 s.
+func (p *piped) live(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(5 * time.Second) {
+		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Second)
+		_ = p.client.Alive(ctx, 30*time.Second)
+		cancel()
+	}
+	synctest.Wait()
+}
+
+func TestPulse(t *testing.T) {
+	for name, c := range map[string]struct {
+		as   func(*http.Request)
+		live func(*piped)
+		// frames and streams are those within ten minutes, at least and at most.
+		frames, streams [2]int32
+	}{
+		"heartbeats are answered": {nil, func(p *piped) { p.live(10 * time.Minute) }, [2]int32{19, 21}, [2]int32{1, 1}},
+		"nothing is asked":        {nil, func(*piped) { time.Sleep(10 * time.Minute) }, [2]int32{118, 120}, [2]int32{1, 1}},
+		"an older node":           {older, func(p *piped) { p.live(10 * time.Minute) }, [2]int32{118, 120}, [2]int32{1, 1}},
+		"the server answers nothing": {nil, func(p *piped) {
+			p.deaf.Store(true)
+			p.hung.Store(true)
+			p.live(time.Minute)
+			p.deaf.Store(false)
+			p.hung.Store(false)
+			p.live(9 * time.Minute)
+		}, [2]int32{12, 25}, [2]int32{2, 2}},
+		"the stream is stuck": {nil, func(p *piped) {
+			p.deaf.Store(true)
+			p.live(100 * time.Second)
+			p.deaf.Store(false)
+			p.live(500 * time.Second)
+		}, [2]int32{15, 20}, [2]int32{2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := pipe(t, c.as)
+				c.live(p)
+				if n := p.frames.Load(); n < c.frames[0] || n > c.frames[1] {
+					t.Errorf("%d frames, not %v", n, c.frames)
+				}
+				if n := p.streams.Load(); n < c.streams[0] || n > c.streams[1] {
+					t.Errorf("%d streams, not %v", n, c.streams)
+				}
+			})
+		})
+	}
+}
