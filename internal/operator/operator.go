@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -81,6 +83,10 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	ofOperation, err := labels.Parse(identity.LabelOperation)
+	if err != nil {
+		return nil, fmt.Errorf("select the Jobs of operations: %w", err)
+	}
 	yes := true // a reconcile sees what the one before it has written
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {
@@ -100,8 +106,11 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		// an object's size.
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-			// Of all Secrets none but the operator's own are watched.
-			ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}}},
+			// Of all Secrets none but the operator's own are watched, and of all Jobs those of operations.
+			ByObject: map[client.Object]cache.ByObject{
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
+				&batchv1.Job{}:   {Label: ofOperation},
+			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
 	})
