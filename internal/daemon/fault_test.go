@@ -40,7 +40,7 @@ func TestEveryFailpoint(t *testing.T) {
 	}
 	work := make(chan []crash)
 	var workers sync.WaitGroup
-	for range 8 { // they mostly wait
+	for range max(8, 32/race.Few) { // they mostly wait: a case takes 2 to 9 s, of which it computes 0.2 s
 		workers.Go(func() {
 			for deaths := range work {
 				t.Run(fmt.Sprint(deaths), func(t *testing.T) { dieAt(t, deaths, want) })
