@@ -43,7 +43,7 @@ GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 # alone, up to 3 tests that fail run once more, and the summary names them as failures of the first run. A test that fails
 # twice fails. Everywhere else (store, engine, agent, daemon, histories and simulation among them) a test that fails once has
 # found a defect.
-SECOND_TRY := ^$(shell go list -m)/internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer)(/|$$)
+SECOND_TRY := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
 
 .PHONY: test
 test: ## run every test, those that need Docker included
