@@ -83,10 +83,6 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	ofOperation, err := labels.Parse(identity.LabelOperation)
-	if err != nil {
-		return nil, fmt.Errorf("select the Jobs of operations: %w", err)
-	}
 	yes := true // a reconcile sees what the one before it has written
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {
@@ -109,7 +105,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 			// Of all Secrets none but the operator's own are watched, and of all Jobs those of operations.
 			ByObject: map[client.Object]cache.ByObject{
 				&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
-				&batchv1.Job{}:   {Label: ofOperation},
+				&batchv1.Job{}:   {Label: ofOperation()},
 			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
@@ -135,6 +131,15 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		return nil, err
 	}
 	return made, made.AddReadyzCheck("ping", healthz.Ping)
+}
+
+// ofOperation selects what was created for an Operation.
+func ofOperation() labels.Selector {
+	selector, err := labels.Parse(identity.LabelOperation)
+	if err != nil {
+		panic(err) // of a constant
+	}
+	return selector
 }
 
 // namespaces returns the cache's options for namespaces; nil is all.

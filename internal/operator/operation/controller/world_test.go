@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -61,7 +62,17 @@ func newWorldOn(t *testing.T, server *kubetest.Server) *world {
 	if err := w.user.Create(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
+	w.secret("s")
+	w.secret("restic")
 	return w
+}
+
+// secret creates a Secret that an operation may name.
+func (w *world) secret(name string) {
+	w.Helper()
+	if err := w.user.Create(w.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}); err != nil {
+		w.Fatal(err)
+	}
 }
 
 // agent is the operator's user agent in this world.

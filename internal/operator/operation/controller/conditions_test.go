@@ -12,6 +12,7 @@ import (
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/kubetest"
 )
 
 // TestConflictOfTheChildIsReported: another field manager creates the Job of an operation, with another image, just before the
@@ -57,4 +58,26 @@ func TestConflictOfTheChildIsReported(t *testing.T) {
 			t.Error("the operator has taken fields of the Job")
 		}
 	}
+}
+
+// TestOperationWaitsForItsSecrets: a Secret that the parameters name must exist before the start.
+func TestOperationWaitsForItsSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reconciler := w.direct(kubetest.Survive)
+	w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob,
+		`{"image":"busybox:1","env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"late","key":"k"}}},{"name":"B","valueFrom":{"secretKeyRef":{"name":"never","key":"k","optional":true}}}]}`)
+	result, err := reconciler.Reconcile(t.Context(), w.request("run"))
+	if err != nil || result.RequeueAfter <= 0 {
+		t.Fatalf("again after %s: %v", result.RequeueAfter, err)
+	}
+	op := w.reaches("run", opsv1alpha1.PhasePending, "Blocked", "MissingSecret")
+	if c := meta.FindStatusCondition(op.Status.Conditions, "Blocked"); !strings.Contains(c.Message, "late") || strings.Contains(c.Message, "never") {
+		t.Errorf("the message is %q", c.Message)
+	}
+	w.secret("late")
+	if _, err := reconciler.Reconcile(t.Context(), w.request("run")); err != nil {
+		t.Fatal(err)
+	}
+	w.reaches("run", opsv1alpha1.PhaseRunning, "Running", "EngineStarted")
 }
