@@ -155,7 +155,7 @@ bench-tools: ## install what the ingress is measured against and with (Debian, a
 	apt-get install -y --no-install-recommends nginx-light caddy haproxy wrk nghttp2-client
 
 .PHONY: generate
-generate: ## rewrite generated files (JSON schema, deep copies and CRDs of the operator's kinds)
+generate: ## rewrite generated files (JSON schema, deep copies, CRDs and roles of the operator)
 	go generate ./...
 
 UNITDIR ?= /etc/systemd/system

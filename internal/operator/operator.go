@@ -72,7 +72,12 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// NewManager returns the manager of an operator, with all its controllers.
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vworkspace-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vworkspace-system,resources=leases,resourceNames=dad03b25.vworkspace.io,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=events,verbs=create;patch
+
+// NewManager returns the manager of an operator, with all its controllers. Of several operators one holds the lease, and says
+// so in an Event of the older kind.
 func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {

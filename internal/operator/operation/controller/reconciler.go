@@ -16,10 +16,9 @@ import (
 	"tend.dev/tend/internal/operator/operation"
 )
 
-// Reconciler reconciles Operations.
-//
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status;operations/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status,verbs=patch
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/finalizers,verbs=update
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=velero.io,resources=backups;restores,verbs=get;list;watch;create;patch;delete
@@ -30,6 +29,8 @@ import (
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles Operations.
 type Reconciler struct {
 	// Client reads from the cache, and writes. Required.
 	Client client.Client
