@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -16,8 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
@@ -113,24 +114,27 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
+	var measured prometheus.Registerer
+	if cmp.Or(opts.MetricsAddress, "0") != "0" {
+		measured = metrics.Registry
+	}
 	id := clusterid.From(opts.ClusterID, made.GetClient())
 	if err := instance.Add(made, instance.Options{Retry: opts.Retry, ClusterID: id}); err != nil {
 		return nil, err
 	}
 	if err := controller.Add(made, controller.Options{
 		Retry: opts.Retry, ClusterID: id, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Metrics: measured,
 	}); err != nil {
 		return nil, err
 	}
 	if err := cluster.Add(made, cluster.Options{
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+		Metrics: measured,
 	}); err != nil {
 		return nil, err
 	}
-	if err := made.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, err
-	}
-	return made, made.AddReadyzCheck("ping", healthz.Ping)
+	return made, addChecks(made)
 }
 
 // namespaces returns the cache's options for namespaces; nil is all.

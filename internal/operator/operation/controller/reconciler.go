@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,6 +41,8 @@ type Reconciler struct {
 	ClusterID clusterid.Source
 	// Events receives the transitions. Required.
 	Events events.EventRecorder
+	// Ended counts operations by type, engine and outcome. Default: nobody counts.
+	Ended *prometheus.CounterVec
 	// Now returns the time. Required.
 	Now func() time.Time
 	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace.
