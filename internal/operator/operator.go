@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -106,8 +107,14 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		// an object's size.
 		Cache: cache.Options{
 			DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-			// Of all Secrets none but the operator's own are watched.
-			ByObject: map[client.Object]cache.ByObject{&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}}},
+			// Of all Secrets none but those of the operator's namespace are watched, and of all ConfigMaps its own: what is
+			// written is watched, for reads to see it.
+			ByObject: map[client.Object]cache.ByObject{
+				&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
+				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {
+					FieldSelector: fields.OneTermEqualSelector("metadata.name", identity.ConfigMapAppliedJobs),
+				}}},
+			},
 		},
 		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
@@ -29,6 +30,7 @@ func TestMetricsAndHealth(t *testing.T) {
 	w.answers("http://"+w.metrics+"/metrics", `vworkspace_operator_connectivity_state{mode="pull"} -1`)
 	w.connect()
 	object := web(w.name, w.namespace, 1)
+	object.Metadata.Annotations = map[string]string{identity.CapabilityPrefix + "runcommand": "job"}
 	w.tend.put(object)
 	w.installs()
 	w.tend.says("ready", object, isReady(1, "HelmReleaseReady"))

@@ -36,9 +36,16 @@ const roles = "../../../deploy/operator/rbac/role.yaml"
 func TestRolesSuffice(t *testing.T) {
 	w := emptyWorld(t)
 	refusals := w.confine()
+	defer func() {
+		w.stop()
+		if all := refusals.list(); len(all) > 0 {
+			t.Errorf("the operator was refused:\n%s", strings.Join(all, "\n"))
+		}
+	}()
 	w.operate()
 	w.connect()
 	object := web(w.name, w.namespace, 1)
+	object.Metadata.Annotations = map[string]string{identity.CapabilityPrefix + "runcommand": "job"}
 	w.tend.put(object)
 	w.installs()
 	w.tend.says("ready", object, isReady(1, "HelmReleaseReady"))
@@ -46,10 +53,6 @@ func TestRolesSuffice(t *testing.T) {
 	w.deletes(object)
 	w.leads()
 	w.reports("HelmReleaseReady", "ConnectivityConnected")
-	w.stop()
-	if all := refusals.list(); len(all) > 0 {
-		t.Errorf("the operator was refused:\n%s", strings.Join(all, "\n"))
-	}
 }
 
 // TestRolesAllowNothingElse asks the API server for what an operator has no business with.

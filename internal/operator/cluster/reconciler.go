@@ -26,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs,verbs=get;create;patch
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler reconciles the Cluster. All fields but Version are required.
