@@ -43,7 +43,7 @@ GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 # alone, up to 3 tests that fail run once more, and the summary names them as failures of the first run. A test that fails
 # twice fails. Everywhere else (store, engine, agent, daemon, histories and simulation among them) a test that fails once has
 # found a defect.
-SECOND_TRY := ^$(shell go list -m)/internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer)(/|$$)
+SECOND_TRY := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
 
 .PHONY: test
 test: ## run every test, those that need Docker included
@@ -134,10 +134,18 @@ kube-apiserver: $(BIN)/kube-apiserver ## build bin/kube-apiserver, which the ope
 test-kube: $(BIN)/kube-apiserver ## test the operator on a real Kubernetes API server
 	$(GOTESTSUM) -- -tags kube -p 1 -timeout 30m ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
 
+.PHONY: test-helm
+test-helm: ## test with Helm's own library that the operator reads releases as Helm does
+	cd tools/helmrelease && go test -vet=off -count=1 ./...
+
+.PHONY: bench-kube
+bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances on a real Kubernetes API server
+	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
+
 .PHONY: check
 check: ## what CI runs: format, modules, vet, lint, the tests that need no Docker under the race detector, every test
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	@for module in . tools/promcheck tools/otlpcheck tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
+	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
 	go vet -tags integration,kube ./...
 	$(MAKE) lint
 	$(MAKE) race
@@ -145,6 +153,7 @@ check: ## what CI runs: format, modules, vet, lint, the tests that need no Docke
 	$(MAKE) test-monitoring
 	$(MAKE) test-otlp
 	$(MAKE) test-kube
+	$(MAKE) test-helm
 
 .PHONY: bench
 bench: binary ## measure against the raw Docker API and peers in the same run

@@ -1,5 +1,10 @@
 package api
 
+import (
+	"net/netip"
+	"strings"
+)
+
 // AuditData is the data of an audited call: who asked for what, from where, and the answer. It has no body and no query, which
 // may have secrets.
 type AuditData struct {
@@ -15,6 +20,9 @@ type AuditData struct {
 	Name        string   `json:"name,omitempty"`
 	Objects     []string `json:"objects,omitempty"`
 	MoreObjects int      `json:"moreObjects,omitempty"`
+	// Pod is the one that a command was for, or that was stopped or started; Kind, Scope and Name are then its object, if it was
+	// there.
+	Pod string `json:"pod,omitempty"`
 	// DryRun: nothing was to change.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Status is the answer's, and Problem its title if it is one.
@@ -24,10 +32,22 @@ type AuditData struct {
 	TookMilliseconds int64 `json:"tookMilliseconds"`
 	// Request is the id of the request, which its answer (X-Request-ID) and the server's log have.
 	Request string `json:"request,omitempty"`
-	// Count is how many calls the record stands for, where it is more than one: those without a token, or the refused ones of
-	// one actor, within a minute.
+	// Count is how many calls the record stands for, where it is more than one: those without a token, or equal ones of
+	// one actor who is refused or is a container, within a minute.
 	Count int `json:"count,omitempty"`
 }
 
 // MaxAuditObjects bounds the objects that one audited call lists: all of an apply can be found.
 const MaxAuditObjects = MaxApplyObjects
+
+// ActorName returns an actor without what differs from one call to the next: the process of a user, the port of an address.
+func ActorName(actor string) string {
+	actor, _, _ = strings.Cut(actor, " (pid ")
+	words := strings.Split(actor, " ")
+	for i, word := range words {
+		if address, err := netip.ParseAddrPort(word); err == nil {
+			words[i] = address.Addr().String()
+		}
+	}
+	return strings.Join(words, " ")
+}

@@ -19,6 +19,11 @@ const (
 	RotatePath   = Prefix + "credentials/rotate"
 )
 
+// ResumeParameter, with the value true in a request for jobs, asks for those too that were acknowledged and have no result: the
+// operator has just started, and may have died in the middle of them. A control plane that does not know it sends them when their
+// lease is over.
+const ResumeParameter = "resume"
+
 // The bounds of the protocol.
 const (
 	// DefaultWait and MaxWait are how long a request for jobs waits for one.

@@ -62,6 +62,7 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 	if fault := a.taskEnds.take(assigned.Task.ID); fault != nil {
 		return a.failed(ctx, assigned, in, fault)
 	}
+	overdue := false // whether the last report says that the last step took long
 	for step := range maxSteps {
 		decision := healing.Plan(in, a.now())
 		if decision.Inspect {
@@ -76,14 +77,16 @@ func (a *Agent) runSteps(ctx context.Context, assigned node.Assignment) (engine.
 				return a.notWiped(assigned, in.Status, err)
 			}
 		}
-		if step == 0 || isSlow(decision.Action.Verb) {
+		if step == 0 || overdue || isSlow(decision.Action.Verb) {
 			a.reportDecision(assigned, decision)
 		}
 		if decision.Action.Verb == healing.None {
 			return engine.Result{After: min(decision.After, maxWait)}, nil
 		}
 		in.Status.State = decision.Status.State // it may be reported already, and no report returns to an earlier state
+		done := a.sayOverdue(assigned, decision)
 		waits, err := a.act(ctx, assigned.Task, in, decision.Action)
+		overdue = done()
 		if err != nil {
 			return a.failed(ctx, assigned, in, err)
 		}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -86,4 +88,24 @@ func metricIn(value ast.Expr) (name string) {
 		return true
 	})
 	return name
+}
+
+// TestEveryMetricOfTheSeedsIsMapped: the page of metrics says as what each is found. That those exist, other tests say.
+func TestEveryMetricOfTheSeedsIsMapped(t *testing.T) {
+	ours := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| ([^|]*) \\|$").FindAllStringSubmatch(readPage(t, "docs/metrics.md"), -1) {
+		for name := range strings.SplitSeq(row[1], ", ") {
+			ours[strings.Trim(name, "`")] = row[2]
+		}
+	}
+	for _, name := range []string{
+		"watch_loop_iterations", "changes_detected", "events_published", "cache_hit_ratio", "average_poll_duration",
+		"reconciliations_total", "reconciliations_successful", "reconciliations_failed", "reconciliations_requeued", "average_reconciliation_time",
+		"scheduler_loop_iterations", "resources_processed", "state_transitions", "cleanup_operations", "average_loop_duration",
+		"reconciliation_duration_seconds", "reconciliation_cycles_total",
+	} {
+		if !strings.Contains(ours[name], "`tend_"+name) {
+			t.Errorf("docs/metrics.md says %q of %s", ours[name], name)
+		}
+	}
 }

@@ -34,7 +34,7 @@ func (f *eventFlags) declare(command *cobra.Command) {
 	flags.StringVarP(&f.scope, "scope", "s", "", "only this `SCOPE`")
 	flags.StringVar(&f.kind, "kind", "", "only this `KIND`")
 	flags.StringSliceVar(&f.types, "type", nil, "only this `TYPE`: deployment.updated, or updated for all kinds; may be repeated")
-	flags.StringVar(&f.actor, "actor", "", "only what this `ACTOR` asked for")
+	flags.StringVar(&f.actor, "actor", "", "only what this `ACTOR` asked for: ada, or 'token from 10.0.0.7'")
 	flags.StringVar(&f.since, "since", "", "after this `ID` of an event, or oldest; default: the newest ones, with --follow the next ones")
 	flags.IntVar(&f.last, "last", 50, "how `MANY` of the newest events, without --since; with --follow they come first")
 }

@@ -86,7 +86,7 @@ func eventBy(d api.EventData) string {
 	if d.Actor == "" && d.Manager == "" {
 		return ""
 	}
-	who, _, _ := strings.Cut(d.Actor, " (pid ")
+	who := api.ActorName(d.Actor)
 	if who == "" {
 		who = d.Manager
 	}

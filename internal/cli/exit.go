@@ -11,7 +11,7 @@ import (
 const (
 	exitOK      = 0
 	exitError   = 1
-	exitPaused  = 2 // what was asked for did not last: rolled back or paused
+	exitPaused  = 2 // what was asked for did not last, rolled back or paused, or waits: for room, or for another object
 	exitChanges = 2 // diff --detailed-exitcode: there are changes
 	exitTimeout = 3
 )

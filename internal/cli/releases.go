@@ -135,7 +135,7 @@ func releaseBy(r api.ReleaseInfo) string {
 	if r.Change == nil {
 		return "-"
 	}
-	who, _, _ := strings.Cut(r.Change.Actor, " (pid ")
+	who := api.ActorName(r.Change.Actor)
 	if strings.HasPrefix(who, "token from ") {
 		who = "token"
 	}

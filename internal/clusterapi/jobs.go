@@ -31,6 +31,7 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 	if err != nil {
 		return nil, err
 	}
+	resume := r.URL.Query().Get(pull.ResumeParameter) == "true"
 	leave, ok := h.waiting.enter(by.cluster)
 	if !ok {
 		return nil, &failure{http.StatusTooManyRequests, "TooManyRequests", "other requests of the cluster wait for jobs already", time.Second}
@@ -41,10 +42,11 @@ func (h *Handler) jobs(r *http.Request, by *caller, s records.Snapshot) (any, er
 	defer cancel()
 	for touched := h.Now(); ; {
 		s := records.Snapshot{Reader: h.View.Snapshot()}
-		due, next := dueJobs(s, by.cluster, h.Now())
+		due, next := dueJobs(s, by.cluster, h.Now(), resume)
 		if len(due) > 0 || ctx.Err() != nil {
 			return pull.Jobs{Jobs: due}, nil
 		}
+		resume = false // what is acknowledged while this request waits is another's
 		h.await(ctx, s, by, next)
 		if now := h.Now(); ctx.Err() == nil && now.Sub(touched) >= touchEvery {
 			touched = now
@@ -90,12 +92,14 @@ func waitOf(r *http.Request) (time.Duration, error) {
 	return min(time.Duration(n)*time.Second, pull.MaxWait), nil
 }
 
-// dueJobs returns the jobs that are due, instances before operations, oldest first; else when the next one may be.
-func dueJobs(s records.Snapshot, name string, now time.Time) (due []pull.Job, next time.Time) {
+// dueJobs returns the jobs that are due, instances before operations, oldest first; else when the next one may be. To resume
+// makes those due that are unfinished.
+func dueJobs(s records.Snapshot, name string, now time.Time, resume bool) (due []pull.Job, next time.Time) {
 	var jobs []*api.ClusterJob
 	for _, read := range s.ClusterJobs(name) {
-		is, at := cluster.Due(*read.Value, s.ClusterReport(read.Value.Object).Value, now)
-		if is {
+		report := s.ClusterReport(read.Value.Object).Value
+		is, at := cluster.Due(*read.Value, report, now)
+		if is || resume && cluster.Unfinished(*read.Value, report, now) {
 			jobs = append(jobs, read.Value)
 		} else if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at

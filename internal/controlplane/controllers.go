@@ -50,7 +50,10 @@ func (p *Plane) controllers(commits records.Committer) []control.Controller {
 		lab.New(deps, lab.Options{Refusals: nodes.Refusals, Liveness: p.liveness}),
 		sink.New(sink.Deps{Deps: deps, Effects: p.Sinks.Effects, Log: p.Sinks.Log, Source: p.Sinks.Source, Count: p.Sinks.Count}),
 		autoscaler.New(deps, autoscaler.Options{
-			Interval: p.AutoscaleInterval, Load: p.Load, Scale: p.Scale, Holder: p.ReplicasHolder, Stepped: p.Scaled,
+			Interval: p.AutoscaleInterval, Load: p.Load, Holder: p.ReplicasHolder, Stepped: p.Scaled,
+			Scale: func(ctx context.Context, ref api.Ref, replicas int) error {
+				return p.Scale(ctx, commits, ref, replicas)
+			},
 		}),
 	}
 	if p.Sources != nil {
@@ -68,9 +71,10 @@ type Effects struct {
 	// digest.
 	Call func(ctx context.Context, r webhook.Request) webhook.Answer
 	Blob func(digest string) ([]byte, error)
-	// Load returns what pods used since the last call; Scale sets the replicas of an object through the verbs.
+	// Load returns what pods used since the last call; Scale sets the replicas of an object by the verbs, and commits through
+	// the term.
 	Load  func(ctx context.Context, tasks []string) []autoscaler.Sample
-	Scale func(ctx context.Context, ref api.Ref, replicas int) error
+	Scale func(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error
 	// Sinks is what sinks read and how they send.
 	Sinks Sinks
 	// Sources fetches and applies what syncs name. Default: syncs are stored, and nothing is done about them.

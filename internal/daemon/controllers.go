@@ -12,6 +12,7 @@ import (
 	"tend.dev/tend/internal/control/delivery"
 	"tend.dev/tend/internal/controlplane"
 	"tend.dev/tend/internal/nodeapi"
+	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/verbs"
 	"tend.dev/tend/internal/watcher"
 	"tend.dev/tend/internal/webhook"
@@ -73,10 +74,9 @@ func (d *daemon) load(ctx context.Context, tasks []string) []autoscaler.Sample {
 	return out
 }
 
-// autoscale sets the replicas as the users' verb does, as a field manager of its own.
-func (d *daemon) autoscale(ctx context.Context, ref api.Ref, replicas int) error {
-	_, err := d.verbs.Scale(ctx, verbs.Target{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name}, replicas,
-		verbs.FieldManager{Manager: api.ManagerAutoscaler})
+// autoscale sets the replicas as the users' verb does, as a field manager of its own and within the controllers' term.
+func (d *daemon) autoscale(ctx context.Context, term records.Committer, ref api.Ref, replicas int) error {
+	_, err := d.verbs.Scale(ctx, verbs.TargetOf(ref), replicas, verbs.FieldManager{Manager: api.ManagerAutoscaler, Through: term})
 	var refused *verbs.Error
 	if errors.As(err, &refused) && refused.Reason != verbs.Busy {
 		return autoscaler.ErrRefused

@@ -140,20 +140,7 @@ func recordRoot(t *testing.T, archive string) {
 	m.engine.AddImage("web:1")
 	m.engine.AddImage("web:2")
 	r := m.startWith(func(o *Options) { o.Store, o.MinFree = nil, -1 }).ready()
-	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
-	if _, err := r.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"GREETING": "hello"}}); err != nil {
-		t.Fatal(err)
-	}
-	r.converged(web, r.apply(manifestOf(web, replicas(2))))
-	r.converged(web, r.apply(manifestOf(web, secondVersion(2))))
-	r.converged(db, r.apply(manifestOf(db, replicas(2))))
-	for ref, spec := range map[api.Ref]string{
-		{Kind: api.KindCronJob, Scope: "prod", Name: "nightly"}: `{"schedule":"0 3 * * *","suspend":true,"image":"web:1"}`,
-		{Kind: api.KindIngress, Scope: "prod", Name: "web"}:     `{"host":"web.example","port":8080}`,
-		api.NetworkRef: `{}`,
-	} {
-		r.apply(api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: []byte(spec)})
-	}
+	storeObjects(t, r)
 	said := describeRoot(t, r)
 	var ran []runtime.ContainerSpec
 	for _, container := range m.engine.Containers() {
@@ -168,6 +155,25 @@ func recordRoot(t *testing.T, archive string) {
 		t.Fatal(err)
 	}
 	pack(t, m.root, archive)
+}
+
+// storeObjects has a server store and run objects of many kinds.
+func storeObjects(t *testing.T, r *running) {
+	t.Helper()
+	db := api.Ref{Kind: api.KindStatefulSet, Scope: "prod", Name: "db"}
+	if _, err := r.client.SetConfig(t.Context(), "prod", "web", api.ConfigRequest{Set: map[string]string{"GREETING": "hello"}}); err != nil {
+		t.Fatal(err)
+	}
+	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	r.converged(web, r.apply(manifestOf(web, secondVersion(2))))
+	r.converged(db, r.apply(manifestOf(db, replicas(2))))
+	for ref, spec := range map[api.Ref]string{
+		{Kind: api.KindCronJob, Scope: "prod", Name: "nightly"}: `{"schedule":"0 3 * * *","suspend":true,"image":"web:1"}`,
+		{Kind: api.KindIngress, Scope: "prod", Name: "web"}:     `{"host":"web.example","port":8080}`,
+		api.NetworkRef: `{}`,
+	} {
+		r.apply(api.Object{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: []byte(spec)})
+	}
 }
 
 // secondVersion returns what the deployment becomes by its second release, with some replicas.

@@ -78,7 +78,8 @@ func (d *daemon) declareManifests(ctx context.Context, term records.Committer) e
 		return fmt.Errorf("encode the sync: %w", err)
 	}
 	_, err = d.verbs.Apply(ctx, []api.Object{{Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Spec: spec}}, verbs.ApplyOptions{
-		Set: api.ManagerServer, Through: term, FieldManager: verbs.FieldManager{Manager: api.ManagerServer, Actor: api.ManagerServer, ForceConflicts: true},
+		Set:          api.ManagerServer,
+		FieldManager: verbs.FieldManager{Manager: api.ManagerServer, Actor: api.ManagerServer, ForceConflicts: true, Through: term},
 	})
 	return err
 }

@@ -41,7 +41,7 @@ type Auditor struct {
 
 	waiting chan audited
 	foreign chan api.AuditData
-	refused refusals
+	bounded bounded
 }
 
 type audited struct {
@@ -55,12 +55,25 @@ func NewAuditor(s records.Committer, revision func() int64, now func() time.Time
 		waiting: make(chan audited, auditWaiting), foreign: make(chan api.AuditData, 1)}
 }
 
-// Record takes a call. If very many wait, it waits for room, and then the log of the server has the call. Of an actor who is
-// refused again and again, the calls of a minute beyond a bound are one record, as those without a token are.
+// Record takes a call. If very many wait, it waits for room, and then the log of the server has the call. A refused call is
+// recorded as by RecordBounded.
 func (a *Auditor) Record(data api.AuditData) {
-	if isRefused(data) && !a.refused.room(data) {
+	if isRefused(data) {
+		a.RecordBounded(data)
 		return
 	}
+	a.queue(data)
+}
+
+// RecordBounded takes a call of a kind that its actor must not fill the log with: beyond a bound, the equal calls of a minute
+// are one record with their count.
+func (a *Auditor) RecordBounded(data api.AuditData) {
+	if a.bounded.admit(data) {
+		a.queue(data)
+	}
+}
+
+func (a *Auditor) queue(data api.AuditData) {
 	call := audited{a.Now().UTC(), data}
 	select {
 	case a.waiting <- call:
@@ -111,7 +124,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 			a.write(writing, a.gather(call))
 		case <-ticker.C:
 			a.takeForeign(writing)
-			a.takeRefused(writing)
+			a.takeFolded(writing)
 		case <-ctx.Done():
 			a.finish(writing)
 			return ctx.Err()
@@ -137,7 +150,7 @@ func outlasting(ctx context.Context) (context.Context, func()) {
 // finish writes what is left.
 func (a *Auditor) finish(ctx context.Context) {
 	a.takeForeign(ctx)
-	a.takeRefused(ctx)
+	a.takeFolded(ctx)
 	for {
 		select {
 		case call := <-a.waiting:

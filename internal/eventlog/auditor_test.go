@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -139,7 +140,7 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 			for i := range each {
 				refused("containers of deployment/prod/web", 403)
 				refused(fmt.Sprintf("user ann (pid %d)", minute*each+i), 404)
-				refused(fmt.Sprintf("token from 127.0.0.1:%d", 20000+i), 401)
+				refused(fmt.Sprintf("token from [::1]:%d", 20000+i), 401)
 				if i%100 == 0 {
 					time.Sleep(time.Second)
 				}
@@ -157,7 +158,7 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 		records, counted := map[string]int{}, map[string]int{}
 		for _, call := range calls(t, s) {
 			who, _, _ := strings.Cut(call.Actor, " (pid ")
-			if strings.HasPrefix(who, "token from 127.0.0.1:") {
+			if strings.HasPrefix(who, "token from [::1]:") {
 				who = "token"
 			}
 			if strings.HasPrefix(who, "10.0.0.") {
@@ -181,6 +182,63 @@ func TestRefusedCallsPushNobodyOut(t *testing.T) {
 	})
 }
 
+// TestABusyContainerPushesNobodyOut: however its calls are answered, a container that calls all the time gets few records, of
+// which each tells how many equal calls it stands for.
+func TestABusyContainerPushesNobodyOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := memory.New()
+		defer s.Close()
+		a := eventlog.NewAuditor(s, func() int64 { return 1 }, time.Now, slog.New(slog.DiscardHandler))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
+		const minutes, seconds = 240, 60
+		call := func(path string, status int) {
+			a.RecordBounded(api.AuditData{Method: "POST", Path: path, Actor: "containers of deployment/prod/web", Status: status})
+		}
+		for second := range minutes * seconds {
+			call("/callback/restart", 200)
+			call("/callback/restart", 500)
+			call("/callback/config", 200)
+			call(fmt.Sprint("/callback/plugin/x", second), 500)
+			time.Sleep(time.Second)
+		}
+		call("/callback/config", 200)
+		a.Record(api.AuditData{Method: "POST", Path: "/v1/apply", Actor: "user bob (pid 1)", Status: 200})
+		synctest.Wait()
+		cancel()
+		<-done
+		counted, records := map[string]int{}, 0
+		for _, call := range calls(t, s) {
+			if call.Count == 1 {
+				t.Errorf("one call is counted: %+v", call)
+			}
+			if call.Actor != "user bob (pid 1)" {
+				records++
+			}
+			if call.Path == "/callback/restart" || call.Path == "/callback/config" {
+				counted[fmt.Sprint(call.Path, " ", call.Status)] += max(call.Count, 1)
+			} else {
+				counted["other"] += max(call.Count, 1)
+			}
+		}
+		want := map[string]int{
+			"/callback/restart 200": minutes * seconds, "/callback/restart 500": minutes * seconds, "/callback/config 200": minutes*seconds + 1,
+			"other": minutes*seconds + 1,
+		}
+		if !maps.Equal(counted, want) {
+			t.Errorf("counted are %v, want %v", counted, want)
+		}
+		if most := 30 + (1+9)*(minutes+1); records > most {
+			t.Errorf("%d records, want at most %d", records, most)
+		}
+		page, err := s.List(t.Context(), "/", store.ListOptions{})
+		if most := 30 + 2*(minutes+2); err != nil || len(page.Entries) > most {
+			t.Errorf("%d entries, %v, want at most %d", len(page.Entries), err, most)
+		}
+	})
+}
+
 // TestLargeCallsFitTheStore: calls that list very many objects are not committed together.
 func TestLargeCallsFitTheStore(t *testing.T) {
 	s := memory.New()
@@ -193,11 +251,16 @@ func TestLargeCallsFitTheStore(t *testing.T) {
 	for range 20 {
 		a.Record(large)
 	}
+	for i := range 40 { // 30 with a record each, and 8 that are folded apart
+		refused := large
+		refused.Status, refused.Path = 403, fmt.Sprint("/v1/apply/", i)
+		a.Record(refused)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = a.Run(ctx)
 	page, err := s.List(t.Context(), records.AuditPrefix, store.ListOptions{})
-	if err != nil || len(calls(t, s)) != 20 {
+	if err != nil || len(calls(t, s)) != 20+30+9 {
 		t.Fatalf("%d calls are recorded, %v", len(calls(t, s)), err)
 	}
 	for _, e := range page.Entries {

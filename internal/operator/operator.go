@@ -9,8 +9,10 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -88,6 +90,10 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
+	ofOperation, err := labels.Parse(identity.LabelOperation)
+	if err != nil {
+		return nil, fmt.Errorf("select the Jobs of operations: %w", err)
+	}
 	yes := true // a reconcile sees what the one before it has written
 	config = rest.CopyConfig(config)
 	if config.UserAgent == "" {
@@ -103,20 +109,8 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		LeaderElectionNamespace:       opts.Namespace,
 		LeaderElectionReleaseOnCancel: true,                                            // the process ends when Start returns
 		Controller:                    ctrlconfig.Controller{SkipNameValidation: &yes}, // tests have several managers in a process
-		// Objects of other controllers have no Go types here. Who owns which field is the API server's concern, and most of
-		// an object's size.
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-			// Of all Secrets none but those of the operator's namespace are watched, and of all ConfigMaps its own: what is
-			// written is watched, for reads to see it.
-			ByObject: map[client.Object]cache.ByObject{
-				&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
-				&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {
-					FieldSelector: fields.OneTermEqualSelector("metadata.name", identity.ConfigMapAppliedJobs),
-				}}},
-			},
-		},
-		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
+		Cache:                         caching(opts, ofOperation),
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
@@ -142,6 +136,23 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		return nil, err
 	}
 	return made, addChecks(made)
+}
+
+// caching returns what is cached, and how. Objects of other controllers have no Go types here. Who owns which field is the API
+// server's concern, and most of an object's size.
+func caching(opts Options, ofOperation labels.Selector) cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
+		// Of all Secrets none but those of the operator's namespace are watched, of all ConfigMaps its own, and of all Jobs those
+		// of operations. What is written is watched, for reads to see it.
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
+			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {
+				FieldSelector: fields.OneTermEqualSelector("metadata.name", identity.ConfigMapAppliedJobs),
+			}}},
+			&batchv1.Job{}: {Label: ofOperation},
+		},
+	}
 }
 
 // namespaces returns the cache's options for namespaces; nil is all.

@@ -14,6 +14,8 @@ import (
 // Auditor takes the calls that may change something.
 type Auditor interface {
 	Record(data api.AuditData)
+	// RecordBounded takes a call of a caller that must not fill the log: a container.
+	RecordBounded(data api.AuditData)
 	// RecordForeign counts a call without a token.
 	RecordForeign(data api.AuditData)
 }
@@ -70,6 +72,7 @@ func (s *Server) auditOf(r *http.Request, answer *auditAnswer, actor string, beg
 		Method: short(r.Method), Path: r.URL.Path[:min(len(r.URL.Path), maxAuditPath)], Actor: short(actor), Status: answer.status, Problem: answer.problem(),
 		TookMilliseconds: time.Since(began).Milliseconds(), Request: tracing.Request(r.Context()),
 		Kind: api.Kind(short(string(named.Kind))), Scope: short(named.Scope), Name: short(named.Name),
+		Pod: short(podOfPath(r.URL.Path)),
 	}
 	data.DryRun = query.Has("dry_run") && query.Get("dry_run") != "0" && query.Get("dry_run") != "false"
 	return data
@@ -83,8 +86,11 @@ func (s *Server) auditCallback(r *http.Request, path string, g grant, known bool
 	named := r.Clone(r.Context())
 	named.URL.Path = "/callback" + path
 	record := s.Auditor.Record
-	if !known {
+	switch {
+	case !known:
 		named.URL.Path, record = "/callback", s.Auditor.RecordForeign
+	case g.name != "":
+		record = s.Auditor.RecordBounded
 	}
 	record(s.auditOf(named, &auditAnswer{status: status}, g.actor, began))
 }

@@ -10,7 +10,7 @@ import (
 
 // auditNames are the objects that a call is about: those of its body and of its answer.
 type auditNames struct {
-	// ref is the one object that the answer names.
+	// ref is the one object that the answer names, or of which the call names a pod.
 	ref     api.Ref
 	objects []string
 	more    int
@@ -41,6 +41,23 @@ func noteRefs(ctx context.Context, refs ...api.Ref) {
 		text := ref.String()
 		named.objects = append(named.objects, text[:min(len(text), maxAuditActor)])
 	}
+}
+
+// notePod says whose pod a call is about, also if the call is refused then.
+func notePod(ctx context.Context, owner api.Ref) {
+	if named, ok := ctx.Value(auditKey{}).(*auditNames); ok {
+		named.ref = owner
+	}
+}
+
+// podOfPath returns the pod that a path names.
+func podOfPath(path string) string {
+	rest, _ := strings.CutPrefix(path, "/v1/pods/")
+	pod, _, found := strings.Cut(rest, "/")
+	if !found || rest == path {
+		return ""
+	}
+	return pod
 }
 
 // noteAnswer adds what an answer says that the call was about: what was named may have left out the kind and the scope, or

@@ -25,12 +25,20 @@ import (
 type fakeAuditor struct {
 	mu             sync.Mutex
 	calls, foreign []api.AuditData
+	// bounded are those of calls whose callers must not fill the log.
+	bounded []api.AuditData
 }
 
 func (a *fakeAuditor) Record(d api.AuditData) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls = append(a.calls, d)
+}
+
+func (a *fakeAuditor) RecordBounded(d api.AuditData) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls, a.bounded = append(a.calls, d), append(a.bounded, d)
 }
 
 func (a *fakeAuditor) RecordForeign(d api.AuditData) {
@@ -201,6 +209,31 @@ type broken struct{ records.Committer }
 
 func (broken) Commit(context.Context, store.Txn) (int64, error) { panic("a mistake") }
 
+// TestCallsOfContainersAreBounded: of a container however they are answered, with its object; not those of people.
+func TestCallsOfContainersAreBounded(t *testing.T) {
+	audit := &fakeAuditor{}
+	w, containers := newPluginWorld(t, nil, func(o *server.Options) { o.Auditor = audit })
+	object := made("cache", "u1", "kv/prod/cache")
+	w.put(records.ObjectKey(object.Ref()), object)
+	own := containers + server.ContainerToken(mac, object)
+	ask(t, "POST", own+"/config?scope=prod&name=cache", `{"A":"1"}`)
+	ask(t, "POST", own+"/restart?kind=statefulset&scope=prod&name=other", "")
+	w.raw("POST", "/v1/restart?kind=statefulset&scope=prod&name=cache", "", "")
+	audit.mu.Lock()
+	defer audit.mu.Unlock()
+	var got []string
+	for _, c := range audit.bounded {
+		got = append(got, fmt.Sprint(c.Actor, " ", c.Path, " ", c.Scope, "/", c.Name, " ", c.Status))
+	}
+	want := []string{
+		"containers of statefulset/prod/cache /callback/config prod/cache 200",
+		"containers of statefulset/prod/cache /callback/restart prod/other 403",
+	}
+	if !slices.Equal(got, want) || len(audit.calls) != 3 {
+		t.Errorf("bounded are %q of %d calls, want %q", got, len(audit.calls), want)
+	}
+}
+
 // TestACallbackThatPanicsIsAFailure: the audit has the answer that the caller gets, with its id.
 func TestACallbackThatPanicsIsAFailure(t *testing.T) {
 	audit := &fakeAuditor{}
@@ -224,7 +257,7 @@ func TestACallbackThatPanicsIsAFailure(t *testing.T) {
 	audit.mu.Lock()
 	defer audit.mu.Unlock()
 	if response.StatusCode != http.StatusInternalServerError || len(audit.calls) != 1 || audit.calls[0].Status != http.StatusInternalServerError ||
-		audit.calls[0].Request == "" || audit.calls[0].Request != response.Header.Get(api.HeaderRequestID) {
+		len(audit.bounded) != 1 || audit.calls[0].Request == "" || audit.calls[0].Request != response.Header.Get(api.HeaderRequestID) {
 		t.Errorf("the answer is %s, the audit has %+v", response.Status, audit.calls)
 	}
 }

@@ -50,9 +50,9 @@ func (f eventFilter) wants(e api.Event) bool {
 	})
 }
 
-// by reports whether an actor is meant; a user of the machine also without the process, which never returns.
+// by reports whether an actor is meant; also without its process or its port, which never return.
 func (f eventFilter) by(actor string) bool {
-	return f.actor == "" || f.actor == actor || strings.HasPrefix(actor, f.actor+" (pid ")
+	return f.actor == "" || f.actor == actor || f.actor == api.ActorName(actor)
 }
 
 func (f eventFilter) names(ref api.Ref) bool {

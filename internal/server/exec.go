@@ -75,6 +75,7 @@ func (s *Server) execTarget(r *http.Request) (*api.Task, nodeapi.Node, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	notePod(r.Context(), task.Owner())
 	if task.Desired != api.DesiredRunning {
 		return nil, nil, notLive(task.ContainerName())
 	}

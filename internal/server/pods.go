@@ -102,6 +102,7 @@ func (s *Server) stopPod(ctx context.Context, in *stopPodQuery) (api.StopResult,
 	if err != nil {
 		return api.StopResult{}, err
 	}
+	notePod(ctx, task.Owner())
 	switch {
 	case in.Freeze && task.Kind.TimeBoxed():
 		return s.endLab(ctx, verbs.TargetOf(task.Owner()))
@@ -195,6 +196,7 @@ func (s *Server) startPod(ctx context.Context, in *PodPath) (api.StopResult, err
 	if err != nil {
 		return api.StopResult{}, err
 	}
+	notePod(ctx, owner)
 	return s.thaw(ctx, verbs.TargetOf(owner), []string{slot})
 }
 

@@ -114,15 +114,15 @@ func (w *World) await(limit time.Duration, left func() []string) {
 	}
 }
 
-// unsettled are the objects that are neither as declared nor said to be in trouble.
+// unsettled are the objects that are neither as declared nor said to be in trouble. A run goes on whatever is said of the one before.
 func (w *World) unsettled() []string {
 	var out []string
 	for _, object := range w.declaredObjects() {
 		if !object.Kind.HasContainers() || boxed(object) || pinned(object) {
 			continue
 		}
-		verdict := w.verdict(object.Ref())
-		if verdict == silent && object.Kind.HasSlots() || verdict != troubled && len(w.differs(object)) > 0 {
+		verdict, slots := w.verdict(object.Ref()), object.Kind.HasSlots()
+		if verdict == silent && slots || (verdict != troubled || !slots) && len(w.differs(object)) > 0 {
 			out = append(out, object.Ref().String())
 		}
 	}

@@ -85,7 +85,7 @@ func judged(t *testing.T, opts Options) Result {
 }
 
 // hangs is more than any world takes, in the machine's own time.
-const hangs = 5 * time.Minute
+const hangs = 10 * time.Minute
 
 // folder is where roots lie: in memory where that is possible, since each start of a server syncs files.
 func folder(t *testing.T) string {

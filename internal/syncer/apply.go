@@ -39,7 +39,7 @@ func (s *Syncer) Apply(ctx context.Context, through records.Committer, object ap
 	if err == nil {
 		manager := api.SyncManager(object.Name)
 		result, err = s.Options.Apply(ctx, loaded.Objects, verbs.ApplyOptions{
-			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object, Through: through, FieldManager: verbs.FieldManager{Manager: manager, Actor: manager},
+			Prune: spec.Prune, Set: api.SyncSet(object), Sync: &object, FieldManager: verbs.FieldManager{Manager: manager, Actor: manager, Through: through},
 		})
 	}
 	if err != nil {

@@ -20,9 +20,6 @@ type ApplyOptions struct {
 	// Sync is the sync that applies, as it was read: the apply is refused once that was changed otherwise, or is gone.
 	// Default: no sync applies.
 	Sync *api.Object
-	// Through takes the commit, such as the term of the server that has the controllers: one that lost them writes
-	// nothing. Default: the service's store.
-	Through records.Committer
 	FieldManager
 }
 

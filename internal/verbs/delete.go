@@ -33,7 +33,7 @@ type DeleteOptions struct {
 	// every object that names it.
 	Orphan bool
 	Actor  string
-	// Through takes the commit; see ApplyOptions.
+	// Through takes the commit; see FieldManager.
 	Through records.Committer
 }
 

@@ -18,6 +18,9 @@ type FieldManager struct {
 	Actor string
 	// ForceConflicts takes over fields that another manager set to another value. Default: the verb is refused.
 	ForceConflicts bool
+	// Through takes the commit, such as the term of the server that has the controllers: one that lost them writes
+	// nothing. Default: the service's store.
+	Through records.Committer
 }
 
 // managerName matches a role; behind a colon stands which of several it is, as in sync:shop.

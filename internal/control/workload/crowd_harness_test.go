@@ -8,7 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store/view"
 )
 
 // crowd is a harness with several workloads that depend on each other and on nodes.
@@ -21,8 +23,11 @@ type crowd struct {
 func newCrowd(t *testing.T) *crowd {
 	l := &crowd{harness: newHarness(t), refs: []api.Ref{web, db, data}}
 	l.images["web:1"], l.images["web:2"] = "sha256:1", "sha256:2"
-	l.controllers = map[api.Kind]*Controller{
-		api.KindDeployment: l.c, api.KindStatefulSet: New(l.c.Deps, api.KindStatefulSet, l.nodes),
+	// A heartbeat that is seen to end did so some time ago: a node is lost earlier than those who only see that it is silent expect.
+	l.nodes.Liveness = owner.NewLiveness(0, 20*time.Second, func() time.Time { return l.now })
+	l.controllers = map[api.Kind]*Controller{}
+	for _, kind := range []api.Kind{api.KindDeployment, api.KindStatefulSet} {
+		l.controllers[kind] = New(l.c.Deps, kind, l.nodes)
 	}
 	for _, node := range []string{"n1", "n2"} {
 		l.reports(node, "hollow", true)
@@ -47,7 +52,8 @@ func (l *crowd) events() map[string]func(*rapid.T) {
 		"back":    func(rt *rapid.T) { l.now = l.now.Add(-l.while(rt)) },
 		"wait":    func(rt *rapid.T) { l.now = l.now.Add(l.while(rt)) },
 		"await":   func(rt *rapid.T) { l.now = l.now.Add(l.while(rt)) },
-		"silence": l.silences,
+		"silence": func(rt *rapid.T) { l.fallsSilent(l.node(rt)) },
+		"notice":  func(*rapid.T) { l.notices() },
 		"return":  func(rt *rapid.T) { l.returns(l.node(rt)) },
 		"node":    l.nodeChanges,
 		"config":  l.config,
@@ -84,10 +90,13 @@ func (l *crowd) node(rt *rapid.T) string {
 
 // works lets controllers, scheduler and agents work for some rounds, or until they are at rest.
 func (l *crowd) works(rt *rapid.T) {
-	rounds := rapid.SampledFrom([]int{1, 3, 20, 20, 20}).Draw(rt, "rounds")
-	for range rounds {
+	l.rounds(rapid.SampledFrom([]int{1, 3, 20, 20, 20}).Draw(rt, "rounds"), l.refs...)
+}
+
+func (l *crowd) rounds(n int, refs ...api.Ref) {
+	for range n {
 		acted := false
-		for _, ref := range l.refs {
+		for _, ref := range refs {
 			l.ref, l.c = ref, l.controllers[ref.Kind]
 			looked, _ := l.look() // what can't be reconciled says so in its status
 			placed := l.place()
@@ -126,6 +135,12 @@ func (l *crowd) declares(rt *rapid.T, ref api.Ref) {
 	case 7:
 		spec.EnvFrom = []string{"shared/common"}
 	}
+	l.stores(ref, spec)
+}
+
+// stores declares a workload.
+func (l *crowd) stores(ref api.Ref, spec api.DeploymentSpec) {
+	l.Helper()
 	raw, err := json.Marshal(spec)
 	if err != nil {
 		l.Fatal(err)
@@ -150,10 +165,20 @@ func (l *crowd) change(ref api.Ref, change func(*api.Object)) {
 	l.put(object)
 }
 
-func (l *crowd) silences(rt *rapid.T) {
-	node := l.node(rt)
+// fallsSilent ends a node's heartbeat. That is read at once, and noticed later, as two parts of a server may see it.
+func (l *crowd) fallsSilent(node string) {
 	l.cut[node] = true
 	l.write(func(txn *records.Txn) { txn.Delete(records.AliveKey(node)) })
+}
+
+// notices reports to the keeper of heartbeats which ones have ended.
+func (l *crowd) notices() {
+	s := l.snapshot()
+	for _, node := range s.Nodes() {
+		if id := node.Value.ID; !s.Alive(id) {
+			l.nodes.Liveness.Notice(view.Change{Key: records.AliveKey(id), Deleted: true})
+		}
+	}
 }
 
 func (l *crowd) stamps(rt *rapid.T) {

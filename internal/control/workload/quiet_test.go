@@ -35,7 +35,8 @@ func TestAPassRemembersWhatIsTrue(t *testing.T) {
 
 // agrees compares a pass with decisions made again, and returns about how many objects it remembered: an
 // environment is hashed once for each decision.
-func (l *crowd) agrees(rt *rapid.T) (remembered int) {
+func (l *crowd) agrees(t rapid.TB) (remembered int) {
+	t.Helper()
 	s := l.snapshot()
 	for kind, c := range l.controllers {
 		before := l.sealer.hashed
@@ -44,15 +45,72 @@ func (l *crowd) agrees(rt *rapid.T) (remembered int) {
 		got := names(c.Dirty(l.now))
 		remembered += decided - before - (l.sealer.hashed - decided)
 		if diff := cmp.Diff(want, got); diff != "" {
-			rt.Fatalf("%s: the pass differs from what is decided again:\n%s", kind, diff)
+			t.Fatalf("%s: the pass differs from what is decided again:\n%s", kind, diff)
 		}
 		if fresh := l.fresh(c); fresh != nil {
 			if diff := cmp.Diff(l.dirty(fresh, s), got); diff != "" {
-				rt.Fatalf("%s: the pass differs from what a new controller decides:\n%s", kind, diff)
+				t.Fatalf("%s: the pass differs from what a new controller decides:\n%s", kind, diff)
 			}
 		}
 	}
 	return remembered
+}
+
+// TestAPassRemembersNothingFleeting: what a decision depends on without reading it of the store, as the room that other workloads leave
+// on nodes, and when a node was last heard of, is asked for again in each pass.
+func TestAPassRemembersNothingFleeting(t *testing.T) {
+	big := replicas(1, "web:1")
+	big.Resources = &api.Resources{Reservations: &api.ResourceReservations{Memory: "60Mi"}} // a node has room for one
+	small := replicas(1, "web:1")
+	for name, test := range map[string]struct {
+		rests  func(l *crowd, home, other string) // nothing is to be done
+		change func(l *crowd)                     // something is
+	}{
+		"a drained node's pod has nowhere to go, until another leaves": {
+			func(l *crowd, home, _ string) { l.declare(home, api.NodeSpec{Availability: api.NodeDrained}) },
+			func(l *crowd) { l.stores(db, small) },
+		},
+		"a rebalance's destination is full, until another pod leaves": {
+			func(l *crowd, _, other string) {
+				moves := api.Moves{Tasks: map[string]string{l.snapshot().TasksOf(web)[0].Value.ID: other}}
+				l.write(func(txn *records.Txn) { txn.Put(records.MovesKey(web), moves) })
+			},
+			func(l *crowd) { l.stores(db, small) },
+		},
+		"a node is silent, and is noticed to have been for longer": {
+			func(l *crowd, home, other string) {
+				l.stores(db, small)
+				l.rounds(50, db)
+				l.fallsSilent(home)
+			},
+			func(l *crowd) {
+				l.notices()
+				l.now = l.now.Add(25 * time.Second)
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newCrowd(t)
+			l.stores(web, big)
+			l.stores(db, big)
+			l.rounds(50, l.refs...)
+			home, other := l.snapshot().TasksOf(web)[0].Value.Node, l.snapshot().TasksOf(db)[0].Value.Node
+			if home == "" || other == "" || home == other {
+				t.Fatalf("the pods are on %q and %q", home, other)
+			}
+			test.rests(l, home, other)
+			l.rounds(50, l.refs...)
+			if l.agrees(t); len(l.controllers[web.Kind].Dirty(l.now)) > 0 {
+				t.Fatal("there is something to do already")
+			}
+			test.change(l)
+			l.rounds(50, db)
+			l.agrees(t)
+			if !names(l.controllers[web.Kind].Dirty(l.now))[web.Name] {
+				t.Error("there is nothing to do")
+			}
+		})
+	}
 }
 
 func (l *crowd) dirty(c *Controller, s records.Snapshot) map[string]bool {

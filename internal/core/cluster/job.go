@@ -63,6 +63,12 @@ func Due(job api.ClusterJob, report *api.ClusterReport, now time.Time) (due bool
 	return !now.Before(at), at
 }
 
+// Unfinished reports whether a job was acknowledged and has no result: an operator that has just started may have left it in the
+// middle.
+func Unfinished(job api.ClusterJob, report *api.ClusterReport, now time.Time) bool {
+	return now.Before(job.ExpiresAt) && report != nil && report.UID == job.UID && report.Job == job.ID && report.Result == nil
+}
+
 // retryAt returns when a job that ended is to be followed by another for the same thing; zero if never.
 func retryAt(job api.ClusterJob, result api.ClusterResult) time.Time {
 	switch {

@@ -9,16 +9,11 @@ import (
 	"strconv"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/api/pull"
 )
 
-// The labels of every resource that is sent, and the annotation that names the object it is of.
-const (
-	LabelManagedBy    = "app.vworkspace.io/managed-by"
-	LabelClusterID    = "app.vworkspace.io/cluster-id"
-	LabelInstance     = "app.vworkspace.io/application-instance"
-	ManagedBy         = "control-plane"
-	AnnotationVersion = "tend.dev/object"
-)
+// AnnotationVersion is on every resource that is sent, and names the object it is of, and its generation.
+const AnnotationVersion = "tend.dev/object"
 
 // resource is a manifest of a cluster.
 type resource struct {
@@ -72,7 +67,7 @@ func Payload(object api.Object) (json.RawMessage, error) {
 	}}
 	maps.Copy(out.Metadata.Labels, object.Metadata.Labels)
 	maps.Copy(out.Metadata.Annotations, object.Metadata.Annotations)
-	out.Metadata.Labels[LabelManagedBy], out.Metadata.Labels[LabelClusterID] = ManagedBy, ClusterOf(object)
+	out.Metadata.Labels[pull.LabelManagedBy], out.Metadata.Labels[pull.LabelClusterID] = pull.ManagedBy, ClusterOf(object)
 	out.Metadata.Annotations[AnnotationVersion] = object.Metadata.UID + "." + strconv.FormatInt(object.Metadata.Generation, 10)
 	var err error
 	if object.Kind == api.KindOperation {
@@ -106,7 +101,7 @@ func (r *resource) operation(object api.Object) error {
 		return err
 	}
 	spec.TargetRef.APIVersion, spec.TargetRef.Kind = api.AppsAPIVersion, api.ApplicationInstanceKind
-	r.Metadata.Labels[LabelInstance] = spec.TargetRef.Name
+	r.Metadata.Labels[pull.LabelApplicationInstance] = spec.TargetRef.Name
 	return r.encode(spec, object.Spec, "parameters")
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -77,12 +75,19 @@ type host struct {
 	space   string // its namespace
 	address string
 	folder  string
+	disk    string // where the engine's data and tend's root are; the folder, unless the test has a disk for them
 	engine  *process
 	tend    *process
 }
 
 // newLab makes hosts, whose engines run.
 func newLab(t testing.TB, count int) *lab {
+	t.Helper()
+	return newLabOn(t, count, nil)
+}
+
+// newLabOn is newLab with the folders of disks by the hosts' names.
+func newLabOn(t testing.TB, count int, disks map[string]string) *lab {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "tend") // short: sockets lie in it
 	if err != nil {
@@ -97,6 +102,10 @@ func newLab(t testing.TB, count int) *lab {
 	l.ip("-n", l.plug, "link", "set", "br0", "up")
 	for i := range count {
 		h := &host{lab: l, name: fmt.Sprint("h", i+1), space: fmt.Sprint(id, "-", i+1), address: fmt.Sprint("192.168.77.", i+1), folder: filepath.Join(folder, fmt.Sprint(i+1))}
+		h.disk = h.folder
+		if disk := disks[h.name]; disk != "" {
+			h.disk = disk
+		}
 		l.hosts = append(l.hosts, h)
 		h.plugIn()
 	}
@@ -146,7 +155,7 @@ func (h *host) inside(args ...string) *exec.Cmd {
 
 func (h *host) socket() string { return filepath.Join(h.folder, "docker.sock") }
 
-func (h *host) root() string { return filepath.Join(h.folder, "root") }
+func (h *host) root() string { return filepath.Join(h.disk, "root") }
 
 func (h *host) startEngine() {
 	h.lab.Helper()
@@ -155,7 +164,7 @@ func (h *host) startEngine() {
 		h.lab.Fatal(err)
 	}
 	at := func(name string) string { return filepath.Join(h.folder, name) }
-	h.engine = start(h.lab.TB, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root", at("data"), "--exec-root", at("exec"),
+	h.engine = start(h.lab.TB, h.inside("dockerd", "--config-file", config, "--host", "unix://"+h.socket(), "--data-root", filepath.Join(h.disk, "data"), "--exec-root", at("exec"),
 		"--pidfile", at("pid"), "--bridge", "none", "--storage-driver", "vfs"))
 	h.lab.Cleanup(func() {
 		if containers := h.docker("ps", "--all", "--quiet").output; containers != "" {
@@ -307,56 +316,4 @@ func (h *host) get(url, address string) (int, error) {
 		return 0, err
 	}
 	return answer.StatusCode, answer.Body.Close()
-}
-
-// process is a program that runs on a host, with its output.
-type process struct {
-	command *exec.Cmd
-	ended   chan struct{}
-
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func start(t testing.TB, command *exec.Cmd) *process {
-	t.Helper()
-	return startInto(t, command, nil)
-}
-
-// startInto is start with a writer for what the program prints besides its errors; nil keeps that with them.
-func startInto(t testing.TB, command *exec.Cmd, output io.Writer) *process {
-	t.Helper()
-	p := &process{command: command, ended: make(chan struct{})}
-	command.Stdout, command.Stderr = p, p
-	if output != nil {
-		command.Stdout = output
-	}
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_ = command.Wait() // its state says how it ended
-		close(p.ended)
-	}()
-	return p
-}
-
-// end sends a signal and waits for the end.
-func (p *process) end(signal syscall.Signal) {
-	_ = p.command.Process.Signal(signal) // it may have ended
-	<-p.ended
-}
-
-func (p *process) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(b)
-}
-
-func (p *process) tail() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(p.text.String()), "\n")
-	return strings.Join(lines[max(len(lines)-30, 0):], "\n")
 }

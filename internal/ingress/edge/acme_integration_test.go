@@ -19,6 +19,7 @@ import (
 	"github.com/caddyserver/certmagic"
 
 	"tend.dev/tend/internal/ingress"
+	"tend.dev/tend/internal/ingress/acmetest"
 	"tend.dev/tend/internal/ingress/certs"
 )
 
@@ -31,19 +32,19 @@ type site struct {
 	tlsPort int
 }
 
-func newSite(t *testing.T, p *pebble, directory string, httpPort, tlsPort int, storage certmagic.Storage) *site {
+func newSite(t *testing.T, p *acmetest.Server, directory string, httpPort, tlsPort int, storage certmagic.Storage) *site {
 	t.Helper()
 	return newSiteWith(t, p, Options{
 		HTTP: fmt.Sprintf("127.0.0.1:%d", httpPort), HTTPS: fmt.Sprintf("127.0.0.1:%d", tlsPort), Storage: storage, Directory: directory,
 	}, tlsPort)
 }
 
-func newSiteWith(t *testing.T, p *pebble, opts Options, tlsPort int) *site {
+func newSiteWith(t *testing.T, p *acmetest.Server, opts Options, tlsPort int) *site {
 	t.Helper()
 	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello ", r.Host) }))
 	t.Cleanup(pod.Close)
 	s := &site{T: t, changed: make(chan struct{}, 1000), pods: []ingress.Pod{{Name: "p", Address: pod.Listener.Addr().String()}}, tlsPort: tlsPort}
-	opts.Roots, opts.Changed = p.trust, func() { s.changed <- struct{}{} }
+	opts.Roots, opts.Changed = p.Trust, func() { s.changed <- struct{}{} }
 	s.Edge = New(opts)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -112,19 +113,19 @@ func failed(state certs.State) bool { return state.Error != "" }
 // TestCertificatesOfAnAuthority: obtained over ACME from a real server, kept over a restart, and refused if the server
 // refuses.
 func TestCertificatesOfAnAuthority(t *testing.T) {
-	httpPort, tlsPort := freePort(t), freePort(t)
-	p := startPebble(t, httpPort, tlsPort)
+	httpPort, tlsPort := acmetest.Port(t), acmetest.Port(t)
+	p := acmetest.Start(t, httpPort, tlsPort)
 	storage := &certmagic.FileStorage{Path: t.TempDir()}
 	var away atomic.Bool
 	var asked atomic.Int32
-	directory := p.limited(t, func(string) bool { asked.Add(1); return away.Load() }, http.StatusInternalServerError, "serverInternal", "away")
+	directory := p.Limited(t, func(string) bool { asked.Add(1); return away.Load() }, http.StatusInternalServerError, "serverInternal", "away")
 
 	t.Run("got", func(t *testing.T) {
 		s := newSite(t, p, directory, httpPort, tlsPort, storage)
 		s.host("shop.test", "www.shop.test", "blocked.test")
 		for _, host := range []string{"shop.test", "www.shop.test"} {
 			s.until(host, there)
-			if got := s.get(p.issued, host); got != "hello "+host {
+			if got := s.get(p.Issued, host); got != "hello "+host {
 				t.Errorf("%s: %q", host, got)
 			}
 		}
@@ -139,7 +140,7 @@ func TestCertificatesOfAnAuthority(t *testing.T) {
 		s := newSite(t, p, directory, httpPort, tlsPort, storage)
 		s.host("shop.test")
 		s.until("shop.test", there)
-		if got := s.get(p.issued, "shop.test"); got != "hello shop.test" || asked.Load() > 0 {
+		if got := s.get(p.Issued, "shop.test"); got != "hello shop.test" || asked.Load() > 0 {
 			t.Errorf("%q, the authority was asked %d times", got, asked.Load())
 		}
 	})
@@ -148,8 +149,8 @@ func TestCertificatesOfAnAuthority(t *testing.T) {
 // TestAnAuthorityThatLimits: the state has the authority's message, hosts with certificates are still served, and once
 // the limit is lifted, another start obtains the certificate.
 func TestAnAuthorityThatLimits(t *testing.T) {
-	httpPort, tlsPort := freePort(t), freePort(t)
-	p := startPebble(t, httpPort, tlsPort)
+	httpPort, tlsPort := acmetest.Port(t), acmetest.Port(t)
+	p := acmetest.Start(t, httpPort, tlsPort)
 	for name, test := range map[string]struct {
 		path, kind, detail string
 		status             int
@@ -159,7 +160,7 @@ func TestAnAuthorityThatLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var lifted atomic.Bool
-			directory := p.limited(t, func(path string) bool {
+			directory := p.Limited(t, func(path string) bool {
 				return !lifted.Load() && strings.HasPrefix(path, test.path)
 			}, test.status, test.kind, test.detail)
 			storage := &certmagic.FileStorage{Path: t.TempDir()}
@@ -175,7 +176,7 @@ func TestAnAuthorityThatLimits(t *testing.T) {
 				s := newSite(t, p, directory, httpPort, tlsPort, storage)
 				s.host("limited.test")
 				s.until("limited.test", there)
-				if got := s.get(p.issued, "limited.test"); got != "hello limited.test" {
+				if got := s.get(p.Issued, "limited.test"); got != "hello limited.test" {
 					t.Errorf("%q", got)
 				}
 			})

@@ -65,10 +65,13 @@ func (c *Client) Register(ctx context.Context, token, cluster, displayName strin
 	return given, err
 }
 
-// Jobs asks for jobs and waits for some.
-func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration) ([]pull.Job, error) {
+// Jobs asks for jobs and waits for some. To resume asks for those too that were acknowledged and have no result.
+func (c *Client) Jobs(ctx context.Context, token, cluster string, wait time.Duration, resume bool) ([]pull.Job, error) {
 	var jobs pull.Jobs
 	query := url.Values{"cluster": {cluster}, "wait": {strconv.Itoa(int(wait / time.Second))}}
+	if resume {
+		query.Set(pull.ResumeParameter, "true")
+	}
 	err := c.call(ctx, token, wait+requestTime, http.MethodGet, pull.JobsPath+"?"+query.Encode(), nil, &jobs)
 	return jobs.Jobs, err
 }

@@ -11,30 +11,40 @@ import (
 	"tend.dev/tend/api/pull"
 )
 
-// pollJobs asks for jobs and does them, one after the other, until ctx ends.
+// pollJobs asks for jobs and does them, one after the other, until ctx ends. When it begins, and after a failure, jobs may have been
+// acknowledged that nothing was done of: it resumes them, until it is sent none but those that it tracks.
 func (a *Agent) pollJobs(ctx context.Context) error {
 	again := newBackoff(a.Jitter)
-	for ctx.Err() == nil {
-		var jobs []pull.Job
-		err := a.request(ctx, func(token string) (err error) {
-			jobs, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait)
-			return err
-		})
-		for i := 0; err == nil && i < len(jobs); i++ {
-			err = a.do(ctx, jobs[i])
-		}
+	for resume := true; ctx.Err() == nil; {
+		more, err := a.poll(ctx, resume)
 		switch {
 		case err == nil:
 			again.reset()
+			resume = resume && more
 		case isEnd(err):
 			return err
 		case ctx.Err() == nil:
+			resume = true
 			wait := again.after(err)
 			a.Logger.InfoContext(ctx, "a request to the control plane failed; it is tried again", "after", wait, "error", err)
 			_ = rest(ctx, wait)
 		}
 	}
 	return nil
+}
+
+// poll asks for jobs once and does them. It reports whether there was one that is not tracked already.
+func (a *Agent) poll(ctx context.Context, resume bool) (more bool, err error) {
+	var jobs []pull.Job
+	err = a.request(ctx, func(token string) (err error) {
+		jobs, err = a.client.Jobs(ctx, token, a.current().ClusterID, a.Wait, resume)
+		return err
+	})
+	for i := 0; err == nil && i < len(jobs); i++ {
+		more = more || !a.isTracked(jobs[i].ID)
+		err = a.do(ctx, jobs[i])
+	}
+	return more, err
 }
 
 // do acknowledges a job, does it, remembers its key, and sends its result or has it tracked. An error means that the job comes again.

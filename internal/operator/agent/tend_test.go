@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -170,6 +171,69 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	cancel()
 	parts.Wait()
 	_ = s.store.Close()
+}
+
+// TestDeathAfterTheAcknowledgement: an agent that dies between the acknowledgement of a job and its result is followed by one that
+// finishes the job long before its lease ends: what is applied is Ready at the control plane.
+func TestDeathAfterTheAcknowledgement(t *testing.T) {
+	tests := map[string]struct {
+		reason string
+		cut    func(r *http.Request) (before, after bool)
+		want   bool // applied before the death
+	}{
+		"before the apply": {"the answer to the acknowledgement is lost", func(r *http.Request) (before, after bool) {
+			return false, strings.HasSuffix(r.URL.Path, "/ack")
+		}, false},
+		"after the apply": {"no status and no result arrives", func(r *http.Request) (before, after bool) {
+			return strings.HasSuffix(r.URL.Path, "/status") || strings.HasSuffix(r.URL.Path, "/result"), false
+		}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				var parts sync.WaitGroup
+				s := startTend(ctx, t, &parts)
+				w, cluster, secret, keys := &wire{handler: s.handler}, newResources(), &kept{}, &texts{}
+				s.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
+				token, _, err := s.handler.Invite(ctx, "east", time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := s.register(w, cluster, secret, keys, token); err != nil {
+					t.Fatal(err)
+				}
+				s.put(instance(1))
+				run := func(w *wire, lives time.Duration) {
+					inner, end := context.WithTimeout(ctx, lives)
+					defer end()
+					if err := s.operator(w, cluster, secret, keys).Run(inner); err != nil {
+						t.Errorf("the agent ended: %v", err)
+					}
+				}
+				run(&wire{handler: s.handler, cut: test.cut}, 500*time.Millisecond)
+				if seen, _ := cluster.Observe(ctx, cloudRef); seen.Found != test.want {
+					t.Fatalf("%s: applied %v before the death, want %v", test.reason, seen.Found, test.want)
+				}
+				if test.want {
+					cluster.ready(cloudRef, api.ConditionTrue, "HelmReleaseReady")
+				}
+				run(w, 10*time.Second)
+				synctest.Wait()
+				record, _ := s.snapshot().Get(records.StatusKey(instance(1).Ref()))
+				status, _ := record.Value.(*api.DeliveredStatus)
+				if status == nil || status.ObservedGeneration != 1 {
+					t.Errorf("%s: after 10 s of the next agent the control plane has %+v", test.reason, status)
+				}
+				if seen, _ := cluster.Observe(ctx, cloudRef); !seen.Found || cluster.applies != 1 {
+					t.Errorf("%s: applied %d times, found %v", test.reason, cluster.applies, seen.Found)
+				}
+				cancel()
+				parts.Wait()
+				_ = s.store.Close()
+			})
+		})
+	}
 }
 
 func (s *tend) register(w *wire, cluster *resources, secret *kept, keys *texts, token string) error {

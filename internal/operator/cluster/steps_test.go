@@ -3,7 +3,6 @@
 package cluster_test
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"testing"
@@ -12,11 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
@@ -24,9 +21,6 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 )
-
-// errKilled is what a write of a killed operator returns.
-var errKilled = errors.New("killed")
 
 // still is a world whose operator does not run: reconciles are called one by one, at one moment.
 func still(t *testing.T) *world {
@@ -42,30 +36,7 @@ func still(t *testing.T) *world {
 // returns an error, that is the end of the reconcile.
 func (w *world) direct(hook func() error) *cluster.Reconciler {
 	w.Helper()
-	plain, err := client.NewWithWatch(w.As(w.agent()), client.Options{Scheme: kubetest.Scheme()})
-	if err != nil {
-		w.Fatal(err)
-	}
-	around := func(write func() error) error {
-		if err := hook(); err != nil {
-			return err
-		}
-		if err := write(); err != nil {
-			return err
-		}
-		return hook()
-	}
-	hooked := interceptor.NewClient(plain, interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return around(func() error { return c.Patch(ctx, o, patch, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return around(func() error { return c.Delete(ctx, o, opts...) })
-		},
-		SubResourceApply: func(ctx context.Context, c client.Client, name string, o runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			return around(func() error { return c.SubResource(name).Apply(ctx, o, opts...) })
-		},
-	})
+	hooked, plain := w.Stepwise(w, w.agent(), hook)
 	noon := func() time.Time { return time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC) }
 	secret := client.ObjectKey{Namespace: w.namespace, Name: identity.SecretCredentials}
 	return &cluster.Reconciler{
@@ -139,20 +110,15 @@ func TestKillBetweenAnySteps(t *testing.T) {
 		w := still(t)
 		w.stored("a-uid-of-another")
 		w.declare()
-		moments, survived := 0, true
-		reconciler := w.direct(func() error {
-			if moments++; moments == kill {
-				return errKilled
-			}
-			return nil
-		})
+		survived := true
+		reconciler := w.direct(kubetest.KillAt(kill))
 		settle := func() {
 			t.Helper()
 			for range 10 {
 				before := w.written()
 				_, err := reconciler.Reconcile(t.Context(), w.request())
 				switch {
-				case errors.Is(err, errKilled):
+				case errors.Is(err, kubetest.ErrKilled):
 					survived = false
 				case err != nil:
 					t.Fatalf("kill at %d: %v", kill, err)

@@ -22,8 +22,8 @@ type Request struct {
 	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace. A stock Velero looks
 	// only at the namespace it is installed in.
 	VeleroNamespace string
-	// Hooks are the hooks of the target's Helm release, for the engine helmHookJob. Nil means that there is no release.
-	Hooks []Hook
+	// Release is the target's deployed Helm release, for the engine helmHookJob. Nil means that there is none.
+	Release *Release
 }
 
 // Subject is the object that shows an operation's progress.

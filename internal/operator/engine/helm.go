@@ -165,21 +165,30 @@ func final(reason string) bool {
 
 // release is a revision of a Helm release, as Flux reports it.
 type release struct {
-	name, namespace, version string
-	revision                 int64
+	name, namespace, version, status string
+	revision                         int64
 }
 
-// latestRelease returns the newest revision in the history of a HelmRelease.
-func latestRelease(observed *unstructured.Unstructured) release {
-	history, _, _ := unstructured.NestedSlice(observed.Object, "status", "history")
-	var latest release
-	for _, item := range history {
+// history returns the revisions that Flux knows of a HelmRelease.
+func history(observed *unstructured.Unstructured) []release {
+	items, _, _ := unstructured.NestedSlice(observed.Object, "status", "history")
+	all := make([]release, len(items))
+	for i, item := range items {
 		values, _ := item.(map[string]any)
-		var r release
+		r := &all[i]
 		r.name, _ = values["name"].(string)
 		r.namespace, _ = values["namespace"].(string)
 		r.version, _ = values["chartVersion"].(string)
+		r.status, _ = values["status"].(string)
 		r.revision, _ = values["version"].(int64)
+	}
+	return all
+}
+
+// latestRelease returns the newest revision in the history of a HelmRelease, whatever became of it.
+func latestRelease(observed *unstructured.Unstructured) release {
+	var latest release
+	for _, r := range history(observed) {
 		if r.revision >= latest.revision {
 			latest = r
 		}

@@ -55,12 +55,12 @@ func (h hookJob) Object(req Request) (*unstructured.Unstructured, error) {
 
 // find returns the hook of a name: the name of its Job, or one of its events where a single Job has it.
 func find(req Request, name string) (Hook, error) {
-	if req.Hooks == nil {
+	if req.Release == nil {
 		return Hook{}, &RefusalError{Reason: opsv1alpha1.AcceptedHookRequiresRelease, Message: fmt.Sprintf(
-			"the target %s has no installed release: its hooks are known once Flux has installed it", req.Operation.Spec.TargetRef.Name)}
+			"the target %s has no deployed release: its hooks are known once Flux has installed it", req.Operation.Spec.TargetRef.Name)}
 	}
 	var jobs, byEvent []Hook
-	for _, hook := range req.Hooks {
+	for _, hook := range req.Release.Hooks {
 		if hook.Kind != KindJob.Kind {
 			continue
 		}
@@ -81,7 +81,8 @@ func find(req Request, name string) (Hook, error) {
 	}
 	slices.Sort(names)
 	return Hook{}, &RefusalError{Reason: opsv1alpha1.AcceptedHookNotFound, Message: fmt.Sprintf(
-		"the chart of %s declares no single Job hook %q: it has %q", req.Operation.Spec.TargetRef.Name, name, names)}
+		"the chart %s %s of %s declares no single Job hook %q: it has %q",
+		req.Release.Chart, req.Release.ChartVersion, req.Operation.Spec.TargetRef.Name, name, names)}
 }
 
 // jobSpec returns the spec of the hook's Job, without what the API server or an earlier Job set.

@@ -11,6 +11,22 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
+// Release is a revision of a Helm release, as far as engines need it. Helm's own record has more.
+type Release struct {
+	// Name is the release's name.
+	Name string
+	// Revision counts the installs, upgrades and rollbacks from 1.
+	Revision int64
+	// Status is Helm's word for its state, such as deployed, superseded or failed.
+	Status string
+	// Chart and ChartVersion are those that were installed.
+	Chart, ChartVersion string
+	// Manifest are the rendered objects without the hooks, in YAML.
+	Manifest string
+	// Hooks are the rendered hooks.
+	Hooks []Hook
+}
+
 // Hook is a hook of a Helm release.
 type Hook struct {
 	// Name and Kind are those of its object.
@@ -28,10 +44,20 @@ const maxRelease = 64 << 20
 // ReleaseKey is the key of the Secret's data that holds the release.
 const ReleaseKey = "release"
 
-// ReleaseSecret returns the namespace and the name of the Secret in which Helm keeps the newest revision of a HelmRelease,
-// or "" if nothing is installed. Flux's history names the revision, so that no Secrets need be listed.
+// deployed is the status of the revision that Helm takes for the present one.
+const deployed = "deployed"
+
+// ReleaseSecret returns the namespace and the name of the Secret in which Helm keeps the deployed revision of a
+// HelmRelease, or "" if there is none. Of several deployed ones it is the newest, as in Helm itself: an upgrade that
+// failed, or is under way, is newer and does not count. Flux's history names the revisions, so that no Secrets need be
+// listed.
 func ReleaseSecret(helmRelease *unstructured.Unstructured) (namespace, name string) {
-	latest := latestRelease(helmRelease)
+	var latest release
+	for _, r := range history(helmRelease) {
+		if r.status == deployed && r.revision >= latest.revision {
+			latest = r
+		}
+	}
 	if latest.revision == 0 || latest.name == "" {
 		return "", ""
 	}
@@ -42,35 +68,56 @@ func ReleaseSecret(helmRelease *unstructured.Unstructured) (namespace, name stri
 	return namespace, fmt.Sprintf("sh.helm.release.v1.%s.v%d", latest.name, latest.revision)
 }
 
-// Hooks returns the hooks of a release from the data of its Secret: JSON, compressed by gzip, in base64. A release
-// without hooks has an empty list, which is not nil.
-func Hooks(data []byte) ([]Hook, error) {
+// ReadRelease reads a release from the data of its Secret: JSON, compressed by gzip, in base64.
+func ReadRelease(data []byte) (Release, error) {
+	plain, err := unpack(data)
+	if err != nil {
+		return Release{}, err
+	}
+	var stored struct {
+		Name    string `json:"name"`
+		Version int64  `json:"version"`
+		Info    struct {
+			Status string `json:"status"`
+		} `json:"info"`
+		Chart struct {
+			Metadata struct {
+				Name    string `json:"name"`
+				Version string `json:"version"`
+			} `json:"metadata"`
+		} `json:"chart"`
+		Manifest string `json:"manifest"`
+		Hooks    []Hook `json:"hooks"`
+	}
+	if err := json.Unmarshal(plain, &stored); err != nil {
+		return Release{}, fmt.Errorf("read the Helm release: %w", err)
+	}
+	return Release{
+		Name: stored.Name, Revision: stored.Version, Status: stored.Info.Status, Manifest: stored.Manifest, Hooks: stored.Hooks,
+		Chart: stored.Chart.Metadata.Name, ChartVersion: stored.Chart.Metadata.Version,
+	}, nil
+}
+
+// unpack returns the JSON of a stored release.
+func unpack(data []byte) ([]byte, error) {
 	packed := make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	n, err := base64.StdEncoding.Decode(packed, data)
 	if err != nil {
 		return nil, fmt.Errorf("decode the Helm release: %w", err)
 	}
 	plain := packed[:n]
-	if bytes.HasPrefix(plain, []byte{0x1f, 0x8b, 0x08}) { // the oldest releases are not compressed
-		reader, err := gzip.NewReader(bytes.NewReader(plain))
-		if err != nil {
-			return nil, fmt.Errorf("decompress the Helm release: %w", err)
-		}
-		if plain, err = io.ReadAll(io.LimitReader(reader, maxRelease+1)); err != nil {
-			return nil, fmt.Errorf("decompress the Helm release: %w", err)
-		}
-		if len(plain) > maxRelease {
-			return nil, fmt.Errorf("the Helm release has more than %d bytes", maxRelease)
-		}
+	if !bytes.HasPrefix(plain, []byte{0x1f, 0x8b, 0x08}) { // the oldest releases are not compressed
+		return plain, nil
 	}
-	var stored struct {
-		Hooks []Hook `json:"hooks"`
+	reader, err := gzip.NewReader(bytes.NewReader(plain))
+	if err != nil {
+		return nil, fmt.Errorf("decompress the Helm release: %w", err)
 	}
-	if err := json.Unmarshal(plain, &stored); err != nil {
-		return nil, fmt.Errorf("read the Helm release: %w", err)
+	if plain, err = io.ReadAll(io.LimitReader(reader, maxRelease+1)); err != nil {
+		return nil, fmt.Errorf("decompress the Helm release: %w", err)
 	}
-	if stored.Hooks == nil {
-		stored.Hooks = []Hook{}
+	if len(plain) > maxRelease {
+		return nil, fmt.Errorf("the Helm release has more than %d bytes", maxRelease)
 	}
-	return stored.Hooks, nil
+	return plain, nil
 }

@@ -1,18 +1,16 @@
 package identity
 
+import "tend.dev/tend/api/pull"
+
 // FieldManager is the one field manager of all that the operator writes: children, finalizers and status.
 const FieldManager = "vworkspace-operator"
 
-// The labels of every object that the operator creates.
+// The labels of every object that the operator creates: those that the control plane gives to what it sends.
 const (
-	// LabelManagedBy has the value ManagedBy: the control plane is where the intent comes from.
-	LabelManagedBy = "app.vworkspace.io/managed-by"
-	// LabelClusterID has the identity that the cluster is registered under.
-	LabelClusterID = "app.vworkspace.io/cluster-id"
-	// LabelApplicationInstance has the name of the ApplicationInstance that the object is downstream of.
-	LabelApplicationInstance = "app.vworkspace.io/application-instance"
-	// ManagedBy is the value of LabelManagedBy.
-	ManagedBy = "control-plane"
+	LabelManagedBy           = pull.LabelManagedBy
+	LabelClusterID           = pull.LabelClusterID
+	LabelApplicationInstance = pull.LabelApplicationInstance
+	ManagedBy                = pull.ManagedBy
 )
 
 // The labels of an operation's objects.

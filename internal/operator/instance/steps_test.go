@@ -10,52 +10,21 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"tend.dev/tend/internal/operator/instance"
 	"tend.dev/tend/internal/operator/kubetest"
 )
 
-// errKilled is what a write of a killed operator returns.
-var errKilled = errors.New("killed")
-
 // direct returns a reconciler without a cache, and the request for the instance. hook is called before and after each
 // write; if it returns an error, that is the end of the reconcile.
 func (w *world) direct(hook func() error) (*instance.Reconciler, reconcile.Request) {
 	w.Helper()
-	plain, err := client.NewWithWatch(w.server.As(w.agent()), client.Options{Scheme: kubetest.Scheme()})
-	if err != nil {
-		w.Fatal(err)
-	}
-	around := func(write func() error) error {
-		if err := hook(); err != nil {
-			return err
-		}
-		if err := write(); err != nil {
-			return err
-		}
-		return hook()
-	}
-	hooked := interceptor.NewClient(plain, interceptor.Funcs{
-		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return around(func() error { return c.Apply(ctx, o, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return around(func() error { return c.Patch(ctx, o, patch, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return around(func() error { return c.Delete(ctx, o, opts...) })
-		},
-		SubResourceApply: func(ctx context.Context, c client.Client, name string, o runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			return around(func() error { return c.SubResource(name).Apply(ctx, o, opts...) })
-		},
-	})
+	hooked, _ := w.server.Stepwise(w, w.agent(), hook)
 	reconciler := &instance.Reconciler{
 		Client: hooked, ClusterID: func(context.Context) (string, error) { return "berlin", nil }, Now: time.Now,
 		Served: func(schema.GroupVersionKind) bool { return true }, Events: events.NewFakeRecorder(1000),
@@ -63,12 +32,10 @@ func (w *world) direct(hook func() error) (*instance.Reconciler, reconcile.Reque
 	return reconciler, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: w.namespace, Name: "web"}}
 }
 
-func survive() error { return nil }
-
 // reconcile reconciles once, without a fault.
 func (w *world) reconcile() {
 	w.Helper()
-	reconciler, request := w.direct(survive)
+	reconciler, request := w.direct(kubetest.Survive)
 	if _, err := reconciler.Reconcile(w.Context(), request); err != nil {
 		w.Fatal(err)
 	}
@@ -107,19 +74,13 @@ func TestKillBetweenAnySteps(t *testing.T) {
 	for kill := 1; ; kill++ {
 		w := newWorld(t, kubetest.Shared())
 		w.web()
-		moments := 0
-		reconciler, request := w.direct(func() error {
-			if moments++; moments == kill {
-				return errKilled
-			}
-			return nil
-		})
+		reconciler, request := w.direct(kubetest.KillAt(kill))
 		survived := true
 		settle := func() {
 			t.Helper()
 			for range 10 {
 				before := len(w.writes())
-				if _, err := reconciler.Reconcile(t.Context(), request); err != nil && !errors.Is(err, errKilled) {
+				if _, err := reconciler.Reconcile(t.Context(), request); err != nil && !errors.Is(err, kubetest.ErrKilled) {
 					t.Fatalf("kill at %d: %v", kill, err)
 				} else if err != nil {
 					survived = false

@@ -2,6 +2,7 @@ package kubetest
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 type Write struct {
 	// Agent is the client's user agent.
 	Agent string
+	// User is who the client is, or impersonates.
+	User string
 	// Verb is create, update, patch (which includes apply), delete or deletecollection.
 	Verb string
 	// Group, Resource and Subresource say of which kind the object is; Resource is a plural.
@@ -37,6 +40,7 @@ func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
 	for lines.Scan() {
 		var event struct {
 			UserAgent, Verb, RequestURI string
+			ImpersonatedUser, User      struct{ Username string }
 			ObjectRef                   struct{ APIGroup, Resource, Subresource, Namespace, Name string }
 			ResponseStatus              struct{ Code int }
 		}
@@ -44,7 +48,7 @@ func (s *Server) Writes(t testing.TB, keep func(Write) bool) (writes []Write) {
 			t.Fatalf("audit log: %v: %s", err, lines.Bytes())
 		}
 		w := Write{
-			Agent: event.UserAgent, Verb: event.Verb, Group: event.ObjectRef.APIGroup, Resource: event.ObjectRef.Resource,
+			Agent: event.UserAgent, User: cmp.Or(event.ImpersonatedUser.Username, event.User.Username), Verb: event.Verb, Group: event.ObjectRef.APIGroup, Resource: event.ObjectRef.Resource,
 			Subresource: event.ObjectRef.Subresource, Namespace: event.ObjectRef.Namespace, Name: event.ObjectRef.Name,
 			Code: event.ResponseStatus.Code, Request: event.RequestURI,
 		}

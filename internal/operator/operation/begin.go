@@ -3,6 +3,7 @@ package operation
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -96,6 +97,10 @@ func (d *decision) obstacle() *obstacle {
 		return &obstacle{opsv1alpha1.AcceptedConflictingOperation, opsv1alpha1.BlockedConflictingOperation, fmt.Sprintf(
 			"waits for the %s %s of the same target", other.Spec.Type, other.Name)}
 	}
+	if len(d.MissingSecrets) > 0 {
+		return &obstacle{opsv1alpha1.BlockedMissingSecret, opsv1alpha1.BlockedMissingSecret, fmt.Sprintf(
+			"the namespace %s has no Secret %s, which spec.parameters names: create it", d.op.Namespace, strings.Join(d.MissingSecrets, ", "))}
+	}
 	if d.NotInstalled {
 		return &obstacle{opsv1alpha1.AcceptedEngineNotInstalled, opsv1alpha1.BlockedDependencyMissing, fmt.Sprintf(
 			"the kinds of the engine %s are not installed in the cluster", d.op.Spec.Engine)}
@@ -138,6 +143,9 @@ func (d *decision) block(why obstacle) {
 	d.set(opsv1alpha1.ConditionAccepted, false, why.accepted, why.message)
 	d.set(opsv1alpha1.ConditionRunning, false, opsv1alpha1.RunningEngineNotStarted, "")
 	d.set(opsv1alpha1.ConditionBlocked, true, why.blocked, why.message)
+	if why.blocked == opsv1alpha1.BlockedMissingSecret { // the Secrets of applications are not watched
+		d.plan.After = lookAgain
+	}
 }
 
 // refuse ends an operation that its engine can't run. Wrong parameters can still be corrected.

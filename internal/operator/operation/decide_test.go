@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation/approval"
@@ -117,8 +118,20 @@ func (w *world) surroundings(t *testing.T, d *datadriven.TestData, arg string) {
 		w.missing = d.Cmd == "uninstall"
 	case "refuse":
 		w.refused = "the API server: spec.template is invalid"
+	case "secret":
+		w.secretless = nil
+		if d.HasArg("missing") {
+			w.secretless = []string{arg}
+		}
+	case "conflict":
+		w.foreign = nil
+		if arg != "none" {
+			w.foreign = []apply.Conflict{{Manager: arg, Field: ".spec.template"}}
+		}
 	case "hook":
-		w.hooks = []engine.Hook{{Name: "web-migrate", Kind: "Job", Manifest: "kind: Job\nspec: {template: {spec: {}}}"}}
+		w.release = &engine.Release{Name: "web", Chart: "web", ChartVersion: "1.0.0", Hooks: []engine.Hook{
+			{Name: "web-migrate", Kind: "Job", Manifest: "kind: Job\nspec: {template: {spec: {}}}"},
+		}}
 	case "target":
 		w.change(t, d, arg)
 	default:

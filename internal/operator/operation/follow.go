@@ -3,11 +3,13 @@ package operation
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/identity"
 )
@@ -84,6 +86,11 @@ func (d *decision) followMissing(subject engine.Subject) {
 		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, d.Refused)
 		return
 	}
+	if len(d.Conflicts) > 0 {
+		d.set(opsv1alpha1.ConditionBlocked, true, opsv1alpha1.BlockedFieldConflict, conflicts(subject, d.Conflicts))
+		d.plan.After = lookAgain
+		return
+	}
 	object, err := d.engine.Object(d.Request)
 	if err != nil {
 		d.end(opsv1alpha1.PhaseFailed, opsv1alpha1.FailedEngine, err.Error())
@@ -91,6 +98,19 @@ func (d *decision) followMissing(subject engine.Subject) {
 	}
 	d.plan.Apply = object
 	d.plan.After = d.untilTimeout()
+}
+
+// lookAgain is when an operation is decided again that waits for something that is not watched.
+const lookAgain = 30 * time.Second
+
+// conflicts says which fields of the operation's object others have set, and what to do.
+func conflicts(subject engine.Subject, all []apply.Conflict) string {
+	parts := make([]string, len(all))
+	for i, c := range all {
+		parts[i] = fmt.Sprintf("%s is set by %s", c.Field, c.Manager)
+	}
+	return fmt.Sprintf("the %s %s/%s can't be created: %s. The operator takes no field over: delete that object, or have the manager give the field up; it is tried again",
+		subject.Kind, subject.Namespace, subject.Name, strings.Join(parts, "; "))
 }
 
 // replaced returns whether another object has taken the name of the operation's own.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
 )
 
@@ -22,6 +23,11 @@ type Input struct {
 	NotInstalled bool
 	// Refused is what the API server said when it refused to create the operation's object as such. Default: nothing.
 	Refused string
+	// Conflicts are the fields because of which the API server refused to create the operation's object: other field managers
+	// have set them to other values. Default: none.
+	Conflicts []apply.Conflict
+	// MissingSecrets are the names of Secrets that the parameters name and that do not exist in the operation's namespace.
+	MissingSecrets []string
 	// ApprovalSecret is the secret that claims are checked with. None means that no claim is valid.
 	ApprovalSecret []byte
 	// Now is the time.

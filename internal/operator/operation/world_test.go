@@ -13,6 +13,7 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/identity"
 )
@@ -24,17 +25,19 @@ var secret = []byte("a secret of both sides")
 // world is a cluster in memory: operations, one target, and the objects of engines. It carries out plans as the controller
 // does, and can stop between any two steps.
 type world struct {
-	now       time.Time
-	target    *appsv1alpha1.ApplicationInstance
-	ops       []*opsv1alpha1.Operation
-	objects   map[string]*unstructured.Unstructured
-	created   map[string]int // how often an object was created, by its name
-	uids      int
-	missing   bool // the kinds of the engines are not installed
-	refused   string
-	hooks     []engine.Hook
-	velero    string
-	conflicts []string // what ran together and must not
+	now        time.Time
+	target     *appsv1alpha1.ApplicationInstance
+	ops        []*opsv1alpha1.Operation
+	objects    map[string]*unstructured.Unstructured
+	created    map[string]int // how often an object was created, by its name
+	uids       int
+	missing    bool // the kinds of the engines are not installed
+	refused    string
+	release    *engine.Release
+	secretless []string         // Secrets that do not exist
+	foreign    []apply.Conflict // what the API server says to an apply
+	velero     string
+	conflicts  []string // what ran together and must not
 }
 
 func newWorld() *world {
@@ -94,8 +97,8 @@ func newObject(kind schema.GroupVersionKind, name string) *unstructured.Unstruct
 func keyOf(kind, namespace, name string) string { return kind + " " + namespace + "/" + name }
 
 func (w *world) input(op *opsv1alpha1.Operation) Input {
-	in := Input{Now: w.now, ApprovalSecret: secret, NotInstalled: w.missing, Refused: w.refused}
-	in.Operation, in.Target, in.ClusterID, in.VeleroNamespace, in.Hooks = op.DeepCopy(), w.target, "c-1", w.velero, w.hooks
+	in := Input{Now: w.now, ApprovalSecret: secret, NotInstalled: w.missing, Refused: w.refused, MissingSecrets: w.secretless, Conflicts: w.foreign}
+	in.Operation, in.Target, in.ClusterID, in.VeleroNamespace, in.Release = op.DeepCopy(), w.target, "c-1", w.velero, w.release
 	for _, other := range w.ops {
 		in.Others = append(in.Others, *other.DeepCopy())
 	}
@@ -150,7 +153,7 @@ func (w *world) write(op *opsv1alpha1.Operation, status opsv1alpha1.OperationSta
 // apply creates an object, or leaves one that exists as it is: what an operation applies never changes.
 func (w *world) apply(object *unstructured.Unstructured) {
 	key := keyOf(object.GetKind(), object.GetNamespace(), object.GetName())
-	if w.objects[key] != nil {
+	if w.objects[key] != nil || len(w.foreign) > 0 {
 		return
 	}
 	w.uids++

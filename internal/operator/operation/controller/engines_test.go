@@ -3,12 +3,10 @@
 package controller_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/base64"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -149,9 +147,13 @@ func (w *world) installs(version string) {
 	}
 	w.play(engine.KindHelmRelease, "web", fmt.Sprintf(`{"observedGeneration":%d,"storageNamespace":%q,
 		"conditions":[{"type":"Ready","status":"True","reason":"UpgradeSucceeded","message":"upgraded","observedGeneration":%d,"lastTransitionTime":"2026-11-25T12:00:00Z"}],
-		"history":[{"name":"web","namespace":%q,"version":2,"chartName":"web","chartVersion":%q,"configDigest":"sha256:0","digest":"sha256:0","status":"deployed",
-			"firstDeployed":"2026-11-25T12:00:00Z","lastDeployed":"2026-11-25T12:00:00Z"}]}`,
-		live.GetGeneration(), w.namespace, live.GetGeneration(), w.namespace, version))
+		"history":[%s]}`, live.GetGeneration(), w.namespace, live.GetGeneration(), w.revision(2, version, "deployed")))
+}
+
+// revision returns how Flux reports a revision of the release.
+func (w *world) revision(number int, version, status string) string {
+	return fmt.Sprintf(`{"name":"web","namespace":%q,"version":%d,"chartName":"web","chartVersion":%q,"configDigest":"sha256:0","digest":"sha256:0",
+		"status":%q,"firstDeployed":"2026-11-25T12:00:00Z","lastDeployed":"2026-11-25T12:00:00Z"}`, w.namespace, number, version, status)
 }
 
 // gone waits until an operation does not exist.
@@ -165,34 +167,45 @@ func (w *world) gone(name string) {
 	})
 }
 
-// TestHookJobRunsWhatTheChartDeclares reads the hook from the Secret that Helm wrote, which Flux's history names.
+// stores creates the Secrets that Helm itself wrote of a release's revisions: 1 is superseded, 2 deployed, 3 failed.
+func (w *world) stores(release string) {
+	w.Helper()
+	text, err := os.ReadFile("../../engine/testdata/helm/secrets.json")
+	if err != nil {
+		w.Fatal(err)
+	}
+	var secrets []corev1.Secret
+	if err := json.Unmarshal(text, &secrets); err != nil {
+		w.Fatal(err)
+	}
+	for i := range secrets {
+		if secrets[i].Labels["name"] != release {
+			continue
+		}
+		secrets[i].Namespace = w.namespace
+		if err := w.user.Create(w.Context(), &secrets[i]); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// TestHookJobRunsWhatTheChartDeclares reads the hook from the Secrets that Helm wrote: from the deployed revision, although a
+// newer one failed.
 func TestHookJobRunsWhatTheChartDeclares(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.operate()
 	w.version("1.0.0")
-	w.installs("1.0.0")
-	release := `{"name":"web","version":2,"hooks":[{"name":"web-migrate","kind":"Job","events":["post-upgrade"],"manifest":"kind: Job\nspec:\n  template:\n    spec:\n      restartPolicy: Never\n      containers: [{name: migrate, image: \"web:1\", ports: [{containerPort: 8080}]}]\n"}]}`
-	var packed bytes.Buffer
-	writer := gzip.NewWriter(&packed)
-	_, err := writer.Write([]byte(release))
-	if err = errors.Join(err, writer.Close()); err != nil {
-		t.Fatal(err)
-	}
-	err = w.user.Create(t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "sh.helm.release.v1.web.v2"}, Type: "helm.sh/release.v1",
-		Data: map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.stores("web")
+	w.play(engine.KindHelmRelease, "web", fmt.Sprintf(`{"storageNamespace":%q,"history":[%s,%s,%s]}`, w.namespace,
+		w.revision(3, "1.2.0", "failed"), w.revision(2, "1.1.0", "deployed"), w.revision(1, "1.0.0", "superseded")))
 	w.create("absent", opsv1alpha1.TypeMigration, opsv1alpha1.EngineHelmHookJob, `{"hookName":"web-seed"}`)
 	w.reaches("absent", opsv1alpha1.PhaseFailed, "Failed", "PreconditionFailed")
 	w.create("migrate", opsv1alpha1.TypeMigration, opsv1alpha1.EngineHelmHookJob, `{"hookName":"web-migrate"}`)
 	object := w.play(engine.KindJob, "migrate", jobDone)
 	op := w.reaches("migrate", opsv1alpha1.PhaseSucceeded, "Succeeded", "HelmHookJobSucceeded")
 	containers := object.Object["spec"].(map[string]any)["template"].(map[string]any)["spec"].(map[string]any)["containers"].([]any)
-	if image := containers[0].(map[string]any)["image"]; image != "web:1" || w.output(op, "jobName") != "migrate" || w.output(op, "completionTime") == "" {
+	if image := containers[0].(map[string]any)["image"]; image != "web:1.1.0" || w.output(op, "jobName") != "migrate" || w.output(op, "completionTime") == "" {
 		t.Errorf("image %v, outputs %s", image, op.Status.Outputs.Raw)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,8 +46,13 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 	if in.Observed, in.NotInstalled, err = r.subject(ctx, subject); err != nil {
 		return in, err
 	}
+	if op.Status.StartedAt == nil {
+		if in.MissingSecrets, err = r.missing(ctx, op); err != nil {
+			return in, err
+		}
+	}
 	if op.Spec.Engine == opsv1alpha1.EngineHelmHookJob && in.Observed == nil && !over {
-		in.Hooks, err = r.hooks(ctx, in.Target)
+		in.Release, err = r.release(ctx, in.Target)
 	}
 	return in, err
 }
@@ -87,9 +93,24 @@ func (r *Reconciler) subject(ctx context.Context, s engine.Subject) (observed *u
 	return observed, false, nil
 }
 
-// hooks reads the hooks of the target's release; nil if nothing is installed. Of all Secrets it reads the one that Flux
-// names.
-func (r *Reconciler) hooks(ctx context.Context, target *appsv1alpha1.ApplicationInstance) ([]engine.Hook, error) {
+// missing returns those Secrets that the operation's parameters name and that do not exist. Of each no more than that is read.
+func (r *Reconciler) missing(ctx context.Context, op *opsv1alpha1.Operation) (names []string, err error) {
+	for _, name := range engine.Secrets(op) {
+		secret := &metav1.PartialObjectMetadata{}
+		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: op.Namespace, Name: name}, secret)
+		switch {
+		case apierrors.IsNotFound(err):
+			names = append(names, name)
+		case err != nil:
+			return nil, fmt.Errorf("read the Secret %s: %w", name, err)
+		}
+	}
+	return names, nil
+}
+
+// release reads the target's deployed Helm release; nil if there is none. Of all Secrets it reads the one that Flux names.
+func (r *Reconciler) release(ctx context.Context, target *appsv1alpha1.ApplicationInstance) (*engine.Release, error) {
 	if target == nil || target.Spec.Release == nil {
 		return nil, nil
 	}
@@ -110,9 +131,9 @@ func (r *Reconciler) hooks(ctx context.Context, target *appsv1alpha1.Application
 		}
 		return nil, fmt.Errorf("read the Helm release %s/%s: %w", namespace, name, err)
 	}
-	hooks, err := engine.Hooks(secret.Data[engine.ReleaseKey])
+	release, err := engine.ReadRelease(secret.Data[engine.ReleaseKey])
 	if err != nil {
 		return nil, fmt.Errorf("the Secret %s/%s: %w", namespace, name, err)
 	}
-	return hooks, nil
+	return &release, nil
 }

@@ -73,6 +73,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		plan = operation.Decide(input)
 		_, err = r.execute(ctx, op, plan)
 	}
+	if conflicts := apply.Conflicts(err); len(conflicts) > 0 && plan.Apply != nil {
+		op.Status, input.Conflicts = plan.Status, conflicts
+		plan = operation.Decide(input)
+		_, err = r.execute(ctx, op, plan)
+	}
 	switch {
 	case apierrors.IsConflict(err) && len(apply.Conflicts(err)) == 0:
 		return reconcile.Result{RequeueAfter: time.Millisecond}, nil // written by another since it was read

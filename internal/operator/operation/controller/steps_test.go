@@ -10,11 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
@@ -24,40 +21,11 @@ import (
 	"tend.dev/tend/internal/operator/operation/controller"
 )
 
-// errKilled is what a write of a killed operator returns.
-var errKilled = errors.New("killed")
-
 // direct returns a reconciler without a cache. hook is called before and after each write; if it returns an error, that is
 // the end of the reconcile.
 func (w *world) direct(hook func() error) *controller.Reconciler {
 	w.Helper()
-	plain, err := client.NewWithWatch(w.server.As(w.agent()), client.Options{Scheme: kubetest.Scheme()})
-	if err != nil {
-		w.Fatal(err)
-	}
-	around := func(write func() error) error {
-		if err := hook(); err != nil {
-			return err
-		}
-		if err := write(); err != nil {
-			return err
-		}
-		return hook()
-	}
-	hooked := interceptor.NewClient(plain, interceptor.Funcs{
-		Apply: func(ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
-			return around(func() error { return c.Apply(ctx, o, opts...) })
-		},
-		Patch: func(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
-			return around(func() error { return c.Patch(ctx, o, patch, opts...) })
-		},
-		Delete: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.DeleteOption) error {
-			return around(func() error { return c.Delete(ctx, o, opts...) })
-		},
-		SubResourceApply: func(ctx context.Context, c client.Client, name string, o runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-			return around(func() error { return c.SubResource(name).Apply(ctx, o, opts...) })
-		},
-	})
+	hooked, plain := w.server.Stepwise(w, w.agent(), hook)
 	return &controller.Reconciler{
 		Client: hooked, Live: plain, ClusterID: func(context.Context) (string, error) { return "berlin", nil },
 		Events: events.NewFakeRecorder(10000), Now: time.Now, ApprovalSecret: secret,
@@ -74,7 +42,7 @@ func (w *world) settle(reconciler *controller.Reconciler, names ...string) (kill
 	for range 10 {
 		before := len(w.writes())
 		for _, name := range names {
-			if _, err := reconciler.Reconcile(w.Context(), w.request(name)); err != nil && !errors.Is(err, errKilled) {
+			if _, err := reconciler.Reconcile(w.Context(), w.request(name)); err != nil && !errors.Is(err, kubetest.ErrKilled) {
 				w.Fatal(err)
 			} else if err != nil {
 				killed, before = true, -1
@@ -88,13 +56,11 @@ func (w *world) settle(reconciler *controller.Reconciler, names ...string) (kill
 	return false
 }
 
-func survive() error { return nil }
-
 // TestSecondReconcileWritesNothing: at each stage, a reconcile after a reconcile sends no write at all.
 func TestSecondReconcileWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	reconciler := w.direct(survive)
+	reconciler := w.direct(kubetest.Survive)
 	w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
 	stage := func(name string, most int) {
 		t.Helper()
@@ -125,13 +91,8 @@ func TestSecondReconcileWritesNothing(t *testing.T) {
 func TestKillBetweenAnySteps(t *testing.T) {
 	t.Parallel()
 	for kill := 1; ; kill++ {
-		w, moments := newWorld(t), 0
-		reconciler := w.direct(func() error {
-			if moments++; moments == kill {
-				return errKilled
-			}
-			return nil
-		})
+		w := newWorld(t)
+		reconciler := w.direct(kubetest.KillAt(kill))
 		op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
 		killed := w.settle(reconciler, "run")
 		object, err := w.get(t.Context(), engine.KindJob, "run")

@@ -1,6 +1,4 @@
-//go:build integration
-
-package edge
+package acmetest
 
 import (
 	"bufio"
@@ -29,30 +27,33 @@ import (
 	"time"
 )
 
-// pebble is an ACME server of this test, with a DNS server that resolves every name to this machine.
-type pebble struct {
-	directory string
-	// dns is the address of the DNS server, names that of its API that sets the answers.
-	dns, names string
-	// trust has the authority of the server's own certificate, issued that of the certificates it issues.
-	trust  *x509.CertPool
-	issued *x509.CertPool
+// Server is an ACME server of a test, with a DNS server that resolves every name to this machine.
+type Server struct {
+	// Directory is the URL of the ACME directory.
+	Directory string
+	// DNS is the address of the DNS server, HOST:PORT.
+	DNS string
+	// Trust has the authorities of the server's own certificate and of its proxies', Issued that of the certificates it issues.
+	Trust, Issued *x509.CertPool
+
+	own   []byte // the authorities in Trust, in PEM
+	names string // the URL of the DNS server's API that sets the answers
 }
 
-// startPebble builds the server from its own module and starts it. It verifies challenges at the given ports.
-func startPebble(t *testing.T, httpPort, tlsPort int) *pebble {
+// Start builds pebble and starts it until the test ends. It verifies challenges at the given ports.
+func Start(t *testing.T, httpPort, tlsPort int) *Server {
 	t.Helper()
 	folder := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../../e2e/acme", "-o", folder+"/",
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", module(t), "-o", folder+"/",
 		"github.com/letsencrypt/pebble/v2/cmd/pebble", "github.com/letsencrypt/pebble/v2/cmd/pebble-challtestsrv")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the ACME server: %v\n%s", err, out)
 	}
-	p := &pebble{trust: x509.NewCertPool(), issued: x509.NewCertPool()}
-	p.trust.AppendCertsFromPEM(ownCertificate(t, folder))
-	dns, names, management, listen := freePort(t), freePort(t), freePort(t), freePort(t)
-	p.dns, p.names = fmt.Sprintf("127.0.0.1:%d", dns), fmt.Sprintf("http://127.0.0.1:%d", names)
+	p := &Server{Trust: x509.NewCertPool(), Issued: x509.NewCertPool()}
+	p.trusts(ownCertificate(t, folder))
+	dns, names, management, listen := Port(t), Port(t), Port(t), Port(t)
+	p.DNS, p.names = fmt.Sprintf("127.0.0.1:%d", dns), fmt.Sprintf("http://127.0.0.1:%d", names)
 	start(t, folder, "anagement", "pebble-challtestsrv", "-defaultIPv4", "127.0.0.1", "-defaultIPv6", "", "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dns),
 		"-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "", "-management", fmt.Sprintf("127.0.0.1:%d", names))
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
@@ -67,8 +68,8 @@ func startPebble(t *testing.T, httpPort, tlsPort int) *pebble {
 		t.Fatal(err)
 	}
 	start(t, folder, "ACME directory available", "pebble", "-config", "pebble.json", "-dnsserver", fmt.Sprintf("127.0.0.1:%d", dns))
-	p.directory = fmt.Sprintf("https://127.0.0.1:%d/dir", listen)
-	p.issued.AppendCertsFromPEM(p.get(t, fmt.Sprintf("https://127.0.0.1:%d/roots/0", management)))
+	p.Directory = fmt.Sprintf("https://127.0.0.1:%d/dir", listen)
+	p.Issued.AppendCertsFromPEM(p.get(t, fmt.Sprintf("https://127.0.0.1:%d/roots/0", management)))
 	return p
 }
 
@@ -111,14 +112,18 @@ func start(t *testing.T, folder, until, name string, args ...string) {
 }
 
 // get reads from the ACME server, and retries because the server reports that it listens a moment before it does.
-func (p *pebble) get(t *testing.T, where string) []byte {
+func (p *Server) get(t *testing.T, where string) []byte {
 	t.Helper()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.trust}}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Trust, MinVersion: tls.VersionTLS12}}
 	defer transport.CloseIdleConnections()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, where, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for limit := time.After(20 * time.Second); ; {
-		response, err := (&http.Client{Transport: transport}).Get(where)
+		response, err := (&http.Client{Transport: transport}).Do(request)
 		if err == nil {
 			defer response.Body.Close()
 			text, err := io.ReadAll(response.Body)
@@ -135,8 +140,8 @@ func (p *pebble) get(t *testing.T, where string) []byte {
 	}
 }
 
-// answerFor changes what the DNS server answers for a name; see pebble-challtestsrv.
-func (p *pebble) answerFor(ctx context.Context, what string, about map[string]string) error {
+// Answer changes what the DNS server answers for a name, by a call of pebble-challtestsrv's API and its argument.
+func (p *Server) Answer(ctx context.Context, what string, about map[string]any) error {
 	text, err := json.Marshal(about)
 	if err != nil {
 		return err
@@ -156,16 +161,16 @@ func (p *pebble) answerFor(ctx context.Context, what string, about map[string]st
 	return nil
 }
 
-// limited runs a proxy in front of the server that refuses the first orders as an authority's rate limit does, with the
-// same answer.
-func (p *pebble) limited(t *testing.T, refuse func(path string) bool, status int, kind, detail string) string {
+// Limited returns the directory of a proxy in front of the server that refuses the requests that refuse picks by their path, as an
+// authority's rate limit does: with an HTTP status, and an ACME error of a kind with a detail.
+func (p *Server) Limited(t *testing.T, refuse func(path string) bool, status int, kind, detail string) string {
 	t.Helper()
-	target, err := url.Parse(p.directory)
+	target, err := url.Parse(p.Directory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "https", Host: target.Host})
-	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.trust}}
+	proxy.Transport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Trust, MinVersion: tls.VersionTLS12}}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !refuse(r.URL.Path) {
 			proxy.ServeHTTP(w, r)
@@ -177,8 +182,34 @@ func (p *pebble) limited(t *testing.T, refuse func(path string) bool, status int
 		fmt.Fprintf(w, `{"type":"urn:ietf:params:acme:error:%s","detail":%q,"status":%d}`, kind, detail, status)
 	}))
 	t.Cleanup(server.Close)
-	p.trust.AddCert(server.Certificate())
+	p.trusts(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	return server.URL + "/dir"
+}
+
+// trusts adds an authority in PEM to those that a client of the server needs.
+func (p *Server) trusts(authority []byte) {
+	p.own = append(p.own, authority...)
+	p.Trust.AppendCertsFromPEM(authority)
+}
+
+// TrustFile returns a file with the authorities in Trust.
+func (p *Server) TrustFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "acme-roots.pem")
+	if err := os.WriteFile(path, p.own, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// module returns the folder of the module that the server is built from.
+func module(t *testing.T) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOMOD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "internal", "e2e", "acme")
 }
 
 // ownCertificate writes the certificate the ACME server itself listens with.
@@ -211,7 +242,8 @@ func ownCertificate(t *testing.T, folder string) []byte {
 	return bytes.Clone(certificate)
 }
 
-func freePort(t *testing.T) int {
+// Port returns a free port of 127.0.0.1.
+func Port(t *testing.T) int {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

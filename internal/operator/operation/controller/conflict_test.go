@@ -1,0 +1,60 @@
+//go:build kube
+
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/engine"
+)
+
+// TestConflictOfTheChildIsReported: another field manager creates the Job of an operation, with another image, just before the
+// operator does. The operation says which field of what is set by whom, and does not touch it.
+func TestConflictOfTheChildIsReported(t *testing.T) {
+	t.Parallel()
+	w, calls := newWorld(t), 0
+	op := w.create("run", opsv1alpha1.TypeRunCommand, opsv1alpha1.EngineJob, `{"image":"busybox:1"}`)
+	reconciler := w.direct(func() error {
+		if calls++; calls != 5 { // around the finalizer, around the status, before the Job
+			return nil
+		}
+		taken := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"restartPolicy": "Never", "containers": []any{map[string]any{"name": "runner", "image": "other:1"}},
+		}}}}}
+		taken.SetGroupVersionKind(engine.KindJob)
+		taken.SetNamespace(w.namespace)
+		taken.SetName("run")
+		return w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(taken), client.FieldOwner("kubectl"))
+	})
+	if _, err := reconciler.Reconcile(t.Context(), w.request("run")); err != nil {
+		t.Fatal(err)
+	}
+	op, err := w.operation(t.Context(), op.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocked := meta.FindStatusCondition(op.Status.Conditions, "Blocked")
+	if blocked == nil || blocked.Status != "True" || blocked.Reason != "FieldConflict" {
+		t.Fatalf("conditions %+v", op.Status.Conditions)
+	}
+	for _, part := range []string{"Job " + w.namespace + "/run", "image", "kubectl"} {
+		if !strings.Contains(blocked.Message, part) {
+			t.Errorf("%q does not say %q", blocked.Message, part)
+		}
+	}
+	live, err := w.get(t.Context(), engine.KindJob, "run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager == "vworkspace-operator" {
+			t.Error("the operator has taken fields of the Job")
+		}
+	}
+}
