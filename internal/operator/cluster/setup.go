@@ -65,6 +65,7 @@ func Add(mgr manager.Manager, opts Options) error {
 	if opts.Metrics != nil {
 		measured := newMetrics(connection)
 		connection.Taken, connection.Finished = measured.taken, measured.finished
+		opts.Metrics.Unregister(measured) // of an operator before in this process, as tests have them
 		if err := opts.Metrics.Register(measured); err != nil {
 			return fmt.Errorf("register the metrics of the connection: %w", err)
 		}

@@ -55,6 +55,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		}, []string{"type", "engine", "outcome"}),
 	}
 	if opts.Metrics != nil {
+		opts.Metrics.Unregister(reconciler.Ended) // of an operator before in this process, as tests have them
 		if err := opts.Metrics.Register(reconciler.Ended); err != nil {
 			return fmt.Errorf("register the metric of operations: %w", err)
 		}
