@@ -145,7 +145,7 @@ bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances o
 .PHONY: check
 check: ## what CI runs: format, modules, vet, lint, the tests that need no Docker under the race detector, every test
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
+	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
 	go vet -tags integration,kube ./...
 	$(MAKE) lint
 	$(MAKE) race
@@ -164,7 +164,7 @@ bench-tools: ## install what the ingress is measured against and with (Debian, a
 	apt-get install -y --no-install-recommends nginx-light caddy haproxy wrk nghttp2-client
 
 .PHONY: generate
-generate: ## rewrite generated files (JSON schema, deep copies and CRDs of the operator's kinds)
+generate: ## rewrite generated files (JSON schema, deep copies, CRDs and roles of the operator)
 	go generate ./...
 
 UNITDIR ?= /etc/systemd/system
@@ -176,7 +176,7 @@ install: ## install what `make build` made, its docs and the systemd units (PREF
 		{ echo 'error: $(BIN) lacks tend, man or THIRD-PARTY-NOTICES: run `make build` first, as a user who has Go'; exit 1; }
 	install -D -m 0755 $(BIN)/tend $(DESTDIR)$(PREFIX)/bin/tend
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/doc/tend README.md CHANGELOG.md LICENSE $(BIN)/THIRD-PARTY-NOTICES
-	find docs examples deploy/prometheus deploy/grafana -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
+	find -L docs examples deploy/prometheus deploy/grafana deploy/operator -type f -exec install -D -m 0644 {} $(DESTDIR)$(PREFIX)/share/doc/tend/{} \;
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BIN)/man/*.1
 	install -d -m 0755 $(DESTDIR)$(UNITDIR) $(DESTDIR)/etc/tend
 	for unit in $(UNITS); do sed 's|/usr/local|$(PREFIX)|g' deploy/systemd/$$unit > $(DESTDIR)$(UNITDIR)/$$unit || exit 1; \
@@ -223,6 +223,27 @@ image: binary notices ## build the container image IMAGE (default tend:VERSION) 
 	install -d -m 1777 $(STAGE)/tmp
 	docker build -q -t $(IMAGE) -f deploy/image/Dockerfile $(STAGE)
 	rm -rf $(STAGE)
+
+# Without -trimpath, as in tests, packages are those that tests have compiled already.
+TRIMPATH ?= -trimpath
+
+.PHONY: operator
+operator: ## build bin/tend-operator, static and stripped
+	go build $(TRIMPATH) -ldflags '$(LDFLAGS)' -o $(BIN)/tend-operator ./cmd/tend-operator
+
+OPERATOR_IMAGE ?= tend-operator:$(VERSION)
+
+.PHONY: operator-image
+operator-image: operator ## build the container image OPERATOR_IMAGE (default tend-operator:VERSION) from the binary and CA certificates
+	rm -rf $(STAGE)-operator
+	install -D -m 0755 $(BIN)/tend-operator $(STAGE)-operator/usr/bin/tend-operator
+	go run ./internal/distribution/notices -of ./cmd/tend-operator -to $(STAGE)-operator/THIRD-PARTY-NOTICES
+	install -D -m 0644 -t $(STAGE)-operator/usr/share/doc/tend-operator LICENSE $(STAGE)-operator/THIRD-PARTY-NOTICES
+	rm $(STAGE)-operator/THIRD-PARTY-NOTICES
+	ca="$$(ls $(CA_FILES) 2>/dev/null | head -1)"; test -n "$$ca" || { echo 'error: this machine has no CA certificates (Debian: ca-certificates)'; exit 1; }; \
+		install -D -m 0644 "$$ca" $(STAGE)-operator/etc/ssl/certs/ca-certificates.crt
+	docker build -q -t $(OPERATOR_IMAGE) -f deploy/operator/Dockerfile $(STAGE)-operator
+	rm -rf $(STAGE)-operator
 
 .PHONY: clean
 clean: ## remove what was built

@@ -10,11 +10,14 @@ import (
 	"testing"
 )
 
-// TestGeneratedFilesAreCurrent runs the commands of doc.go into other folders, and compares.
+// TestGeneratedFilesAreCurrent runs the commands of doc.go, and of internal/operator/doc.go, into other folders, and compares.
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	crds := t.TempDir()
 	generate(t, "crd", "paths=./...", "output:crd:dir="+crds)
 	same(t, "../../deploy/operator/crd/*.yaml", crds)
+	roles := t.TempDir()
+	generate(t, "rbac:roleName=tend-operator", "paths=../../internal/operator/...", "output:rbac:dir="+roles)
+	same(t, "../../deploy/operator/rbac/*.yaml", roles)
 	for _, group := range []string{"apps", "ops"} {
 		copies := t.TempDir()
 		generate(t, "object", "paths=./"+group+"/...", "output:object:dir="+copies)

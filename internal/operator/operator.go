@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
@@ -18,8 +20,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
@@ -74,7 +76,12 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// NewManager returns the manager of an operator, with all its controllers.
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vworkspace-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=vworkspace-system,resources=leases,resourceNames=dad03b25.vworkspace.io,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=events,verbs=create;patch
+
+// NewManager returns the manager of an operator, with all its controllers. Of several operators one holds the lease, and says
+// so in an Event of the older kind.
 func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	scheme, err := Scheme()
 	if err != nil {
@@ -98,20 +105,15 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		LeaderElectionNamespace:       opts.Namespace,
 		LeaderElectionReleaseOnCancel: true,                                            // the process ends when Start returns
 		Controller:                    ctrlconfig.Controller{SkipNameValidation: &yes}, // tests have several managers in a process
-		// Objects of other controllers have no Go types here. Who owns which field is the API server's concern, and most of
-		// an object's size.
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
-			// Of all Secrets none but the operator's own are watched, and of all Jobs those of operations.
-			ByObject: map[client.Object]cache.ByObject{
-				&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
-				&batchv1.Job{}:   {Label: ofOperation()},
-			},
-		},
-		Client: client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
+		Cache:                         caching(opts),
+		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	var measured prometheus.Registerer
+	if cmp.Or(opts.MetricsAddress, "0") != "0" {
+		measured = metrics.Registry
 	}
 	id := clusterid.From(opts.ClusterID, made.GetClient())
 	if err := instance.Add(made, instance.Options{Retry: opts.Retry, ClusterID: id}); err != nil {
@@ -119,18 +121,34 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	}
 	if err := controller.Add(made, controller.Options{
 		Retry: opts.Retry, ClusterID: id, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Metrics: measured,
 	}); err != nil {
 		return nil, err
 	}
 	if err := cluster.Add(made, cluster.Options{
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+		Metrics: measured,
 	}); err != nil {
 		return nil, err
 	}
-	if err := made.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, err
+	return made, addChecks(made)
+}
+
+// caching returns what is cached, and how. Objects of other controllers have no Go types here. Who owns which field is the API
+// server's concern, and most of an object's size.
+func caching(opts Options) cache.Options {
+	return cache.Options{
+		DefaultTransform: cache.TransformStripManagedFields(), DefaultNamespaces: namespaces(opts.Namespaces),
+		// Of all Secrets none but those of the operator's namespace are watched, of all ConfigMaps its own, and of all Jobs those
+		// of operations. What is written is watched, for reads to see it.
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {Namespaces: map[string]cache.Config{opts.Namespace: {}}},
+			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{opts.Namespace: {
+				FieldSelector: fields.OneTermEqualSelector("metadata.name", identity.ConfigMapAppliedJobs),
+			}}},
+			&batchv1.Job{}: {Label: ofOperation()},
+		},
 	}
-	return made, made.AddReadyzCheck("ping", healthz.Ping)
 }
 
 // ofOperation selects what was created for an Operation.

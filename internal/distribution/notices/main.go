@@ -1,4 +1,4 @@
-// Command notices writes the licences of everything that is linked into Tend's binary: each module with its version, and
+// Command notices writes the licences of everything that is linked into a binary, Tend's if no other is named: each module with its version, and
 // each licence, notice and patent grant that its files come with. It reads Go's module cache alone.
 //
 //	go run ./internal/distribution/notices -to bin/THIRD-PARTY-NOTICES
@@ -12,8 +12,9 @@ import (
 
 func main() {
 	to := flag.String("to", "", "`FILE` to write")
+	of := flag.String("of", "./cmd/tend", "`PACKAGE` of the command")
 	flag.Parse()
-	text, err := notices("./cmd/tend")
+	text, err := notices(*of)
 	if err == nil {
 		err = os.WriteFile(*to, text, 0o644)
 	}

@@ -26,6 +26,10 @@ type Options struct {
 	ReadyTime time.Duration
 	// Health is called when the state of the connection changes, one call at a time. Default: nobody asks.
 	Health func(Health)
+	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result has been received. Both may be
+	// called at the same time. Default: nobody counts.
+	Taken    func(job pull.Job)
+	Finished func(outcome string)
 	// UserAgent is how the operator calls itself. Default tend-operator.
 	UserAgent string
 	// Now is the clock, Jitter a number from 0 to below 1. Default: time.Now, and chance.
@@ -64,6 +68,12 @@ func New(o Options) *Agent {
 	}
 	if o.Health == nil {
 		o.Health = func(Health) {}
+	}
+	if o.Finished == nil {
+		o.Finished = func(string) {}
+	}
+	if o.Taken == nil {
+		o.Taken = func(pull.Job) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -57,6 +57,7 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	if err != nil {
 		return err
 	}
+	a.Taken(job)
 	if !job.ExpiresAt.IsZero() && !a.Now().Before(job.ExpiresAt) {
 		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
 	}
@@ -111,6 +112,9 @@ func (a *Agent) finish(ctx context.Context, job string, result pull.Result) erro
 	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job, result) })
 	if status := statusOf(err); status == http.StatusConflict || status == http.StatusNotFound {
 		return nil
+	}
+	if err == nil {
+		a.Finished(result.Outcome)
 	}
 	return err
 }

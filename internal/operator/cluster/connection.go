@@ -19,7 +19,7 @@ import (
 )
 
 // Connection does what Decide wants of it, in goroutines of its own: it exchanges tokens, and runs the agent. All fields but Wait,
-// Log and UserAgent are required.
+// Log, Taken, Finished and UserAgent are required.
 type Connection struct {
 	// Client reads from the cache, and writes. Live reads from the API server.
 	Client client.Client
@@ -31,6 +31,9 @@ type Connection struct {
 	Wait time.Duration
 	// UserAgent is how the operator calls itself.
 	UserAgent string
+	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result was sent. Default: nobody counts.
+	Taken    func(job pull.Job)
+	Finished func(outcome string)
 	// Notify is called when State has changed. It must not wait.
 	Notify func()
 	Now    func() time.Time

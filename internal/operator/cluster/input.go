@@ -45,7 +45,9 @@ type Credentials struct {
 	// RegisteredWith is empty if the Secret was made by hand.
 	RegisteredWith, Forced string
 	RegisteredAt           time.Time
-	Trust                  Trust
+	// IssuedAt is when the credential itself was issued: by the registration, or by the last rotation.
+	IssuedAt time.Time
+	Trust    Trust
 }
 
 // ExchangeKind is a request that returns another credential.

@@ -20,15 +20,16 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Reconciler reconciles the Cluster. All fields but Version are required.
-//
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters/status;clusters/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters/status,verbs=patch
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters/finalizers,verbs=update
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,verbs=get;create;patch
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles the Cluster. All fields but Version are required.
 type Reconciler struct {
 	// Client writes. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
 	Client client.Client

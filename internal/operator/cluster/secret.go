@@ -29,6 +29,7 @@ const (
 	keyServerName     = "server-name"
 	keyRegisteredWith = "registered-with"
 	keyRegisteredAt   = "registered-at"
+	keyIssuedAt       = "issued-at"
 	keyForced         = "registration-forced-by"
 )
 
@@ -53,6 +54,7 @@ func readCredentials(secret *corev1.Secret) *Credentials {
 		Trust: Trust{Authority: text(keyAuthority), ServerName: text(keyServerName)},
 	}
 	c.RegisteredAt, _ = time.Parse(time.RFC3339, text(keyRegisteredAt)) // made by hand, it may have none
+	c.IssuedAt, _ = time.Parse(time.RFC3339, text(keyIssuedAt))
 	if owner := metav1.GetControllerOf(secret); owner != nil {
 		c.Owner = owner.UID
 	}
@@ -73,6 +75,8 @@ type store struct {
 
 	mu    sync.Mutex
 	known map[string]bool
+	// issued is when the credential in use was issued; zero if the Secret does not say.
+	issued time.Time
 }
 
 // Load returns the credential as it is stored now.
@@ -84,7 +88,7 @@ func (s *store) Load(ctx context.Context) (pull.Credential, error) {
 	if c == nil {
 		return pull.Credential{}, errNoCredentials
 	}
-	s.learn(c.Token)
+	s.learn(c.Token, c.IssuedAt)
 	return pull.Credential{ClusterID: c.ClusterID, Token: c.Token}, nil
 }
 
@@ -112,12 +116,13 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 		}
 		next = *stored
 	}
-	s.learn(credential.Token)
+	issued := s.now()
+	s.learn(credential.Token, issued)
 	data := map[string]any{}
 	for key, value := range map[string]string{
 		keyEndpoint: s.Link.Endpoint, keyClusterID: credential.ClusterID, keyToken: credential.Token, keyAuthority: s.Link.Trust.Authority,
 		keyServerName: s.Link.Trust.ServerName, keyRegisteredWith: next.RegisteredWith, keyForced: next.Forced,
-		keyRegisteredAt: next.RegisteredAt.UTC().Format(time.RFC3339),
+		keyRegisteredAt: next.RegisteredAt.UTC().Format(time.RFC3339), keyIssuedAt: issued.UTC().Format(time.RFC3339),
 	} {
 		data[key] = base64.StdEncoding.EncodeToString([]byte(value))
 	}
@@ -135,10 +140,11 @@ func (s *store) Save(ctx context.Context, credential pull.Credential) error {
 	return nil
 }
 
-// learn notes a token that this process has read or written. knows returns whether it has: another one was stored by a person.
-func (s *store) learn(token string) {
+// learn notes a token that this process has read or written, and since when it is in use. knows returns whether it has: another one was stored by a person.
+func (s *store) learn(token string, issued time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.issued = issued
 	if s.known == nil {
 		s.known = map[string]bool{}
 	}
@@ -149,4 +155,11 @@ func (s *store) knows(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.known) == 0 || s.known[token]
+}
+
+// since returns when the credential in use was issued; zero if that is not known.
+func (s *store) since() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.issued
 }

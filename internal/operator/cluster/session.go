@@ -52,7 +52,7 @@ func (c *Connection) begin(w Wanted) {
 	if err != nil {
 		cancel()
 		s.over, s.health = true, &agent.Health{Authenticated: true, Reason: err.Error()}
-		s.secret.learn(w.Token)
+		s.secret.learn(w.Token, time.Time{})
 		c.session = s
 		c.Notify()
 		return
@@ -172,6 +172,7 @@ func waitForRoom(ctx context.Context, to *agent.Agent) error {
 func (c *Connection) newAgent(w Wanted, secret *store, http httpClient, health func(agent.Health)) *agent.Agent {
 	return agent.New(agent.Options{
 		Endpoint: w.Link.Endpoint, HTTP: http, Credentials: secret, Wait: c.Wait, Health: health, UserAgent: c.UserAgent, Now: c.Now, Logger: c.Log,
+		Taken: c.Taken, Finished: c.Finished,
 		Applier: &applier{Client: c.Client, Live: c.Live, ClusterID: w.Link.ClusterID},
 		Keys:    agent.NewKeys(&appliedJobs{Client: c.Client, Live: c.Live, Namespace: c.Secret.Namespace}, c.Now),
 	})

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,8 @@ type Options struct {
 	Version string
 	// Logger receives what the agent says. Default: none.
 	Logger *slog.Logger
+	// Metrics is where the metrics are registered. Default: nowhere.
+	Metrics prometheus.Registerer
 	// Now returns the time. Default time.Now.
 	Now func() time.Time
 }
@@ -58,6 +61,14 @@ func Add(mgr manager.Manager, opts Options) error {
 			default: // another one waits, and the reconcile looks for itself
 			}
 		},
+	}
+	if opts.Metrics != nil {
+		measured := newMetrics(connection)
+		connection.Taken, connection.Finished = measured.taken, measured.finished
+		opts.Metrics.Unregister(measured) // of an operator before in this process, as tests have them
+		if err := opts.Metrics.Register(measured); err != nil {
+			return fmt.Errorf("register the metrics of the connection: %w", err)
+		}
 	}
 	if err := mgr.Add(connection); err != nil {
 		return fmt.Errorf("add the connection to the control plane: %w", err)

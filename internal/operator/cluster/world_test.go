@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
@@ -44,15 +45,28 @@ type world struct {
 	name       string
 	user, flux client.Client
 	stop       func()
+	// connection is how the operator connects; nil is as an administrator. elects has it hold the lease.
+	connection *rest.Config
+	elects     bool
+	// metrics and health are where the operator listens; empty is nowhere.
+	metrics, health string
 }
 
+// newWorld returns a world whose operator runs.
 func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := emptyWorld(t)
+	w.operate()
+	return w
+}
+
+// emptyWorld returns a world whose operator does not run yet.
+func emptyWorld(t *testing.T) *world {
 	t.Helper()
 	server := kubetest.Shared()
 	w := &world{T: t, Server: server, tend: startTend(t), namespace: server.Namespace(t), user: server.Client(t, "user"), flux: server.Client(t, "helm-controller")}
 	w.name = "east-" + w.namespace
 	t.Cleanup(w.remove)
-	w.operate()
 	return w
 }
 
@@ -61,8 +75,13 @@ func (w *world) agent() string { return "operator-of-" + w.namespace }
 // operate starts an operator, which ends with the test or by stop.
 func (w *world) operate() {
 	w.Helper()
-	made, err := operator.NewManager(w.As(w.agent()), operator.Options{
-		Namespace: w.namespace, Namespaces: []string{w.namespace}, Retry: 50 * time.Millisecond, PollWait: time.Second, Version: "test",
+	config := w.As(w.agent())
+	if w.connection != nil {
+		config = w.connection
+	}
+	made, err := operator.NewManager(config, operator.Options{
+		Namespace: w.namespace, Retry: 50 * time.Millisecond, PollWait: time.Second, Version: "test", LeaderElect: w.elects,
+		Namespaces: w.watched(), MetricsAddress: w.metrics, HealthAddress: w.health,
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -81,6 +100,15 @@ func (w *world) operate() {
 		}
 	}
 	w.Cleanup(w.stop)
+}
+
+// watched are the namespaces that the operator watches: those of other tests have operators of their own. One with roles of its own
+// runs as it is deployed, and watches all.
+func (w *world) watched() []string {
+	if w.connection != nil {
+		return nil
+	}
+	return []string{w.namespace}
 }
 
 // restart ends the operator and starts another one, to which Tend sends again what the first has not answered: its lease is over.

@@ -22,14 +22,15 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 )
 
-// Reconciler reconciles ApplicationInstances. All fields are required.
-//
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances/status;applicationinstances/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances/status,verbs=patch
+// +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances/finalizers,verbs=update
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations;clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;helmrepositories,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles ApplicationInstances. All fields are required.
 type Reconciler struct {
 	// Client reads and writes. Instances and Flux's kinds are unstructured objects for it, in a cache that has its own writes.
 	Client client.Client

@@ -83,6 +83,9 @@ func (r *Reconciler) writeStatus(ctx context.Context, op *opsv1alpha1.Operation,
 		return fmt.Errorf("write the status: %w", err)
 	}
 	op.ResourceVersion = wanted.GetResourceVersion()
+	if r.Ended != nil && plan.Status.Phase.Terminal() && !op.Status.Phase.Terminal() {
+		r.Ended.WithLabelValues(string(op.Spec.Type), string(op.Spec.Engine), string(plan.Status.Phase)).Inc()
+	}
 	for _, event := range plan.Events {
 		kind := corev1.EventTypeNormal
 		if event.Warning {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,10 +17,9 @@ import (
 	"tend.dev/tend/internal/operator/operation"
 )
 
-// Reconciler reconciles Operations.
-//
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status;operations/finalizers,verbs=patch;update
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/status,verbs=patch
+// +kubebuilder:rbac:groups=ops.vworkspace.io,resources=operations/finalizers,verbs=update
 // +kubebuilder:rbac:groups=ops.vworkspace.io,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=velero.io,resources=backups;restores,verbs=get;list;watch;create;patch;delete
@@ -30,6 +30,8 @@ import (
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconciler reconciles Operations.
 type Reconciler struct {
 	// Client reads from the cache, and writes. Required.
 	Client client.Client
@@ -39,6 +41,8 @@ type Reconciler struct {
 	ClusterID clusterid.Source
 	// Events receives the transitions. Required.
 	Events events.EventRecorder
+	// Ended counts operations by type, engine and outcome. Default: nobody counts.
+	Ended *prometheus.CounterVec
 	// Now returns the time. Required.
 	Now func() time.Time
 	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace.

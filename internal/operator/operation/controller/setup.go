@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -33,6 +34,8 @@ type Options struct {
 	VeleroNamespace string
 	// ApprovalSecret is the secret that claims are checked with. Default: none, and no claim is valid.
 	ApprovalSecret []byte
+	// Metrics is where the metric of operations is registered. Default: nowhere.
+	Metrics prometheus.Registerer
 	// Now returns the time. Default time.Now.
 	Now func() time.Time
 }
@@ -47,6 +50,15 @@ func Add(mgr manager.Manager, opts Options) error {
 	reconciler := &Reconciler{
 		Client: reader, Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Now: opts.Now,
 		Events: mgr.GetEventRecorder(identity.FieldManager), VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "vworkspace_operator_operation_total", Help: "Operations that ended, by type, engine and outcome.",
+		}, []string{"type", "engine", "outcome"}),
+	}
+	if opts.Metrics != nil {
+		opts.Metrics.Unregister(reconciler.Ended) // of an operator before in this process, as tests have them
+		if err := opts.Metrics.Register(reconciler.Ended); err != nil {
+			return fmt.Errorf("register the metric of operations: %w", err)
+		}
 	}
 	w := &watches{reader: reader}
 	target := &unstructured.Unstructured{}

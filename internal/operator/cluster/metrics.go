@@ -1,0 +1,91 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"tend.dev/tend/api/pull"
+)
+
+// The values of vworkspace_operator_connectivity_state.
+const (
+	stateUnregistered = -1
+	stateDisconnected = 0
+	stateConnected    = 1
+)
+
+// metrics reports how the connection is. States are read when they are asked for; jobs are counted.
+type metrics struct {
+	connection *Connection
+
+	connectivity *prometheus.Desc
+	waiting      *prometheus.Desc
+	age          *prometheus.Desc
+	lag          prometheus.Gauge
+	jobs         *prometheus.CounterVec
+}
+
+var _ prometheus.Collector = (*metrics)(nil)
+
+func newMetrics(connection *Connection) *metrics {
+	const prefix = "vworkspace_operator_"
+	return &metrics{
+		connection: connection,
+		connectivity: prometheus.NewDesc(prefix+"connectivity_state",
+			"1 while the control plane answers and accepts the credential, 0 while it doesn't, -1 while there is no connection.", []string{"mode"}, nil),
+		waiting: prometheus.NewDesc(prefix+"event_buffer_occupancy", "Events that wait to be sent to the control plane.", nil, nil),
+		age:     prometheus.NewDesc(prefix+"credential_age_seconds", "Time since the credential in use was issued.", nil, nil),
+		lag: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: prefix + "pull_job_lag_seconds", Help: "Time between the creation of the last job at the control plane and its acknowledgement."}),
+		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "applied_jobs_total", Help: "Jobs whose result the control plane has, by outcome."}, []string{"outcome"}),
+	}
+}
+
+// taken measures how late a job is. Clocks of two machines may differ: none is early.
+func (m *metrics) taken(job pull.Job) {
+	if !job.CreatedAt.IsZero() {
+		m.lag.Set(max(m.connection.Now().Sub(job.CreatedAt), 0).Seconds())
+	}
+}
+
+// finished counts a job whose result has been sent.
+func (m *metrics) finished(outcome string) { m.jobs.WithLabelValues(outcome).Inc() }
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{m.connectivity, m.waiting, m.age} {
+		to <- desc
+	}
+	m.lag.Describe(to)
+	m.jobs.Describe(to)
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(to chan<- prometheus.Metric) {
+	state, waiting, issued := m.connection.measure()
+	to <- prometheus.MustNewConstMetric(m.connectivity, prometheus.GaugeValue, state, "pull")
+	to <- prometheus.MustNewConstMetric(m.waiting, prometheus.GaugeValue, float64(waiting))
+	if !issued.IsZero() {
+		to <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, m.connection.Now().Sub(issued).Seconds())
+	}
+	m.lag.Collect(to)
+	m.jobs.Collect(to)
+}
+
+// measure returns the state of the connection, how many events wait, and since when the credential in use is valid; zero is unknown.
+func (c *Connection) measure() (state float64, waiting int, issued time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.session
+	if s == nil || s.agent == nil {
+		return stateUnregistered, 0, time.Time{}
+	}
+	waiting, _ = s.agent.Buffered()
+	state = stateDisconnected
+	if !s.over && s.health != nil && s.health.Connected && s.health.Authenticated {
+		state = stateConnected
+	}
+	return state, waiting, s.secret.since()
+}
