@@ -151,5 +151,6 @@ func (c *Cluster) config(member int) *embed.Config {
 		cfg.TickMs, cfg.ElectionMs = 10, 100
 	}
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	cfg.BcryptCost = 4 // the least there is: under the race detector the default takes seconds for each login
 	return cfg
 }
