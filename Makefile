@@ -36,6 +36,10 @@ demo: binary ## start a private Tend, deploy, heal, roll, clean up
 demo-cluster: binary ## start three servers and three nodes, kill one of each under load
 	go run ./examples/cluster -tend $(BIN)/tend
 
+.PHONY: demo-kube
+demo-kube: binary operator $(BIN)/kube-apiserver ## start Tend, a Kubernetes API server and the operator, apply, see its condition come back
+	go run ./internal/operator/demo -tend $(BIN)/tend -operator $(BIN)/tend-operator
+
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg
 GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 
