@@ -72,7 +72,7 @@ func (d *demo) start(name, binary string, environment []string, args ...string) 
 	}
 	defer log.Close()
 	fmt.Printf("$ %s %s\n", filepath.Base(binary), strings.Join(args, " "))
-	command := exec.Command(binary, args...)
+	command := exec.CommandContext(context.Background(), binary, args...) // cleanUp ends it, in order
 	command.Env = append(os.Environ(), environment...)
 	command.Stdout, command.Stderr, command.SysProcAttr = log, log, &syscall.SysProcAttr{Setpgid: true}
 	if err := command.Start(); err != nil {
@@ -84,7 +84,7 @@ func (d *demo) start(name, binary string, environment []string, args ...string) 
 
 // tendCommand is a command that asks the server.
 func (d *demo) tendCommand(args ...string) *exec.Cmd {
-	command := exec.Command(d.tend, args...)
+	command := exec.CommandContext(context.Background(), d.tend, args...)
 	command.Env = append(os.Environ(), "TEND_SERVER=unix://"+filepath.Join(d.root("server"), "tend.sock"))
 	return command
 }
