@@ -40,7 +40,7 @@ func (a *app) addClusterCommand() *cobra.Command {
 	command := &cobra.Command{
 		Use: "add NAME", Short: "declare a cluster, and print what to apply in it", Args: takes(1, 1),
 		Long: "Declare a Kubernetes cluster unless it is declared already, and print the manifest with which its operator registers: apply it\n" +
-			"in the cluster. Its token is a secret, and serves for one registration. Run it again to register anew, as after an operator\n" +
+			"in the cluster. Its token is a secret, and serves for one registration. Run it again to register again, as after an operator\n" +
 			"lost its credentials: the ones it had are valid until then.",
 		Example: "  tend clusters add production | kubectl apply -f -\n  tend clusters add production --ttl 10m",
 		RunE: a.connected(func(ctx context.Context, c *client.Client, args []string) error {
