@@ -178,6 +178,9 @@ func connected(b *testing.B, root string) fleet {
 func (f fleet) awaitNodes(nodes int) {
 	f.b.Helper()
 	awaits(f.b, func() bool {
+		if f.b.Failed() {
+			f.b.FailNow()
+		}
 		known, err := f.client.Nodes(f.b.Context())
 		return err == nil && countReady(known.Items) == nodes
 	})

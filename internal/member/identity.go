@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/google/renameio/v2"
 
 	"tend.dev/tend/internal/nodeapi/authority"
@@ -94,11 +95,33 @@ func identify(ctx context.Context, o Options) (*identity, error) {
 	if o.Token == "" || o.Server == "" {
 		return nil, errNotJoined
 	}
-	known, err := join.Join(ctx, o.Dial, o.Server, o.Token, o.Node)
+	known, err := enter(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	return i, i.keep(known)
+}
+
+// The backoff between two attempts to join: doubling, with jitter. All of them take about a minute.
+const (
+	firstWait = 200 * time.Millisecond
+	longWait  = 10 * time.Second
+	mostTries = 10
+)
+
+// enter joins. Where many machines do so at once, a server ends the connections that it gets no time for: those are tried again.
+func enter(ctx context.Context, o Options) (join.Membership, error) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval, wait.Multiplier = firstWait, longWait, 2
+	return backoff.Retry(ctx, func() (join.Membership, error) {
+		known, err := join.Join(ctx, o.Dial, o.Server, o.Token, o.Node)
+		if err != nil && !join.Cut(err) {
+			err = backoff.Permanent(err)
+		}
+		return known, err
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(mostTries), backoff.WithNotify(func(err error, wait time.Duration) {
+		o.Logger.WarnContext(ctx, "the server ended the connection before its answer; tried again", "backoff", wait, "error", err)
+	}))
 }
 
 func (i *identity) membership() join.Membership {

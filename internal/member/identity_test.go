@@ -90,6 +90,36 @@ func joined(t *testing.T, s *server) (string, *identity) {
 	return root, i
 }
 
+// TestJoinOfABusyServer: a join whose connection is cut is tried again; one that is refused, or finds no server, is not.
+func TestJoinOfABusyServer(t *testing.T) {
+	s := newServer(t)
+	token, _ := s.desk.Token(time.Hour)
+	for name, c := range map[string]struct {
+		server, token string
+		cut           int32
+		dials         int32
+		joins         bool
+	}{
+		"cut twice":    {s.url, token, 2, 3, true},
+		"token ended":  {s.url, token[:len(token)-1], 0, 1, false},
+		"nobody there": {"https://127.0.0.1:1", token, 0, 1, false},
+	} {
+		o := options(t.TempDir(), c.server, c.token)
+		var dials atomic.Int32
+		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if dials.Add(1) <= c.cut && err == nil {
+				_ = conn.(*net.TCPConn).CloseWrite() // to the server, this machine is gone
+			}
+			return conn, err
+		}
+		i, err := identify(t.Context(), o)
+		if joined := err == nil && i.membership().Cluster == "c1"; joined != c.joins || dials.Load() != c.dials {
+			t.Errorf("%s: joined %v after %d dials: %v", name, joined, dials.Load(), err)
+		}
+	}
+}
+
 // client returns one that an identity authenticates.
 func client(t *testing.T, i *identity) *http.Client {
 	t.Helper()

@@ -5,7 +5,9 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -52,7 +54,17 @@ const joinTime = 30 * time.Second
 // Dial connects to an address.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Join makes this machine a node of the cluster that the token is of.
+// Cut reports whether an error of Join says that the server was reached but its answer wasn't: the connection ended, or took too
+// long, as those of a busy server do. The same may be asked again.
+func Cut(err error) bool {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	transfer, ok := errors.AsType[*net.OpError](err)
+	return ok && (transfer.Op == "read" || transfer.Op == "write")
+}
+
+// Join makes this machine a node of the cluster that the token is of. It may be repeated.
 func Join(ctx context.Context, dial Dial, server, token, node string) (Membership, error) {
 	fingerprint, err := pinned(token)
 	if err != nil {
