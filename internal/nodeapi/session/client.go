@@ -24,9 +24,10 @@ import (
 	"tend.dev/tend/internal/runtime"
 )
 
-// A connection that is silent for pingAfter is checked, and given up if no answer comes within pingTime.
+// A connection that is silent for pingAfter is checked, and given up if no answer comes within pingTime. Checks
+// every 10 s would be a third of what a server at rest receives.
 const (
-	pingAfter = 10 * time.Second
+	pingAfter = 30 * time.Second
 	pingTime  = 10 * time.Second
 )
 
