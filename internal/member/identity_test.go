@@ -103,6 +103,7 @@ func TestJoinOfABusyServer(t *testing.T) {
 		"cut twice":    {s.url, token, 2, 3, true},
 		"token ended":  {s.url, token[:len(token)-1], 0, 1, false},
 		"nobody there": {"https://127.0.0.1:1", token, 0, 1, false},
+		"another's":    {newServer(t).url, token, 0, 1, false},
 	} {
 		o := options(t.TempDir(), c.server, c.token)
 		var dials atomic.Int32

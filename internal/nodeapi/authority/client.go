@@ -33,6 +33,9 @@ func NodeTLS(root []byte, certificate func() (*tls.Certificate, error), protocol
 	}, nil
 }
 
+// ErrOtherCluster is returned by a handshake with a server that isn't of the cluster that a token is of.
+var ErrOtherCluster = errors.New("the server's authority is not the one of the token: is it the address of the right cluster?")
+
 // JoinTLS returns the configuration for dialling a server of which a machine knows only the fingerprint of its
 // authority, from a token.
 func JoinTLS(pinned string) *tls.Config {
@@ -43,7 +46,7 @@ func JoinTLS(pinned string) *tls.Config {
 			chain := state.PeerCertificates
 			root := chain[len(chain)-1]
 			if len(chain) < 2 || fingerprint(root) != pinned {
-				return errors.New("the server's authority is not the one of the token: is it the address of the right cluster?")
+				return ErrOtherCluster
 			}
 			pool := x509.NewCertPool()
 			pool.AddCert(root)

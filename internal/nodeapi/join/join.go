@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -54,14 +53,17 @@ const joinTime = 30 * time.Second
 // Dial connects to an address.
 type Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
-// Cut reports whether an error of Join says that the server was reached but its answer wasn't: the connection ended, or took too
-// long, as those of a busy server do. The same may be asked again.
+// Cut reports whether an error of Join says that a connection ended, or took too long, before the answer, as those of a busy
+// server do. The same may be asked again.
 func Cut(err error) bool {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded) {
-		return true
+	if _, asked := errors.AsType[*url.Error](err); !asked {
+		return false // it was answered
 	}
-	transfer, ok := errors.AsType[*net.OpError](err)
-	return ok && (transfer.Op == "read" || transfer.Op == "write")
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || errors.Is(err, authority.ErrOtherCluster) {
+		return false
+	}
+	failed, ok := errors.AsType[*net.OpError](err)
+	return !ok || failed.Op == "read" || failed.Op == "write"
 }
 
 // Join makes this machine a node of the cluster that the token is of. It may be repeated.
