@@ -98,8 +98,9 @@ func (f *machineFlags) traced(ctx context.Context, service string, run func() er
 	return run()
 }
 
-// prepare sets up the log and the failpoints.
+// prepare sets up the log, the garbage collector and the failpoints.
 func (f *machineFlags) prepare() error {
+	spareMemory()
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -23,6 +24,18 @@ func Keys(s records.Snapshot, kind api.Kind) []engine.Key {
 	var out []engine.Key
 	for object := range s.Objects(kind) {
 		out = append(out, Key(object.Value.Ref()))
+	}
+	return out
+}
+
+// KeysAndStatuses returns the keys of all objects of a kind, and of those of which only the status is left.
+func KeysAndStatuses(s records.Snapshot, kind api.Kind) []engine.Key {
+	out := Keys(s, kind)
+	for record := range s.Prefix(records.StatusPrefix + string(kind) + "/") {
+		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
+		if ok && !s.Object(ref).Exists() {
+			out = append(out, Key(ref))
+		}
 	}
 	return out
 }

@@ -10,12 +10,12 @@ import (
 	"tend.dev/tend/internal/records"
 )
 
-// Quiet remembers of objects that they needed nothing: by what was read to decide so, and until when that holds without a
-// write. A pass over objects that have not changed then costs a few lookups for each. The zero value is ready to use.
+// Quiet remembers of objects that they needed nothing: by what was read to decide so, and until when that holds without
+// a write. A pass over objects that have not changed then costs a few lookups for each. The zero value is ready to use.
 //
-// A pass finds what events missed, and still does: nothing here relies on a notice of a change. Each pass reads again, from the newest
-// snapshot of the store, the revisions of everything that the answer came from, absent records and listings included, and
-// decides again if one is another. An object that needs something is never remembered.
+// A pass finds what events missed, and still does: nothing here relies on a notice of a change. Each pass reads again,
+// from the newest snapshot of the store, the revisions of everything that the answer came from, absent records and
+// listings included, and decides again if one is another. An object that needs something is never remembered.
 type Quiet struct {
 	mu    sync.Mutex
 	known map[api.Ref]*quiet
@@ -36,7 +36,9 @@ type Verdict struct {
 
 // Dirty returns the keys of those objects of a kind that have something to do. judge must read all that it depends on, but
 // the time and the object, from the snapshot that it is given.
-func (q *Quiet) Dirty(s records.Snapshot, kind api.Kind, now time.Time, judge func(records.Snapshot, records.Read[api.Object], time.Time) Verdict) []engine.Key {
+func (q *Quiet) Dirty(s records.Snapshot, kind api.Kind, now time.Time,
+	judge func(records.Snapshot, records.Read[api.Object], time.Time) Verdict,
+) []engine.Key {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.known == nil {

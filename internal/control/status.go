@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"tend.dev/tend/api"
@@ -29,17 +28,7 @@ type Reporter[S any] struct {
 func (r *Reporter[S]) Name() string { return string(r.Kind) }
 
 // Keys returns all objects of the kind, and those of which only the status is left.
-func (r *Reporter[S]) Keys() []engine.Key {
-	s := r.Snapshot()
-	out := Keys(s, r.Kind)
-	for record := range s.Prefix(records.StatusPrefix + string(r.Kind) + "/") {
-		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
-		if ok && !s.Object(ref).Exists() {
-			out = append(out, Key(ref))
-		}
-	}
-	return out
-}
+func (r *Reporter[S]) Keys() []engine.Key { return KeysAndStatuses(r.Snapshot(), r.Kind) }
 
 // Dirty returns the objects for which a reconcile would write something.
 func (r *Reporter[S]) Dirty(now time.Time) []engine.Key {

@@ -35,17 +35,7 @@ func New(deps control.Deps, kind api.Kind) *Controller {
 func (c *Controller) Name() string { return string(c.kind) }
 
 // Keys returns all objects of the kind, and those of which only the status is left.
-func (c *Controller) Keys() []engine.Key {
-	s := c.Snapshot()
-	out := control.Keys(s, c.kind)
-	for record := range s.Prefix(records.StatusPrefix + string(c.kind) + "/") {
-		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
-		if ok && !s.Object(ref).Exists() {
-			out = append(out, control.Key(ref))
-		}
-	}
-	return out
-}
+func (c *Controller) Keys() []engine.Key { return control.KeysAndStatuses(c.Snapshot(), c.kind) }
 
 // Dirty returns the objects for which a reconcile would write something.
 func (c *Controller) Dirty(now time.Time) []engine.Key {

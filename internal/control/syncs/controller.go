@@ -2,7 +2,6 @@ package syncs
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -84,17 +83,7 @@ func (c *Controller) Name() string { return string(api.KindSync) }
 func (c *Controller) Workers() int { return 2 }
 
 // Keys returns all syncs, and those of which only the status is left.
-func (c *Controller) Keys() []engine.Key {
-	s := c.Snapshot()
-	out := control.Keys(s, api.KindSync)
-	for record := range s.Prefix(records.StatusPrefix + string(api.KindSync) + "/") {
-		ref, _, ok := records.ParseRef(strings.TrimPrefix(record.Key, records.StatusPrefix))
-		if ok && !s.Object(ref).Exists() {
-			out = append(out, control.Key(ref))
-		}
-	}
-	return out
-}
+func (c *Controller) Keys() []engine.Key { return control.KeysAndStatuses(c.Snapshot(), api.KindSync) }
 
 // Dirty returns the syncs that are to be watched, applied or forgotten, and those whose status is not what it should be.
 func (c *Controller) Dirty(now time.Time) []engine.Key {
