@@ -23,6 +23,7 @@ type metrics struct {
 	waiting      *prometheus.Desc
 	age          *prometheus.Desc
 	lag          prometheus.Gauge
+	namespaces   prometheus.Gauge
 	jobs         *prometheus.CounterVec
 }
 
@@ -38,6 +39,8 @@ func newMetrics(connection *Connection) *metrics {
 		age:     prometheus.NewDesc(prefix+"credential_age_seconds", "Time since the credential in use was issued.", nil, nil),
 		lag: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: prefix + "pull_job_lag_seconds", Help: "Time between the creation of the last job at the control plane and its acknowledgement."}),
+		namespaces: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: prefix + "managed_namespaces", Help: "Namespaces that are labelled for the operator to work in."}),
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "applied_jobs_total", Help: "Jobs whose result the control plane has, by outcome."}, []string{"outcome"}),
 	}
@@ -53,12 +56,16 @@ func (m *metrics) taken(job pull.Job) {
 // finished counts a job whose result has been sent.
 func (m *metrics) finished(outcome string) { m.jobs.WithLabelValues(outcome).Inc() }
 
+// managed notes how many namespaces are labelled for the operator.
+func (m *metrics) managed(namespaces int) { m.namespaces.Set(float64(namespaces)) }
+
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{m.connectivity, m.waiting, m.age} {
 		to <- desc
 	}
 	m.lag.Describe(to)
+	m.namespaces.Describe(to)
 	m.jobs.Describe(to)
 }
 
@@ -71,6 +78,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, m.connection.Now().Sub(issued).Seconds())
 	}
 	m.lag.Collect(to)
+	m.namespaces.Collect(to)
 	m.jobs.Collect(to)
 }
 

@@ -93,5 +93,6 @@ const (
 	BlockedAwaitingResume         = "AwaitingResume"
 	BlockedFieldConflict          = "FieldConflict"
 	BlockedMissingVolumeSnapClass = "MissingVolumeSnapshotClass"
+	BlockedPolicyDenied           = "PolicyDenied"
 	BlockedUnblocked              = "Unblocked"
 )
