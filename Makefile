@@ -15,9 +15,12 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 
 .PHONY: build
 build: binary man notices ## build what `make install` installs: bin/tend, static and stripped, man pages, notices
 
+# Without -trimpath, as in tests, packages are those that tests have compiled already.
+TRIMPATH ?= -trimpath
+
 .PHONY: binary
 binary:
-	go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/tend ./cmd/tend
+	go build $(TRIMPATH) -ldflags '$(LDFLAGS)' -o $(BIN)/tend ./cmd/tend
 
 .PHONY: man
 man: ## write bin/man: a manual page for each command
@@ -63,7 +66,7 @@ test: ## run every test, those that need Docker included
 test-unit: ## run the tests that need nothing but Go
 	go test ./...
 
-# Neither group vets: make check does so once, for all packages and with more checks.
+# Neither group vets: make lint does so once, for all packages and with more checks.
 # The detector makes tests several times slower, so they try fewer cases under it (internal/race; properties by RAPID_CHECKS).
 # What links Kubernetes' libraries is left out: make test-kube tests it, and to compile them once more for the detector takes minutes.
 NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|identity|instance|kubetest|operation))(/|$$)
@@ -122,13 +125,15 @@ test-monitoring: ## test the alert rules and the dashboard of deploy/ with Prome
 	cd tools/promcheck && go test -vet=off -count=1 ./...
 
 .PHONY: test-otlp
+test-otlp: TRIMPATH :=
 test-otlp: binary ## test that a trace leads from tend apply to a container's start, with a receiver of OpenTelemetry's collector
 	cd tools/otlpcheck && go test -vet=off -count=1 ./... -args -tend "$(abspath $(BIN)/tend)"
 
-# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time.
+# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time, of which it takes
+# what is left over. Without -trimpath, what it shares with the operator is compiled once.
 $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
-		go build -C tools/kube-apiserver -trimpath -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
+		CGO_ENABLED=0 nice -n 19 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
 		-o "$(abspath $(BIN)/kube-apiserver)" k8s.io/kubernetes/cmd/kube-apiserver
 
 .PHONY: kube-apiserver
@@ -147,12 +152,11 @@ bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances o
 	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
 
 .PHONY: check
-check: ## what CI runs: format, modules, vet, lint, the tests that need no Docker under the race detector, every test
+check: ## what CI runs: format, modules, lint, the tests that need no Docker under the race detector, every test
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
-	go vet -tags integration,kube ./...
 	$(MAKE) lint
-	$(MAKE) race
+	$(MAKE) -j 2 race kube-apiserver # the first computes on one processor most of the time
 	$(MAKE) test
 	$(MAKE) test-monitoring
 	$(MAKE) test-otlp
@@ -227,9 +231,6 @@ image: binary notices ## build the container image IMAGE (default tend:VERSION) 
 	install -d -m 1777 $(STAGE)/tmp
 	docker build -q -t $(IMAGE) -f deploy/image/Dockerfile $(STAGE)
 	rm -rf $(STAGE)
-
-# Without -trimpath, as in tests, packages are those that tests have compiled already.
-TRIMPATH ?= -trimpath
 
 .PHONY: operator
 operator: ## build bin/tend-operator, static and stripped

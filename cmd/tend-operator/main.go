@@ -15,6 +15,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"tend.dev/tend/internal/operator"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/version"
 )
 
@@ -40,6 +41,12 @@ func run() error {
 	opts := operator.Options{Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil))}
 	flag.StringVar(&opts.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "vworkspace-system"), "the operator's own namespace (POD_NAMESPACE)")
 	flag.StringVar(&opts.ClusterID, "cluster-id", os.Getenv("VWORKSPACE_CLUSTER_ID"), "the cluster's identity, instead of the Cluster object's (VWORKSPACE_CLUSTER_ID)")
+	gated := flag.Bool("namespace-gate", true, "work in no namespaces but those with the label managed-by=vworkspace")
+	flag.BoolVar(&opts.Policy.RequireManagedBy, "require-managed-by", false, "work on no objects but those with the label app.vworkspace.io/managed-by=control-plane")
+	flag.Func("chart-allow", "an address below which charts may be, as oci://ghcr.io/team or https://charts.example.com; repeat it for more (default any)", func(address string) error {
+		opts.Policy.Charts = append(opts.Policy.Charts, address)
+		return gate.CheckChart(address)
+	})
 	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero's objects are created; the operation's namespace if empty")
 	approval := flag.String("approval-claim-secret", os.Getenv("VWORKSPACE_APPROVAL_CLAIM_SECRET"), "what claims of approvals are checked with (VWORKSPACE_APPROVAL_CLAIM_SECRET)")
 	flag.BoolVar(&opts.LeaderElect, "leader-elect", false, "have one operator at a time work, where several run")
@@ -55,6 +62,7 @@ func run() error {
 		return nil
 	}
 	boundMemory()
+	opts.Policy.AnyNamespace = !*gated
 	opts.NoAgent, opts.Version = !*polls, version.Version
 	opts.ApprovalSecret = []byte(*approval)
 	ctrl.SetLogger(logr.FromSlogHandler(opts.Logger.Handler()))

@@ -28,6 +28,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/cluster"
 	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/instance"
 	"tend.dev/tend/internal/operator/operation/controller"
@@ -43,6 +44,8 @@ type Options struct {
 	Retry time.Duration
 	// ClusterID is the value of the label cluster-id. Default: what the Cluster object says.
 	ClusterID string
+	// Policy says what may be worked on. Default: all in namespaces with the label managed-by=vworkspace.
+	Policy gate.Policy
 	// VeleroNamespace is where Velero's objects are created. Default: the namespace of the operation.
 	VeleroNamespace string
 	// ApprovalSecret is what claims of approvals are checked with. Default: none, and no claim is valid.
@@ -116,17 +119,17 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		measured = metrics.Registry
 	}
 	id := clusterid.From(opts.ClusterID, made.GetClient())
-	if err := instance.Add(made, instance.Options{Retry: opts.Retry, ClusterID: id}); err != nil {
+	if err := instance.Add(made, instance.Options{Retry: opts.Retry, ClusterID: id, Policy: opts.Policy}); err != nil {
 		return nil, err
 	}
 	if err := controller.Add(made, controller.Options{
-		Retry: opts.Retry, ClusterID: id, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Retry: opts.Retry, ClusterID: id, Policy: opts.Policy, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
 		Metrics: measured,
 	}); err != nil {
 		return nil, err
 	}
 	if err := cluster.Add(made, cluster.Options{
-		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, AnyNamespace: opts.Policy.AnyNamespace, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured,
 	}); err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ func Decide(in Input) Plan {
 		return p.finish()
 	}
 	p.plan.Finalizer = true
+	p.plan.Status.ManagedNamespaces = in.Managed
 	p.controllers()
 	if mode := cmp.Or(in.Cluster.Spec.ConnectivityMode, opsv1alpha1.ModePull); mode != opsv1alpha1.ModePull || !in.Enabled {
 		p.unpolled()

@@ -121,8 +121,10 @@ type Input struct {
 	Secret, Namespace string
 	Connection        State
 	Controllers       []opsv1alpha1.ControllerStatus
-	Version           string
-	Now               time.Time
+	// Managed are the namespaces that the operator may work in; none if it may in all.
+	Managed []opsv1alpha1.ManagedNamespace
+	Version string
+	Now     time.Time
 }
 
 // Link says where the control plane is.

@@ -24,6 +24,7 @@ type metrics struct {
 	age          *prometheus.Desc
 	lag          prometheus.Gauge
 	received     *prometheus.CounterVec
+	namespaces   prometheus.Gauge
 	jobs         *prometheus.CounterVec
 }
 
@@ -41,6 +42,8 @@ func newMetrics(connection *Connection) *metrics {
 			Name: prefix + "pull_job_lag_seconds", Help: "Time between the creation of the last job at the control plane and its acknowledgement."}),
 		received: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "received_jobs_total", Help: "Jobs that were acknowledged, by type. One that is sent again counts again."}, []string{"type"}),
+		namespaces: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: prefix + "managed_namespaces", Help: "Namespaces that are labelled for the operator to work in."}),
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: prefix + "applied_jobs_total", Help: "Jobs whose result the control plane has, by type and outcome."}, []string{"type", "outcome"}),
 	}
@@ -68,6 +71,9 @@ func (m *metrics) finished(job pull.Job, outcome string) {
 	m.jobs.WithLabelValues(typeOf(job), outcome).Inc()
 }
 
+// managed notes how many namespaces are labelled for the operator.
+func (m *metrics) managed(namespaces int) { m.namespaces.Set(float64(namespaces)) }
+
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{m.connectivity, m.waiting, m.age} {
@@ -75,6 +81,7 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 	}
 	m.lag.Describe(to)
 	m.received.Describe(to)
+	m.namespaces.Describe(to)
 	m.jobs.Describe(to)
 }
 
@@ -88,6 +95,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	}
 	m.lag.Collect(to)
 	m.received.Collect(to)
+	m.namespaces.Collect(to)
 	m.jobs.Collect(to)
 }
 

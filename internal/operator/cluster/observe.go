@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/gate"
 )
 
 const controllerFlux = "flux"
@@ -50,6 +51,14 @@ func (r *Reconciler) observe(ctx context.Context, name string) (Input, error) {
 		in.Credentials = readCredentials(secret)
 	} else if !apierrors.IsNotFound(err) {
 		return in, fmt.Errorf("read the credentials %s: %w", r.Secret, err)
+	}
+	if r.Gated {
+		namespaces, err := gate.ListOpen(ctx, r.Client)
+		if err != nil {
+			return in, err
+		}
+		in.Managed = managed(namespaces)
+		r.Managed(len(in.Managed))
 	}
 	in.Controllers, err = r.controllers()
 	return in, err

@@ -27,11 +27,12 @@ import (
 // +kubebuilder:rbac:groups=apps.vworkspace.io,resources=applicationinstances,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=configmaps,resourceNames=vworkspace-applied-jobs,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler reconciles the Cluster. All fields but Version are required.
 type Reconciler struct {
-	// Client writes. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
+	// Client writes, and reads namespaces. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
 	Client client.Client
 	Live   client.Reader
 	// Mapper says which kinds the cluster serves.
@@ -42,6 +43,9 @@ type Reconciler struct {
 	Secret client.ObjectKey
 	// Enabled is whether this operator polls.
 	Enabled bool
+	// Gated is whether the operator works only in namespaces that are labelled for it; their number is told to Managed.
+	Gated   bool
+	Managed func(int)
 	Version string
 	Events  events.EventRecorder
 	Now     func() time.Time

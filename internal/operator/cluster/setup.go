@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 )
 
@@ -30,6 +32,8 @@ type Options struct {
 	Secret string
 	// Disabled leaves the control plane alone, whatever the Cluster says.
 	Disabled bool
+	// AnyNamespace says that the operator works in namespaces that are not labelled for it too.
+	AnyNamespace bool
 	// Wait is how long a request for jobs waits for one. Default 30 s.
 	Wait time.Duration
 	// Version is the operator's version.
@@ -42,7 +46,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Add adds the controller and the connection to a manager, with their watches: Clusters, and the Secrets of the operator's namespace.
+// Add adds the controller and the connection to a manager, with their watches: Clusters, the Secrets of the operator's
+// namespace, and the metadata of namespaces.
 func Add(mgr manager.Manager, opts Options) error {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -62,8 +67,10 @@ func Add(mgr manager.Manager, opts Options) error {
 			}
 		},
 	}
+	counted := func(int) {}
 	if opts.Metrics != nil {
 		measured := newMetrics(connection)
+		counted = measured.managed
 		connection.Taken, connection.Finished = measured.taken, measured.finished
 		opts.Metrics.Unregister(measured) // of an operator before in this process, as tests have them
 		if err := opts.Metrics.Register(measured); err != nil {
@@ -84,11 +91,12 @@ func Add(mgr manager.Manager, opts Options) error {
 		For(&opsv1alpha1.Cluster{}).
 		Watches(&opsv1alpha1.Cluster{}, all).
 		Watches(&corev1.Secret{}, all).
+		WatchesMetadata(&corev1.Namespace{}, all, builder.WithPredicates(gate.Changed)).
 		WatchesRawSource(source.Channel(changed, all)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute}).
 		Complete(&Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Connection: connection, Secret: secret,
-			Enabled: !opts.Disabled, Version: opts.Version, Events: mgr.GetEventRecorder(identity.FieldManager), Now: opts.Now,
+			Enabled: !opts.Disabled, Gated: !opts.AnyNamespace, Managed: counted, Version: opts.Version, Events: mgr.GetEventRecorder(identity.FieldManager), Now: opts.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("add the controller of the Cluster: %w", err)

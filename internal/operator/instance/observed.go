@@ -5,6 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"tend.dev/tend/internal/operator/apply"
+	"tend.dev/tend/internal/operator/gate"
 )
 
 // Observed is what Plan knows besides the instance.
@@ -15,6 +16,8 @@ type Observed struct {
 	Absent []schema.GroupVersionKind
 	// Children are the live objects that have the names of the instance's children, of every kind that they can be of.
 	Children []*unstructured.Unstructured
+	// Denied is why the operator may not work on the instance; nil if it may.
+	Denied *gate.Refusal
 	// Upgrade is what an Operation wants installed instead of what the spec says; nil if there is none.
 	Upgrade *Upgrade
 	// Refused are the objects that could not be applied in this reconcile because of conflicts.

@@ -44,13 +44,16 @@ type Event struct {
 func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now time.Time) Result {
 	p := &planner{instance: instance, observed: observed, now: now}
 	p.result.Status = *instance.Status.DeepCopy()
-	p.result.AddFinalizer = instance.DeletionTimestamp == nil && !slices.Contains(instance.Finalizers, identity.FinalizerInstance)
+	p.result.AddFinalizer = instance.DeletionTimestamp == nil && observed.Denied == nil &&
+		!slices.Contains(instance.Finalizers, identity.FinalizerInstance)
 	switch {
 	case instance.DeletionTimestamp != nil:
 		p.deletion()
 	case instance.Annotations[identity.AnnotationReconcile] == identity.ReconcileDisabled:
 		p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedReconcilePaused,
 			"the annotation "+identity.AnnotationReconcile+" is "+identity.ReconcileDisabled+": remove it to continue")
+	case observed.Denied != nil:
+		p.denied()
 	case instance.Spec.Mode == appsv1alpha1.ModePlaceholder:
 		p.placeholder()
 	default:
@@ -128,6 +131,18 @@ func (p *planner) managed() {
 		p.apply(children)
 		p.replaced(children)
 		p.hold()
+	}
+	p.translate(children[0], children[1])
+}
+
+// denied is an instance that the operator may not work on. What it has installed before stays, and is reported.
+func (p *planner) denied() {
+	defer p.rest()
+	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
+	children, err := desired(p.instance, p.observed)
+	if err != nil || !slices.ContainsFunc(p.observed.Children, p.owns) {
+		p.failed(p.observed.Denied.Message)
+		return
 	}
 	p.translate(children[0], children[1])
 }

@@ -19,6 +19,7 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 )
 
@@ -29,13 +30,16 @@ import (
 // +kubebuilder:rbac:groups=helm.toolkit.fluxcd.io,resources=helmreleases,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=source.toolkit.fluxcd.io,resources=ocirepositories;helmrepositories,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 
-// Reconciler reconciles ApplicationInstances. All fields are required.
+// Reconciler reconciles ApplicationInstances. All fields but Policy are required.
 type Reconciler struct {
 	// Client reads and writes. Instances and Flux's kinds are unstructured objects for it, in a cache that has its own writes.
 	Client client.Client
 	// ClusterID is the identity of the cluster.
 	ClusterID clusterid.Source
+	// Policy says which instances may be worked on.
+	Policy gate.Policy
 	// Served returns whether objects of a kind can be read.
 	Served func(schema.GroupVersionKind) bool
 	// Events receives the transitions.
@@ -148,12 +152,17 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 // observe returns what Plan needs to know.
 func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*Observed, error) {
 	observed := &Observed{}
-	if instance.Spec.Release == nil {
-		return observed, nil
-	}
 	var err error
 	if observed.ClusterID, err = r.ClusterID(ctx); err != nil {
 		return nil, err
+	}
+	namespace, err := gate.Namespace(ctx, r.Client, instance.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	observed.Denied = r.Policy.Instance(namespace, observed.ClusterID, instance)
+	if instance.Spec.Release == nil {
+		return observed, nil
 	}
 	needed := []schema.GroupVersionKind{kindHelmRelease}
 	if instance.Spec.Chart != nil {

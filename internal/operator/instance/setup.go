@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -18,6 +20,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/downstream"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 )
 
@@ -28,12 +31,14 @@ const workers = 4
 type Options struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
+	// Policy says which instances may be worked on.
+	Policy gate.Policy
 	// Retry is the time between two questions for kinds that are absent. Default 10 s.
 	Retry time.Duration
 }
 
 // Add adds the controller to a manager, with its watches: instances, Flux's kinds, operations (an upgrade changes what is
-// installed) and the Cluster (its identity is a label of every child).
+// installed), the Cluster (its identity is a label of every child), and the metadata of namespaces.
 func Add(mgr manager.Manager, opts Options) error {
 	w := &watches{reader: mgr.GetClient()}
 	served := map[schema.GroupVersionKind]*downstream.Source{}
@@ -41,6 +46,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		For(object(kindInstance, "", "")).
 		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(toTarget)).
 		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.all)).
+		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.inNamespace), builder.WithPredicates(gate.Changed)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers, ReconciliationTimeout: time.Minute})
 	for _, kind := range []schema.GroupVersionKind{kindHelmRelease, kindOCIRepository, kindHelmRepository} {
 		served[kind] = downstream.New(downstream.Options{
@@ -50,7 +56,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		controlled = controlled.WatchesRawSource(served[kind])
 	}
 	err := controlled.Complete(&Reconciler{
-		Client: mgr.GetClient(), ClusterID: opts.ClusterID, Now: time.Now, Events: mgr.GetEventRecorder(identity.FieldManager),
+		Client: mgr.GetClient(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: time.Now, Events: mgr.GetEventRecorder(identity.FieldManager),
 		Served: func(kind schema.GroupVersionKind) bool { return served[kind].Served() },
 	})
 	if err != nil {
@@ -65,6 +71,11 @@ type watches struct{ reader client.Reader }
 // all returns every instance.
 func (w *watches) all(ctx context.Context, _ client.Object) (requests []reconcile.Request) {
 	return w.matching(ctx, "", func(*unstructured.Unstructured) bool { return true })
+}
+
+// inNamespace returns the instances of a namespace.
+func (w *watches) inNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return w.matching(ctx, namespace.GetName(), func(*unstructured.Unstructured) bool { return true })
 }
 
 var toOwner = downstream.ToOwner(kindInstance.GroupKind(), identity.LabelApplicationInstance)

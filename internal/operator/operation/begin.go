@@ -72,6 +72,9 @@ func foreign(subject engine.Subject) string {
 
 // obstacle returns the first precondition that is not met, or nil.
 func (d *decision) obstacle() *obstacle {
+	if d.Denied != nil {
+		return &obstacle{opsv1alpha1.BlockedPolicyDenied, opsv1alpha1.BlockedPolicyDenied, d.Denied.Message}
+	}
 	if err := Validate(d.op); err != nil {
 		return &obstacle{opsv1alpha1.AcceptedValidationFailed, opsv1alpha1.BlockedValidationFailed, err.Error()}
 	}

@@ -9,12 +9,15 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/gate"
 )
 
 // Input is all that a decision depends on.
 type Input struct {
 	// Request is the operation, its target (nil if there is none) and what its engine needs.
 	engine.Request
+	// Denied is why the operator may not start the operation; nil if it may.
+	Denied *gate.Refusal
 	// Others are the operations of the namespace. The operation itself may be among them.
 	Others []opsv1alpha1.Operation
 	// Observed is the subject as it is in the cluster, or nil if it does not exist.

@@ -50,6 +50,17 @@ func TemplateOf(kind opsv1alpha1.OperationType, engine opsv1alpha1.Engine) (Temp
 	return template, nil
 }
 
+// TemplateNames returns the names of the templates of all types that are allowed.
+func TemplateNames(allowed func(opsv1alpha1.OperationType) bool) (names []string) {
+	for pair, template := range templates {
+		if allowed(pair.kind) {
+			names = append(names, template.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Advertised returns whether the target advertises that the engine may do this to it. An annotation names one engine, or
 // several with commas between them.
 func (t Template) Advertised(target *appsv1alpha1.ApplicationInstance, engine opsv1alpha1.Engine) bool {

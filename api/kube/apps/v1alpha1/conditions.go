@@ -86,6 +86,8 @@ const (
 	BlockedMissingConfigMap = "MissingConfigMap"
 	// BlockedForeignObject: an object of a child's name belongs to something else.
 	BlockedForeignObject = "ForeignObject"
+	// BlockedPolicyDenied: the operator may not work on the instance: because of its namespace, its labels or its chart.
+	BlockedPolicyDenied = "PolicyDenied"
 	// BlockedUnblocked: nothing is in the way.
 	BlockedUnblocked = "Unblocked"
 )

@@ -105,7 +105,7 @@ type ClusterStatus struct {
 	// +listMapKey=name
 	// +optional
 	Controllers []ControllerStatus `json:"controllers,omitempty"`
-	// managedNamespaces are the namespaces that the operator may work in.
+	// managedNamespaces are the namespaces that the operator may work in; none if it may in all.
 	// +listType=map
 	// +listMapKey=name
 	// +optional

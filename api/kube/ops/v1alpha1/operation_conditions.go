@@ -94,5 +94,6 @@ const (
 	BlockedOutsideMaintenance     = "OutsideMaintenanceWindow"
 	BlockedFieldConflict          = "FieldConflict"
 	BlockedMissingVolumeSnapClass = "MissingVolumeSnapshotClass"
+	BlockedPolicyDenied           = "PolicyDenied"
 	BlockedUnblocked              = "Unblocked"
 )

@@ -14,6 +14,7 @@ import (
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/operation"
 )
 
@@ -31,6 +32,13 @@ func (r *Reconciler) observe(ctx context.Context, op *opsv1alpha1.Operation) (op
 	}
 	if in.ClusterID, err = r.ClusterID(ctx); err != nil {
 		return in, err
+	}
+	if op.Status.StartedAt == nil {
+		namespace, err := gate.Namespace(ctx, r.Client, op.Namespace)
+		if err != nil {
+			return in, err
+		}
+		in.Denied = r.Policy.Operation(namespace, in.ClusterID, op)
 	}
 	if op.Status.StartedAt == nil || over {
 		var all opsv1alpha1.OperationList

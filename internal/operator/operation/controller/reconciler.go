@@ -14,6 +14,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/apply"
 	"tend.dev/tend/internal/operator/clusterid"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/operation"
 )
 
@@ -39,6 +40,8 @@ type Reconciler struct {
 	Live client.Reader
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
+	// Policy says which operations may start.
+	Policy gate.Policy
 	// Events receives the transitions. Required.
 	Events events.EventRecorder
 	// Ended counts operations by type, engine and outcome. Default: nobody counts.

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -20,6 +22,7 @@ import (
 	"tend.dev/tend/internal/operator/clusterid"
 	"tend.dev/tend/internal/operator/downstream"
 	"tend.dev/tend/internal/operator/engine"
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation"
 )
@@ -28,6 +31,8 @@ import (
 type Options struct {
 	// ClusterID is the identity of the cluster. Required.
 	ClusterID clusterid.Source
+	// Policy says which operations may start.
+	Policy gate.Policy
 	// Retry is the time between two questions for kinds that are absent. Default 10 s.
 	Retry time.Duration
 	// VeleroNamespace is where Velero's objects are created. Default: the operation's namespace.
@@ -40,7 +45,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Add adds the controller to a manager, with its watches: operations, their targets, and the kinds of all engines, which
+// Add adds the controller to a manager, with its watches: operations, their targets, namespaces, and the kinds of all engines, which
 // may be absent.
 func Add(mgr manager.Manager, opts Options) error {
 	if opts.Now == nil {
@@ -48,7 +53,7 @@ func Add(mgr manager.Manager, opts Options) error {
 	}
 	reader := mgr.GetClient()
 	reconciler := &Reconciler{
-		Client: reader, Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Now: opts.Now,
+		Client: reader, Live: mgr.GetAPIReader(), ClusterID: opts.ClusterID, Policy: opts.Policy, Now: opts.Now,
 		Events: mgr.GetEventRecorder(identity.FieldManager), VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
 		Ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "vworkspace_operator_operation_total", Help: "Operations that ended, by type, engine and outcome.",
@@ -67,6 +72,8 @@ func Add(mgr manager.Manager, opts Options) error {
 		For(&opsv1alpha1.Operation{}).
 		Watches(&opsv1alpha1.Operation{}, handler.EnqueueRequestsFromMapFunc(w.siblings)).
 		Watches(target, handler.EnqueueRequestsFromMapFunc(w.ofTarget)).
+		Watches(&opsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.waiting)).
+		WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.waiting), builder.WithPredicates(gate.Changed)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute})
 	for _, kind := range engine.Kinds() {
 		mapped := w.ofObject
@@ -103,6 +110,15 @@ func (w *watches) requests(ctx context.Context, namespace string, choose func(*o
 		}
 	}
 	return chosen
+}
+
+// waiting maps a namespace to its operations that have not started, and the Cluster, whose identity their labels name, to all.
+func (w *watches) waiting(ctx context.Context, object client.Object) []reconcile.Request {
+	namespace := object.GetName()
+	if _, ok := object.(*opsv1alpha1.Cluster); ok {
+		namespace = ""
+	}
+	return w.requests(ctx, namespace, func(op *opsv1alpha1.Operation) bool { return operation.MayWait(op, op.Spec.TargetRef.Name) })
 }
 
 // siblings maps an operation to those that may wait for it.

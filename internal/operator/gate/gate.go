@@ -1,0 +1,122 @@
+package gate
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// Policy is what an operator may work on. The zero value allows everything in namespaces that are labelled for it.
+type Policy struct {
+	// AnyNamespace allows namespaces without the label managed-by=vworkspace too.
+	AnyNamespace bool
+	// RequireManagedBy refuses objects without the label app.vworkspace.io/managed-by=control-plane.
+	RequireManagedBy bool
+	// Charts are the addresses below which charts may be: each is a repository, or a folder of repositories. Default: any.
+	Charts []string
+}
+
+// Reason says which rule refuses an object.
+type Reason string
+
+// The rules.
+const (
+	NamespaceNotGated Reason = "NamespaceNotGated"
+	NotManaged        Reason = "NotManaged"
+	OtherCluster      Reason = "OtherCluster"
+	TypeNotAllowed    Reason = "OperationTemplateNotAllowedInNamespace"
+	ChartNotAllowed   Reason = "ChartNotAllowed"
+)
+
+// Refusal is why an object is not worked on. It ends when what it names is changed.
+type Refusal struct {
+	Reason  Reason
+	Message string
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return string(r.Reason) + ": " + r.Message }
+
+// Instance returns why an instance in a namespace of a cluster must be left alone, or nil. A cluster without an identity is "".
+func (p Policy) Instance(namespace metav1.Object, cluster string, instance *appsv1alpha1.ApplicationInstance) *Refusal {
+	if refusal := p.object(namespace, cluster, instance); refusal != nil {
+		return refusal
+	}
+	chart := instance.Spec.Chart
+	if chart == nil || len(p.Charts) == 0 || slices.ContainsFunc(p.Charts, func(allowed string) bool { return below(chart.URL, allowed) }) {
+		return nil
+	}
+	return &Refusal{ChartNotAllowed, fmt.Sprintf(
+		"spec.chart.url: charts of %s are not allowed, but those of %s are: use one, or add it to the operator's --chart-allow",
+		chart.URL, strings.Join(p.Charts, ", "))}
+}
+
+// Operation returns why an operation in a namespace of a cluster must not start, or nil.
+func (p Policy) Operation(namespace metav1.Object, cluster string, op *opsv1alpha1.Operation) *Refusal {
+	if refusal := p.object(namespace, cluster, op); refusal != nil {
+		return refusal
+	}
+	if Allows(namespace, op.Spec.Type) {
+		return nil
+	}
+	return &Refusal{TypeNotAllowed, fmt.Sprintf("spec.type: %s is not allowed in the namespace %s, whose annotation %s is %q: add it there",
+		op.Spec.Type, namespace.GetName(), identity.AnnotationAllowedTypes, namespace.GetAnnotations()[identity.AnnotationAllowedTypes])}
+}
+
+func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Object) *Refusal {
+	labels := object.GetLabels()
+	switch given := labels[identity.LabelClusterID]; {
+	case !p.AnyNamespace && !Open(namespace):
+		return &Refusal{NamespaceNotGated, fmt.Sprintf(
+			"the namespace %s is not one that the operator works in: kubectl label namespace %s %s=%s",
+			namespace.GetName(), namespace.GetName(), identity.LabelNamespaceGate, identity.NamespaceGate)}
+	case p.RequireManagedBy && labels[identity.LabelManagedBy] != identity.ManagedBy:
+		return &Refusal{NotManaged, fmt.Sprintf("it lacks the label %s=%s, which the operator's --require-managed-by asks for",
+			identity.LabelManagedBy, identity.ManagedBy)}
+	case given != "" && cluster != "" && given != cluster:
+		return &Refusal{OtherCluster, fmt.Sprintf("its label %s is %s, and this cluster is %s: apply it there, or correct the label",
+			identity.LabelClusterID, given, cluster)}
+	}
+	return nil
+}
+
+// Open returns whether a namespace is labelled for the operator.
+func Open(namespace metav1.Object) bool {
+	return namespace.GetLabels()[identity.LabelNamespaceGate] == identity.NamespaceGate
+}
+
+// Allows returns whether a namespace allows a type of operations. Without the annotation, or with an empty one, it allows all.
+func Allows(namespace metav1.Object, kind opsv1alpha1.OperationType) bool {
+	given := namespace.GetAnnotations()[identity.AnnotationAllowedTypes]
+	if strings.TrimSpace(given) == "" {
+		return true
+	}
+	for allowed := range strings.SplitSeq(given, ",") {
+		if strings.TrimSpace(allowed) == string(kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// below returns whether an address is another one, or in a folder below it. What leads up again is not.
+func below(address, parent string) bool {
+	rest, found := strings.CutPrefix(strings.TrimRight(address, "/"), strings.TrimRight(parent, "/"))
+	return found && (rest == "" || rest[0] == '/' && !strings.Contains(rest, "..") && !strings.Contains(rest, "%"))
+}
+
+// CheckChart returns what is wrong with an address of Policy.Charts.
+func CheckChart(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "oci" && parsed.Scheme != "https" || parsed.RawQuery != "" || parsed.User != nil {
+		return fmt.Errorf("%q must be an address such as oci://ghcr.io/team or https://charts.example.com", address)
+	}
+	return nil
+}

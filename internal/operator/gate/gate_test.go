@@ -1,0 +1,105 @@
+package gate_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator/gate"
+)
+
+func namespace(label, allowed string) *metav1.PartialObjectMetadata {
+	n := &metav1.PartialObjectMetadata{}
+	n.Name = "team"
+	if label != "" {
+		n.Labels = map[string]string{"managed-by": label}
+	}
+	if allowed != "" {
+		n.Annotations = map[string]string{"ops.vworkspace.io/allowed-types": allowed}
+	}
+	return n
+}
+
+// reason returns a refusal's reason, and checks that its message names what to change.
+func reason(t *testing.T, name string, refusal *gate.Refusal, mentions string) gate.Reason {
+	t.Helper()
+	if refusal == nil {
+		return ""
+	}
+	if !strings.Contains(refusal.Message, mentions) {
+		t.Errorf("%s: %q does not mention %q", name, refusal.Message, mentions)
+	}
+	return refusal.Reason
+}
+
+func TestInstance(t *testing.T) {
+	const managedBy, clusterID = "app.vworkspace.io/managed-by", "app.vworkspace.io/cluster-id"
+	charts := gate.Policy{Charts: []string{"oci://ghcr.io/team", "https://charts.example.com/"}}
+	for name, test := range map[string]struct {
+		policy   gate.Policy
+		label    string
+		labels   map[string]string
+		url      string
+		want     gate.Reason
+		mentions string
+	}{
+		"labelled":                {label: "vworkspace"},
+		"not labelled":            {want: gate.NamespaceNotGated, mentions: "kubectl label namespace team managed-by=vworkspace"},
+		"another value":           {label: "helm", want: gate.NamespaceNotGated},
+		"any namespace":           {policy: gate.Policy{AnyNamespace: true}},
+		"this cluster's":          {label: "vworkspace", labels: map[string]string{clusterID: "c1"}},
+		"another cluster's":       {label: "vworkspace", labels: map[string]string{clusterID: "c2"}, want: gate.OtherCluster, mentions: "c2"},
+		"managed":                 {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, labels: map[string]string{managedBy: "control-plane"}},
+		"managed by another":      {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, labels: map[string]string{managedBy: "odoo"}, want: gate.NotManaged, mentions: managedBy + "=control-plane"},
+		"not managed":             {label: "vworkspace", policy: gate.Policy{RequireManagedBy: true}, want: gate.NotManaged},
+		"allowed folder":          {label: "vworkspace", policy: charts, url: "oci://ghcr.io/team/charts"},
+		"allowed repository":      {label: "vworkspace", policy: charts, url: "https://charts.example.com"},
+		"another's similar name":  {label: "vworkspace", policy: charts, url: "oci://ghcr.io/teammate", want: gate.ChartNotAllowed, mentions: "oci://ghcr.io/team, "},
+		"another host":            {label: "vworkspace", policy: charts, url: "https://charts.example.com.evil.org", want: gate.ChartNotAllowed},
+		"up again":                {label: "vworkspace", policy: charts, url: "oci://ghcr.io/team/../evil", want: gate.ChartNotAllowed},
+		"up in other words":       {label: "vworkspace", policy: charts, url: "https://charts.example.com/%2e%2E/evil", want: gate.ChartNotAllowed},
+		"the folder above":        {label: "vworkspace", policy: charts, url: "oci://ghcr.io", want: gate.ChartNotAllowed},
+		"a placeholder, no chart": {label: "vworkspace", policy: charts},
+	} {
+		instance := &appsv1alpha1.ApplicationInstance{}
+		instance.Labels = test.labels
+		if test.url != "" {
+			instance.Spec.Chart = &appsv1alpha1.Chart{URL: test.url}
+		}
+		if got := reason(t, name, test.policy.Instance(namespace(test.label, ""), "c1", instance), test.mentions); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestClusterWithoutIdentity: a cluster that isn't registered is no other cluster.
+func TestClusterWithoutIdentity(t *testing.T) {
+	instance := &appsv1alpha1.ApplicationInstance{}
+	instance.Labels = map[string]string{"app.vworkspace.io/cluster-id": "c2"}
+	if refusal := (gate.Policy{}).Instance(namespace("vworkspace", ""), "", instance); refusal != nil {
+		t.Error(refusal)
+	}
+}
+
+func TestOperation(t *testing.T) {
+	for name, test := range map[string]struct {
+		label, allowed string
+		want           gate.Reason
+	}{
+		"no list":       {label: "vworkspace"},
+		"a blank list":  {label: "vworkspace", allowed: " "},
+		"listed":        {label: "vworkspace", allowed: "Restore, Backup"},
+		"not listed":    {label: "vworkspace", allowed: "Restore,Upgrade", want: gate.TypeNotAllowed},
+		"another case":  {label: "vworkspace", allowed: "backup", want: gate.TypeNotAllowed},
+		"gate is first": {allowed: "Restore", want: gate.NamespaceNotGated},
+	} {
+		op := &opsv1alpha1.Operation{}
+		op.Spec.Type = opsv1alpha1.TypeBackup
+		if got := reason(t, name, (gate.Policy{}).Operation(namespace(test.label, test.allowed), "c1", op), "team"); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package instance
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"tend.dev/tend/internal/operator/gate"
+)
+
+// TestDenied: of an instance that the operator may not work on nothing is applied or deleted; what is installed is reported.
+func TestDenied(t *testing.T) {
+	denied := &gate.Refusal{Reason: gate.NamespaceNotGated, Message: "label it"}
+	fresh := web()
+	fresh.Finalizers = nil
+	result := Plan(fresh, &Observed{Denied: denied}, noon)
+	want := "Blocked=True/PolicyDenied Degraded=False/Recovered Ready=False/HelmReleaseFailed Reconciling=False/Stable Suspended=False/Active"
+	if got := conditions(result.Status); got != want || len(result.Apply)+len(result.Delete) > 0 || result.AddFinalizer {
+		t.Errorf("new: %+v\n got %s\nwant %s", result, got, want)
+	}
+
+	running := applied(t, web(), flux("Ready=True/InstallSucceeded"), flux("Ready=True/Succeeded"))
+	running.Denied = denied
+	changed := web()
+	changed.Spec.Chart.Version = "2.0.0"
+	result = Plan(changed, running, noon)
+	if len(result.Apply)+len(result.Delete) > 0 {
+		t.Errorf("of one that is installed something is changed: %+v", result)
+	}
+	want = "Blocked=True/PolicyDenied"
+	if got := conditions(result.Status); got[:len(want)] != want {
+		t.Errorf("installed: %s", got)
+	}
+
+	deleted, at := web(), metav1.NewTime(noon)
+	deleted.DeletionTimestamp = &at
+	if result = Plan(deleted, running, noon); len(result.Delete) == 0 {
+		t.Error("a deletion deletes nothing")
+	}
+}

@@ -1,0 +1,80 @@
+//go:build kube
+
+package instance_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/kubetest"
+)
+
+// gate opens or closes the namespace for operators.
+func (w *world) gate(open bool) {
+	w.Helper()
+	namespace := &corev1.Namespace{}
+	if err := w.user.Get(w.Context(), client.ObjectKey{Name: w.namespace}, namespace); err != nil {
+		w.Fatal(err)
+	}
+	delete(namespace.Labels, identity.LabelNamespaceGate)
+	if open {
+		namespace.Labels[identity.LabelNamespaceGate] = identity.NamespaceGate
+	}
+	if err := w.user.Update(w.Context(), namespace); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// TestNamespaceGate: in a namespace without the label nothing is created, and the instance says why. The label opens it, without
+// a restart. When it is taken away, what is installed stays as it is, and can be deleted.
+func TestNamespaceGate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, kubetest.Shared())
+	w.gate(false)
+	w.operate()
+	w.web()
+	w.says("Blocked=True/PolicyDenied", "Ready=False/HelmReleaseFailed")
+	for _, write := range w.writes() {
+		if write.Resource != "applicationinstances" || write.Subresource != "status" {
+			t.Errorf("a write in a namespace that is closed: %+v", write)
+		}
+	}
+
+	w.gate(true)
+	w.exists(helmRelease, "web")
+	w.installs("Ready=True/InstallSucceeded", "Released=True/InstallSucceeded")
+	w.says("Ready=True/HelmReleaseReady", "Blocked=False/Unblocked")
+
+	w.gate(false)
+	w.says("Ready=True/HelmReleaseReady", "Blocked=True/PolicyDenied")
+	instance, err := w.instance(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	instance.Spec.Chart.Version = "1.3.0"
+	if err := w.user.Update(t.Context(), instance); err != nil {
+		t.Fatal(err)
+	}
+	w.says("Blocked=True/PolicyDenied") // of the present generation
+	if source, err := w.get(t.Context(), ociRepository, "web-source"); err != nil || fmt.Sprint(source.Object["spec"]) == "" {
+		t.Errorf("the source: %v %v", source, err)
+	} else if tag := source.Object["spec"].(map[string]any)["ref"].(map[string]any)["tag"]; tag != "1.2.3" {
+		t.Errorf("the source has become %v", tag)
+	}
+
+	if err := w.user.Delete(t.Context(), instance); err != nil {
+		t.Fatal(err)
+	}
+	kubetest.Eventually(w, "end of the instance", func(ctx context.Context) error {
+		if _, err := w.instance(ctx); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it is still there: %w", err)
+		}
+		return nil
+	})
+}
