@@ -114,6 +114,7 @@ var layers = []layer{
 	{"internal/operator/cluster", []string{"api", "api/kube", "internal/operator/agent", "internal/operator/apply", "internal/operator/identity"},
 		"the connection of a cluster to its control plane; what the objects that come over it mean, others decide"},
 	{"internal/operator/kubetest", []string{"api/kube", "internal/operator/identity", "internal/store"}, "a Kubernetes API server for tests"},
+	{"internal/operator/tendtest", []string{"api", "internal/clusterapi", "internal/control", "internal/engine", "internal/records", "internal/store"}, "a control plane of Tend for tests"},
 	{"internal/operator/demo", []string{"internal/operator/identity", "internal/operator/kubetest"}, "a demonstration from outside: it runs the binaries"},
 	{"internal/operator", []string{"api/kube", "internal/operator/cluster", "internal/operator/clusterid", "internal/operator/identity", "internal/operator/instance", "internal/operator/operation/controller"},
 		"the one place where the operator's controllers are put together"},
