@@ -47,6 +47,8 @@ func run() error {
 		opts.Policy.Charts = append(opts.Policy.Charts, address)
 		return gate.CheckChart(address)
 	})
+	webhooks := flag.Bool("webhooks-enabled", false, "serve the admission webhooks, and handle their certificate")
+	port := flag.Int("webhook-port", 9443, "where the admission webhooks are served, on every address")
 	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero's objects are created; the operation's namespace if empty")
 	approval := flag.String("approval-claim-secret", os.Getenv("VWORKSPACE_APPROVAL_CLAIM_SECRET"), "what claims of approvals are checked with (VWORKSPACE_APPROVAL_CLAIM_SECRET)")
 	flag.BoolVar(&opts.LeaderElect, "leader-elect", false, "have one operator at a time work, where several run")
@@ -63,6 +65,9 @@ func run() error {
 	}
 	boundMemory()
 	opts.Policy.AnyNamespace = !*gated
+	if *webhooks {
+		opts.Webhooks = &operator.Webhooks{Port: *port}
+	}
 	opts.NoAgent, opts.Version = !*polls, version.Version
 	opts.ApprovalSecret = []byte(*approval)
 	ctrl.SetLogger(logr.FromSlogHandler(opts.Logger.Handler()))

@@ -6,3 +6,4 @@
 package operator
 
 //go:generate go tool -modfile=../../tools/kubegen/go.mod controller-gen rbac:roleName=tend-operator paths=./... output:rbac:dir=../../deploy/operator/rbac
+//go:generate go tool -modfile=../../tools/kubegen/go.mod controller-gen webhook paths=./... output:webhook:dir=../../deploy/operator/webhook

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -46,6 +47,8 @@ type Options struct {
 	ClusterID string
 	// Policy says what may be worked on. Default: all in namespaces with the label managed-by=vworkspace.
 	Policy gate.Policy
+	// Webhooks is where the admission webhooks are served; nil is nowhere.
+	Webhooks *Webhooks
 	// VeleroNamespace is where Velero's objects are created. Default: the namespace of the operation.
 	VeleroNamespace string
 	// ApprovalSecret is what claims of approvals are checked with. Default: none, and no claim is valid.
@@ -109,6 +112,7 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		LeaderElectionReleaseOnCancel: true,                                            // the process ends when Start returns
 		Controller:                    ctrlconfig.Controller{SkipNameValidation: &yes}, // tests have several managers in a process
 		Cache:                         caching(opts),
+		WebhookServer:                 opts.Webhooks.server(),
 		Client:                        client.Options{Cache: &client.CacheOptions{Unstructured: true, EnableReadYourWritesConsistency: &yes}},
 	})
 	if err != nil {
@@ -119,14 +123,21 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		measured = metrics.Registry
 	}
 	id := clusterid.From(opts.ClusterID, made.GetClient())
-	if err := instance.Add(made, instance.Options{Retry: opts.Retry, ClusterID: id, Policy: opts.Policy}); err != nil {
+	instances := instance.Options{Retry: opts.Retry, ClusterID: id, Policy: opts.Policy}
+	operations := controller.Options{
+		Retry: opts.Retry, ClusterID: id, Policy: opts.Policy, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
+		Metrics: measured, Now: time.Now,
+	}
+	if err := instance.Add(made, instances); err != nil {
 		return nil, err
 	}
-	if err := controller.Add(made, controller.Options{
-		Retry: opts.Retry, ClusterID: id, Policy: opts.Policy, VeleroNamespace: opts.VeleroNamespace, ApprovalSecret: opts.ApprovalSecret,
-		Metrics: measured,
-	}); err != nil {
+	if err := controller.Add(made, operations); err != nil {
 		return nil, err
+	}
+	if opts.Webhooks != nil {
+		if err := opts.Webhooks.add(made, opts.Namespace, instances, operations); err != nil {
+			return nil, err
+		}
 	}
 	if err := cluster.Add(made, cluster.Options{
 		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, AnyNamespace: opts.Policy.AnyNamespace, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
@@ -150,6 +161,9 @@ func caching(opts Options) cache.Options {
 				FieldSelector: fields.OneTermEqualSelector("metadata.name", identity.ConfigMapAppliedJobs),
 			}}},
 			&batchv1.Job{}: {Label: ofOperation()},
+			&admissionv1.ValidatingWebhookConfiguration{}: {
+				Field: fields.OneTermEqualSelector("metadata.name", identity.WebhookConfiguration),
+			},
 		},
 	}
 }

@@ -64,6 +64,12 @@ const (
 	SecretCredentials = "vworkspace-agent-credentials"
 	// ConfigMapAppliedJobs is the ConfigMap with the keys of the jobs that were applied.
 	ConfigMapAppliedJobs = "vworkspace-applied-jobs"
+	// SecretWebhook is the Secret with the certificate of the admission webhooks.
+	SecretWebhook = "tend-operator-webhook-certificate"
+	// ServiceWebhook is the Service by which the API server reaches them.
+	ServiceWebhook = "tend-operator-webhook"
+	// WebhookConfiguration is the ValidatingWebhookConfiguration, which has no namespace.
+	WebhookConfiguration = "tend-operator"
 	// LeaderLease is the lease that one operator at a time holds.
 	LeaderLease = "dad03b25.vworkspace.io"
 	// RunnerServiceAccount is the service account of the pods of operations.

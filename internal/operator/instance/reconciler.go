@@ -149,6 +149,19 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 	return nil
 }
 
+// denied returns why the policy lets nothing be done for the instance, or nil.
+func (r *Reconciler) denied(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*gate.Refusal, error) {
+	id, err := r.ClusterID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespace, err := gate.Namespace(ctx, r.Client, instance.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return r.Policy.Instance(namespace, id, instance), nil
+}
+
 // observe returns what Plan needs to know.
 func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*Observed, error) {
 	observed := &Observed{}
@@ -156,11 +169,9 @@ func (r *Reconciler) observe(ctx context.Context, instance *appsv1alpha1.Applica
 	if observed.ClusterID, err = r.ClusterID(ctx); err != nil {
 		return nil, err
 	}
-	namespace, err := gate.Namespace(ctx, r.Client, instance.Namespace)
-	if err != nil {
+	if observed.Denied, err = r.denied(ctx, instance); err != nil {
 		return nil, err
 	}
-	observed.Denied = r.Policy.Instance(namespace, observed.ClusterID, instance)
 	if instance.Spec.Release == nil {
 		return observed, nil
 	}

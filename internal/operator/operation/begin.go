@@ -155,7 +155,11 @@ func (d *decision) approved(template Template) error {
 	if !template.Approval && !given.Required {
 		return nil
 	}
-	_, err := approval.Verify(given.Claim, d.ApprovalSecret, approval.Operation{
+	return d.verify(given.Claim)
+}
+
+func (d *decision) verify(claim string) error {
+	_, err := approval.Verify(claim, d.ApprovalSecret, approval.Operation{
 		Namespace: d.op.Namespace, Name: d.op.Name, UID: string(d.op.UID),
 	}, d.Now)
 	return err

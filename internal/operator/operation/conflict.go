@@ -41,11 +41,6 @@ func firstConflict(op *opsv1alpha1.Operation, others []opsv1alpha1.Operation) *o
 	return found
 }
 
-// Conflict returns the operation that a new one would have to wait for, or nil, so that an admission webhook can warn.
-func Conflict(op *opsv1alpha1.Operation, others []opsv1alpha1.Operation) *opsv1alpha1.Operation {
-	return firstConflict(op, others)
-}
-
 // before is the order of operations: by their creation, then by UID.
 func before(a, b *opsv1alpha1.Operation) bool { return compare(a, b) < 0 }
 

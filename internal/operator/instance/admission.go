@@ -1,0 +1,83 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"tend.dev/tend/api"
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
+	"tend.dev/tend/internal/operator/gate"
+)
+
+// Admit returns why an instance is not to be stored, or nil. The CRD's own rules come before, and what only time can show, such as
+// a chart that does not exist, is said in the status. denied is what the policy says of the instance.
+func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.Refusal) error {
+	if denied != nil {
+		return denied
+	}
+	if instance.Spec.Mode == appsv1alpha1.ModePlaceholder {
+		return nil
+	}
+	if fault := invalid(instance); fault != "" {
+		return errors.New("spec: " + fault)
+	}
+	if instance.Spec.Values.Inline == nil {
+		return nil
+	}
+	var values map[string]any
+	if err := json.Unmarshal(instance.Spec.Values.Inline.Raw, &values); err != nil {
+		return fmt.Errorf("spec.values.inline must be an object: %w", err)
+	}
+	if found := api.InlineSecrets(values); len(found) > 0 {
+		return fmt.Errorf("InlineSecretMaterialRejected: spec.values.inline has what looks like a secret at %s: "+
+			"put the values into a Secret and name it in spec.values.secretRef", strings.Join(found, ", "))
+	}
+	return nil
+}
+
+// +kubebuilder:webhookconfiguration:mutating=false,name=tend-operator
+// +kubebuilder:webhook:name=vapplicationinstance.kb.io,path=/validate-apps-vworkspace-io-v1alpha1-applicationinstance,mutating=false,failurePolicy=fail,sideEffects=None,groups=apps.vworkspace.io,resources=applicationinstances,verbs=create;update,versions=v1alpha1,admissionReviewVersions=v1,serviceName=tend-operator-webhook,serviceNamespace=vworkspace-system,timeoutSeconds=10
+
+// AddWebhook adds the admission webhook of ApplicationInstances to a manager.
+func AddWebhook(mgr manager.Manager, opts Options) error {
+	v := &validator{Reconciler{Client: mgr.GetClient(), ClusterID: opts.ClusterID, Policy: opts.Policy}}
+	if err := ctrl.NewWebhookManagedBy(mgr, &appsv1alpha1.ApplicationInstance{}).WithValidator(v).Complete(); err != nil {
+		return fmt.Errorf("add the webhook of ApplicationInstances: %w", err)
+	}
+	return nil
+}
+
+// validator answers the API server. It needs no more of a Reconciler than what the policy is asked with.
+type validator struct{ Reconciler }
+
+var _ admission.Validator[*appsv1alpha1.ApplicationInstance] = (*validator)(nil)
+
+// ValidateCreate implements admission.Validator.
+func (v *validator) ValidateCreate(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
+	denied, err := v.denied(ctx, instance)
+	if err != nil {
+		return nil, err
+	}
+	return nil, Admit(instance, denied)
+}
+
+// ValidateUpdate implements admission.Validator. A change of neither the spec nor the labels is no business of the rules.
+func (v *validator) ValidateUpdate(ctx context.Context, before, after *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
+	if after.DeletionTimestamp != nil || reflect.DeepEqual(before.Spec, after.Spec) && reflect.DeepEqual(before.Labels, after.Labels) {
+		return nil, nil
+	}
+	return v.ValidateCreate(ctx, after)
+}
+
+// ValidateDelete implements admission.Validator.
+func (v *validator) ValidateDelete(context.Context, *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
+	return nil, nil
+}

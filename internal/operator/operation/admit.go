@@ -1,0 +1,28 @@
+package operation
+
+import (
+	"errors"
+
+	"tend.dev/tend/internal/operator/operation/approval"
+)
+
+// Admit returns why an operation is not to be stored, or nil, and then what it will wait for, or "". What may come to pass by
+// itself, such as the end of another operation, is no reason to refuse it.
+func Admit(in Input) (waits string, refused error) {
+	if in.Denied != nil {
+		return "", in.Denied
+	}
+	if err := Validate(in.Operation); err != nil {
+		return "", err
+	}
+	d := &decision{Input: in, op: in.Operation}
+	if given := in.Operation.Spec.Approvals; given != nil && given.Claim != "" {
+		if err := d.verify(given.Claim); err != nil && !errors.Is(err, approval.ErrNoSecret) {
+			return "", err
+		}
+	}
+	if found := d.obstacle(); found != nil {
+		return found.message, nil
+	}
+	return "", nil
+}

@@ -1,0 +1,156 @@
+package servingcert
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	admissionapply "k8s.io/client-go/applyconfigurations/admissionregistration/v1"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"tend.dev/tend/internal/operator/identity"
+)
+
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,resourceNames=tend-operator,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",namespace=vworkspace-system,resources=secrets,verbs=get;list;watch;create;update
+
+// Certificate is what the webhooks are served with. Its zero value has none yet.
+type Certificate struct {
+	current atomic.Pointer[tls.Certificate]
+}
+
+var errNone = errors.New("the certificate of the webhooks has not been made yet")
+
+// Get returns the certificate for a handshake.
+func (c *Certificate) Get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if current := c.current.Load(); current != nil {
+		return current, nil
+	}
+	return nil, errNone
+}
+
+// Options are the options of the controller. All are required.
+type Options struct {
+	// Namespace is the operator's own: the Secret is there.
+	Namespace string
+	// Names are the host names and addresses at which the API server reaches the webhooks.
+	Names []string
+	// Certificate receives what is to be served with.
+	Certificate *Certificate
+	Now         func() time.Time
+}
+
+// Add adds the controller to a manager. It works in every replica: each serves.
+func Add(mgr manager.Manager, opts Options) error {
+	secret := client.ObjectKey{Namespace: opts.Namespace, Name: identity.SecretWebhook}
+	one := func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: secret}}
+	}
+	everywhere := false
+	err := ctrl.NewControllerManagedBy(mgr).Named("servingcert").
+		Watches(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+			if client.ObjectKeyFromObject(object) != secret {
+				return nil
+			}
+			return one(ctx, object)
+		})).
+		Watches(&admissionv1.ValidatingWebhookConfiguration{}, handler.EnqueueRequestsFromMapFunc(one)).
+		WatchesRawSource(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			queue.Add(reconcile.Request{NamespacedName: secret}) // where there is neither
+			return nil
+		})).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 1, NeedLeaderElection: &everywhere, ReconciliationTimeout: time.Minute}).
+		Complete(&reconciler{Options: opts, client: mgr.GetClient(), live: mgr.GetAPIReader(), secret: secret})
+	if err != nil {
+		return fmt.Errorf("add the controller of the webhooks' certificate: %w", err)
+	}
+	return nil
+}
+
+type reconciler struct {
+	Options
+	client client.Client
+	live   client.Reader
+	secret client.ObjectKey
+}
+
+// Reconcile makes or renews the certificate, has it served, and has the API server trust it. It trusts an authority before
+// anything is served under it, but for the first.
+func (r *reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	secret := &corev1.Secret{}
+	err := r.live.Get(ctx, r.secret, secret)
+	missing := apierrors.IsNotFound(err)
+	if err != nil && !missing {
+		return reconcile.Result{}, fmt.Errorf("read the webhooks' certificate %s: %w", r.secret, err)
+	}
+	data, again, err := Plan(secret.Data, r.Names, r.Now())
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("make the webhooks' certificate: %w", err)
+	}
+	if !same(data, secret.Data) {
+		if err := r.store(ctx, secret, missing, data); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if err := r.trust(ctx, data[keyAuthority]); err != nil {
+		return reconcile.Result{}, err
+	}
+	served, err := tls.X509KeyPair(data[keyCertificate], data[keyKey])
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("use the webhooks' certificate: %w", err)
+	}
+	r.Certificate.current.Store(&served)
+	return reconcile.Result{RequeueAfter: max(again.Sub(r.Now()), time.Second)}, nil
+}
+
+// store writes the Secret, if nobody else has written it since it was read.
+func (r *reconciler) store(ctx context.Context, secret *corev1.Secret, missing bool, data map[string][]byte) error {
+	secret.Namespace, secret.Name, secret.Data = r.secret.Namespace, r.secret.Name, data
+	var err error
+	if missing {
+		secret.Labels = map[string]string{identity.LabelManagedBy: identity.ManagedBy}
+		err = r.client.Create(ctx, secret, client.FieldOwner(identity.FieldManager))
+	} else {
+		err = r.client.Update(ctx, secret, client.FieldOwner(identity.FieldManager))
+	}
+	if err != nil {
+		return fmt.Errorf("store the webhooks' certificate %s: %w", r.secret, err)
+	}
+	return nil
+}
+
+// trust writes the authority into the configuration of the webhooks. Without one nobody asks.
+func (r *reconciler) trust(ctx context.Context, authority []byte) error {
+	stored := &admissionv1.ValidatingWebhookConfiguration{}
+	if err := r.client.Get(ctx, client.ObjectKey{Name: identity.WebhookConfiguration}, stored); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	wanted := admissionapply.ValidatingWebhookConfiguration(identity.WebhookConfiguration)
+	trusted := true
+	for _, webhook := range stored.Webhooks {
+		trusted = trusted && bytes.Equal(webhook.ClientConfig.CABundle, authority)
+		wanted.WithWebhooks(admissionapply.ValidatingWebhook().WithName(webhook.Name).
+			WithClientConfig(admissionapply.WebhookClientConfig().WithCABundle(authority...)))
+	}
+	if trusted {
+		return nil
+	}
+	if err := r.client.Apply(ctx, wanted, client.FieldOwner(identity.FieldManager)); err != nil {
+		return fmt.Errorf("have the API server trust the webhooks: %w", err)
+	}
+	return nil
+}
