@@ -46,7 +46,8 @@ func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() 
 		parts.Go(func() { _ = work.Run(ctx) })
 	}
 	s.Handler = clusterapi.New(clusterapi.Options{
-		Store: s.Store, View: s.view, Fresh: s.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) }, Now: now,
+		Store: s.Store, View: s.view, Fresh: s.fresh, Now: now,
+		MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) },
 	})
 	return s
 }
