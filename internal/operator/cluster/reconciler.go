@@ -43,7 +43,7 @@ type Reconciler struct {
 	Secret client.ObjectKey
 	// Enabled is whether this operator polls.
 	Enabled bool
-	// Gated is whether the operator works only in namespaces that are labelled for it; their number is told to Managed.
+	// Gated is whether the operator works only in namespaces that are labelled for it; Managed gets their number.
 	Gated   bool
 	Managed func(int)
 	Version string
