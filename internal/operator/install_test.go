@@ -48,6 +48,10 @@ nodeSelector: {disk: ssd}
 tolerations: [{key: a, operator: Exists, effect: NoSchedule}]
 affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}
 podAnnotations: {a: b}
+namespaceGate: false
+requireManagedBy: true
+chartAllow: [oci://ghcr.io/team, https://charts.example.org]
+webhooks: {enabled: true}
 extraArgs: [--metrics-bind-address=0]
 `
 
@@ -68,6 +72,12 @@ func TestInstallations(t *testing.T) {
 	plain := render(t, "", "helm", chart, namespace)
 	if diff := cmp.Diff(byName(kustomized, "Namespace"), byName(plain)); diff != "" {
 		t.Errorf("the chart (+) is not the base (-):\n%s", diff)
+	}
+	kustomized = render(t, "", "kustomize", base+"-webhooks")
+	install(t, server, kustomized)
+	plain = render(t, "webhooks: {enabled: true}", "helm", chart, namespace)
+	if diff := cmp.Diff(byName(kustomized, "Namespace"), byName(plain)); diff != "" {
+		t.Errorf("with webhooks, the chart (+) is not the base (-):\n%s", diff)
 	}
 	admin := server.Client(t, "user")
 	if err := admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "elsewhere"}}); err != nil {

@@ -44,6 +44,10 @@ func (w *World) converge() {
 	w.rests()
 }
 
+// backTime is what an agent has, after its cable is whole again, to connect (up to 7.5 s after the last try) and to stop what was
+// stopped meanwhile.
+const backTime = 20 * time.Second
+
 func (w *World) calmDown() {
 	w.crashIn.Store(0)
 	w.weather.clear()
@@ -59,7 +63,7 @@ func (w *World) calmDown() {
 		w.setClock(0)
 	}
 	w.restock()
-	w.pass(time.Second)
+	w.pass(backTime)
 	w.decideNodes()
 	w.people.promises.kept(w)
 	w.ticks()

@@ -29,7 +29,7 @@ type Options struct {
 	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result has been received. Both may be
 	// called at the same time. Default: nobody counts.
 	Taken    func(job pull.Job)
-	Finished func(outcome string)
+	Finished func(job pull.Job, outcome string)
 	// UserAgent is how the operator calls itself. Default tend-operator.
 	UserAgent string
 	// Now is the clock, Jitter a number from 0 to below 1. Default: time.Now, and chance.
@@ -70,7 +70,7 @@ func New(o Options) *Agent {
 		o.Health = func(Health) {}
 	}
 	if o.Finished == nil {
-		o.Finished = func(string) {}
+		o.Finished = func(pull.Job, string) {}
 	}
 	if o.Taken == nil {
 		o.Taken = func(pull.Job) {}

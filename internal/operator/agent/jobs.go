@@ -59,11 +59,11 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	}
 	a.Taken(job)
 	if !job.ExpiresAt.IsZero() && !a.Now().Before(job.ExpiresAt) {
-		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
+		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeNoop, Error: pull.ErrorExpired})
 	}
 	task, err := read(job)
 	if err != nil {
-		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
 	done, err := a.Keys.Done(ctx, job.IdempotencyKey)
 	if err != nil {
@@ -78,9 +78,9 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &conflict):
-		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
+		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
 	case err != nil:
-		return a.finish(ctx, job.ID, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
+		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeFailed, Error: err.Error()})
 	}
 	if err := a.Keys.Remember(ctx, job.IdempotencyKey); err != nil {
 		return err // it comes again, and is done again: that changes nothing
@@ -103,18 +103,18 @@ func (a *Agent) repeat(ctx context.Context, job pull.Job, task task) error {
 	case err == nil && seen.Found:
 		result.AppliedRef = &seen.Resource
 	}
-	return a.finish(ctx, job.ID, result)
+	return a.finish(ctx, job, result)
 }
 
 // finish sends the result of a job. That it is known already, or that the job is gone, is as good.
-func (a *Agent) finish(ctx context.Context, job string, result pull.Result) error {
+func (a *Agent) finish(ctx context.Context, job pull.Job, result pull.Result) error {
 	result.Timestamp = a.Now().UTC()
-	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job, result) })
+	err := a.request(ctx, func(token string) error { return a.client.Result(ctx, token, job.ID, result) })
 	if status := statusOf(err); status == http.StatusConflict || status == http.StatusNotFound {
 		return nil
 	}
 	if err == nil {
-		a.Finished(result.Outcome)
+		a.Finished(job, result.Outcome)
 	}
 	return err
 }

@@ -15,55 +15,18 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/clusterapi"
-	"tend.dev/tend/internal/control"
-	controllers "tend.dev/tend/internal/control/cluster"
-	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/operator/tendtest"
 	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/store"
-	"tend.dev/tend/internal/store/memory"
-	"tend.dev/tend/internal/store/view"
 )
 
-// tend is a control plane as a server runs it: the endpoints and the controllers, over a store in memory.
+// tend is a control plane of Tend.
 type tend struct {
-	testing.TB
-	ctx     context.Context
-	store   *memory.Store
-	view    *view.View
-	handler *clusterapi.Handler
+	*tendtest.Server
+	ctx context.Context
 }
 
 func startTend(ctx context.Context, t testing.TB, parts *sync.WaitGroup) *tend {
-	s := &tend{TB: t, ctx: ctx, store: memory.New()}
-	s.view = view.New(s.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
-	parts.Go(func() { _ = s.view.Run(ctx) })
-	<-s.view.Synced()
-	for _, kind := range controllers.Kinds {
-		c := kind.New(control.Deps{Snapshot: s.snapshot, Store: s.store})
-		work := engine.New(engine.Options{Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: s.view.Synced(), Revision: s.view.Revision, WaitFor: s.view.WaitFor})
-		s.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(s.snapshot(), change)...) })
-		parts.Go(func() { _ = work.Run(ctx) })
-	}
-	s.handler = clusterapi.New(clusterapi.Options{Store: s.store, View: s.view, Fresh: s.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) }})
-	return s
-}
-
-func (s *tend) snapshot() records.Snapshot { return records.Snapshot{Reader: s.view.Snapshot()} }
-
-func (s *tend) fresh(ctx context.Context) (records.Snapshot, error) {
-	page, err := s.store.List(ctx, records.SchemaKey, store.ListOptions{Limit: 1})
-	if err == nil {
-		err = s.view.WaitFor(ctx, page.Revision)
-	}
-	return s.snapshot(), err
-}
-
-func (s *tend) put(object api.Object) {
-	s.Helper()
-	if _, err := records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object).Commit(s.ctx, s.store); err != nil {
-		s.Fatal(err)
-	}
+	return &tend{Server: tendtest.Start(ctx, t, parts, nil), ctx: ctx}
 }
 
 // instance returns the object in a generation.
@@ -94,7 +57,7 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	cluster, secret, keys := newResources(), &kept{}, &texts{}
 	n := 0
 	var mu sync.Mutex
-	w := &wire{handler: s.handler, cut: func(*http.Request) (before, after bool) {
+	w := &wire{handler: s.Handler, cut: func(*http.Request) (before, after bool) {
 		mu.Lock()
 		defer mu.Unlock()
 		if n++; n > len(cuts) {
@@ -102,8 +65,8 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 		}
 		return cuts[n-1] == 0, cuts[n-1] == 1
 	}}
-	s.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
-	token, _, err := s.handler.Invite(ctx, "east", time.Hour)
+	s.Put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
+	token, _, err := s.Handler.Invite(ctx, "east", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +87,7 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	}
 	stop := run()
 	for i, seconds := range deaths {
-		s.put(instance(int64(i + 1)))
+		s.Put(instance(int64(i + 1)))
 		time.Sleep(time.Duration(seconds) * time.Second)
 		if seen, _ := cluster.Observe(ctx, cloudRef); seen.Found {
 			cluster.ready(cloudRef, api.ConditionTrue, fmt.Sprint("Generation", seen.Resource.Generation))
@@ -147,7 +110,7 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 		}
 	}
 	synctest.Wait()
-	record, _ := s.snapshot().Get(records.StatusKey(instance(1).Ref()))
+	record, _ := s.Snapshot().Get(records.StatusKey(instance(1).Ref()))
 	status, _ := record.Value.(*api.DeliveredStatus)
 	if status == nil || status.ObservedGeneration != last {
 		t.Fatalf("%+v", status)
@@ -161,16 +124,16 @@ func liveThrough(t *testing.T, cuts, deaths []int) {
 	going := instance(last)
 	now := time.Now()
 	going.Metadata.DeletedAt = &now
-	s.put(going)
+	s.Put(going)
 	time.Sleep(30 * time.Minute)
 	synctest.Wait()
-	if seen, _ := cluster.Observe(ctx, cloudRef); seen.Found || s.snapshot().Object(going.Ref()).Exists() {
+	if seen, _ := cluster.Observe(ctx, cloudRef); seen.Found || s.Snapshot().Object(going.Ref()).Exists() {
 		t.Error("the deletion did not end")
 	}
 	stop()
 	cancel()
 	parts.Wait()
-	_ = s.store.Close()
+	_ = s.Store.Close()
 }
 
 // TestDeathAfterTheAcknowledgement: an agent that dies between the acknowledgement of a job and its result is followed by one that
@@ -194,16 +157,16 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				var parts sync.WaitGroup
 				s := startTend(ctx, t, &parts)
-				w, cluster, secret, keys := &wire{handler: s.handler}, newResources(), &kept{}, &texts{}
-				s.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
-				token, _, err := s.handler.Invite(ctx, "east", time.Hour)
+				w, cluster, secret, keys := &wire{handler: s.Handler}, newResources(), &kept{}, &texts{}
+				s.Put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: "east", Spec: []byte("{}"), Metadata: api.Metadata{UID: "c1", Generation: 1}})
+				token, _, err := s.Handler.Invite(ctx, "east", time.Hour)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if err := s.register(w, cluster, secret, keys, token); err != nil {
 					t.Fatal(err)
 				}
-				s.put(instance(1))
+				s.Put(instance(1))
 				run := func(w *wire, lives time.Duration) {
 					inner, end := context.WithTimeout(ctx, lives)
 					defer end()
@@ -211,7 +174,7 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 						t.Errorf("the agent ended: %v", err)
 					}
 				}
-				run(&wire{handler: s.handler, cut: test.cut}, 500*time.Millisecond)
+				run(&wire{handler: s.Handler, cut: test.cut}, 500*time.Millisecond)
 				if seen, _ := cluster.Observe(ctx, cloudRef); seen.Found != test.want {
 					t.Fatalf("%s: applied %v before the death, want %v", test.reason, seen.Found, test.want)
 				}
@@ -220,7 +183,7 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 				}
 				run(w, 10*time.Second)
 				synctest.Wait()
-				record, _ := s.snapshot().Get(records.StatusKey(instance(1).Ref()))
+				record, _ := s.Snapshot().Get(records.StatusKey(instance(1).Ref()))
 				status, _ := record.Value.(*api.DeliveredStatus)
 				if status == nil || status.ObservedGeneration != 1 {
 					t.Errorf("%s: after 10 s of the next agent the control plane has %+v", test.reason, status)
@@ -230,7 +193,7 @@ func TestDeathAfterTheAcknowledgement(t *testing.T) {
 				}
 				cancel()
 				parts.Wait()
-				_ = s.store.Close()
+				_ = s.Store.Close()
 			})
 		})
 	}

@@ -18,7 +18,7 @@ const (
 
 // tracked is a job that was done, whose result is not sent yet.
 type tracked struct {
-	job     string
+	job     pull.Job
 	task    task
 	applied api.ClusterResource
 	since   time.Time
@@ -29,14 +29,14 @@ type tracked struct {
 func (a *Agent) track(job pull.Job, task task, applied api.ClusterResource) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tracked = append(a.tracked, &tracked{job: job.ID, task: task, applied: applied, since: a.Now()})
+	a.tracked = append(a.tracked, &tracked{job: job, task: task, applied: applied, since: a.Now()})
 	a.wake()
 }
 
 func (a *Agent) isTracked(job string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.tracked, func(t *tracked) bool { return t.job == job })
+	return slices.ContainsFunc(a.tracked, func(t *tracked) bool { return t.job.ID == job })
 }
 
 // Moved says that a resource may have changed: those that are tracked are observed at once.
@@ -134,7 +134,7 @@ func (a *Agent) sayNow(ctx context.Context, t *tracked, seen Observation, messag
 	if seen.Found && seen.ObservedGeneration >= t.applied.Generation {
 		status.Conditions = seen.Conditions
 	}
-	err = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, t.job, status) })
+	err = a.request(ctx, func(token string) error { return a.client.Status(ctx, token, t.job.ID, status) })
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusConflict {
 		return true, nil
 	}

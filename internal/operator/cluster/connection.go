@@ -33,7 +33,7 @@ type Connection struct {
 	UserAgent string
 	// Taken is called with each job that was acknowledged, Finished with the outcome of each whose result was sent. Default: nobody counts.
 	Taken    func(job pull.Job)
-	Finished func(outcome string)
+	Finished func(job pull.Job, outcome string)
 	// Notify is called when State has changed. It must not wait.
 	Notify func()
 	Now    func() time.Time

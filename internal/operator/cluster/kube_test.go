@@ -62,7 +62,7 @@ func (w *world) deletes(object api.Object) {
 		if _, err := w.get(ctx, applicationInstance, object.Name); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the instance is there: %w", err)
 		}
-		if w.tend.snapshot().Object(object.Ref()).Exists() {
+		if w.tend.Snapshot().Object(object.Ref()).Exists() {
 			return errors.New("the object is there")
 		}
 		return nil

@@ -23,6 +23,7 @@ type metrics struct {
 	waiting      *prometheus.Desc
 	age          *prometheus.Desc
 	lag          prometheus.Gauge
+	received     *prometheus.CounterVec
 	namespaces   prometheus.Gauge
 	jobs         *prometheus.CounterVec
 }
@@ -39,22 +40,36 @@ func newMetrics(connection *Connection) *metrics {
 		age:     prometheus.NewDesc(prefix+"credential_age_seconds", "Time since the credential in use was issued.", nil, nil),
 		lag: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: prefix + "pull_job_lag_seconds", Help: "Time between the creation of the last job at the control plane and its acknowledgement."}),
+		received: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: prefix + "received_jobs_total", Help: "Jobs that were acknowledged, by type. One that is sent again counts again."}, []string{"type"}),
 		namespaces: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: prefix + "managed_namespaces", Help: "Namespaces that are labelled for the operator to work in."}),
 		jobs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: prefix + "applied_jobs_total", Help: "Jobs whose result the control plane has, by outcome."}, []string{"outcome"}),
+			Name: prefix + "applied_jobs_total", Help: "Jobs whose result the control plane has, by type and outcome."}, []string{"type", "outcome"}),
 	}
 }
 
-// taken measures how late a job is. Clocks of two machines may differ: none is early.
+// typeOf returns the label of a job's kind. What the control plane makes up gets no label of its own.
+func typeOf(job pull.Job) string {
+	switch job.Kind {
+	case pull.KindApply, pull.KindDelete, pull.KindIntent:
+		return job.Kind
+	}
+	return "unknown"
+}
+
+// taken counts a job, and measures how late it is. Clocks of two machines may differ: none is early.
 func (m *metrics) taken(job pull.Job) {
+	m.received.WithLabelValues(typeOf(job)).Inc()
 	if !job.CreatedAt.IsZero() {
 		m.lag.Set(max(m.connection.Now().Sub(job.CreatedAt), 0).Seconds())
 	}
 }
 
 // finished counts a job whose result has been sent.
-func (m *metrics) finished(outcome string) { m.jobs.WithLabelValues(outcome).Inc() }
+func (m *metrics) finished(job pull.Job, outcome string) {
+	m.jobs.WithLabelValues(typeOf(job), outcome).Inc()
+}
 
 // managed notes how many namespaces are labelled for the operator.
 func (m *metrics) managed(namespaces int) { m.namespaces.Set(float64(namespaces)) }
@@ -65,6 +80,7 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 		to <- desc
 	}
 	m.lag.Describe(to)
+	m.received.Describe(to)
 	m.namespaces.Describe(to)
 	m.jobs.Describe(to)
 }
@@ -78,6 +94,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(m.age, prometheus.GaugeValue, m.connection.Now().Sub(issued).Seconds())
 	}
 	m.lag.Collect(to)
+	m.received.Collect(to)
 	m.namespaces.Collect(to)
 	m.jobs.Collect(to)
 }

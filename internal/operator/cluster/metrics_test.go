@@ -36,7 +36,8 @@ func TestMetricsAndHealth(t *testing.T) {
 	w.tend.says("ready", object, isReady(1, "HelmReleaseReady"))
 	w.runs()
 	w.answers("http://"+w.metrics+"/metrics",
-		`vworkspace_operator_connectivity_state{mode="pull"} 1`, `vworkspace_operator_applied_jobs_total{outcome="succeeded"} 1`,
+		`vworkspace_operator_connectivity_state{mode="pull"} 1`, `vworkspace_operator_applied_jobs_total{outcome="succeeded",type="apply"} 1`,
+		`vworkspace_operator_received_jobs_total{type="apply"} `,
 		"\nvworkspace_operator_pull_job_lag_seconds ", "\nvworkspace_operator_event_buffer_occupancy ", "\nvworkspace_operator_credential_age_seconds ",
 		`vworkspace_operator_operation_total{engine="job",outcome="Succeeded",type="RunCommand"} 1`,
 		"\nvworkspace_operator_managed_namespaces ",

@@ -19,28 +19,19 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/pull"
-	"tend.dev/tend/internal/clusterapi"
-	"tend.dev/tend/internal/control"
-	controllers "tend.dev/tend/internal/control/cluster"
-	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/operator/kubetest"
+	"tend.dev/tend/internal/operator/tendtest"
 	"tend.dev/tend/internal/records"
-	"tend.dev/tend/internal/store"
-	"tend.dev/tend/internal/store/memory"
-	"tend.dev/tend/internal/store/view"
 )
 
 // tend is a control plane as a server runs it: the endpoints behind TLS, and the controllers, over a store in memory. Its clock can
 // be put forward, and its endpoints can be away.
 type tend struct {
-	testing.TB
-	ctx     context.Context
-	store   *memory.Store
-	view    *view.View
-	handler *clusterapi.Handler
-	server  *httptest.Server
-	ahead   atomic.Int64
-	away    atomic.Bool
+	*tendtest.Server
+	ctx    context.Context
+	server *httptest.Server
+	ahead  atomic.Int64
+	away   atomic.Bool
 
 	mu sync.Mutex
 	// jobs counts how often each job was sent, results are the outcomes that came.
@@ -51,27 +42,16 @@ type tend struct {
 func startTend(t testing.TB) *tend {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &tend{TB: t, ctx: ctx, store: memory.New(), jobs: map[string]int{}}
-	s.view = view.New(s.store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	s := &tend{ctx: ctx, jobs: map[string]int{}}
 	var parts sync.WaitGroup
-	parts.Go(func() { _ = s.view.Run(ctx) })
-	<-s.view.Synced()
-	for _, kind := range controllers.Kinds {
-		c := kind.New(control.Deps{Snapshot: s.snapshot, Store: s.store, Now: s.now})
-		work := engine.New(engine.Options{Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty, Synced: s.view.Synced(), Revision: s.view.Revision, WaitFor: s.view.WaitFor})
-		s.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(s.snapshot(), change)...) })
-		parts.Go(func() { _ = work.Run(ctx) })
-	}
-	s.handler = clusterapi.New(clusterapi.Options{
-		Store: s.store, View: s.view, Fresh: s.fresh, MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) }, Now: s.now,
-	})
+	s.Server = tendtest.Start(ctx, t, &parts, s.now)
 	s.server = httptest.NewTLSServer(http.HandlerFunc(s.serve))
 	t.Cleanup(func() {
 		s.server.CloseClientConnections()
 		s.server.Close()
 		cancel()
 		parts.Wait()
-		_ = s.store.Close()
+		_ = s.Store.Close()
 	})
 	return s
 }
@@ -95,11 +75,11 @@ func (s *tend) serve(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	if r.URL.Path != pull.JobsPath {
-		s.handler.ServeHTTP(w, r)
+		s.Handler.ServeHTTP(w, r)
 		return
 	}
 	recorder := httptest.NewRecorder()
-	s.handler.ServeHTTP(recorder, r)
+	s.Handler.ServeHTTP(recorder, r)
 	if r.Context().Err() != nil {
 		return
 	}
@@ -138,31 +118,19 @@ func (s *tend) authority() (certificate, name string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.server.Certificate().Raw})), "example.com"
 }
 
-func (s *tend) snapshot() records.Snapshot { return records.Snapshot{Reader: s.view.Snapshot()} }
-
-func (s *tend) fresh(ctx context.Context) (records.Snapshot, error) {
-	page, err := s.store.List(ctx, records.SchemaKey, store.ListOptions{Limit: 1})
-	if err == nil {
-		err = s.view.WaitFor(ctx, page.Revision)
-	}
-	return s.snapshot(), err
-}
-
 func (s *tend) put(object api.Object) {
 	s.Helper()
 	object.Metadata.CreatedAt = s.now()
-	if _, err := records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object).Commit(s.ctx, s.store); err != nil {
-		s.Fatal(err)
-	}
+	s.Put(object)
 }
 
 // invite declares a cluster, and returns a registration token for it.
 func (s *tend) invite(name string) string {
 	s.Helper()
-	if !s.snapshot().Cluster(name).Exists() {
+	if !s.Snapshot().Cluster(name).Exists() {
 		s.put(api.Object{Kind: api.KindCluster, Scope: api.Unscoped, Name: name, Spec: []byte("{}"), Metadata: api.Metadata{UID: "uid-" + name, Generation: 1}})
 	}
-	token, _, err := s.handler.Invite(s.ctx, name, 24*time.Hour)
+	token, _, err := s.Handler.Invite(s.ctx, name, 24*time.Hour)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -183,7 +151,7 @@ func web(cluster, namespace string, generation int64) api.Object {
 func (s *tend) says(what string, object api.Object, is func(api.DeliveredStatus) bool) {
 	s.Helper()
 	kubetest.Eventually(s, what, func(context.Context) error {
-		record, _ := s.snapshot().Get(records.StatusKey(object.Ref()))
+		record, _ := s.Snapshot().Get(records.StatusKey(object.Ref()))
 		status, ok := record.Value.(*api.DeliveredStatus)
 		if !ok {
 			return fmt.Errorf("%s has no status", object.Ref())

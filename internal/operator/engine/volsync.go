@@ -26,6 +26,17 @@ type volsyncParameters struct {
 	CopyMethod          string           `json:"copyMethod"`
 	VolumeSnapshotClass string           `json:"volumeSnapshotClassName"`
 	RestoreAsOf         string           `json:"restoreAsOf"`
+	Source              struct {
+		PVC string `json:"sourcePVC"`
+	} `json:"source"`
+	Destination struct {
+		PVC          string   `json:"destinationPVC"`
+		Capacity     string   `json:"capacity"`
+		AccessModes  []string `json:"accessModes"`
+		StorageClass string   `json:"storageClassName"`
+		RestoreAsOf  string   `json:"restoreAsOf"`
+		Previous     *int64   `json:"previous"`
+	} `json:"destination"`
 }
 
 // source returns whether the volume is read: a restore writes it.
@@ -74,7 +85,7 @@ func (v volsync) Object(req Request) (*unstructured.Unstructured, error) {
 	}
 	spec := map[string]any{"trigger": trigger, "restic": mover}
 	if subject.GroupVersionKind == KindReplicationSource {
-		spec["sourcePVC"] = params.PVC
+		spec["sourcePVC"] = cmp.Or(params.Source.PVC, params.PVC)
 		mover["copyMethod"] = cmp.Or(params.CopyMethod, "Snapshot")
 		if len(params.Retain) > 0 {
 			keep := map[string]any{}
@@ -84,15 +95,30 @@ func (v volsync) Object(req Request) (*unstructured.Unstructured, error) {
 			mover["retain"] = keep
 		}
 	} else {
-		mover["destinationPVC"] = params.PVC
-		mover["copyMethod"] = cmp.Or(params.CopyMethod, "Direct")
-		set(mover, "restoreAsOf", params.RestoreAsOf)
+		params.destination(mover)
 	}
 	return object(req, subject, spec), nil
 }
 
+// destination says where a restore writes, and which snapshot of the repository: into a volume that exists, or into one that
+// VolSync makes, of which it leaves a snapshot.
+func (p volsyncParameters) destination(mover map[string]any) {
+	to, method := p.Destination, "Direct"
+	pvc := cmp.Or(to.PVC, p.PVC)
+	if pvc == "" {
+		method = "Snapshot"
+	}
+	mover["copyMethod"] = cmp.Or(p.CopyMethod, method)
+	set(mover, "destinationPVC", pvc)
+	set(mover, "capacity", to.Capacity)
+	setList(mover, "accessModes", to.AccessModes)
+	set(mover, "storageClassName", to.StorageClass)
+	set(mover, "restoreAsOf", cmp.Or(to.RestoreAsOf, p.RestoreAsOf))
+	setPointer(mover, "previous", to.Previous)
+}
+
 func (p volsyncParameters) snapshot() map[string]any {
-	spec := map[string]any{"source": map[string]any{"persistentVolumeClaimName": p.PVC}}
+	spec := map[string]any{"source": map[string]any{"persistentVolumeClaimName": cmp.Or(p.Source.PVC, p.PVC)}}
 	set(spec, "volumeSnapshotClassName", p.VolumeSnapshotClass)
 	return spec
 }
@@ -104,7 +130,8 @@ func (v volsync) Observe(_ Request, observed *unstructured.Unstructured) Progres
 			with("restoreSize", text(observed, "status", "restoreSize"))
 	}
 	return v.progress(observed).with("replicationName", observed.GetName()).
-		with("lastSyncTime", text(observed, "status", "lastSyncTime"))
+		with("lastSyncTime", text(observed, "status", "lastSyncTime")).
+		with("latestImage", text(observed, "status", "latestImage", "name"))
 }
 
 // progress reads the status of a replication. One with a manual trigger ends with its sync; one with a schedule is idle

@@ -37,6 +37,8 @@ const (
 	ReconcileDisabled = "disabled"
 	// AnnotationCancel on an Operation, with any value but "" and "false", ends it.
 	AnnotationCancel = "ops.vworkspace.io/cancel"
+	// AnnotationMaintenanceWindow on an ApplicationInstance says when it may be changed.
+	AnnotationMaintenanceWindow = "ops.vworkspace.io/maintenance-window"
 	// AnnotationRotate on a Cluster, with any value but "" and "false", asks for another exchange of the registration token.
 	AnnotationRotate = "ops.vworkspace.io/rotate-credentials"
 	// AnnotationAllowedTypes on a namespace lists the types of operations that are allowed there, separated by commas.

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 )
@@ -114,114 +111,6 @@ func (w *world) events(wanted ...string) {
 	})
 }
 
-// TestForeignFieldSurvives: what another manager sets beside the operator's fields stays, also through an upgrade.
-func TestForeignFieldSurvives(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, kubetest.Shared())
-	w.operate()
-	w.web()
-	w.exists(helmRelease, "web")
-	foreign := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"timeout": "17m"}}}
-	foreign.SetGroupVersionKind(helmRelease)
-	foreign.SetNamespace(w.namespace)
-	foreign.SetName("web")
-	if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl")); err != nil {
-		t.Fatal(err)
-	}
-	instance, err := w.instance(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	instance.Spec.Values.Inline.Raw = []byte(`{"replicas":3}`)
-	if err := w.user.Update(t.Context(), instance); err != nil {
-		t.Fatal(err)
-	}
-	kubetest.Eventually(t, "new values", func(ctx context.Context) error {
-		release, err := w.get(ctx, helmRelease, "web")
-		if err != nil {
-			return err
-		}
-		values, _, _ := unstructured.NestedMap(release.Object, "spec", "values")
-		if timeout, _, _ := unstructured.NestedString(release.Object, "spec", "timeout"); timeout != "17m" {
-			t.Fatalf("spec.timeout is %q: the foreign field is gone", timeout)
-		}
-		if len(values) != 1 || values["replicas"] != int64(3) {
-			return fmt.Errorf("values are %v", values)
-		}
-		return nil
-	})
-	w.says("Blocked=False/Unblocked", "Degraded=False/Recovered")
-}
-
-// TestConflictIsReported: a field that another manager owns is named, and stays; when the other gives it up, the operator
-// continues by itself.
-func TestConflictIsReported(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, kubetest.Shared())
-	foreign := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"interval": "77m", "chartRef": map[string]any{"kind": "OCIRepository", "name": "other"},
-	}}}
-	foreign.SetGroupVersionKind(helmRelease)
-	foreign.SetNamespace(w.namespace)
-	foreign.SetName("web")
-	if err := w.user.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(foreign), client.FieldOwner("kubectl")); err != nil {
-		t.Fatal(err)
-	}
-	w.operate()
-	w.web()
-	w.says("Blocked=True/FieldConflict", "Ready=False/HelmReleaseFailed")
-	instance, err := w.instance(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range instance.Status.Conditions {
-		if c.Type == "Blocked" && (!strings.Contains(c.Message, ".spec.interval of HelmRelease web is set by kubectl") || !strings.Contains(c.Message, ".spec.chartRef.name")) {
-			t.Errorf("Blocked says %q", c.Message)
-		}
-	}
-	release, err := w.get(t.Context(), helmRelease, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if interval, _, _ := unstructured.NestedString(release.Object, "spec", "interval"); interval != "77m" || len(release.GetOwnerReferences()) > 0 {
-		t.Errorf("the foreign object was changed: %v", release.Object)
-	}
-	if err := w.user.Delete(t.Context(), release); err != nil {
-		t.Fatal(err)
-	}
-	w.says("Blocked=False/Unblocked", "Ready=Unknown/Reconciling")
-	w.children()
-}
-
-// TestDriftIsLeftAlone: a change of an operator's field by a person is reported, and nothing fights over it.
-func TestDriftIsLeftAlone(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, kubetest.Shared())
-	w.operate()
-	w.web()
-	w.installs("Ready=True/InstallSucceeded")
-	w.says("Ready=True/HelmReleaseReady")
-	kubetest.Eventually(t, "edit", func(ctx context.Context) error {
-		release, err := w.get(ctx, helmRelease, "web")
-		if err != nil {
-			return err
-		}
-		if err := unstructured.SetNestedField(release.Object, "1h", "spec", "interval"); err != nil {
-			t.Fatal(err)
-		}
-		return w.user.Update(ctx, release)
-	})
-	w.installs("Ready=True/UpgradeSucceeded")
-	w.says("Degraded=True/Drifted", "Ready=True/HelmReleaseReady")
-	release, err := w.get(t.Context(), helmRelease, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if interval, _, _ := unstructured.NestedString(release.Object, "spec", "interval"); interval != "1h" {
-		t.Errorf("spec.interval is %q: the operator has taken it back", interval)
-	}
-}
-
 // TestDeletionWaitsForChildren: an instance stays until Flux has uninstalled the release.
 func TestDeletionWaitsForChildren(t *testing.T) {
 	t.Parallel()
@@ -303,72 +192,6 @@ func TestPauseStopsWrites(t *testing.T) {
 		return nil
 	})
 	w.says("Suspended=False/Active")
-}
-
-// TestUpgradeHoldsUntilTheSpecChanges: what an Operation installs is not undone, and a newer spec counts more.
-func TestUpgradeHoldsUntilTheSpecChanges(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, kubetest.Shared())
-	w.operate()
-	w.web()
-	w.exists(helmRelease, "web")
-	instance, err := w.instance(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	operation := &unstructured.Unstructured{}
-	text := fmt.Sprintf(`{"apiVersion":"ops.vworkspace.io/v1alpha1","kind":"Operation","metadata":{"namespace":%q,"name":"up"},"spec":{
-		"targetRef":{"apiVersion":"apps.vworkspace.io/v1alpha1","kind":"ApplicationInstance","name":"web"},"type":"Upgrade","engine":"helm",
-		"parameters":{"targetVersion":"5.0.0","valuesPatch":{"extra":true}}}}`, w.namespace)
-	if err := operation.UnmarshalJSON([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.user.Create(t.Context(), operation); err != nil {
-		t.Fatal(err)
-	}
-	operation.Object["status"] = map[string]any{
-		"phase": "Running", "targetGeneration": instance.Generation, "startedAt": metav1.Now().UTC().Format(time.RFC3339),
-	}
-	if err := w.user.Status().Update(t.Context(), operation); err != nil {
-		t.Fatal(err)
-	}
-	installed := func(version string, extra any) {
-		t.Helper()
-		kubetest.Eventually(t, "version", func(ctx context.Context) error {
-			source, err := w.get(ctx, ociRepository, "web-source")
-			if err != nil {
-				return err
-			}
-			release, err := w.get(ctx, helmRelease, "web")
-			if err != nil {
-				return err
-			}
-			tag, _, _ := unstructured.NestedString(source.Object, "spec", "ref", "tag")
-			values, _, _ := unstructured.NestedMap(release.Object, "spec", "values")
-			if tag != version || values["extra"] != extra || values["replicas"] != int64(2) {
-				return fmt.Errorf("tag %s, values %v", tag, values)
-			}
-			return nil
-		})
-	}
-	installed("5.0.0", true)
-	if err := unstructured.SetNestedField(operation.Object, string(opsv1alpha1.PhaseSucceeded), "status", "phase"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.user.Status().Update(t.Context(), operation); err != nil {
-		t.Fatal(err)
-	}
-	w.installs("Ready=True/UpgradeSucceeded")
-	w.says("Ready=True/HelmReleaseReady", "Degraded=False/Recovered")
-	installed("5.0.0", true)
-	if instance, err = w.instance(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	instance.Spec.Chart.Version = "6.0.0"
-	if err := w.user.Update(t.Context(), instance); err != nil {
-		t.Fatal(err)
-	}
-	installed("6.0.0", nil)
 }
 
 // TestKindsAppearLater: without Flux an instance says so, and goes on when Flux is installed, without a restart.

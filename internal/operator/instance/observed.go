@@ -32,6 +32,8 @@ type Upgrade struct {
 	Version string
 	// Values are merged over the spec's.
 	Values map[string]any
+	// Running is whether an Operation is carrying it out now.
+	Running bool
 }
 
 // Refusal is an object that could not be applied because of what another manager has set.

@@ -10,6 +10,7 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/window"
 )
 
 // Result is what Plan decides. A reconcile does it in the order of the fields; a crash between any two converges.
@@ -26,6 +27,8 @@ type Result struct {
 	Events []Event
 	// RemoveFinalizer is whether nothing is left to delete.
 	RemoveFinalizer bool
+	// After is when to plan again, if nothing changes before: when the maintenance window opens. Zero is never.
+	After time.Duration
 }
 
 // Event is a transition of a condition.
@@ -36,10 +39,10 @@ type Event struct {
 	Reason, Message string
 }
 
-// Plan returns what to do for an instance. There is never anything to wait for: what an instance waits for is an event of
-// an object that is watched.
+// Plan returns what to do for an instance. What an instance waits for is an event of an object that is watched, or its
+// maintenance window.
 func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now time.Time) Result {
-	p := &planner{instance: instance, observed: observed}
+	p := &planner{instance: instance, observed: observed, now: now}
 	p.result.Status = *instance.Status.DeepCopy()
 	p.result.AddFinalizer = instance.DeletionTimestamp == nil && observed.Denied == nil &&
 		!slices.Contains(instance.Finalizers, identity.FinalizerInstance)
@@ -64,7 +67,10 @@ func Plan(instance *appsv1alpha1.ApplicationInstance, observed *Observed, now ti
 type planner struct {
 	instance *appsv1alpha1.ApplicationInstance
 	observed *Observed
+	now      time.Time
 	result   Result
+	// held is why changes are not applied now, or "".
+	held string
 	// conditions are those of this plan, by type.
 	conditions []metav1.Condition
 }
@@ -124,6 +130,7 @@ func (p *planner) managed() {
 	default:
 		p.apply(children)
 		p.replaced(children)
+		p.hold()
 	}
 	p.translate(children[0], children[1])
 }
@@ -218,6 +225,29 @@ func (p *planner) replaced(children []*unstructured.Unstructured) {
 			p.result.Delete = append(p.result.Delete, live)
 		}
 	}
+}
+
+// hold keeps what would change an installed release until the maintenance window opens. A first installation, and an Upgrade
+// that runs because it was started in the window, are not held. A window that can't be read is closed.
+func (p *planner) hold() {
+	declared, err := window.Of(p.instance.Annotations)
+	if err != nil {
+		p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedValidationFailed, err.Error())
+	}
+	opens := declared.Opens(p.now)
+	change := len(p.result.Apply)+len(p.result.Delete) > 0
+	first := p.observed.child(kindHelmRelease, p.instance.Spec.Release.Name) == nil
+	upgrading := p.observed.Upgrade != nil && p.observed.Upgrade.Running
+	if !change || first || upgrading || err == nil && opens.IsZero() {
+		return
+	}
+	p.held = "a change waits: " + identity.AnnotationMaintenanceWindow + " is wrong"
+	if err == nil {
+		p.held = "a change waits for the maintenance window, which opens at " + opens.Format(time.RFC3339)
+		p.result.After = opens.Sub(p.now)
+	}
+	p.result.Apply, p.result.Delete = nil, nil
+	p.set(appsv1alpha1.ConditionSuspended, metav1.ConditionTrue, appsv1alpha1.SuspendedMaintenanceWindow, p.held)
 }
 
 func (p *planner) owns(live *unstructured.Unstructured) bool {

@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if result.RemoveFinalizer {
 		return reconcile.Result{}, apply.RemoveFinalizer(ctx, r.Client, stored(instance), identity.FinalizerInstance)
 	}
-	return reconcile.Result{}, failure
+	return reconcile.Result{RequeueAfter: result.After}, failure
 }
 
 // read returns the instance, or nil if there is none.

@@ -106,18 +106,22 @@ func (p *planner) missingValues(live fluxObject) {
 // ready says whether the release is installed as the spec says.
 func (p *planner) ready(live, source fluxObject) {
 	const kind = appsv1alpha1.ConditionReady
+	// One message: reports of the source and the release arrive in either order, and each is no news for itself.
+	const waiting = "waiting for Flux to fetch the chart and to reconcile the HelmRelease"
 	ready := live.condition("Ready")
 	unreachable, why := chartUnreachable(live, source)
 	outdated := p.outdated(live, source)
 	switch {
+	case p.held != "" && ready.Status != metav1.ConditionFalse:
+		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, p.held)
 	case p.pending(live):
-		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, "waiting for Flux to reconcile the HelmRelease")
+		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting)
 	case unreachable && (outdated || ready.Status == metav1.ConditionFalse):
 		p.set(kind, metav1.ConditionFalse, appsv1alpha1.ReadyChartUnreachable, why)
 	case ready.Status == metav1.ConditionFalse && ready.Reason == fluxSourceNotReady:
 		p.set(kind, metav1.ConditionFalse, live.phase(appsv1alpha1.ReadyInstalling, appsv1alpha1.ReadyUpgrading), ready.Message)
 	case outdated:
-		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, "waiting for Flux to install the chart that the source fetches")
+		p.set(kind, metav1.ConditionUnknown, appsv1alpha1.ReadyReconciling, waiting)
 	case ready.Status == metav1.ConditionTrue:
 		p.set(kind, metav1.ConditionTrue, appsv1alpha1.ReadyHelmReleaseReady, ready.Message)
 	case ready.Status == metav1.ConditionFalse:
@@ -133,7 +137,7 @@ func (p *planner) reconciling(live, source fluxObject) {
 	ready, work := live.condition("Ready"), live.condition("Reconciling")
 	unreachable, _ := chartUnreachable(live, source)
 	busy := p.pending(live) || p.outdated(live, source) && !unreachable || work.Status == metav1.ConditionTrue || ready.Status == metav1.ConditionUnknown || ready.Reason == fluxSourceNotReady
-	if !busy || live.suspended() {
+	if !busy || live.suspended() || p.held != "" && work.Status != metav1.ConditionTrue {
 		return
 	}
 	reason := live.phase(appsv1alpha1.ReconcilingInstalling, appsv1alpha1.ReconcilingUpgrading)

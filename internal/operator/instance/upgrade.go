@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,5 +20,9 @@ func (r *Reconciler) upgrade(ctx context.Context, instance *appsv1alpha1.Applica
 		return nil, fmt.Errorf("list the operations of %s: %w", instance.Name, err)
 	}
 	overlay := operation.OverlayOf(instance, operations.Items)
-	return &Upgrade{Version: overlay.Version, Values: overlay.Values}, nil
+	running := slices.ContainsFunc(operations.Items, func(op opsv1alpha1.Operation) bool {
+		return op.Spec.TargetRef.Name == instance.Name && op.Spec.Engine == opsv1alpha1.EngineHelm &&
+			op.Status.Phase == opsv1alpha1.PhaseRunning && op.Status.TargetGeneration == instance.Generation
+	})
+	return &Upgrade{Version: overlay.Version, Values: overlay.Values, Running: running}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/operator/window"
 )
 
 // obstacle is why an operation may not start now. It starts by itself when the obstacle is gone.
@@ -108,7 +110,24 @@ func (d *decision) obstacle() *obstacle {
 		return &obstacle{opsv1alpha1.AcceptedEngineNotInstalled, opsv1alpha1.BlockedDependencyMissing, fmt.Sprintf(
 			"the kinds of the engine %s are not installed in the cluster", d.op.Spec.Engine)}
 	}
-	return nil
+	return d.closed()
+}
+
+// closed returns the obstacle of an operation outside the target's maintenance window, or nil. The operation is decided
+// again when the window opens.
+func (d *decision) closed() *obstacle {
+	declared, err := window.Of(d.Target.Annotations)
+	if err != nil {
+		return &obstacle{opsv1alpha1.AcceptedValidationFailed, opsv1alpha1.BlockedValidationFailed,
+			fmt.Sprintf("the ApplicationInstance %s: %v", d.Target.Name, err)}
+	}
+	opens := declared.Opens(d.Now)
+	if opens.IsZero() {
+		return nil
+	}
+	d.plan.After = opens.Sub(d.Now)
+	return &obstacle{opsv1alpha1.BlockedOutsideMaintenance, opsv1alpha1.BlockedOutsideMaintenance,
+		fmt.Sprintf("the maintenance window of %s opens at %s", d.Target.Name, opens.Format(time.RFC3339))}
 }
 
 // unready returns why the target is not ready for the operation, or "".
@@ -119,7 +138,9 @@ func (d *decision) unready() string {
 			return name + " is not ready, and spec.policy.requireReady is set"
 		}
 	}
-	if d.op.Spec.Engine == opsv1alpha1.EngineHelm && meta.IsStatusConditionTrue(d.Target.Status.Conditions, appsv1alpha1.ConditionSuspended) {
+	suspended := meta.FindStatusCondition(d.Target.Status.Conditions, appsv1alpha1.ConditionSuspended)
+	if d.op.Spec.Engine == opsv1alpha1.EngineHelm && suspended != nil && suspended.Status == metav1.ConditionTrue &&
+		suspended.Reason != appsv1alpha1.SuspendedMaintenanceWindow { // the window is an obstacle of its own
 		return name + " is suspended: resume it, nothing changes its release before"
 	}
 	return ""

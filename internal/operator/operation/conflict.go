@@ -57,14 +57,16 @@ func working(op *opsv1alpha1.Operation) bool {
 	return running == nil || running.Reason != opsv1alpha1.RunningVolSyncIdle
 }
 
-// waiting returns whether an operation that has not started waits for nothing but its turn. One that needs a person, such
-// as for its approval, may need one for long: the others go first.
+// waiting returns whether an operation that has not started waits for nothing but its turn, or for the
+// maintenance window. One that needs a person, such as for its approval, may need one for long: the others go first.
 func waiting(op *opsv1alpha1.Operation) bool {
 	if started(op) || op.DeletionTimestamp != nil || cancelled(op) {
 		return false
 	}
 	blocked := meta.FindStatusCondition(op.Status.Conditions, opsv1alpha1.ConditionBlocked)
-	return blocked == nil || blocked.Reason == opsv1alpha1.BlockedConflictingOperation || op.Status.ObservedGeneration < op.Generation
+	return blocked == nil || blocked.Reason == opsv1alpha1.BlockedConflictingOperation ||
+		blocked.Reason == opsv1alpha1.BlockedOutsideMaintenance || // the window of the target is that of them all
+		op.Status.ObservedGeneration < op.Generation
 }
 
 // MayWait returns whether an operation has that target and has not started: what happens to the target, or to its other

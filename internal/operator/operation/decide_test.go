@@ -34,7 +34,7 @@ func sameStatus(a, b *opsv1alpha1.Operation) bool {
 //	gone NAME                   the object of the operation is deleted
 //	foreign KIND NAME           an object of something else exists
 //	parameters NAME · approve NAME [as=OTHER] [expired] [forged] · cancel NAME · delete NAME
-//	target ready|suspended|resumed|missing|deleted|placeholder|back|version=V|annotation=KEY:VALUE
+//	target ready|suspended|resumed|missing|deleted|placeholder|back|version=V|window|held|annotation=KEY:VALUE
 //	flux ready|failed · install · uninstall · hook · refuse · tick D
 func TestTranscripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
@@ -149,6 +149,8 @@ func (w *world) change(t *testing.T, d *datadriven.TestData, arg string) {
 	case "ready", "suspended":
 		kind := map[string]string{"ready": "Ready", "suspended": "Suspended"}[arg]
 		w.target.Status.Conditions = append(w.target.Status.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+	case "held":
+		w.target.Status.Conditions = []metav1.Condition{{Type: "Suspended", Status: metav1.ConditionTrue, Reason: "MaintenanceWindow"}}
 	case "resumed":
 		w.target.Status.Conditions = nil
 	case "missing":
@@ -161,6 +163,8 @@ func (w *world) change(t *testing.T, d *datadriven.TestData, arg string) {
 	case "version":
 		w.target.Spec.Chart.Version = value
 		w.target.Generation++
+	case "window":
+		w.target.Annotations[identity.AnnotationMaintenanceWindow] = d.Input
 	case "annotation":
 		name, value, _ := strings.Cut(value, ":")
 		w.target.Annotations[identity.CapabilityPrefix+name] = value

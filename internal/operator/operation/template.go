@@ -157,7 +157,7 @@ func workflow(template string) Template {
 // schedule.
 func volsync(template string, restore bool) Template {
 	made := Template{Name: template, Approval: restore, Capabilities: []string{"replicate"}, Parameters: with(map[string]Field{
-		"pvc": {Type: Text, NotEmpty: true, Required: true}, "volumeSnapshotClassName": text,
+		"pvc": name, "volumeSnapshotClassName": text,
 		"copyMethod": {Type: Text, Enum: []string{"Direct", "Clone", "Snapshot"}},
 		"repository": {Type: Object, Fields: map[string]Field{
 			"secretName": {Type: Text, NotEmpty: true, Required: true}, "type": {Type: Text, Enum: []string{"restic"}},
@@ -166,7 +166,11 @@ func volsync(template string, restore bool) Template {
 	if restore {
 		made.Parameters["direction"] = Field{Type: Text, Enum: []string{"destination"}}
 		made.Parameters["restoreAsOf"] = text
-		made.Rule = oneOf("repository")
+		made.Parameters["destination"] = Field{Type: Object, Fields: map[string]Field{
+			"destinationPVC": name, "capacity": name, "storageClassName": name, "restoreAsOf": text, "previous": attempts,
+			"accessModes": {Type: Texts},
+		}}
+		made.Rule = all(oneOf("repository"), restoreVolume)
 		return made
 	}
 	copies := Field{Type: Integer, Min: 1}
@@ -176,8 +180,41 @@ func volsync(template string, restore bool) Template {
 		"hourly": copies, "daily": copies, "weekly": copies, "monthly": copies, "yearly": copies,
 	}}
 	made.Parameters["volumeSnapshot"] = Field{Type: Bool}
-	made.Rule = oneOf("repository", "volumeSnapshot")
+	made.Parameters["source"] = Field{Type: Object, Fields: map[string]Field{"sourcePVC": {Type: Text, NotEmpty: true, Required: true}}}
+	made.Rule = all(oneOf("repository", "volumeSnapshot"), exactlyOne("pvc", "source"))
 	return made
+}
+
+// restoreVolume is the rule that a restore has one volume to write: one that exists, or one that VolSync makes.
+func restoreVolume(values map[string]any) error {
+	to, _ := values["destination"].(map[string]any)
+	if exists, made := to["destinationPVC"] != nil, to["capacity"] != nil && to["accessModes"] != nil; (values["pvc"] != nil) == (exists || made) {
+		return errors.New("spec.parameters needs one volume: pvc, destination.destinationPVC, or destination.capacity with accessModes")
+	}
+	return nil
+}
+
+// all returns the rule that is all of some rules.
+func all(rules ...func(map[string]any) error) func(map[string]any) error {
+	return func(values map[string]any) error {
+		for _, rule := range rules {
+			if err := rule(values); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// exactlyOne returns the rule that one of some parameters is given, and no other of them.
+func exactlyOne(names ...string) func(map[string]any) error {
+	return func(values map[string]any) error {
+		given := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return values[name] == nil })
+		if len(given) != 1 {
+			return fmt.Errorf("spec.parameters needs one of %s, and has %d", strings.Join(names, ", "), len(given))
+		}
+		return nil
+	}
 }
 
 // oneOf returns the rule that at least one of some parameters is given.

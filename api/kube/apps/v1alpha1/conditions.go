@@ -64,6 +64,8 @@ const (
 const (
 	// SuspendedReconcilePaused: the annotation apps.vworkspace.io/reconcile is disabled.
 	SuspendedReconcilePaused = "ReconcilePaused"
+	// SuspendedMaintenanceWindow: a change of the spec waits for the maintenance window.
+	SuspendedMaintenanceWindow = "MaintenanceWindow"
 	// SuspendedManually: the HelmRelease itself is suspended.
 	SuspendedManually = "ManuallySuspended"
 	// SuspendedActive: nothing is suspended.

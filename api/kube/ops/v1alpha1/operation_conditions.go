@@ -91,6 +91,7 @@ const (
 	BlockedValidationFailed       = "ValidationFailed"
 	BlockedMissingSecret          = "MissingSecret"
 	BlockedAwaitingResume         = "AwaitingResume"
+	BlockedOutsideMaintenance     = "OutsideMaintenanceWindow"
 	BlockedFieldConflict          = "FieldConflict"
 	BlockedMissingVolumeSnapClass = "MissingVolumeSnapshotClass"
 	BlockedPolicyDenied           = "PolicyDenied"

@@ -1,0 +1,64 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"tend.dev/tend/api/pull"
+)
+
+// TestEvents: a batch a second, at once when it is full; what can't be sent waits in order, the oldest is dropped; the rest goes at the
+// end.
+func TestEvents(t *testing.T) {
+	inBench(t, func(b *bench) {
+		emit := func(from, to int) {
+			for i := from; i < to; i++ {
+				b.agent.Emit(pull.Event{EventKey: fmt.Sprint(i)})
+			}
+		}
+		emit(0, 3)
+		time.Sleep(1500 * time.Millisecond)
+		emit(3, 3+pull.MaxEvents)
+		synctest.Wait()
+		if got := fmt.Sprint(b.plane.events); got != "[3 100]" {
+			b.Errorf("batches %s", got)
+		}
+		b.plane.mu.Lock()
+		b.plane.answer = func(r *http.Request) (int, string) {
+			if r.URL.Path == pull.EventsPath {
+				return http.StatusServiceUnavailable, ""
+			}
+			return 0, ""
+		}
+		b.plane.events, b.plane.keys = nil, nil
+		b.plane.mu.Unlock()
+		emit(1000, 1000+maxBuffer+50)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if waiting, dropped := b.agent.Buffered(); waiting != maxBuffer || dropped != 50 {
+			b.Errorf("%d wait, %d were dropped", waiting, dropped)
+		}
+		b.plane.mu.Lock()
+		b.plane.answer = nil
+		b.plane.mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if waiting, dropped := b.agent.Buffered(); waiting != 0 || dropped != 0 || len(b.plane.events) != maxBuffer/pull.MaxEvents {
+			b.Errorf("%d wait, %d dropped, %d batches", waiting, dropped, len(b.plane.events))
+		}
+		if !slices.IsSortedFunc(b.plane.keys, strings.Compare) || b.plane.keys[0] != "1050" {
+			b.Errorf("out of order: %v …", b.plane.keys[:3])
+		}
+		b.plane.events = nil
+		emit(5000, 5002)
+		b.stop()
+		if got := fmt.Sprint(b.plane.events); got != "[2]" {
+			b.Errorf("the last batch: %s", got)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package tendtest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"tend.dev/tend/api"
+	"tend.dev/tend/internal/clusterapi"
+	"tend.dev/tend/internal/control"
+	controllers "tend.dev/tend/internal/control/cluster"
+	"tend.dev/tend/internal/engine"
+	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/store"
+	"tend.dev/tend/internal/store/memory"
+	"tend.dev/tend/internal/store/view"
+)
+
+// Server is a control plane as a server runs it.
+type Server struct {
+	testing.TB
+	// Store is where its objects are. The test closes it when the parts have ended.
+	Store *memory.Store
+	// Handler answers the operators.
+	Handler *clusterapi.Handler
+
+	ctx  context.Context
+	view *view.View
+}
+
+// Start starts a control plane, whose parts run until ctx ends. now is its clock; nil is time.Now.
+func Start(ctx context.Context, t testing.TB, parts *sync.WaitGroup, now func() time.Time) *Server {
+	s := &Server{TB: t, ctx: ctx, Store: memory.New()}
+	s.view = view.New(s.Store, view.Options{Decode: records.Decode, Indexes: records.Indexes})
+	parts.Go(func() { _ = s.view.Run(ctx) })
+	<-s.view.Synced()
+	for _, kind := range controllers.Kinds {
+		c := kind.New(control.Deps{Snapshot: s.Snapshot, Store: s.Store, Now: now})
+		work := engine.New(engine.Options{
+			Name: c.Name(), Reconciler: c, Replay: c.Keys, Dirty: c.Dirty,
+			Synced: s.view.Synced(), Revision: s.view.Revision, WaitFor: s.view.WaitFor,
+		})
+		s.view.OnChange(func(change view.Change) { work.Enqueue(c.Affected(s.Snapshot(), change)...) })
+		parts.Go(func() { _ = work.Run(ctx) })
+	}
+	s.Handler = clusterapi.New(clusterapi.Options{
+		Store: s.Store, View: s.view, Fresh: s.fresh, Now: now,
+		MAC: func(plain []byte) string { return fmt.Sprintf("%x", plain) },
+	})
+	return s
+}
+
+// Snapshot returns what the server knows now.
+func (s *Server) Snapshot() records.Snapshot { return records.Snapshot{Reader: s.view.Snapshot()} }
+
+func (s *Server) fresh(ctx context.Context) (records.Snapshot, error) {
+	page, err := s.Store.List(ctx, records.SchemaKey, store.ListOptions{Limit: 1})
+	if err == nil {
+		err = s.view.WaitFor(ctx, page.Revision)
+	}
+	return s.Snapshot(), err
+}
+
+// Put stores an object as a user's apply does.
+func (s *Server) Put(object api.Object) {
+	s.Helper()
+	if _, err := records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object).Commit(s.ctx, s.Store); err != nil {
+		s.Fatal(err)
+	}
+}
