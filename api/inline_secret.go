@@ -48,7 +48,8 @@ var (
 var placeholders = []string{"<set via externalsecret>", "<set via external-secret>"}
 
 // namesSecret are the endings of keys whose value is the name of a Secret, not a secret.
-var namesSecret = []string{"existingsecret", "pullsecret", "tlssecret", "certsecret", "certificatesecret", "passwordsecret", "credentialssecret", "configsecret", "casecret", "authsecret"}
+var namesSecret = []string{"existingsecret", "pullsecret", "tlssecret", "certsecret", "certificatesecret", "passwordsecret", "credentialssecret", "configsecret", "casecret", "authsecret",
+	"secretname", "secretref", "secretkeyref", "secretsname"}
 
 func isInlineSecret(name, text string) bool {
 	text, lower := strings.TrimSpace(text), strings.ToLower(name)

@@ -15,7 +15,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"tend.dev/tend/internal/operator"
-	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/version"
 )
 
@@ -43,10 +42,7 @@ func run() error {
 	flag.StringVar(&opts.ClusterID, "cluster-id", os.Getenv("VWORKSPACE_CLUSTER_ID"), "the cluster's identity, instead of the Cluster object's (VWORKSPACE_CLUSTER_ID)")
 	gated := flag.Bool("namespace-gate", true, "work in no namespaces but those with the label managed-by=vworkspace")
 	flag.BoolVar(&opts.Policy.RequireManagedBy, "require-managed-by", false, "work on no objects but those with the label app.vworkspace.io/managed-by=control-plane")
-	flag.Func("chart-allow", "an address below which charts may be, as oci://ghcr.io/team or https://charts.example.com; repeat it for more (default any)", func(address string) error {
-		opts.Policy.Charts = append(opts.Policy.Charts, address)
-		return gate.CheckChart(address)
-	})
+	flag.Func("chart-allow", "an address below which charts may be, as oci://ghcr.io/team or https://charts.example.com; repeat it, or use commas, for more (default any)", opts.Policy.AddCharts)
 	webhooks := flag.Bool("webhooks-enabled", false, "serve the admission webhooks, and handle their certificate")
 	port := flag.Int("webhook-port", 9443, "where the admission webhooks are served, on every address")
 	flag.StringVar(&opts.VeleroNamespace, "velero-namespace", "", "where Velero's objects are created; the operation's namespace if empty")

@@ -40,6 +40,7 @@ func TestMetricsAndHealth(t *testing.T) {
 		`vworkspace_operator_received_jobs_total{type="apply"} `,
 		"\nvworkspace_operator_pull_job_lag_seconds ", "\nvworkspace_operator_event_buffer_occupancy ", "\nvworkspace_operator_credential_age_seconds ",
 		`vworkspace_operator_operation_total{engine="job",outcome="Succeeded",type="RunCommand"} 1`,
+		"\nvworkspace_operator_managed_namespaces ",
 		`controller_runtime_reconcile_total{controller="applicationinstance",result="success"}`,
 		`controller_runtime_reconcile_time_seconds_count{controller="operation"}`, `workqueue_depth{`, `rest_client_requests_total{`)
 }

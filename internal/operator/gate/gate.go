@@ -50,12 +50,12 @@ func (p Policy) Instance(namespace metav1.Object, cluster string, instance *apps
 		return refusal
 	}
 	chart := instance.Spec.Chart
-	if chart == nil || len(p.Charts) == 0 || slices.ContainsFunc(p.Charts, func(allowed string) bool { return below(chart.URL, allowed) }) {
+	if chart == nil || len(p.Charts) == 0 || slices.ContainsFunc(p.Charts, func(allowed string) bool { return below(address(chart), allowed) }) {
 		return nil
 	}
 	return &Refusal{ChartNotAllowed, fmt.Sprintf(
-		"spec.chart.url: charts of %s are not allowed, but those of %s are: use one, or add it to the operator's --chart-allow",
-		chart.URL, strings.Join(p.Charts, ", "))}
+		"spec.chart: %s is not allowed, but charts of %s are: use one, or add it to the operator's --chart-allow",
+		address(chart), strings.Join(p.Charts, ", "))}
 }
 
 // Operation returns why an operation in a namespace of a cluster must not start, or nil.
@@ -106,10 +106,30 @@ func Allows(namespace metav1.Object, kind opsv1alpha1.OperationType) bool {
 	return false
 }
 
+// address returns where a chart is: in an OCI registry its name is a part of the path, and so can lead up too.
+func address(chart *appsv1alpha1.Chart) string {
+	if chart.SourceType == appsv1alpha1.ChartSourceOCI {
+		return strings.TrimRight(chart.URL, "/") + "/" + chart.Name
+	}
+	return chart.URL
+}
+
 // below returns whether an address is another one, or in a folder below it. What leads up again is not.
 func below(address, parent string) bool {
 	rest, found := strings.CutPrefix(strings.TrimRight(address, "/"), strings.TrimRight(parent, "/"))
 	return found && (rest == "" || rest[0] == '/' && !strings.Contains(rest, "..") && !strings.Contains(rest, "%"))
+}
+
+// AddCharts adds addresses to Policy.Charts, with commas between them, or says what is wrong with one.
+func (p *Policy) AddCharts(addresses string) error {
+	for each := range strings.SplitSeq(addresses, ",") {
+		each = strings.TrimSpace(each)
+		if err := CheckChart(each); err != nil {
+			return err
+		}
+		p.Charts = append(p.Charts, each)
+	}
+	return nil
 }
 
 // CheckChart returns what is wrong with an address of Policy.Charts.

@@ -1,6 +1,8 @@
 package gate_test
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +45,7 @@ func TestInstance(t *testing.T) {
 		label    string
 		labels   map[string]string
 		url      string
+		chart    string
 		want     gate.Reason
 		mentions string
 	}{
@@ -61,13 +64,17 @@ func TestInstance(t *testing.T) {
 		"another host":            {label: "vworkspace", policy: charts, url: "https://charts.example.com.evil.org", want: gate.ChartNotAllowed},
 		"up again":                {label: "vworkspace", policy: charts, url: "oci://ghcr.io/team/../evil", want: gate.ChartNotAllowed},
 		"up in other words":       {label: "vworkspace", policy: charts, url: "https://charts.example.com/%2e%2E/evil", want: gate.ChartNotAllowed},
+		"up by the chart's name":  {label: "vworkspace", policy: charts, url: "oci://ghcr.io/team", chart: "../evil/web", want: gate.ChartNotAllowed},
+		"the one chart":           {label: "vworkspace", policy: gate.Policy{Charts: []string{"oci://ghcr.io/team/web"}}, url: "oci://ghcr.io/team/", chart: "web"},
+		"another chart beside it": {label: "vworkspace", policy: gate.Policy{Charts: []string{"oci://ghcr.io/team/web"}}, url: "oci://ghcr.io/team", chart: "website", want: gate.ChartNotAllowed},
 		"the folder above":        {label: "vworkspace", policy: charts, url: "oci://ghcr.io", want: gate.ChartNotAllowed},
 		"a placeholder, no chart": {label: "vworkspace", policy: charts},
 	} {
 		instance := &appsv1alpha1.ApplicationInstance{}
 		instance.Labels = test.labels
 		if test.url != "" {
-			instance.Spec.Chart = &appsv1alpha1.Chart{URL: test.url}
+			source, _, _ := strings.Cut(strings.Replace(test.url, "https", "helm", 1), ":")
+			instance.Spec.Chart = &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceType(source), URL: test.url, Name: cmp.Or(test.chart, "web")}
 		}
 		if got := reason(t, name, test.policy.Instance(namespace(test.label, ""), "c1", instance), test.mentions); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
@@ -100,6 +107,26 @@ func TestOperation(t *testing.T) {
 		op.Spec.Type = opsv1alpha1.TypeBackup
 		if got := reason(t, name, (gate.Policy{}).Operation(namespace(test.label, test.allowed), "c1", op), "team"); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestAddCharts: what --chart-allow takes, and that an address that would allow nothing, or more than it says, is refused.
+func TestAddCharts(t *testing.T) {
+	for given, want := range map[string][]string{
+		"oci://ghcr.io/team":                             {"oci://ghcr.io/team"},
+		"oci://ghcr.io/team, https://charts.example.com": {"oci://ghcr.io/team", "https://charts.example.com"},
+		"":                          nil,
+		"oci://ghcr.io/team,":       nil,
+		"ghcr.io/team":              nil,
+		"http://charts.example.com": nil,
+		"https://":                  nil,
+		"https://user:password@charts.example.com": nil,
+		"https://charts.example.com?a=b":           nil,
+	} {
+		policy := gate.Policy{}
+		if err := policy.AddCharts(given); (err != nil) != (want == nil) || want != nil && !slices.Equal(policy.Charts, want) {
+			t.Errorf("%q: %q, %v, want %q", given, policy.Charts, err, want)
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package instance
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/gate"
 )
 
@@ -28,8 +30,17 @@ func TestDenied(t *testing.T) {
 		t.Errorf("of one that is installed something is changed: %+v", result)
 	}
 	want = "Blocked=True/PolicyDenied"
-	if got := conditions(result.Status); got[:len(want)] != want {
+	if got := conditions(result.Status); got[:len(want)] != want || !strings.Contains(got, "Ready=False/HelmReleaseFailed") {
+		t.Errorf("installed, and changed since: %s", got)
+	}
+	if got := conditions(Plan(web(), running, noon).Status); !strings.Contains(got, "Ready=True/HelmReleaseReady") {
 		t.Errorf("installed: %s", got)
+	}
+
+	placeholder := web()
+	placeholder.Spec.Mode, placeholder.Spec.Chart, placeholder.Spec.Release, placeholder.Spec.Values = appsv1alpha1.ModePlaceholder, nil, nil, nil
+	if got := conditions(Plan(placeholder, &Observed{Denied: denied}, noon).Status); got[:len(want)] != want {
+		t.Errorf("placeholder: %s", got)
 	}
 
 	deleted, at := web(), metav1.NewTime(noon)

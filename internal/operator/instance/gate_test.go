@@ -5,12 +5,15 @@ package instance_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 )
@@ -61,7 +64,7 @@ func TestNamespaceGate(t *testing.T) {
 	if err := w.user.Update(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
-	w.says("Blocked=True/PolicyDenied") // of the present generation
+	w.says("Blocked=True/PolicyDenied", "Ready=False/HelmReleaseFailed") // of the present generation: what is ready is the one before
 	if source, err := w.get(t.Context(), ociRepository, "web-source"); err != nil || fmt.Sprint(source.Object["spec"]) == "" {
 		t.Errorf("the source: %v %v", source, err)
 	} else if tag := source.Object["spec"].(map[string]any)["ref"].(map[string]any)["tag"]; tag != "1.2.3" {
@@ -77,4 +80,64 @@ func TestNamespaceGate(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestDeniedIsSaidOnce: whatever rule refuses an instance, nothing is created, the reconciles after the first one write nothing, and
+// it is installed when the rule is met.
+func TestDeniedIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		policy gate.Policy
+		labels map[string]string
+		closed bool
+		want   string
+		allow  gate.Policy
+	}{
+		"namespace": {closed: true, want: "kubectl label namespace", allow: gate.Policy{AnyNamespace: true}},
+		"chart": {policy: gate.Policy{Charts: []string{"oci://registry.example.org/chart"}}, want: "--chart-allow",
+			allow: gate.Policy{Charts: []string{"oci://registry.example.org/charts"}}},
+		"manager": {policy: gate.Policy{RequireManagedBy: true}, want: identity.LabelManagedBy},
+		"cluster": {labels: map[string]string{identity.LabelClusterID: "paris"}, want: "paris"},
+	} {
+		w := newWorld(t, kubetest.Shared())
+		w.gate(!test.closed)
+		w.web()
+		w.label(test.labels)
+		reconciler, request := w.direct(kubetest.Survive)
+		reconciler.Policy = test.policy
+		for range 3 {
+			if _, err := reconciler.Reconcile(t.Context(), request); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if writes := w.writes(); len(writes) != 1 || writes[0].Resource != "applicationinstances" || writes[0].Subresource != "status" {
+			t.Errorf("%s: three reconciles sent %+v, want one write of the status", name, writes)
+		}
+		instance, err := w.instance(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := meta.FindStatusCondition(instance.Status.Conditions, "Blocked"); c == nil || !strings.Contains(c.Message, test.want) {
+			t.Errorf("%s: Blocked is %+v, want a message with %q", name, c, test.want)
+		}
+		w.label(map[string]string{identity.LabelClusterID: "berlin", identity.LabelManagedBy: identity.ManagedBy})
+		reconciler.Policy = test.allow
+		if _, err := reconciler.Reconcile(t.Context(), request); err != nil {
+			t.Fatal(err)
+		}
+		w.exists(helmRelease, "web")
+	}
+}
+
+// label sets labels of the instance.
+func (w *world) label(labels map[string]string) {
+	w.Helper()
+	instance, err := w.instance(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	instance.Labels = labels
+	if err := w.user.Update(w.Context(), instance); err != nil {
+		w.Fatal(err)
+	}
 }

@@ -139,10 +139,17 @@ func (p *planner) managed() {
 func (p *planner) denied() {
 	defer p.rest()
 	p.set(appsv1alpha1.ConditionBlocked, metav1.ConditionTrue, appsv1alpha1.BlockedPolicyDenied, p.observed.Denied.Message)
-	children, err := desired(p.instance, p.observed)
-	if err != nil || !slices.ContainsFunc(p.observed.Children, p.owns) {
+	if p.instance.Spec.Chart == nil || !slices.ContainsFunc(p.observed.Children, p.owns) {
 		p.failed(p.observed.Denied.Message)
 		return
+	}
+	children, err := desired(p.instance, p.observed)
+	if err != nil {
+		p.failed(p.observed.Denied.Message)
+		return
+	}
+	if len(p.outstanding(children)) > 0 { // what is ready is not what the spec says
+		p.failed(p.observed.Denied.Message)
 	}
 	p.translate(children[0], children[1])
 }
@@ -188,14 +195,20 @@ func (p *planner) foreign(children []*unstructured.Unstructured) string {
 // apply plans the objects that were never applied as they are desired now. One that is being deleted is applied again when
 // it is gone.
 func (p *planner) apply(children []*unstructured.Unstructured) {
+	p.result.Apply = append(p.result.Apply, p.outstanding(children)...)
+}
+
+// outstanding returns the children that are not applied as they should be. One that is being deleted is waited for.
+func (p *planner) outstanding(children []*unstructured.Unstructured) (all []*unstructured.Unstructured) {
 	for _, child := range children {
 		live := p.observed.child(child.GroupVersionKind(), child.GetName())
 		switch {
 		case live != nil && live.GetDeletionTimestamp() != nil:
 		case live == nil || live.GetAnnotations()[annotationIntent] != child.GetAnnotations()[annotationIntent]:
-			p.result.Apply = append(p.result.Apply, child)
+			all = append(all, child)
 		}
 	}
+	return all
 }
 
 // replaced plans the deletion of the instance's own objects that it does not want any more: the source of another type. It
