@@ -118,6 +118,14 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
+	if err := addControllers(made, opts); err != nil {
+		return nil, err
+	}
+	return made, addChecks(made)
+}
+
+// addControllers adds the controllers to a manager, and the webhooks, if they are served.
+func addControllers(made manager.Manager, opts Options) error {
 	var measured prometheus.Registerer
 	if cmp.Or(opts.MetricsAddress, "0") != "0" {
 		measured = metrics.Registry
@@ -129,23 +137,27 @@ func NewManager(config *rest.Config, opts Options) (manager.Manager, error) {
 		Metrics: measured, Now: time.Now,
 	}
 	if err := instance.Add(made, instances); err != nil {
-		return nil, err
+		return err
 	}
 	if err := controller.Add(made, operations); err != nil {
-		return nil, err
+		return err
 	}
 	if opts.Webhooks != nil {
 		if err := opts.Webhooks.add(made, opts.Namespace, instances, operations); err != nil {
-			return nil, err
+			return err
 		}
 	}
+	var namespacesOf func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
+	if !opts.Policy.AnyNamespace {
+		namespacesOf = managed(made.GetClient())
+	}
 	if err := cluster.Add(made, cluster.Options{
-		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, AnyNamespace: opts.Policy.AnyNamespace, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
+		Namespace: opts.Namespace, Secret: opts.CredentialsSecret, Disabled: opts.NoAgent, Managed: namespacesOf, Wait: opts.PollWait, Version: opts.Version, Logger: opts.Logger,
 		Metrics: measured,
 	}); err != nil {
-		return nil, err
+		return err
 	}
-	return made, addChecks(made)
+	return nil
 }
 
 // caching returns what is cached, and how. Objects of other controllers have no Go types here. Who owns which field is the API

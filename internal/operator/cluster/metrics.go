@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/api/pull"
 )
 
@@ -71,8 +73,17 @@ func (m *metrics) finished(job pull.Job, outcome string) {
 	m.jobs.WithLabelValues(typeOf(job), outcome).Inc()
 }
 
-// managed notes how many namespaces are labelled for the operator.
-func (m *metrics) managed(namespaces int) { m.namespaces.Set(float64(namespaces)) }
+// counting returns a function that also counts the namespaces it returns; nil for none.
+func (m *metrics) counting(managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)) func(context.Context) ([]opsv1alpha1.ManagedNamespace, error) {
+	if managed == nil {
+		return nil
+	}
+	return func(ctx context.Context) ([]opsv1alpha1.ManagedNamespace, error) {
+		all, err := managed(ctx)
+		m.namespaces.Set(float64(len(all)))
+		return all, err
+	}
+}
 
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(to chan<- *prometheus.Desc) {

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
-	"tend.dev/tend/internal/operator/gate"
 )
 
 const controllerFlux = "flux"
@@ -52,13 +51,10 @@ func (r *Reconciler) observe(ctx context.Context, name string) (Input, error) {
 	} else if !apierrors.IsNotFound(err) {
 		return in, fmt.Errorf("read the credentials %s: %w", r.Secret, err)
 	}
-	if r.Gated {
-		namespaces, err := gate.ListOpen(ctx, r.Client)
-		if err != nil {
+	if r.Managed != nil {
+		if in.Managed, err = r.Managed(ctx); err != nil {
 			return in, err
 		}
-		in.Managed = managed(namespaces)
-		r.Managed(len(in.Managed))
 	}
 	in.Controllers, err = r.controllers()
 	return in, err

@@ -30,9 +30,9 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler reconciles the Cluster. All fields but Version are required.
+// Reconciler reconciles the Cluster. All fields but Version and Managed are required.
 type Reconciler struct {
-	// Client writes, and reads namespaces. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
+	// Client writes. Live reads from the API server: what is decided depends on Secrets, which nothing caches.
 	Client client.Client
 	Live   client.Reader
 	// Mapper says which kinds the cluster serves.
@@ -43,9 +43,8 @@ type Reconciler struct {
 	Secret client.ObjectKey
 	// Enabled is whether this operator polls.
 	Enabled bool
-	// Gated is whether the operator works only in namespaces that are labelled for it; their number is told to Managed.
-	Gated   bool
-	Managed func(int)
+	// Managed returns the namespaces that the operator may work in; nil if it may in all.
+	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
 	Version string
 	Events  events.EventRecorder
 	Now     func() time.Time

@@ -32,8 +32,8 @@ type Options struct {
 	Secret string
 	// Disabled leaves the control plane alone, whatever the Cluster says.
 	Disabled bool
-	// AnyNamespace says that the operator works in namespaces that are not labelled for it too.
-	AnyNamespace bool
+	// Managed returns the namespaces that the operator may work in. Default: it may in all.
+	Managed func(context.Context) ([]opsv1alpha1.ManagedNamespace, error)
 	// Wait is how long a request for jobs waits for one. Default 30 s.
 	Wait time.Duration
 	// Version is the operator's version.
@@ -67,10 +67,9 @@ func Add(mgr manager.Manager, opts Options) error {
 			}
 		},
 	}
-	counted := func(int) {}
 	if opts.Metrics != nil {
 		measured := newMetrics(connection)
-		counted = measured.managed
+		opts.Managed = measured.counting(opts.Managed)
 		connection.Taken, connection.Finished = measured.taken, measured.finished
 		opts.Metrics.Unregister(measured) // of an operator before in this process, as tests have them
 		if err := opts.Metrics.Register(measured); err != nil {
@@ -96,7 +95,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: 1, ReconciliationTimeout: time.Minute}).
 		Complete(&Reconciler{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Mapper: mgr.GetRESTMapper(), Connection: connection, Secret: secret,
-			Enabled: !opts.Disabled, Gated: !opts.AnyNamespace, Managed: counted, Version: opts.Version, Events: mgr.GetEventRecorder(identity.FieldManager), Now: opts.Now,
+			Enabled: !opts.Disabled, Managed: opts.Managed, Version: opts.Version, Events: mgr.GetEventRecorder(identity.FieldManager), Now: opts.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("add the controller of the Cluster: %w", err)
