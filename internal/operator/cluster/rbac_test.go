@@ -5,6 +5,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +27,7 @@ import (
 
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
+	"tend.dev/tend/internal/operator"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 )
@@ -32,7 +35,7 @@ import (
 const roles = "../../../deploy/operator/rbac/role.yaml"
 
 // TestRolesSuffice: an operator with no rights but the generated roles is refused nothing on the way from a registration over an
-// application and an operation to their end, holds its lease, and writes Events.
+// application and an operation to their end, holds its lease, writes Events, and handles the certificate of its webhooks.
 func TestRolesSuffice(t *testing.T) {
 	w := emptyWorld(t)
 	refusals := w.confine()
@@ -42,7 +45,9 @@ func TestRolesSuffice(t *testing.T) {
 			t.Errorf("the operator was refused:\n%s", strings.Join(all, "\n"))
 		}
 	}()
+	w.asks()
 	w.operate()
+	w.admits()
 	w.connect()
 	object := web(w.name, w.namespace, 1)
 	object.Metadata.Annotations = map[string]string{identity.CapabilityPrefix + "runcommand": "job"}
@@ -88,6 +93,9 @@ func TestRolesAllowNothingElse(t *testing.T) {
 		},
 		"overwrite an ApplicationInstance": func(ctx context.Context) error {
 			return operator.Update(ctx, &appsv1alpha1.ApplicationInstance{ObjectMeta: meta(other)})
+		},
+		"change the webhooks of others": func(ctx context.Context) error {
+			return operator.Patch(ctx, &admissionv1.ValidatingWebhookConfiguration{ObjectMeta: meta("")}, client.RawPatch("application/merge-patch+json", []byte(`{"webhooks":[]}`)))
 		},
 		"give itself more": func(ctx context.Context) error {
 			return operator.Patch(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}, client.RawPatch("application/merge-patch+json", []byte(`{"rules":[]}`)))
@@ -137,6 +145,56 @@ func (w *world) confine() *refusals {
 	}
 	w.connection.Wrap(func(next http.RoundTripper) http.RoundTripper { return seen.of(next) })
 	return seen
+}
+
+// asks has the API server ask the operator before it stores what is in the namespace of the test.
+func (w *world) asks() {
+	w.Helper()
+	host := net.IPv4(127, 54, byte(os.Getpid()>>8), byte(os.Getpid())).String()
+	w.webhooks = &operator.Webhooks{Host: host, Names: []string{host}}
+	text, err := os.ReadFile("../../../deploy/operator/webhook/manifests.yaml")
+	if err != nil {
+		w.Fatal(err)
+	}
+	configuration := &admissionv1.ValidatingWebhookConfiguration{}
+	if err := yaml.UnmarshalStrict(text, configuration); err != nil {
+		w.Fatal(err)
+	}
+	for i := range configuration.Webhooks {
+		webhook := &configuration.Webhooks[i]
+		address := "https://" + host + ":9443" + *webhook.ClientConfig.Service.Path
+		webhook.ClientConfig = admissionv1.WebhookClientConfig{URL: &address}
+		webhook.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: w.namespace}}
+	}
+	if err := w.user.Create(w.Context(), configuration); err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(func() {
+		if err := w.user.Delete(context.Background(), configuration); err != nil {
+			w.Errorf("delete the configuration of the webhooks: %v", err)
+		}
+	})
+}
+
+// admits waits until the operator answers, with a certificate that the API server trusts: it refuses an instance with a secret.
+func (w *world) admits() {
+	w.Helper()
+	kubetest.Eventually(w, "the webhooks", func(ctx context.Context) error {
+		secret := `{"password":"hunter2"}`
+		err := w.user.Create(ctx, &appsv1alpha1.ApplicationInstance{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "refused"},
+			Spec: appsv1alpha1.ApplicationInstanceSpec{
+				AppRef:  appsv1alpha1.AppRef{CatalogID: "web"},
+				Chart:   &appsv1alpha1.Chart{SourceType: appsv1alpha1.ChartSourceOCI, URL: "oci://registry.example.org/charts", Name: "web", Version: "1.0.0"},
+				Release: &appsv1alpha1.Release{Name: "refused", Namespace: w.namespace},
+				Values:  &appsv1alpha1.Values{Source: appsv1alpha1.ValuesInline, Inline: &runtime.RawExtension{Raw: []byte(secret)}},
+			},
+		})
+		if err == nil || !strings.Contains(err.Error(), "InlineSecretMaterialRejected") {
+			return fmt.Errorf("an instance with a secret: %w", err)
+		}
+		return nil
+	})
 }
 
 const jobDone = `{"status":{"startTime":"2026-11-25T12:00:00Z","completionTime":"2026-11-25T12:01:00Z","succeeded":1,"uncountedTerminatedPods":{},"conditions":[

@@ -50,6 +50,8 @@ type world struct {
 	elects     bool
 	// metrics and health are where the operator listens; empty is nowhere.
 	metrics, health string
+	// webhooks is where the operator serves its webhooks; nil is nowhere.
+	webhooks *operator.Webhooks
 }
 
 // newWorld returns a world whose operator runs.
@@ -81,7 +83,7 @@ func (w *world) operate() {
 	}
 	made, err := operator.NewManager(config, operator.Options{
 		Namespace: w.namespace, Retry: 50 * time.Millisecond, PollWait: time.Second, Version: "test", LeaderElect: w.elects,
-		Namespaces: w.watched(), MetricsAddress: w.metrics, HealthAddress: w.health,
+		Namespaces: w.watched(), MetricsAddress: w.metrics, HealthAddress: w.health, Webhooks: w.webhooks,
 	})
 	if err != nil {
 		w.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"k8s.io/client-go/util/cert"
 )
 
 // The keys of the Secret. Those of the certificate are as in a Secret of the type kubernetes.io/tls.
@@ -74,6 +76,9 @@ func covers(authority, leaf *x509.Certificate, names []string, now time.Time) bo
 
 // parse reads the authority, its key, and the certificate, which is nil if it can't be used.
 func parse(stored map[string][]byte) (authority *x509.Certificate, signer *ecdsa.PrivateKey, leaf *x509.Certificate, err error) {
+	if _, err := cert.ParseCertsPEM(stored[keyAuthority]); err != nil { // the API server takes all of them or none
+		return nil, nil, nil, err
+	}
 	pair, err := tls.X509KeyPair(first(stored[keyAuthority]), stored[keySigner])
 	if err != nil {
 		return nil, nil, nil, err
@@ -88,13 +93,17 @@ func parse(stored map[string][]byte) (authority *x509.Certificate, signer *ecdsa
 	return pair.Leaf, signer, leaf, nil
 }
 
-// first returns the first certificate of a text in PEM, in PEM.
+// first returns the first certificate of a text in PEM, in PEM; nil if it begins with anything else.
 func first(text []byte) []byte {
 	block, _ := pem.Decode(text)
-	if block == nil {
+	if block == nil || block.Type != cert.CertificateBlockType {
 		return nil
 	}
-	return pem.EncodeToMemory(block)
+	authority, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return nil
+	}
+	return encode(cert.CertificateBlockType, authority.Raw)
 }
 
 func found(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {

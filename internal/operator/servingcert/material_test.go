@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"testing"
 	"time"
 )
@@ -36,8 +37,16 @@ func plan(t *testing.T, stored map[string][]byte, trusted []byte, now time.Time)
 func accepted(t *testing.T, data map[string][]byte, trusted []byte, now time.Time) *x509.Certificate {
 	t.Helper()
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(trusted) {
-		t.Fatal("nothing is trusted")
+	for rest := trusted; len(rest) > 0; { // an API server refuses a bundle that has anything else in it
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil || block.Type != "CERTIFICATE" {
+			t.Fatalf("it can't be trusted: %s", trusted)
+		}
+		authority, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roots.AddCert(authority)
 	}
 	pair, err := tls.X509KeyPair(data[keyCertificate], data[keyKey])
 	if err != nil {
@@ -99,10 +108,14 @@ func TestUnusable(t *testing.T) {
 		}
 		return data
 	}
+	damaged := encode("CERTIFICATE", []byte("x"))
 	for name, stored := range map[string]map[string][]byte{
 		"empty":               {},
 		"no certificate":      with(map[string][]byte{keyCertificate: nil}),
 		"no authority":        with(map[string][]byte{keyAuthority: []byte("x")}),
+		"a key in its place":  with(map[string][]byte{keyAuthority: good[keySigner]}),
+		"a damaged one":       with(map[string][]byte{keyAuthority: damaged}),
+		"a damaged second":    with(map[string][]byte{keyAuthority: append(bytes.Clone(good[keyAuthority]), damaged...)}),
 		"no signer":           with(map[string][]byte{keySigner: nil}),
 		"the key of another":  with(map[string][]byte{keyKey: other[keyKey]}),
 		"another's signature": with(map[string][]byte{keyCertificate: other[keyCertificate], keyKey: other[keyKey]}),
