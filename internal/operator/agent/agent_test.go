@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +59,18 @@ func TestOutcomes(t *testing.T) {
 		b.keys.fail = errors.New("no space")
 		b.plane.give(applyJob("j4", "k4", "4"))
 		b.want(time.Second, "a key that can't be stored: no result, it comes again", "j4/ack")
+	})
+}
+
+// TestAPassingError: a job about which the API server could not say anything has no result; it comes again, and is done.
+func TestAPassingError(t *testing.T) {
+	inBench(t, func(b *bench) {
+		b.cluster.fail = fmt.Errorf("apply it: %w: failed calling webhook", ErrPassing)
+		b.plane.give(applyJob("j1", "k1", "1"))
+		b.want(time.Second, "no answer", "j1/ack")
+		b.cluster.fail = nil
+		b.plane.give(applyJob("j1", "k1", "1"))
+		b.want(time.Minute, "an answer", "j1/ack; j1/status applied, not ready yet")
 	})
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"tend.dev/tend/api"
@@ -46,6 +47,10 @@ func (o Observation) settled() bool {
 	}
 	return false
 }
+
+// ErrPassing is part of an error that says nothing of the job: the API server had no answer at the time, or one of its webhooks
+// hadn't. The job is done again.
+var ErrPassing = errors.New("the API server could not say")
 
 // ConflictError is a field that another field manager has set to another value.
 type ConflictError struct {

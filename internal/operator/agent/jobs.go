@@ -77,6 +77,8 @@ func (a *Agent) do(ctx context.Context, job pull.Job) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, ErrPassing):
+		return err
 	case errors.As(err, &conflict):
 		return a.finish(ctx, job, pull.Result{Outcome: pull.OutcomeConflict, Error: err.Error()})
 	case err != nil:

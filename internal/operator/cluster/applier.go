@@ -54,13 +54,22 @@ func (a *applier) Apply(ctx context.Context, manifest json.RawMessage) (api.Clus
 		if conflicts := apply.Conflicts(err); len(conflicts) > 0 {
 			return api.ClusterResource{}, conflictOf(conflicts)
 		}
-		return api.ClusterResource{}, fmt.Errorf("apply %s %s/%s: %w", wanted.GetKind(), wanted.GetNamespace(), wanted.GetName(), err)
+		return api.ClusterResource{}, fmt.Errorf("apply %s %s/%s: %w", wanted.GetKind(), wanted.GetNamespace(), wanted.GetName(), passing(err))
 	}
 	if wanted.GetDeletionTimestamp() != nil {
 		return api.ClusterResource{}, fmt.Errorf("%s %s/%s is being deleted: apply it again when it is gone",
 			wanted.GetKind(), wanted.GetNamespace(), wanted.GetName())
 	}
 	return resourceOf(wanted), nil
+}
+
+// passing marks an error that says nothing of what was to be applied. While a webhook does not answer, there is an internal error.
+func passing(err error) error {
+	if apierrors.IsInternalError(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
+		apierrors.IsServiceUnavailable(err) {
+		return fmt.Errorf("%w: %w", agent.ErrPassing, err)
+	}
+	return err
 }
 
 // wanted returns what is applied of a manifest: its name, labels, annotations and spec, with the labels of the control plane's objects.
