@@ -35,17 +35,17 @@ const (
 	ChartNotAllowed   Reason = "ChartNotAllowed"
 )
 
-// Refusal is why an object is not worked on. It ends when what it names is changed.
-type Refusal struct {
+// RefusalError is why an object is not worked on. It ends when what it names is changed.
+type RefusalError struct {
 	Reason  Reason
 	Message string
 }
 
 // Error implements error.
-func (r *Refusal) Error() string { return string(r.Reason) + ": " + r.Message }
+func (r *RefusalError) Error() string { return string(r.Reason) + ": " + r.Message }
 
 // Instance returns why an instance in a namespace of a cluster must be left alone, or nil. A cluster without an identity is "".
-func (p Policy) Instance(namespace metav1.Object, cluster string, instance *appsv1alpha1.ApplicationInstance) *Refusal {
+func (p Policy) Instance(namespace metav1.Object, cluster string, instance *appsv1alpha1.ApplicationInstance) *RefusalError {
 	if refusal := p.object(namespace, cluster, instance); refusal != nil {
 		return refusal
 	}
@@ -53,35 +53,35 @@ func (p Policy) Instance(namespace metav1.Object, cluster string, instance *apps
 	if chart == nil || len(p.Charts) == 0 || slices.ContainsFunc(p.Charts, func(allowed string) bool { return below(address(chart), allowed) }) {
 		return nil
 	}
-	return &Refusal{ChartNotAllowed, fmt.Sprintf(
+	return &RefusalError{ChartNotAllowed, fmt.Sprintf(
 		"spec.chart: %s is not allowed, but charts of %s are: use one, or add it to the operator's --chart-allow",
 		address(chart), strings.Join(p.Charts, ", "))}
 }
 
 // Operation returns why an operation in a namespace of a cluster must not start, or nil.
-func (p Policy) Operation(namespace metav1.Object, cluster string, op *opsv1alpha1.Operation) *Refusal {
+func (p Policy) Operation(namespace metav1.Object, cluster string, op *opsv1alpha1.Operation) *RefusalError {
 	if refusal := p.object(namespace, cluster, op); refusal != nil {
 		return refusal
 	}
 	if Allows(namespace, op.Spec.Type) {
 		return nil
 	}
-	return &Refusal{TypeNotAllowed, fmt.Sprintf("spec.type: %s is not allowed in the namespace %s, whose annotation %s is %q: add it there",
+	return &RefusalError{TypeNotAllowed, fmt.Sprintf("spec.type: %s is not allowed in the namespace %s, whose annotation %s is %q: add it there",
 		op.Spec.Type, namespace.GetName(), identity.AnnotationAllowedTypes, namespace.GetAnnotations()[identity.AnnotationAllowedTypes])}
 }
 
-func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Object) *Refusal {
+func (p Policy) object(namespace metav1.Object, cluster string, object metav1.Object) *RefusalError {
 	labels := object.GetLabels()
 	switch given := labels[identity.LabelClusterID]; {
 	case !p.AnyNamespace && !Open(namespace):
-		return &Refusal{NamespaceNotGated, fmt.Sprintf(
+		return &RefusalError{NamespaceNotGated, fmt.Sprintf(
 			"the namespace %s is not one that the operator works in: kubectl label namespace %s %s=%s",
 			namespace.GetName(), namespace.GetName(), identity.LabelNamespaceGate, identity.NamespaceGate)}
 	case p.RequireManagedBy && labels[identity.LabelManagedBy] != identity.ManagedBy:
-		return &Refusal{NotManaged, fmt.Sprintf("it lacks the label %s=%s, which the operator's --require-managed-by asks for",
+		return &RefusalError{NotManaged, fmt.Sprintf("it lacks the label %s=%s, which the operator's --require-managed-by asks for",
 			identity.LabelManagedBy, identity.ManagedBy)}
 	case given != "" && cluster != "" && given != cluster:
-		return &Refusal{OtherCluster, fmt.Sprintf("its label %s is %s, and this cluster is %s: apply it there, or correct the label",
+		return &RefusalError{OtherCluster, fmt.Sprintf("its label %s is %s, and this cluster is %s: apply it there, or correct the label",
 			identity.LabelClusterID, given, cluster)}
 	}
 	return nil

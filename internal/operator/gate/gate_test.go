@@ -26,7 +26,7 @@ func namespace(label, allowed string) *metav1.PartialObjectMetadata {
 }
 
 // reason returns a refusal's reason, and checks that its message names what to change.
-func reason(t *testing.T, name string, refusal *gate.Refusal, mentions string) gate.Reason {
+func reason(t *testing.T, name string, refusal *gate.RefusalError, mentions string) gate.Reason {
 	t.Helper()
 	if refusal == nil {
 		return ""

@@ -19,7 +19,7 @@ import (
 
 // Admit returns why an instance is not to be stored, or nil. The CRD's own rules come before, and what only time can show, such as
 // a chart that does not exist, is said in the status. denied is what the policy says of the instance.
-func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.Refusal) error {
+func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.RefusalError) error {
 	if denied != nil {
 		return denied
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestDenied: of an instance that the operator may not work on nothing is applied or deleted; what is installed is reported.
 func TestDenied(t *testing.T) {
-	denied := &gate.Refusal{Reason: gate.NamespaceNotGated, Message: "label it"}
+	denied := &gate.RefusalError{Reason: gate.NamespaceNotGated, Message: "label it"}
 	fresh := web()
 	fresh.Finalizers = nil
 	result := Plan(fresh, &Observed{Denied: denied}, noon)

@@ -17,7 +17,7 @@ type Observed struct {
 	// Children are the live objects that have the names of the instance's children, of every kind that they can be of.
 	Children []*unstructured.Unstructured
 	// Denied is why the operator may not work on the instance; nil if it may.
-	Denied *gate.Refusal
+	Denied *gate.RefusalError
 	// Upgrade is what an Operation wants installed instead of what the spec says; nil if there is none.
 	Upgrade *Upgrade
 	// Refused are the objects that could not be applied in this reconcile because of conflicts.

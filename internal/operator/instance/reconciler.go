@@ -150,7 +150,7 @@ func (r *Reconciler) report(ctx context.Context, instance *appsv1alpha1.Applicat
 }
 
 // denied returns why the policy lets nothing be done for the instance, or nil.
-func (r *Reconciler) denied(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*gate.Refusal, error) {
+func (r *Reconciler) denied(ctx context.Context, instance *appsv1alpha1.ApplicationInstance) (*gate.RefusalError, error) {
 	id, err := r.ClusterID(ctx)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ type Input struct {
 	// Request is the operation, its target (nil if there is none) and what its engine needs.
 	engine.Request
 	// Denied is why the operator may not start the operation; nil if it may.
-	Denied *gate.Refusal
+	Denied *gate.RefusalError
 	// Others are the operations of the namespace. The operation itself may be among them.
 	Others []opsv1alpha1.Operation
 	// Observed is the subject as it is in the cluster, or nil if it does not exist.
