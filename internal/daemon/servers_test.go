@@ -60,7 +60,7 @@ func (s *several) start(name, through string) *running {
 	})
 }
 
-// startWith starts a server with options of the test's own, and waits until it is ready.
+// startWith starts a server with options of the test's own, and waits until it and its node are ready: pods may be placed there.
 func (s *several) startWith(name string, edit func(*Options)) *running {
 	s.t.Helper()
 	s.running[name] = s.machines[name].startWith(func(o *Options) {
@@ -76,7 +76,10 @@ func (s *several) startWith(name string, edit func(*Options)) *running {
 		default:
 		}
 		readiness, err := s.running[name].client.Readiness(context.Background())
-		return err == nil && readiness.Ready
+		nodes, unknown := s.running[name].client.Nodes(context.Background())
+		return err == nil && readiness.Ready && unknown == nil && slices.ContainsFunc(nodes.Items, func(node api.NodeInfo) bool {
+			return node.Name == "node-"+name && node.Ready && node.Alive
+		})
 	})
 	return s.running[name]
 }
