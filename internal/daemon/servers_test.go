@@ -78,7 +78,7 @@ func (s *several) startWith(name string, edit func(*Options)) *running {
 		readiness, err := s.running[name].client.Readiness(context.Background())
 		nodes, unknown := s.running[name].client.Nodes(context.Background())
 		return err == nil && readiness.Ready && unknown == nil && slices.ContainsFunc(nodes.Items, func(node api.NodeInfo) bool {
-			return node.Name == "node-"+name && node.Ready && node.Alive
+			return node.ID == "node-"+name && node.Ready && node.Alive
 		})
 	})
 	return s.running[name]
