@@ -49,7 +49,7 @@ GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 # Stories on a real engine, on real connections or with programs of the machine share it with each other: in these packages
 # alone, up to 3 tests that fail run once more, and the summary names them as failures of the first run. A test that fails
 # twice fails. Everywhere else (store, engine, agent, daemon, histories and simulation among them) a test that fails once has
-# found a defect.
+# found a defect. Stories wait more than they compute: two of these packages run at a time.
 SECOND_TRY := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
 
 .PHONY: test
@@ -59,7 +59,7 @@ test: ## run every test, those that need Docker included
 	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -vE '$(SECOND_TRY)' | xargs)" \
 		-- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
 	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -E '$(SECOND_TRY)' | xargs)" \
-		--rerun-fails=1 --rerun-fails-max-failures=3 -- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
+		--rerun-fails=1 --rerun-fails-max-failures=3 -- -vet=off -p 2 -timeout 30m -tags integration || status=1; \
 	exit $$status
 
 .PHONY: test-unit
@@ -71,15 +71,20 @@ test-unit: ## run the tests that need nothing but Go
 # What links Kubernetes' libraries is left out: make test-kube tests it, and to compile them once more for the detector takes minutes.
 NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|identity|instance|kubetest|operation))(/|$$)
 RACE := $$(go list ./... | grep -vE '$(NO_RACE)')
+
+.PHONY: race-packages
+race-packages: export CGO_ENABLED = 1
+race-packages:
+	go list -race -export -test $(RACE) >/dev/null # compiles in parallel, which -p 1 below doesn't
+
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: export RAPID_CHECKS ?= 25
-race: ## run the tests that need no Docker under the race detector (needs gcc)
-	go list -race -export -test $(RACE) >/dev/null # compiles in parallel, which -p 1 below doesn't
+race: race-packages ## run the tests that need no Docker under the race detector (needs gcc)
 	@status=0; \
 	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -vE '$(SECOND_TRY)' | xargs)" -- -race -vet=off -p 1 -timeout 30m || status=1; \
 	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -E '$(SECOND_TRY)' | xargs)" \
-		--rerun-fails=1 --rerun-fails-max-failures=3 -- -race -vet=off -p 1 -timeout 30m || status=1; \
+		--rerun-fails=1 --rerun-fails-max-failures=3 -- -race -vet=off -p 2 -timeout 30m || status=1; \
 	exit $$status
 
 # Fresh worlds are shared out over the processors: each process has seeds of its own.
@@ -129,19 +134,21 @@ test-otlp: TRIMPATH :=
 test-otlp: binary ## test that a trace leads from tend apply to a container's start, with a receiver of OpenTelemetry's collector
 	cd tools/otlpcheck && go test -vet=off -count=1 ./... -args -tend "$(abspath $(BIN)/tend)"
 
-# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time, of which it takes
-# what is left over. Without -trimpath, what it shares with the operator is compiled once.
+# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time. Without -trimpath,
+# what it shares with the operator is compiled once.
 $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
-		CGO_ENABLED=0 nice -n 19 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
+		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
 		-o "$(abspath $(BIN)/kube-apiserver)" k8s.io/kubernetes/cmd/kube-apiserver
 
 .PHONY: kube-apiserver
 kube-apiserver: $(BIN)/kube-apiserver ## build bin/kube-apiserver, which the operator's tests run on
 
+KUBE := ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
+
 .PHONY: test-kube
 test-kube: $(BIN)/kube-apiserver ## test the operator on a real Kubernetes API server
-	$(GOTESTSUM) -- -tags kube -p 1 -timeout 30m ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
+	$(GOTESTSUM) -- -tags kube -p 1 -timeout 30m $(KUBE)
 
 .PHONY: test-helm
 test-helm: ## test with Helm's own library that the operator reads releases as Helm does
@@ -151,13 +158,19 @@ test-helm: ## test with Helm's own library that the operator reads releases as H
 bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances on a real Kubernetes API server
 	go test -vet=off -tags kube -run '^$$' -bench Instances -benchtime 1x ./cmd/tend-operator
 
+# Most tests wait more than they compute: beside them, lint and the compiler take what is left of the processors.
+.PHONY: beside-tests
+beside-tests:
+	nice -n 19 $(MAKE) lint
+	nice -n 19 $(MAKE) race-packages kube-apiserver
+	nice -n 19 go list -export -test -tags kube $(KUBE) >/dev/null
+
 .PHONY: check
-check: ## what CI runs: format, modules, lint, the tests that need no Docker under the race detector, every test
+check: ## what CI runs: format, modules, every test, lint, the tests that need no Docker under the race detector
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
-	$(MAKE) lint
-	$(MAKE) -j 2 race kube-apiserver # the first computes on one processor most of the time
-	$(MAKE) test
+	$(MAKE) -j 2 test beside-tests
+	$(MAKE) race
 	$(MAKE) test-monitoring
 	$(MAKE) test-otlp
 	$(MAKE) test-kube

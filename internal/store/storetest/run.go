@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,8 +16,8 @@ type Open func(t *testing.T) store.Store
 // patience is how long the suite waits for an event before it fails.
 const patience = time.Minute
 
-// Run checks a backend against the contract.
-func Run(t *testing.T, open func(t *testing.T) store.Store) {
+// Run checks a backend against the contract, or against the groups of it that are named.
+func Run(t *testing.T, open Open, only ...string) {
 	groups := map[string]map[string]check{
 		"commit": commitChecks,
 		"list":   listChecks,
@@ -27,6 +28,9 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		"model":  {"behaves as a plain map with a history": behavesAsModel},
 	}
 	for group, checks := range groups {
+		if len(only) > 0 && !slices.Contains(only, group) {
+			continue
+		}
 		for name, check := range checks {
 			t.Run(group+"/"+name, func(t *testing.T) {
 				s := open(t)
