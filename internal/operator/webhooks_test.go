@@ -173,6 +173,9 @@ func (a *admitted) refusesInstances() {
 		"OtherCluster": a.instance("s", `{}`, func(i *appsv1alpha1.ApplicationInstance) {
 			i.Labels = map[string]string{identity.LabelClusterID: "paris"}
 		}),
+		"duration is \"2\"": a.instance("s", `{}`, func(i *appsv1alpha1.ApplicationInstance) {
+			i.Annotations[identity.AnnotationMaintenanceWindow] = `{schedule: "0 2 * * 0", duration: 2}`
+		}),
 		"release.namespace is elsewhere": a.instance("s", `{}`, func(i *appsv1alpha1.ApplicationInstance) { i.Spec.Release.Namespace = "elsewhere" }),
 	} {
 		if err := a.user.Create(a.Context(), instance); err == nil || !strings.Contains(err.Error(), want) {

@@ -15,6 +15,8 @@ import (
 	"tend.dev/tend/api"
 	appsv1alpha1 "tend.dev/tend/api/kube/apps/v1alpha1"
 	"tend.dev/tend/internal/operator/gate"
+	"tend.dev/tend/internal/operator/identity"
+	"tend.dev/tend/internal/operator/window"
 )
 
 // Admit returns why an instance is not to be stored, or nil. The CRD's own rules come before, and what only time can show, such as
@@ -22,6 +24,9 @@ import (
 func Admit(instance *appsv1alpha1.ApplicationInstance, denied *gate.RefusalError) error {
 	if denied != nil {
 		return denied
+	}
+	if _, err := window.Of(instance.Annotations); err != nil {
+		return err
 	}
 	if instance.Spec.Mode == appsv1alpha1.ModePlaceholder {
 		return nil
@@ -69,12 +74,20 @@ func (v *validator) ValidateCreate(ctx context.Context, instance *appsv1alpha1.A
 	return nil, Admit(instance, denied)
 }
 
-// ValidateUpdate implements admission.Validator. A change of neither the spec nor the labels is no business of the rules.
+// ValidateUpdate implements admission.Validator. A change of neither the spec, the labels nor the maintenance window is no business
+// of the rules.
 func (v *validator) ValidateUpdate(ctx context.Context, before, after *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
-	if after.DeletionTimestamp != nil || reflect.DeepEqual(before.Spec, after.Spec) && reflect.DeepEqual(before.Labels, after.Labels) {
+	const declared = identity.AnnotationMaintenanceWindow
+	switch {
+	case after.DeletionTimestamp != nil:
 		return nil, nil
+	case !reflect.DeepEqual(before.Spec, after.Spec) || !reflect.DeepEqual(before.Labels, after.Labels):
+		return v.ValidateCreate(ctx, after)
+	case before.Annotations[declared] != after.Annotations[declared]:
+		_, err := window.Of(after.Annotations)
+		return nil, err
 	}
-	return v.ValidateCreate(ctx, after)
+	return nil, nil
 }
 
 // ValidateDelete implements admission.Validator.
