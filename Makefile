@@ -49,7 +49,7 @@ GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 # Stories on a real engine, on real connections or with programs of the machine share it with each other: in these packages
 # alone, up to 3 tests that fail run once more, and the summary names them as failures of the first run. A test that fails
 # twice fails. Everywhere else (store, engine, agent, daemon, histories and simulation among them) a test that fails once has
-# found a defect. Stories wait more than they compute: two of these packages run at a time.
+# found a defect.
 SECOND_TRY := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
 
 .PHONY: test
@@ -59,7 +59,7 @@ test: ## run every test, those that need Docker included
 	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -vE '$(SECOND_TRY)' | xargs)" \
 		-- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
 	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -E '$(SECOND_TRY)' | xargs)" \
-		--rerun-fails=1 --rerun-fails-max-failures=3 -- -vet=off -p 2 -timeout 30m -tags integration || status=1; \
+		--rerun-fails=1 --rerun-fails-max-failures=3 -- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
 	exit $$status
 
 .PHONY: test-unit
@@ -69,20 +69,21 @@ test-unit: ## run the tests that need nothing but Go
 # Neither group vets: make lint does so once, for all packages and with more checks.
 # The detector makes tests several times slower, so they try fewer cases under it (internal/race; properties by RAPID_CHECKS).
 # What links Kubernetes' libraries is left out: make test-kube tests it, and to compile them once more for the detector takes minutes.
-NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|identity|instance|kubetest|operation))(/|$$)
+# So are packages without a goroutine, and those that only run programs, which are built without the detector.
+NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/(arch|backup|build/recipe|build/tree|core|distribution|e2e|testimage)|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|gate|identity|instance|kubetest|operation|window))(/|$$)
 RACE := $$(go list ./... | grep -vE '$(NO_RACE)')
 
 .PHONY: race-packages
 race-packages: export CGO_ENABLED = 1
 race-packages:
-	go list -race -export -test $(RACE) >/dev/null # compiles in parallel, which -p 1 below doesn't
+	go list -race -export -test $(RACE) >/dev/null
 
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: export RAPID_CHECKS ?= 25
 race: race-packages ## run the tests that need no Docker under the race detector (needs gcc)
 	@status=0; \
-	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -vE '$(SECOND_TRY)' | xargs)" -- -race -vet=off -p 1 -timeout 30m || status=1; \
+	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -vE '$(SECOND_TRY)' | xargs)" -- -race -vet=off -p 2 -timeout 30m || status=1; \
 	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -E '$(SECOND_TRY)' | xargs)" \
 		--rerun-fails=1 --rerun-fails-max-failures=3 -- -race -vet=off -p 2 -timeout 30m || status=1; \
 	exit $$status
@@ -113,7 +114,7 @@ histories: ## record N histories (default 1000) of three servers under kills and
 
 .PHONY: lint
 lint: ## run golangci-lint, built from the version in tools/go.mod
-	$(GOLANGCI) run
+	GOGC=400 $(GOLANGCI) run
 
 TIME ?= 1m
 

@@ -90,7 +90,7 @@ func (s *servers) join(by *etcd.Store, name string) *etcd.Store {
 
 func eventually(t *testing.T, what string, try func() error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	err := try()
 	for range each(ctx, 20*time.Millisecond) {
