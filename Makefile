@@ -173,10 +173,8 @@ check: ## what CI runs: format, modules, every test, lint, the tests that need n
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
 	$(MAKE) -j 2 test beside-tests
-	$(MAKE) -j 2 race test-kube QUICK=1
-	$(MAKE) test-monitoring
-	$(MAKE) test-otlp
-	$(MAKE) test-helm
+	$(MAKE) race QUICK=1
+	$(MAKE) -j 2 test-kube test-monitoring test-otlp test-helm
 
 .PHONY: bench
 bench: binary ## measure against the raw Docker API and peers in the same run
