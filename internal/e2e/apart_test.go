@@ -20,8 +20,7 @@ const apartVariable = "TEND_TEST_APART"
 
 var apart = os.Getenv(apartVariable) != ""
 
-// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS: one for each thing that passes
-// between the two.
+// apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS.
 var apartStories = []string{
 	"TestDeploy", "TestHealsInPlace", "TestRollStartFirst", "TestAutomaticRollback", "TestAssetChanges", "TestSecretFiles",
 	"TestBuildFromADockerfile", "TestAJobIsTriedAgain", "TestALabTimesOut",

@@ -77,13 +77,14 @@ func (v *validator) ValidateCreate(ctx context.Context, instance *appsv1alpha1.A
 // ValidateUpdate implements admission.Validator. A change of neither the spec, the labels nor the maintenance window is no business
 // of the rules.
 func (v *validator) ValidateUpdate(ctx context.Context, before, after *appsv1alpha1.ApplicationInstance) (admission.Warnings, error) {
-	const declared = identity.AnnotationMaintenanceWindow
+	old, had := before.Annotations[identity.AnnotationMaintenanceWindow]
+	declared, has := after.Annotations[identity.AnnotationMaintenanceWindow]
 	switch {
 	case after.DeletionTimestamp != nil:
 		return nil, nil
 	case !reflect.DeepEqual(before.Spec, after.Spec) || !reflect.DeepEqual(before.Labels, after.Labels):
 		return v.ValidateCreate(ctx, after)
-	case before.Annotations[declared] != after.Annotations[declared]:
+	case had != has || old != declared:
 		_, err := window.Of(after.Annotations)
 		return nil, err
 	}

@@ -76,6 +76,7 @@ func TestAdmitUpdate(t *testing.T) {
 	}{
 		"another annotation":   {annotated(map[string]string{declared: bad}), annotated(map[string]string{declared: bad, "a": "b"}), ""},
 		"a window, bad":        {annotated(nil), annotated(map[string]string{declared: bad}), "is wrong"},
+		"a window, empty":      {annotated(nil), annotated(map[string]string{declared: ""}), "is wrong"},
 		"a window, good":       {annotated(map[string]string{declared: bad}), annotated(map[string]string{declared: `{schedule: "@daily", duration: 1h}`}), ""},
 		"the window goes":      {annotated(map[string]string{declared: bad}), annotated(nil), ""},
 		"it is being deleted":  {annotated(nil), deleted, ""},
