@@ -13,7 +13,7 @@ import (
 // Run it with -benchtime 1x.
 //
 //   - A run whose name ends in tls is a server in a process of its own, and agents that are connected over TLS; processor and memory
-//     are the server's alone.
+//     are the server's alone. Beside the server at rest stands one that only answers as many heartbeats.
 //   - In the others everything is one process without TLS, and the agents' part is in all figures. A profile tells the parts
 //     apart: go tool pprof -tagfocus side=agent.
 func BenchmarkFleet(b *testing.B) {
@@ -34,6 +34,9 @@ func BenchmarkFleet(b *testing.B) {
 					f = startFleet(b, size.nodes)
 				}
 				measureFleet(b, f, "fleet-"+name, size.pods)
+				if size.tls {
+					report(b, "fleet-"+name, "%core-bare", bareAtRest(b, size.nodes))
+				}
 			}
 		})
 	}
@@ -51,10 +54,7 @@ func measureFleet(b *testing.B, f fleet, name string, pods int) {
 	}()
 	stages := f.awaitStages(began, pods)
 	took, used := stages[100], f.cpu()-cpu
-	report := func(value float64, unit string) {
-		fmt.Printf("bench: %s-%s %.2f\n", name, unit, value)
-		b.ReportMetric(value, unit)
-	}
+	report := func(value float64, unit string) { report(b, name, unit, value) }
 	report(float64(pods)/took.Seconds(), "pods/s")
 	report((<-applied).Seconds(), "s-apply")
 	report(stages[1].Seconds(), "s-first-percent")
@@ -71,6 +71,12 @@ func measureFleet(b *testing.B, f fleet, name string, pods int) {
 	if f.proposals != nil {
 		report(f.proposals()-entries, "log-entries-at-rest")
 	}
+}
+
+func report(b *testing.B, name, unit string, value float64) {
+	b.Helper()
+	fmt.Printf("bench: %s-%s %.2f\n", name, unit, value)
+	b.ReportMetric(value, unit)
 }
 
 // BenchmarkReplace replaces every pod of deployments of 100 on 100 nodes in one process by the rolling strategy, ten of a

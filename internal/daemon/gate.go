@@ -71,7 +71,9 @@ func (d *daemon) openGate(ctx context.Context) error {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	g.server = &http.Server{
-		Handler: mux, Protocols: protocols, ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
+		Handler: mux, Protocols: protocols,
+		HTTP2:             &http.HTTP2Config{MaxDecoderHeaderTableSize: session.HeaderTable, MaxEncoderHeaderTableSize: session.HeaderTable},
+		ReadHeaderTimeout: nodeHeaderTime, MaxHeaderBytes: 64 << 10,
 		TLSConfig: ca.TLS(renewing(d.Now, ca.Server), session.Protocol),
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){
 			session.Protocol: session.Accept(&d.fleet, d.memberOn, d.Logger),

@@ -17,7 +17,7 @@ var codecs = []struct {
 	{EventsPrefix, keepOut},
 	{AuditPrefix, keepOut},
 	{DesiredPrefix, decodeAs[api.Object]},
-	{TasksPrefix, decodeAs[api.Task]},
+	{TasksPrefix, decodeTask},
 	{ReleasesPrefix, decodeAs[api.Release]},
 	{ImagesPrefix, decodeAs[api.ImageRequest]},
 	{FrozenPrefix, decodeAs[api.Frozen]},
@@ -25,7 +25,7 @@ var codecs = []struct {
 	{MovesPrefix, decodeAs[api.Moves]},
 	{HoldsPrefix, decodeAs[api.Hold]},
 	{NamesPrefix, decodeAs[api.Ref]},
-	{ActualTasksPrefix, decodeAs[api.TaskStatus]},
+	{ActualTasksPrefix, decodeTaskStatus},
 	{ActualNodesPrefix, decodeAs[api.NodeStatus]},
 	{ActualImagesPrefix, decodeAs[api.ImageStatus]},
 	{StatusPrefix, decodeStatus},
@@ -82,6 +82,14 @@ func keepOut(string, []byte) (any, error) { return nil, nil }
 func decodeText(_ string, value []byte) (any, error) { return string(value), nil }
 
 func decodeAs[T any](_ string, value []byte) (any, error) {
+	record, err := decodeInto[T](value)
+	if err != nil {
+		return nil, err
+	}
+	return record, nil
+}
+
+func decodeInto[T any](value []byte) (*T, error) {
 	record := new(T)
 	if err := json.Unmarshal(value, record); err != nil {
 		return nil, err

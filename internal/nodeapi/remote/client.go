@@ -41,6 +41,7 @@ type Client struct {
 	storage *storage
 	lost    func(error)
 	silent  atomic.Pointer[time.Timer] // ends the stream; nil while there is none
+	terse   atomic.Bool                // the server takes heartbeats without a body
 }
 
 var _ nodeapi.Control = (*Client)(nil)
@@ -186,15 +187,6 @@ func (c *Client) ReportNetwork(ctx context.Context, status api.NetworkNodeStatus
 // Resolve implements nodeapi.Control.
 func (c *Client) Resolve(ctx context.Context, name string) (names node.Names, err error) {
 	return names, c.caller.Get(ctx, "resolve?name="+url.QueryEscape(name), &names)
-}
-
-// Alive implements nodeapi.Control.
-func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
-	err := c.caller.Post(ctx, "alive", ttl, &reported{})
-	if err == nil {
-		c.heard()
-	}
-	return err
 }
 
 // Release implements nodeapi.Control.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/api/node"
@@ -49,7 +48,7 @@ type Handler struct {
 	mu       sync.Mutex
 	controls map[string]*local.Control // their leases outlive a connection
 
-	answers sync.Map // by the id of a node, when its last heartbeat was answered
+	spared sync.Map // by the id of a node, the pulse of its stream: answers put it off
 }
 
 // NewHandler returns a Handler.
@@ -88,6 +87,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.Serv
 
 func (h *Handler) answer(answer func(*local.Control, http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Date"] = nil // no node reads it, and a new one each second fills the tables of headers
 		id, err := h.Node(r)
 		if err != nil {
 			wire.Fail(w, &api.Problem{Status: http.StatusUnauthorized, Title: "NotANode", Detail: err.Error()})
@@ -134,21 +134,23 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 		return out.Flush()
 	})
 	ctx, cancel := context.WithCancel(r.Context())
-	var beating sync.WaitGroup
-	defer beating.Wait() // who writes to an answer after its handler returned panics
-	defer cancel()
-	beating.Go(func() {
-		heartbeat(ctx, func(n int) {
-			if h.Current(ctx, 0) != nil { // another server may know more
-				cancel()
-				return
-			}
-			if n%spared != 0 && r.URL.Query().Has(countsAnswers) && h.answered(c.ID()) {
-				return
-			}
-			_ = send(node.Frame{})
-		})
+	spares, every := r.URL.Query().Has(countsAnswers), heartbeatEvery
+	if spares {
+		every = answerTime
+	}
+	beats := newPulse(every, func() {
+		if h.Current(ctx, 0) != nil { // another server may know more
+			cancel()
+			return
+		}
+		_ = send(node.Frame{})
 	})
+	if spares {
+		h.spared.Store(c.ID(), beats)
+		defer h.spared.CompareAndDelete(c.ID(), beats)
+	}
+	defer beats.stop() // who writes to an answer after its handler returned panics
+	defer cancel()
 	if err := c.Follow(ctx, r.URL.Query().Get("epoch"), since, send); err != nil && r.Context().Err() == nil {
 		h.Logger.Debug("a node is followed no longer", "node", c.ID(), "error", err)
 	}
@@ -198,18 +200,6 @@ func (h *Handler) ingress(c *local.Control, w http.ResponseWriter, r *http.Reque
 	if err := c.ReportIngress(r.Context(), status); err != nil {
 		return err
 	}
-	return wire.Write(w, reported{})
-}
-
-func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request) error {
-	var ttl time.Duration
-	if err := wire.Read(w, r, &ttl); err != nil {
-		return err
-	}
-	if err := c.Alive(r.Context(), ttl); err != nil {
-		return err
-	}
-	h.answers.Store(c.ID(), time.Now())
 	return wire.Write(w, reported{})
 }
 

@@ -2,40 +2,80 @@ package remote
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
+
+	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/nodeapi/wire"
 )
 
 // A node gives a server up after silentTime without a sign of life: a frame of the stream, or the answer to one of its
-// heartbeats. So while those are answered, the server sends an empty frame only at every spared-th interval, and a stream
-// on which nothing comes is given up after stuckTime.
+// heartbeats. So the server sends an empty frame whenever it has given no answer for answerTime, but while it answers heartbeats only
+// every sparedTime; a stream on which nothing comes is given up after stuckTime. To nodes that count no answers it sends one
+// every heartbeatEvery.
 const (
 	heartbeatEvery = 5 * time.Second
 	silentTime     = 3 * heartbeatEvery
-	spared         = 6
-	stuckTime      = 3 * spared * heartbeatEvery
+	sparedTime     = 6 * heartbeatEvery
+	stuckTime      = 3 * sparedTime
+	answerTime     = heartbeatEvery * 3 / 2
 )
 
 // countsAnswers is the parameter with which a node says that an answer is a sign of life to it. Older ones don't.
 const countsAnswers = "answers"
 
-// heartbeat calls beat at each interval, with its number.
-func heartbeat(ctx context.Context, beat func(n int)) {
-	ticker := time.NewTicker(heartbeatEvery)
-	defer ticker.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			beat(n)
-		}
+// pulse sends empty frames on a stream. It is a timer, not a goroutine: a stack for each of many nodes is much.
+type pulse struct {
+	every time.Duration
+	send  func()
+
+	mu      sync.Mutex // held while a frame is sent
+	timer   *time.Timer
+	sent    time.Time
+	stopped bool
+}
+
+func newPulse(every time.Duration, send func()) *pulse {
+	p := &pulse{every: every, send: send, sent: time.Now()}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = time.AfterFunc(every, p.beat)
+	return p
+}
+
+func (p *pulse) beat() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	p.send()
+	p.sent = time.Now()
+	p.timer.Reset(p.every)
+}
+
+// answered puts off the next frame: the node has got another sign of life.
+func (p *pulse) answered() {
+	if !p.mu.TryLock() {
+		return // a frame is being sent, which may take as long as the node doesn't read
+	}
+	defer p.mu.Unlock()
+	if due := sparedTime - time.Since(p.sent); due > 0 && !p.stopped { // else it is on its way
+		p.timer.Reset(min(p.every, due))
 	}
 }
 
-// answered reports whether a node's heartbeat was answered so lately that it needs no other sign of life before the next interval.
-func (h *Handler) answered(node string) bool {
-	at, ok := h.answers.Load(node)
-	return ok && time.Since(at.(time.Time)) < heartbeatEvery*3/2
+// stop waits for a frame that is being sent: none is sent afterwards.
+func (p *pulse) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+	p.timer.Stop()
 }
 
 // heard tells the stream that the server has answered.
@@ -43,4 +83,56 @@ func (c *Client) heard() {
 	if silent := c.silent.Load(); silent != nil {
 		silent.Reset(silentTime)
 	}
+}
+
+// withTTL is the parameter of a heartbeat that says how long the node stays alive. Then neither the request nor the answer needs a
+// body, each of which would be a message more. Servers that don't know the parameter read the body and answer with one.
+const withTTL = "ttl"
+
+// Alive implements nodeapi.Control.
+func (c *Client) Alive(ctx context.Context, ttl time.Duration) error {
+	terse, err := c.beat(ctx, ttl)
+	c.terse.Store(err == nil && terse)
+	if err == nil {
+		c.heard()
+	}
+	return err
+}
+
+// beat sends a heartbeat. It reports whether the server would have taken it without a body.
+func (c *Client) beat(ctx context.Context, ttl time.Duration) (terse bool, err error) {
+	var body io.Reader
+	if !c.terse.Load() {
+		body = strings.NewReader(strconv.FormatInt(int64(ttl), 10))
+	}
+	answer, err := c.caller.Send(ctx, http.MethodPost, "alive?"+withTTL+"="+ttl.String(), body)
+	if err != nil {
+		return false, err
+	}
+	return answer.StatusCode == http.StatusNoContent, answer.Body.Close()
+}
+
+func (h *Handler) alive(c *local.Control, w http.ResponseWriter, r *http.Request) error {
+	var ttl time.Duration
+	text := r.URL.Query().Get(withTTL)
+	if text == "" {
+		if err := wire.Read(w, r, &ttl); err != nil {
+			return err
+		}
+	} else if parsed, err := time.ParseDuration(text); err != nil {
+		return fmt.Errorf("%s=%q: %w: %w", withTTL, text, err, wire.ErrBadRequest)
+	} else {
+		ttl = parsed
+	}
+	if err := c.Alive(r.Context(), ttl); err != nil {
+		return err
+	}
+	if stream, ok := h.spared.Load(c.ID()); ok {
+		stream.(*pulse).answered()
+	}
+	if text != "" {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return wire.Write(w, reported{})
 }

@@ -117,7 +117,7 @@ func TestPulse(t *testing.T) {
 		frames, streams [2]int32
 	}{
 		"heartbeats are answered": {nil, func(p *piped) { p.live(10 * time.Minute) }, [2]int32{19, 21}, [2]int32{1, 1}},
-		"nothing is asked":        {nil, func(*piped) { time.Sleep(10 * time.Minute) }, [2]int32{118, 120}, [2]int32{1, 1}},
+		"nothing is asked":        {nil, func(*piped) { time.Sleep(10 * time.Minute) }, [2]int32{79, 80}, [2]int32{1, 1}},
 		"an older node":           {older, func(p *piped) { p.live(10 * time.Minute) }, [2]int32{118, 120}, [2]int32{1, 1}},
 		"the server answers nothing": {nil, func(p *piped) {
 			p.deaf.Store(true)
@@ -147,4 +147,48 @@ func TestPulse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestHeartbeatBodies: a server that knows the parameter gets no body after the first heartbeat, and an older one always gets one,
+// also if it takes over from a newer one.
+func TestHeartbeatBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bodies, bare atomic.Int32
+		var old atomic.Bool
+		p := pipe(t, func(r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/alive") {
+				return
+			}
+			if r.ContentLength > 0 {
+				bodies.Add(1)
+			} else {
+				bare.Add(1)
+			}
+			if old.Load() {
+				r.URL.RawQuery = ""
+			}
+		})
+		var failed int
+		beat := func(times int) {
+			for range times {
+				if err := p.client.Alive(t.Context(), 30*time.Second); err != nil {
+					failed++
+				}
+			}
+		}
+		expect := func(when string, wantBodies, wantBare int32, wantFailed int) {
+			t.Helper()
+			if b, n := bodies.Load(), bare.Load(); b != wantBodies || n != wantBare || failed != wantFailed {
+				t.Errorf("%s: %d heartbeats with a body, %d without, %d failed; want %d, %d, %d", when, b, n, failed, wantBodies, wantBare, wantFailed)
+			}
+		}
+		beat(4)
+		expect("a new server", 1, 3, 0)
+		old.Store(true)
+		beat(4)
+		expect("an older one takes over", 4, 4, 1)
+		old.Store(false)
+		beat(2)
+		expect("it is upgraded", 5, 5, 1)
+	})
 }

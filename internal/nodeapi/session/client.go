@@ -50,7 +50,10 @@ func open(conn net.Conn) (*client, error) {
 	unused <- conn
 	transport := &http.Transport{
 		Protocols: onlyHTTP2(),
-		HTTP2:     &http.HTTP2Config{MaxReceiveBufferPerStream: outputBuffer, SendPingTimeout: pingAfter, PingTimeout: pingTime},
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: outputBuffer, SendPingTimeout: pingAfter, PingTimeout: pingTime,
+			MaxDecoderHeaderTableSize: HeaderTable, MaxEncoderHeaderTableSize: HeaderTable,
+		},
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			select {
 			case conn := <-unused:

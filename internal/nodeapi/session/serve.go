@@ -35,6 +35,9 @@ const (
 	// outputBuffer is what an answer that isn't read may take at the server: maxStreams of them fit into the 1 GiB that
 	// net/http allows a connection.
 	outputBuffer = 256 << 10
+	// HeaderTable is the most that a server keeps of a connection's headers, each way, to send and get them shorter: what all
+	// requests have in common. A thousand nodes have two connections each.
+	HeaderTable = 512
 )
 
 // Serve answers the server's requests on a connection until it is closed, or ctx ends. ready is closed when the agent has

@@ -16,9 +16,10 @@ func init() {
 	wal.SegmentSizeBytes = 16 << 20
 }
 
-// One member waits for no other: it may tick ten times faster than the defaults, and is ready ten times sooner.
+// One member waits for no other: its election is ten times shorter than by default, and it is ready ten times sooner. Each tick
+// costs a server at rest; five in an election are the fewest that etcd takes.
 const (
-	tickMs     = 10
+	tickMs     = 20
 	electionMs = 100
 )
 
