@@ -19,7 +19,7 @@ import (
 // reached, the node stays ready, the others work. New pods of the node wait where they are, none of them is made again and again, and
 // say why. Once the disk is well, they start without anybody's doing.
 func TestADiskOfANode(t *testing.T) {
-	disk := disktest.New(t, 256<<20)
+	disk := disktest.New(t, 640<<20)
 	l := newLabOn(t, 2, map[string]string{"h2": disk.Folder})
 	t.Cleanup(disk.Thaw) // before anything waits for the engine
 	ill := l.hosts[1]
@@ -33,6 +33,10 @@ func TestADiskOfANode(t *testing.T) {
 	}
 
 	t.Run("Full", func(t *testing.T) {
+		scarce := func() bool { return strings.Contains(l.must("describe", "node", ill.name), "has less than 256 MiB free") }
+		if scarce() {
+			t.Errorf("%s says that its disk is full when it isn't", ill.name)
+		}
 		free := disk.Fill()
 		l.must("scale", "prod/web", "8", "--no-wait")
 		l.until("the pods that can't start say why", func() bool {
@@ -42,6 +46,7 @@ func TestADiskOfANode(t *testing.T) {
 		if !strings.Contains(said, "no space left on device") || !strings.Contains(said, "Next: free space on the node") {
 			t.Errorf("tend describe says:\n%s", said)
 		}
+		l.until("the node says so too", scarce)
 		pods := l.named("web")
 		l.until("they were tried some more times", func() bool { return ill.tend.count("no space left on device") >= 6 })
 		ill.goesOn(t, before)
@@ -50,6 +55,7 @@ func TestADiskOfANode(t *testing.T) {
 		if now := l.named("web"); !slices.Equal(now, pods) {
 			t.Errorf("the pods are %v, were %v", now, pods)
 		}
+		l.until("the node says no more of it", func() bool { return !scarce() })
 		l.until("the rollout ends", func() bool {
 			return strings.Contains(l.command("describe", "deployment", "prod/web").output, "8 of 8 replicas run")
 		})
