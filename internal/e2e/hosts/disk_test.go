@@ -33,7 +33,9 @@ func TestADiskOfANode(t *testing.T) {
 	}
 
 	t.Run("Full", func(t *testing.T) {
-		scarce := func() bool { return strings.Contains(l.must("describe", "node", ill.name), "has less than 256 MiB free") }
+		scarce := func() bool {
+			return strings.Contains(l.must("describe", "node", ill.name), "has less than 256 MiB free")
+		}
 		if scarce() {
 			t.Errorf("%s says that its disk is full when it isn't", ill.name)
 		}
