@@ -51,10 +51,10 @@ func bareAtRest(b *testing.B, nodes int) float64 {
 
 // heartbeats are those of one node, from a moment of its own on.
 func heartbeats(ctx context.Context, b *testing.B, url string) {
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // it answers nothing
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	const every = 5 * time.Second
-	for wait := rand.N(every); ; wait = every { //nolint:gosec // when, not what
+	for wait := rand.N(every); ; wait = every {
 		select {
 		case <-ctx.Done():
 			return

@@ -37,7 +37,7 @@ const scarceMiB = 256
 // diskWarnings doesn't say how much is free: a warning that changes all the time would be reported all the time.
 func diskWarnings(folder string) []string {
 	var disk unix.Statfs_t
-	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 { //nolint:gosec,unconvert // no size is negative; other systems have other types
+	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 {
 		return nil
 	}
 	return []string{fmt.Sprintf("the disk of %s has less than %d MiB free: new containers and images may fail with DiskFull; free space on it", folder, scarceMiB)}
