@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +17,6 @@ import (
 const (
 	restTime    = 15 * time.Minute
 	correctTime = 15 * time.Minute
-	quietTime   = 90 * time.Second
 )
 
 // converge ends all faults and demands that the world becomes what is declared, and then does nothing.
@@ -221,52 +219,6 @@ func (w *World) statusOf(ref api.Ref) api.Object {
 	defer cancel()
 	object, _ := w.client.Object(ctx, ref)
 	return object
-}
-
-// rests demands that a world that is as declared does nothing.
-func (w *World) rests() {
-	w.pass(30 * time.Second) // what follows a rollout: old containers and releases go
-	excused := w.clockBehind()
-	before, calls := w.revision(), w.engine.Mutations()
-	w.pass(quietTime)
-	if written := w.written(before, excused); len(written) > 0 {
-		w.fail("an up-to-date world wrote in %s: %s", quietTime, strings.Join(written, ", "))
-	}
-	if more := w.engine.Mutations() - calls; more != 0 {
-		w.fail("an up-to-date world changed containers %d times in %s", more, quietTime)
-	}
-	w.readAll()
-}
-
-func (w *World) revision() int64 {
-	page, err := w.store.List(context.Background(), records.ClusterKey, store.ListOptions{})
-	if err != nil {
-		w.fail("read the store: %v", err)
-	}
-	return page.Revision
-}
-
-// written is what was written or deleted after a revision, but for some keys.
-func (w *World) written(since int64, but []string) []string {
-	var out []string
-	page, err := w.store.List(context.Background(), "/", store.ListOptions{})
-	if err != nil {
-		return []string{err.Error()}
-	}
-	excused := page.Revision == since
-	for _, entry := range page.Entries {
-		switch {
-		case entry.Modified <= since:
-		case slices.Contains(but, entry.Key):
-			excused = true
-		default:
-			out = append(out, fmt.Sprintf("%s (%.2000s)", entry.Key, entry.Value))
-		}
-	}
-	if len(out) == 0 && !excused {
-		out = append(out, fmt.Sprintf("%d deletions", page.Revision-since))
-	}
-	return out
 }
 
 // declaredObjects are the objects as they lie in the store.
