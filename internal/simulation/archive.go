@@ -22,6 +22,7 @@ type archive struct {
 	last     map[api.Ref]time.Time  // when a run was last made because it was due
 	nodes    map[string]string      // by task
 	leases   map[store.LeaseID]string
+	renewed  map[store.LeaseID]time.Time
 	beats    map[string]time.Time // by node: the last heartbeat
 	given    map[string]bool      // runs that were given up with their node, by key
 	runs     int                  // made by hand
@@ -47,7 +48,7 @@ type taskRecord struct {
 
 func newArchive(w *World) *archive {
 	return &archive{w: w, tasks: map[string]taskRecord{}, releases: map[string]api.Release{}, objects: map[string]identity{}, last: map[api.Ref]time.Time{},
-		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, beats: map[string]time.Time{}, given: map[string]bool{}}
+		nodes: map[string]string{}, leases: map[store.LeaseID]string{}, renewed: map[store.LeaseID]time.Time{}, beats: map[string]time.Time{}, given: map[string]bool{}}
 }
 
 // commit takes in a transaction that was applied.
@@ -67,7 +68,10 @@ func (a *archive) commit(txn store.Txn, revision int64) {
 		case op.Delete:
 		case strings.HasPrefix(op.Key, records.AlivePrefix):
 			node := strings.TrimPrefix(op.Key, records.AlivePrefix)
-			a.leases[op.Lease], a.beats[node] = node, time.Now()
+			a.leases[op.Lease] = node
+			if at := a.renewed[op.Lease]; at.After(a.beats[node]) { // the commit may be late
+				a.beats[node] = at
+			}
 		case strings.HasPrefix(op.Key, records.TasksPrefix):
 			a.task(op)
 		case strings.HasPrefix(op.Key, records.RunsPrefix):
@@ -159,10 +163,11 @@ func (a *archive) hasty(node string) bool {
 	return a.w.shared() && began.Sub(a.beats[node]) >= nodeTimeout && time.Since(began) < nodeTimeout-time.Second
 }
 
-// beat notes that a lease was renewed.
+// beat notes that a lease was granted or renewed.
 func (a *archive) beat(lease store.LeaseID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.renewed[lease] = time.Now()
 	if node := a.leases[lease]; node != "" {
 		a.beats[node] = time.Now()
 	}

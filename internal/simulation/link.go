@@ -157,7 +157,11 @@ func (l *link) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, err
 	if err := l.awaitHearing(ctx); err != nil {
 		return 0, err
 	}
-	return l.Store.Grant(ctx, ttl)
+	id, err := l.Store.Grant(ctx, ttl)
+	if err == nil {
+		l.w.archive.beat(id)
+	}
+	return id, err
 }
 
 // awaitHearing lets a heartbeat pass, or not.
