@@ -37,6 +37,10 @@ const (
 	ConditionAfterRollout = "AfterRollout"
 )
 
+// ConditionDiskPressure of a node: the disk of its container engine is nearly full, and it gets new pods only if no other node
+// takes them.
+const ConditionDiskPressure = "DiskPressure"
+
 // SetCondition returns conditions with c in place of the one of its type, keeping the old transition time when the
 // status did not change. The input is not modified.
 func SetCondition(conditions []Condition, c Condition, now time.Time) []Condition {

@@ -259,7 +259,7 @@ const (
 
 // Reasons of nodes.
 const (
-	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes.
+	// ReasonDiskFull: the disk has no room: of a server, its store takes no writes; of a container engine, it may make no containers.
 	ReasonDiskFull = "DiskFull"
 )
 

@@ -80,13 +80,16 @@ func (n *machine) take(status *api.NodeStatus, info runtime.Info) {
 	status.Ready, status.Reason, status.Message = true, "", ""
 	status.Runtime, status.RuntimeVersion = info.Name, info.Version
 	status.CPUs, status.MemoryBytes = info.CPUs, info.MemoryBytes
-	limited := api.Condition{Type: conditionLimited, Status: api.ConditionFalse, Reason: "AsExpected"}
+	limited := api.Condition{Type: conditionLimited, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
 	if len(info.Warnings) > 0 {
 		limited.Status, limited.Reason, limited.Message = api.ConditionTrue, "MachineLimits", strings.Join(info.Warnings, "; ")
 	}
-	status.Conditions = api.SetCondition(status.Conditions, limited, n.agent.now())
-	if old := api.FindCondition(n.facts.Conditions, conditionLimited); old != nil && old.Status == limited.Status && old.Message == limited.Message {
-		status.Conditions = n.facts.Conditions
+	disk := api.Condition{Type: api.ConditionDiskPressure, Status: api.ConditionFalse, Reason: api.ReasonAsExpected}
+	if info.DiskPressure != "" {
+		disk.Status, disk.Reason, disk.Message, disk.Next = api.ConditionTrue, api.ReasonDiskFull, info.DiskPressure, "free space on the node"
+	}
+	for _, condition := range []api.Condition{limited, disk} {
+		status.Conditions = api.SetCondition(status.Conditions, condition, n.agent.now())
 	}
 }
 

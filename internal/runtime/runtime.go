@@ -70,6 +70,8 @@ type Info struct {
 	MemoryBytes int64
 	// Warnings are limits of this machine a user should know about (a missing cgroup, a low limit of open files).
 	Warnings []string
+	// DiskPressure says that the disk of containers and images is nearly full; empty if it isn't, or can't be seen from here.
+	DiskPressure string
 	// Quarantined are the paths of unreadable entries among the containers' files. They are left unchanged.
 	Quarantined []string
 }

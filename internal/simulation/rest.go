@@ -59,17 +59,17 @@ func (w *World) entries() map[string]store.Entry {
 }
 
 // changes are what was written and deleted between two reads, but for what time alone changes: losses of nodes that are long
-// past, and the statuses named, with the events that their commits tell.
+// past, and the statuses named, with the events of the same commits.
 func changes(before, after map[string]store.Entry, statuses []string) []string {
-	told := map[int64]bool{}
+	reported := map[int64]bool{}
 	for _, key := range statuses {
-		told[after[key].Modified] = true
+		reported[after[key].Modified] = true
 	}
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(after)) {
 		entry, event := after[key], strings.HasPrefix(key, records.EventsPrefix)
 		switch {
-		case entry.Modified == before[key].Modified, slices.Contains(statuses, key), event && told[entry.Modified]:
+		case entry.Modified == before[key].Modified, slices.Contains(statuses, key), event && reported[entry.Modified]:
 		case strings.HasPrefix(key, records.LossesPrefix) && forgets(before[key], entry):
 		default:
 			out = append(out, fmt.Sprintf("%s (%.2000s)", key, entry.Value))

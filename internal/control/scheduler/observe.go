@@ -52,6 +52,9 @@ func node(snapshot records.Snapshot, status *api.NodeStatus) placement.Node {
 		Cordoned: spec.Availability == api.NodeCordoned, Draining: spec.Availability == api.NodeDrained,
 		Runtime: status.Runtime, Arch: status.Arch, MemoryBytes: status.MemoryBytes, CPUs: status.CPUs,
 	}
+	if pressure := api.FindCondition(status.Conditions, api.ConditionDiskPressure); pressure != nil {
+		out.DiskFull = pressure.Status == api.ConditionTrue
+	}
 	if losses := snapshot.Losses(status.ID); losses.Exists() && liveness.Damped(*losses.Value) {
 		out.Losses, out.Until = len(losses.Value.At), losses.Value.Until
 	}

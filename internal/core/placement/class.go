@@ -148,21 +148,28 @@ func (a candidate) before(b candidate) bool {
 	return a.ID < b.ID
 }
 
-// score says how well a node suits a task, the lowest best: preferences first, then the spread over an attribute and over
-// the nodes, then the load.
+// score says how well a node suits a task, the lowest best: room on its disk first, then preferences, then the spread over an
+// attribute and over the nodes, then the load.
 type score struct {
+	full          int    // 1 if the disk is
 	unmet         uint64 // one bit for each preference, the first one highest
 	spread, tasks int
 	load          int64
 }
 
 func (a score) compare(b score) int {
-	return cmp.Or(cmp.Compare(a.unmet, b.unmet), cmp.Compare(a.spread, b.spread), cmp.Compare(a.tasks, b.tasks), cmp.Compare(a.load, b.load))
+	return cmp.Or(a.full-b.full, cmp.Compare(a.unmet, b.unmet), cmp.Compare(a.spread, b.spread), cmp.Compare(a.tasks, b.tasks), cmp.Compare(a.load, b.load))
 }
+
+// worse reports whether a task would lose what its node's spread and load don't make up for.
+func (a score) worse(b score) bool { return a.full > b.full || a.unmet > b.unmet }
 
 // score returns a node's score apart from the spread.
 func (s *site) score(t Task) score {
 	out := score{tasks: s.workloads[t.Workload], load: s.load}
+	if s.DiskFull {
+		out.full = 1
+	}
 	for i, preference := range t.Rules.Preferences {
 		if !preference.Holds(s.Node) {
 			out.unmet |= 1 << (63 - i)

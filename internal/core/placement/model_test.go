@@ -105,6 +105,11 @@ func (m *model) fits(t Task, n Node) bool {
 
 // worth is what a node is compared by, the least best.
 func (m *model) worth(t Task, n Node) (out []float64) {
+	full := 0.0
+	if n.DiskFull {
+		full = 1
+	}
+	out = append(out, full)
 	for _, each := range t.Rules.Preferences {
 		unmet := 0.0
 		if (n.Attributes[each.Attribute] == each.Value) == each.Not {

@@ -20,6 +20,7 @@ func randomNodes(t *rapid.T) []Node {
 			ID: fmt.Sprintf("n%d", i), Alive: rapid.IntRange(0, 5).Draw(t, "silent") > 0, Ready: rapid.IntRange(0, 5).Draw(t, "unready") > 0,
 			Draining: rapid.IntRange(0, 5).Draw(t, "draining") == 0, Runtime: rapid.SampledFrom([]string{"docker", "docker", "process"}).Draw(t, "runtime"),
 			MemoryBytes: rapid.Int64Range(0, 4).Draw(t, "memory"), CPUs: float64(rapid.IntRange(0, 4).Draw(t, "cores")),
+			DiskFull: rapid.IntRange(0, 5).Draw(t, "full") == 0,
 			Cordoned: rapid.IntRange(0, 5).Draw(t, "cordoned") == 0, Attributes: map[string]string{"zone": rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "zone")},
 		}
 		n.Arch = rapid.SampledFrom([]string{"", "amd64", "amd64", "arm64"}).Draw(t, "arch")

@@ -11,7 +11,7 @@ type Move struct{ Task, From, To, Why string }
 
 // Rebalance returns the moves that level the nodes. A task moves where its workload has at least two tasks less; if no
 // such move is left, where the load of two nodes becomes more alike by at least half of what the task uses. It moves only
-// to a node that would take it now and meets no fewer preferences, and never off a node that does not answer, is cordoned
+// to a node that would take it now, meets no fewer preferences and has no full disk instead of one with room, and never off a node that does not answer, is cordoned
 // or gives up its tasks anyway. Only movable tasks move; those that wait for a node are left to Plan.
 //
 // Each step lowers a sum that no later step raises: the squared numbers of a workload's tasks, or else the load of the
@@ -111,7 +111,7 @@ func (l *leveling) target(t Task, from *site, better rule) (*site, string) {
 // spreads is the rule of a workload's spread, over an attribute and over the nodes.
 func spreads(t Task, from, to candidate) (why string, better bool) {
 	switch {
-	case to.score.unmet > from.score.unmet || to.score.spread > from.score.spread:
+	case to.score.worse(from.score) || to.score.spread > from.score.spread:
 		return "", false
 	case to.score.spread < from.score.spread:
 		by := t.Rules.Spread
@@ -122,7 +122,7 @@ func spreads(t Task, from, to candidate) (why string, better bool) {
 
 // lightens is the rule of the load, between nodes that are equal to the workload's spread.
 func lightens(t Task, from, to candidate) (why string, better bool) {
-	if to.score.unmet > from.score.unmet || to.score.spread != from.score.spread || to.score.tasks != from.score.tasks {
+	if to.score.worse(from.score) || to.score.spread != from.score.spread || to.score.tasks != from.score.tasks {
 		return "", false
 	}
 	was, will := from.share(t), to.share(t)

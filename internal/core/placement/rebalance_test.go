@@ -95,6 +95,11 @@ func TestRebalance(t *testing.T) {
 			reason: "a cordoned node keeps its pods and gets none", tasks: append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
 			nodes: []Node{node("a"), node("b", func(n *Node) { n.Cordoned = true })},
 		},
+		"a full disk": {
+			reason: "nothing moves to it, and what is there may go", tasks: append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
+			nodes: []Node{node("a"), node("b", func(n *Node) { n.DiskFull = true })},
+			want:  []string{"shop.b.3 b→a: b has 4 pods of it, a has 0", "shop.b.2 b→a: b has 3 pods of it, a has 1"},
+		},
 		"silent": {
 			reason: "what runs on a silent node is not known", tasks: append(on("a", "web", 4, nil), on("b", "shop", 4, nil)...),
 			nodes: []Node{node("a"), node("b", func(n *Node) { n.Alive = false })},

@@ -53,6 +53,14 @@ func TestRules(t *testing.T) {
 			},
 			nodes: []Node{named("n1", zone("us")), named("n2", zone("eu"))}, placed: []Assignment{{"a", "n2"}, {"b", "n1"}},
 		},
+		"a full disk": {
+			reason: "it counts more than a preference and the spread, and doesn't forbid: the second fits nowhere else",
+			tasks: []Task{
+				{ID: "x", Node: "n1"}, {ID: "a", Demand: ruled(Rules{Preferences: eu})}, {ID: "b", Demand: ruled(Rules{Constraints: eu})},
+			},
+			nodes:  []Node{named("n1", zone("us")), named("n2", func(n *Node) { zone("eu")(n); n.DiskFull = true })},
+			placed: []Assignment{{"a", "n1"}, {"b", "n2"}},
+		},
 		"spread over zones": {
 			reason: "the second zone has one node and gets as many as the first, which has two",
 			tasks: []Task{

@@ -87,6 +87,8 @@ type Node struct {
 	Message string
 	// Cordoned nodes take no more tasks; Draining ones also lose those they have.
 	Cordoned, Draining bool
+	// DiskFull nodes take tasks only if no other node does.
+	DiskFull bool
 	// Losses is how often the node was lost within an hour, if it gets no tasks because of that until Until; else 0. Until may
 	// not be known yet.
 	Losses int

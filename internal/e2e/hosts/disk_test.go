@@ -16,8 +16,8 @@ import (
 )
 
 // TestADiskOfANode: the disk of a node that is no server is full to the last byte, and then finishes no write. What runs goes on and is
-// reached, the node stays ready, the others work. New pods of the node wait where they are, none of them is made again and again, and
-// say why. Once the disk is well, they start without anybody's doing.
+// reached, the node stays ready, the others work and get the new pods. Those that the node got before it could say so wait where they
+// are, none of them is made again and again, and say why. Once the disk is well, they start without anybody's doing.
 func TestADiskOfANode(t *testing.T) {
 	disk := disktest.New(t, 640<<20)
 	l := newLabOn(t, 2, map[string]string{"h2": disk.Folder})
@@ -39,8 +39,11 @@ func TestADiskOfANode(t *testing.T) {
 		if scarce() {
 			t.Errorf("%s says that its disk is full when it isn't", ill.name)
 		}
+		ill.cut(true) // it gets pods before it says that its disk is full
 		free := disk.Fill()
 		l.must("scale", "prod/web", "8", "--no-wait")
+		l.until("all pods have a node", func() bool { return strings.Count(l.must("get", "pods", "-o", "wide"), ill.name) == 4 })
+		ill.cut(false)
 		l.until("the pods that can't start say why", func() bool {
 			return strings.Count(l.command("get", "pods").output, "preparing (DiskFull)") == 2 && l.count("web") == 6
 		})
@@ -49,26 +52,28 @@ func TestADiskOfANode(t *testing.T) {
 			t.Errorf("tend describe says:\n%s", said)
 		}
 		l.until("the node says so too", scarce)
+		l.must("scale", "prod/web", "10", "--no-wait")
+		l.until("the other gets the new pods", func() bool { return len(l.hosts[0].containers("web")) == 6 })
 		pods := l.named("web")
 		l.until("they were tried some more times", func() bool { return ill.tend.count("no space left on device") >= 6 })
 		ill.goesOn(t, before)
 		free()
-		l.until("they start once there is room", func() bool { return l.count("web") == 8 && len(ill.containers("web")) == 4 })
+		l.until("they start once there is room", func() bool { return l.count("web") == 10 && len(ill.containers("web")) == 4 })
 		if now := l.named("web"); !slices.Equal(now, pods) {
 			t.Errorf("the pods are %v, were %v", now, pods)
 		}
 		l.until("the node says no more of it", func() bool { return !scarce() })
 		l.until("the rollout ends", func() bool {
-			return strings.Contains(l.command("describe", "deployment", "prod/web").output, "8 of 8 replicas run")
+			return strings.Contains(l.command("describe", "deployment", "prod/web").output, "10 of 10 replicas run")
 		})
 	})
 
 	t.Run("Stalled", func(t *testing.T) {
 		before := ill.containers("web")
 		disk.Freeze()
-		l.must("scale", "prod/web", "10", "--no-wait")
+		l.must("scale", "prod/web", "11", "--no-wait")
 		l.until("a pod waits for its container", func() bool {
-			return strings.Contains(l.command("get", "pods").output, "preparing (Creating)") && l.count("web", ill) == 5
+			return strings.Contains(l.command("get", "pods").output, "preparing (Creating)") && l.count("web", ill) == 6
 		})
 		pods := l.named("web")
 		l.declareAt("beside", 2, "node.id == h1") // takes longer than a node may be silent

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/moby/moby/client"
-	"golang.org/x/sys/unix"
 
 	"tend.dev/tend/internal/runtime"
 )
@@ -26,21 +25,9 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	}
 	info.Warnings = append(info.Warnings, limitWarnings(r.readLimits())...)
 	if _, local := r.local(); local {
-		info.Warnings = append(info.Warnings, diskWarnings(result.Info.DockerRootDir)...)
+		info.DiskPressure = runtime.DiskPressure(result.Info.DockerRootDir)
 	}
 	return info, nil
-}
-
-// scarceMiB is the free room below which the engine's disk is called full.
-const scarceMiB = 256
-
-// diskWarnings doesn't say how much is free: a warning that changes all the time would be reported all the time.
-func diskWarnings(folder string) []string {
-	var disk unix.Statfs_t
-	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 {
-		return nil
-	}
-	return []string{fmt.Sprintf("the disk of %s has less than %d MiB free: new containers and images may fail with DiskFull; free space on it", folder, scarceMiB)}
 }
 
 func limitWarnings(limits hardLimits) []string {

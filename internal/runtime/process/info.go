@@ -25,7 +25,7 @@ func (r *Runtime) Info(ctx context.Context) (runtime.Info, error) {
 	}
 	return runtime.Info{
 		Name: "process", Version: version, CPUs: float64(goruntime.NumCPU()), MemoryBytes: totalMemory(),
-		Warnings: r.warnings(), Quarantined: r.damaged(),
+		Warnings: r.warnings(), DiskPressure: runtime.DiskPressure(r.dir), Quarantined: r.damaged(),
 	}, nil
 }
 

@@ -1,0 +1,20 @@
+package runtime
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// scarceMiB is the free room below which a disk is nearly full.
+const scarceMiB = 256
+
+// DiskPressure is what Info says of the disk of a folder. It doesn't say how much is free: what changes all the time would be
+// reported all the time.
+func DiskPressure(folder string) string {
+	var disk unix.Statfs_t
+	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 {
+		return ""
+	}
+	return fmt.Sprintf("the disk of %s has less than %d MiB free: new containers and images may fail with DiskFull, and new pods go to other nodes", folder, scarceMiB)
+}
