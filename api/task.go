@@ -106,6 +106,8 @@ type Task struct {
 	Monitor Duration `json:"monitor,omitempty"`
 	// Run is the run the task works for; empty for what fills a slot of a workload.
 	Run string `json:"run,omitempty"`
+	// Exclusive is set if no other run of its owner may run beside it: it waits for what was stopped of them on its node.
+	Exclusive bool `json:"exclusive,omitempty"`
 	// Role says which of the release's commands it runs; empty is the main one.
 	Role    TaskRole     `json:"role,omitempty"`
 	Node    string       `json:"node,omitempty"`

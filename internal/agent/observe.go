@@ -58,6 +58,12 @@ func (a *Agent) drifted(now time.Time) []engine.Key {
 
 // held reports whether the predecessor may still run, and requests a requeue for when it has stopped.
 func (a *Agent) held(assigned node.Assignment) bool {
+	if stopping := a.stopping(assigned.Task); stopping != "" {
+		a.successors.add(stopping, assigned.Task.ID)
+		if a.containers.live(stopping) {
+			return true
+		}
+	}
 	before := assigned.Task.After
 	if before == "" {
 		return false
@@ -68,6 +74,26 @@ func (a *Agent) held(assigned node.Assignment) bool {
 	}
 	a.successors.remove(before, assigned.Task.ID)
 	return false
+}
+
+// stopping returns a task that was stopped and still runs here, and that nothing of the run may run beside: the servers began the
+// run while the node was silent.
+func (a *Agent) stopping(task api.Task) string {
+	if task.Run == "" {
+		return ""
+	}
+	for _, c := range a.containers.all() {
+		if c.Task() == task.ID || c.Labels[api.LabelName] != task.Name || !live(c) {
+			continue
+		}
+		assigned, known := a.control.Task(c.Task())
+		other := assigned.Task
+		apart := other.Run == task.Run || task.Exclusive && other.Run != ""
+		if known && other.Desired != api.DesiredRunning && other.Owner() == task.Owner() && apart {
+			return other.ID
+		}
+	}
+	return ""
 }
 
 // open reports whether the predecessor has yet to end. It reads the state again: an end between the first read and the

@@ -8,6 +8,7 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/runtime"
+	"tend.dev/tend/internal/runtime/hollow"
 )
 
 // TestRunsOnceOnlyWhenRecorded: while nothing can be reported, a command that runs once is not started: after a crash
@@ -44,4 +45,48 @@ func TestRunsOnceOnlyWhenRecorded(t *testing.T) {
 			t.Fatalf("it was made again, as %s, and is %s", c.ID, c.State)
 		}
 	})
+}
+
+// TestExclusiveRunWaits: a node that comes back finds a run that was stopped while it was silent, and the next one for it. They
+// don't overlap if they may not, and a run's next attempt waits for the one before in any case.
+func TestExclusiveRunWaits(t *testing.T) {
+	for name, c := range map[string]struct {
+		run              string
+		exclusive, waits bool
+	}{
+		"of another run": {"r2", false, false}, "of another run, exclusive": {"r2", true, true}, "of the same run": {"r1", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newHarness(t, hollow.Options{StopDelay: hollow.Delay(2 * time.Second)})
+				l.start()
+				defer func() { l.close() }()
+				ofRun := func(run string, exclusive bool) func(*api.Task, *api.DeploymentSpec) {
+					return func(task *api.Task, spec *api.DeploymentSpec) {
+						once(task, spec)
+						task.Run, task.Exclusive = run, exclusive
+					}
+				}
+				old := l.deploy(taskID(1), ofRun("r1", c.exclusive))
+				l.settle()
+				l.wantContainer(old, runtime.StateRunning)
+				l.stop()
+				l.raise(old, api.DesiredShutdown)
+				next := l.deploy(taskID(2), ofRun(c.run, c.exclusive))
+				l.start()
+				l.pass(time.Second)
+				want := runtime.StateRunning
+				if c.waits {
+					want = runtime.StateCreated
+				}
+				l.wantContainer(next, want)
+				l.pass(2 * time.Second)
+				l.wantContainer(old, runtime.StateExited)
+				l.wantContainer(next, runtime.StateRunning)
+				if c.waits {
+					overlap(t, l.engine.History(), old.ContainerName(), next.ContainerName())
+				}
+			})
+		})
+	}
 }

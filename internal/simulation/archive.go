@@ -44,6 +44,8 @@ type taskRecord struct {
 	owner   string
 	// exclusive says that it may not overlap with another run.
 	exclusive bool
+	// silent are the nodes that may count as lost when it was made.
+	silent map[string]bool
 }
 
 func newArchive(w *World) *archive {
@@ -118,7 +120,7 @@ func (a *archive) task(op store.Op) {
 	}
 	owner := a.objects[records.ObjectKey(task.Owner())]
 	release, known := a.releases[records.ReleaseKey(task.Owner(), task.Release)]
-	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, exclusive: owner.exclusive}
+	a.tasks[task.ID] = taskRecord{task: task, release: release, known: known, owner: owner.uid, exclusive: owner.exclusive, silent: a.silentNodes()}
 	if !known {
 		a.w.fail("task %s (%s) was made from release %s, which the store doesn't have", task.ID, task.ContainerName(), task.Release)
 	}
@@ -141,13 +143,34 @@ func (a *archive) stays(task api.Task) {
 // late: what is given up with its node is so only after the node was silent for as long as is said.
 func (a *archive) late(what string, tasks ...string) {
 	for _, task := range tasks {
-		if node := a.nodes[task]; node != "" && time.Since(a.beats[node]) >= nodeTimeout-time.Second && !a.hasty(node) {
+		if node := a.nodes[task]; node != "" && a.silent(node) {
 			return
 		}
 	}
 	node := a.nodes[tasks[0]]
 	a.w.fail("%s was given up for lost %s after the last heartbeat of node %s, %s after the controllers were claimed", what, time.Since(a.beats[node]),
 		node, time.Since(a.w.terms.began()))
+}
+
+func (a *archive) silent(node string) bool {
+	return time.Since(a.beats[node]) >= nodeTimeout-time.Second && !a.hasty(node)
+}
+
+func (a *archive) silentNodes() map[string]bool {
+	out := map[string]bool{}
+	for node := range a.beats {
+		out[node] = a.silent(node)
+	}
+	return out
+}
+
+// mayOverlap reports whether a run was made while the node of another one, which isn't its own, was silent: the other is stopped
+// when its node returns.
+func (a *archive) mayOverlap(other, made string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	node := a.nodes[other]
+	return node != a.nodes[made] && a.tasks[made].silent[node]
 }
 
 // lost: what runs once is given up for lost only with its node.

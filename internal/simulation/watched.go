@@ -160,10 +160,11 @@ func (o *watched) started(record hollow.Record) {
 	}
 }
 
-// alone: where runs may not overlap, no other runs.
+// alone: where runs may not overlap, no other runs, but on a node that is cut off.
 func (o *watched) alone(record hollow.Record, mine taskRecord) {
 	for task := range o.alive {
-		if other, ok := o.w.archive.of(task); ok && task != mine.task.ID && other.exclusive && other.owner == mine.owner {
+		other, ok := o.w.archive.of(task)
+		if ok && task != mine.task.ID && other.exclusive && other.owner == mine.owner && !o.w.archive.mayOverlap(task, mine.task.ID) {
 			o.w.fail("%s starts beside %s, although no two runs may overlap", record.Container, other.task.ContainerName())
 		}
 	}

@@ -114,7 +114,7 @@ func (s *step) start(a timetable.Action, t owner.Target) {
 		s.txn.If(key, 0).Put(key, t.Fresh)
 	}
 	run, task := owner.Begin(s.runs.next[a.Run], api.Task{
-		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release, Attempt: a.Attempt,
+		ID: s.c.NewTask(), OwnerUID: s.o.uid(), Slot: s.slots.Next(), Release: a.Release, Attempt: a.Attempt, Exclusive: a.Exclusive,
 	}, s.now)
 	s.runs.next[a.Run] = run
 	s.txn.CreateTask(task)

@@ -79,6 +79,27 @@ func TestReplaceStopsTheOlderFirst(t *testing.T) {
 	})
 }
 
+// TestExclusiveRuns: the tasks of runs that may not overlap say so, for the node that returns with one that was stopped meanwhile.
+func TestExclusiveRuns(t *testing.T) {
+	for policy, want := range map[string]bool{api.ConcurrencyAllow: false, api.ConcurrencyForbid: true, api.ConcurrencyReplace: true} {
+		inHarness(t, func(l *harness) {
+			spec := cronOf("* * * * *")
+			spec.ConcurrencyPolicy = policy
+			l.Put(spec, backup)
+			l.Pass(90 * time.Second)
+			tasks := l.Snapshot().TasksOf(backup)
+			if len(tasks) == 0 {
+				t.Fatalf("%s: no task", policy)
+			}
+			for _, task := range tasks {
+				if task.Value.Exclusive != want {
+					t.Errorf("%s: task %+v", policy, task.Value)
+				}
+			}
+		})
+	}
+}
+
 func TestAllowLetsRunsOverlap(t *testing.T) {
 	inHarness(t, func(l *harness) {
 		l.Node.Set(func(n *controltest.Node) { n.Lasts = 150 * time.Second })

@@ -37,9 +37,10 @@ type Action struct {
 	Due *api.Run
 	// Task is what StopAttempt, RemoveTask and ForgetTask are about.
 	Task string
-	// Attempt and Release belong to StartAttempt.
-	Attempt int
-	Release string
+	// Attempt, Release and Exclusive belong to StartAttempt; see api.Task for the last.
+	Attempt   int
+	Release   string
+	Exclusive bool
 	// State, ExitCode, Reason and Message are the outcome that FinishRun records; Reason also goes with StopAttempt and
 	// MarkMissed.
 	State    api.RunState

@@ -97,7 +97,8 @@ func (p *planner) overtaken(r *run) bool {
 	})
 }
 
-// start begins an attempt, unless another run's container may still exist and only one may.
+// start begins an attempt, unless another run's container may still exist and only one may. Nothing waits for one on a lost node;
+// if that node gets the attempt when it returns, its agent stops the one before first.
 func (p *planner) start(r *run, attempt int, release string) {
 	if p.exclusive() {
 		for i := range p.runs {
@@ -107,7 +108,7 @@ func (p *planner) start(r *run, attempt int, release string) {
 			}
 		}
 	}
-	p.do(Action{Verb: StartAttempt, Run: r.ID, Attempt: attempt, Release: release})
+	p.do(Action{Verb: StartAttempt, Run: r.ID, Attempt: attempt, Release: release, Exclusive: p.exclusive()})
 	r.State = api.RunRunning
 }
 
