@@ -93,6 +93,9 @@ func (a *app) getNodes(ctx context.Context, c *client.Client) error {
 		if node.Alive && !node.Ready && a.output != "wide" {
 			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(node.Message, ""), nextLine("  ", nodeStep(node)))
 		}
+		if disk := api.FindCondition(node.Conditions, api.ConditionDiskPressure); disk != nil && disk.Status == api.ConditionTrue {
+			fmt.Fprintf(a.err, "warning: node %s: %s%s\n", node.ID, printable(disk.Message, ""), nextLine("  ", disk.Next))
+		}
 		if n := len(node.Quarantined); n > 0 {
 			fmt.Fprintf(a.err, "warning: node %s leaves %d entries alone that it doesn't know (quarantined): %s\n", node.ID, n,
 				printable(strings.Join(node.Quarantined, ", "), "\n"))

@@ -52,6 +52,9 @@ func TestADiskOfANode(t *testing.T) {
 			t.Errorf("tend describe says:\n%s", said)
 		}
 		l.until("the node says so too", scarce)
+		if said := l.command("nodes").output; !strings.Contains(said, "warning: node "+ill.name+": the disk of") {
+			t.Errorf("tend nodes says:\n%s", said)
+		}
 		l.must("scale", "prod/web", "10", "--no-wait")
 		l.until("the other gets the new pods", func() bool { return len(l.hosts[0].containers("web")) == 6 })
 		pods := l.named("web")
