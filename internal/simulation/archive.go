@@ -186,7 +186,15 @@ func (a *archive) hasty(node string) bool {
 	return a.w.shared() && began.Sub(a.beats[node]) >= nodeTimeout && time.Since(began) < nodeTimeout-time.Second
 }
 
-// beat notes that a lease was granted or renewed.
+// grant notes a new lease. Another store may have had one of its number.
+func (a *archive) grant(lease store.LeaseID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.leases, lease)
+	a.renewed[lease] = time.Now()
+}
+
+// beat notes that a lease was renewed.
 func (a *archive) beat(lease store.LeaseID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

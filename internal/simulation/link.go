@@ -159,7 +159,7 @@ func (l *link) Grant(ctx context.Context, ttl time.Duration) (store.LeaseID, err
 	}
 	id, err := l.Store.Grant(ctx, ttl)
 	if err == nil {
-		l.w.archive.beat(id)
+		l.w.archive.grant(id)
 	}
 	return id, err
 }
