@@ -16,5 +16,5 @@ func DiskPressure(folder string) string {
 	if unix.Statfs(folder, &disk) != nil || disk.Bavail*uint64(disk.Bsize) >= scarceMiB<<20 {
 		return ""
 	}
-	return fmt.Sprintf("the disk of %s has less than %d MiB free: new containers and images may fail with DiskFull, and new pods go to other nodes", folder, scarceMiB)
+	return fmt.Sprintf("the disk of %s has less than %d MiB free: new containers and images may fail with DiskFull; new pods go to other nodes where they can", folder, scarceMiB)
 }
