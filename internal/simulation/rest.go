@@ -23,7 +23,7 @@ func (w *World) rests() {
 	before, since, calls := w.entries(), w.revision(), w.engine.Mutations()
 	w.pass(quietTime)
 	after := w.entries()
-	if changed := changes(before, after, behind); len(changed) > 0 {
+	if changed := w.changes(before, after, behind); len(changed) > 0 {
 		w.fail("an up-to-date world wrote in %s: %s", quietTime, strings.Join(changed, ", "))
 	}
 	if commits := w.revision() - since; commits > 0 && maps.EqualFunc(before, after, unchanged) {
@@ -60,7 +60,7 @@ func (w *World) entries() map[string]store.Entry {
 
 // changes are what was written and deleted between two reads, but for what time alone changes: losses of nodes that are long
 // past, and the statuses named, with the events of the same commits.
-func changes(before, after map[string]store.Entry, statuses []string) []string {
+func (w *World) changes(before, after map[string]store.Entry, statuses []string) []string {
 	reported := map[int64]bool{}
 	for _, key := range statuses {
 		reported[after[key].Modified] = true
@@ -70,26 +70,32 @@ func changes(before, after map[string]store.Entry, statuses []string) []string {
 		entry, event := after[key], strings.HasPrefix(key, records.EventsPrefix)
 		switch {
 		case entry.Modified == before[key].Modified, slices.Contains(statuses, key), event && reported[entry.Modified]:
-		case strings.HasPrefix(key, records.LossesPrefix) && forgets(before[key], entry):
+		case strings.HasPrefix(key, records.LossesPrefix) && w.forgets(before[key], entry):
 		default:
 			out = append(out, fmt.Sprintf("%s (%.2000s)", key, entry.Value))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(before)) {
-		if _, there := after[key]; !there && !strings.HasPrefix(key, records.LossesPrefix) {
+		_, there := after[key]
+		if lapsed := strings.HasPrefix(key, records.LossesPrefix) && w.forgets(before[key], store.Entry{}); !there && !lapsed {
 			out = append(out, key+" was deleted")
 		}
 	}
 	return out
 }
 
-// forgets reports whether a node's losses became fewer, and none came.
-func forgets(before, after store.Entry) bool {
+// forgets reports whether all that changed in a node's losses is that some are gone which are an hour old.
+func (w *World) forgets(before, after store.Entry) bool {
 	var old, left api.NodeLosses
 	decode(before.Value, &old)
 	decode(after.Value, &left)
 	for _, at := range left.At {
 		if !slices.ContainsFunc(old.At, at.Equal) {
+			return false
+		}
+	}
+	for _, at := range old.At {
+		if !slices.ContainsFunc(left.At, at.Equal) && w.now().Sub(at) < time.Hour {
 			return false
 		}
 	}
