@@ -48,13 +48,12 @@ func TestTheClockOfOneServerIsOff(t *testing.T) {
 func (c *trio) leads(name string) {
 	c.t.Helper()
 	for range 20 {
-		var leader string
-		c.until("one leads", func() bool { leader = c.leader(); return leader != "" })
+		leader := c.led()
 		if leader == name {
 			return
 		}
 		c.servers[leader].kill()
-		c.until("another one leads", func() bool { now := c.leader(); return now != "" && now != leader })
+		c.led(leader)
 		c.servers[leader].start()
 		c.ready(c.names...)
 	}

@@ -53,7 +53,7 @@ func (c *trio) says(name, text string) {
 func TestADiskOfOneServerStalls(t *testing.T) {
 	c, disks := onDisks(t, -1, "a", "b", "c")
 	for range 2 {
-		name := c.leader() // the first one also leads the members of the store
+		name := c.led() // the first one also leads the members of the store
 		disks[name].Freeze()
 		stop, histories := c.recording(t)
 		c.says(name, "has not finished a write")
@@ -70,7 +70,7 @@ func TestADiskOfOneServerStalls(t *testing.T) {
 func TestADiskOfOneServerIsFull(t *testing.T) {
 	c, disks := onDisks(t, 16<<20, "a", "b", "c")
 	for range 2 {
-		name := c.leader() // the first one also leads the members of the store
+		name := c.led() // the first one also leads the members of the store
 		full := c.servers[name]
 		free := disks[name].Fill()
 		stop, histories := c.recording(t)

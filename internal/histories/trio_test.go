@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -178,6 +179,13 @@ func (c *trio) leader() string {
 		}
 	}
 	return ""
+}
+
+// led waits until one leads, other than some, and returns it.
+func (c *trio) led(others ...string) (name string) {
+	c.t.Helper()
+	c.until("one leads", func() bool { name = c.leader(); return name != "" && !slices.Contains(others, name) })
+	return name
 }
 
 // links returns both directions between a server and others.
