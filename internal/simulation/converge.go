@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/liveness"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
 )
@@ -27,7 +28,7 @@ func (w *World) converge() {
 		return
 	}
 	w.suspend()
-	w.await(restTime, w.unsettled)
+	w.await(restTime, func() []string { return append(w.unsettled(), w.heldBack()...) })
 	w.labsEnd()
 	w.correct()
 	w.await(correctTime, w.amiss)
@@ -126,6 +127,22 @@ func (w *World) unsettled() []string {
 		verdict, slots := w.verdict(object.Ref()), object.Kind.HasSlots()
 		if verdict == silent && slots || (verdict != troubled || !slots) && len(w.differs(object)) > 0 {
 			out = append(out, object.Ref().String())
+		}
+	}
+	return out
+}
+
+// heldBack are the nodes that get no pods yet, since they were lost again and again: what is rolled out meanwhile may miss its deadline.
+func (w *World) heldBack() []string {
+	page, err := w.store.List(context.Background(), records.LossesPrefix, store.ListOptions{})
+	if err != nil {
+		w.fail("read the store: %v", err)
+	}
+	var out []string
+	for _, entry := range page.Entries {
+		var losses api.NodeLosses
+		if decode(entry.Value, &losses); liveness.Damped(losses) {
+			out = append(out, entry.Key)
 		}
 	}
 	return out

@@ -102,7 +102,8 @@ func (c *Controller) decide(s records.Snapshot, node string, now time.Time) (nex
 		return next, 0, read.Exists()
 	}
 	absence := c.liveness.Of(s, node)
-	next, after = liveness.Damp(before, absence.Lost && absence.Together == 0, s.Alive(node), now)
+	lost := absence.Lost && absence.Together == 0 && len(s.Nodes()) > 1
+	next, after = liveness.Damp(before, lost, s.Alive(node), now)
 	if len(next.At) == 0 {
 		next = api.NodeLosses{}
 	}

@@ -13,7 +13,7 @@ import (
 	"tend.dev/tend/internal/store/view"
 )
 
-// A node is lost three times: it gets no pods for 30 s after its last return, the record says until when, and it goes once
+// A node is lost three times, and has another one beside it: it gets no pods for 30 s after its last return, the record says until when, and it goes once
 // the losses are an hour old.
 func TestAFlappingNodeIsDamped(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -47,15 +47,26 @@ func TestAFlappingNodeIsDamped(t *testing.T) {
 		t.Helper()
 		await(records.NewTxn("test").Put(key, value).Commit(t.Context(), store))
 	}
+	lost := func() { await(records.NewTxn("test").Delete(records.AliveKey("n1")).Commit(t.Context(), store)) }
 	put(records.NodeKey("n1"), api.NodeStatus{ID: "n1"})
+	put(records.AliveKey("n1"), "now")
+	for range 3 {
+		lost()
+		look()
+		now = now.Add(time.Minute)
+		look()
+		put(records.AliveKey("n1"), "again")
+		if look(); snapshot().Losses("n1").Exists() {
+			t.Fatalf("the only node is held back: %+v", snapshot().Losses("n1").Value)
+		}
+	}
 	put(records.NodeKey("n2"), api.NodeStatus{ID: "n2"})
 	put(records.AliveKey("n2"), "now")
-	put(records.AliveKey("n1"), "now")
 	if look(); snapshot().Losses("n1").Exists() {
-		t.Fatal("a node that was never lost has a record")
+		t.Fatal("a node that was never lost beside another has a record")
 	}
 	for range 3 {
-		await(records.NewTxn("test").Delete(records.AliveKey("n1")).Commit(t.Context(), store))
+		lost()
 		if after := look(); after <= 0 || after > 30*time.Second {
 			t.Fatalf("again in %s", after)
 		}

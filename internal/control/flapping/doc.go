@@ -3,4 +3,5 @@
 // is over, the record says so.
 //
 // A node that is lost together with so many others that nothing is replaced is not counted: the cause is hardly the node.
+// Nor is the only node: its pods have nowhere else to go.
 package flapping

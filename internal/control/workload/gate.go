@@ -25,6 +25,9 @@ func (c *Controller) admit(o observed, id identity, release *api.Release, mint b
 			return target{}, err
 		}
 		if again {
+			if id.imageID == "" {
+				return o.unknown(), nil
+			}
 			if release, err = c.mint(o, id); err != nil {
 				return target{}, err
 			}

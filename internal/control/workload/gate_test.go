@@ -130,6 +130,27 @@ func TestRestartTriesAFailedCommandAgain(t *testing.T) {
 	}
 }
 
+// TestAnotherTryKnowsItsImage: a release whose command failed is asked for again, corrected, before any node has answered for its
+// image. The next attempt waits for that.
+func TestAnotherTryKnowsItsImage(t *testing.T) {
+	l := newHarness(t)
+	l.does["v1-command"] = breaks
+	l.apply(released(1, "web:1"))
+	l.settle()
+	l.apply(released(1, "web:missing"))
+	l.settle()
+	corrected := released(1, "web:1")
+	corrected.Release.Command = []string{"migrate", "--fixed"}
+	l.apply(corrected)
+	l.settle()
+	if got := l.running(); got != "v2" {
+		t.Errorf("%q runs", got)
+	}
+	if made := l.snapshot().Release(web, "v2").Value; made == nil || made.ImageID != "sha256:1" || !strings.Contains(made.Reason, "v1-command failed") {
+		t.Errorf("another try is %+v", made)
+	}
+}
+
 // TestARestoreHoldsBackWhatMayHaveRun: commands that may have run since the backup don't run by themselves; those of a
 // manifest that was corrected since do, also if its release gets the number of the one that may have run.
 func TestARestoreHoldsBackWhatMayHaveRun(t *testing.T) {

@@ -126,18 +126,23 @@ func (c *Controller) choose(o observed, id identity) (target, error) {
 		case inForce || awaits && candidate.Steps == nil:
 			return target{release: candidate, awaits: awaits}, nil
 		case awaits:
-			return target{release: active, awaits: true, superseded: true}, nil
+			return o.unknown(), nil
 		}
 		return c.admit(o, id, candidate, false)
 	}
 	if id.imageID == "" {
-		return target{release: active, awaits: true, superseded: true}, nil
+		return o.unknown(), nil
 	}
 	release, err := c.mint(o, id)
 	if err != nil {
 		return target{}, err
 	}
 	return c.admit(o, id, release, true)
+}
+
+// unknown is what is wanted while the image of a new release isn't known: what is in force.
+func (o observed) unknown() target {
+	return target{release: o.release(o.rollout().TargetRelease), awaits: true, superseded: true}
 }
 
 // turnedAway reports whether what is asked for is what an automatic rollback gave up on.
