@@ -130,6 +130,8 @@ func (w *World) resumeNow() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), short)
 	defer cancel()
+	w.labs.resumed() // the clock may be set while it is asked, and the answer be lost
+	defer w.labs.resumed()
 	if result, err := w.client.Resume(ctx, api.UnknownStop); err == nil && !w.unmounted.Load() {
 		w.storyf("resumed: %d adopted, %d stopped", len(result.Adopted), len(result.Stopped))
 		w.paused.Store(false)

@@ -35,8 +35,10 @@ type labLife struct {
 	started, ended time.Time
 	pod, container string // its name and the engine's id
 	code           int
-	// before says that it ran before a store was restored, spent that it must not run again until people ask for it.
+	// before says that it ran before a store was restored, spent that it must not run again until people ask for it. start is when
+	// it begins in the restored store.
 	before, spent bool
+	start         time.Time
 	generation    int64
 }
 
@@ -193,9 +195,19 @@ func (l *labs) restored() {
 		decode(object.Spec, &spec)
 		life.before = life.before || !life.started.IsZero()
 		life.gone, life.phase, life.generation = false, restoredPhase, object.Metadata.Generation
-		life.spent = life.before && !spec.StartsAt().After(l.w.now())
+		life.start = spec.StartsAt()
+		life.spent = life.before && !life.start.After(l.w.now())
 		life.declared = slices.DeleteFunc(life.declared, func(v labVersion) bool { return v.since.After(l.w.copied.at) })
 		life.started, life.ended = time.Time{}, time.Time{}
+	}
+}
+
+// resumed: what is to begin only later, by the clock when a restored store is resumed, begins then.
+func (l *labs) resumed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, life := range l.lives {
+		life.spent = life.spent && !life.start.After(l.w.now())
 	}
 }
 

@@ -13,7 +13,8 @@
 //
 // The rules:
 //
-//   - A lab begins at its start, or at once; it stays PENDING until its container has a node.
+//   - A lab begins at its start, or at once; it stays PENDING until its container has a node. No container is
+//     made before its start, also if the clock was set back.
 //   - A container that could not be started fails no lab: another one is made after 1, 2, 4 … 30 s. One that was removed may
 //     have run before its node noticed; then the lab has failed, since it runs at most once.
 //   - Its time counts from when its container ran, by the clock of the server, and includes every extension.

@@ -143,6 +143,8 @@ func (p *planner) provisioning() {
 		p.wait(ForNode, api.ReasonWaiting, "", Recheck)
 	case t != nil && t.wanted():
 		p.out.After = Recheck
+	case p.now.Before(p.Start): // the clock was ahead when it began, and was set back
+		p.wait(ForStart, api.ReasonScheduled, "", p.Start.Sub(p.now))
 	case p.Release != "" && p.Release != p.tried: // what was wrong may be corrected
 		p.out.Failures, p.out.RetryAt = 0, time.Time{}
 		p.make()

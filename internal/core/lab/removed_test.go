@@ -8,6 +8,20 @@ import (
 	"tend.dev/tend/internal/core/once"
 )
 
+// TestNoContainerBeforeItsStart: a lab that began while the clock was ahead gets another container only at its start, by the clock as
+// it is now.
+func TestNoContainerBeforeItsStart(t *testing.T) {
+	desired := Desired{Start: epoch.Add(time.Hour), Duration: time.Hour, Release: "v1"}
+	seen := Observed{Phase: api.LabProvisioning, Failures: 1, RetryAt: epoch.Add(time.Hour + time.Second)}
+	if plan := Decide(desired, seen, epoch); plan.Phase != api.LabProvisioning || plan.Waits != ForStart || plan.After != time.Hour || len(plan.Actions) > 0 {
+		t.Errorf("an hour before its start: %+v", plan)
+	}
+	seen.RetryAt = time.Time{}
+	if plan := Decide(desired, seen, desired.Start); len(plan.Actions) != 1 || plan.Actions[0].Verb != StartTask {
+		t.Errorf("at its start: %+v", plan)
+	}
+}
+
 // TestARemovedContainerMayHaveRun: a lab whose container was removed before it was seen to run has failed. Another container would
 // let it run twice. One that was refused certainly didn't run.
 func TestARemovedContainerMayHaveRun(t *testing.T) {
