@@ -9,14 +9,27 @@ import (
 )
 
 // StampRestored is a key of Metadata.Stamps, set when a server goes on over a restored store. On a cron job it is the
-// time (RFC 3339) up to which due times are over. On a workload whose rollout the store shows unfinished it is a
-// RestoredRelease.
+// time (RFC 3339) up to which due times are over, on a lab "<time>@<generation>". On a workload whose rollout the store
+// shows unfinished it is a RestoredRelease.
 const StampRestored = "restored"
 
-// RestoredAt returns up to when the due times of a cron job are over because of a restore; zero if there was none.
+// RestoredAt returns up to when the due times of a cron job, or of a lab, are over because of a restore; zero if there was none.
 func (o Object) RestoredAt() time.Time {
-	at, _ := time.Parse(time.RFC3339, o.Metadata.Stamps[StampRestored]) // a workload's is no time
+	stamp, _, _ := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
+	at, _ := time.Parse(time.RFC3339, stamp) // a workload's is no time
 	return at
+}
+
+// RestoredLab returns the stamp of a lab that may have run before a restore.
+func (o Object) RestoredLab(at time.Time) string {
+	return fmt.Sprintf("%s@%d", at.Format(time.RFC3339Nano), o.Metadata.Generation)
+}
+
+// Anew reports whether the manifest of a lab was changed since a restore: by its generation, since the clock may have been set.
+func (o Object) Anew() bool {
+	_, stamped, _ := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
+	generation, err := strconv.ParseInt(stamped, 10, 64)
+	return err == nil && o.Metadata.Generation > generation
 }
 
 // RestoredRelease is the last release of a workload whose commands may have run before a restore: they don't run by

@@ -98,7 +98,7 @@ func unwritten(err error) error {
 	}
 }
 
-// drop removes a task's files, and the folder with the last of them. What is left over is swept when the agent starts
+// drop removes a task's files, and the folders with the last of them. What is left over is swept when the agent starts
 // again.
 func (s *secrets) drop(task string) {
 	dir, err := s.folder(false)
@@ -106,8 +106,11 @@ func (s *secrets) drop(task string) {
 		return
 	}
 	_ = os.RemoveAll(filepath.Join(dir, task))
-	if os.Remove(dir) == nil { // it was empty
-		_ = os.Remove(filepath.Dir(dir))
+	for range 3 { // those of the node and the cluster too, each if it is empty
+		if os.Remove(dir) != nil {
+			return
+		}
+		dir = filepath.Dir(dir)
 	}
 }
 

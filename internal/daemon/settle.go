@@ -132,7 +132,7 @@ func (s *settlement) stamp(ctx context.Context, read records.Read[api.Object]) {
 		value = s.now.Format(time.RFC3339)
 	case object.Kind == api.KindLab:
 		if s.unknownLab(object.Ref()) {
-			value = s.now.Format(time.RFC3339Nano)
+			value = object.RestoredLab(s.now)
 			s.holdBack(ctx, object.Ref())
 		}
 	default:

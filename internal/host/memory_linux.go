@@ -13,10 +13,10 @@ import (
 // shared is a folder in memory that most systems have, writable by every user.
 const shared = "/dev/shm"
 
-// memoryFolder returns a folder whose files never reach a disk, and the cluster's own: below /run or XDG_RUNTIME_DIR
-// where that is a tmpfs, else below /dev/shm, else on a tmpfs that root mounts. It needn't be there unless it is to be
-// made.
-func memoryFolder(cluster string, make bool) (string, error) {
+// memoryFolder returns a folder whose files never reach a disk: below /run or XDG_RUNTIME_DIR where that is a tmpfs, else
+// below /dev/shm, else on a tmpfs that root mounts. It is the node's own, since a machine may have several of a cluster. It
+// needn't be there unless it is to be made.
+func memoryFolder(cluster, node string, make bool) (string, error) {
 	own, user := "/run", os.Geteuid()
 	if user != 0 {
 		own = os.Getenv("XDG_RUNTIME_DIR")
@@ -32,11 +32,11 @@ func memoryFolder(cluster string, make bool) (string, error) {
 	default:
 		return "", errors.New("XDG_RUNTIME_DIR is not a tmpfs, and neither is " + shared)
 	}
-	folder := filepath.Join(base, cluster, "secrets")
+	folder := filepath.Join(base, cluster, node, "secrets")
 	if !make {
 		return folder, nil
 	}
-	if err := makePrivate(base, cluster, "secrets"); err != nil || inMemory(folder) {
+	if err := makePrivate(base, cluster, node, "secrets"); err != nil || inMemory(folder) {
 		return folder, err
 	}
 	return folder, unix.Mount("tmpfs", folder, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0700,size=64m")

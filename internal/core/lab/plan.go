@@ -92,18 +92,16 @@ func (p *planner) pending() {
 		p.wait(ForNode, api.ReasonWaiting, "", 0)
 	case !due:
 		p.wait(ForStart, api.ReasonScheduled, "", p.Start.Sub(p.now))
-	case p.unknown(p.Start, p.Since):
+	case !p.Anew && p.unknown(p.Start):
 		p.wait(ForPerson, api.ReasonRestored, "restored from a backup: it may have run since", 0)
 	default:
 		p.make()
 	}
 }
 
-// unknown reports whether all of times had come when a restored store was resumed, so that what became of the lab since the
-// backup is unknown.
-func (p *planner) unknown(times ...time.Time) bool {
-	return !p.Over.IsZero() && !slices.ContainsFunc(times, p.Over.Before)
-}
+// unknown reports whether a time had come when a restored store was resumed, so that what became of the lab since the backup
+// is unknown.
+func (p *planner) unknown(at time.Time) bool { return !p.Over.IsZero() && !at.After(p.Over) }
 
 // make makes the next container, once no earlier one can run any more.
 func (p *planner) make() {

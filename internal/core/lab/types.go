@@ -22,9 +22,10 @@ type Desired struct {
 	Release string
 	// Held says what must be there first; empty if nothing is missing.
 	Held string
-	// Since is when it was last written, and Over until when a restored store doesn't know what became of it: what was
-	// due by then doesn't begin. Zero if the store was not restored.
-	Since, Over time.Time
+	// Over is until when a restored store doesn't know what became of it: what was due by then doesn't begin, unless it was
+	// declared Anew since. Zero if the store was not restored.
+	Over time.Time
+	Anew bool
 }
 
 // Observed is the observed state.

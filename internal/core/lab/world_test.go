@@ -41,7 +41,7 @@ type container struct {
 
 func newWorld() *world {
 	return &world{
-		now: epoch, desired: Desired{Duration: time.Hour, Release: "v1", Since: epoch}, lasts: 1000 * time.Hour, takes: time.Second,
+		now: epoch, desired: Desired{Duration: time.Hour, Release: "v1"}, lasts: 1000 * time.Hour, takes: time.Second,
 		log: func(string, ...any) {},
 	}
 }
