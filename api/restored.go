@@ -25,8 +25,8 @@ func (o Object) RestoredLab(at time.Time) string {
 	return fmt.Sprintf("%s@%d", at.Format(time.RFC3339Nano), o.Metadata.Generation)
 }
 
-// Anew reports whether the manifest of a lab was changed since a restore: by its generation, since the clock may have been set.
-func (o Object) Anew() bool {
+// Redeclared reports whether the manifest of a lab was changed since a restore: by its generation, since the clock may have been set.
+func (o Object) Redeclared() bool {
 	_, stamped, _ := strings.Cut(o.Metadata.Stamps[StampRestored], "@")
 	generation, err := strconv.ParseInt(stamped, 10, 64)
 	return err == nil && o.Metadata.Generation > generation

@@ -85,7 +85,7 @@ func (o observed) desired(release, held string) lab.Desired {
 	return lab.Desired{
 		Deleting: o.deleting(), Start: o.spec.StartsAt(), Duration: o.spec.Duration.Or(api.MinLabDuration) + asked.Extended,
 		StoppedBy: person(asked.StoppedBy), Release: release, Held: held,
-		Over: o.object.Value.RestoredAt(), Anew: o.object.Value.Anew(),
+		Over: o.object.Value.RestoredAt(), Redeclared: o.object.Value.Redeclared(),
 	}
 }
 

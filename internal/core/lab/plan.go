@@ -92,7 +92,7 @@ func (p *planner) pending() {
 		p.wait(ForNode, api.ReasonWaiting, "", 0)
 	case !due:
 		p.wait(ForStart, api.ReasonScheduled, "", p.Start.Sub(p.now))
-	case !p.Anew && p.unknown(p.Start):
+	case !p.Redeclared && p.unknown(p.Start):
 		p.wait(ForPerson, api.ReasonRestored, "restored from a backup: it may have run since", 0)
 	default:
 		p.make()

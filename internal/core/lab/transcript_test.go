@@ -68,7 +68,7 @@ func (w *world) command(d *datadriven.TestData, out *strings.Builder) (err error
 	case "delete":
 		w.desired.Deleting = true
 	case "restored":
-		w.desired.Over, w.desired.Anew = w.now, false
+		w.desired.Over, w.desired.Redeclared = w.now, false
 	case "tick":
 		w.pass(span)
 		return nil
@@ -89,7 +89,7 @@ func (w *world) command(d *datadriven.TestData, out *strings.Builder) (err error
 }
 
 func (w *world) declare(d *datadriven.TestData) error {
-	w.desired.Anew = true
+	w.desired.Redeclared = true
 	for _, arg := range d.CmdArgs {
 		value, err := arg.Vals[0], error(nil)
 		var span time.Duration

@@ -23,9 +23,9 @@ type Desired struct {
 	// Held says what must be there first; empty if nothing is missing.
 	Held string
 	// Over is until when a restored store doesn't know what became of it: what was due by then doesn't begin, unless it was
-	// declared Anew since. Zero if the store was not restored.
-	Over time.Time
-	Anew bool
+	// Redeclared since. Zero if the store was not restored.
+	Over       time.Time
+	Redeclared bool
 }
 
 // Observed is the observed state.
