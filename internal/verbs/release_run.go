@@ -32,6 +32,9 @@ func (s *Service) prepareReleaseRun(ctx context.Context, snap records.Snapshot, 
 	if !ref.Kind.HasSlots() {
 		return nil, invalid("name a deployment or a statefulset", "%s has no release command", ref)
 	}
+	if repeated := repeatedRun(ctx, snap, ref); repeated != nil {
+		return repeated, nil
+	}
 	status := snap.WorkloadStatus(ref).Value
 	if status == nil || status.Release == "" {
 		return nil, invalid("wait until its first release is in force; `tend restart` tries a command that failed again",
@@ -41,12 +44,8 @@ func (s *Service) prepareReleaseRun(ctx context.Context, snap records.Snapshot, 
 	if !release.Exists() || !hasCommand(*release.Value) {
 		return nil, invalid("declare release.command and roll it out", "release %s of %s has no release command", status.Release, ref)
 	}
-	id, repeated := s.runID(ctx, snap, ref, status.Release+"-")
-	if repeated != nil {
-		return repeated, nil
-	}
 	run := api.Run{
-		ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
+		ID: status.Release + "-" + runID(ctx, snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name,
 		Trigger: api.TriggerManual, By: actor, Release: status.Release, CreatedAt: s.opts.Now().UTC(), State: api.RunPending,
 	}
 	key := records.RunKey(ref, run.ID)

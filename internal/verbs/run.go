@@ -4,6 +4,7 @@ import (
 	"context"
 	cryptorand "crypto/rand"
 	"encoding/hex"
+	"strings"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/internal/records"
@@ -41,15 +42,14 @@ func (s *Service) prepareRun(ctx context.Context, snap records.Snapshot, target 
 	if !ref.Kind.HasRuns() {
 		return nil, invalid("name a job or a cron job", "%s can't be run", ref)
 	}
-	id, repeated := s.runID(ctx, snap, ref, "")
-	if repeated != nil {
+	if repeated := repeatedRun(ctx, snap, ref); repeated != nil {
 		return repeated, nil
 	}
 	if err := forbidden(snap, *object.Value); err != nil {
 		return nil, err
 	}
 	run := api.Run{
-		ID: id, Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Trigger: api.TriggerManual, By: actor,
+		ID: runID(ctx, snap, ref), Kind: ref.Kind, Scope: ref.Scope, Name: ref.Name, Trigger: api.TriggerManual, By: actor,
 		CreatedAt: s.opts.Now().UTC(), State: api.RunPending,
 	}
 	key := records.RunKey(ref, run.ID)
@@ -57,18 +57,27 @@ func (s *Service) prepareRun(ctx context.Context, snap records.Snapshot, target 
 	return &runDecision{txn: txn, result: api.RunResult{Run: run}}, nil
 }
 
-// runID returns the id of a new run: prefix and a random part, or one derived from the idempotency key of the request.
-// If that run exists, the request is a repeat, and runID also returns the decision to write nothing.
-func (s *Service) runID(ctx context.Context, snap records.Snapshot, ref api.Ref, prefix string) (string, *runDecision) {
+// repeatedRun returns the decision to write nothing if a request with the same idempotency key has made a run of an object. Its
+// id ends as the key says: of a release command it begins with the release, which may be another one by now.
+func repeatedRun(ctx context.Context, snap records.Snapshot, ref api.Ref) *runDecision {
 	keyed, ok := keyedRun(ctx)
 	if !ok {
-		return prefix + freshRun(snap, ref), nil
+		return nil
 	}
-	id := prefix + keyed
-	if run := snap.Run(ref, id); run.Exists() {
-		return id, &runDecision{txn: records.NewTxn("run"), result: api.RunResult{Run: *run.Value, Revision: run.Modified}}
+	for _, run := range snap.Runs(ref) {
+		if strings.HasSuffix(run.Value.ID, keyed) {
+			return &runDecision{txn: records.NewTxn("run"), result: api.RunResult{Run: *run.Value, Revision: run.Modified}}
+		}
 	}
-	return id, nil
+	return nil
+}
+
+// runID returns the id of a new run: a random one, or one derived from the idempotency key of the request.
+func runID(ctx context.Context, snap records.Snapshot, ref api.Ref) string {
+	if keyed, ok := keyedRun(ctx); ok {
+		return keyed
+	}
+	return freshRun(snap, ref)
 }
 
 // forbidden returns an error if a cron job permits no second run.
