@@ -47,6 +47,28 @@ func TestAClockSetBackMakesNoFailureSpin(t *testing.T) {
 	}
 }
 
+// Pods of what is replaced were stopped and had failed before they knew it, on nodes whose clocks are ahead. Their places are not
+// wanted any more: the one that is belongs to the target, whose failure must not be followed by an attempt for each of theirs, at once.
+func TestAFailureOfTheTargetIsWaitedFor(t *testing.T) {
+	now := epoch.Add(time.Hour)
+	failed := func(id, release string, at time.Time) Slot {
+		s := running(0, release)
+		s.ID, s.Task, s.State, s.Desired, s.CreatedAt, s.EndedAt = id, "task-"+id, api.TaskRejected, api.DesiredShutdown, now, at
+		return s
+	}
+	ahead := now.Add(20 * time.Second)
+	slots := []Slot{failed("a", "v1", ahead), failed("b", "v1", ahead), failed("c", "v1", ahead), failed("d", "v2", now)}
+	plan := Decide(Desired{Replicas: 1, Target: Version{Release: "v2"}, KeepDead: 3, Strategy: defaultStrategy()}, slots, now)
+	for _, a := range plan.Actions {
+		if a.Verb == Create {
+			t.Errorf("the place is filled again at once: %s", a)
+		}
+	}
+	if plan.After != minBackoff {
+		t.Errorf("the next look is after %s, want %s", plan.After, minBackoff)
+	}
+}
+
 func TestActionsReadWell(t *testing.T) {
 	v2 := Version{Release: "v2"}
 	cases := map[string]struct {

@@ -16,6 +16,7 @@ func (p *planner) findFailures() {
 			newest[s.Replaces] = s.CreatedAt
 		}
 	}
+	var others []*Slot
 	for _, s := range p.ended {
 		if !s.failed() {
 			continue
@@ -25,10 +26,15 @@ func (p *planner) findFailures() {
 		}
 		_, replaced := newest[s.ID]
 		again := s.Replaces != "" && newest[s.Replaces].After(s.CreatedAt)
-		if !replaced && !again && !p.frozen[s.ID] && !p.frozen[s.Replaces] {
+		switch {
+		case replaced || again || p.frozen[s.ID] || p.frozen[s.Replaces]:
+		case p.current(s):
 			p.open = append(p.open, s)
+		default:
+			others = append(others, s)
 		}
 	}
+	p.open = append(p.open, others...)
 	p.findUnfilled()
 	p.failure = p.firstFailure()
 }
