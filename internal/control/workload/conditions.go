@@ -119,7 +119,7 @@ func (o observed) trouble(a assessment) api.Condition {
 		c.Next = "correct it and apply again; or run it again: " + o.again()
 	case a.target.turned != nil:
 		c.Reason, c.Message, c.Next = api.ReasonRolledBack, rolledBackMessage(a.target), a.target.turned.Next
-	case a.plan.Phase == api.RolloutPaused || a.plan.Counts.Failing > 0:
+	case a.plan.Phase == api.RolloutPaused, a.plan.Counts.Failing > 0, a.plan.Slot != "": // also while the next attempt has not proved itself
 		c.Reason, c.Message, c.Next = a.plan.Reason, withLog(o.failure(a.plan), o.lastLog(a.plan.Slot)), o.nextStep(a.plan)
 	case slices.Contains(waitsForNode, a.plan.Reason):
 		c.Reason, c.Message, c.Next = a.plan.Reason, a.plan.Message, a.plan.Next

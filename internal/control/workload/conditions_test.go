@@ -218,6 +218,27 @@ func TestConditions(t *testing.T) {
 			line{"True", "CrashLoop", ""},
 			line{"True", "CrashLoop", "exit code 1, 3 times in a minute\npanic: no database"},
 		},
+		"continue, another attempt": {
+			"it is degraded until the attempt has proved itself",
+			scene{spec: func() api.DeploymentSpec {
+				s := replicas(1, "web:2")
+				s.Strategy.OnFailure = api.OnFailureContinue
+				return s
+			}(), rollout: toV2, image: present("web:2"), tasks: []owner.Task{
+				slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+					t.CreatedAt = epoch.Add(-time.Minute)
+					rejected(t, s)
+					s.FinishedAt = epoch.Add(-time.Minute)
+				}),
+				slot("d", "v2", func(t *api.Task, s *api.TaskStatus) {
+					t.Replaces, t.CreatedAt = "c", epoch
+					s.StartedAt, s.RunningAt, s.ReadyAt = epoch, epoch, epoch
+				}),
+			}},
+			line{"False", "PortTaken", "1 of 1 replicas ready"},
+			line{"True", "PortTaken", ""},
+			line{"True", "PortTaken", "port 80 is already allocated"},
+		},
 		"no node": {
 			"the scheduler's words reach the user",
 			scene{
