@@ -89,13 +89,18 @@ func (p *planner) start(reason, message string) {
 
 // unrecorded reports whether the container must not start yet. A command that runs once waits until the store names its
 // container. Otherwise, if the answer to the start were lost and the container removed, no record of the start would
-// exist, and the command would run again.
+// exist, and the command would run again. If the store names another container, this one was made by an agent that didn't
+// know yet of the first, which may have run.
 func (p *planner) unrecorded() bool {
-	if p.Task.Class != api.ClassOnce || p.Recorded == p.Container.ID {
+	switch {
+	case p.Task.Class != api.ClassOnce || p.Recorded == p.Container.ID:
 		return false
+	case p.Recorded != "":
+		p.end(api.TaskFailed, api.ReasonContainerRemoved, "its first container was removed before its end was seen")
+	default:
+		p.prepare(None, api.ReasonCreating, "starts when the store has its container's id")
+		p.out.After = recordedRecheck
 	}
-	p.prepare(None, api.ReasonCreating, "starts when the store has its container's id")
-	p.out.After = recordedRecheck
 	return true
 }
 

@@ -123,12 +123,21 @@ func (w *writer) task(status api.TaskStatus) {
 		w.refuse(fmt.Sprintf("task %s can't fall from %s to %s", status.ID, stored.Value.State, status.State))
 		return
 	}
+	if once := task.Value.Class == api.ClassOnce; once && stored.Exists() && !status.State.Terminal() && another(stored.Value.Container, status.Container) {
+		w.refuse(fmt.Sprintf("task %s runs once, and had container %s before %s", status.ID, stored.Value.Container, status.Container))
+		return
+	}
 	if status.Node != w.node {
 		w.refuse("task " + status.ID + " is reported for node " + status.Node)
 		return
 	}
 	key := records.TaskStatusKey(status.ID)
 	w.txn.If(records.TaskKey(status.ID), task.Modified).If(key, stored.Modified).Put(key, status)
+}
+
+// another reports whether a container is another one than the first; neither is none.
+func another(first, container string) bool {
+	return first != "" && container != "" && container != first
 }
 
 // forget deletes an observed half; only a task that is desired removed may have none.

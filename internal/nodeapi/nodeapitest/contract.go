@@ -153,14 +153,20 @@ func reports(t *testing.T, w *World, c nodeapi.Control) {
 	}
 }
 
-// refusals: a node reports only on its own, and no state moves backward.
+// refusals: a node reports only on its own, no state moves backward, and what runs once has one container.
 func refusals(t *testing.T, w *World, c nodeapi.Control) {
 	w.Deploy("own", Here)
 	w.Deploy("foreign", There)
+	once := w.Deploy("once", Here)
+	once.Class = api.ClassOnce
+	w.Commit(records.NewTxn("test").Put(records.TaskKey(once.ID), once))
 	ended := api.TaskStatus{ID: "own", Node: Here, State: api.TaskFailed}
-	if err := c.Report(t.Context(), node.Report{Tasks: []api.TaskStatus{ended}}); err != nil {
+	first := api.TaskStatus{ID: "once", Node: Here, State: api.TaskPreparing, Container: "c1"}
+	if err := c.Report(t.Context(), node.Report{Tasks: []api.TaskStatus{ended, first}}); err != nil {
 		t.Fatal(err)
 	}
+	again := first
+	again.Container = "c2"
 	back := ended
 	back.State = api.TaskRunning
 	for name, report := range map[string]node.Report{
@@ -169,6 +175,7 @@ func refusals(t *testing.T, w *World, c nodeapi.Control) {
 		"another's facts":     {Node: &api.NodeStatus{ID: There}},
 		"a task that is kept": {Forget: []string{"own"}},
 		"a step back":         {Tasks: []api.TaskStatus{back}},
+		"another container":   {Tasks: []api.TaskStatus{again}},
 	} {
 		var refused *node.RefusedError
 		if err := c.Report(t.Context(), report); !errors.Is(err, node.ErrForbidden) || !errors.As(err, &refused) || len(refused.Parts) != 1 {
