@@ -63,7 +63,7 @@ func (d *daemon) openGate(ctx context.Context) error {
 	g.desk.Register(mux)
 	mux.Handle(remote.Prefix, remote.NewHandler(remote.HandlerOptions{
 		Service: d.nodes, Node: d.memberOf, Callbacks: d.server.Callbacks(), Paused: d.pause.why, Logger: d.Logger,
-		Current: d.current, Servers: d.addresses, Tracer: d.Tracer,
+		Current: d.current, Fresh: d.caughtUp, Servers: d.addresses, Tracer: d.Tracer,
 	}))
 	d.clusters = d.newClusters()
 	mux.Handle(pull.Prefix, d.clusters)

@@ -20,7 +20,7 @@ import (
 	"tend.dev/tend/internal/store"
 )
 
-// behindTime is how long a node that comes from another server waits until this one has seen what that one had.
+// behindTime is how long a node that comes from another server, or has just started, waits until this one has seen what others had.
 const behindTime = 5 * time.Second
 
 // current returns an error if this server may not show all that was written up to a revision: a node that follows it would take
@@ -39,6 +39,20 @@ func (d *daemon) current(ctx context.Context, revision int64) error {
 	defer cancel()
 	if d.view.WaitFor(ctx, revision) != nil {
 		return unavailable(fmt.Sprintf("this server has seen revision %d and the node %d", d.view.Revision(), revision))
+	}
+	return nil
+}
+
+// caughtUp returns an error if this server may not show all that any server has stored.
+func (d *daemon) caughtUp(ctx context.Context) error {
+	fresh := d.fresh()
+	if fresh == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindTime)
+	defer cancel()
+	if err := fresh(ctx); err != nil {
+		return unavailable(fmt.Sprintf("this server may be behind what others have stored: %s", err))
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ type HandlerOptions struct {
 	// Current returns an error if this server may not show all that was written up to a revision, for lack of a quorum; it
 	// waits a moment for what it is behind. Default: a server alone always shows it.
 	Current func(ctx context.Context, revision int64) error
+	// Fresh returns an error if this server may not show all that any server has stored; it waits a moment for that. A node that has
+	// just started asks for it: it would make again what was removed. Default: a server alone always shows it.
+	Fresh func(ctx context.Context) error
 	// Servers returns the addresses of the servers that take nodes. Default: none but this one is known.
 	Servers func() []string
 	// Tracer exports traces. Default: nothing does.
@@ -64,6 +67,9 @@ func NewHandler(o HandlerOptions) *Handler {
 	}
 	if o.Current == nil {
 		o.Current = func(context.Context, int64) error { return nil }
+	}
+	if o.Fresh == nil {
+		o.Fresh = func(context.Context) error { return nil }
 	}
 	if o.Servers == nil {
 		o.Servers = func() []string { return nil }
@@ -121,6 +127,11 @@ func (h *Handler) follow(c *local.Control, w http.ResponseWriter, r *http.Reques
 	}
 	if err := h.Current(r.Context(), since); err != nil {
 		return err
+	}
+	if since == 0 {
+		if err := h.Fresh(r.Context()); err != nil {
+			return err
+		}
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	out, encoder := http.NewResponseController(w), json.NewEncoder(w)
