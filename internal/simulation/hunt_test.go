@@ -50,13 +50,13 @@ func (m mutant) build(t *testing.T) string {
 	dir := t.TempDir()
 	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutant.test")
 	replaced := map[string]string{}
-	for i, p := range m.parts {
-		target, err := filepath.Abs(p.file)
+	for file, source := range m.sources(t) {
+		target, err := filepath.Abs(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		replaced[target] = filepath.Join(dir, strconv.Itoa(i)+".go")
-		if err := os.WriteFile(replaced[target], []byte(p.apply(t)), 0o600); err != nil {
+		replaced[target] = filepath.Join(dir, strconv.Itoa(len(replaced))+".go")
+		if err := os.WriteFile(replaced[target], []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
