@@ -92,6 +92,11 @@ func TestConditions(t *testing.T) {
 	}
 	paused := replicas(2, "web:2")
 	paused.Strategy = &api.Strategy{Pause: "1ms", Monitor: "1ms"}
+	goesOn := func(n int) api.DeploymentSpec {
+		s := replicas(n, "web:2")
+		s.Strategy.OnFailure = api.OnFailureContinue
+		return s
+	}
 	type line struct{ Status, Reason, Message string }
 	for name, test := range map[string]struct {
 		reason                       string
@@ -206,11 +211,7 @@ func TestConditions(t *testing.T) {
 		},
 		"continue": {
 			"a rollout that goes on is degraded all the same",
-			scene{spec: func() api.DeploymentSpec {
-				s := replicas(2, "web:2")
-				s.Strategy.OnFailure = api.OnFailureContinue
-				return s
-			}(), rollout: toV2, image: present("web:2"), tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
+			scene{spec: goesOn(2), rollout: toV2, image: present("web:2"), tasks: append([]owner.Task{slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 				t.Replaces = "a"
 				crashed(t, s)
 			})}, two...)},
@@ -220,11 +221,7 @@ func TestConditions(t *testing.T) {
 		},
 		"continue, another attempt": {
 			"it is degraded until the attempt has proved itself",
-			scene{spec: func() api.DeploymentSpec {
-				s := replicas(1, "web:2")
-				s.Strategy.OnFailure = api.OnFailureContinue
-				return s
-			}(), rollout: toV2, image: present("web:2"), tasks: []owner.Task{
+			scene{spec: goesOn(1), rollout: toV2, image: present("web:2"), tasks: []owner.Task{
 				slot("c", "v2", func(t *api.Task, s *api.TaskStatus) {
 					t.CreatedAt = epoch.Add(-time.Minute)
 					rejected(t, s)
