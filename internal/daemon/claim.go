@@ -36,16 +36,24 @@ func (d *daemon) claim(ctx context.Context) error {
 	if d.several() {
 		return nil // the term is claimed when no other server has it
 	}
+	if err := d.begin(ctx); err != nil {
+		return err
+	}
+	if d.pause.why() == "" {
+		if err := d.writeProgress(progress{Revision: d.term.Load().Revision()}); err != nil {
+			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
+		}
+	}
+	return nil
+}
+
+// begin claims the controllers of a store that no other server can have.
+func (d *daemon) begin(ctx context.Context) error {
 	term, err := controlplane.Begin(ctx, d.store)
 	if err != nil {
 		return err
 	}
 	term.Store = guarded{term.Store, d.pause}
 	d.term.Store(term)
-	if d.pause.why() == "" {
-		if err := d.writeProgress(progress{Revision: term.Revision()}); err != nil {
-			d.Logger.WarnContext(ctx, "how far the cluster got could not be written", "error", err)
-		}
-	}
 	return nil
 }

@@ -74,26 +74,31 @@ func (d *daemon) leadFor(ctx context.Context, term *controlplane.Term) error {
 	return d.plane.Run(ctx, term)
 }
 
-// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It returns false
-// if nothing is to be settled: this server is not paused, or another one works with the store already.
+// claimed makes sure that no other server has the controllers while this one settles what it resumes with. It claims them
+// again each time: a commit of an earlier resume that got no answer is seen then, or can no longer be applied. It returns
+// false if nothing is to be settled: this server is not paused, or another one works with the store already.
 func (d *daemon) claimed(ctx context.Context) (bool, error) {
 	switch {
 	case d.pause.why() == "":
 		return false, nil
-	case d.term.Load() != nil:
-		return true, nil
+	case !d.several():
+		if err := d.begin(ctx); err != nil {
+			return false, err
+		}
+		return true, d.view.WaitFor(ctx, d.term.Load().Revision())
 	}
 	wait, cancel := context.WithTimeout(ctx, 2*controlplane.ElectionTTL)
 	defer cancel()
-	_, err := d.elect(wait)
-	if err == nil || ctx.Err() != nil {
-		return err == nil, err
+	term, err := d.elect(wait)
+	if err == nil {
+		return true, d.view.WaitFor(ctx, term.Revision())
 	}
-	if holder, ok := d.snapshot().Get(controlplane.ElectionKey); ok {
-		d.Logger.InfoContext(ctx, "nothing is left to settle: another server has the controllers", "server", controlplane.Leader(holder.Value))
-		return false, nil
+	holder, unread := d.store.Get(ctx, controlplane.ElectionKey)
+	if unread != nil || controlplane.Leader(holder.Value) == d.Name {
+		return false, fmt.Errorf("claim the controllers: %w", err)
 	}
-	return false, fmt.Errorf("claim the controllers: %w", err)
+	d.Logger.InfoContext(ctx, "nothing is left to settle: another server has the controllers", "server", controlplane.Leader(holder.Value))
+	return false, d.view.WaitFor(ctx, holder.Modified)
 }
 
 // unclaimed gives the controllers back after a resume that failed.

@@ -32,16 +32,19 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	case <-ctx.Done():
 		return api.ResumeResult{}, fmt.Errorf("read the store: %w", ctx.Err())
 	}
+	settles, err := d.claimed(ctx)
+	defer d.unclaimed(ctx)
+	if err != nil {
+		return api.ResumeResult{}, err
+	}
 	snap := d.snapshot()
 	if absent := d.absent(snap); len(absent) > 0 && unknown != api.UnknownKeep {
 		return api.ResumeResult{}, &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
 			Detail: "these nodes are not connected, so what runs there can't be compared with the store: " + strings.Join(absent, ", "),
 			Next:   "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
 	}
-	adopted, left, unread := d.found(ctx, snap)
-	settles, unclaimed := d.claimed(ctx)
-	defer d.unclaimed(ctx)
-	if err := errors.Join(unread, unclaimed); err != nil {
+	adopted, left, err := d.found(ctx, snap)
+	if err != nil {
 		return api.ResumeResult{}, err
 	}
 	if !settles {
