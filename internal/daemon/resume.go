@@ -39,9 +39,7 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	}
 	snap := d.snapshot()
 	if absent := d.absent(snap); len(absent) > 0 && unknown != api.UnknownKeep {
-		return api.ResumeResult{}, &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
-			Detail: "these nodes are not connected, so what runs there can't be compared with the store: " + strings.Join(absent, ", "),
-			Next:   "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
+		return api.ResumeResult{}, nodesAbsent(absent)
 	}
 	adopted, left, err := d.found(ctx, snap)
 	if err != nil {
@@ -83,6 +81,13 @@ func (d *daemon) resume(ctx context.Context, unknown api.UnknownContainers) (api
 	d.Logger.InfoContext(ctx, "resumed", "adopted", result.Adopted, "stopped", result.Stopped, "kept", result.Unknown)
 	d.pause.resume()
 	return result, nil
+}
+
+// nodesAbsent is the error of a resume while nodes are not connected.
+func nodesAbsent(absent []string) error {
+	return &api.Problem{Type: api.ProblemType + "NodesAbsent", Status: http.StatusConflict, Title: "NodesAbsent",
+		Detail: "these nodes are not connected, so what runs there can't be compared with the store: " + strings.Join(absent, ", "),
+		Next:   "start their agents and resume again; tend resume --keep goes on without them, and leaves what the store doesn't know quarantined"}
 }
 
 // absent returns the nodes that the store knows and that are not connected.
