@@ -136,65 +136,49 @@ func (m *machine) goesOn(ref api.Ref, before []string, calls int) {
 	}
 }
 
-// TestRestoredStoreAdopts: containers that run the release in the older store take the places of its pods.
-func TestRestoredStoreAdopts(t *testing.T) {
-	ctx := context.Background()
-	m := newMachine(t)
+// restarted applies a workload of two, restarts it, so that each pod has another container, and stops the server. It returns
+// a backup from before the restart.
+func (m *machine) restarted(object api.Object) (older []store.Op) {
+	m.t.Helper()
 	m.engine.AddImage("web:1")
 	r := m.start(nil).ready()
-	r.converged(web, r.apply(manifestOf(web, replicas(2))))
+	r.converged(object.Ref(), r.apply(object))
 	if err := r.stop(); err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	older, old := m.backup(), m.runs()
+	older = m.backup()
+	old := m.engine.Containers()
 	r = m.start(nil).ready()
-	restarted, err := r.client.Restart(ctx, client.TargetOf(web))
+	restarted, err := r.client.Restart(context.Background(), client.TargetOf(object.Ref()))
 	if err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	r.converged(web, restarted.Revision)
-	r.until("others run", func() bool {
-		running := m.runs()
-		return len(running) == 2 && len(m.engine.Containers()) == 2 && !slices.Contains(old, running[0]) && !slices.Contains(old, running[1])
-	})
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
-	before, calls := m.runs(), m.engine.Mutations()
-
-	m.restore(older)
-	m.goesOn(web, before, calls)
-}
-
-// TestRestoredStoreAdoptsOrdinals: the pods of a statefulset were replaced since, each in its own slot.
-func TestRestoredStoreAdoptsOrdinals(t *testing.T) {
-	m := newMachine(t)
-	m.engine.AddImage("web:1")
-	r := m.start(nil).ready()
-	r.converged(data, r.apply(manifestOf(data, replicas(2))))
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
-	older, old := m.backup(), m.engine.Containers()
-	r = m.start(nil).ready()
-	restarted, err := r.client.Restart(context.Background(), client.TargetOf(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.converged(data, restarted.Revision)
-	r.until("both ordinals have other containers", func() bool {
+	r.converged(object.Ref(), restarted.Revision)
+	r.until("both have other containers", func() bool {
 		now := m.engine.Containers()
 		return len(m.runs()) == 2 && len(now) == 2 && !slices.ContainsFunc(now, func(c runtime.Container) bool {
 			return slices.ContainsFunc(old, func(before runtime.Container) bool { return before.ID == c.ID })
 		})
 	})
 	if err := r.stop(); err != nil {
-		t.Fatal(err)
+		m.t.Fatal(err)
 	}
-	before, calls := m.runs(), m.engine.Mutations()
+	return older
+}
 
-	m.restore(older)
-	m.goesOn(data, before, calls)
+// TestRestoredStoreAdopts: containers that run the release in the older store take the places of its pods; those of a
+// statefulset each in its own slot.
+func TestRestoredStoreAdopts(t *testing.T) {
+	for _, ref := range []api.Ref{web, data} {
+		t.Run(ref.String(), func(t *testing.T) {
+			m := newMachine(t)
+			older := m.restarted(manifestOf(ref, replicas(2)))
+			before, calls := m.runs(), m.engine.Mutations()
+
+			m.restore(older)
+			m.goesOn(ref, before, calls)
+		})
+	}
 }
 
 // TestRestoredStorePlacesWhatRuns: the store is older than the choice of a node for a task whose container runs.

@@ -7,42 +7,29 @@ import (
 	"testing"
 
 	"tend.dev/tend/api"
-	"tend.dev/tend/client"
 	"tend.dev/tend/internal/store"
 	"tend.dev/tend/internal/store/storefault"
 )
 
-// TestALateResume: the store doesn't answer the commit by which a resume adopts what runs, and applies it only
-// after the next resume, which found that those containers had ended, removed them.
+// TestALateResume: the store doesn't answer the commit by which a resume adopts what runs, and would apply it only after the
+// next resume, which found that those containers had ended, and removed them.
 func TestALateResume(t *testing.T) {
+	for name, shared := range map[string]bool{"one server": false, "among several": true} {
+		t.Run(name, func(t *testing.T) { lateResume(t, shared) })
+	}
+}
+
+func lateResume(t *testing.T, shared bool) {
 	ctx := context.Background()
 	m := newMachine(t)
-	m.engine.AddImage("web:1")
-	r := m.start(nil).ready()
-	r.converged(web, r.apply(manifestOf(web, replicas(2))))
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
-	older := m.backup()
-	r = m.start(nil).ready()
-	restarted, err := r.client.Restart(ctx, client.TargetOf(web))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.converged(web, restarted.Revision)
-	r.until("the new ones alone are left", func() bool { return len(m.engine.Containers()) == 2 })
-	if err := r.stop(); err != nil {
-		t.Fatal(err)
-	}
-
-	m.restore(older)
+	m.restore(m.restarted(manifestOf(web, replicas(2))))
 	slow := storefault.New(m.store, func(txn store.Txn) storefault.Fate {
 		if txn.Site == "resume.adopt" {
 			return storefault.Late(1 << 30) // only at Flush
 		}
 		return storefault.Answered
 	})
-	r = m.startWith(func(o *Options) { o.Store = kept{slow} })
+	r := m.startWith(func(o *Options) { o.Store, o.Name, o.Shared = kept{slow}, "a", shared })
 	r.wantPaused(2)
 	if _, err := r.client.Resume(ctx, ""); err == nil || !strings.Contains(err.Error(), store.ErrUnknownOutcome.Error()) {
 		t.Fatalf("adopted without an answer: %v", err)
