@@ -4,6 +4,8 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tend.dev/tend/internal/version.Version=$(VERSION)
 PREFIX ?= /usr/local
 export CGO_ENABLED ?= 0
+# Paths of this machine stay out of binaries, and what was compiled in one clone serves every other one.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 .PHONY: help
 help: ## list the targets
@@ -15,12 +17,9 @@ export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 
 .PHONY: build
 build: binary man notices ## build what `make install` installs: bin/tend, static and stripped, man pages, notices
 
-# Without -trimpath, as in tests, packages are those that tests have compiled already.
-TRIMPATH ?= -trimpath
-
 .PHONY: binary
 binary:
-	go build $(TRIMPATH) -ldflags '$(LDFLAGS)' -o $(BIN)/tend ./cmd/tend
+	go build -ldflags '$(LDFLAGS)' -o $(BIN)/tend ./cmd/tend
 
 .PHONY: man
 man: ## write bin/man: a manual page for each command
@@ -43,24 +42,37 @@ demo-cluster: binary ## start three servers and three nodes, kill one of each un
 demo-kube: binary operator $(BIN)/kube-apiserver ## start Tend, a Kubernetes API server and the operator, apply, see its condition come back
 	go run ./internal/operator/demo -tend $(BIN)/tend -operator $(BIN)/tend-operator
 
-GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg
 GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 
-# Stories on a real engine, on real connections or with programs of the machine share it with each other: in these packages
-# alone, up to 3 tests that fail run once more, and the summary names them as failures of the first run. A test that fails
-# twice fails. Everywhere else (store, engine, agent, daemon, histories and simulation among them) a test that fails once has
-# found a defect.
-SECOND_TRY := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
+# Each step and each group of tests leaves here how long it took: make timings prints it.
+RECORD := bin/timings
+STEP := .ci/step
+
+# gotestsum GROUP,PACKAGES,OPTIONS,FLAGS: runs the tests of a group, and keeps the summary with which the runner closes.
+define gotestsum
+set -o pipefail; mkdir -p $(RECORD); $(STEP) $(1) go run gotest.tools/gotestsum@v1.13.0 --format pkgname --format-hide-empty-pkg \
+	--jsonfile $(RECORD)/$(1).json $(3) --packages="$(2)" -- -vet=off -timeout 30m $(4) | tee $(RECORD)/$(1).log
+endef
+
+# Stories on a real engine, on real connections or with programs of the machine share it with each other. These packages run one
+# after the other, and up to 3 of their tests that fail run once more: the summary names them as failures of the first run. A
+# test that fails twice fails. Everything else (store, engine, agent, daemon, histories and simulation among them) is pure or in
+# memory, two packages at a time: there a test that fails once has found a defect.
+SHARED := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
+SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
 
 .PHONY: test
 test: ## run every test, those that need Docker included
-	go list -export -test -tags integration ./... >/dev/null # compiles in parallel, which -p 1 below doesn't
-	@status=0; \
-	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -vE '$(SECOND_TRY)' | xargs)" \
-		-- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
-	$(GOTESTSUM) --packages="$$(go list -tags integration ./... | grep -E '$(SECOND_TRY)' | xargs)" \
-		--rerun-fails=1 --rerun-fails-max-failures=3 -- -vet=off -p 1 -timeout 30m -tags integration || status=1; \
-	exit $$status
+	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
+	@MAKEFLAGS= $(MAKE) --no-print-directory -k -j 2 test-memory test-shared
+
+.PHONY: test-memory
+test-memory: ## run the tests that are pure or in memory, without a second try
+	@$(call gotestsum,test-memory,$$(go list -tags integration ./... | grep -vE '$(SHARED)' | xargs),,-p 2 -tags integration)
+
+.PHONY: test-shared
+test-shared: ## run the tests that share Docker, hosts, disks and connections of this machine, one package at a time
+	@$(call gotestsum,test-shared,$$(go list -tags integration ./... | grep -E '$(SHARED)' | xargs),$(SECOND_TRY),-p 1 -tags integration)
 
 .PHONY: test-unit
 test-unit: ## run the tests that need nothing but Go
@@ -68,27 +80,22 @@ test-unit: ## run the tests that need nothing but Go
 
 # Neither group vets: make lint does so once, for all packages and with more checks.
 # The detector makes tests several times slower, so they try fewer cases under it (internal/race; properties by RAPID_CHECKS).
-# What links Kubernetes' libraries is left out: make test-kube tests it, and to compile them once more for the detector takes minutes.
-# So are packages without a goroutine, and those that only run programs, which are built without the detector.
+# CI watches where goroutines live, with the store in memory. make race watches every package that has goroutines: it leaves out
+# those that only run programs, which are built without it, and what links Kubernetes' libraries, which make test-kube tests.
+RACE_CI := engine|store/memory|store/view|eventlog|controlplane|control/owner|verbs|agent|agent/prober|nodeapi/local|nodeapi/remote|nodeapi/session|ingress|ingress/edge|server|watcher
 NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/(arch|backup|build/recipe|build/tree|core|distribution|e2e|testimage)|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|gate|identity|instance|kubetest|operation|window))(/|$$)
-# QUICK leaves out those whose tests take longest, since most of them start programs or an etcd each.
-SLOW_RACE := ^$(shell go list -m)/internal/(cli|runtime/process|store/etcd|syncer)$$
-RACE := $$(go list ./... | grep -vE '$(NO_RACE)'$(if $(QUICK), | grep -vE '$(SLOW_RACE)'))
+RACE := $$(go list ./... | $(if $(QUICK),grep -E '/internal/($(RACE_CI))$$',grep -vE '$(NO_RACE)') | xargs)
 
 .PHONY: race-packages
 race-packages: export CGO_ENABLED = 1
 race-packages:
-	go list -race -export -test $(RACE) >/dev/null
+	$(STEP) compile-race go list -race -export -test $(RACE) >/dev/null
 
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: export RAPID_CHECKS ?= 25
 race: race-packages ## run the tests that need no Docker under the race detector (needs gcc): QUICK=1 for those of CI
-	@status=0; \
-	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -vE '$(SECOND_TRY)' | xargs)" -- -race -vet=off -p 2 -timeout 30m || status=1; \
-	$(GOTESTSUM) --packages="$$(printf '%s\n' $(RACE) | grep -E '$(SECOND_TRY)' | xargs)" \
-		--rerun-fails=1 --rerun-fails-max-failures=3 -- -race -vet=off -p 2 -timeout 30m || status=1; \
-	exit $$status
+	@$(call gotestsum,race,$(RACE),$(SECOND_TRY),-race -p 2)
 
 # Fresh worlds are shared out over the processors: each process has seeds of its own.
 SIMULATE := $(BIN)/simulate.test
@@ -116,7 +123,7 @@ histories: ## record N histories (default 1000) of three servers under kills and
 
 .PHONY: lint
 lint: ## run golangci-lint, built from the version in tools/go.mod
-	GOGC=400 $(GOLANGCI) run
+	$(STEP) lint env GOGC=400 $(GOLANGCI) run
 
 TIME ?= 1m
 
@@ -133,12 +140,10 @@ test-monitoring: ## test the alert rules and the dashboard of deploy/ with Prome
 	cd tools/promcheck && go test -vet=off -count=1 ./...
 
 .PHONY: test-otlp
-test-otlp: TRIMPATH :=
 test-otlp: binary ## test that a trace leads from tend apply to a container's start, with a receiver of OpenTelemetry's collector
 	cd tools/otlpcheck && go test -vet=off -count=1 ./... -args -tend "$(abspath $(BIN)/tend)"
 
-# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time. Without -trimpath,
-# what it shares with the operator is compiled once.
+# Built from Kubernetes' own module in a module of its own: some minutes of both processors the first time.
 $(BIN)/kube-apiserver: tools/kube-apiserver/go.mod tools/kube-apiserver/go.sum
 	version="$$(go list -C tools/kube-apiserver -m -f '{{.Version}}' k8s.io/kubernetes)" && \
 		CGO_ENABLED=0 go build -C tools/kube-apiserver -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$$version" \
@@ -151,7 +156,7 @@ KUBE := ./api/kube/... ./internal/operator/... ./cmd/tend-operator/...
 
 .PHONY: test-kube
 test-kube: $(BIN)/kube-apiserver ## test the operator on a real Kubernetes API server
-	$(GOTESTSUM) -- -tags kube -p 1 -timeout 30m $(KUBE)
+	@$(call gotestsum,test-kube,$(KUBE),,-tags kube -p 1)
 
 .PHONY: test-helm
 test-helm: ## test with Helm's own library that the operator reads releases as Helm does
@@ -165,16 +170,54 @@ bench-kube: $(BIN)/kube-apiserver ## measure the operator with 1,000 instances o
 .PHONY: beside-tests
 beside-tests:
 	nice -n 19 $(MAKE) lint
-	nice -n 19 $(MAKE) race-packages kube-apiserver QUICK=1
-	nice -n 19 go list -export -test -tags kube $(KUBE) >/dev/null
+	nice -n 19 $(MAKE) cross
+	nice -n 19 $(MAKE) race-packages QUICK=1
+
+# Nothing of the command line may need Linux: people deploy from their laptops.
+.PHONY: cross
+cross: ## build the command line for other machines than this one, and throw it away
+	$(STEP) cross-darwin-arm64 env GOOS=darwin GOARCH=arm64 go build -o /dev/null ./cmd/tend
+	$(STEP) cross-linux-arm64 env GOOS=linux GOARCH=arm64 go build -o /dev/null ./cmd/tend
+
+.PHONY: format
+format:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@$(STEP) tidy go mod tidy -diff
+
+.PHONY: tidy-tools
+tidy-tools: ## check that the modules of tools/ are tidy
+	@for module in promcheck otlpcheck helmrelease kubegen kuberender kube-apiserver; do go -C tools/$$module mod tidy -diff || exit 1; done
+
+# These build large trees of dependencies. In CI each runs only if its inputs (internal/ci/inputs) differ from those that it
+# last passed with, which .ci/verified records; commit the record with the change.
+KEYED := tidy-tools test-monitoring test-helm test-otlp test-kube
+
+.PHONY: $(KEYED:%=if-changed-%)
+$(KEYED:%=if-changed-%): if-changed-%:
+	@state="$$(go run ./internal/ci/inputs state $*)" && if [ "$$state" = unchanged ]; then \
+		echo '$*: unchanged since it passed, see .ci/verified (to run it: make $*)'; \
+	else $(STEP) $* $(MAKE) $* && go run ./internal/ci/inputs record $*; fi
 
 .PHONY: check
-check: ## what CI runs: format, modules, every test, lint, the tests that need no Docker under the race detector
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo 'not gofmt-ed:'; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	@for module in . tools/promcheck tools/otlpcheck tools/helmrelease tools/kubegen tools/kuberender tools/kube-apiserver; do go -C $$module mod tidy -diff || exit 1; done
-	$(MAKE) -j 2 test beside-tests
-	$(MAKE) race QUICK=1
-	$(MAKE) -j 2 test-kube test-monitoring test-otlp test-helm
+check: ## what CI runs: format, modules, every test, lint, the race detector, and the checks whose inputs have changed
+	@rm -rf $(RECORD)
+	@$(MAKE) format
+	@$(MAKE) -j 2 test beside-tests
+	@$(MAKE) race QUICK=1
+	@$(MAKE) $(KEYED:%=if-changed-%)
+	@$(MAKE) -s timings
+	@grep -h '^DONE ' $(RECORD)/*.log
+
+.PHONY: check-all
+check-all: ## check, and everything that CI leaves out: hours
+	rm -f .ci/verified
+	$(MAKE) check
+	$(MAKE) test-long race mutants histories fuzz
+	$(MAKE) simulate TIME=10m
+
+.PHONY: timings
+timings: ## print where the time of the last make check or make test went, as tables
+	@go run ./internal/ci/timings -from $(RECORD)
 
 .PHONY: bench
 bench: binary ## measure against the raw Docker API and peers in the same run
@@ -247,7 +290,7 @@ image: binary notices ## build the container image IMAGE (default tend:VERSION) 
 
 .PHONY: operator
 operator: ## build bin/tend-operator, static and stripped
-	go build $(TRIMPATH) -ldflags '$(LDFLAGS)' -o $(BIN)/tend-operator ./cmd/tend-operator
+	go build -ldflags '$(LDFLAGS)' -o $(BIN)/tend-operator ./cmd/tend-operator
 
 OPERATOR_IMAGE ?= tend-operator:$(VERSION)
 

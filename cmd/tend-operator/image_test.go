@@ -19,7 +19,7 @@ func TestTheImage(t *testing.T) {
 		output, err := exec.Command("docker", args...).CombinedOutput()
 		return strings.TrimSpace(string(output)), err
 	}
-	made := exec.Command("make", "-C", "../..", "operator-image", "TRIMPATH=", "VERSION="+version, "BIN="+t.TempDir(), "OPERATOR_IMAGE="+image)
+	made := exec.Command("make", "-C", "../..", "operator-image", "VERSION="+version, "BIN="+t.TempDir(), "OPERATOR_IMAGE="+image)
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

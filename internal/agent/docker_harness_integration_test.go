@@ -44,8 +44,10 @@ type machine struct {
 
 func newMachine(t *testing.T, host string) *machine {
 	t.Helper()
-	if host != "" {
-		t.Setenv("DOCKER_HOST", host)
+	if host == "" {
+		t.Parallel()
+	} else {
+		t.Setenv("DOCKER_HOST", host) // which a parallel test may not
 	}
 	m := &machine{t: t, host: host, cluster: "tendtest-" + random(), store: memory.New()}
 	m.network = m.cluster

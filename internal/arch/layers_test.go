@@ -128,6 +128,7 @@ var layers = []layer{
 	{"internal/e2e", nil, "it is tests alone: of the binary, through its commands and the API"},
 	{"internal/distribution/manpages", []string{"internal/cli"}, "it describes the commands and runs none"},
 	{"internal/distribution", nil, "what Tend is shipped with is written beside the binary, not by it"},
+	{"internal/ci", nil, "what CI must run and how long it took concerns no part of the product"},
 	{"internal/testimage", nil, "the image tests run"},
 	{"internal/disktest", nil, "disks that tests stall and fill"},
 	{"internal/histories", nil, "it is tests alone: of three servers, through the API"},

@@ -14,6 +14,12 @@ import (
 	"tend.dev/tend/client"
 )
 
+// killedAt are the points of TestKilledProcess: one of each stage of a deployment's life. The build tag long adds the others.
+var killedAt = []string{
+	"store.election.after", "store.apply.after", "store.schedule.after", "runtime.create.after", "runtime.stop.after",
+	"store.deployment.finalize.before",
+}
+
 // TestKilledProcess is TestEveryFailpoint on real parts: the built binary, its embedded etcd and plain processes,
 // killed by SIGKILL at points chosen from every stage of a deployment's life.
 func TestKilledProcess(t *testing.T) {
@@ -27,12 +33,7 @@ func TestKilledProcess(t *testing.T) {
 			}
 		})
 	}
-	for _, point := range []string{
-		"store.cluster.found.after", "store.election.after", "store.apply.before", "store.apply.after",
-		"store.deployment.release.after", "store.schedule.before", "store.schedule.after", "store.agent.report.before:4",
-		"runtime.create.after", "runtime.start.before", "runtime.start.after:2", "runtime.stop.before", "runtime.stop.after",
-		"store.deployment.forget.before", "store.delete.after", "runtime.remove.before", "store.deployment.finalize.before",
-	} {
+	for _, point := range killedAt {
 		work <- point
 	}
 	close(work)

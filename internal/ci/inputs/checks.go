@@ -1,0 +1,23 @@
+package main
+
+// check names what the result of a target of the Makefile depends on.
+type check struct {
+	packages []string // patterns of Go packages of this module
+	tags     string   // build tags that packages are listed with
+	paths    []string // files and folders, from the root of the repository
+}
+
+var checks = map[string]check{
+	"test-helm":       {paths: []string{"tools/helmrelease", "internal/operator/engine/testdata/helm"}},
+	"test-monitoring": {paths: []string{"tools/promcheck", "deploy/prometheus", "deploy/grafana"}},
+	// The story runs the whole binary; its inputs are what makes, carries and exports spans.
+	"test-otlp": {packages: []string{"./internal/tracing", "./internal/telemetry/..."}, paths: []string{"tools/otlpcheck"}},
+	"test-kube": {
+		packages: []string{"./api/kube/...", "./internal/operator/...", "./cmd/tend-operator/..."}, tags: "kube",
+		paths: []string{"tools/kube-apiserver", "tools/kubegen", "tools/kuberender", "deploy/operator", "deploy/operator-webhooks"},
+	},
+	"tidy-tools": {paths: []string{
+		"tools/go.mod", "tools/go.sum", "tools/promcheck", "tools/otlpcheck", "tools/helmrelease", "tools/kubegen",
+		"tools/kuberender", "tools/kube-apiserver", "tools/nfpm",
+	}},
+}
