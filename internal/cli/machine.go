@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,8 +99,23 @@ func (f *machineFlags) traced(ctx context.Context, service string, run func() er
 	return run()
 }
 
-// prepare sets up the log, the garbage collector and the failpoints.
+// errNotLinux means that the machine can run the commands but no server and no agent.
+var errNotLinux = errors.New("servers and agents run on Linux only: start one there, and use it from here with --server ssh://user@host")
+
+// canRunContainers returns errNotLinux for another operating system: limits, networks, disks and the processes of
+// containers are the Linux kernel's.
+func canRunContainers(goos string) error {
+	if goos != "linux" {
+		return fmt.Errorf("this is %s: %w", goos, errNotLinux)
+	}
+	return nil
+}
+
+// prepare sets up the log, the garbage collector and the failpoints. It returns an error where no server can run.
 func (f *machineFlags) prepare() error {
+	if err := canRunContainers(runtime.GOOS); err != nil {
+		return err
+	}
 	spareMemory()
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.logLevel)); err != nil {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"tend.dev/tend/internal/store"
 )
 
@@ -31,7 +29,7 @@ func (d disk) keep(least, writing int64) error {
 	if d.opts.MinFree < 0 {
 		return nil
 	}
-	free, err := d.free()
+	free, err := freeBytes(d.opts.DataDir)
 	if err != nil || free-writing >= least {
 		return nil //nolint:nilerr // a disk that can't be asked is not known to be full
 	}
@@ -65,14 +63,6 @@ func deletesOnly(txn store.Txn) bool {
 	return true
 }
 
-func (d disk) free() (int64, error) {
-	var stat unix.Statfs_t
-	if err := unix.Statfs(d.opts.DataDir, &stat); err != nil {
-		return 0, err
-	}
-	return int64(stat.Bavail) * stat.Bsize, nil
-}
-
 func (d disk) ballast() string { return filepath.Join(d.opts.DataDir, "ballast") }
 
 // keepBallast reserves room if there is plenty. It is a convenience: without it the store runs too.
@@ -80,7 +70,7 @@ func (d disk) keepBallast() {
 	if info, err := os.Stat(d.ballast()); d.opts.Ballast <= 0 || (err == nil && info.Size() == d.opts.Ballast) {
 		return
 	}
-	free, err := d.free()
+	free, err := freeBytes(d.opts.DataDir)
 	if err != nil || free < 4*(d.opts.Ballast+max(d.opts.MinFree, 0)) {
 		return
 	}
@@ -89,7 +79,7 @@ func (d disk) keepBallast() {
 		return
 	}
 	defer file.Close()
-	if unix.Fallocate(int(file.Fd()), 0, 0, d.opts.Ballast) != nil {
+	if reserve(file, d.opts.Ballast) != nil {
 		_ = os.Remove(d.ballast())
 	}
 }

@@ -1,0 +1,19 @@
+package etcd
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// freeBytes returns how much of a folder's disk an unprivileged process may still write.
+func freeBytes(folder string) (int64, error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(folder, &stat); err != nil {
+		return 0, err
+	}
+	return int64(stat.Bavail) * stat.Bsize, nil
+}
+
+// reserve gives a file blocks on the disk, so that its size is free again when it is removed.
+func reserve(file *os.File, size int64) error { return unix.Fallocate(int(file.Fd()), 0, 0, size) }
