@@ -11,11 +11,6 @@ import (
 	"sync"
 )
 
-// DecodeDeployment reads a deployment's spec strictly.
-func DecodeDeployment(raw json.RawMessage) (DeploymentSpec, error) {
-	return DecodeStrict[DeploymentSpec](raw)
-}
-
 // DecodeStrict reads a spec strictly: a field that does not exist (names are compared exactly), a key given twice, a
 // wrong type or anything behind the value is an error. The error is a FieldError where it has a place.
 func DecodeStrict[T any](raw json.RawMessage) (T, error) {

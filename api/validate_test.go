@@ -115,7 +115,7 @@ func TestDecodeDeploymentIsStrict(t *testing.T) {
 		"deep":      {"a value that nests without end", `{"env":` + strings.Repeat(`{"a":`, 40), "nests too deep"},
 	}
 	for name, c := range cases {
-		_, err := api.DecodeDeployment(json.RawMessage(c.spec))
+		_, err := api.DecodeStrict[api.DeploymentSpec](json.RawMessage(c.spec))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %s: got %v, want %s", name, c.reason, err, c.want)
 		}
@@ -123,7 +123,7 @@ func TestDecodeDeploymentIsStrict(t *testing.T) {
 }
 
 func TestDefaults(t *testing.T) {
-	spec, err := api.DecodeDeployment(json.RawMessage(`{"image":"x"}`))
+	spec, err := api.DecodeStrict[api.DeploymentSpec](json.RawMessage(`{"image":"x"}`))
 	if err != nil {
 		t.Fatal(err)
 	}

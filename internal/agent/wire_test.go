@@ -17,6 +17,7 @@ import (
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/authority"
 	"tend.dev/tend/internal/nodeapi/local"
+	"tend.dev/tend/internal/nodeapi/nodeapitest"
 	"tend.dev/tend/internal/nodeapi/remote"
 )
 
@@ -50,7 +51,7 @@ func (l *harness) connect(service *local.Service, log *slog.Logger) (control nod
 	l.must(err)
 	p := bufconn.Listen(1 << 20) // a listener without a network
 	server := &http.Server{
-		Handler: remote.NewHandler(remote.HandlerOptions{Service: service, Node: authority.NodeOf, Logger: log}), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		Handler: remote.NewHandler(remote.HandlerOptions{Service: service, Node: nodeapitest.NodeOf, Logger: log}), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		TLSConfig: ca.TLS(func() (*tls.Certificate, error) { return &own, nil }),
 	}
 	transport := &http.Transport{TLSClientConfig: l.nodeTLS(ca), ForceAttemptHTTP2: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return p.DialContext(ctx) }}
@@ -73,7 +74,7 @@ func (l *harness) nodeTLS(ca *authority.Authority) *tls.Config {
 	l.must(err)
 	certificate, err := ca.Node(authority.Machine{Node: nodeID}, request)
 	l.must(err)
-	pair, err := authority.Pair(certificate, key)
+	pair, err := nodeapitest.Pair(certificate, key)
 	l.must(err)
 	config, err := authority.NodeTLS(ca.PEM(), func() (*tls.Certificate, error) { return &pair, nil }, "h2")
 	l.must(err)

@@ -106,7 +106,25 @@ func TestEveryCheckBites(t *testing.T) {
 			map[string]string{"internal/a/a.go": "package a\nfunc f() { log.With(\"a\", 1).Info(\"m\"); s.Logger.WarnContext(ctx, \"m\", \"b\", x, slog.String(\"c\", \"\"), \"d\", y) }"},
 			"a.go logs the key d"},
 		"Listed log key of nothing": {"the page is true", func(s []*source) []string { return logKeyFaults(s, "\n## Keys\n| `a` | x |") }, nil, "lists the key a, which nothing logs"},
-		"Listed ghost":              {"the page is true", func(s []*source) []string { return metricFaults(s, "| `tend_a` | x |") }, nil, "lists tend_a, which"},
+		"Function of tests alone": {"a proof of what nothing runs proves nothing", uncalled,
+			map[string]string{
+				"internal/a/a.go":      "package a\nimport \"tend.dev/tend/internal/b\"\nfunc init() { used(); b.Used() }\nfunc used() {}\nfunc alone() { alone() }",
+				"internal/a/a_test.go": "package a\nfunc TestA() { alone() }",
+				"internal/b/b.go":      "package b\nfunc Used() {}",
+				"internal/btest/b.go":  "package btest\nfunc Helper() {}",
+				"client/c.go":          "package client\nfunc Public() {}",
+			}, "internal/a/a.go:5: only tests call alone"},
+		"Package of tests alone": {"nor does one of a package", func(s []*source) []string { return unlinkedFolders(s, map[string]string{"internal/c": "x"}) },
+			map[string]string{
+				"cmd/a/a.go":      "package main\nimport \"tend.dev/tend/internal/a\"",
+				"internal/a/a.go": "package a", "internal/b/b.go": "package b", "internal/c/c.go": "package c",
+			}, "no program links internal/b"},
+		"Pointer to nothing": {"a reader follows it", func(s []*source) []string { return missingPlaces(s, func(string) bool { return false }) },
+			map[string]string{
+				"internal/core/a/a.go": "// Package a decides; internal/b/b.go and internal/b carry out, see x.io/internal/c.\npackage a",
+				"internal/b/b.go":      "// Package b carries out what core/a and (core/c) decide.\npackage b",
+			}, "internal/b/b.go:1: the comment names core/c"},
+		"Listed ghost": {"the page is true", func(s []*source) []string { return metricFaults(s, "| `tend_a` | x |") }, nil, "lists tend_a, which"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

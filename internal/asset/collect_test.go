@@ -50,7 +50,7 @@ func TestDue(t *testing.T) {
 func TestCollect(t *testing.T) {
 	s := newSite(t)
 	s.want("one")
-	inUse, unused := referring(blob.Digest([]byte("one"))), referring()
+	inUse, unused := referring(sha256Of([]byte("one"))), referring()
 	later := time.Now().Add(2 * time.Hour)
 	if err := os.WriteFile(filepath.Join(s.root, "blobs", "sha256", ".half-1"), []byte("of a server that was killed"), 0o600); err != nil {
 		t.Fatal(err)

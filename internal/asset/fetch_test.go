@@ -2,6 +2,8 @@ package asset
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -81,7 +83,7 @@ func (s *site) fetchAs(dry bool, change ...func(*api.AssetFile)) (digest, warnin
 func (s *site) want(text string, change ...func(*api.AssetFile)) (warning string) {
 	s.t.Helper()
 	digest, warning, err := s.fetch(change...)
-	if err != nil || digest != blob.Digest([]byte(text)) {
+	if err != nil || digest != sha256Of([]byte(text)) {
 		s.t.Fatalf("%s, %v; want the digest of %q", digest, err, text)
 	}
 	if there, err := s.library.Has(digest, false); !there || err != nil {
@@ -139,7 +141,7 @@ func TestWhatAFailingURLComesTo(t *testing.T) {
 		switch {
 		case tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault)):
 			t.Errorf("%s: %s, %v; want a fault with %q", reason, digest, err, tc.fault)
-		case tc.warns != "" && (err != nil || !strings.Contains(warning, tc.warns) || digest != blob.Digest([]byte("one"))):
+		case tc.warns != "" && (err != nil || !strings.Contains(warning, tc.warns) || digest != sha256Of([]byte("one"))):
 			t.Errorf("%s: %s, %q, %v", reason, digest, warning, err)
 		}
 	}
@@ -178,7 +180,7 @@ func TestSecretsInAURLAreNotShown(t *testing.T) {
 func TestADryRunKeepsNothing(t *testing.T) {
 	s := newSite(t)
 	digest, _, err := s.fetchAs(true)
-	if err != nil || digest != blob.Digest([]byte("one")) {
+	if err != nil || digest != sha256Of([]byte("one")) {
 		t.Fatalf("%s, %v", digest, err)
 	}
 	if left := tree(t, s.root); len(left) != 0 {
@@ -187,7 +189,7 @@ func TestADryRunKeepsNothing(t *testing.T) {
 	s.want("one")
 	before := tree(t, s.root)
 	s.content, s.etag = "two", `"2"`
-	if digest, _, err := s.fetchAs(true); err != nil || digest != blob.Digest([]byte("two")) {
+	if digest, _, err := s.fetchAs(true); err != nil || digest != sha256Of([]byte("two")) {
 		t.Fatalf("%s, %v", digest, err)
 	}
 	if diff := cmp.Diff(before, tree(t, s.root)); diff != "" {
@@ -219,3 +221,6 @@ func tree(t *testing.T, root string) map[string]string {
 	}
 	return out
 }
+
+// sha256Of returns the digest of content, computed apart from the store.
+func sha256Of(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum256(content)) }

@@ -1,8 +1,6 @@
 package blob
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"regexp"
 )
@@ -13,12 +11,6 @@ var (
 	hexDigits = regexp.MustCompile(`^[0-9a-f]{64}$`)
 	linkName  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 )
-
-// Digest returns the digest of bytes.
-func Digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return algorithm + hex.EncodeToString(sum[:])
-}
 
 // digits returns a digest's hex digits, which are safe in a path.
 func digits(digest string) (string, error) {

@@ -100,11 +100,3 @@ func (a address) String() string {
 func (a address) matches(kind api.Kind, scope, name string) bool {
 	return (a.kind == "" || a.kind == kind) && (a.scope == "" || a.scope == scope) && a.name == name
 }
-
-// owns reports whether a pod is, or belongs to, what the address names.
-func (a address) owns(pod api.Pod) bool {
-	if a.pod != "" {
-		return a.pod == pod.Name
-	}
-	return a.matches(pod.Kind, pod.Scope, pod.Resource)
-}

@@ -71,23 +71,22 @@ func TestAddressIsReadBack(t *testing.T) {
 	}
 }
 
-func TestAddressOwns(t *testing.T) {
-	pod := api.Pod{Name: "prod-web.1a2b3c4d", Kind: api.KindDeployment, Scope: "prod", Resource: "web"}
+func TestAddressMatches(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		a      address
 		want   bool
 	}{
-		"ByPod":      {"its own name", address{pod: pod.Name}, true},
-		"OtherPod":   {"another slot", address{pod: "prod-web.00000000"}, false},
-		"ByObject":   {"its object", address{scope: "prod", name: "web"}, true},
-		"ByName":     {"its object without a scope", address{name: "web"}, true},
+		"ByObject":   {"its scope and name", address{scope: "prod", name: "web"}, true},
+		"ByName":     {"its name without a scope", address{name: "web"}, true},
+		"ByKind":     {"its kind too", address{kind: api.KindDeployment, scope: "prod", name: "web"}, true},
+		"OtherName":  {"another name", address{scope: "prod", name: "api"}, false},
 		"OtherScope": {"the same name elsewhere", address{scope: "staging", name: "web"}, false},
 		"OtherKind":  {"another kind", address{kind: api.KindJob, scope: "prod", name: "web"}, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.a.owns(pod); got != tc.want {
+			if got := tc.a.matches(api.KindDeployment, "prod", "web"); got != tc.want {
 				t.Errorf("%s: %v", tc.reason, got)
 			}
 		})

@@ -121,7 +121,7 @@ func FuzzSubstitution(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q broke out: %v", value, err)
 		}
-		spec, err := api.DecodeDeployment(result.Objects[0].Spec)
+		spec, err := api.DecodeStrict[api.DeploymentSpec](result.Objects[0].Spec)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestBareValuesStayWhole(t *testing.T) {
 			}
 			return
 		}
-		spec, err := api.DecodeDeployment(result.Objects[0].Spec)
+		spec, err := api.DecodeStrict[api.DeploymentSpec](result.Objects[0].Spec)
 		if err != nil || len(spec.Command) > 1 || spec.Image != "app" {
 			t.Fatalf("%q became %+v (%v)", value, spec, err)
 		}

@@ -29,6 +29,7 @@ import (
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/kubetest"
 	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 // admitted is an API server that asks an operator's webhooks, and a user who reads its warnings.
@@ -201,7 +202,7 @@ func (a *admitted) label(name, value string) {
 }
 
 func (a *admitted) judgesOperations() {
-	forged, err := approval.Sign(approval.Claim{Operation: "forged", Expires: time.Now().Add(time.Hour).Unix()}, []byte("guessed"))
+	forged, err := approvaltest.Sign(approval.Claim{Operation: "forged", Expires: time.Now().Add(time.Hour).Unix()}, []byte("guessed"))
 	if err != nil {
 		a.Fatal(err)
 	}

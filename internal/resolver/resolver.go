@@ -93,13 +93,6 @@ func (r *Resolver) Listen(at netip.Addr) error {
 	return nil
 }
 
-// address is where it listens over UDP.
-func (r *Resolver) address() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.servers[0].PacketConn.LocalAddr().String()
-}
-
 // listens returns the address where it listens.
 func (r *Resolver) listens() netip.Addr {
 	r.mu.Lock()

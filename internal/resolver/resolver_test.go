@@ -224,3 +224,10 @@ func TestListenElsewhere(t *testing.T) {
 		t.Errorf("a port that is taken: %v", err)
 	}
 }
+
+// address returns where the resolver listens over UDP.
+func (r *Resolver) address() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.servers[0].PacketConn.LocalAddr().String()
+}

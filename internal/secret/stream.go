@@ -33,9 +33,6 @@ func (r Recipients) And(other Recipients) Recipients {
 // Empty reports whether there are none.
 func (r Recipients) Empty() bool { return len(r.list) == 0 }
 
-// Empty reports whether there are none.
-func (i Identities) Empty() bool { return len(i.list) == 0 }
-
 // passphraseWork is the power of two of the work that a passphrase costs who tries it: about a second.
 var passphraseWork = 18
 

@@ -35,15 +35,6 @@ type Packed struct {
 	Bytes  int64
 }
 
-// ID returns the build's name: the first 12 hex digits of the digest.
-func (p Packed) ID() string { return ID(p.Digest) }
-
-// ID returns the name of the build of a tree: the first 12 hex digits of its digest.
-func ID(digest string) string {
-	hexes := strings.TrimPrefix(digest, "sha256:")
-	return hexes[:min(12, len(hexes))]
-}
-
 // TooLargeError means that a tree exceeds a limit.
 type TooLargeError struct {
 	Max int64

@@ -15,7 +15,7 @@ import (
 	"tend.dev/tend/internal/control/controltest"
 	"tend.dev/tend/internal/control/owner"
 	"tend.dev/tend/internal/control/scheduler"
-	"tend.dev/tend/internal/core/lab"
+	"tend.dev/tend/internal/core/lab/labtest"
 	"tend.dev/tend/internal/engine"
 	"tend.dev/tend/internal/records"
 	"tend.dev/tend/internal/store"
@@ -103,8 +103,8 @@ func (l *harness) checkMoves() {
 func (l *harness) checkMovesOf(ref api.Ref) {
 	from := api.LabPhase("")
 	for _, to := range l.moves[ref] {
-		if err := lab.Move(from, to); err != nil {
-			l.Errorf("%s: %v; it was seen as %v", ref, err, l.moves[ref])
+		if from != to && !labtest.Legal(from, to) {
+			l.Errorf("%s moved from %s to %s; it was seen as %v", ref, from, to, l.moves[ref])
 		}
 		from = to
 	}

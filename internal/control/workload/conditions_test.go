@@ -41,7 +41,7 @@ func (s scene) observed() observed {
 		for i, image := range []string{"web:1", "web:2"} {
 			release := &api.Release{
 				ID: []string{"v1", "v2"}[i], Number: i + 1, Image: image, ImageID: "sha256:" + image[4:],
-				SpecHash: spechash.Deployment(replicas(2, image), nil), HashVersion: spechash.Version, EnvHash: (&sealer{}).HMAC([]byte("null")),
+				SpecHash: spechash.Workload(workloadOf(replicas(2, image)), nil), HashVersion: spechash.Version, EnvHash: (&sealer{}).HMAC([]byte("null")),
 			}
 			o.releases = append(o.releases, records.Read[api.Release]{Value: release})
 		}

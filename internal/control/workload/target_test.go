@@ -71,7 +71,7 @@ func (l *harness) config(key, value string) {
 // The hash of an older Tend is computed in its own form: an upgrade rolls nothing, and a real change is still detected.
 func TestUpgradeOfTheHashRollsNothing(t *testing.T) {
 	spec := replicas(1, "web:1")
-	older, err := spechash.DeploymentVersion(1, spec, nil)
+	older, err := spechash.WorkloadVersion(1, workloadOf(spec), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -10,33 +9,80 @@ import (
 	"pgregory.net/rapid"
 
 	"tend.dev/tend/api"
+	"tend.dev/tend/internal/core/lab/labtest"
 )
 
-var phases = []api.LabPhase{api.LabPending, api.LabProvisioning, api.LabRunning, api.LabCompleted, api.LabFailed, api.LabTimeout}
-
-// TestMoves: the moves of the seed, and no others.
+// TestMoves decides in every phase about every kind of task, declaration and instant: what is decided are the moves of the
+// seed, all of them and no others.
 func TestMoves(t *testing.T) {
-	allowed := map[[2]api.LabPhase]bool{
-		{api.LabPending, api.LabProvisioning}: true, {api.LabProvisioning, api.LabRunning}: true, {api.LabProvisioning, api.LabFailed}: true,
-		{api.LabRunning, api.LabCompleted}: true, {api.LabRunning, api.LabFailed}: true, {api.LabRunning, api.LabTimeout}: true,
-	}
-	for _, from := range phases {
-		for _, to := range phases {
-			err := Move(from, to)
-			var refused *MoveError
-			switch {
-			case from == to || allowed[[2]api.LabPhase{from, to}]:
-				if err != nil {
-					t.Errorf("%s to %s: %v", from, to, err)
+	made := map[[2]api.LabPhase]bool{}
+	for _, from := range append([]api.LabPhase{""}, labtest.Phases...) {
+		for _, desired := range everyDesired() {
+			for _, tasks := range everyTask() {
+				for _, now := range []time.Time{epoch.Add(-time.Minute), epoch, epoch.Add(2 * time.Hour)} {
+					seen := Observed{Phase: from, StartedAt: epoch, Tried: "v1", Tasks: tasks}
+					to := Decide(desired, seen, now).Phase
+					if from != to && !labtest.Legal(from, to) {
+						t.Fatalf("%q moves to %q: %+v, %+v at %s", from, to, desired, seen, now.Sub(epoch))
+					}
+					made[[2]api.LabPhase{from, to}] = true
 				}
-			case !errors.As(err, &refused) || refused.From != from || refused.To != to:
-				t.Errorf("%s to %s: %v", from, to, err)
 			}
 		}
 	}
-	if Move("UNKNOWN", "UNKNOWN") == nil || Move("", api.LabRunning) == nil {
-		t.Error("a move from an unknown phase is allowed")
+	for _, from := range append([]api.LabPhase{""}, labtest.Phases...) {
+		for _, to := range labtest.Phases {
+			if labtest.Legal(from, to) && !made[[2]api.LabPhase{from, to}] {
+				t.Errorf("nothing moves %q to %q", from, to)
+			}
+		}
 	}
+}
+
+// everyDesired returns what may be declared and asked, in all combinations.
+func everyDesired() (out []Desired) {
+	for n := range 1 << 6 {
+		set := func(bit int) bool { return n>>bit&1 == 1 }
+		d := Desired{Duration: time.Hour, Start: epoch, Deleting: set(0), Redeclared: set(1)}
+		if set(2) {
+			d.StoppedBy = "ada"
+		}
+		if set(3) {
+			d.Release = "v1"
+		}
+		if set(4) {
+			d.Held = "asset/site"
+		}
+		if set(5) {
+			d.Over = epoch.Add(time.Minute)
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// everyTask returns no task, and one in each state that a node may report.
+func everyTask() [][]Task {
+	out := [][]Task{nil}
+	code := 7
+	for n := range 1 << 3 {
+		for _, desired := range []api.DesiredState{api.DesiredRunning, api.DesiredShutdown, api.DesiredRemoved} {
+			for _, state := range []api.TaskState{
+				"", api.TaskPreparing, api.TaskRunning, api.TaskComplete, api.TaskShutdown, api.TaskFailed, api.TaskRejected,
+			} {
+				task := Task{ID: "t1", Number: 1, Release: "v1", CreatedAt: epoch}
+				task.Desired, task.Placed, task.Lost = desired, n&1 > 0, n&2 > 0
+				if state != "" {
+					task.Status = &api.TaskStatus{State: state, ExitCode: &code, FinishedAt: epoch.Add(time.Second)}
+				}
+				if n&4 > 0 && task.Status != nil {
+					task.Status.RunningAt = epoch
+				}
+				out = append(out, []Task{task})
+			}
+		}
+	}
+	return out
 }
 
 // TestLives: whatever people, nodes and time do, the promises of the package hold. The world checks those about each step:

@@ -20,7 +20,7 @@ func TestAFlappingNodeGetsNothing(t *testing.T) {
 		"many": {[]Node{flapping("a"), flapping("b")}, "2 of 2 nodes were lost again and again within an hour, and get pods later"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			placed, refused := Plan([]Task{{ID: "t", Workload: "web"}}, test.nodes, nil)
+			placed, refused := planOf([]Task{{ID: "t", Workload: "web"}}, test.nodes, nil)
 			if len(placed) > 0 || len(refused) != 1 || refused[0].Message != test.want {
 				t.Errorf("%v, %+v", placed, refused)
 			}

@@ -58,3 +58,8 @@ func TestLedgerFollowsChanges(t *testing.T) {
 		}
 	})
 }
+
+// planOf returns what a ledger of these tasks and nodes plans.
+func planOf(tasks []Task, nodes []Node, homes map[string]string) ([]Assignment, []Refusal) {
+	return survey(tasks, nodes, homes).Plan()
+}

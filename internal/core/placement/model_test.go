@@ -144,7 +144,7 @@ func TestPlanIsTheModel(t *testing.T) {
 			homes["v0"] = "n1"
 		}
 		m := &model{tasks: slices.Clone(tasks), nodes: slices.Clone(nodes), homes: maps.Clone(homes)}
-		placed, _ := Plan(tasks, nodes, homes)
+		placed, _ := planOf(tasks, nodes, homes)
 		got := map[string]string{}
 		for _, a := range placed {
 			got[a.Task] = a.Node

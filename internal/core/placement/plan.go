@@ -5,13 +5,8 @@ import (
 	"slices"
 )
 
-// Plan places every task that has no node, and refuses those that fit nowhere. Older tasks choose first. homes are the
-// nodes that have what is kept in volumes, by the volumes' names; of others, it is where a task has used them.
-func Plan(tasks []Task, nodes []Node, homes map[string]string) ([]Assignment, []Refusal) {
-	return survey(tasks, nodes, homes).Plan()
-}
-
-// survey returns a ledger of nodes and tasks.
+// survey returns a ledger of nodes and tasks. homes are the nodes that have what is kept in volumes, by the volumes'
+// names; for other volumes, it is where a task has used them.
 func survey(tasks []Task, nodes []Node, homes map[string]string) *Ledger {
 	l := NewLedger()
 	for _, n := range nodes {

@@ -212,7 +212,7 @@ func TestPlan(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			placed, refused := Plan(tc.tasks, tc.nodes, nil)
+			placed, refused := planOf(tc.tasks, tc.nodes, nil)
 			if diff := cmp.Diff(tc.placed, placed) + cmp.Diff(tc.refused, refused); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -96,8 +96,8 @@ func shuffle[T any](t *rapid.T, in []T) []T {
 func TestOrderChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, refused := Plan(tasks, nodes, nil)
-		again, refusedAgain := Plan(shuffle(t, tasks), shuffle(t, nodes), nil)
+		placed, refused := planOf(tasks, nodes, nil)
+		again, refusedAgain := planOf(shuffle(t, tasks), shuffle(t, nodes), nil)
 		if diff := cmp.Diff(placed, again) + cmp.Diff(refused, refusedAgain); diff != "" {
 			t.Fatal(diff)
 		}
@@ -108,7 +108,7 @@ func TestOrderChangesNothing(t *testing.T) {
 func TestPlacesOnlyWhereItFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, refused := Plan(tasks, nodes, nil)
+		placed, refused := planOf(tasks, nodes, nil)
 		answered := map[string]int{}
 		for _, a := range placed {
 			answered[a.Task]++
@@ -150,7 +150,7 @@ func find[T any](in []T, is func(T) bool) T {
 func TestNoPortTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, _ := Plan(tasks, nodes, nil)
+		placed, _ := planOf(tasks, nodes, nil)
 		for _, a := range placed {
 			task := find(tasks, func(t Task) bool { return t.ID == a.Task })
 			for _, other := range tasks {
@@ -179,7 +179,7 @@ func TestSpreadsEvenly(t *testing.T) {
 		for i := range rapid.IntRange(0, 40).Draw(t, "tasks") {
 			tasks = append(tasks, Task{ID: fmt.Sprintf("t%d", i), Workload: "web"})
 		}
-		placed, _ := Plan(tasks, nodes, nil)
+		placed, _ := planOf(tasks, nodes, nil)
 		count := map[string]int{}
 		for _, a := range placed {
 			count[a.Node]++
@@ -207,7 +207,7 @@ func TestManyWorkloadsSpreadEvenly(t *testing.T) {
 				tasks = append(tasks, Task{ID: fmt.Sprintf("t%d-%d", w, i), Workload: fmt.Sprintf("web%d", w)})
 			}
 		}
-		placed, refused := Plan(tasks, nodes, nil)
+		placed, refused := planOf(tasks, nodes, nil)
 		if len(refused) > 0 || len(placed) != len(tasks) {
 			t.Fatalf("%d of %d tasks placed, refused: %v", len(placed), len(tasks), refused)
 		}

@@ -127,7 +127,7 @@ var zoned = &Demand{Rules: Rules{Spread: "zone"}}
 func TestRebalancingTwiceMovesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks, nodes := randomTasks(t), randomNodes(t)
-		placed, _ := Plan(tasks, nodes, nil)
+		placed, _ := planOf(tasks, nodes, nil)
 		for _, a := range placed {
 			tasks[slices.IndexFunc(tasks, func(t Task) bool { return t.ID == a.Task })].Node = a.Node
 		}
@@ -165,7 +165,7 @@ func TestRebalanceLevels(t *testing.T) {
 			tasks = append(tasks, Task{ID: fmt.Sprintf("t%d", i), Workload: "web"})
 		}
 		fresh := slices.Clone(tasks)
-		placed, _ := Plan(fresh, nodes, nil)
+		placed, _ := planOf(fresh, nodes, nil)
 		for i, a := range placed {
 			fresh[i].Node = a.Node
 		}

@@ -119,7 +119,7 @@ func TestRules(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			placed, refused := Plan(tc.tasks, tc.nodes, tc.homes)
+			placed, refused := planOf(tc.tasks, tc.nodes, tc.homes)
 			if diff := cmp.Diff(tc.placed, placed) + cmp.Diff(tc.refused, refused); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}

@@ -42,12 +42,12 @@ func TestFrozen(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &pair); err != nil {
 			t.Fatalf("line %d: %v", i+1, err)
 		}
-		spec, err := api.DecodeDeployment(pair.Spec)
+		spec, err := api.DecodeStrict[api.DeploymentSpec](pair.Spec)
 		if err != nil {
 			t.Errorf("line %d: a spec that was stored can't be read any more: %v", i+1, err)
 			continue
 		}
-		got, err := DeploymentVersion(1, spec, pair.Assets)
+		got, err := WorkloadVersion(1, api.WorkloadSpec{DeploymentSpec: spec}, pair.Assets)
 		if err != nil || got != pair.Hash {
 			t.Errorf("line %d: hash of %s moved from %s to %s (%v): every deployment like it would be replaced by an upgrade", i+1, pair.Spec, pair.Hash, got, err)
 		}
@@ -70,7 +70,7 @@ func writeFrozen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		line, err := json.Marshal(frozen{Hash: Deployment(spec, assets), Assets: assets, Spec: raw})
+		line, err := json.Marshal(frozen{Hash: hash(spec, assets), Assets: assets, Spec: raw})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,29 +13,13 @@ import (
 // Version is the form of the hash that is computed today. It grows when the form changes; older forms remain available.
 const Version = 1
 
-// Deployment returns the hash of a spec with the digests of the assets it uses (reference → digest), in the newest
-// form.
-func Deployment(spec api.DeploymentSpec, assets map[string]string) string {
-	return sum(deploymentV1(spec, assets))
-}
-
-// DeploymentVersion returns the hash in an older form, so that hashes stored by an older Tend can be compared. A
-// version this code doesn't know is an error: the store was written by a newer Tend.
-func DeploymentVersion(version int, spec api.DeploymentSpec, assets map[string]string) (string, error) {
-	switch version {
-	case 1:
-		return sum(deploymentV1(spec, assets)), nil
-	}
-	return "", fmt.Errorf("spec hash version %d is not known to this version of tend", version)
-}
-
-// Workload returns the hash of what a release of any kind holds, in the newest form. For a deployment it equals
-// Deployment.
+// Workload returns the hash of a spec with the digests of the assets it uses (reference → digest), in the newest form.
 func Workload(spec api.WorkloadSpec, assets map[string]string) string {
 	return sum(workloadV1(spec, assets))
 }
 
-// WorkloadVersion is Workload in an older form; see DeploymentVersion.
+// WorkloadVersion returns the hash in an older form, to compare with a hash that an older Tend stored. It returns an
+// error for a version that this code doesn't know: a newer Tend wrote the store.
 func WorkloadVersion(version int, spec api.WorkloadSpec, assets map[string]string) (string, error) {
 	if version != 1 {
 		return "", fmt.Errorf("spec hash version %d is not known to this version of tend", version)

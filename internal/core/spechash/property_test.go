@@ -31,7 +31,7 @@ func TestOrderOfSetsIsIrrelevant(t *testing.T) {
 		other.CapDrop = shuffled(t, spec.CapDrop)
 		other.Env = refilled(t, spec.Env)
 		other.Ulimits = refilled(t, spec.Ulimits)
-		if Deployment(spec, assets) != Deployment(other, refilled(t, assets)) {
+		if hash(spec, assets) != hash(other, refilled(t, assets)) {
 			t.Fatalf("%+v and %+v hash differently", spec, other)
 		}
 	})
@@ -66,7 +66,7 @@ func TestOrderOfListsCounts(t *testing.T) {
 		var a, b api.DeploymentSpec
 		set(&a, []string{"1", "2"})
 		set(&b, []string{"2", "1"})
-		if Deployment(a, nil) == Deployment(b, nil) {
+		if hash(a, nil) == hash(b, nil) {
 			t.Errorf("%s: its order is part of what it says", name)
 		}
 	}
@@ -76,11 +76,11 @@ func TestOrderOfListsCounts(t *testing.T) {
 func TestExcludedNeverCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec, assets := draw(t)
-		before := Deployment(spec, assets)
+		before := hash(spec, assets)
 		name := rapid.SampledFrom(setterNames()).Draw(t, "field")
 		setters()[name](&spec, rapid.IntRange(2000, 9000).Draw(t, "value"))
-		covered, _ := Covers(name)
-		if changed := Deployment(spec, assets) != before; changed != covered && name != "read_only" {
+		covered, _ := covers(name)
+		if changed := hash(spec, assets) != before; changed != covered && name != "read_only" {
 			t.Fatalf("%s: changed %t, covered %t", name, changed, covered)
 		}
 	})
@@ -103,7 +103,7 @@ func TestSpellings(t *testing.T) {
 		"ports unread":   {"ports are hashed as written", api.DeploymentSpec{Ports: []string{"80"}}, api.DeploymentSpec{Ports: []string{"127.0.0.1::80"}}, false},
 	}
 	for name, c := range cases {
-		if got := Deployment(c.a, nil) == Deployment(c.b, nil); got != c.same {
+		if got := hash(c.a, nil) == hash(c.b, nil); got != c.same {
 			t.Errorf("%s: %s: same is %t", name, c.reason, got)
 		}
 	}
@@ -111,14 +111,14 @@ func TestSpellings(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	spec := api.DeploymentSpec{Container: api.Container{Image: "nginx"}}
-	got, err := DeploymentVersion(Version, spec, nil)
-	if err != nil || got != Deployment(spec, nil) {
-		t.Errorf("the newest version is the one Deployment computes: %s, %v", got, err)
+	got, err := WorkloadVersion(Version, api.WorkloadSpec{DeploymentSpec: spec}, nil)
+	if err != nil || got != hash(spec, nil) {
+		t.Errorf("the newest version is the one Workload computes: %s, %v", got, err)
 	}
-	if _, err := DeploymentVersion(Version+1, spec, nil); err == nil {
+	if _, err := WorkloadVersion(Version+1, api.WorkloadSpec{DeploymentSpec: spec}, nil); err == nil {
 		t.Error("a version of the future is an error, not a guess")
 	}
-	if Deployment(spec, map[string]string{"a.b": "1"}) == Deployment(spec, map[string]string{"a.b": "2"}) {
+	if hash(spec, map[string]string{"a.b": "1"}) == hash(spec, map[string]string{"a.b": "2"}) {
 		t.Error("an asset's digest counts")
 	}
 }

@@ -3,21 +3,8 @@ package spechash
 import (
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"tend.dev/tend/api"
 )
-
-func TestADeploymentHashesAsBefore(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		spec := api.DeploymentSpec{Ports: rapid.SliceOf(rapid.String()).Draw(t, "ports")}
-		spec.Image = rapid.String().Draw(t, "image")
-		assets := rapid.MapOf(rapid.String(), rapid.String()).Draw(t, "assets")
-		if Workload(api.WorkloadSpec{DeploymentSpec: spec}, assets) != Deployment(spec, assets) {
-			t.Fatal("a workload without claims hashes otherwise than the deployment it is")
-		}
-	})
-}
 
 func TestClaimsCount(t *testing.T) {
 	data := api.VolumeClaim{Name: "data", MountPath: "/data"}

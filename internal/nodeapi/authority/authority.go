@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"net/http"
 	"time"
 )
 
@@ -189,7 +188,7 @@ func (a *Authority) pool() *x509.CertPool {
 	return pool
 }
 
-// TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; NodeOf
+// TLS returns the configuration of a server's listener for nodes. A joining machine has no certificate yet; MachineOf
 // distinguishes the two. protocols are those that the listener speaks beside HTTP/2.
 func (a *Authority) TLS(server func() (*tls.Certificate, error), protocols ...string) *tls.Config {
 	return &tls.Config{
@@ -197,15 +196,6 @@ func (a *Authority) TLS(server func() (*tls.Certificate, error), protocols ...st
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return server() },
 		NextProtos:     append([]string{"h2"}, protocols...),
 	}
-}
-
-// NodeOf returns the node whose certificate a request came with.
-func NodeOf(r *http.Request) (string, error) {
-	if r.TLS == nil {
-		return "", errNoCertificate
-	}
-	machine, err := MachineOf(*r.TLS)
-	return machine.Node, err
 }
 
 var errNoCertificate = errors.New("the connection has no certificate of a node: tend agent --join")

@@ -9,7 +9,6 @@ import (
 	"crypto/x509/pkix"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/nodeapitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,7 +65,7 @@ func (c *cluster) answer(t *testing.T, machine authority.Machine, key *ecdsa.Pri
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := authority.Pair(text, key)
+	pair, err := nodeapitest.Pair(text, key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,13 +182,7 @@ func TestWhoIsANode(t *testing.T) {
 			if got != test.want {
 				t.Errorf("it is %+v, want %+v", got, test.want)
 			}
-			if id, err := authority.NodeOf(&http.Request{TLS: &state}); id != test.want.Node || (err == nil) != (test.machine == "") {
-				t.Errorf("NodeOf: %q, %v", id, err)
-			}
 		})
-	}
-	if _, err := authority.NodeOf(&http.Request{}); err == nil {
-		t.Error("a request without TLS is of a node")
 	}
 }
 

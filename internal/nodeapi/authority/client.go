@@ -66,12 +66,3 @@ func EncodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), nil
 }
-
-// Pair returns a node's certificate, in PEM, with its key.
-func Pair(certificate []byte, key *ecdsa.PrivateKey) (tls.Certificate, error) {
-	private, err := EncodeKey(key)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	return tls.X509KeyPair(certificate, private)
-}

@@ -77,11 +77,11 @@ func (p *place) serve(t *testing.T) {
 	mux := http.NewServeMux()
 	p.desk.Register(mux)
 	mux.HandleFunc("GET /me", func(w http.ResponseWriter, r *http.Request) {
-		id, err := authority.NodeOf(r)
+		machine, err := authority.MachineOf(*r.TLS)
 		if err != nil {
-			id = "nobody"
+			machine.Node = "nobody"
 		}
-		_, _ = io.WriteString(w, id)
+		_, _ = io.WriteString(w, machine.Node)
 	})
 	server := &http.Server{
 		TLSConfig: p.desk.Authority.TLS(func() (*tls.Certificate, error) { return p.own.Load(), nil }),

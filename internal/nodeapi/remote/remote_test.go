@@ -41,7 +41,7 @@ func connect(t *testing.T, w *nodeapitest.World, id string, set ...func(*Handler
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := HandlerOptions{Service: w.Service, Node: authority.NodeOf, Logger: log}
+	options := HandlerOptions{Service: w.Service, Node: nodeapitest.NodeOf, Logger: log}
 	for _, set := range set {
 		set(&options)
 	}
@@ -93,7 +93,7 @@ func nodeTLS(t *testing.T, ca *authority.Authority, id string) *tls.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := authority.Pair(certificate, key)
+	pair, err := nodeapitest.Pair(certificate, key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"tend.dev/tend/internal/nodeapi"
 	"tend.dev/tend/internal/nodeapi/authority"
+	"tend.dev/tend/internal/nodeapi/nodeapitest"
 	"tend.dev/tend/internal/nodeapi/session"
 )
 
@@ -92,7 +93,7 @@ func certificate(t *testing.T, ca *authority.Authority, id string) *tls.Certific
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := authority.Pair(text, key)
+	pair, err := nodeapitest.Pair(text, key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,13 @@ import (
 	"tend.dev/tend/internal/operator/gate"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 // TestAdmit: what can never start is refused, what may come to pass by itself is waited for.
 func TestAdmit(t *testing.T) {
 	sign := func(operation string, expires time.Time, secret []byte) *opsv1alpha1.Approvals {
-		claim, err := approval.Sign(approval.Claim{Operation: operation, Expires: expires.Unix()}, secret)
+		claim, err := approvaltest.Sign(approval.Claim{Operation: operation, Expires: expires.Unix()}, secret)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,7 @@ import (
 	"tend.dev/tend/internal/operator/engine"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 func sameStatus(a, b *opsv1alpha1.Operation) bool {
@@ -186,7 +187,7 @@ func (w *world) claim(t *testing.T, d *datadriven.TestData, op *opsv1alpha1.Oper
 			key = []byte("another secret")
 		}
 	}
-	text, err := approval.Sign(claim, key)
+	text, err := approvaltest.Sign(claim, key)
 	if err != nil {
 		d.Fatalf(t, "%v", err)
 	}

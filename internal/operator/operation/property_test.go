@@ -12,6 +12,7 @@ import (
 	opsv1alpha1 "tend.dev/tend/api/kube/ops/v1alpha1"
 	"tend.dev/tend/internal/operator/identity"
 	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 // candidates are operations that exclude each other in all ways there are, and one that excludes none.
@@ -61,7 +62,7 @@ func TestOperationsEndWhateverEndsInBetween(t *testing.T) {
 }
 
 func (w *world) approve(t interface{ Fatalf(string, ...any) }, op *opsv1alpha1.Operation) {
-	claim, err := approval.Sign(approval.Claim{Operation: op.Name, Expires: w.now.Add(24 * time.Hour).Unix()}, secret)
+	claim, err := approvaltest.Sign(approval.Claim{Operation: op.Name, Expires: w.now.Add(24 * time.Hour).Unix()}, secret)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

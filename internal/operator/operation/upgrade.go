@@ -24,11 +24,6 @@ type Overlay struct {
 	Values map[string]any
 }
 
-// VersionOf returns the version of the chart that the instance's release should have.
-func VersionOf(instance *appsv1alpha1.ApplicationInstance, operations []opsv1alpha1.Operation) string {
-	return OverlayOf(instance, operations).Version
-}
-
 // OverlayOf returns the version and the values that the instance's release should have. The controller of
 // ApplicationInstance writes them; it must reconcile an instance when one of its Operations changes.
 //

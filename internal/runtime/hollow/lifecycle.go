@@ -169,8 +169,9 @@ func (e *Engine) shutDownLocked(c *container) {
 
 // bootLocked does what a starting engine does with a container. It leaves one alone that never ran.
 func (e *Engine) bootLocked(c *container) {
-	end := restart.End{ExitCode: c.exitCode, Restarts: c.restarts, Stopped: c.stopped}
-	if c.alive() || c.started.IsZero() || !c.policy.RestartsAtBoot(end) {
+	// As in Docker, a stop on request outlasts a boot under "unless-stopped" alone.
+	end := restart.End{ExitCode: c.exitCode, Restarts: c.restarts, Stopped: c.stopped && c.policy.Name == restart.UnlessStopped}
+	if c.alive() || c.started.IsZero() || !c.policy.Restarts(end) {
 		return
 	}
 	c.stopped, c.restarts, c.backoff = false, 0, restart.Backoff{}

@@ -18,6 +18,3 @@ func New(Options) (*Runtime, error) {
 
 // MaybeShim does nothing: there are no shims here.
 func MaybeShim() {}
-
-// ShimMain returns the exit code of a failure.
-func ShimMain([]string) int { return 2 }

@@ -7,6 +7,3 @@ import "tend.dev/tend/internal/runtime/process/shim"
 // MaybeShim turns this process into a container's shim if it was started as one, and then doesn't return. It must be
 // the first call in main, and in the TestMain of every test that creates a Runtime.
 func MaybeShim() { shim.Maybe() }
-
-// ShimMain runs the hidden command `tend shim` and returns its exit code. args are the words after these two.
-func ShimMain(args []string) int { return shim.Main(args) }

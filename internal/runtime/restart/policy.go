@@ -63,21 +63,12 @@ type End struct {
 
 // Restarts reports whether the policy starts the container again right after an end.
 func (p Policy) Restarts(end End) bool {
-	return !end.Stopped && p.wants(end)
-}
-
-// RestartsAtBoot reports whether an engine that comes up starts the container again. "always" does so even after a stop
-// on request.
-func (p Policy) RestartsAtBoot(end End) bool {
-	return p.wants(end)
-}
-
-func (p Policy) wants(end End) bool {
+	if end.Stopped {
+		return false
+	}
 	switch p.Name {
-	case Always:
+	case Always, UnlessStopped:
 		return true
-	case UnlessStopped:
-		return !end.Stopped
 	case OnFailure:
 		return end.ExitCode != 0 && (p.MaxRetries == 0 || end.Restarts < p.MaxRetries)
 	}

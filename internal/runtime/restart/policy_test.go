@@ -40,20 +40,20 @@ func TestParse(t *testing.T) {
 
 func TestPolicies(t *testing.T) {
 	tests := map[string]struct {
-		reason       string
-		policy       string
-		end          End
-		after, atUps bool
+		reason string
+		policy string
+		end    End
+		want   bool
 	}{
-		"no":                    {"never", "no", End{ExitCode: 1}, false, false},
-		"always, clean":         {"whatever the code", "always", End{}, true, true},
-		"always, stopped":       {"docker forgets a manual stop at boot", "always", End{Stopped: true}, false, true},
-		"unless, failed":        {"it ended by itself", "unless-stopped", End{ExitCode: 1}, true, true},
-		"unless, stopped":       {"a manual stop lasts", "unless-stopped", End{Stopped: true}, false, false},
-		"on-failure, clean":     {"0 is no failure", "on-failure", End{}, false, false},
-		"on-failure, failed":    {"no bound", "on-failure", End{ExitCode: 2, Restarts: 99}, true, true},
-		"on-failure:2, second":  {"one of two used", "on-failure:2", End{ExitCode: 2, Restarts: 1}, true, true},
-		"on-failure:2, used up": {"two of two used", "on-failure:2", End{ExitCode: 2, Restarts: 2}, false, false},
+		"no":                    {"never", "no", End{ExitCode: 1}, false},
+		"always, clean":         {"whatever the code", "always", End{}, true},
+		"always, stopped":       {"nothing starts right after a manual stop", "always", End{Stopped: true}, false},
+		"unless, failed":        {"it ended by itself", "unless-stopped", End{ExitCode: 1}, true},
+		"unless, stopped":       {"a manual stop lasts", "unless-stopped", End{Stopped: true}, false},
+		"on-failure, clean":     {"0 is no failure", "on-failure", End{}, false},
+		"on-failure, failed":    {"no bound", "on-failure", End{ExitCode: 2, Restarts: 99}, true},
+		"on-failure:2, second":  {"one of two used", "on-failure:2", End{ExitCode: 2, Restarts: 1}, true},
+		"on-failure:2, used up": {"two of two used", "on-failure:2", End{ExitCode: 2, Restarts: 2}, false},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,11 +61,8 @@ func TestPolicies(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := policy.Restarts(tc.end); got != tc.after {
+			if got := policy.Restarts(tc.end); got != tc.want {
 				t.Errorf("%s: restarts %v", tc.reason, got)
-			}
-			if got := policy.RestartsAtBoot(tc.end); got != tc.atUps {
-				t.Errorf("%s: restarts at boot %v", tc.reason, got)
 			}
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -51,17 +50,6 @@ type Claim struct {
 	UID string `json:"uid,omitempty"`
 	// Version is 1.
 	Version int `json:"v"`
-}
-
-// Sign returns the claim as text.
-func Sign(claim Claim, secret []byte) (string, error) {
-	claim.Version = version
-	plain, err := json.Marshal(claim)
-	if err != nil {
-		return "", fmt.Errorf("write the claim: %w", err)
-	}
-	body := base64.RawURLEncoding.EncodeToString(plain)
-	return prefix + "." + body + "." + hex.EncodeToString(digest(body, secret)), nil
 }
 
 func digest(body string, secret []byte) []byte {

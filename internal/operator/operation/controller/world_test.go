@@ -23,6 +23,7 @@ import (
 	"tend.dev/tend/internal/operator"
 	"tend.dev/tend/internal/operator/kubetest"
 	"tend.dev/tend/internal/operator/operation/approval"
+	"tend.dev/tend/internal/operator/operation/approval/approvaltest"
 )
 
 func TestMain(m *testing.M) {
@@ -113,7 +114,7 @@ func (w *world) create(name string, kind opsv1alpha1.OperationType, engine opsv1
 		op.Spec.Parameters = &runtime.RawExtension{Raw: []byte(parameters)}
 	}
 	if kind == opsv1alpha1.TypeRestore {
-		claim, err := approval.Sign(approval.Claim{Operation: name, Namespace: w.namespace, Expires: time.Now().Add(time.Hour).Unix()}, secret)
+		claim, err := approvaltest.Sign(approval.Claim{Operation: name, Namespace: w.namespace, Expires: time.Now().Add(time.Hour).Unix()}, secret)
 		if err != nil {
 			w.Fatal(err)
 		}
