@@ -15,6 +15,7 @@ import (
 	"tend.dev/tend/internal/ingress"
 	"tend.dev/tend/internal/ingress/certs"
 	"tend.dev/tend/internal/records"
+	"tend.dev/tend/internal/runtime"
 )
 
 // gate is a proxy that only records its calls, and drains when the test says so.
@@ -98,12 +99,7 @@ func served(t *testing.T, drain api.Duration) (*harness, *gate, api.Task) {
 		return nil
 	})
 	spec := api.DeploymentSpec{Container: api.Container{Image: image}, Strategy: &api.Strategy{Drain: drain}}
-	for kind, value := range map[api.Kind]any{api.KindDeployment: spec, api.KindIngress: api.IngressSpec{Host: "shop.test", Port: 80}} {
-		raw, err := json.Marshal(value)
-		l.must(err)
-		object := api.Object{Kind: kind, Scope: "shop", Name: "web", Spec: raw}
-		l.commit(records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object))
-	}
+	l.route(spec)
 	l.start()
 	task := l.deploy(taskID(1), func(_ *api.Task, s *api.DeploymentSpec) { s.Strategy = spec.Strategy })
 	l.settle()
@@ -111,6 +107,17 @@ func served(t *testing.T, drain api.Duration) (*harness, *gate, api.Task) {
 		t.Errorf("a pod that runs is not served: %+v", l.status(task))
 	}
 	return l, g, task
+}
+
+// route declares shop/web, and an ingress to it.
+func (l *harness) route(spec api.DeploymentSpec) {
+	l.t.Helper()
+	for kind, value := range map[api.Kind]any{api.KindDeployment: spec, api.KindIngress: api.IngressSpec{Host: "shop.test", Port: 80}} {
+		raw, err := json.Marshal(value)
+		l.must(err)
+		object := api.Object{Kind: kind, Scope: "shop", Name: "web", Spec: raw}
+		l.commit(records.NewTxn("test").Put(records.ObjectKey(object.Ref()), object))
+	}
 }
 
 func (g *gate) want(t *testing.T, want ...string) {
@@ -190,6 +197,27 @@ func TestAPodThatEndsLeavesTheTableAtOnce(t *testing.T) {
 		l.pass(time.Minute)
 		if !g.serves(task.ContainerName()) {
 			t.Errorf("it runs again, and is not served: %+v", l.status(task))
+		}
+	})
+}
+
+// TestAnUnreadyPodIsNotServed: a pod leaves the table when its probe has failed, and returns when it passes again.
+func TestAnUnreadyPodIsNotServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, g := newPatient(), newGate()
+		l := newHarness(t, p.engine())
+		l.edge = g
+		l.route(api.DeploymentSpec{Container: api.Container{Image: image}})
+		l.start()
+		defer l.close()
+		task := l.deploy(taskID(1), probed("readiness"))
+		for _, fails := range []bool{false, true, false} {
+			p.set(fails, "readiness")
+			l.pass(4 * time.Second)
+			l.wantContainer(task, runtime.StateRunning)
+			if g.serves(task.ContainerName()) == fails {
+				t.Errorf("with a probe that fails (%t): %q, %+v", fails, g.happened(), l.status(task))
+			}
 		}
 	})
 }
