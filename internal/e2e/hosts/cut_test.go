@@ -91,7 +91,7 @@ func TestACutHost(t *testing.T) {
 		}
 	}
 	lost := l.hosts[1]
-	t.Run("AgentKilled", func(t *testing.T) {
+	onlyLong(t, "AgentKilled", func(t *testing.T) {
 		before := lost.containers("web")
 		lost.tend.end(syscall.SIGKILL)
 		l.until("its node is silent", func() bool { return strings.Count(l.command("nodes").output, "ready") == 2 })

@@ -71,7 +71,7 @@ func TestADiskOfANode(t *testing.T) {
 		})
 	})
 
-	t.Run("Stalled", func(t *testing.T) {
+	onlyLong(t, "Stalled", func(t *testing.T) {
 		before := ill.containers("web")
 		disk.Freeze()
 		l.must("scale", "prod/web", "11", "--no-wait")
@@ -138,4 +138,11 @@ func (h *host) goesOn(t *testing.T, before map[string]string) {
 			t.Errorf("%s at %s: %d, %v", pod, address, status, err)
 		}
 	}
+}
+
+// count returns how often the process printed a text.
+func (p *process) count(text string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return strings.Count(p.text.String(), text)
 }

@@ -280,6 +280,14 @@ func (l *lab) until(what string, holds func() bool) {
 	}
 }
 
+// onlyLong runs a step of a story in builds with the tag long. The steps after it don't need it.
+func onlyLong(t *testing.T, name string, step func(*testing.T)) {
+	t.Helper()
+	if whole {
+		t.Run(name, step)
+	}
+}
+
 // in calls do on a thread that is in a namespace.
 func in(space string, do func() error) error {
 	return within(func() (netns.NsHandle, error) { return netns.GetFromName(space) }, do)

@@ -157,21 +157,21 @@ func TestContainersOfAllHosts(t *testing.T) {
 		l.apply("wireguard")
 		l.reach()
 	})
-	t.Run("CutAndHealed", func(*testing.T) { cutAndHealed(l) })
-	t.Run("RestartedAgent", func(*testing.T) {
+	onlyLong(t, "CutAndHealed", func(*testing.T) { cutAndHealed(l) })
+	onlyLong(t, "RestartedAgent", func(*testing.T) {
 		h := l.hosts[2]
 		h.tend.end(syscall.SIGKILL)
 		h.startAgent()
 		spread()
 		l.reach()
 	})
-	t.Run("PutBack", func(*testing.T) { // what another program removes
+	onlyLong(t, "PutBack", func(*testing.T) { // what another program removes
 		h := l.hosts[1]
 		h.run("iptables", "-t", "nat", "-D", "POSTROUTING", "-o", "tend-overlay", "-j", "RETURN")
 		l.ip("-n", h.space, "route", "flush", "dev", "tend-overlay")
 		l.reach()
 	})
-	t.Run("AnotherAddress", func(*testing.T) {
+	onlyLong(t, "AnotherAddress", func(*testing.T) {
 		h := l.hosts[2]
 		l.ip("-n", h.space, "addr", "flush", "dev", "eth0")
 		h.address = "192.168.77.33"

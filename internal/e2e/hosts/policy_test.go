@@ -191,14 +191,14 @@ func TestScopesAreApart(t *testing.T) {
 			}
 		}
 	})
-	t.Run("PutBack", func(*testing.T) { // what another program removes
+	onlyLong(t, "PutBack", func(*testing.T) { // what another program removes
 		for _, harm := range []string{"delete table inet tend", "flush chain inet tend from-shop", "insert rule inet tend between accept"} {
 			l.hosts[1].run(append([]string{"nft"}, strings.Fields(harm)...)...)
 			l.refuses(pods, frontPods, storePods)
 		}
 	})
-	t.Run("CutOff", func(*testing.T) { apartWhileCutOff(l) })
-	t.Run("AllToAll", func(*testing.T) {
+	onlyLong(t, "CutOff", func(*testing.T) { apartWhileCutOff(l) })
+	onlyLong(t, "AllToAll", func(*testing.T) {
 		l.allow(allToAll)
 		for _, h := range l.hosts {
 			l.until(h.name+" has no rules", func() bool { return h.run("nft", "list", "table", "inet", "tend").err != nil })

@@ -63,10 +63,3 @@ func (p *process) tail() string {
 	lines := strings.Split(strings.TrimSpace(p.text.String()), "\n")
 	return strings.Join(lines[max(len(lines)-30, 0):], "\n")
 }
-
-// count returns how often the process printed a text.
-func (p *process) count(text string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Count(p.text.String(), text)
-}

@@ -133,7 +133,7 @@ func TestServersOnThreeHosts(t *testing.T) {
 		leads.cut(false)
 		l.until("what ran on the host that was cut off is stopped", func() bool { return l.runs("v2", 6) })
 	})
-	t.Run("QuorumLostAndRegained", func(t *testing.T) {
+	onlyLong(t, "QuorumLostAndRegained", func(t *testing.T) {
 		_, follows := l.leader()
 		others := slices.DeleteFunc(slices.Clone(l.hosts), func(h *host) bool { return h == follows })
 		before := follows.docker("ps", "--quiet").output
@@ -152,7 +152,7 @@ func TestServersOnThreeHosts(t *testing.T) {
 		l.until("writes are taken again", func() bool { return follows.command("scale", "--no-wait", "prod/web", "3").err == nil })
 		l.until("and followed", func() bool { return l.runs("v2", 3) })
 	})
-	t.Run("FollowerLost", func(t *testing.T) {
+	onlyLong(t, "FollowerLost", func(t *testing.T) {
 		leads, follows := l.leader()
 		leads.must("scale", "prod/web", "6")
 		before := follows.containers("web")
@@ -166,7 +166,7 @@ func TestServersOnThreeHosts(t *testing.T) {
 		l.leader()
 		l.until("those too many are stopped", func() bool { return l.runs("v2", 8) })
 	})
-	t.Run("LeaderKilledInARollout", func(*testing.T) {
+	onlyLong(t, "LeaderKilledInARollout", func(*testing.T) {
 		leads, follows := l.leader()
 		follows.must("apply", "--no-wait", "-f", l.declare("wireguard", 1, 6))
 		l.until("the rollout is under way", func() bool { return l.releases()["v3"] > 0 })

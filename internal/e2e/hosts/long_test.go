@@ -1,0 +1,5 @@
+//go:build integration && long
+
+package hosts
+
+const whole = true
