@@ -52,7 +52,7 @@ func (c *trio) says(name, text string) {
 // TestADiskOfOneServerStalls: the others go on, the one says so, its answers are honest, and it recovers.
 func TestADiskOfOneServerStalls(t *testing.T) {
 	c, disks := onDisks(t, -1, "a", "b", "c")
-	for range 2 {
+	for range rounds {
 		name := c.led() // the first one also leads the members of the store
 		disks[name].Freeze()
 		stop, histories := c.recording(t)
@@ -69,7 +69,7 @@ func TestADiskOfOneServerStalls(t *testing.T) {
 // ends, with the reason; so does each start. The others go on. Once there is room, a start is all it needs.
 func TestADiskOfOneServerIsFull(t *testing.T) {
 	c, disks := onDisks(t, 16<<20, "a", "b", "c")
-	for range 2 {
+	for range rounds {
 		name := c.led() // the first one also leads the members of the store
 		full := c.servers[name]
 		free := disks[name].Fill()

@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	number = flag.Int("histories", 40, "how many histories TestHistories records")
+	number = flag.Int("histories", 10, "how many histories TestHistories records")
 	seed   = flag.Uint64("seed", 1, "what clients ask and which harm is done")
 )
 

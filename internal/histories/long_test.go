@@ -1,0 +1,5 @@
+//go:build integration && long
+
+package histories
+
+const rounds = 2
