@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"net"
 	"os"
 	"os/exec"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"tend.dev/tend/internal/testimage"
 )
 
 // apartVariable is set for the process whose machines have their agent in a process of its own.
@@ -22,8 +19,8 @@ var apart = os.Getenv(apartVariable) != ""
 
 // apartStories run a second time with `tend server --no-agent` and `tend agent`, which meet over TLS.
 var apartStories = []string{
-	"TestDeploy", "TestHealsInPlace", "TestRollStartFirst", "TestAutomaticRollback", "TestAssetChanges", "TestSecretFiles",
-	"TestBuildFromADockerfile", "TestAJobIsTriedAgain", "TestALabTimesOut",
+	"TestDeploy", "TestHealsInPlace", "TestAssetChanges", "TestSecretFiles", "TestBuildFromADockerfile", "TestAJobIsTriedAgain",
+	"TestALabTimesOut",
 }
 
 // TestDeploymentsOverTheNetwork runs the tests of deployments again, with the agent as a process of its own.
@@ -149,47 +146,6 @@ func TestABuiltImageTravels(t *testing.T) {
 	}
 	if releases := m.tend("releases", m.scope+"/app").output; strings.Contains(releases, "v2") {
 		t.Errorf("it was built again: %s", releases)
-	}
-}
-
-// TestAnImageOfOneNodeTravels: an image that no registry has, and that only one node has, runs on both.
-func TestAnImageOfOneNodeTravels(t *testing.T) {
-	m, other := twoAgents(t)
-	program, err := testimage.Binary(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	image := filepath.Join(other, "only-here")
-	if err := os.Mkdir(image, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(image, "server"), content, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	manifest := filepath.Join(t.TempDir(), "tend.hcl")
-	text := "deployment \"" + m.scope + "\" \"app\" {\n  image = \"only-here\"\n  command = [\"/server\", \"sleep\", \"1h\"]\n  replicas = 2\n}\n"
-	if err := os.WriteFile(manifest, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	defer m.delete("app") // processes outlive their server
-	m.wantSaid(m.tend("apply", "-f", manifest), 0, "2 of 2 replicas run v1")
-	images := map[string]string{}
-	for _, pod := range m.pods("app") {
-		images[pod.Node] = pod.ImageID
-	}
-	if len(images) != 2 || images["second"] == "" {
-		t.Fatalf("the pods' images by node: %v", images)
-	}
-	copied := filepath.Join(m.agentRoot, "process", "images", strings.TrimPrefix(images["second"], "sha256:"), "server")
-	if got, err := os.ReadFile(copied); !bytes.Equal(got, content) {
-		t.Errorf("the first node runs %d other bytes: %v", len(got), err)
-	}
-	if _, err := os.Stat(filepath.Join(m.agentRoot, "only-here")); !os.IsNotExist(err) {
-		t.Errorf("the first node has a folder of that name: %v", err)
 	}
 }
 

@@ -100,36 +100,6 @@ func (m *machine) mountsOf(container string) []mountPoint {
 	return seen.Mounts
 }
 
-// TestAssetReferences: everywhere a path can stand.
-func TestAssetReferences(t *testing.T) {
-	m := newMachine(t).start()
-	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `main = "one"`)), 0)
-	m.deploy(m.manifest("app", env(map[string]string{"A": "at ${asset.conf.main}", "B": "$${asset.conf.main}"}), func(s *api.DeploymentSpec) {
-		s.Labels = map[string]string{"conf": "${asset.conf.main}"}
-		s.DockerOptions = []string{"--volume=${asset.conf.main}:/data/flag.conf:ro"}
-		s.Inits = []api.Init{{Name: "check", Command: []string{testimage.Program, "cat", "/data/flag.conf"}}}
-	}))
-	for id := range m.running("app") {
-		var seen struct {
-			Config struct {
-				Env    []string
-				Labels map[string]string
-			}
-		}
-		m.ask("/containers/"+id+"/json", &seen)
-		path := seen.Config.Labels["conf"]
-		if content, err := os.ReadFile(path); string(content) != "one" || err != nil {
-			t.Errorf("the label names %s: %q, %v", path, content, err)
-		}
-		if !slices.Contains(seen.Config.Env, "A=at "+path) || !slices.Contains(seen.Config.Env, "B=${asset.conf.main}") {
-			t.Errorf("the environment is %v", seen.Config.Env)
-		}
-		if got := m.reads(id, "/data/flag.conf"); got != "one" {
-			t.Errorf("the flag's file holds %q", got)
-		}
-	}
-}
-
 // TestAssetLarge: tens of megabytes go once, before the apply, and a dry run leaves the disk alone.
 func TestAssetLarge(t *testing.T) {
 	m := newMachine(t).start()
@@ -213,58 +183,6 @@ func TestAssetURL(t *testing.T) {
 	m.wantSaid(m.tend("apply", "-f", stale), 0, "warning: asset/"+m.scope+"/far: files.main", "502", "are used")
 	m.wantSaid(m.tend("apply", "-f", strict), 1, "files.main", "502 Bad Gateway")
 	if got := m.sees("app"); !slices.Equal(got, []string{"two"}) {
-		t.Errorf("the container sees %v", got)
-	}
-}
-
-// TestAssetInUse: what an object needs stays, assets of two scopes are two, and what belongs together goes together.
-func TestAssetInUse(t *testing.T) {
-	m := newMachine(t).start()
-	both := m.file("both.hcl", `
-asset "SCOPE" "conf" { main = "mine" }
-asset "SCOPE-b" "conf" { main = "theirs" }
-asset "conf" { all = "shared" }
-deployment "SCOPE" "app" {
-  image   = "IMAGE"
-  volumes = ["${asset.conf.main}:/data/app.conf", "${asset.SCOPE-b.conf.main}:/data/theirs", "${asset.conf.all}:/data/all"]
-}`)
-	m.wantSaid(m.tend("apply", "-f", both), 0)
-	for id := range m.running("app") {
-		for path, want := range map[string]string{mounted: "mine", "/data/theirs": "theirs", "/data/all": "shared"} {
-			if got := m.reads(id, path); got != want {
-				t.Errorf("%s holds %q, want %q", path, got, want)
-			}
-		}
-	}
-	m.wantSaid(m.tend("delete", "asset", m.scope+"/conf"), 1, "is in use", "deployment/"+m.scope+"/app uses it (volumes[0])")
-	m.wantSaid(m.tend("apply", "-f", m.texts("conf", `other = "x"`)), 1, "uses it")
-	m.wantSaid(m.tend("apply", "-f", m.file("lost.hcl", `deployment "SCOPE" "app" {
-  image   = "IMAGE"
-  volumes = ["${asset.conf.gone}:/x"]
-}`)), 1, "${asset.conf.gone}: there is no such file")
-	m.wantSaid(m.tend("delete", "-f", both), 0)
-	m.gone("app")
-}
-
-// TestAssetCrash: a server that dies between keeping the bytes and storing the object has done nothing that shows.
-func TestAssetCrash(t *testing.T) {
-	m := newMachine(t)
-	m.env = []string{"TEND_FAULT=store.apply.before"}
-	m.start()
-	conf := m.texts("conf", `main = "one"`)
-	if r := m.tend("apply", "-f", conf); r.code != 1 {
-		t.Errorf("the server died, and apply said %d:\n%s", r.code, r.output)
-	}
-	<-m.ended
-	if left := m.blobs(); len(left) != 1 || strings.Contains(left[0], "half") {
-		t.Errorf("left are %v, want the whole bytes", left)
-	}
-	m.env = nil
-	m.start()
-	m.wantSaid(m.tend("get", "asset", m.scope+"/conf"), 1)
-	m.wantSaid(m.tend("apply", "-f", conf), 0, "created")
-	m.deploy(m.manifest("app", mounts("conf.main")))
-	if got := m.sees("app"); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("the container sees %v", got)
 	}
 }

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -118,6 +119,43 @@ job "SCOPE" "work" {
 		t.Error("the rollback built something")
 	}
 	m.wantSaid(m.tend("stop", "job", m.scope+"/work"), 0)
+	m.collectsWithItsObject("app")
+}
+
+// collectsWithItsObject deletes an object: its images go after a day in quarantine, but for a tag that someone else set.
+func (m *machine) collectsWithItsObject(name string) {
+	m.Helper()
+	other := m.scope + "-" + name + ":mine"
+	m.engine("tag", m.releaseOf(name), other).must()
+	m.delete(name)
+	m.terminate()
+	m.start() // it collects when it starts
+	waiting := filepath.Join(m.root, "quarantine", "images", "waiting")
+	m.until("the images wait in quarantine", func() bool {
+		return !slices.ContainsFunc(m.builtImages(name), func(image string) bool {
+			_, err := os.Stat(filepath.Join(waiting, image))
+			return err != nil && image != other
+		})
+	})
+	m.terminate()
+	m.age(waiting, 25*time.Hour)
+	m.start()
+	m.until("the images are gone", func() bool { return slices.Equal(m.builtImages(name), []string{other}) })
+}
+
+// age sets the times of all files below a folder back.
+func (m *machine) age(folder string, by time.Duration) {
+	m.Helper()
+	past := time.Now().Add(-by)
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, past, past)
+	})
+	if err != nil {
+		m.Fatal(err)
+	}
 }
 
 // wantedBuild is the id of the build that an object is to be made of.

@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -46,14 +45,4 @@ func (m *machine) file(name, text string) string {
 		m.Fatal(err)
 	}
 	return path
-}
-
-// piped runs a command of the CLI with a shell command's output as its input.
-func (m *machine) piped(input string, args ...string) cliResult {
-	m.Helper()
-	line := input + " | " + tendBinary + " " + strings.Join(args, " ")
-	shell := exec.CommandContext(m.Context(), "/bin/sh", "-c", line)
-	shell.Env = append(os.Environ(), "TEND_SERVER="+m.address(), "TEND_ROOT="+m.root, "NO_COLOR=1")
-	output, _ := shell.CombinedOutput() // its exit code is the result
-	return cliResult{code: shell.ProcessState.ExitCode(), output: string(output)}
 }

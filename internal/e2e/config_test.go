@@ -59,17 +59,38 @@ func (m *machine) text(name, text string) string {
 	return path
 }
 
-// TestConfigReachesContainersAsItIs: line ends, quotes, = and 64 KiB, in a variable and in a file, through the command
-// line and back.
-func TestConfigReachesContainersAsItIs(t *testing.T) {
+// TestEnvironment: config values reach the container as they are (line ends, quotes, = and 64 KiB), in a variable and in a
+// file, and come back so. Files beside the manifest reach it too, later ones over earlier ones, and env over both.
+func TestEnvironment(t *testing.T) {
 	m := newMachine(t).start()
 	odd := "a=b \"c\" 'd' ${HOME} $(id) \\n \t é\n\nend"
 	odd += strings.Repeat("x", 64<<10-len(odd))
 	file := m.text("odd", odd)
 	m.wantSaid(m.tend("config", "set", m.scope+"/app", "ODD=@"+file, "FILED=@"+file), 0, "2 set")
-	m.deploy(m.manifest("app", secretFile("/run/secrets/odd", "FILED")))
-	m.has("app", "ODD", odd)
-	m.has("app", "FILED", "")
+	path := m.file("app.hcl", `deployment "SCOPE" "app" {
+  image        = "IMAGE"
+  env_file     = ["first.env", "second.env"]
+  env          = { INLINE = "inline", BOTH = "inline" }
+  secret_files = { "/run/secrets/odd" = "FILED" }
+  strategy {
+    monitor = "100ms"
+  }
+}`)
+	beside := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	beside("first.env", "# of the first\nexport FIRST=1\nOVER=first\nBOTH=first\nQUOTED=\"two words # and no comment\"\n")
+	beside("second.env", "OVER=second\n")
+	m.wantSaid(m.tend("apply", "-f", path), 0, "1 of 1 replicas run v1")
+	for name, want := range map[string]string{
+		"ODD": odd, "FILED": "",
+		"FIRST": "1", "OVER": "second", "BOTH": "inline", "INLINE": "inline", "QUOTED": "two words # and no comment",
+	} {
+		m.has("app", name, want)
+	}
 	for id := range m.running("app") {
 		if got := m.engine("exec", id, testimage.Program, "cat", "/run/secrets/odd").must(); got != odd {
 			t.Errorf("the file holds %d bytes, want %d", len(got), len(odd))
@@ -78,7 +99,11 @@ func TestConfigReachesContainersAsItIs(t *testing.T) {
 	if got, err := m.client.ConfigValue(t.Context(), m.scope, "app", "ODD"); err != nil || got != odd {
 		t.Errorf("it came back as %d bytes, %v", len(got), err)
 	}
-	m.delete("app") // its file lies outside of the machine's root
+	// A changed file is a change like any other.
+	beside("second.env", "OVER=third\n")
+	m.wantSaid(m.tend("apply", "-f", path), 0, "1 of 1 replicas run v2")
+	m.has("app", "OVER", "third")
+	m.delete("app") // its secret file lies outside of the machine's root
 }
 
 // TestConfigRollsItsReaders: an app without any other environment is rolled by its first value, through the bucket of its
@@ -116,63 +141,6 @@ func TestConfigRollsItsReaders(t *testing.T) {
 		t.Error("a value that the manifest sets by itself rolled it when it went")
 	}
 	m.has("plain", "OWN", "")
-}
-
-// TestQuietConfig: nothing is replaced, also after a crash of the server and by scaling; the next release, a restart or a
-// loud change brings it in.
-func TestQuietConfig(t *testing.T) {
-	m := newMachine(t).start()
-	m.wantSaid(m.tend("config", "set", m.scope+"/app", "A=1"), 0)
-	m.deploy(m.manifest("app", replicas(2)))
-	before := m.containers("app")
-	m.wantSaid(m.tend("config", "set", m.scope+"/app", "A=2", "--no-restart"), 0, "keeps its environment")
-	m.kill()
-	m.start()
-	m.deploy(m.manifest("app", replicas(3)))
-	after := m.containers("app")
-	if len(after) != 3 || slices.ContainsFunc(before, func(id string) bool { return !slices.Contains(after, id) }) {
-		t.Errorf("containers were replaced: %v, before %v", after, before)
-	}
-	m.has("app", "A", "1")
-	m.deploy(m.manifest("app", replicas(2), runs("v2")))
-	m.has("app", "A", "2")
-	m.wantSaid(m.tend("config", "set", m.scope+"/app", "A=3", "--no-restart"), 0)
-	m.wantSaid(m.tend("restart", m.scope+"/app"), 0)
-	m.has("app", "A", "3")
-	m.wantSaid(m.tend("config", "set", m.scope+"/app", "A=4", "--no-restart"), 0)
-	m.wantSaid(m.tend("config", "set", m.scope+"/app", "B=1"), 0)
-	m.has("app", "A", "4")
-	m.has("app", "B", "1")
-	m.exactly("app", 2, "v2")
-}
-
-// TestReferences: applied together, in either order; the container has what the reference stands for, and is rolled when
-// that changes. What points at a missing object waits and says so, and nothing that runs is touched.
-func TestReferences(t *testing.T) {
-	m := newMachine(t).start()
-	consumer := m.manifest("app", env(map[string]string{"API": "http://${ref.deployment.api.address}/", "RAW": "$${ref.deployment.api.host}"}))
-	server := func(port string) api.Object {
-		return m.manifest("api", func(s *api.DeploymentSpec) { s.Ports = []string{port} })
-	}
-	m.apply(consumer)
-	m.degraded("app", "UnresolvedReference", "there is no deployment/"+m.scope+"/api")
-	if got := m.running("app"); len(got) != 0 {
-		t.Errorf("a container was made all the same: %v", got)
-	}
-	m.deploy(server("8080"))
-	m.converged("app", 0)
-	m.has("app", "API", "http://api."+m.scope+":8080/")
-	m.has("app", "RAW", "${ref.deployment.api.host}")
-	running := m.containers("app")
-	m.delete("api")
-	m.degraded("app", "UnresolvedReference", "api")
-	if !slices.Equal(m.containers("app"), running) {
-		t.Error("losing the target touched what runs")
-	}
-	m.deploy(server("9090"))
-	m.until("the new port is rolled out", func() bool { return m.status("app").Release == "v2" })
-	m.converged("app", 0)
-	m.has("app", "API", "http://api."+m.scope+":9090/")
 }
 
 // TestSecretFiles: owned by the container's user, readable by no one else, on no disk, in no environment, and back after
@@ -225,35 +193,4 @@ func TestSecretFiles(t *testing.T) {
 	}
 	m.delete("app")
 	m.until("its files are gone", func() bool { _, err := os.Stat(filepath.Dir(source)); return os.IsNotExist(err) })
-}
-
-// TestEnvFile: files beside the manifest reach the container, later ones over earlier ones, and env over both.
-func TestEnvFile(t *testing.T) {
-	m := newMachine(t).start()
-	path := m.file("app.hcl", `deployment "SCOPE" "app" {
-  image    = "IMAGE"
-  env_file = ["first.env", "second.env"]
-  env      = { INLINE = "inline", BOTH = "inline" }
-  strategy {
-    monitor = "100ms"
-  }
-}`)
-	for name, text := range map[string]string{
-		"first.env":  "# of the first\nexport FIRST=1\nOVER=first\nBOTH=first\nQUOTED=\"two words # and no comment\"\n",
-		"second.env": "OVER=second\n",
-	} {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(path), name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m.wantSaid(m.tend("apply", "-f", path), 0, "1 of 1 replicas run v1")
-	for name, want := range map[string]string{"FIRST": "1", "OVER": "second", "BOTH": "inline", "INLINE": "inline", "QUOTED": "two words # and no comment"} {
-		m.has("app", name, want)
-	}
-	// A changed file is a change like any other.
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "second.env"), []byte("OVER=third\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m.wantSaid(m.tend("apply", "-f", path), 0, "1 of 1 replicas run v2")
-	m.has("app", "OVER", "third")
 }

@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,7 +14,8 @@ import (
 	"tend.dev/tend/internal/testimage"
 )
 
-// TestDeploy: three replicas run, answer on loopback alone, know who they are, and find each other by name.
+// TestDeploy: three replicas run, answer on loopback alone, and know who they are. Other containers find all of them by the
+// app's name.
 func TestDeploy(t *testing.T) {
 	m := newMachine(t).start()
 	status := m.deploy(m.manifest("hello", replicas(3), func(s *api.DeploymentSpec) { s.Ports = []string{"8080"} }))
@@ -34,6 +36,13 @@ func TestDeploy(t *testing.T) {
 	}
 	if len(answers) != 3 {
 		t.Errorf("the replicas answer %v, want three answers", answers)
+	}
+	lookup := []string{"run", "--rm", "--network", m.network, image("v1"), testimage.Program, "lookup", "hello." + m.scope}
+	found := strings.Fields(m.engine(lookup...).must())
+	for _, pod := range pods {
+		if address := m.inspect(pod.Name).NetworkSettings.Networks[m.network].IPAddress; !slices.Contains(found, address) {
+			t.Errorf("hello.%s is %v, without %s of %s", m.scope, found, address, pod.Name)
+		}
 	}
 	m.delete("hello")
 }
@@ -154,22 +163,6 @@ func TestEveryDeclaredFieldReachesTheContainer(t *testing.T) {
 	for _, network := range []string{m.network, further} {
 		if _, joined := seen.NetworkSettings.Networks[network]; !joined {
 			t.Errorf("not in network %s: %v", network, seen.NetworkSettings.Networks)
-		}
-	}
-}
-
-// TestNamesResolveInTheNetwork: an app is reached by <name>.<scope> from the containers of another.
-func TestNamesResolveInTheNetwork(t *testing.T) {
-	m := newMachine(t).start()
-	m.deploy(m.manifest("server", replicas(2)))
-	names := map[string]string{}
-	for name, b := range m.running("server") {
-		names[m.inspect(b.ID).NetworkSettings.Networks[m.network].IPAddress] = name
-	}
-	addresses := m.engine("run", "--rm", "--network", m.network, image("v1"), testimage.Program, "lookup", "server."+m.scope).must()
-	for address, name := range names {
-		if !strings.Contains(addresses, address) {
-			t.Errorf("server.%s is %q, without %s of %s", m.scope, addresses, address, name)
 		}
 	}
 }

@@ -13,9 +13,10 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestFullDisk: writes are refused in plain words, reads and containers go on, and it ends when there is room again.
+// TestFullDisk: writes are refused in plain words, and so is a source that doesn't fit. Reads and containers go on, and
+// all of it is taken when there is room again.
 func TestFullDisk(t *testing.T) {
-	const size, keep = "256m", 64 << 20
+	const size, keep = "320m", 64 << 20
 	m := newMachine(t, "--min-free-disk", "67108864")
 	if err := syscall.Mount("tmpfs", m.root, "tmpfs", 0, "size="+size); err != nil {
 		t.Fatal(err)
@@ -53,6 +54,7 @@ func TestFullDisk(t *testing.T) {
 		return err == nil
 	})
 	m.converged("more", 0)
+	m.sourceDoesNotFit(filler, keep+16<<20)
 	// A restart on a full disk serves reads.
 	fill(t, filler, keep/2)
 	m.terminate()
@@ -68,6 +70,25 @@ func TestFullDisk(t *testing.T) {
 		return err == nil
 	})
 	m.gone("more")
+}
+
+// sourceDoesNotFit sends a source of 40 MiB to a disk with less room: it is refused, nothing of it is left behind, and
+// with room it is built.
+func (m *machine) sourceDoesNotFit(filler string, free int64) {
+	m.Helper()
+	s := m.source(strings.Replace(sourceManifest, `"app"`, `"built"`, 1))
+	m.afterwards(func() { m.removeBuilt("built") })
+	s.write("large", strings.Repeat(random(), 5<<20), 0o644)
+	fill(m.T, filler, free)
+	m.wantSaid(s.apply(), 1, "not enough disk space")
+	if halves, _ := filepath.Glob(filepath.Join(m.root, "blobs", "*", ".half-*")); len(halves) > 0 {
+		m.Errorf("left behind: %v", halves)
+	}
+	if err := os.Remove(filler); err != nil {
+		m.Fatal(err)
+	}
+	m.wantSaid(s.apply(), 0, "1 of 1 replicas run v1")
+	m.delete("built")
 }
 
 // saysFull: who asks how the server is hears of the full disk.

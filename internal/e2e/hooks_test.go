@@ -118,24 +118,3 @@ func TestDeployWebhooks(t *testing.T) {
 		t.Errorf("the log holds an address:\n%s", said)
 	}
 }
-
-// TestProbeWebhooks: a probe's failure is sent once, and its recovery; its first success sends nothing.
-func TestProbeWebhooks(t *testing.T) {
-	r := newReceiver(t, nil)
-	m := newMachine(t).start()
-	m.deploy(m.manifest("app", asked(), func(s *api.DeploymentSpec) {
-		s.OnProbe = &api.ProbeHooks{Failure: []api.Webhook{{URL: r.URL + "/failure"}}, Recovery: []api.Webhook{{URL: r.URL + "/recovery"}}}
-	}))
-	pod := m.pods("app")[0]
-	m.setProbeAnswer(pod, "503")
-	m.until("the failure is sent", func() bool { return len(r.heard("/failure")) == 1 })
-	m.setProbeAnswer(pod, "200")
-	m.until("the recovery is sent", func() bool { return len(r.heard("/recovery")) == 1 })
-	for path, word := range map[string]string{"/failure": "failure", "/recovery": "recovery"} {
-		got := r.heard(path)
-		if len(got) != 1 || got[0].body["pod"] != pod.Name || got[0].body["probe"] != "readiness" || got[0].body["transition"] != word ||
-			got[0].body["scope"] != m.scope {
-			t.Errorf("%s got %+v", path, got)
-		}
-	}
-}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -129,24 +128,6 @@ func TestIngress(t *testing.T) {
 	})
 }
 
-// TestIngressPortIsTaken: a condition that says so, and what else runs is not disturbed.
-func TestIngressPortIsTaken(t *testing.T) {
-	other, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	f := &front{newMachine(t, "--ingress-http", other.Addr().String(), "--ingress-https", "off").start(), "", ""}
-	f.deploy(f.manifest("app"))
-	f.apply(api.Object{Kind: api.KindIngress, Scope: f.scope, Name: "app", Spec: mustJSON(t, api.IngressSpec{Host: "app.test", Port: 8080})})
-	f.until("the condition says so", func() bool {
-		c := f.ingress("app", "Ready")
-		return c.Reason == "NotListening" && strings.Contains(c.Message, fmt.Sprintf("in use by e2e.test (pid %d)", os.Getpid())) && strings.Contains(c.Message, "--ingress-http")
-	})
-	other.Close()
-	f.until("it is taken once it is free", func() bool { return f.ingress("app", "Ready").Reason == "Served" })
-}
-
 // clients are those of one front; what fails is counted, with the first fault.
 type clients struct {
 	*front
@@ -255,7 +236,7 @@ func (c *clients) talk() error {
 // connections, kept ones, upgraded ones, and bodies that come slowly. The pods end at once when they are asked to: what
 // keeps requests whole is that they were drained before.
 func TestNoRequestIsLostInRollouts(t *testing.T) {
-	const rollouts = 6
+	const rollouts = 3
 	f := newFront(t)
 	f.deploy(f.manifest("app", replicas(3)))
 	f.serve("app", api.IngressSpec{Host: "app.test", Port: 8080})

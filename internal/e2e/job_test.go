@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
@@ -116,7 +113,8 @@ func TestAJobIsTriedAgain(t *testing.T) {
 	m.wantSaid(m.tend("logs", m.scope+"/fetch", "--run", run.ID), 0, "no such file", "here it is")
 }
 
-// The server is killed while runs are on: one ends meanwhile, one goes on, one is removed by hand.
+// The server is killed while runs are on: one ends meanwhile, one goes on, one is removed by hand. tend run follows its
+// run over the restart.
 func TestRunsSurviveAKilledServer(t *testing.T) {
 	m := newMachine(t).start()
 	m.declares(m.job("short", []string{"await", goOn, "4"}))
@@ -126,6 +124,10 @@ func TestRunsSurviveAKilledServer(t *testing.T) {
 	for _, name := range []string{"short", "long", "lost"} {
 		runs[name] = m.askRun(name)
 	}
+	m.declares(m.job("slow", []string{"await", goOn, "9"}))
+	follower := spawn(t, []string{"run", m.scope + "/slow"}, "TEND_SERVER="+m.address(), "TEND_ROOT="+m.root)
+	t.Cleanup(follower.kill)
+	m.until("the followed container runs", func() bool { return len(m.running("slow")) == 1 })
 	pods := map[string]string{}
 	for name, run := range runs {
 		pods[name] = m.runIs(name, run.ID, api.RunRunning).Attempts[0].Pod
@@ -144,122 +146,10 @@ func TestRunsSurviveAKilledServer(t *testing.T) {
 	m.runIs("long", runs["long"].ID, api.RunRunning)
 	m.engine("kill", "--signal", "TERM", pods["long"])
 	m.runIs("long", runs["long"].ID, api.RunSucceeded)
-}
-
-// tend run goes on over a restart of the server.
-func TestRunFollowsOverARestart(t *testing.T) {
-	m := newMachine(t).start()
-	m.declares(m.job("slow", []string{"await", goOn, "9"}))
-	follower := spawn(t, []string{"run", m.scope + "/slow"}, "TEND_SERVER="+m.address(), "TEND_ROOT="+m.root)
-	t.Cleanup(follower.kill)
-	m.until("the container runs", func() bool { return len(m.running("slow")) == 1 })
-	m.process.kill()
-	m.start()
 	for name := range m.running("slow") {
 		m.goesOn(name)
 	}
 	if code := follower.exit(); code != 9 {
 		t.Errorf("exit code %d, want 9:\n%s", code, follower.output.String())
-	}
-}
-
-func TestConcurrencyPolicies(t *testing.T) {
-	m := newMachine(t).start()
-	for _, policy := range []string{api.ConcurrencyAllow, api.ConcurrencyForbid, api.ConcurrencyReplace} {
-		name := strings.ToLower(policy)
-		m.declares(m.job(name, []string{"wait"}, func(s *api.CronJobSpec) {
-			s.Schedule, s.ConcurrencyPolicy = "0 0 1 1 *", policy
-		}))
-		first := m.askRun(name)
-		m.runIs(name, first.ID, api.RunRunning)
-		switch policy {
-		case api.ConcurrencyAllow:
-			m.runIs(name, m.askRun(name).ID, api.RunRunning)
-			m.runIs(name, first.ID, api.RunRunning)
-		case api.ConcurrencyForbid:
-			_, err := m.client.Run(m.Context(), client.TargetOf(m.ref(name)))
-			if client.StatusOf(err) != 409 || !strings.Contains(err.Error(), "runs already") {
-				t.Errorf("%v; want a refusal", err)
-			}
-		case api.ConcurrencyReplace:
-			second := m.runIs(name, m.askRun(name).ID, api.RunRunning)
-			old := m.runIs(name, first.ID, api.RunReplaced)
-			if ended := old.Attempts[0].FinishedAt; ended.IsZero() || second.StartedAt.Before(ended) {
-				t.Errorf("the new one began at %s, the old one ended at %s", second.StartedAt, ended)
-			}
-		}
-	}
-}
-
-// A cron job that is due runs within a second; here the next full minute is awaited once.
-func TestACronJobRunsWhenItIsDue(t *testing.T) {
-	if left := time.Until(time.Now().Truncate(time.Minute).Add(time.Minute)); left > 45*time.Second {
-		t.Logf("%s until the next minute", left)
-	}
-	m := newMachine(t).start()
-	m.declares(m.job("tick", []string{"exit", "0"}, func(s *api.CronJobSpec) { s.Schedule, s.Timezone = "* * * * *", "Europe/Berlin" }))
-	var run api.Run
-	deadline := time.After(2 * time.Minute)
-	for run.State != api.RunSucceeded {
-		select {
-		case <-deadline:
-			t.Fatal("no run within two minutes")
-		case <-time.After(100 * time.Millisecond):
-		}
-		list, err := m.client.Runs(m.Context(), client.TargetOf(m.ref("tick")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := len(list.Items); n > 0 {
-			run = list.Items[n-1]
-		}
-	}
-	if run.ScheduledAt.Second() != 0 || run.Trigger != api.TriggerSchedule {
-		t.Errorf("%+v", run)
-	}
-	t.Logf("created %s after it was due, its container started after %s",
-		run.CreatedAt.Sub(run.ScheduledAt), run.StartedAt.Sub(run.ScheduledAt))
-}
-
-// The history limits take containers away; a deletion stops what runs and leaves nothing.
-func TestHistoryAndDeletionRemoveContainers(t *testing.T) {
-	m := newMachine(t).start()
-	one := 1
-	m.declares(m.job("brief", []string{"print", "1"}, func(s *api.CronJobSpec) { s.SuccessfulHistoryLimit = &one }))
-	var last api.Run
-	for range 3 {
-		last = m.runIs("brief", m.askRun("brief").ID, api.RunSucceeded)
-	}
-	_, kept, _ := strings.Cut(last.Attempts[0].Pod, ".")
-	m.until("the older containers are removed", func() bool { return slices.Equal(m.boxesOf("brief"), []string{kept}) })
-	m.wantSaid(m.tend("logs", m.scope+"/brief"), 0, "line 1")
-
-	m.declares(m.job("endless", []string{"wait"}))
-	run := m.askRun("endless")
-	m.runIs("endless", run.ID, api.RunRunning)
-	for _, name := range []string{"brief", "endless"} {
-		m.delete(name)
-		m.gone(name)
-		if left := m.boxesOf(name); len(left) > 0 {
-			t.Errorf("%s left the containers %v", name, left)
-		}
-	}
-}
-
-// A run that is stopped by hand, or whose container takes too much memory, ends truthfully.
-func TestRunsEndTruthfully(t *testing.T) {
-	m := newMachine(t).start()
-	m.declares(m.job("stopped", []string{"sleep", "1h"}))
-	run := m.askRun("stopped")
-	m.runIs("stopped", run.ID, api.RunRunning)
-	m.wantSaid(m.tend("stop", "job", m.scope+"/stopped"), 0, "stopped")
-	if ended := m.runIs("stopped", run.ID, api.RunFailed); ended.ExitCode == nil || *ended.ExitCode == 0 {
-		t.Errorf("%+v", ended)
-	}
-	m.declares(m.job("greedy", []string{"eat", "200", "1s"}, func(s *api.CronJobSpec) {
-		s.Resources = &api.Resources{Limits: &api.ResourceLimits{Memory: "32Mi"}}
-	}))
-	if ended := m.runIs("greedy", m.askRun("greedy").ID, api.RunFailed); ended.Reason != "OOMKilled" || *ended.ExitCode != 137 {
-		t.Errorf("%+v", ended)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/testimage"
 )
 
 // asked is the test server's health, asked five times a second and believed when it fails twice.
@@ -30,16 +29,6 @@ func neverReady(s *api.DeploymentSpec) {
 	runs("v2")(s)
 	s.Env = map[string]string{"READY_AFTER": "1h"}
 	s.Strategy.Deadline = "4s"
-}
-
-// setProbeAnswer makes a pod answer its probes with a status from now on.
-func (m *machine) setProbeAnswer(pod api.Pod, code string) {
-	m.Helper()
-	response, err := web.Get("http://" + pod.Address + ":8080/health?code=" + code)
-	if err != nil {
-		m.Fatal(err)
-	}
-	_ = response.Body.Close()
 }
 
 // readiness is what /v1/pods/{pod}/ready says.
@@ -135,53 +124,4 @@ func (m *machine) conditionReason(name string) string {
 		return c.Reason
 	}
 	return ""
-}
-
-// TestProbesGoOnAfterTheServerWasKilled: what was ready is ready when the server answers again, from the first moment,
-// and its probes are asked as before.
-func TestProbesGoOnAfterTheServerWasKilled(t *testing.T) {
-	m := newMachine(t).start()
-	m.deploy(m.manifest("app", asked(func(p *api.Probes) { p.Startup = p.Readiness })))
-	pod := m.pods("app")[0]
-	before := m.readiness(pod)
-	m.process.kill()
-	m.start()
-	after := m.readiness(pod)
-	if !after.Ready || after.Probes["readiness"] != before.Probes["readiness"] || after.Probes["startup"] != before.Probes["startup"] {
-		t.Errorf("before %+v, after %+v", before, after)
-	}
-	m.setProbeAnswer(pod, "500")
-	m.until("the pod is unready", func() bool { return !m.readiness(pod).Ready })
-	m.wantSaid(m.tend("describe", pod.Name), 0, "readiness", "unhealthy", "answered 500")
-	m.setProbeAnswer(pod, "200")
-	m.until("the pod is ready", func() bool { return m.readiness(pod).Ready })
-	if now := m.pods("app")[0]; now.Container != pod.Container || now.Incarnations != pod.Incarnations {
-		t.Errorf("readiness restarted the container: %+v", now)
-	}
-}
-
-// TestLivenessReplacesInTheEnd: restarted in place three times; what no restart helps fails and is replaced.
-func TestLivenessReplacesInTheEnd(t *testing.T) {
-	m := newMachine(t).start()
-	dead := &api.Probe{Exec: &api.ExecProbe{Command: []string{testimage.Program, "cat", "/missing"}}, Period: "200ms", FailureThreshold: 1}
-	m.apply(m.manifest("app", asked(func(p *api.Probes) { p.Liveness = dead })))
-	var pod api.Pod
-	m.until("a pod runs", func() bool {
-		pods := m.pods("app")
-		if len(pods) == 1 {
-			pod = pods[0]
-		}
-		return pod.Container != ""
-	})
-	for restarts := 1; restarts <= 3; restarts++ {
-		m.until("the container is restarted in place", func() bool {
-			now, err := m.client.Pod(m.Context(), pod.Name)
-			return err == nil && len(now.LivenessRestarts) == restarts && now.Incarnations == restarts+1 && now.Container == pod.Container
-		})
-	}
-	m.until("it fails, and another pod takes its place", func() bool {
-		now, err := m.client.Pod(m.Context(), pod.Name)
-		pods := m.pods("app")
-		return err == nil && now.State == api.TaskFailed && now.Reason == "LivenessFailed" && len(pods) == 1 && pods[0].Name != pod.Name
-	})
 }

@@ -66,15 +66,6 @@ func (p *process) exit() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-func (p *process) alive() bool {
-	select {
-	case <-p.ended:
-		return false
-	default:
-		return true
-	}
-}
-
 // words is what a process writes.
 type words struct {
 	mu   sync.Mutex

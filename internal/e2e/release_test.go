@@ -3,9 +3,6 @@
 package e2e
 
 import (
-	"bufio"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,10 +38,12 @@ func (h *history) commands(name string) []string {
 	return slices.DeleteFunc(h.slots(name), func(slot string) bool { return !strings.Contains(slot, "-") })
 }
 
-// TestReleaseCommandFails: v1 serves on untouched, the CLI ends with 2 and shows why with the last lines, and a corrected
-// manifest comes through.
-func TestReleaseCommandFails(t *testing.T) {
+// TestReleaseCommands see the release's image and environment, beside slots that hold a port of the host. If one fails,
+// the release before serves on untouched, the command line ends with 2 and shows why with the last lines, and a
+// corrected manifest comes through.
+func TestReleaseCommands(t *testing.T) {
 	m := newMachine(t).start()
+	m.commandsSeeTheRelease()
 	m.deploy(m.manifest("app", replicas(2), releases(func(r *api.ReleaseHooks) { r.Command = program("print", "2") })))
 	before := m.containers("app")
 	manifest := m.file("app.hcl", `deployment "`+m.scope+`" "app" {
@@ -67,9 +66,8 @@ func TestReleaseCommandFails(t *testing.T) {
 	m.exactly("app", 2, "v2")
 }
 
-// TestReleaseCommandsSeeTheRelease: its image and environment, beside slots that hold a port of the host.
-func TestReleaseCommandsSeeTheRelease(t *testing.T) {
-	m := newMachine(t).start()
+func (m *machine) commandsSeeTheRelease() {
+	m.Helper()
 	h := m.follow()
 	m.deploy(m.manifest("app", env(map[string]string{"MIGRATE": "to-2"}), func(s *api.DeploymentSpec) {
 		s.Ports = []string{"80"}
@@ -80,16 +78,16 @@ func TestReleaseCommandsSeeTheRelease(t *testing.T) {
 	})))
 	m.until("the command after the rollout has run", func() bool { return slices.Contains(h.commands("app"), "v1-post") })
 	if got := strings.Join(h.commands("app"), " "); got != "v1-pre v1-command v1-post" {
-		t.Errorf("the commands that ran are %s", got)
+		m.Errorf("the commands that ran are %s", got)
 	}
 	if slots := h.slots("app"); len(slots) != 4 || slots[2] == "v1-post" {
-		t.Errorf("started in the order %v, want two commands, a slot, a command", slots)
+		m.Errorf("started in the order %v, want two commands, a slot, a command", slots)
 	}
 	m.wantSaid(m.tend("logs", m.scope+"-app.v1-command"), 0, "MIGRATE=to-2")
 	command := m.inspect(m.scope + "-app.v1-command")
 	policy, _ := command.HostConfig["RestartPolicy"].(map[string]any)
 	if bindings, _ := command.HostConfig["PortBindings"].(map[string]any); policy["Name"] != "no" || len(bindings) > 0 {
-		t.Errorf("the command's container has %v and publishes %v", policy, bindings)
+		m.Errorf("the command's container has %v and publishes %v", policy, bindings)
 	}
 	m.converged("app", 0)
 	m.delete("app")
@@ -97,33 +95,28 @@ func TestReleaseCommandsSeeTheRelease(t *testing.T) {
 	m.until("nothing is left of the commands", func() bool { return len(m.boxes("tend.scope="+m.scope)) == 0 })
 }
 
-// TestMigrationsRunOnce: whatever failpoint around it the server is killed at, each command of a release is started once.
-func TestMigrationsRunOnce(t *testing.T) {
-	points := pointsOfARelease(t)
-	if len(points) < 10 {
-		t.Fatalf("only %d points were passed: %v", len(points), points)
+// TestMigrationsRunOnce: the server is killed when it has started a command of a release, and the command is started once.
+func TestMigrationsRunOnce(t *testing.T) { killedAt(t, "runtime.start.after") }
+
+// killedAt kills a server at a failpoint of a release's life. Each command is started once all the same.
+func killedAt(t *testing.T, point string) {
+	m := newMachine(t)
+	m.env = []string{fault.EnvCrash + "=" + point}
+	m.launch("server")
+	h := m.follow()
+	m.until("the server answers or was killed", func() bool { return m.over() || m.answers() })
+	if !m.over() {
+		_, _ = m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{migrated(m)}}) // the kill may come before the answer
 	}
-	for _, point := range points {
-		t.Run(point, func(t *testing.T) {
-			m := newMachine(t)
-			m.env = []string{fault.EnvCrash + "=" + point}
-			m.launch("server")
-			h := m.follow()
-			m.until("the server answers or was killed", func() bool { return m.over() || m.answers() })
-			if !m.over() {
-				_, _ = m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{migrated(m)}}) // the kill may come before the answer
-			}
-			m.until("the server is killed", m.over)
-			m.env = nil
-			m.start()
-			revision := m.apply(migrated(m))
-			m.converged("app", revision)
-			m.exactly("app", 1, "v1")
-			h.caughtUp()
-			if got := strings.Join(h.commands("app"), " "); got != "v1-pre v1-command" {
-				t.Errorf("killed at %s, the commands that ran are %q, want each once", point, got)
-			}
-		})
+	m.until("the server is killed", m.over)
+	m.env = nil
+	m.start()
+	revision := m.apply(migrated(m))
+	m.converged("app", revision)
+	m.exactly("app", 1, "v1")
+	h.caughtUp()
+	if got := strings.Join(h.commands("app"), " "); got != "v1-pre v1-command" {
+		t.Errorf("killed at %s, the commands that ran are %q, want each once", point, got)
 	}
 }
 
@@ -131,32 +124,6 @@ func migrated(m *machine) api.Object {
 	return m.manifest("app", releases(func(r *api.ReleaseHooks) {
 		r.PreCommand, r.Command = program("exit", "0"), program("exit", "0", "100ms")
 	}))
-}
-
-// pointsOfARelease are the failpoints that a first release with commands passes once it is applied, each once.
-func pointsOfARelease(t *testing.T) []string {
-	trace := filepath.Join(t.TempDir(), "points")
-	t.Run("trace", func(t *testing.T) {
-		m := machineAt(t, "t"+random())
-		m.env = []string{fault.EnvTrace + "=" + trace}
-		m.start()
-		m.deploy(migrated(m))
-	})
-	file, err := os.Open(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var out []string
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		point := lines.Text()
-		related := strings.HasPrefix(point, "store.deployment.") || strings.HasPrefix(point, "store.schedule.") ||
-			strings.HasPrefix(point, "store.agent.") || strings.HasPrefix(point, "runtime.create.") || strings.HasPrefix(point, "runtime.start.")
-		if related && !slices.Contains(out, point) {
-			out = append(out, point)
-		}
-	}
-	return out
 }
 
 // over says whether the server's process has ended; answers whether it answers.

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +13,6 @@ import (
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
-	"tend.dev/tend/internal/testimage"
 )
 
 func mustJSON(t *testing.T, value any) []byte {
@@ -82,61 +80,6 @@ func freePort(t *testing.T) int {
 	}
 	t.Fatal("no port is free")
 	return 0
-}
-
-// TestConfigRollsOnceAndTheSameValueNever.
-func TestConfigRollsOnceAndTheSameValueNever(t *testing.T) {
-	m := newMachine(t).start()
-	m.deploy(m.manifest("app", replicas(2))) // neither an env block nor a bucket of the scope
-	m.deploy(m.manifest("other"))
-	untouched := m.containers("other")
-	m.wantSaid(m.tend("config", "set", m.scope+"/app", "COLOR=blue"), 0)
-	m.until("the new environment is rolled out", func() bool {
-		status := m.status("app")
-		return status.Release == "v2" && isTrue(status, api.ConditionReady)
-	})
-	for _, pod := range m.pods("app") {
-		if !slices.Contains(m.inspect(pod.Name).Config.Env, "COLOR=blue") {
-			t.Errorf("%s does not have COLOR=blue: %v", pod.Name, m.inspect(pod.Name).Config.Env)
-		}
-	}
-	before := m.containers("app")
-	listed := m.tend("config", "set", m.scope+"/app", "COLOR=blue")
-	m.wantSaid(listed, 0)
-	if strings.Contains(listed.output+m.tend("config", "list", m.scope+"/app").output, "blue") {
-		t.Error("a value is shown again")
-	}
-	status := m.deploy(m.manifest("app", replicas(3))) // its reconcile comes after the config's
-	if status.Release != "v2" || !contains(m.containers("app"), before) {
-		t.Errorf("the same value again rolled to %s: %v -> %v", status.Release, before, m.containers("app"))
-	}
-	if !slices.Equal(untouched, m.containers("other")) {
-		t.Error("the bucket of one app rolled another")
-	}
-}
-
-// TestMovedTagRolls: the image behind a tag is what counts, not the tag.
-func TestMovedTagRolls(t *testing.T) {
-	m := newMachine(t).start()
-	tag := "tendtest-" + random() + "/moving:latest"
-	if err := testimage.Ensure(t.Context(), "v1", tag); err != nil {
-		t.Fatal(err)
-	}
-	m.afterwards(func() {
-		if err := testimage.Remove(context.Background(), tag); err != nil {
-			t.Error(err)
-		}
-	})
-	m.deploy(m.manifest("app", replicas(2), func(s *api.DeploymentSpec) { s.Image = tag }))
-	if err := testimage.Ensure(t.Context(), "v2", tag); err != nil {
-		t.Fatal(err)
-	}
-	m.until("the moved tag is rolled out", func() bool {
-		status := m.status("app")
-		return status.ImageID == m.imageID(image("v2"))
-	})
-	m.converged("app", 0)
-	m.exactly("app", 2, "v2")
 }
 
 // TestRollback returns image, spec and environment, and leaves the count alone.

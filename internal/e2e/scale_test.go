@@ -10,8 +10,9 @@ import (
 	"tend.dev/tend/client"
 )
 
-// TestScaleTouchesNothingElse: containers come and go, those that stay are the same, and no release is made.
-func TestScaleTouchesNothingElse(t *testing.T) {
+// TestScale: containers come and go, those that stay are the same, and no release is made. With another spec in the same
+// apply, every container has the new one.
+func TestScale(t *testing.T) {
 	m := newMachine(t).start()
 	m.deploy(m.manifest("app", replicas(2)))
 	two := m.containers("app")
@@ -37,19 +38,15 @@ func TestScaleTouchesNothingElse(t *testing.T) {
 	if m.converged("app", m.apply(m.manifest("app", replicas(0)))); len(m.running("app")) != 0 {
 		t.Errorf("scaled to 0, %v still run", m.running("app"))
 	}
-}
 
-// TestScaleUpAndChangeInOneApply: every container has the new spec, the old as the added ones.
-func TestScaleUpAndChangeInOneApply(t *testing.T) {
-	m := newMachine(t).start()
 	limited := func(memory string) func(*api.DeploymentSpec) {
 		return func(s *api.DeploymentSpec) {
 			s.Resources = &api.Resources{Limits: &api.ResourceLimits{Memory: memory}}
 		}
 	}
 	m.deploy(m.manifest("app", replicas(2), limited("32Mi")))
-	status := m.deploy(m.manifest("app", replicas(4), limited("64Mi")))
-	if status.Release != "v2" || status.Updated != 4 {
+	status = m.deploy(m.manifest("app", replicas(4), limited("64Mi")))
+	if status.Release != "v3" || status.Updated != 4 {
 		t.Errorf("status %+v", status)
 	}
 	for name := range m.running("app") {
@@ -58,7 +55,8 @@ func TestScaleUpAndChangeInOneApply(t *testing.T) {
 		}
 	}
 	m.exactly("app", 4, "v1")
-	m.wantSaid(m.tend("diff", "--detailed-exitcode", "-f", m.file("same.json", string(mustJSON(t, m.manifest("app", replicas(4), limited("64Mi")))))), 0)
+	same := m.file("same.json", string(mustJSON(t, m.manifest("app", replicas(4), limited("64Mi")))))
+	m.wantSaid(m.tend("diff", "--detailed-exitcode", "-f", same), 0)
 }
 
 func contains(all, part []string) bool {

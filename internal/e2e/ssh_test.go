@@ -151,7 +151,8 @@ func (h *sshHost) away(line string) cliResult {
 	return cliResult{code: shell.ProcessState.ExitCode(), output: string(output)}
 }
 
-// TestBuildOverSSH: SSH is the only listener, for tend's own client and for a tar in a pipe.
+// TestBuildOverSSH: SSH is the only listener, for tend's own client and for a tar in a pipe. Of the tar its content alone
+// counts; one that lies, breaks off or is empty is refused.
 func TestBuildOverSSH(t *testing.T) {
 	m := newMachine(t).start()
 	h := m.sshServer()
@@ -168,6 +169,14 @@ func TestBuildOverSSH(t *testing.T) {
 	}
 	s.write("page", "two", 0o644)
 	m.wantSaid(h.away("tar -cz -C "+s.folder+" . "+receive), 0, "Step 2/2 : ", "run v2")
+	second := m.releaseOf("app")
+	m.wantSaid(h.away("tar -c --owner=7 --mtime=2001-01-01 -C "+s.folder+" . "+receive), 0)
+	if m.releaseOf("app") != second {
+		t.Error("times, owners and compression made another build")
+	}
+	m.wantSaid(h.away("tar -c -P -C / etc/hostname --transform s,^,../, "+receive), 1, "leads out of the tree")
+	m.wantSaid(h.away("true "+receive), 1, "no file came")
+	m.wantSaid(h.away(strings.Replace("true "+receive, "/app", "/none", 1)), 1)
 	cut := h.away("tar -cz -C " + s.folder + " . | head -c 400000 " + receive)
 	m.wantSaid(cut, 1, "unexpected EOF")
 	if list, err := m.client.Releases(t.Context(), client.Target{Kind: m.kind, Scope: m.scope, Name: "app"}); err != nil || len(list.Items) != 2 {

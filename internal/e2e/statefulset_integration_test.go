@@ -79,7 +79,7 @@ func (h *history) became(name string, want ...string) {
 	}
 }
 
-// TestStatefulSetGoesInOrder: up from ordinal 0, down and replaced from the top, ordinal 0 last.
+// TestStatefulSetGoesInOrder: up from ordinal 0, down, replaced and rolled back from the top, ordinal 0 last.
 func TestStatefulSetGoesInOrder(t *testing.T) {
 	m := newSets(t)
 	h := m.follow()
@@ -114,66 +114,38 @@ func TestStatefulSetGoesInOrder(t *testing.T) {
 	h.became("db", "die 1", "start 1", "die 0", "start 0")
 	h.stop()
 	m.exactly("db", 2, "v3")
+	m.rollsSetBack()
 }
 
-// TestStatefulSetPlanIsWhatHappens: the dry run lists the exact steps, in their order.
-func TestStatefulSetPlanIsWhatHappens(t *testing.T) {
-	m := newSets(t)
-	m.deploy(m.set("db", replicas(2)))
-	result, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.set("db", replicas(2), runs("v2"))}, DryRun: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var steps []string
-	for _, action := range result.Plan {
-		if action.Slot != "" {
-			steps = append(steps, action.Verb+" "+action.Slot)
-		}
-	}
-	if want := []string{"shutdown 1", "create 1", "shutdown 0", "create 0"}; !slices.Equal(steps, want) {
-		t.Errorf("the plan is %v, want %v", steps, want)
-	}
-}
+// rollsSetBack rolls a statefulset of two back to its first release by hand, and then has it roll back by itself from a
+// release that fails: what that one did not touch stays untouched.
+func (m *machine) rollsSetBack() {
+	m.Helper()
+	h := m.follow()
+	m.wantSaid(m.tend("rollback", m.scope+"/db", "v1"), 0, "rolling back to v1")
+	h.became("db", "die 1", "start 1", "die 0", "start 0")
+	h.stop()
+	m.exactly("db", 2, "v1")
+	m.wantSaid(m.tend("releases", m.scope+"/db"), 0, "v1", "v2", "v3")
 
-// TestStatefulSetKnowsItsOrdinal: in the environment, in DNS, by the names of the pod and of its volume.
-func TestStatefulSetKnowsItsOrdinal(t *testing.T) {
-	m := newSets(t)
-	m.deploy(m.set("db", replicas(2)))
-	env := m.inspect(m.ordinal("db", 1)).Config.Env
-	for _, want := range []string{
-		"TEND_REPLICA_ORDINAL=1", "TEND_REPLICA_ID=1", "VOODU_REPLICA_ORDINAL=1", "VOODU_REPLICA_ID=1", "TEND_NAME=db", "VOODU_SCOPE=" + m.scope,
-	} {
-		if !slices.Contains(env, want) {
-			t.Errorf("the environment lacks %s: %v", want, env)
-		}
-	}
-	address := m.inspect(m.ordinal("db", 1)).NetworkSettings.Networks[m.network].IPAddress
-	for _, zone := range []string{"", ".tend", ".voodu"} {
-		if got := m.inside("db", 0, "lookup", "db-1."+m.scope+zone).must(); got != address {
-			t.Errorf("db-1.%s%s is %q from beside it, want %s", m.scope, zone, got, address)
-		}
-		if got := strings.Fields(m.inside("db", 0, "lookup", "db."+m.scope+zone).must()); len(got) != 2 {
-			t.Errorf("db.%s%s is %v, want both ordinals", m.scope, zone, got)
-		}
-	}
-	var volume struct{ Labels map[string]string }
-	if !m.ask("/volumes/"+m.volume("db", 1), &volume) {
-		t.Fatal("there is no volume of ordinal 1")
-	}
-	for label, want := range map[string]string{
-		api.LabelKind: "statefulset", api.LabelScope: m.scope, api.LabelName: "db", api.LabelClaim: "data", api.LabelOrdinal: "1",
-	} {
-		if volume.Labels[label] != want {
-			t.Errorf("the volume's label %s is %q, want %q", label, volume.Labels[label], want)
-		}
+	before := m.inspect(m.ordinal("db", 0)).ID
+	revision := m.apply(m.set("db", replicas(2), does("exit", "3"), onFailure(api.OnFailureRollback), watched("3s")))
+	m.until("it turned back", func() bool {
+		status := m.status("db")
+		return status.ObservedRevision >= revision && status.Rollout != nil && status.Rollout.Phase == api.RolloutRolledBack
+	})
+	m.exactly("db", 2, "v1")
+	if after := m.inspect(m.ordinal("db", 0)).ID; after != before {
+		m.Error("ordinal 0 was replaced, though only ordinal 1 had been touched")
 	}
 }
 
-// TestStatefulSetKeepsItsVolumes: through a rollout, a scale to nothing, and a delete with an apply after it. A rebootstrap
-// empties one ordinal's and no other's.
+// TestStatefulSetKeepsItsVolumes: an ordinal has a name and a volume of its own, and keeps the volume through a rollout,
+// a scale to nothing, and a delete with an apply after it. A rebootstrap empties one ordinal's and no other's.
 func TestStatefulSetKeepsItsVolumes(t *testing.T) {
 	m := newSets(t)
 	m.deploy(m.set("db", replicas(2)))
+	m.knowsItsOrdinal()
 	for ordinal := range 2 {
 		m.inside("db", ordinal, "write", "/data/mark", "of "+strconv.Itoa(ordinal)).must()
 	}
@@ -207,37 +179,35 @@ func TestStatefulSetKeepsItsVolumes(t *testing.T) {
 	m.wantSaid(m.tend("rebootstrap", m.scope+"/db", "7", "--yes"), 1, "no ordinal 7")
 }
 
-// TestStatefulSetStopsOneOrdinal: it stays stopped through a rollout, the others go on without it, and it starts with what
-// is in force then.
-func TestStatefulSetStopsOneOrdinal(t *testing.T) {
-	m := newSets(t)
-	m.deploy(m.set("db", replicas(3)))
-	m.wantSaid(m.tend("stop", m.ordinal("db", 1)), 0, "stopped")
-	m.until("ordinal 1 stopped", func() bool { return !m.inspect(m.ordinal("db", 1)).State.Running })
-	m.deploy(m.set("db", replicas(3), runs("v2")))
-	m.exactly("db", 2, "v2")
-	m.wantSaid(m.tend("start", m.ordinal("db", 1)), 0)
-	m.until("ordinal 1 runs again", func() bool { return len(m.running("db")) == 3 })
-	m.converged("db", 0)
-	m.exactly("db", 3, "v2")
-}
-
-// TestStatefulSetRefusals: what an ordinal can't have is said before anything is stored.
-func TestStatefulSetRefusals(t *testing.T) {
-	m := newSets(t)
-	for field, edit := range map[string]func(*api.DeploymentSpec){
-		"strategy.order":        func(s *api.DeploymentSpec) { s.Strategy.Order = api.OrderStartFirst },
-		"strategy.max_parallel": func(s *api.DeploymentSpec) { s.Strategy.MaxParallel = 2 },
-		"post_deploy":           func(s *api.DeploymentSpec) { s.PostDeploy = []string{"true"} },
+// knowsItsOrdinal asserts that ordinal 1 of 2 is known as that in its environment, in DNS, and by its volume.
+func (m *machine) knowsItsOrdinal() {
+	m.Helper()
+	env := m.inspect(m.ordinal("db", 1)).Config.Env
+	for _, want := range []string{
+		"TEND_REPLICA_ORDINAL=1", "TEND_REPLICA_ID=1", "VOODU_REPLICA_ORDINAL=1", "VOODU_REPLICA_ID=1", "TEND_NAME=db", "VOODU_SCOPE=" + m.scope,
 	} {
-		_, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.set("db", edit)}})
-		if err == nil || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s was not refused by name: %v", field, err)
+		if !slices.Contains(env, want) {
+			m.Errorf("the environment lacks %s: %v", want, env)
 		}
 	}
-	m.deploy(m.set("db"))
-	m.kind = api.KindDeployment
-	if _, err := m.client.Apply(t.Context(), api.ApplyRequest{Objects: []api.Object{m.manifest("db")}}); err == nil || !strings.Contains(err.Error(), "taken") {
-		t.Errorf("the name was given to a deployment too: %v", err)
+	address := m.inspect(m.ordinal("db", 1)).NetworkSettings.Networks[m.network].IPAddress
+	for _, zone := range []string{"", ".tend", ".voodu"} {
+		if got := m.inside("db", 0, "lookup", "db-1."+m.scope+zone).must(); got != address {
+			m.Errorf("db-1.%s%s is %q from beside it, want %s", m.scope, zone, got, address)
+		}
+		if got := strings.Fields(m.inside("db", 0, "lookup", "db."+m.scope+zone).must()); len(got) != 2 {
+			m.Errorf("db.%s%s is %v, want both ordinals", m.scope, zone, got)
+		}
+	}
+	var volume struct{ Labels map[string]string }
+	if !m.ask("/volumes/"+m.volume("db", 1), &volume) {
+		m.Fatal("there is no volume of ordinal 1")
+	}
+	for label, want := range map[string]string{
+		api.LabelKind: "statefulset", api.LabelScope: m.scope, api.LabelName: "db", api.LabelClaim: "data", api.LabelOrdinal: "1",
+	} {
+		if volume.Labels[label] != want {
+			m.Errorf("the volume's label %s is %q, want %q", label, volume.Labels[label], want)
+		}
 	}
 }

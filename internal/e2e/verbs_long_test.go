@@ -1,4 +1,4 @@
-//go:build integration
+//go:build integration && long
 
 package e2e
 
@@ -7,29 +7,10 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"tend.dev/tend/api"
 	"tend.dev/tend/client"
 )
-
-// TestASlowRolloutDelaysNoOther: another object converges while a rollout waits out its pause, and while another's
-// container takes its whole grace to stop.
-func TestASlowRolloutDelaysNoOther(t *testing.T) {
-	m := newMachine(t).start()
-	slow := func(s *api.DeploymentSpec) { s.Strategy.Pause, s.StopGracePeriod = "10m", "5m" }
-	m.deploy(m.manifest("slow", replicas(3), slow, does("ignore-term")))
-	h := m.follow()
-	m.apply(m.manifest("slow", replicas(3), slow, does("ignore-term"), runs("v2")))
-	m.until("the slow rollout has begun", func() bool { return h.starts("slow", "v2") == 1 })
-	began := time.Now()
-	m.deploy(m.manifest("quick"))
-	t.Logf("deployed beside a slow rollout in %d ms", time.Since(began).Milliseconds())
-	h.caughtUp()
-	if n := h.starts("slow", "v2"); n != 1 {
-		t.Errorf("the slow rollout started %d containers: it was no longer in the way", n)
-	}
-}
 
 // TestVerbsAtOnce: restarts, applies, scales and rollbacks in any order, some of them at the same time, end in one
 // version and the exact number of replicas.

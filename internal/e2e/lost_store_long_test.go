@@ -1,30 +1,14 @@
-//go:build integration
+//go:build integration && long
 
 package e2e
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
-
-// age sets the times of all files below a folder back.
-func (m *machine) age(folder string, by time.Duration) {
-	m.Helper()
-	past := time.Now().Add(-by)
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		return os.Chtimes(path, past, past)
-	})
-	if err != nil {
-		m.Fatal(err)
-	}
-}
 
 // TestStoreDiskNotMounted: a server that finds an empty folder where its store should be deletes nothing that the running
 // containers mount, and finds all of it when the disk is back.
