@@ -9,7 +9,7 @@ export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
 
 .PHONY: help
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 # Manual pages and packages are dated by the commit, not by the build.
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
@@ -45,6 +45,7 @@ demo-kube: binary operator $(BIN)/kube-apiserver ## start Tend, a Kubernetes API
 GOLANGCI := go tool -modfile=tools/go.mod golangci-lint
 
 # Each step and each group of tests leaves here how long it took: make timings prints it.
+comma := ,
 RECORD := bin/timings
 STEP := .ci/step
 
@@ -54,25 +55,49 @@ set -o pipefail; mkdir -p $(RECORD); $(STEP) $(1) go run gotest.tools/gotestsum@
 	--jsonfile $(RECORD)/$(1).json $(3) --packages="$(2)" -- -vet=off -timeout 30m $(4) | tee $(RECORD)/$(1).log
 endef
 
-# Stories on a real engine, on real connections or with programs of the machine share it with each other. These packages run one
-# after the other, and up to 3 of their tests that fail run once more: the summary names them as failures of the first run. A
-# test that fails twice fails. Everything else (store, engine, agent, daemon, histories and simulation among them) is pure or in
-# memory, two packages at a time: there a test that fails once has found a defect.
-SHARED := ^$(shell go list -m)/(examples/cluster|internal/(e2e|runtime|cli|ingress|plugin|server|build|testimage|gitcmd|host|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|portowner|resolver|subprocess|syncer))(/|$$)
+# Three groups of packages. What is pure or in memory (store, engine, agent, daemon, histories and simulation among them) has no
+# second try: there a test that fails once has found a defect. Of what consists of connections and programs of this machine, and
+# of what shares its Docker engine, hosts and disks, up to 3 tests that fail run once more, and the summary names them as failures
+# of the first run; a test that fails twice fails. Only the last group runs one package at a time.
+MODULE := $(shell go list -m)
+SHARED := ^$(MODULE)/(examples/cluster|internal/(e2e|runtime/docker|testimage))(/|$$)
+MACHINE := ^$(MODULE)/internal/(build|cli|gitcmd|host|ingress|member|messenger|netpolicy|nodeapi/remote|nodeapi/session|overlay|peer|plugin|portowner|resolver|runtime|server|subprocess|syncer)(/|$$)
 SECOND_TRY := --rerun-fails=1 --rerun-fails-max-failures=3
+# Packages that take longest begin first.
+LONGEST := daemon simulation histories store/etcd agent
+MEMORY_PACKAGES := $$({ printf '$(MODULE)/internal/%s\n' $(LONGEST); go list -tags integration ./... | grep -vE '$(SHARED)|$(MACHINE)'; } | awk '!seen[$$0]++' | xargs)
+MACHINE_PACKAGES := $$(go list -tags integration ./... | grep -vE '$(SHARED)' | grep -E '$(MACHINE)' | xargs)
+SHARED_PACKAGES := $$(go list -tags integration ./... | grep -E '$(SHARED)' | xargs)
+# Most tests wait more than they compute, so more of a package run at a time than there are processors.
+WAITING := -parallel 5
 
 .PHONY: test
 test: ## run every test, those that need Docker included
 	@$(STEP) compile-tests go list -export -test -tags integration ./... >/dev/null
-	@MAKEFLAGS= $(MAKE) --no-print-directory -k -j 2 test-memory test-shared
+	@MAKEFLAGS= $(MAKE) --no-print-directory -k -j 2 test-alone test-shared
+
+.PHONY: test-alone
+test-alone:
+	@status=0; for group in test-memory test-machine; do $(MAKE) --no-print-directory $$group || status=1; done; exit $$status
 
 .PHONY: test-memory
 test-memory: ## run the tests that are pure or in memory, without a second try
-	@$(call gotestsum,test-memory,$$(go list -tags integration ./... | grep -vE '$(SHARED)' | xargs),,-p 2 -tags integration)
+	@$(call gotestsum,test-memory,$(MEMORY_PACKAGES),,-p 3 $(WAITING) -tags integration)
+
+.PHONY: test-machine
+test-machine: ## run the tests that consist of connections and programs of this machine
+	@$(call gotestsum,test-machine,$(MACHINE_PACKAGES),$(SECOND_TRY),-p 2 $(WAITING) -tags integration)
 
 .PHONY: test-shared
-test-shared: ## run the tests that share Docker, hosts, disks and connections of this machine, one package at a time
-	@$(call gotestsum,test-shared,$$(go list -tags integration ./... | grep -E '$(SHARED)' | xargs),$(SECOND_TRY),-p 1 -tags integration)
+test-shared: ## run the tests that share the Docker engine, hosts and disks of this machine, one package at a time
+	@$(call gotestsum,test-shared,$(SHARED_PACKAGES),$(SECOND_TRY),-p 1 $(WAITING) -tags integration)
+
+# Stories that need much time, and the later parts of others.
+LONG_PACKAGES := $$(git ls-files -z '*_test.go' | xargs -0 grep -lE '^//go:build .*\blong\b' | xargs -n 1 dirname | sort -u | sed 's|^|./|' | xargs)
+
+.PHONY: test-long
+test-long: ## run the packages that have tests with the build tag long, these included
+	@$(call gotestsum,test-long,$(LONG_PACKAGES),$(SECOND_TRY),-p 1 $(WAITING) -tags integration$(comma)long)
 
 .PHONY: test-unit
 test-unit: ## run the tests that need nothing but Go
@@ -83,7 +108,7 @@ test-unit: ## run the tests that need nothing but Go
 # CI watches where goroutines live, with the store in memory. make race watches every package that has goroutines: it leaves out
 # those that only run programs, which are built without it, and what links Kubernetes' libraries, which make test-kube tests.
 RACE_CI := engine|store/memory|store/view|eventlog|controlplane|control/owner|verbs|agent|agent/prober|nodeapi/local|nodeapi/remote|nodeapi/session|ingress|ingress/edge|server|watcher
-NO_RACE := ^$(shell go list -m)/(api/kube|cmd/tend-operator|internal/(arch|backup|build/recipe|build/tree|core|distribution|e2e|testimage)|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|gate|identity|instance|kubetest|operation|window))(/|$$)
+NO_RACE := ^$(MODULE)/(api/kube|cmd/tend-operator|internal/(arch|backup|build/recipe|build/tree|core|distribution|e2e|testimage)|internal/operator$$|internal/operator/(apply|cluster|clusterid|downstream|engine|gate|identity|instance|kubetest|operation|window))(/|$$)
 RACE := $$(go list ./... | $(if $(QUICK),grep -E '/internal/($(RACE_CI))$$',grep -vE '$(NO_RACE)') | xargs)
 
 .PHONY: race-packages
